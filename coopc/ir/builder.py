@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -30,11 +30,13 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     LocationAttr,
+    MemRefType,
     VectorType,
     i64,
 )
 from xdsl.dialects.memref import AllocaOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
+from xdsl.dialects.vector import ExtractOp, InsertOp, ShuffleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -188,13 +190,25 @@ class Builder:
 
     # Vectors
 
-    def extract(self, value: SSAValue, at: SSAValue | int) -> SSAValue:
+    def extract(self, vector: SSAValue, at: SSAValue | int | BoundedIndex) -> SSAValue:
         """Return a component of a vector."""
-        return self.pure(_extract, value, at)
+        return self.pure(_extract, vector, self._component(vector, at))
 
-    def insert(self, new: SSAValue, value: SSAValue, at: SSAValue | int) -> SSAValue:
+    def insert(
+        self, vector: SSAValue, at: SSAValue | int | BoundedIndex, value: SSAValue
+    ) -> SSAValue:
         """Return a vector of which a component is replaced."""
-        return self.pure(_insert, new, value, at)
+        return self.pure(_insert, value, vector, self._component(vector, at))
+
+    def _component(
+        self, vector: SSAValue, at: SSAValue | int | BoundedIndex
+    ) -> SSAValue | int:
+        assert is_vector(vector.type), vector
+        if vector.type.get_shape() == (1,):
+            return 0
+        if not isinstance(at, BoundedIndex):
+            return at
+        return self.index(at) if at.known is None else at.known
 
     def blend(self, one: SSAValue, other: SSAValue, chosen: Sequence[int]) -> SSAValue:
         """Return components of two vectors; those of the other count on."""
@@ -375,6 +389,16 @@ class Builder:
         return self.branch(condition, lambda: self.effect(make()).results, otherwise)
 
 
+def allocate(block: Block, type: MemRefType, name: str) -> SSAValue:
+    """Allocate memory at the start of a function, whose first block it is."""
+    new = AllocaOp.build(operands=[[], []], result_types=[type], properties={})
+    func = block.parent_op()
+    assert func is not None, block
+    new.location, new.memref.name_hint = func.location, name
+    Rewriter.insert_op(new, InsertPoint.at_start(block))
+    return new.memref
+
+
 def constant_attr(
     type: Attribute, value: float
 ) -> IntegerAttr[Any] | FloatAttr | DenseIntOrFPElementsAttr:
@@ -389,20 +413,20 @@ def constant_attr(
     return FloatAttr(float(value), type)  # pyright: ignore
 
 
-def _extract(value: SSAValue, at: SSAValue | int) -> Operation:
-    assert is_vector(value.type), value
-    return vector.ExtractOp(value, [at], value.type.get_element_type())
+def _extract(vector: SSAValue, at: SSAValue | int) -> Operation:
+    assert is_vector(vector.type), vector
+    return ExtractOp(vector, [at], vector.type.get_element_type())
 
 
-def _insert(new: SSAValue, value: SSAValue, at: SSAValue | int) -> Operation:
-    return vector.InsertOp(new, value, [at])
+def _insert(value: SSAValue, vector: SSAValue, at: SSAValue | int) -> Operation:
+    return InsertOp(value, vector, [at])
 
 
 def _blend(one: SSAValue, other: SSAValue, chosen: tuple[int, ...]) -> Operation:
     assert is_vector(one.type), one
     type = VectorType(one.type.get_element_type(), [len(chosen)])
     mask = DenseArrayBase.from_list(i64, chosen)
-    return vector.ShuffleOp(one, other, mask, result_type=type)
+    return ShuffleOp(one, other, mask, result_type=type)
 
 
 def _shuffle(value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> Operation:

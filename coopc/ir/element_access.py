@@ -38,7 +38,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
-from coopc.dialects.narrow import is_integer
+from coopc.dialects.narrow import is_integer, is_memref
 from coopc.dialects.simt import per_pointee
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.transaction import Refused
@@ -116,17 +116,19 @@ def checks_of(
     rank = op.memory_type.get_num_dims()
     return [
         # A negative position is a great number without sign.
-        b.compare("ult", positions[dimension], _size(b, op, dimension))
+        b.compare("ult", positions[dimension], size_of(b, op.memory, dimension))
         for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
         if axis in checked
     ]
 
 
-def _size(b: Builder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
-    size = op.memory_type.get_shape()[dimension]
+def size_of(b: Builder, memory: SSAValue, dimension: int) -> SSAValue:
+    """Return a size of a memref, an index."""
+    assert is_memref(memory.type), memory
+    size = memory.type.get_shape()[dimension]
     if size != DYNAMIC_INDEX:
         return b.constant(INDEX, size)
-    return b.pure(memref.DimOp, op.memory, b.constant(INDEX, dimension))
+    return b.pure(memref.DimOp, memory, b.constant(INDEX, dimension))
 
 
 def view_elements(root: Operation) -> None:

@@ -90,7 +90,9 @@ class Splitter:
         return new
 
 
-Rule: TypeAlias = Callable[[Any, Splitter], Sequence[Sequence[SSAValue]]]
+Results: TypeAlias = Sequence[Sequence[SSAValue]]
+"""The parts of each result of an operation."""
+Rule: TypeAlias = Callable[[Any, Splitter], Results]
 """From an operation to the parts of each of its results.
 
 It inserts what it needs and leaves the operation, which is erased later.  What it
@@ -206,9 +208,7 @@ class _Rewrite:
             else:
                 old.replace_all_uses_with(new[0])
 
-    def _pass_on(
-        self, op: Operation, splitter: Splitter
-    ) -> Sequence[Sequence[SSAValue]]:
+    def _pass_on(self, op: Operation, splitter: Splitter) -> Results:
         """Insert an operation on the parts of its values, around the same regions."""
         operands = [part for old in op.operands for part in splitter.parts(old)]
         types = [self.types(result) for result in op.results]
@@ -272,7 +272,7 @@ def _refusal(
     return None
 
 
-def _select(op: SelectOp, splitter: Splitter) -> Sequence[Sequence[SSAValue]]:
+def _select(op: SelectOp, splitter: Splitter) -> Results:
     pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
     return [
         tuple(splitter.insert(SelectOp(op.cond, x, y)).result for x, y in pairs),

@@ -46,6 +46,8 @@ from xdsl.dialects.arith import (
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
@@ -83,7 +85,31 @@ from coopc.passes.triton.base_alignment import (
 from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.materialize import Materializer, place_after
 from coopc.passes.triton.origins import origin_of
-from coopc.passes.xe.convert_to_xe.vectors import not_a_number
+
+NANS = {
+    "bf16": 0x7FC0,
+    "f16": 0x7E00,
+    "f32": 0x7FC00000,
+    "f64": 0x7FF8000000000000,
+    "f8E4M3FN": 0x7F,
+    "f8E5M2": 0x7E,
+}
+"""The bits of a NaN, by the type of floats."""
+
+
+def not_a_number(type: TensorType[Attribute]) -> DenseIntOrFPElementsAttr:
+    """Return a constant whose elements are all NaN, a quiet one.
+
+    Raises:
+        ValueError: there are none of the type of the elements.
+    """
+    bits = NANS.get(str(type.element_type))
+    if bits is None:
+        raise ValueError(f"expected floats, got {type}")
+    width = bits_of(type.element_type)
+    assert width is not None, type
+    found = BytesAttr(bits.to_bytes(width // 8, "little"))
+    return DenseIntOrFPElementsAttr(type, found)  # pyright: ignore[reportArgumentType]
 
 
 def make_host_descriptors(func: tt.FuncOp) -> None:

@@ -28,8 +28,8 @@ from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.xe.conditions import (
     Demands,
     HostNumber,
+    arguments_of,
     descriptor_of,
-    number_of_surface,
     numbers_of,
 )
 from coopc.passes.xe.register_layout import Array, RegisterLayout, registers_of
@@ -190,20 +190,20 @@ def channel_plans(func: FuncOp) -> dict[Operation, ChannelPlan]:
 def demand_channels(func: FuncOp, plans: Mapping[Operation, ChannelPlan]) -> None:
     """Write on a kernel what must hold of its arguments, with what it says already."""
     demands, sizes = Demands(), Demands()
-    arguments = list[object](func.body.blocks[0].args)
     for op, plan in plans.items():
         assert isinstance(op, tt.DescriptorLoadOp), op
         made = descriptor_of(op)
         assert made is not None, op
-        numbers = numbers_of(made)
+        arguments = arguments_of(func, made)
         for rule in _rules(op, plan):
-            value = numbers[rule.part]
-            if value not in arguments:
-                continue
-            at = arguments.index(value)
-            demands.add(number_of_surface(at, rule), rule)
-            if rule.part == "base":
-                reached = Rule("height", less_than=MOST_BYTES)
-                sizes.add(HostNumber(at, "bytes"), reached)
+            demands.add_part(arguments, rule)
+        if "base" in arguments:
+            demand_reach(sizes, arguments["base"])
     demands.write(func)
     sizes.write(func)
+
+
+def demand_reach(demands: Demands, argument: int) -> None:
+    """Demand that offsets of 32 bits reach all of the memory of an argument."""
+    reached = Rule("height", less_than=MOST_BYTES)
+    demands.add(HostNumber(argument, "bytes"), reached)

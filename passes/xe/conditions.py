@@ -9,11 +9,11 @@ were planned.  What is computed otherwise is Triton's promise, `ttig.block_io`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import lcm
 
-from xdsl.dialects.arith import ConstantOp, ExtSIOp, ExtUIOp, TruncIOp
+from xdsl.dialects.arith import ExtSIOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -81,9 +82,8 @@ def known_numbers(made: tt.MakeTensorDescriptorOp) -> dict[Part, int]:
     size = element_bytes(made)
     found: dict[Part, int] = {}
     for part, value in numbers_of(made).items():
-        op = value.owner
-        if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
-            found[part] = op.value.value.data * (1 if part == "height" else size)
+        if (number := constant_number(value)) is not None:
+            found[part] = number * (1 if part == "height" else size)
     return found
 
 
@@ -107,12 +107,36 @@ class Demands:
 
     def add(self, number: HostNumber, rule: Rule) -> None:
         """Demand a rule, with what is demanded of the number already."""
-        known = self.rules.get(number)
-        self.rules[number] = rule if known is None else together(known, rule)
+        if (known := self.rules.get(number)) is not None:
+            limits = [x for x in (known.less_than, rule.less_than) if x is not None]
+            rule = Rule(
+                known.part,
+                lcm(known.multiple_of, rule.multiple_of),
+                max(known.at_least, rule.at_least),
+                min(limits, default=None),
+            )
+        self.rules[number] = rule
+
+    def add_part(self, arguments: Mapping[Part, int], rule: Rule) -> None:
+        """Demand a rule of the argument that is a part of a surface, if one is."""
+        if rule.part in arguments:
+            what = "address" if rule.part == "base" else "value"
+            self.add(HostNumber(arguments[rule.part], what), rule)
 
     def attributes(self) -> list[DictionaryAttr]:
         """Return the conditions, by argument."""
-        return [attribute(number, self.rules[number]) for number in sorted(self.rules)]
+        return [
+            condition(
+                number,
+                "offsets of 32 bits"
+                if number.what == "bytes"
+                else f"{rule.part} of a surface",
+                multiple_of=rule.multiple_of,
+                at_least=rule.at_least or None,
+                less_than=rule.less_than,
+            )
+            for number, rule in sorted(self.rules.items())
+        ]
 
     def write(self, func: Operation) -> None:
         """Write them on a kernel, after what it says already."""
@@ -122,83 +146,57 @@ class Demands:
             func.attributes[simt.CONDITIONS] = ArrayAttr([*before, *self.attributes()])
 
 
-def number_of_surface(argument: int, rule: Rule) -> HostNumber:
-    """Return the number of an argument that is a part of a surface itself."""
-    return HostNumber(argument, "address" if rule.part == "base" else "value")
+def arguments_of(
+    func: tt.FuncOp | FuncOp, made: tt.MakeTensorDescriptorOp
+) -> dict[Part, int]:
+    """Return which arguments of a kernel are parts of the surface of a descriptor."""
+    args = func.body.block.args
+    return {
+        part: args.index(value)
+        for part, value in numbers_of(made).items()
+        if value.owner is func.body.block
+    }
 
 
 def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
     """Return the conditions of a kernel whose accesses are planned."""
     demands = Demands()
-    pairs: dict[tuple[int, int], None] = {}
+    pairs: set[tuple[int, int]] = set()
     moves: dict[int, int] = {}
     for op in func.body.walk():
         made = descriptor_of(op)
         if made is None or xe.PLAN not in op.attributes:
             continue
-        values, size = numbers_of(made), element_bytes(made)
+        size, arguments = element_bytes(made), arguments_of(func, made)
         for rule in rules(io, step_of(op)):
-            at = argument_of(func, values.get(rule.part))
-            if at is not None:
-                in_bytes = rule.part in ("base", "height")
-                each = rule if in_bytes else rule.in_units(size)
-                demands.add(number_of_surface(at, each), each)
-        for at, each in inner_rules(func, values):
-            demands.add(number_of_surface(at, each), each)
+            in_bytes = rule.part in ("base", "height")
+            demands.add_part(arguments, rule if in_bytes else rule.in_units(size))
+        known = {part: number // size for part, number in known_numbers(made).items()}
+        if "width" in known:
+            demands.add_part(arguments, Rule("pitch", at_least=known["width"]))
+        if "pitch" in known:
+            demands.add_part(arguments, Rule("width", less_than=known["pitch"] + 1))
+        pitch, width = arguments.get("pitch"), arguments.get("width")
+        if pitch is not None and width is not None and pitch != width:
+            pairs.add((pitch, width))
         aligned = alignment_of(made.base, size)
         for at, multiple in () if aligned is None else aligned.needs:
             moves[at] = lcm(moves.get(at, 1), multiple)
-        if (pair := pitch_and_width(func, values)) is not None:
-            pairs[pair] = None
-    alone = [
-        *demands.attributes(),
-        *(
-            condition(
-                HostNumber(at, "value"),
-                "base of a surface, which it moves",
-                multiple_of=moves[at],
-            )
-            for at in sorted(moves)
-        ),
-    ]
-    for pitch, width in sorted(pairs):
-        why = "pitch of a surface, at least its width"
-        number = HostNumber(pitch, "value")
-        alone.append(condition(number, why, at_least_argument=width))
-    return ArrayAttr(alone)
-
-
-def argument_of(func: tt.FuncOp, value: SSAValue | None) -> int | None:
-    """Return which argument of a kernel a value is, if it is one."""
-    if value is None or value.owner is not func.body.block:
-        return None
-    return func.body.block.args.index(value)
-
-
-def inner_rules(
-    func: tt.FuncOp, values: dict[Part, SSAValue]
-) -> Iterator[tuple[int, Rule]]:
-    """Yield what a pitch or a width must be where the other one is a constant."""
-    pitch, width = values.get("pitch"), values.get("width")
-    if pitch is None or width is None:
-        return
-    known = {"pitch": constant_number(pitch), "width": constant_number(width)}
-    at = argument_of(func, pitch)
-    if at is not None and known["width"] is not None:
-        yield at, Rule("pitch", at_least=known["width"])
-    at = argument_of(func, width)
-    if at is not None and known["pitch"] is not None:
-        yield at, Rule("width", less_than=known["pitch"] + 1)
-
-
-def pitch_and_width(
-    func: tt.FuncOp, values: dict[Part, SSAValue]
-) -> tuple[int, int] | None:
-    """Return the arguments that are the pitch and the width, if both are arguments."""
-    pitch, width = (argument_of(func, values.get(x)) for x in ("pitch", "width"))
-    if pitch is None or width is None or pitch == width:
-        return None
-    return pitch, width
+    moved = "base of a surface, which it moves"
+    above = "pitch of a surface, at least its width"
+    return ArrayAttr(
+        [
+            *demands.attributes(),
+            *(
+                condition(HostNumber(at, "value"), moved, multiple_of=multiple)
+                for at, multiple in sorted(moves.items())
+            ),
+            *(
+                condition(HostNumber(pitch, "value"), above, at_least_argument=width)
+                for pitch, width in sorted(pairs)
+            ),
+        ]
+    )
 
 
 def step_of(op: Operation) -> int:
@@ -207,37 +205,17 @@ def step_of(op: Operation) -> int:
     return attr.data.row_step if isinstance(attr, xe.PlanAttr) else 1
 
 
-def together(one: Rule, other: Rule) -> Rule:
-    """Return both rules of one argument as one."""
-    limits = [x for x in (one.less_than, other.less_than) if x is not None]
-    return Rule(
-        one.part,
-        lcm(one.multiple_of, other.multiple_of),
-        max(one.at_least, other.at_least),
-        min(limits) if limits else None,
-    )
-
-
-def attribute(number: HostNumber, rule: Rule) -> DictionaryAttr:
-    """Return a rule as a condition."""
-    why = (
-        "offsets of 32 bits" if number.what == "bytes" else f"{rule.part} of a surface"
-    )
-    limits: dict[str, int] = {"multiple_of": rule.multiple_of}
-    if rule.at_least:
-        limits["at_least"] = rule.at_least
-    if rule.less_than is not None:
-        limits["less_than"] = rule.less_than
-    return condition(number, why, **limits)
-
-
 FIRST = ("multiple_of", "at_least_argument")
 """Limits that are printed before the reason."""
 
 
-def condition(number: HostNumber, why: str, **limits: int) -> DictionaryAttr:
+def condition(number: HostNumber, why: str, **limits: int | None) -> DictionaryAttr:
     """Return one condition as an attribute."""
-    told = {name: IntegerAttr(limit, i64) for name, limit in limits.items()}
+    told = {
+        name: IntegerAttr(limit, i64)
+        for name, limit in limits.items()
+        if limit is not None
+    }
     entries: dict[str, Attribute] = {
         "argument": IntegerAttr(number.argument, i64),
         "what": StringAttr(number.what),

@@ -31,6 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial, reduce
+from itertools import chain, groupby
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
@@ -47,7 +49,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
@@ -59,7 +61,6 @@ from coopc.ir.control_flow import kernel_around
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import constant_number
 from coopc.ir.uniformity import Uniformity, Variation
-from coopc.passes.xe.convert_to_xe.vectors import length_of
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
@@ -135,96 +136,77 @@ def decide(
     """Return how pairs of subgroups share an operand A of DPAS, or why they do not."""
     products = [use.operation for use in a.uses if isinstance(use.operation, xe.DpasOp)]
     assert products, a
-    kernel = kernel_around(products[0])
-    if kernel is None:
-        return Refusal(SplitReason.KERNEL, "this is a function")
-    if (refusal := _refused_kernel(kernel, device)) is not None:
+    refusals = chain(
+        _against_kernel(kernel_around(products[0]), device),
+        _against_uses(a, products, uniformity),
+    )
+    if (refusal := next(refusals, None)) is not None:
         return refusal
-    if (refusal := _refused_uses(a)) is not None:
-        return refusal
-    for product in products:
-        refusal = _refused_product(product) or _refused_flow(product, uniformity)
-        if refusal is not None:
-            return refusal
     halves = halves_of(a)
     if isinstance(halves, Refusal):
         return halves
     loads = {rows.load: None for half in halves for rows in half}
-    for load in loads:
-        refusal = _refused_load(load, uniformity) or _refused_memory(load, kernel)
-        if refusal is not None:
-            return refusal
-    return SharedOperand(a, halves, tuple(products))
+    refusals = (x for load in loads for x in _against_load(load, uniformity))
+    return next(refusals, None) or SharedOperand(a, halves, tuple(products))
 
 
-def _refused_kernel(func: FuncOp, device: Device) -> Refusal | None:
+def _against_kernel(func: FuncOp | None, device: Device) -> Iterator[Refusal]:
+    if func is None:
+        yield Refusal(SplitReason.KERNEL, "this is a function")
+        return
     kernel = simt.kernel_of(func)
     lanes = kernel.subgroup_size or device.subgroup_size
     if lanes != SPLIT_LANES:
-        return Refusal(SplitReason.LANES, f"the kernel has subgroups of {lanes}")
+        yield Refusal(SplitReason.LANES, f"the kernel has subgroups of {lanes}")
     full, rest = divmod(kernel.work_items, lanes)
     if kernel.subgroup_size is None or rest or full % 2:
         what = f"{kernel.work_items} work-items in subgroups of {lanes}"
-        return Refusal(SplitReason.ALONE, what)
-    return None
+        yield Refusal(SplitReason.ALONE, what)
 
 
-def _refused_uses(a: SSAValue) -> Refusal | None:
+def _against_uses(
+    a: SSAValue, products: Sequence[xe.DpasOp], uniformity: Uniformity
+) -> Iterator[Refusal]:
     for use in a.uses:
         if not isinstance(use.operation, xe.DpasOp) or use.index != 0:
-            return Refusal(SplitReason.USES, use.operation.name)
-    return None
+            yield Refusal(SplitReason.USES, use.operation.name)
+    for op in products:
+        if any(x not in SPLIT_PRECISIONS for x in op.precisions):
+            yield Refusal(SplitReason.PRECISION, " x ".join(op.precisions))
+        if (repeat := op.repeat.value.data) not in SPLIT_REPEAT_COUNTS:
+            yield Refusal(SplitReason.REPEAT, str(repeat))
+        assert is_vector(op.c.type)
+        element = op.c.type.get_element_type()
+        if isinstance(element, Float16Type | BFloat16Type):
+            yield Refusal(SplitReason.ACCUMULATOR, str(element))
+        yield from _against_flow(op, uniformity)
 
 
-def _refused_product(op: xe.DpasOp) -> Refusal | None:
-    if any(x not in SPLIT_PRECISIONS for x in op.precisions):
-        return Refusal(SplitReason.PRECISION, " x ".join(op.precisions))
-    if (repeat := op.repeat.value.data) not in SPLIT_REPEAT_COUNTS:
-        return Refusal(SplitReason.REPEAT, str(repeat))
-    assert is_vector(op.c.type)
-    element = op.c.type.get_element_type()
-    if isinstance(element, Float16Type | BFloat16Type):
-        return Refusal(SplitReason.ACCUMULATOR, str(element))
-    return None
-
-
-def _refused_flow(op: Operation, uniformity: Uniformity) -> Refusal | None:
+def _against_flow(op: Operation, uniformity: Uniformity) -> Iterator[Refusal]:
     around = uniformity.around(op)
-    if around <= Variation.PAIRS:
-        return None
-    cause = uniformity.cause(op)
-    name = "control flow" if cause is None else cause.name
-    who = "lanes" if around is Variation.LANES else "subgroups"
-    return Refusal(
-        SplitReason.CONTROL_FLOW, f"{name} around {op.name} differs by {who}"
-    )
+    if around > Variation.PAIRS:
+        cause = uniformity.cause(op)
+        name = "control flow" if cause is None else cause.name
+        who = "lanes" if around is Variation.LANES else "subgroups"
+        what = f"{name} around {op.name} differs by {who}"
+        yield Refusal(SplitReason.CONTROL_FLOW, what)
 
 
-def _refused_load(load: xe.BlockLoadOp, uniformity: Uniformity) -> Refusal | None:
-    if (refusal := _refused_flow(load, uniformity)) is not None:
-        return refusal
-    for name, value in (
-        ("offset", load.offset),
-        ("guard", load.guard),
-        ("base", load.base),
-    ):
+def _against_load(load: xe.BlockLoadOp, uniformity: Uniformity) -> Iterator[Refusal]:
+    yield from _against_flow(load, uniformity)
+    operands = {"offset": load.offset, "guard": load.guard, "base": load.base}
+    for name, value in operands.items():
         if value is not None and uniformity.of(value) > Variation.PAIRS:
-            return Refusal(SplitReason.ROWS, f"the {name} of {load.name} differs")
-    return None
-
-
-def _refused_memory(load: xe.BlockLoadOp, kernel: FuncOp) -> Refusal | None:
-    base = root_of(load.base)
+            yield Refusal(SplitReason.ROWS, f"the {name} of {load.name} differs")
+    kernel, base = kernel_around(load), root_of(load.base)
+    assert kernel is not None, load
     if base.owner is not kernel.body.blocks[0]:
-        return Refusal(SplitReason.WRITTEN, "it is not an argument of the kernel")
+        yield Refusal(SplitReason.WRITTEN, "it is not an argument of the kernel")
     for op in kernel.walk():
-        if isinstance(op, READS):
-            continue
-        if any(
+        if not isinstance(op, READS) and any(
             is_memref(value.type) and root_of(value) is base for value in op.operands
         ):
-            return Refusal(SplitReason.WRITTEN, f"{op.name} has it")
-    return None
+            yield Refusal(SplitReason.WRITTEN, f"{op.name} has it")
 
 
 def root_of(memory: SSAValue) -> SSAValue:
@@ -270,22 +252,14 @@ def rows_of(value: SSAValue) -> list[tuple[xe.BlockLoadOp, int]] | None:
 
 def runs(rows: Sequence[tuple[xe.BlockLoadOp, int]]) -> Iterator[Rows]:
     """Yield the runs of channels that follow each other."""
-    start = 0
-    for at in range(1, len(rows) + 1):
-        load, channel = rows[at - 1]
-        if at < len(rows) and rows[at] == (load, channel + 1):
-            continue
-        yield Rows(load, rows[start][1], at - start)
-        start = at
+    by_run = groupby(enumerate(rows), lambda x: (x[1][0], x[1][1] - x[0]))
+    for (load, _), run in by_run:
+        first, *rest = [channel for _, (_, channel) in run]
+        yield Rows(load, first, 1 + len(rest))
 
 
 ROW_BYTES = SPLIT_LANES * 4
 """Of a row of A, of which each lane holds a channel of 32 bits."""
-
-
-def operands_of(module: ModuleOp) -> list[SSAValue]:
-    """Return the operands A of all DPAS, each once, in order."""
-    return list({op.a: None for op in module.walk() if isinstance(op, xe.DpasOp)})
 
 
 def share(operands: Sequence[SharedOperand], order: Mapping[Operation, int]) -> None:
@@ -295,24 +269,19 @@ def share(operands: Sequence[SharedOperand], order: Mapping[Operation, int]) -> 
         operands: what is shared, and how.
         order: where the operations of the function stand.
     """
-    # Offsets are made once, where the first half that needs them is loaded.
     jobs = [
-        (max(order[first.load], order[second.load]), number, first, second)
-        for number, operand in enumerate(operands)
-        for first, second in operand.halves
+        (max((rows.load for rows in pair), key=order.__getitem__), operand.a, pair)
+        for operand in operands
+        for pair in operand.halves
     ]
-    places = {place: op for op, place in order.items()}
+    # Offsets are made once, where the first half that needs them is loaded.
     built = Built()
-    found: list[list[SSAValue]] = [[] for _ in operands]
-    made = {
-        (number, first): _load_half(
-            Builder.at(places[place], built, unroll=True), first, second
-        )
-        for place, number, first, second in sorted(jobs, key=lambda job: job[0])
+    found = {
+        (a, pair): _load_half(Builder.at(place, built, unroll=True), *pair)
+        for place, a, pair in sorted(jobs, key=lambda job: order[job[0]])
     }
-    for number, operand in enumerate(operands):
-        found[number] = [made[number, first] for first, _ in operand.halves]
-    for operand, halves in zip(operands, found, strict=True):
+    for operand in operands:
+        halves = [found[operand.a, pair] for pair in operand.halves]
         _multiply(operand, halves, min(operand.products, key=order.__getitem__))
 
 
@@ -320,9 +289,7 @@ def _multiply(
     operand: SharedOperand, halves: Sequence[SSAValue], first: xe.DpasOp
 ) -> None:
     """Multiply with half of an operand, first in place of the first product."""
-    half = halves[0]
-    for other in halves[1:]:
-        half = _joined(half, other, first)
+    half = reduce(partial(_joined, Builder.at(first)), halves)
     for product in operand.products:
         split = xe.SplitDpasOp(
             half, product.b, product.c, product.precisions, product.repeat.value.data
@@ -335,52 +302,34 @@ def _multiply(
 def _load_half(b: Builder, first: Rows, second: Rows) -> SSAValue:
     """Load rows of the first half in the first subgroup, of the second in the other."""
     offsets = [
-        shifted(b, rows.load.offset, rows.first * ROW_BYTES) for rows in (first, second)
+        moved(b, rows.load.offset, b.constant(i32, rows.first * ROW_BYTES))
+        if rows.first
+        else rows.load.offset
+        for rows in (first, second)
     ]
     if first.load is second.load:
-        step = number(b, (second.first - first.first) * ROW_BYTES)
+        step = b.constant(i32, (second.first - first.first) * ROW_BYTES)
         begin = b.pure(arith.MuliOp, parity(b), step)
         begin.name_hint = "half"
         offset = moved(b, offsets[0], begin)
     else:
         offset = chosen(b, *offsets)
-    guard = _guard(b, first.load, second.load)
+    guard, other = first.load.guard, second.load.guard
+    if guard is not other:
+        always = b.constant(i1, 1)
+        guard = chosen(b, guard or always, other or always)
     load = xe.BlockLoadOp(first.load.base, offset, first.count, guard=guard)
     load.result.name_hint = first.load.result.name_hint
     b.effect(load)
     return load.result
 
 
-def _guard(
-    b: Builder, first: xe.BlockLoadOp, second: xe.BlockLoadOp
-) -> SSAValue | None:
-    """Return whether a subgroup reads its half of two loads; None if it always does."""
-    if first.guard is second.guard:
-        return first.guard
-    always = b.constant(i1, 1)
-    return chosen(b, first.guard or always, second.guard or always)
-
-
 def parity(b: Builder) -> SSAValue:
     """Return 0 in the first subgroup of a pair, 1 in the second, an i32."""
-    found = b.pure(arith.AndIOp, number_of_subgroup(b), number(b, 1))
+    number = b.pure(arith.IndexCastOp, b.pure(simt.SubgroupIdOp), i32)
+    found = b.pure(arith.AndIOp, number, b.constant(i32, 1))
     found.name_hint = "second"
     return found
-
-
-def number_of_subgroup(b: Builder) -> SSAValue:
-    """Return the number of the subgroup in its work-group, an i32."""
-    return b.pure(arith.IndexCastOp, b.pure(simt.SubgroupIdOp), i32)
-
-
-def number(b: Builder, value: int) -> SSAValue:
-    """Return a constant of 32 bits."""
-    return b.constant(i32, value)
-
-
-def shifted(b: Builder, value: SSAValue, by: int) -> SSAValue:
-    """Return an offset and a number of bytes."""
-    return moved(b, value, number(b, by)) if by else value
 
 
 def moved(b: Builder, value: SSAValue, by: SSAValue) -> SSAValue:
@@ -404,7 +353,7 @@ def chosen(b: Builder, first: SSAValue, second: SSAValue) -> SSAValue:
     """
     if first is second:
         return first
-    for kind, nothing in ((arith.AddiOp, number(b, 0)), (arith.AndIOp, None)):
+    for kind, nothing in ((arith.AddiOp, b.constant(i32, 0)), (arith.AndIOp, None)):
         one, other = (_terms(kind, x) for x in (first, second))
         common = next((x for x in one if any(x is y for y in other)), None)
         if common is None:
@@ -413,7 +362,7 @@ def chosen(b: Builder, first: SSAValue, second: SSAValue) -> SSAValue:
         if rests[0] is not None and rests[1] is not None:
             both = sorted((chosen(b, rests[0], rests[1]), common), key=b.depth)
             return b.pure(kind, *both)
-    is_first = b.compare("eq", parity(b), number(b, 0))
+    is_first = b.compare("eq", parity(b), b.constant(i32, 0))
     return b.pure(arith.SelectOp, is_first, first, second)
 
 
@@ -427,15 +376,14 @@ def _terms(
     return (value,)
 
 
-def _joined(one: SSAValue, other: SSAValue, before: Operation) -> SSAValue:
+def _joined(b: Builder, one: SSAValue, other: SSAValue) -> SSAValue:
     """Return the components of two vectors as one."""
-    length = length_of(one) + length_of(other)
+    assert is_vector(one.type)
+    assert is_vector(other.type)
+    length = one.type.get_shape()[0] + other.type.get_shape()[0]
     mask = DenseArrayBase.from_list(i64, list(range(length)))
     type = VectorType(i32, [length])
-    shuffle = vector.ShuffleOp(one, other, mask, result_type=type)
-    shuffle.location = before.location
-    Rewriter.insert_op(shuffle, InsertPoint.before(before))
-    return shuffle.result
+    return b.effect(vector.ShuffleOp(one, other, mask, result_type=type)).results[0]
 
 
 def _erase_unused(value: SSAValue) -> None:
@@ -472,7 +420,8 @@ class FuseSplitDpasPass(ModulePass):
                 f"{self.name}: expected a device with split DPAS, as dg2 has, got "
                 f"{device.name}"
             )
-        operands = operands_of(op)
+        dpas = (x for x in op.walk() if isinstance(x, xe.DpasOp))
+        operands = list(dict.fromkeys(x.a for x in dpas))
         if device.split_pair.assumed and not self.assumed:
             for a in operands:
                 self._tell(

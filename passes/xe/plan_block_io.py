@@ -22,7 +22,6 @@ from coopc import device as devices
 from coopc.dialects import tt, ttig, xe
 from coopc.dialects.tt.types import (
     ModuleFacts,
-    Tensor,
     bits_of,
     block_io,
     encoding_of,
@@ -63,43 +62,21 @@ StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
 AccessOp: TypeAlias = LoadOp | StoreOp
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """A tensor that is moved between memory and registers."""
-
-    op: AccessOp
-    tensor: SSAValue
-    """What is loaded, or stored."""
-
-    @property
-    def type(self) -> Tensor:
-        """The type of the tensor."""
-        assert is_tensor(self.tensor.type), self.tensor
-        return self.tensor.type
-
-    @property
-    def is_store(self) -> bool:
-        """Whether it is written to memory."""
-        return isinstance(self.op, tt.DescriptorStoreOp | tt.StoreOp)
-
-
-def access_of(op: Operation) -> Access | None:
-    """Return what an operation moves; None if it is no access of a tensor."""
+def tensor_of(op: AccessOp) -> SSAValue:
+    """Return the tensor, or the element, that is loaded or stored."""
     match op:
         case tt.DescriptorLoadOp() | tt.LoadOp():
-            found = Access(op, op.result)
+            return op.result
         case tt.DescriptorStoreOp():
-            found = Access(op, op.src)
+            return op.src
         case tt.StoreOp():
-            found = Access(op, op.value)
-        case _:
-            return None
-    return found if is_tensor(found.tensor.type) else None
+            return op.value
 
 
-def request_of(access: Access) -> Request | Refusal:
+def request_of(op: AccessOp) -> Request | Refusal:
     """Return what the planner is to be asked, or why there is nothing to ask."""
-    op, type = access.op, access.type
+    type = tensor_of(op).type
+    assert is_tensor(type), op
     if encoding_of(type) is None:
         return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
     rank, order = len(type.get_shape()), block_io(op)
@@ -117,7 +94,7 @@ def request_of(access: Access) -> Request | Refusal:
         layout_of(type),
         rank - 2 if order == "column_major" else rank - 1,
         width,
-        access.is_store,
+        isinstance(op, StoreOp),
         run,
         channel,
     )
@@ -126,24 +103,24 @@ def request_of(access: Access) -> Request | Refusal:
 Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
 
 
-def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
+def decide(op: AccessOp, device: devices.Device) -> BlockPlan | Refusal:
     """Return how a tensor is moved on a device, or why not by block messages."""
-    request = request_of(access)
+    request = request_of(op)
     if isinstance(request, Refusal):
         return request
-    made, io = descriptor_of(access.op), device.block_io
+    made, io = descriptor_of(op), device.block_io
     if made is not None and io is not None:
         refusal = (
             refuse_stride(made)
             or refuse_surface(io, known_numbers(made))
             or refuse_base(made)
-            or refuse_column(access.op, request.element_bits)
+            or refuse_column(op, request.element_bits)
         )
         if refusal is not None:
             return refusal
     decided = plan(request, io)
     if isinstance(decided, BlockPlan) and made is not None:
-        return refuse_steps(decided, *access.op.operands[-2:]) or decided
+        return refuse_steps(decided, *op.operands[-2:]) or decided
     return decided
 
 
@@ -263,7 +240,7 @@ def write(op: Operation, decided: Decision) -> None:
             op.attributes[xe.REFUSAL] = StringAttr(str(decided))
         case PrefetchPlan():
             op.attributes[xe.PLAN] = xe.BlockPrefetchPlanAttr(decided)
-        case _ if isinstance(op, tt.DescriptorStoreOp | tt.StoreOp):
+        case _ if isinstance(op, StoreOp):
             op.attributes[xe.PLAN] = xe.BlockStorePlanAttr(decided)
         case _:
             op.attributes[xe.PLAN] = xe.BlockLoadPlanAttr(decided)
@@ -286,8 +263,8 @@ class PlanBlockIoPass(ModulePass):
         for each in op.walk():
             if isinstance(each, ttig.DescriptorPrefetchOp):
                 decided = decide_prefetch(each, device)
-            elif (access := access_of(each)) is not None:
-                decided = decide(access, device)
+            elif isinstance(each, AccessOp) and is_tensor(tensor_of(each).type):
+                decided = decide(each, device)
             else:
                 if self.explain and isinstance(each, ttig.PrefetchOp):
                     remark(each, f"left out: {why_no_matrix(each, 'no matrix')}")

@@ -14,15 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp, ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.arith import AddiOp
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.dialects.scf import ForOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.types import CacheModifier
+from coopc.ir.builder import Builder
 from coopc.ir.control_flow import is_inside
 from coopc.ir.facts import constant_number
 
@@ -51,44 +52,34 @@ def add_prefetches(
     """Add the prefetches of some loads of a loop."""
     counter, step = loop.body.block.args[0], constant_number(loop.step)
     assert step is not None, loop
-    before = InsertPoint.before(loop)
+    before = Builder.at(loop)
     for number in range(steps):
-        start = moved(loop.lb, number * step, before, loop)
+        start = moved(before, loop.lb, number * step)
         for load in loads:
-            prefetch(load, counter, start, before)
-    after = InsertPoint.after(loads[-1])
-    ahead = moved(counter, steps * step, after, loads[-1])
-    last = ahead.owner
+            prefetch(before, load, counter, start)
+    last = loads[-1].next_op
+    assert last is not None, loop
+    after = Builder.at(last)
+    after.location = loads[-1].location
+    ahead = moved(after, counter, steps * step)
     for load in loads:
-        assert isinstance(last, Operation)
-        last = prefetch(load, counter, ahead, InsertPoint.after(last))
+        prefetch(after, load, counter, ahead)
 
 
-def moved(
-    value: SSAValue, number: int, where: InsertPoint, near: Operation
-) -> SSAValue:
+def moved(b: Builder, value: SSAValue, number: int) -> SSAValue:
     """Return an index some steps further on."""
     if (known := constant_number(value)) is not None:
-        found = ConstantOp(IntegerAttr(known + number, i32))
-        found.location = near.location
-        Rewriter.insert_op(found, where)
-        return found.result
-    distance = ConstantOp(IntegerAttr(number, i32))
-    total = AddiOp(value, distance.result)
-    distance.location = total.location = near.location
-    Rewriter.insert_op([distance, total], where)
-    return total.result
+        return b.constant(i32, known + number)
+    return b.pure(AddiOp, value, b.constant(i32, number))
 
 
 def prefetch(
-    load: tt.DescriptorLoadOp, counter: SSAValue, at: SSAValue, where: InsertPoint
-) -> Operation:
+    b: Builder, load: tt.DescriptorLoadOp, counter: SSAValue, at: SSAValue
+) -> None:
     """Insert the prefetch of the tile that a load takes at another step."""
     indices = [at if index is counter else index for index in load.indices]
-    new = ttig.DescriptorPrefetchOp(load.desc, indices, CacheModifier.CA)
+    new = b.effect(ttig.DescriptorPrefetchOp(load.desc, indices, CacheModifier.CA))
     new.location = load.location
-    Rewriter.insert_op(new, where)
-    return new
 
 
 def add_barriers(loop: ForOp) -> None:

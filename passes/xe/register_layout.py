@@ -9,6 +9,18 @@ that it takes, for other tensors vectors of at most 16 elements.
     tensor<256x256xf32, #dpas>   16 of vector<8xf32>     a C of 8 x 16 each
     tensor<256xf32, #slice>       4 of vector<8xf32>     as the rows of C
     tensor<64x!tt.ptr<f16>, ..>   vectors of i64: elements from the base on
+
+A matrix is a tensor in a layout of DPAS, cut into tiles in row-major order, as its
+sizes need not be powers of two:
+
+| use | tile                              | in a lane                               |
+|-----|-----------------------------------|-----------------------------------------|
+| a   | 8 (4, 2, 1) rows, K of one DPAS   | the operand a, packed                   |
+| b   | K of one DPAS, N columns          | the operand b, packed                   |
+| acc | 8 (4, 2, 1) rows, N columns       | a vector of elements                    |
+
+`coopc.layout.dpas` says which lane has which element of a tile.  A and C have as many
+rows in a tile as divide the matrix, 8 at most.
 """
 
 from __future__ import annotations
@@ -16,6 +28,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product
+from math import gcd
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,7 +44,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from coopc.dialects import xe
+from coopc.device import Device
+from coopc.dialects import coopmatrix, xe
+from coopc.dialects.coopmatrix import MatrixType
+from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.tt.types import (
     PtrType,
     Tensor,
@@ -39,14 +56,24 @@ from coopc.dialects.tt.types import (
     is_tensor,
     layout_of,
 )
-from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
-from coopc.layout.encodings import Encoding, SliceEncoding
+from coopc.ir.matrix_size import why_too_large
+from coopc.ir.split_values import Parts
+from coopc.layout.dpas import (
+    CHANNEL_BITS,
+    SYSTOLIC_DEPTH,
+    DotOperandEncoding,
+    DpasEncoding,
+)
+from coopc.layout.encodings import Encoding, Operand, SliceEncoding
 from coopc.layout.linear import LinearLayout
 
 Array: TypeAlias = npt.NDArray[Any]
 
 MAX_COMPONENTS = 16
 """SPIR-V's longest vector."""
+MOST_ROWS = 8
+"""Rows of A and C of one DPAS."""
+ELEMENT_BITS = (8, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -147,7 +174,7 @@ def register_layout(type: Tensor) -> RegisterLayout:
     plain = RegisterLayout(layout, i64 if isinstance(element, PtrType) else element, 1)
     count = len(plain.distinct)
     run = 1 << (min(tile_run(encoding), count).bit_length() - 1)
-    packed = packed_type(encoding, element)
+    packed = packed_tensor(type)
     if packed is not None and (count < tile_run(encoding) or count % run):
         packed = None
     if packed is None:
@@ -172,22 +199,31 @@ def tile_run(encoding: Encoding) -> int:
     return max(1, tile[0] * tile[1] // encoding.threads_per_warp)
 
 
-def packed_type(encoding: Encoding, element: Attribute) -> VectorType | None:
-    """Return the type of one operand of DPAS, where a tensor is made of them."""
-    if not isinstance(encoding, DotOperandEncoding):
+def packed_type(
+    operand: Operand, encoding: DpasEncoding, element: Attribute
+) -> VectorType | None:
+    """Return the type of an operand of DPAS that packs elements; None if none does."""
+    precision = precision_of(element)
+    if operand == "c" or precision is None:
         return None
-    parent, precision = encoding.parent, precision_of(element)
-    if not isinstance(parent, DpasEncoding) or precision is None:
-        return None
-    if precision.ops_per_channel != parent.ops_per_chan:
+    if precision.ops_per_channel != encoding.ops_per_chan:
         return None
     a, b, _ = xe.operand_types(
         precision,
-        parent.repeat_count,
-        parent.threads_per_warp,
-        parent.execution_size,
+        encoding.repeat_count,
+        encoding.threads_per_warp,
+        encoding.execution_size,
     )
-    return a if encoding.op_idx == 0 else b
+    return a if operand == "a" else b
+
+
+def packed_tensor(type: Tensor) -> VectorType | None:
+    """Return the type of one operand of DPAS, where a tensor is made of them."""
+    match encoding_of(type):
+        case DotOperandEncoding(parent=DpasEncoding() as parent) as encoding:
+            return packed_type(encoding.operand, parent, type.element_type)
+        case _:
+            return None
 
 
 def precision_of(element: Attribute) -> xe.Precision | None:
@@ -210,7 +246,7 @@ def channel_bits(type: Tensor) -> tuple[int, int]:
     """
     encoding = encoding_of(type)
     assert encoding is not None, type
-    packed = packed_type(encoding, type.element_type)
+    packed = packed_tensor(type)
     if packed is not None:
         width = bits_of(packed.get_element_type())
         assert width is not None, packed
@@ -235,3 +271,81 @@ def registers_of(value: SSAValue) -> RegisterLayout:
     """Return how a tensor is spread."""
     assert is_tensor(value.type), value
     return register_layout(value.type)
+
+
+# Matrices
+
+
+@dataclass(frozen=True)
+class DpasTiling:
+    """How lanes hold matrices of one type."""
+
+    type: MatrixType
+    operand: Operand
+    encoding: DpasEncoding
+    registers: RegisterLayout
+
+    @property
+    def parts(self) -> Parts:
+        """What a matrix becomes."""
+        height, width = self.encoding.tile_shape(self.operand)
+        places = [(row // height, col // width) for row, col in self.registers.tiles]
+        return Parts(self.registers.types, tuple(f"_{p}x{q}" for p, q in places))
+
+    def over(self, shape: tuple[int, int]) -> RegisterLayout:
+        """Return what a lane holds of a part whose sizes are powers of two."""
+        whole = self.registers
+        layout = self.encoding.operand_linear(self.operand, shape)
+        return RegisterLayout(layout, whole.element, whole.run, whole.packed)
+
+
+@lru_cache(maxsize=256)
+def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
+    """Return how lanes hold matrices of a type, or why they cannot."""
+    if (reason := _why_not_type(type)) is not None:
+        return reason
+    matrix = matrix_of(type)
+    operand = matrix.operand
+    rows = MOST_ROWS if operand == "b" else gcd(matrix.rows, MOST_ROWS)
+    assert device.dpas is not None, device
+    size = device.dpas.lanes
+    ops = CHANNEL_BITS // matrix.element_bits
+    try:
+        encoding = DpasEncoding(rows, SYSTOLIC_DEPTH, size, ops, lanes, (1, 1), (1, 1))
+        layout = encoding.tile(operand)
+    except ValueError as error:
+        return f"{error}, in {type}"
+    tile = encoding.tile_shape(operand)
+    for name, has, wanted in zip(("rows", "columns"), matrix.shape, tile, strict=True):
+        if has % wanted:
+            return (
+                f"expected {name} that {wanted} divides, as in a DPAS of "
+                f"{device.name}, got {has} in {type}"
+            )
+    packed = packed_type(operand, encoding, type.element_type)
+    starts = (range(0, n, step) for n, step in zip(matrix.shape, tile, strict=True))
+    return DpasTiling(
+        type,
+        operand,
+        encoding,
+        RegisterLayout(
+            layout,
+            type.element_type,
+            layout.in_sizes["register"],
+            packed if type.element_bits < CHANNEL_BITS else None,
+            tuple(product(*starts)),
+        ),
+    )
+
+
+def _why_not_type(type: MatrixType) -> str | None:
+    """Return why no device holds matrices of a type as operands of DPAS."""
+    if not type.is_static:
+        names = ", ".join(f"@{name}" for name in type.names)
+        return f"expected sizes that are numbers, got {type} with {names}"
+    assert isinstance(type.scope, coopmatrix.ScopeAttr)
+    if type.scope.data != coopmatrix.Scope.SUBGROUP:
+        return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
+    if type.element_bits not in ELEMENT_BITS:
+        return f"expected elements of 8, 16 or 32 bits, got {type.element_type}"
+    return why_too_large(type)

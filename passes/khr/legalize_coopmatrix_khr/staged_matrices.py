@@ -555,7 +555,7 @@ class StagedMatrices:
         for number in range(type.element_count()):
             at, inside = self._in_slice(b, op.offset, number, buffer.shape)
             (value,) = b.branch(inside, lambda at=at: (buffer.load(b, at),), (zero,))
-            found = b.insert(value, found, number)
+            found = b.insert(found, number, value)
         return (found,)
 
     def insert_row_slice(
@@ -872,7 +872,7 @@ def _vector(b: Builder, numbers: Sequence[SSAValue]) -> SSAValue:
     type = VectorType(numbers[0].type, [len(numbers)])
     found = b.pure(vector.BroadcastOp, numbers[0], type)
     for at, number in enumerate(numbers[1:], 1):
-        found = b.insert(number, found, at)
+        found = b.insert(found, at, number)
     return found
 
 

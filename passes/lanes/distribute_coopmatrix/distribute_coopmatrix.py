@@ -387,7 +387,7 @@ class Distributor:
             value = b.from_lane(held.get(b, values, number), lane)
             value = b.select(wanted, value, zero)
             position = t.constant if t.part is None else b.index(t)
-            return (b.insert(value, now[0], position),)
+            return (b.insert(now[0], position, value),)
 
         return [b.loop(type.element_count(), (b.constant(type, 0),), body)]
 

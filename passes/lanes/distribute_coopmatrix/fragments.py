@@ -159,7 +159,7 @@ class LaneFragment:
         number = b.divided(at, self.width)
         found = list(values)
         for each in vectors:
-            changed = b.insert(new, values[each], position)
+            changed = b.insert(values[each], position, new)
             is_there = len(vectors) == 1 or b.equal(number, each)
             found[each] = b.select(is_there, changed, values[each])
         return tuple(found)

@@ -255,7 +255,7 @@ def _get_all(
     if None in known or len(vectors) > 2:
         found = b.constant(VectorType(held.element, [len(numbers)]), 0)
         for at, number in enumerate(numbers):
-            found = b.insert(held.get(b, values, number), found, at)
+            found = b.insert(found, at, held.get(b, values, number))
         return found
     mask = [
         held.width * vectors.index(n // held.width) + n % held.width

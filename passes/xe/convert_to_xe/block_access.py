@@ -111,16 +111,10 @@ EVEN, ODD = 0x00FF00FF, -0x00FF0100
 """Every second byte of 32 bits, the lowest one among them or not, as an i32."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """The slots that pieces are made of, counted over all messages."""
-
-    even: tuple[int, ...]
-    odd: tuple[int, ...]
-
-
-def pairs_of(plan: BlockPlan, registers: RegisterLayout) -> Pairs | None:
-    """Return of which slots the pairs of a tensor are; None if it is not of pairs."""
+def paired(
+    b: Builder, plan: BlockPlan, registers: RegisterLayout, flat: Values
+) -> list[SSAValue] | None:
+    """Return the pieces of a tensor from those of its messages, if it is of pairs."""
     if (plan.element_bits, plan.slot_bits, plan.row_step) != (8, 32, 2):
         return None
     if plan.swaps or registers.packed is None or registers.run % (2 * BYTES):
@@ -128,26 +122,17 @@ def pairs_of(plan: BlockPlan, registers: RegisterLayout) -> Pairs | None:
     if registers.packed.get_element_type() != i16:
         return None
     sources = [plan.sources[register] for register in registers.distinct]
-    even: list[int] = []
-    odd: list[int] = []
+    slots: tuple[list[int], list[int]] = [], []  # of even and of odd rows
     for start in range(0, len(sources), 2 * BYTES):
         eight = sources[start : start + 2 * BYTES]
         (one, value), (other, _) = eight[:2]
         wanted = [(m, value + x) for x in range(BYTES) for m in (one, other)]
         if value % BYTES or eight != wanted:
             return None
-        even.append((one * plan.values + value) // BYTES)
-        odd.append((other * plan.values + value) // BYTES)
-    return Pairs(tuple(even), tuple(odd))
-
-
-def paired(
-    b: Builder, registers: RegisterLayout, pairs: Pairs, flat: Values
-) -> list[SSAValue]:
-    """Return the pieces of a tensor from those of its messages."""
+        for message, some in zip((one, other), slots, strict=True):
+            some.append((message * plan.values + value) // BYTES)
     count = registers.run // (2 * BYTES)
-    evens = gathered(b, flat, pairs.even, count)
-    odds = gathered(b, flat, pairs.odd, count)
+    evens, odds = (gathered(b, flat, some, count) for some in slots)
     return [_piece(b, x, y) for x, y in zip(evens, odds, strict=True)]
 
 
@@ -220,7 +205,9 @@ class BlockMessages:
         """Load a tensor or a matrix; return its pieces."""
         found: dict[tuple[int, ...], SSAValue] = {}
         for move in moves:
-            messages = self._messages(b, move, surface, self._moved(b, start, move))
+            messages = self._messages(
+                b, move, surface, self.moved(b, start, move.offset)
+            )
             pieces = arranged(b, move.plan, move.registers, messages)
             found |= zip(first_elements(move), pieces, strict=True)
         return [found[whole.first(piece)] for piece in range(whole.pieces)]
@@ -264,7 +251,7 @@ class BlockMessages:
             for message, first in enumerate(plan.firsts):
                 wanted = [known[message, value] for value in range(plan.values)]
                 stored = joined(b, gathered(b, vectors, wanted, length), type)
-                begin = self._moved(b, start, move)
+                begin = self.moved(b, start, move.offset)
                 where, at = self._place(b, plan, surface, first, begin)
                 shape = xe.BlockAttr(plan.shape)
                 b.effect(
@@ -306,7 +293,6 @@ class BlockMessages:
         types: Sequence[Attribute],
     ) -> list[Values]:
         """Load through payloads that are made in front of a loop."""
-        row, col = start
         shift = plan.packed.bit_length() - 1
         found: list[Values] = []
         shared: SSAValue | None = None
@@ -314,10 +300,7 @@ class BlockMessages:
             dx, dy = self._offset(plan, first, shift)
             register = first if (dx, dy) == (0, 0) else 0
             if shared is None or (dx, dy) == (0, 0):
-                at = (
-                    self.known.origin(b, plan.layout, plan.cols, register, col, shift),
-                    self.known.origin(b, plan.layout, plan.rows, register, row),
-                )
+                at = self._origin(b, plan, register, start)
                 shared = make_payload(b, loop, surface, plan.shape, at)
             load = xe.PayloadLoadOp(shared, (dx, dy), result_types=[types])
             found.append(b.effect(load).results)
@@ -335,10 +318,21 @@ class BlockMessages:
             return 0, 0
         return corner[plan.cols] >> shift, corner[plan.rows]
 
-    def _moved(self, b: Builder, start: Start, move: BlockMove) -> Start:
-        """Return where a part begins in memory."""
-        (row, col), (down, right) = start, move.offset
+    def moved(self, b: Builder, start: Start, offset: tuple[int, int]) -> Start:
+        """Return where in memory a part begins."""
+        (row, col), (down, right) = start, offset
         return self.known.plus(b, row, down), self.known.plus(b, col, right)
+
+    def _origin(
+        self, b: Builder, plan: BlockPlan, register: int, start: Start
+    ) -> tuple[SSAValue, SSAValue]:
+        """Return x and y of the message that begins with a register."""
+        (row, col), layout = start, plan.layout
+        shift, down = (x.bit_length() - 1 for x in (plan.packed, plan.row_step))
+        return (
+            self.known.origin(b, layout, plan.cols, register, col, shift),
+            self.known.origin(b, layout, plan.rows, register, row, down),
+        )
 
     def _place(
         self, b: Builder, plan: BlockPlan, surface: Surface, first: int, start: Start
@@ -352,12 +346,11 @@ class BlockMessages:
             first: the first register of the message.
             start: row and column in memory where the tensor begins.
         """
-        (row, col), step = start, plan.row_step
-        shift, down = plan.packed.bit_length() - 1, step.bit_length() - 1
-        x = self.known.origin(b, plan.layout, plan.cols, first, col, shift)
-        y = self.known.origin(b, plan.layout, plan.rows, first, row, down)
+        step = plan.row_step
+        x, y = self._origin(b, plan, first, start)
         if step == 1:
             return surface, (x, y)
+        down = step.bit_length() - 1
         rest = plan.origin(first)[plan.rows] % step
         pitch = b.pure(ShLIOp, surface.pitch, constant_i32(b, down))
         height = divided(b, plus(b, surface.height, step - 1 - rest), down)
@@ -376,15 +369,25 @@ def arranged(
     """Return the pieces of a tensor from those of its messages."""
     sources = [plan.sources[register] for register in registers.distinct]
     flat = [piece for message in messages for piece in message]
-    if registers.packed is not None and flat[0].type == registers.packed:
-        direct = direct_pieces(plan, registers.run, sources)
+    run = registers.run
+    if not plan.swaps and flat[0].type == registers.packed:
+        direct = whole_runs(sources, plan.values, run)
         if direct is not None:
             return [flat[piece] for piece in direct]
-    if (pairs := pairs_of(plan, registers)) is not None:
-        return paired(b, registers, pairs, flat)
-    if (slots := whole_slots(plan, registers.run, sources)) is not None:
-        count = registers.run * plan.element_bits // plan.slot_bits
-        whole = gathered(b, flat, slots, count)
+    if (pairs := paired(b, plan, registers, flat)) is not None:
+        return pairs
+    # Whole slots need not be taken apart.
+    group = plan.slot_bits // plan.element_bits
+    slots = None
+    if (
+        not plan.swaps
+        and group > 1
+        and not run % group
+        and run <= group * MAX_COMPONENTS
+    ):
+        slots = whole_runs(sources, plan.values, group)
+    if slots is not None:
+        whole = gathered(b, flat, slots, run // group)
         if registers.packed is not None:
             return joined(b, whole, registers.packed)
         return [x for each in whole for x in elements(b, each, registers.vector)]
@@ -442,43 +445,25 @@ def _of_neighbour(b: Builder, value: SSAValue, distance: int) -> SSAValue:
     return bitcast(b, b.pure(simt.ShuffleOp, simt.ShuffleMode.XOR, given, by), type)
 
 
-def direct_pieces(
-    plan: BlockPlan, run: int, sources: Sequence[tuple[int, int]]
+def whole_runs(
+    sources: Sequence[tuple[int, int]], values: int, length: int
 ) -> list[int] | None:
-    """Return which piece of all messages each piece of a tensor is.
+    """Return which run of all messages each run of a tensor's registers is.
 
-    None if some are not whole pieces in order, or lanes exchange elements.
+    None if some are not whole runs of that length, in order.
+
+    Args:
+        sources: the message and the value that each register is.
+        values: of a message.
+        length: of a run.
     """
-    if plan.swaps:
-        return None
     found: list[int] = []
-    for start in range(0, len(sources), run):
+    for start in range(0, len(sources), length):
         message, value = sources[start]
-        run_of = [(message, value + each) for each in range(run)]
-        if value % run or list(sources[start : start + run]) != run_of:
+        run = [(message, value + each) for each in range(length)]
+        if value % length or list(sources[start : start + length]) != run:
             return None
-        found.append((message * plan.values + value) // run)
-    return found
-
-
-def whole_slots(
-    plan: BlockPlan, run: int, sources: Sequence[tuple[int, int]]
-) -> list[int] | None:
-    """Return which slot of all messages each slot of a tensor's pieces is.
-
-    Then what is in a slot need not be taken apart.  None if some are not whole, or lie
-    in two pieces, or lanes exchange elements.
-    """
-    group = plan.slot_bits // plan.element_bits
-    if plan.swaps or group == 1 or run % group or run // group > MAX_COMPONENTS:
-        return None
-    found: list[int] = []
-    for start in range(0, len(sources), group):
-        message, value = sources[start]
-        slot = [(message, value + each) for each in range(group)]
-        if value % group or list(sources[start : start + group]) != slot:
-            return None
-        found.append((message * plan.values + value) // group)
+        found.append((message * values + value) // length)
     return found
 
 

@@ -8,12 +8,18 @@ After:   the vectors that a lane holds of a matrix's tiles. Loads, stores and pr
          host checks; with `fallback`, @f.fallback is for arguments that violate them.
 Fails:   naming the first operation that cannot be converted. The module is then
          unchanged.
+
+Loads, stores, products and conversions are those of tensors: a matrix is a tensor in a
+layout of DPAS (`coopc.passes.xe.register_layout`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
@@ -24,22 +30,35 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
-from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType
+from coopc.device import Device
+from coopc.dialects import coopmatrix, simt, xe
+from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
+from coopc.dialects.narrow import is_memref
+from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.interface import SECOND_ENTRY
+from coopc.ir import element_access
+from coopc.ir.builder import Builder
 from coopc.ir.control_flow import (
+    block_arguments,
     function_around,
     functions,
     has_matrices,
     why_not_structured,
 )
 from coopc.ir.device_option import device_of
-from coopc.ir.split_values import Rule, Splitter, split_values
+from coopc.ir.split_values import Parts, Results, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
+from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_value
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import Demands
-from coopc.passes.xe.convert_to_xe.matrices import MatrixRules
+from coopc.passes.xe.convert_to_xe.block_access import (
+    BlockMessages,
+    Surface,
+    load_channels,
+)
+from coopc.passes.xe.convert_to_xe.dot_to_dpas import multiply, tiles_of
 from coopc.passes.xe.convert_to_xe.matrix_memory import (
+    MatrixPlaces,
     Moves,
     PrefetchMove,
     decide_matrix_blocks,
@@ -47,142 +66,106 @@ from coopc.passes.xe.convert_to_xe.matrix_memory import (
     decide_matrix_prefetch,
     demand_matrix_channels,
     demand_surface,
+    place_of,
+    start_of,
+    surface_of,
 )
+from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import narrow_loops
+from coopc.passes.xe.convert_to_xe.vectors import (
+    Rule,
+    gathered,
+    packed,
+    splat,
+    unpacked,
+    with_builders,
+)
 from coopc.passes.xe.plan_block_io import remark_second_entry, summary
+from coopc.passes.xe.register_layout import (
+    DpasTiling,
+    RegisterLayout,
+    precision_of,
+    sources,
+    tiling_of,
+)
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
-
-@dataclass(frozen=True)
-class ConvertCoopmatrixToXePass(ModulePass):
-    """Make operands of DPAS of matrices."""
-
-    name = "convert-coopmatrix-to-xe"
-
-    device: str | None = None
-    """A device of `--list devices`; that of `simt.target` where it is absent."""
-    explain: bool = False
-    """Whether the plan of each access is printed, or the reason against one."""
-    fallback: bool = False
-    """Whether kernels whose 2D blocks have conditions get a second entry point,
-    `.fallback`, which moves all matrices lane by lane."""
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Convert `op`, if it has matrices."""
-        if not any(each.dialect_name() == "coopmatrix" for each in op.walk()):
-            return
-        device = device_of(self.device, op, self.name)
-        if device.dpas is None:
-            raise PassFailedException(
-                f"{self.name}: expected a device with DPAS, got {device.name}"
-            )
-        lanes = subgroup_size(op, device)
-        with transaction(op) as draft:
-            decided = convert(draft, device, lanes, self.fallback)
-        if self.explain:
-            for each, text in decided.told:
-                remark(each, text)
-            for name, entry in decided.second_entries.items():
-                remark_second_entry(entry, name)
-
-
-def convert(
-    module: ModuleOp, device: devices.Device, lanes: int, fallback: bool
-) -> AccessDecisions:
-    """Convert a module; return what was decided about its accesses."""
-    known, decided = functions(module), AccessDecisions()
-    matrices = MatrixRules(
-        device, lanes, decided.moves, decided.prefetches, decided.channels
-    )
-    rules = matrices.rules()
-    for op in module.walk():
-        refuse(op, matrices, rules)
-        decided.decide(op, matrices)
-    for func in known.values():
-        if simt.KERNEL in func.attributes and has_matrices(func, known):
-            func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-    if fallback:
-        decided.add_second_entries()
-    decided.demand(device.block_io)
-    parts = {
-        value: matrices.of(value).parts
-        for value in values_in(module)
-        if isinstance(value.type, MatrixType)
-    }
-    for func in (*known.values(), *decided.second_entries.values()):
-        if len(func.body.blocks) == 1:
-            narrow_loops(func, decided.messages())
-    for op in tuple(module.walk()):
-        if isinstance(op, coopmatrix.PrefetchOp):  # it has no matrix as a value
-            matrices.prefetch(op, Splitter(op))
-            Rewriter.erase_op(op)
-    split_values(module, parts, rules)
-    return decided
-
-
-def refuse(
-    op: Operation, matrices: MatrixRules, rules: Mapping[type[Operation], Rule]
-) -> None:
-    """Refuse an operation that nothing can be made of, whatever else there is."""
-    if isinstance(op, FuncOp):
-        if (reason := _why_not_kernel(op, matrices.lanes)) is not None:
-            raise Refused(op, reason)
-        return  # arguments are refused where they are used first
-    for matrix in matrices_of(op):
-        matrices.tiling(matrix, op)
-    if op.dialect_name() == "coopmatrix" and type(op) not in rules:
-        raise Refused(op, f"{op.name} {NOT_CONVERTED}")
-
-
-def matrices_of(op: Operation) -> list[MatrixType]:
-    """Return the types of the matrices that an operation has to do with."""
-    types = [value.type for value in (*op.operands, *op.results)]
-    types += [x.type for r in op.regions for block in r.blocks for x in block.args]
-    found = [*types, *op.properties.values()]
-    return [x for x in found if isinstance(x, MatrixType)]
-
-
+CACHES = {
+    1: xe.CacheAttr((xe.CacheControl.CACHED, xe.CacheControl.CACHED)),
+    2: xe.CacheAttr((xe.CacheControl.UNCACHED, xe.CacheControl.CACHED)),
+}
+"""What is filled by a prefetch for a level: from there on outwards.  There is no third
+level, and a hint for it is ignored."""
 NOT_CONVERTED = (
     "is not converted to xe: coopc-lanes and coopc-khr compile kernels that reach "
     "single elements"
 )
 
+MovedOp: TypeAlias = coopmatrix.LoadOp | coopmatrix.StoreOp
+Prefetches: TypeAlias = tuple[PrefetchMove, ...]
+
 
 @dataclass(slots=True)
-class AccessDecisions:
-    """How matrices are moved."""
+class Matrices:
+    """What lanes hold of the matrices of one module, how it is moved, and the rules."""
 
+    device: Device
+    lanes: int
     moves: dict[Operation, Moves] = field(default_factory=dict[Operation, Moves])
-    prefetches: dict[Operation, tuple[PrefetchMove, ...]] = field(
-        default_factory=dict[Operation, tuple[PrefetchMove, ...]]
+    """Of the loads and stores that are done by blocks."""
+    prefetches: dict[Operation, Prefetches] = field(
+        default_factory=dict[Operation, Prefetches]
     )
     channels: dict[Operation, ChannelPlan] = field(
         default_factory=dict[Operation, ChannelPlan]
     )
+    """Of the loads that are done by channels."""
     told: list[tuple[Operation, str]] = field(
         default_factory=list[tuple[Operation, str]]
     )
     """What was decided, for people."""
-    second_entries: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
-    """By name."""
+    blocks: BlockMessages = field(default_factory=BlockMessages)
 
-    def decide(self, op: Operation, matrices: MatrixRules) -> None:
+    def tiling(self, type: MatrixType, op: Operation) -> DpasTiling:
+        """Return how lanes hold matrices of a type, which `op` takes or gives."""
+        found = tiling_of(type, self.device, self.lanes)
+        if isinstance(found, str):
+            raise Refused(op, found)
+        return found
+
+    def of(self, value: SSAValue) -> DpasTiling:
+        """Return how lanes hold a matrix."""
+        owner = value.owner
+        op = owner if isinstance(owner, Operation) else owner.parent_op()
+        assert op is not None, value
+        return self.tiling(matrix_type(value), op)
+
+    def registers(self, value: SSAValue) -> RegisterLayout:
+        """Return what a lane holds of a matrix."""
+        return self.of(value).registers
+
+    def vectors(self, value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
+        """Return the vectors of elements that a lane holds of a matrix."""
+        return unpacked(b, self.registers(value), s.parts(value))
+
+    # Decisions
+
+    def decide(self, op: Operation) -> None:
         """Decide on an operation, if it is an access."""
         if isinstance(op, coopmatrix.PrefetchOp):
-            tiling = matrices.tiling(op.matrix, op)
-            found = decide_matrix_prefetch(op, tiling, matrices.device)
+            found = decide_matrix_prefetch(op, self.device)
             if not isinstance(found, Refusal):
                 self.prefetches[op] = found
             parts = [found] if isinstance(found, Refusal) else [x for x, _ in found]
             self.told += ((op, summary(part)) for part in parts)
             return
-        if not isinstance(op, coopmatrix.LoadOp | coopmatrix.StoreOp):
+        if not isinstance(op, MovedOp):
             return
         if (reason := _why_not_access(op)) is not None:
             raise Refused(op, reason)
-        tiling = matrices.tiling(op.matrix, op)
-        moves = decide_matrix_blocks(op, tiling, matrices.device)
+        tiling = self.tiling(op.matrix, op)
+        moves = decide_matrix_blocks(op, tiling, self.device)
         if not isinstance(moves, Refusal):
             self.moves[op] = moves
             self.told += ((op, summary(part.plan)) for part in moves)
@@ -195,61 +178,230 @@ class AccessDecisions:
                 self.channels[op], text = loads, str(loads)
         self.told.append((op, text))
 
-    def accesses(self) -> Iterator[coopmatrix.AccessOp]:
-        """Yield the accesses that are messages."""
-        for op in (*self.moves, *self.prefetches, *self.channels):
-            assert isinstance(op, coopmatrix.AccessOp), op
-            yield op
-
-    def messages(self) -> dict[Operation, int]:
+    def shifts(self) -> dict[Operation, int]:
         """Return by what powers of two messages of 2D blocks divide their columns."""
-        shifts = {
+        found = {
             op: max(part.plan.packed.bit_length() - 1 for part in moves)
             for op, moves in self.moves.items()
         }
-        return shifts | dict.fromkeys(self.prefetches, 0)
+        return found | dict.fromkeys(self.prefetches, 0)
 
-    def add_second_entries(self) -> None:
+    def second_entries(self) -> dict[str, FuncOp]:
         """Copy the kernels that need their arguments to be like surfaces."""
+        found: dict[str, FuncOp] = {}
         for op in (*self.moves, *self.prefetches):
             kernel = function_around(op)
             name = kernel.sym_name.data + SECOND_ENTRY
-            if name not in self.second_entries:
-                copy = self.second_entries[name] = kernel.clone()
+            if name not in found:
+                copy = found[name] = kernel.clone()
                 copy.sym_name = StringAttr(name)
                 Rewriter.insert_op(copy, InsertPoint.after(kernel))
+        return found
 
-    def demand(self, io: devices.BlockIO | None) -> None:
+    def demand(self) -> None:
         """Write on kernels what must hold of their arguments."""
         demands: dict[FuncOp, Demands] = {}
-        for op in self.accesses():
+        for op in (*self.moves, *self.prefetches, *self.channels):
+            assert isinstance(op, coopmatrix.AccessOp), op
             here = demands.setdefault(function_around(op), Demands())
             if op in self.channels:
                 assert isinstance(op, coopmatrix.LoadOp), op
                 demand_matrix_channels(here, op)
                 continue
-            assert io is not None, op
+            assert self.device.block_io is not None, op
             steps = [part.plan.row_step for part in self.moves.get(op, ())]
-            demand_surface(here, op.memory, io, max(steps, default=1))
+            demand_surface(here, op.memory, self.device.block_io, max(steps, default=1))
         for func, each in demands.items():
             each.write(func)
 
+    # Rules
 
-def subgroup_size(module: ModuleOp, device: devices.Device) -> int:
-    """Return the lanes of every subgroup: what kernels say, or what the device has."""
-    for kernel in simt.kernels(module):
-        if kernel.subgroup_size is not None:
-            return kernel.subgroup_size
-    return device.subgroup_size
+    def rules(self) -> dict[type[Operation], Rule]:
+        """Return them, by operation."""
+        own = (x for x in coopmatrix.OPERATIONS if issubclass(x, ELEMENTWISE))
+        return {
+            **dict.fromkeys(own, self.elementwise),
+            coopmatrix.LoadOp: self.load,
+            coopmatrix.StoreOp: self.store,
+            coopmatrix.PrefetchOp: self.prefetch,
+            coopmatrix.AtomicLoadOp: self.load,
+            coopmatrix.AtomicStoreOp: self.store,
+            coopmatrix.AtomicAddOp: self.update,
+            coopmatrix.AtomicMaxOp: self.update,
+            coopmatrix.AtomicMinOp: self.update,
+            coopmatrix.FillOp: self.fill,
+            coopmatrix.MulAddOp: self.mul_add,
+            coopmatrix.ConvertOp: self.convert,
+        }
+
+    def _in_memory(
+        self, b: Builder, op: coopmatrix.AccessOp
+    ) -> tuple[Surface, tuple[SSAValue, SSAValue]]:
+        """Return the surface of an access, and where in it the matrix begins."""
+        return surface_of(b, op.memory), start_of(self.blocks.known, b, op)
+
+    def load(
+        self, op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp, s: Splitter, b: Builder
+    ) -> Results:
+        """By blocks, by channels, or each element by itself."""
+        registers = self.registers(op.result)
+        if (moves := self.moves.get(op)) is not None:
+            surface, start = self._in_memory(b, op)
+            return [self.blocks.load(b, registers, moves, surface, start)]
+        if (plan := self.channels.get(op)) is not None:
+            assert isinstance(op, coopmatrix.LoadOp), op
+            place, name = place_of(b, op), op.result.name_hint
+            return [load_channels(b, plan, registers, op.memory, place, name)]
+        read = partial(element_access.load, op)
+        return [ScalarAccess().load(b, registers, MatrixPlaces(op, registers), read)]
+
+    def store(
+        self,
+        op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp,
+        s: Splitter,
+        b: Builder,
+    ) -> Results:
+        """By blocks, or each element by itself."""
+        registers, pieces = self.registers(op.value), s.parts(op.value)
+        if (moves := self.moves.get(op)) is not None:
+            surface, start = self._in_memory(b, op)
+            self.blocks.store(b, registers, pieces, moves, surface, start)
+            return []
+        write = partial(element_access.store, op)
+        ScalarAccess().store(b, registers, pieces, MatrixPlaces(op, registers), write)
+        return []
+
+    def prefetch(self, op: coopmatrix.PrefetchOp, s: Splitter, b: Builder) -> Results:
+        """By blocks, if there is a cache of that level; else not: it is a hint."""
+        cache = CACHES.get(1 if op.level is None else op.level.value.data)
+        moves = self.prefetches.get(op, ())
+        if cache is None or not moves:
+            return []
+        surface, start = self._in_memory(b, op)
+        for plan, offset in moves:
+            begin = self.blocks.moved(b, start, offset)
+            self.blocks.prefetch(b, plan, surface, begin, cache)
+        return []
+
+    def update(self, op: coopmatrix.AtomicUpdateOp, s: Splitter, b: Builder) -> Results:
+        """Each element by itself, once: `test_one_lane_has_an_element`."""
+        registers = self.registers(op.value)
+        change = partial(element_access.update, op)
+        places, pieces = MatrixPlaces(op, registers), s.parts(op.value)
+        found = ScalarAccess().update(b, registers, pieces, places, change)
+        return [packed(b, registers, found)]
+
+    # Arithmetic
+
+    def fill(self, op: coopmatrix.FillOp, s: Splitter, b: Builder) -> Results:
+        """The number, converted, in every component."""
+        if op.is_pointer and not is_memref(op.value.type):
+            what = f"expected a memref to fill from, got {op.value.type}"
+            raise Refused(op, what)
+        registers = self.registers(op.result)
+        vector = splat(b, fill_value(b, op), registers.length)
+        count = registers.run // registers.length
+        (tile,) = packed(b, registers, [vector] * count)
+        return [(tile,) * registers.pieces]
+
+    def mul_add(self, op: coopmatrix.MulAddOp, s: Splitter, b: Builder) -> Results:
+        """A run of DPAS."""
+        left, right, addend = (
+            tiles_of(self.registers(x), s.parts(x)) for x in (op.a, op.b, op.c)
+        )
+        precisions, rows = self._precisions(op), self.of(op.c).encoding.repeat_count
+        return [multiply(b, left, right, addend, precisions, rows)]
+
+    def _precisions(self, op: coopmatrix.MulAddOp) -> tuple[xe.Precision, xe.Precision]:
+        """Return what DPAS calls the elements of a and b."""
+        assert self.device.dpas is not None, self.device
+        allowed = [has for has, n in EXECUTION_SIZES if n == self.device.dpas.lanes]
+        if self.lanes not in allowed:
+            wanted = " or ".join(map(str, allowed))
+            raise Refused(
+                op,
+                f"expected a kernel of {wanted} lanes, which multiply by the DPAS of "
+                f"{self.device.name}, got {self.lanes}",
+            )
+        a, b = op.matrices[Operand.A], op.matrices[Operand.B]
+        x = precision(self.tiling(a, op), op.is_signed(Operand.A))
+        y = precision(self.tiling(b, op), op.is_signed(Operand.B))
+        if x is None or y is None:
+            raise Refused(
+                op,
+                "expected elements of f16, bf16 or i8, which DPAS multiplies exactly, "
+                f"got {a if x is None else b}",
+            )
+        if x is not y and not (x.is_integer and y.is_integer):
+            raise Refused(op, f"expected a and b of one type, got {a} and {b}")
+        if op.saturating is not None:
+            what = "expected a sum that wraps around, as that of DPAS, got saturating"
+            raise Refused(op, what)
+        c, result = op.matrices[Operand.C], op.matrices[Operand.RESULT]
+        if c != result:
+            raise Refused(
+                op, f"expected c and a result of one type, got {c} and {result}"
+            )
+        if c.element_type not in (sums := accumulators(x)):
+            names = " or ".join(map(str, sums))
+            raise Refused(op, f"expected a c of {names}, which DPAS adds to, got {c}")
+        return x, y
+
+    def elementwise(self, op: Operation, s: Splitter, b: Builder) -> Results:
+        """The same on vectors of elements; a bit cast keeps width, use and layout."""
+        registers = self.registers(op.results[0])
+        operands = (
+            self.vectors(x, s, b)
+            if isinstance(x.type, MatrixType)
+            else repeat(splat(b, x, registers.length))
+            for x in op.operands
+        )
+        vectors = zip(*operands, strict=False)
+        return [packed(b, registers, [elementwise(b, op, each) for each in vectors])]
+
+    def convert(self, op: coopmatrix.ConvertOp, s: Splitter, b: Builder) -> Results:
+        """Convert the elements, then put them where the other use has them."""
+        source, target = self.registers(op.value), self.registers(op.result)
+        elements = [target.coordinates[x] for x in target.distinct]
+        wanted = sources(source, elements)
+        if wanted is None or source.layout.bases("lane") != target.layout.bases("lane"):
+            raise Refused(
+                op,
+                f"expected elements to stay in their lanes, which those of "
+                f"{op.value.type} do not in {op.result.type}",
+            )
+        signed = op.signed is not None
+        vectors = [
+            converted(b, x, target.element, signed)
+            for x in self.vectors(op.value, s, b)
+        ]
+        return [packed(b, target, gathered(b, vectors, wanted, target.length))]
 
 
-def values_in(module: ModuleOp) -> list[SSAValue]:
-    """Return all values of a module, arguments too."""
-    found: list[SSAValue] = []
-    for op in module.walk():
-        found += op.results
-        found += (x for region in op.regions for b in region.blocks for x in b.args)
+ELEMENTWISE = (coopmatrix.ElementwiseOp, coopmatrix.BitcastOp)
+
+
+def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
+    """Return what DPAS calls the elements of a matrix; None where it has no name."""
+    found = precision_of(tiling.registers.element)
+    if found is xe.Precision.TF32:
+        return None  # it would drop bits of f32
+    if found is xe.Precision.S8 and not signed:
+        return xe.Precision.U8
     return found
+
+
+def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
+    """Return why a matrix cannot be loaded or stored."""
+    for name in ("volatile", "available", "visible"):
+        if getattr(op, name) is not None:
+            return f"{name} accesses are not converted to xe"
+    if op.memory_type.element_type != op.matrix.element_type:
+        return (
+            f"expected a memref of {op.matrix.element_type}, the element type of the "
+            f"matrix, got {op.memory_type}"
+        )
+    return None
 
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
@@ -275,14 +427,87 @@ def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
     return None
 
 
-def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
-    """Return why a matrix cannot be loaded or stored."""
-    for name in ("volatile", "available", "visible"):
-        if getattr(op, name) is not None:
-            return f"{name} accesses are not converted to xe"
-    if op.memory_type.element_type != op.matrix.element_type:
-        return (
-            f"expected a memref of {op.matrix.element_type}, the element type of the "
-            f"matrix, got {op.memory_type}"
-        )
-    return None
+def subgroup_size(module: ModuleOp, device: devices.Device) -> int:
+    """Return the lanes of every subgroup: what kernels say, or what the device has."""
+    for kernel in simt.kernels(module):
+        if kernel.subgroup_size is not None:
+            return kernel.subgroup_size
+    return device.subgroup_size
+
+
+def refuse(
+    op: Operation, matrices: Matrices, rules: Container[type[Operation]]
+) -> None:
+    """Refuse an operation that nothing can be made of, whatever else there is."""
+    if isinstance(op, FuncOp):
+        if (reason := _why_not_kernel(op, matrices.lanes)) is not None:
+            raise Refused(op, reason)
+        return  # arguments are refused where they are used first
+    types = [x.type for x in (*op.operands, *op.results, *block_arguments(op))]
+    for each in (*types, *op.properties.values()):
+        if isinstance(each, MatrixType):
+            matrices.tiling(each, op)
+    if op.dialect_name() == "coopmatrix" and type(op) not in rules:
+        raise Refused(op, f"{op.name} {NOT_CONVERTED}")
+
+
+def convert(module: ModuleOp, matrices: Matrices, fallback: bool) -> dict[str, FuncOp]:
+    """Convert a module; return the second entry points, by name."""
+    known, table = functions(module), matrices.rules()
+    for op in module.walk():
+        refuse(op, matrices, table)
+        matrices.decide(op)
+    for func in known.values():
+        if simt.KERNEL in func.attributes and has_matrices(func, known):
+            func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(matrices.lanes, i32)
+    second_entries = matrices.second_entries() if fallback else {}
+    matrices.demand()
+    parts: dict[SSAValue, Parts] = {
+        value: matrices.of(value).parts
+        for op in module.walk()
+        for value in (*op.results, *block_arguments(op))
+        if isinstance(value.type, MatrixType)
+    }
+    for func in (*known.values(), *second_entries.values()):
+        if len(func.body.blocks) == 1:
+            narrow_loops(func, matrices.shifts())
+    rules = with_builders(table, unroll=True)
+    for op in tuple(module.walk()):
+        if isinstance(op, coopmatrix.PrefetchOp):  # it has no matrix as a value
+            rules[coopmatrix.PrefetchOp](op, Splitter(op))
+            Rewriter.erase_op(op)
+    split_values(module, parts, rules)
+    return second_entries
+
+
+@dataclass(frozen=True)
+class ConvertCoopmatrixToXePass(ModulePass):
+    """Make operands of DPAS of matrices."""
+
+    name = "convert-coopmatrix-to-xe"
+
+    device: str | None = None
+    """A device of `--list devices`; that of `simt.target` where it is absent."""
+    explain: bool = False
+    """Whether the plan of each access is printed, or the reason against one."""
+    fallback: bool = False
+    """Whether kernels whose 2D blocks have conditions get a second entry point,
+    `.fallback`, which moves all matrices lane by lane."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Convert `op`, if it has matrices."""
+        if not any(each.dialect_name() == "coopmatrix" for each in op.walk()):
+            return
+        device = device_of(self.device, op, self.name)
+        if device.dpas is None:
+            raise PassFailedException(
+                f"{self.name}: expected a device with DPAS, got {device.name}"
+            )
+        matrices = Matrices(device, subgroup_size(op, device))
+        with transaction(op) as draft:
+            second_entries = convert(draft, matrices, self.fallback)
+        if self.explain:
+            for each, text in matrices.told:
+                remark(each, text)
+            for name, entry in second_entries.items():
+                remark_second_entry(entry, name)

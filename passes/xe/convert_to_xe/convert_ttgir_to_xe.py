@@ -18,7 +18,9 @@ A pointer becomes a memref of rank 0, which stands for all the memory behind it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.arith import IndexCastOp
@@ -36,10 +38,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from coopc import device as devices
-from coopc.device import BlockIO
+from coopc.device import BlockIO, Device
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.tt.types import (
@@ -52,24 +54,23 @@ from coopc.dialects.tt.types import (
     encoding_of,
     is_tensor,
 )
-from coopc.ir import split_values
-from coopc.ir.builder import Builder, Built
-from coopc.ir.split_values import Parts, Splitter
+from coopc.ir.builder import Builder
+from coopc.ir.control_flow import block_arguments
+from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.origins import base_of, origin_of, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
-from coopc.passes.xe.convert_to_xe.atomics import Atomics
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
-from coopc.passes.xe.convert_to_xe.group_memory import Buffers, GroupMemory, buffer_type
-from coopc.passes.xe.convert_to_xe.pointers import Pointers, memref_of, same_pointer
-from coopc.passes.xe.convert_to_xe.reductions import Reductions
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
+from coopc.passes.xe.convert_to_xe.reductions import reduce
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
-from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
-from coopc.passes.xe.convert_to_xe.tensors import Rule, Tensors
+from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
+from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout
+from coopc.passes.xe.convert_to_xe.vectors import Rule, with_builders
 from coopc.passes.xe.register_layout import register_layout
 
 _DIMENSIONS = {
@@ -116,28 +117,24 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
 
 def convert_program(op: Operation) -> None:
     """Replace an operation that is about the program, not about tensors."""
+    b = Builder.at(op)
+    results: Sequence[SSAValue] = ()
     match op:
         case tt.ReturnOp():
-            new: Operation = ReturnOp()
-            new.location = op.location
-            Rewriter.replace_op(op, new, [])
+            b.effect(ReturnOp())
         case AssumeOp():
-            Rewriter.erase_op(op)
-        case ttg.BarrierOp():
-            new = simt.BarrierOp()
-            new.location = op.location
-            Rewriter.replace_op(op, new, [])
-        case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
-            dimension = _DIMENSIONS[op.program_axis]
-            is_id = isinstance(op, tt.GetProgramIdOp)
-            id = (simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp)(dimension)
-            cast = IndexCastOp(id.result, i32)
-            cast.result.name_hint = op.result.name_hint
-            id.location = cast.location = op.location
-            Rewriter.insert_op([id, cast], InsertPoint.before(op))
-            Rewriter.replace_op(op, [], [cast.result])
-        case _:
             pass
+        case ttg.BarrierOp():
+            b.effect(simt.BarrierOp())
+        case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
+            is_id = isinstance(op, tt.GetProgramIdOp)
+            make = simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp
+            id = b.effect(make(_DIMENSIONS[op.program_axis])).results[0]
+            results = b.effect(IndexCastOp(id, i32)).results
+            results[0].name_hint = op.result.name_hint
+        case _:
+            return
+    Rewriter.replace_op(op, [], results)
 
 
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp
@@ -186,31 +183,36 @@ def parts_of(value: SSAValue) -> Parts | None:
 
 def values_of(op: Operation) -> list[SSAValue]:
     """Return what an operation gives: results, and arguments of its regions."""
-    given = (x for region in op.regions for b in region.blocks for x in b.args)
-    return [*op.results, *given]
+    return [*op.results, *block_arguments(op)]
 
 
-def _why_not_value(value: SSAValue, op: Operation) -> str | None:
-    """Return why nothing can be made of a value that an operation gives, or None."""
+def _refuse_value(value: SSAValue, op: Operation) -> None:
+    """Refuse a value that an operation gives, of which nothing can be made."""
     type = value.type
     if is_tensor(type) and encoding_of(type) is None:
-        return f"expected a tensor with a known encoding, got {type}"
+        raise Refused(op, f"expected a tensor with a known encoding, got {type}")
     if isinstance(type, TensorDescType):
-        return _one_of_several(value)
+        origins = [x.owner for x in origins_of(value)]
+        if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
+            what = "expected a descriptor that is made in the kernel"
+            raise Refused(op, f"{what}, got {type}")
+        if len(origins) > 1:
+            what = "expected a descriptor that is made in one place"
+            raise Refused(op, f"{what}, got {type} of {len(origins)} places")
+        return
     is_carried = op.dialect_name() not in TRITON
     if is_carried and isinstance(type, ttg.MemDescType | tt.PtrType):
         what = f"expected {type} not to be chosen or carried"
-        if isinstance(type, ttg.MemDescType):
-            return what
-        return f"{what}: choose or carry how far it is moved"
+        if isinstance(type, tt.PtrType):
+            what += ": choose or carry how far it is moved"
+        raise Refused(op, what)
     element = type.element_type if is_tensor(type) else type
     is_pointer = isinstance(element, tt.PtrType)
     if not is_tensor(type) and (not is_pointer or is_tensor(element.pointee)):
-        return None
-    if has_width(element.pointee if is_pointer else element):
-        return None
-    kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
-    return f"expected {kinds}, or pointers to them, got {type}"
+        return
+    if not has_width(element.pointee if is_pointer else element):
+        kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
+        raise Refused(op, f"expected {kinds}, or pointers to them, got {type}")
 
 
 def has_width(element: Attribute) -> bool:
@@ -223,19 +225,6 @@ def has_width(element: Attribute) -> bool:
     return isinstance(element, IntegerType) and element.bitwidth in WIDTHS
 
 
-def _one_of_several(value: SSAValue) -> str | None:
-    """Return why it is not known which descriptor a value is."""
-    origins = [x.owner for x in origins_of(value)]
-    if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
-        return f"expected a descriptor that is made in the kernel, got {value.type}"
-    if len(origins) == 1:
-        return None
-    return (
-        f"expected a descriptor that is made in one place, got {value.type} "
-        f"of {len(origins)} places"
-    )
-
-
 def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
     """Return where a descriptor is made: others are refused."""
     found = origin_of(desc)
@@ -244,60 +233,31 @@ def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
     return made
 
 
-@dataclass(slots=True)
-class KernelRules:
-    """The rules of one kernel."""
-
-    memory: TensorMemory
-    group: GroupMemory
-
-    @classmethod
-    def of(cls, func: FuncOp, payload: Payload, io: BlockIO | None) -> KernelRules:
-        """Look at a kernel as it is: loops are rebuilt while values are split."""
-        # The entry point for any memory is to be short, the others are to be fast.
-        in_loops = LANE_BY_LANE in func.attributes
-        channels = channel_plans(func) if io is None and not in_loops else {}
-        demand_channels(func, channels)
-        memory = TensorMemory(
-            Pointers(),
-            BlockMessages(payload, io is not None and io.immediate_offsets),
-            ScalarAccess(in_loops),
-            channels,
-            {op: base_of(op.ptr) for op in func.walk() if isinstance(op, PointerOp)},
-            frozenset(
-                op
-                for op in func.walk()
-                if isinstance(op, BlockOp)
-                and descriptor_behind(op.desc).padding_option is Padding.NAN
-            ),
-        )
-        return cls(memory, GroupMemory(func.body.block))
-
-    def rules(self) -> dict[type[Operation], split_values.Rule]:
-        """Return them, by operation, each with a builder."""
-        memory, group, built = self.memory, self.group, Built()
-        buffers = Buffers(group)
-        table: dict[type[Operation], Rule] = {
-            **Tensors(memory.pointers, group).rules(),
-            **memory.rules(),
-            tt.AtomicRMWOp: Atomics(memory, group).update,
-            tt.BitcastOp: same_pointer,
-            tt.DotOp: dot,
-            tt.ReduceOp: Reductions(group).reduce,
-            ttg.LocalAllocOp: buffers.alloc,
-            ttg.LocalDeallocOp: lambda op, s, b: (),
-            ttg.LocalLoadOp: buffers.load,
-            ttg.LocalStoreOp: buffers.store,
-            ttg.MemDescTransOp: buffers.trans,
-        }
-
-        def with_builder(rule: Rule) -> split_values.Rule:
-            return lambda op, s: rule(op, s, Builder.at(op, built))
-
-        return {op: with_builder(rule) for op, rule in table.items()}
+def memory_of(
+    func: FuncOp, group: GroupMemory, payload: Payload, io: BlockIO | None
+) -> TensorMemory:
+    """Look at a kernel as it is: loops are rebuilt while values are split."""
+    # The entry point for any memory is to be short, the others are to be fast.
+    in_loops = LANE_BY_LANE in func.attributes
+    channels = channel_plans(func) if io is None and not in_loops else {}
+    demand_channels(func, channels)
+    ops = list(func.walk())
+    return TensorMemory(
+        group,
+        BlockMessages(payload, io is not None and io.immediate_offsets),
+        ScalarAccess(in_loops),
+        channels,
+        {op: base_of(op.ptr) for op in ops if isinstance(op, PointerOp)},
+        frozenset(
+            op
+            for op in ops
+            if isinstance(op, BlockOp)
+            and descriptor_behind(op.desc).padding_option is Padding.NAN
+        ),
+    )
 
 
-def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
+def convert(func: FuncOp, payload: Payload, device: Device | None) -> None:
     """Convert the body of a kernel."""
     parts = {
         value: found
@@ -305,18 +265,27 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         for value in values_of(op)
         if (found := parts_of(value)) is not None
     }
-    kernel = KernelRules.of(func, payload, io)
-    rules = kernel.rules()
+    io = None if device is None else device.block_io
+    group = GroupMemory(func.body.block)
+    table: dict[type[Operation], Rule] = {
+        **RULES,
+        **memory_of(func, group, payload, io).rules(),
+        **group.rules(),
+        tt.DotOp: partial(dot, device),
+        tt.ReduceOp: partial(reduce, group),
+        ttg.ConvertLayoutOp: partial(convert_layout, group),
+    }
+    rules = with_builders(table)
     for op in func.walk():
         if is_unknown(op) and type(op) not in rules:
             raise Refused(op, REASONS.get(op.name, "it is not converted to xe"))
     scale_loop_ivs(func)
-    split_values.split_values(func, parts, rules)
+    split_values(func, parts, rules)
     for op in func.walk():
         if is_unknown(op):  # it has no tensor: its rule says what is to be done
             rules[type(op)](op, Splitter(op))
             raise Refused(op, "it is not converted to xe")
-    kernel.group.share()
+    group.share()
     func.attributes.pop(LANE_BY_LANE, None)
 
 
@@ -325,18 +294,20 @@ def is_unknown(op: Operation) -> bool:
     return op.dialect_name() in TRITON and not isinstance(op, tt.ReduceReturnOp)
 
 
-def _why_not_function(op: tt.FuncOp) -> str | None:
-    """Return why a function is no kernel that can be converted."""
-    if not op.is_kernel:
-        return f"expected a kernel, got @{op.sym_name.data}: inline what is called"
+def _refuse_function(op: tt.FuncOp) -> None:
+    """Refuse a function that is no kernel that can be converted."""
     facts = ModuleFacts.of(op)
-    if facts.num_warps is None:
-        return f"expected {NUM_WARPS} on the module, got none"
-    if facts.num_ctas != 1:
-        return f"expected {NUM_CTAS} = 1, got {facts.num_ctas}"
-    if len(op.body.blocks) != 1:
-        return f"expected structured control flow, got {len(op.body.blocks)} blocks"
-    return None
+    if not op.is_kernel:
+        what = f"a kernel, got @{op.sym_name.data}: inline what is called"
+    elif facts.num_warps is None:
+        what = f"{NUM_WARPS} on the module, got none"
+    elif facts.num_ctas != 1:
+        what = f"{NUM_CTAS} = 1, got {facts.num_ctas}"
+    elif len(op.body.blocks) != 1:
+        what = f"structured control flow, got {len(op.body.blocks)} blocks"
+    else:
+        return
+    raise Refused(op, f"expected {what}")
 
 
 @dataclass(frozen=True)
@@ -353,14 +324,13 @@ class ConvertTtgirToXePass(ModulePass):
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
             return
         target = simt.target_of(op)
-        io = None if target is None else devices.device(target.device.data).block_io
+        device = None if target is None else devices.device(target.device.data)
+        io = None if device is None else device.block_io
         with transaction(op) as draft:
             for each in draft.walk():
-                reasons = (_why_not_value(value, each) for value in values_of(each))
-                reason = next((x for x in reasons if x is not None), None)
-                if reason is None and isinstance(each, tt.FuncOp):
-                    reason = _why_not_function(each)
-                if reason is not None:
-                    raise Refused(each, reason)
+                for value in values_of(each):
+                    _refuse_value(value, each)
+                if isinstance(each, tt.FuncOp):
+                    _refuse_function(each)
             for func in convert_functions(draft, io):
-                convert(func, self.payload, io)
+                convert(func, self.payload, device)

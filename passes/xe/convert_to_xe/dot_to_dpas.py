@@ -9,86 +9,73 @@ same tiles elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from coopc import device as devices
 from coopc.device import Device
-from coopc.dialects import simt, tt, xe
+from coopc.dialects import tt, xe
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import dpas_of, shape_of
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.ir.builder import Builder
-from coopc.ir.split_values import Splitter
+from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encodings import Operand
 from coopc.passes.xe.register_layout import RegisterLayout, precision_of, registers_of
 
-Tile = tuple[tuple[int, ...], int, int]
-"""The batch, and two of m, n and k."""
+Tiles: TypeAlias = dict[tuple[tuple[int, ...], int, int], SSAValue]
+"""Pieces by the batch, and two of m, n and k."""
 
 
-@dataclass(frozen=True, slots=True)
-class DpasOperand:
-    """What a lane holds of a, b or c of a product."""
-
-    registers: RegisterLayout
-    pieces: Sequence[SSAValue]
-
-    def tiles(self) -> dict[Tile, SSAValue]:
-        """Return the pieces by their first element."""
-        found: dict[Tile, SSAValue] = {}
-        for at, piece in enumerate(self.pieces):
-            *batch, row, col = self.registers.first(at)
-            found[tuple(batch), row, col] = piece
-        return found
+def tiles_of(registers: RegisterLayout, pieces: Sequence[SSAValue]) -> Tiles:
+    """Return what a lane holds of an operand by the first element of each piece."""
+    found: Tiles = {}
+    for at, piece in enumerate(pieces):
+        *batch, row, col = registers.first(at)
+        found[tuple(batch), row, col] = piece
+    return found
 
 
 def multiply(
     builder: Builder,
-    a: DpasOperand,
-    b: DpasOperand,
-    c: DpasOperand,
+    a: Tiles,
+    b: Tiles,
+    c: Tiles,
     precisions: tuple[xe.Precision, xe.Precision],
     repeat: int,
 ) -> list[SSAValue]:
     """Return a * b + c as a run of DPAS: each b is used for all rows of a at hand."""
-    left, right, sums = a.tiles(), b.tiles(), c.tiles()
-    rows = sorted({row for _, row, _ in left})
-    for batch, k, col in sorted(right):
+    sums = dict(c)
+    rows = sorted({row for _, row, _ in a})
+    for batch, k, col in sorted(b):
         for row in rows:
             at = batch, row, col
-            values = left[batch, row, k], right[batch, k, col], sums[at]
+            values = a[batch, row, k], b[batch, k, col], sums[at]
             sums[at] = builder.pure(xe.DpasOp, *values, precisions, repeat)
     return list(sums.values())
 
 
-def dot(op: tt.DotOp, s: Splitter, builder: Builder) -> Sequence[Sequence[SSAValue]]:
-    """Multiply tensors in layouts of DPAS."""
+def dot(device: Device | None, op: tt.DotOp, s: Splitter, builder: Builder) -> Results:
+    """Multiply tensors in layouts of DPAS, that of the device if one is known."""
     encoding = dpas_of(op.d.type)
     if encoding is None:
         what = f"expected a result in #ttig.dpas, which DPAS gives, got {op.d.type}"
         raise Refused(op, what)
-    if (reason := _why_not_size(op, encoding)) is not None:
-        raise Refused(op, reason)
-    a, b, c = (DpasOperand(registers_of(x), s.parts(x)) for x in (op.a, op.b, op.c))
-    precisions = _precisions(op, encoding, a.registers, b.registers)
-    return [multiply(builder, a, b, c, precisions, encoding.repeat_count)]
-
-
-def _why_not_size(op: tt.DotOp, encoding: DpasEncoding) -> str | None:
-    """Return why tensors are not of the sizes of DPAS, or None."""
-    lanes = encoding.threads_per_warp
-    if (lanes, size := encoding.execution_size) not in EXECUTION_SIZES:
+    lanes, size = encoding.threads_per_warp, encoding.execution_size
+    if (lanes, size) not in EXECUTION_SIZES:
         wanted = " or ".join(str(n) for has, n in EXECUTION_SIZES if has == lanes)
-        return f"expected executionSize = {wanted}, that of {lanes} lanes, got {size}"
-    if (device := device_of(op)) is not None and size not in columns(device):
-        found = " or ".join(map(str, columns(device))) or "none"
-        return f"expected executionSize = {found}, that of {device.name}, got {size}"
-    return _too_small(op, encoding)
+        what = f"expected executionSize = {wanted}, that of {lanes} lanes, got {size}"
+        raise Refused(op, what)
+    if device is not None and (device.dpas is None or device.dpas.lanes != size):
+        wanted = "none" if device.dpas is None else str(device.dpas.lanes)
+        what = f"expected executionSize = {wanted}, that of {device.name}, got {size}"
+        raise Refused(op, what)
+    _refuse_small(op, encoding)
+    precisions = _precisions(op, encoding, registers_of(op.a), registers_of(op.b))
+    a, b, c = (tiles_of(registers_of(x), s.parts(x)) for x in (op.a, op.b, op.c))
+    return [multiply(builder, a, b, c, precisions, encoding.repeat_count)]
 
 
 def _precisions(
@@ -114,8 +101,8 @@ def _precisions(
     return precision, precision
 
 
-def _too_small(op: tt.DotOp, encoding: DpasEncoding) -> str | None:
-    """Return which tensor is smaller than what one DPAS takes, or None."""
+def _refuse_small(op: tt.DotOp, encoding: DpasEncoding) -> None:
+    """Refuse a tensor that is smaller than what one DPAS takes."""
     named: tuple[tuple[str, Operand, SSAValue], ...] = (
         ("a result", "c", op.d),
         ("a", "a", op.a),
@@ -126,19 +113,4 @@ def _too_small(op: tt.DotOp, encoding: DpasEncoding) -> str | None:
         *_, high, wide = shape_of(value.type)
         if high < rows or wide < cols:
             what = f"{name} of at least {rows} x {cols}, one DPAS"
-            return f"expected {what}, got {value.type}"
-    return None
-
-
-def device_of(op: Operation) -> Device | None:
-    """Return the device that an operation is compiled for, if its module says so."""
-    top: Operation | None = op
-    while top is not None and not isinstance(top, ModuleOp):
-        top = top.parent_op()
-    target = None if top is None else simt.target_of(top)
-    return None if target is None else devices.device(target.device.data)
-
-
-def columns(device: Device) -> tuple[int, ...]:
-    """Return the execution sizes of the DPAS of a device."""
-    return () if device.dpas is None else (device.dpas.lanes,)
+            raise Refused(op, f"expected {what}, got {value.type}")

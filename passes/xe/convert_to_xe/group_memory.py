@@ -23,9 +23,7 @@ from xdsl.dialects.arith import ConstantOp, ExtUIOp, IndexCastOp, TruncIOp
 from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
-    VectorType,
     i1,
     i8,
 )
@@ -33,18 +31,16 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, ttg
-from coopc.dialects.tt.types import bits_of, transposed
-from coopc.ir.builder import Builder
-from coopc.ir.split_values import Splitter
+from coopc.dialects.tt.types import bits_of, in_memory, transposed
+from coopc.ir.builder import Builder, allocate
+from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
-from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first, row_major
 from coopc.passes.xe.convert_to_xe.vectors import (
-    component,
+    Rule,
     length_of,
     packed,
-    unpacked,
-    with_component,
+    vectors_of,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
@@ -54,44 +50,32 @@ LIMIT_BYTES = 1 << 16
 Values = Sequence[SSAValue]
 
 
-def stored_type(element: Attribute) -> Attribute:
-    """Return what elements are in memory: an i1 is a byte."""
-    return i8 if element == IntegerType(1) else element
-
-
 def bytes_of(element: Attribute, count: int) -> int:
     """Return the bytes of so many elements in memory."""
-    return count * max(8, bits_of(stored_type(element)) or 64) // 8
+    return count * max(8, bits_of(in_memory(element)) or 64) // 8
 
 
-def too_large(elements: Sequence[Attribute], count: int) -> str | None:
-    """Return why so many elements do not fit into work-group memory, or None.
+def refuse_too_large(op: Operation, elements: Sequence[Attribute], count: int) -> None:
+    """Refuse to exchange so many elements that they do not fit work-group memory.
 
     Args:
+        op: what exchanges them.
         elements: of one type or more, which are there at a time.
         count: how many of each.
     """
     size = sum(bytes_of(each, count) for each in elements)
-    if size <= LIMIT_BYTES:
-        return None
-    return (
-        f"expected at most {LIMIT_BYTES} bytes in work-group memory, through which "
-        f"subgroups exchange, got {size}"
-    )
+    if size > LIMIT_BYTES:
+        raise Refused(
+            op,
+            f"expected at most {LIMIT_BYTES} bytes in work-group memory, through which "
+            f"subgroups exchange, got {size}",
+        )
 
 
 def in_group_memory(element: Attribute, count: int) -> MemRefType:
     """Return the type of work-group memory for so many elements."""
     space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
-    return MemRefType(stored_type(element), (count,), memory_space=space)
-
-
-def allocated(block: Block, type: MemRefType, name: str) -> SSAValue:
-    """Allocate memory at the start of a function."""
-    new = memref.AllocaOp.build(operands=[[], []], result_types=[type], properties={})
-    new.memref.name_hint = name
-    Rewriter.insert_op(new, InsertPoint.at_start(block))
-    return new.memref
+    return MemRefType(in_memory(element), (count,), memory_space=space)
 
 
 @dataclass(slots=True)
@@ -104,6 +88,8 @@ class GroupMemory:
         default_factory=dict[tuple[MemRefType, int], SSAValue]
     )
     """By type, and number within a use."""
+    buffer_bytes: int = 0
+    """Of all of Triton's buffers so far."""
 
     def of(self, element: Attribute, count: int, number: int = 0) -> SSAValue:
         """Return memory for so many elements, the same one each time.
@@ -115,7 +101,7 @@ class GroupMemory:
         """
         key = in_group_memory(element, count), number
         if key not in self.made:
-            self.made[key] = allocated(self.block, key[0], "scratch")
+            self.made[key] = allocate(self.block, key[0], "scratch")
         return self.made[key]
 
     def share(self) -> None:
@@ -127,7 +113,7 @@ class GroupMemory:
             size = bytes_of(type.element_type, type.element_count())
             # Elements of any type begin where one of 8 bytes can.
             sizes[number] = max(sizes.get(number, 0), -(-size // 8) * 8)
-        whole = allocated(
+        whole = allocate(
             self.block, in_group_memory(i8, sum(sizes.values())), "scratch"
         )
         last = whole.owner
@@ -148,7 +134,7 @@ class GroupMemory:
         memory: SSAValue,
         vectors: Values,
         places: Values,
-        layout: LinearLayout,
+        flag: SSAValue | bool,
     ) -> None:
         """Store vectors, each element at its own place, between barriers.
 
@@ -157,38 +143,36 @@ class GroupMemory:
             memory: of rank 1.
             vectors: of elements.
             places: for each a vector of i32.
-            layout: of the elements: who has what others have does not store it.
+            flag: whether a lane stores what it has.
         """
 
         def stored() -> Values:
             for vector, place in zip(vectors, places, strict=True):
                 for at in range(length_of(vector)):
-                    value = component(b, vector, at)
+                    value = b.extract(vector, at)
                     if value.type == i1:
                         value = b.pure(ExtUIOp, value, i8)
-                    index = b.pure(IndexCastOp, component(b, place, at), IndexType())
+                    index = b.pure(IndexCastOp, b.extract(place, at), IndexType())
                     b.effect(memref.StoreOp.get(value, memory, [index]))
             return ()
 
-        b.branch(is_first(b, layout), stored)
+        b.branch(flag, stored)
 
     def load(
         self, b: Builder, memory: SSAValue, registers: RegisterLayout, places: Values
     ) -> list[SSAValue]:
         """Load vectors of elements, each from its own place."""
-        return [self._load(b, memory, registers, place) for place in places]
-
-    def _load(
-        self, b: Builder, memory: SSAValue, registers: RegisterLayout, place: SSAValue
-    ) -> SSAValue:
-        vector = b.constant(VectorType(registers.element, [registers.length]), 0)
-        for at in range(registers.length):
-            index = b.pure(IndexCastOp, component(b, place, at), IndexType())
-            value = b.effect(memref.LoadOp.get(memory, [index])).results[0]
-            if registers.element == i1:
-                value = b.pure(TruncIOp, value, i1)
-            vector = with_component(b, vector, at, value)
-        return vector
+        vectors: list[SSAValue] = []
+        for place in places:
+            vector = b.constant(registers.vector, 0)
+            for at in range(registers.length):
+                index = b.pure(IndexCastOp, b.extract(place, at), IndexType())
+                value = b.effect(memref.LoadOp.get(memory, [index])).results[0]
+                if registers.element == i1:
+                    value = b.pure(TruncIOp, value, i1)
+                vector = b.insert(vector, at, value)
+            vectors.append(vector)
+        return vectors
 
     def exchanged(
         self,
@@ -198,11 +182,77 @@ class GroupMemory:
         target: RegisterLayout,
     ) -> list[SSAValue]:
         """Return what lanes want of what all lanes of the work-group have."""
-        memory = self.of(source.element, prod(source.layout.out_sizes.values()))
+        memory = self.of(source.element, 1 << source.layout.out_bits)
         barrier(b)
-        self.store(b, memory, vectors, row_major(b, source), source.layout)
+        flag = is_first(b, source.layout)
+        self.store(b, memory, vectors, row_major(b, source), flag)
         barrier(b)
         return self.load(b, memory, target, row_major(b, target))
+
+    # The rules for Triton's buffers
+
+    def rules(
+        self,
+    ) -> dict[type[Operation], Rule]:
+        """Return them, by operation."""
+        return {
+            ttg.LocalAllocOp: self.alloc_buffer,
+            ttg.LocalDeallocOp: lambda op, s, b: (),
+            ttg.LocalLoadOp: self.load_buffer,
+            ttg.LocalStoreOp: self.store_buffer,
+            ttg.MemDescTransOp: self.trans_buffer,
+        }
+
+    def alloc_buffer(self, op: ttg.LocalAllocOp, s: Splitter, b: Builder) -> Results:
+        """Give a buffer memory; store its initial value."""
+        assert isinstance(op.result.type, ttg.MemDescType), op
+        self.buffer_bytes += bytes_of(
+            op.result.type.element, prod(op.result.type.shape)
+        )
+        if self.buffer_bytes > LIMIT_BYTES:
+            raise Refused(
+                op,
+                f"expected at most {LIMIT_BYTES} bytes of work-group memory for the "
+                f"buffers of a kernel, got {self.buffer_bytes} so far",
+            )
+        memory = allocate(self.block, buffer_type(op.result.type), "buffer")
+        if op.init is not None:
+            order = range(len(op.result.type.shape))
+            self._fill(op.init, memory, order, s, b)
+        return [(memory,)]
+
+    def store_buffer(self, op: ttg.LocalStoreOp, s: Splitter, b: Builder) -> Results:
+        """Store when all have loaded what they want; wait."""
+        (memory,) = s.parts(op.dst)
+        self._fill(op.src, memory, order_of(op, op.dst), s, b)
+        return ()
+
+    def load_buffer(self, op: ttg.LocalLoadOp, s: Splitter, b: Builder) -> Results:
+        """Load what a lane is to have."""
+        (memory,) = s.parts(op.src)
+        registers = registers_of(op.result)
+        places = row_major(b, of_memory(registers, order_of(op, op.src)))
+        return [packed(b, registers, self.load(b, memory, registers, places))]
+
+    def trans_buffer(self, op: ttg.MemDescTransOp, s: Splitter, b: Builder) -> Results:
+        """The same memory."""
+        order_of(op, op.src)
+        return [s.parts(op.src)]
+
+    def _fill(
+        self,
+        tensor: SSAValue,
+        memory: SSAValue,
+        order: Sequence[int],
+        s: Splitter,
+        b: Builder,
+    ) -> None:
+        registers = registers_of(tensor)
+        vectors = vectors_of(tensor, s, b)
+        places = row_major(b, of_memory(registers, order))
+        barrier(b)
+        self.store(b, memory, vectors, places, is_first(b, registers.layout))
+        barrier(b)
 
 
 def barrier(b: Builder) -> None:
@@ -215,95 +265,18 @@ def buffer_type(type: ttg.MemDescType) -> MemRefType:
     return in_group_memory(type.element, prod(type.shape))
 
 
-def order_of(buffer: SSAValue) -> tuple[int, ...] | None:
-    """Return which dimension of its allocation each one of a buffer is.
-
-    None where it is no whole buffer of `ttg.local_alloc`.
-    """
+def order_of(op: Operation, buffer: SSAValue) -> tuple[int, ...]:
+    """Return which dimension of its allocation each one of a whole buffer is."""
     assert isinstance(buffer.type, ttg.MemDescType), buffer
     match buffer.owner:
         case ttg.LocalAllocOp():
             return tuple(range(len(buffer.type.shape)))
-        case ttg.MemDescTransOp() as op:
-            inner = order_of(op.src)
-            order = (int(dim) for dim in op.order.get_values())
-            return None if inner is None else tuple(inner[dim] for dim in order)
+        case ttg.MemDescTransOp() as trans:
+            inner = order_of(op, trans.src)
+            return tuple(inner[int(dim)] for dim in trans.order.get_values())
         case _:
-            return None
-
-
-@dataclass(slots=True)
-class Buffers:
-    """The rules for Triton's buffers."""
-
-    memory: GroupMemory
-    bytes: int = 0
-    """Of all buffers so far."""
-
-    def alloc(
-        self, op: ttg.LocalAllocOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """Give a buffer memory; store its initial value."""
-        assert isinstance(op.result.type, ttg.MemDescType), op
-        self.bytes += bytes_of(op.result.type.element, prod(op.result.type.shape))
-        if self.bytes > LIMIT_BYTES:
-            raise Refused(
-                op,
-                f"expected at most {LIMIT_BYTES} bytes of work-group memory for the "
-                f"buffers of a kernel, got {self.bytes} so far",
-            )
-        memory = allocated(self.memory.block, buffer_type(op.result.type), "buffer")
-        if op.init is not None:
-            order = range(len(op.result.type.shape))
-            self._store(op.init, memory, order, s, b)
-        return [(memory,)]
-
-    def store(
-        self, op: ttg.LocalStoreOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """Store when all have loaded what they want; wait."""
-        (memory,) = s.parts(op.dst)
-        self._store(op.src, memory, _whole_order(op, op.dst), s, b)
-        return ()
-
-    def load(
-        self, op: ttg.LocalLoadOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """Load what a lane is to have."""
-        (memory,) = s.parts(op.src)
-        registers = registers_of(op.result)
-        places = row_major(b, of_memory(registers, _whole_order(op, op.src)))
-        return [packed(b, registers, self.memory.load(b, memory, registers, places))]
-
-    def trans(
-        self, op: ttg.MemDescTransOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """The same memory."""
-        _whole_order(op, op.src)
-        return [s.parts(op.src)]
-
-    def _store(
-        self,
-        tensor: SSAValue,
-        memory: SSAValue,
-        order: Sequence[int],
-        s: Splitter,
-        b: Builder,
-    ) -> None:
-        registers = registers_of(tensor)
-        vectors = unpacked(b, registers, s.parts(tensor))
-        places = row_major(b, of_memory(registers, order))
-        barrier(b)
-        self.memory.store(b, memory, vectors, places, registers.layout)
-        barrier(b)
-
-
-def _whole_order(op: Operation, buffer: SSAValue) -> Sequence[int]:
-    """Return the dimensions of a whole buffer."""
-    if (order := order_of(buffer)) is None:
-        what = "expected a whole buffer of ttg.local_alloc"
-        raise Refused(op, f"{what}, got a part or one of several")
-    return order
+            what = "expected a whole buffer of ttg.local_alloc"
+            raise Refused(op, f"{what}, got a part or one of several")
 
 
 def of_memory(registers: RegisterLayout, order: Sequence[int]) -> RegisterLayout:

@@ -16,15 +16,19 @@ from typing import Literal, TypeAlias
 from xdsl.dialects.arith import (
     AddiOp,
     AndIOp,
+    ExtSIOp,
+    ExtUIOp,
     IndexCastOp,
     MuliOp,
     OrIOp,
     ShLIOp,
     ShRSIOp,
     ShRUIOp,
+    SubiOp,
+    TruncIOp,
     XOrIOp,
 )
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IndexType, i32, i64
 from xdsl.ir import SSAValue
 
 from coopc.dialects import simt
@@ -79,13 +83,101 @@ def divided(b: Builder, value: SSAValue, bits: int) -> SSAValue:
 
 
 def narrowed(b: Builder, value: SSAValue) -> SSAValue:
-    """Return an index as i32: surfaces have less than 2^24 rows and columns."""
+    """Return the lower 32 bits of an index or an integer."""
     if (known := constant_number(value)) is not None:
-        return constant_i32(b, known)
-    if isinstance(op := value.owner, IndexCastOp) and op.input.type == i32:
-        return op.input
-    found = b.pure(IndexCastOp, value, i32)
+        return constant_i32(b, wrapped(known))
+    if value.type == i32:
+        return value
+    if isinstance(op := value.owner, _CASTS) and op.operands[0].type == i32:
+        return op.operands[0]
+    found = b.pure(TruncIOp if value.type == i64 else IndexCastOp, value, i32)
     found.name_hint = found.name_hint or value.name_hint
+    return found
+
+
+def wrapped(number: int) -> int:
+    """Return a number as an i32 with the same lower bits.
+
+    >>> wrapped(5), wrapped((1 << 32) - 2)
+    (5, -2)
+    """
+    half = 1 << 31
+    return (number + half) % (1 << 32) - half
+
+
+# Sums of products
+
+Terms: TypeAlias = list[tuple[tuple[SSAValue, ...], int]]
+"""A sum: factors, each an index or an integer of 32 or 64 bits, and a number."""
+
+MOST_TERMS = 16
+"""Products of sums that have more terms than this are left as they are."""
+
+_CASTS = (IndexCastOp, ExtSIOp, ExtUIOp)
+_WIDE = (IndexType(), i32, i64)
+
+
+def terms_of(value: SSAValue) -> Terms:
+    """Return the sum that a value is, products of sums multiplied out.
+
+    (%i + 1) * %n * 4  +  %k * 16      %i %n : 4    %n : 4    %k : 16
+    """
+    if (known := constant_number(value)) is not None:
+        return [((), known)]
+    match value.owner:
+        case IndexCastOp() | ExtSIOp() | ExtUIOp() as cast:
+            if cast.operands[0].type in _WIDE:
+                return terms_of(cast.operands[0])
+        case AddiOp(lhs=lhs, rhs=rhs):
+            return terms_of(lhs) + terms_of(rhs)
+        case SubiOp(lhs=lhs, rhs=rhs):
+            return terms_of(lhs) + product(terms_of(rhs), [((), -1)])
+        case MuliOp(lhs=lhs, rhs=rhs):
+            one, other = terms_of(lhs), terms_of(rhs)
+            if len(one) * len(other) <= MOST_TERMS:
+                return product(one, other)
+        case ShLIOp(lhs=lhs, rhs=rhs):
+            by = constant_number(rhs)
+            if by is not None and 0 <= by < 32:
+                return product(terms_of(lhs), [((), 1 << by)])
+        case _:
+            pass
+    return [((value,), 1)]
+
+
+def product(one: Terms, other: Terms) -> Terms:
+    """Return the product of two sums."""
+    return [((*x, *y), p * q) for x, p in one for y, q in other]
+
+
+def summed(b: Builder, terms: Terms) -> SSAValue:
+    """Return the lower 32 bits of a sum, an i32.
+
+    An address is the sum of what is known before a loop and of what changes in it.
+    What is known further out is multiplied and added first, so that only the latter is
+    computed in the loop.  Integers wrap around, so that 32 bits of a result need no
+    more than 32 bits of what it is made of.
+    """
+    factors: dict[tuple[SSAValue, ...], int] = {}
+    for values, factor in terms:
+        factors[values] = factors.get(values, 0) + factor
+    number = wrapped(factors.pop((), 0))
+    narrow = [
+        (sorted((narrowed(b, x) for x in values), key=b.depth), factor)
+        for values, factor in factors.items()
+        if factor
+    ]
+    # In this order, too: Intel's compiler keeps it.
+    products: list[SSAValue] = []
+    for (found, *rest), factor in sorted(narrow, key=lambda x: b.depth(x[0][-1])):
+        for x in ([] if factor == 1 else [b.constant(i32, wrapped(factor))]) + rest:
+            found = b.pure(MuliOp, found, x)
+        products.append(found)
+    if not products:
+        return b.constant(i32, number)
+    found, *rest = products
+    for x in ([b.constant(i32, number)] if number else []) + rest:
+        found = b.pure(AddiOp, found, x)
     return found
 
 
@@ -271,15 +363,34 @@ def row_major(b: Builder, registers: RegisterLayout) -> list[SSAValue]:
     return found or [numbers(b, [0] * registers.length)] * registers.vectors
 
 
-def is_first(b: Builder, layout: LinearLayout) -> SSAValue | bool:
-    """Return whether a lane is the first that has what it has."""
+def zero_masks(layout: LinearLayout) -> dict[str, int]:
+    """Return, for each input, the bits with a zero basis: they repeat elements."""
+    return {
+        name: sum(1 << bit for bit, basis in enumerate(bases) if not any(basis))
+        for name in layout.in_names
+        for bases in [layout.bases(name)]
+    }
+
+
+def is_first(
+    b: Builder, layout: LinearLayout, apart: Sequence[int] = ()
+) -> SSAValue | bool:
+    """Return whether a lane is the first that has what it has.
+
+    Args:
+        b: builds the code.
+        layout: of what lanes have.
+        apart: bits of the number of a subgroup that count as no repetitions.
+    """
+    free, flags = zero_masks(layout), list[SSAValue]()
     names: tuple[Id, ...] = ("lane", "warp")
-    flags: list[SSAValue] = []
     for name in names:
-        bases = layout.bases(name) if name in layout.in_names else ()
-        free = sum(1 << bit for bit, basis in enumerate(bases) if not any(basis))
-        if free:
-            flags.append(_has_none_of(b, id_of(b, name), free))
+        bits = free.get(name, 0)
+        if name == "warp":
+            bits &= ~sum(1 << bit for bit in apart)
+        if bits:
+            masked = b.pure(AndIOp, id_of(b, name), constant_i32(b, bits))
+            flags.append(b.compare("eq", masked, constant_i32(b, 0)))
     return b.both(*flags)
 
 
@@ -293,8 +404,3 @@ def has_bit(b: Builder, bit: int) -> SSAValue:
     """Return whether a bit of the lane's number is 1, an i1."""
     masked = b.pure(AndIOp, id_of(b, "lane"), constant_i32(b, 1 << bit))
     return b.compare("ne", masked, constant_i32(b, 0))
-
-
-def _has_none_of(b: Builder, id: SSAValue, bits: int) -> SSAValue:
-    masked = b.pure(AndIOp, id, constant_i32(b, bits))
-    return b.compare("eq", masked, constant_i32(b, 0))

@@ -13,10 +13,10 @@ where a matrix lies in tiles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.memref import DimOp, ExtractStridedMetaDataOp
+from xdsl.dialects.memref import ExtractStridedMetaDataOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from coopc.device import BlockIO, Device
@@ -33,27 +33,35 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.ir.element_access import Element, checks_of, memory_offset, positions_of
+from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.element_access import (
+    Element,
+    checks_of,
+    memory_offset,
+    positions_of,
+    size_of,
+)
 from coopc.ir.facts import ValueFacts
 from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.channel_plans import MOST_BYTES, ChannelPlan, plan_channels
+from coopc.passes.xe.channel_plans import ChannelPlan, demand_reach, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMove,
     ChannelPlace,
     Surface,
 )
-from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling
-from coopc.passes.xe.convert_to_xe.index_polynomial import IndexPolynomial
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     IndexSums,
+    Terms,
     fields,
     narrowed,
+    product,
+    summed,
+    terms_of,
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
-from coopc.passes.xe.register_layout import RegisterLayout
+from coopc.passes.xe.register_layout import DpasTiling, RegisterLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import Part, Rule, refuse_surface, rules
 from coopc.plan.channels import ALIGNMENT, ChannelReason, MemoryLines, SlotLoad
@@ -61,6 +69,7 @@ from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 
+T = TypeVar("T")
 Pair: TypeAlias = tuple[int, int]
 Moves: TypeAlias = tuple[BlockMove, ...]
 PrefetchMove: TypeAlias = tuple[PrefetchPlan, Pair]
@@ -84,45 +93,57 @@ def decide_matrix_blocks(
     op: coopmatrix.LoadOp | coopmatrix.StoreOp, tiling: DpasTiling, device: Device
 ) -> Moves | Refusal:
     """Return how a matrix is moved, or why not by block messages."""
-    io = device.block_io
-    if io is None:
-        return Refusal(Reason.NO_BLOCK_IO, "it moves matrices lane by lane")
-    if (refusal := _refuse_memory(op, io)) is not None:
-        return refusal
-    moves: list[BlockMove] = []
-    for origin, shape in parts_of(tiling.type):
+
+    def moved(origin: Pair, shape: Pair, io: BlockIO) -> BlockMove | Refusal:
         registers = tiling.over(shape)
         found = _planned(op, registers, io)
         if isinstance(found, Refusal):
             return found
         offset = memory_offset(op.layout.data, *origin, tiling.type.element_bits)
-        moves.append(BlockMove(found, registers, origin, offset))
-    return tuple(moves)
+        return BlockMove(found, registers, origin, offset)
+
+    return _by_parts(op, device, moved)
 
 
 def decide_matrix_prefetch(
-    op: coopmatrix.PrefetchOp, tiling: DpasTiling, device: Device
+    op: coopmatrix.PrefetchOp, device: Device
 ) -> tuple[PrefetchMove, ...] | Refusal:
     """Return how a matrix is fetched, or why not by block messages."""
+    bits, order = op.matrix.element_bits, op.layout.data
+
+    def fetched(origin: Pair, shape: Pair, io: BlockIO) -> PrefetchMove | Refusal:
+        found = plan_prefetch(*memory_sizes(order, shape, bits), bits, 1, io)
+        if isinstance(found, Refusal):
+            return found
+        return found, memory_offset(order, *origin, bits)
+
+    return _by_parts(op, device, fetched)
+
+
+def _by_parts(
+    op: coopmatrix.AccessOp,
+    device: Device,
+    decide: Callable[[Pair, Pair, BlockIO], T | Refusal],
+) -> tuple[T, ...] | Refusal:
+    """Return what is decided of each part of a matrix, or the first refusal."""
     io = device.block_io
     if io is None:
         return Refusal(Reason.NO_BLOCK_IO, "it moves matrices lane by lane")
     if (refusal := _refuse_memory(op, io)) is not None:
         return refusal
-    bits, order = tiling.type.element_bits, op.layout.data
-    found: list[PrefetchMove] = []
-    for origin, shape in parts_of(tiling.type):
-        planned = plan_prefetch(*memory_sizes(order, shape, bits), bits, 1, io)
-        if isinstance(planned, Refusal):
-            return planned
-        found.append((planned, memory_offset(order, *origin, bits)))
+    found: list[T] = []
+    for origin, shape in parts_of(op.matrix):
+        one = decide(origin, shape, io)
+        if isinstance(one, Refusal):
+            return one
+        found.append(one)
     return tuple(found)
 
 
 def parts_of(type: MatrixType) -> Iterator[tuple[Pair, Pair]]:
     """Yield where the parts of a matrix begin, and their sizes, powers of two."""
     rows, cols = (tuple(cuts(size)) for size in type.shape)
-    for (row, height), (col, width) in product(rows, cols):
+    for (row, height), (col, width) in itertools.product(rows, cols):
         yield (row, col), (height, width)
 
 
@@ -181,10 +202,7 @@ def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
 def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     """Return why the memory of an access is no surface, as far as is known."""
     type = op.memory_type
-    if type.memory_space not in (
-        NoneAttr(),
-        simt.MemoryAttr(simt.MemorySpace.GLOBAL),
-    ):
+    if not is_global(type):
         return Refusal(Reason.UNKNOWN_MEMORY, f"{type.memory_space}, not global")
     if type.get_num_dims() != 2:
         return Refusal(Reason.RANK, f"a memref of rank {type.get_num_dims()}")
@@ -217,6 +235,12 @@ def known_numbers(type: MemRefType) -> dict[Part, int]:
     if strides[0] not in (None, DYNAMIC_INDEX):
         found["pitch"] = strides[0] * size
     return found
+
+
+def is_global(type: MemRefType) -> bool:
+    """Whether memory is that of all work-items."""
+    space = simt.MemoryAttr(simt.MemorySpace.GLOBAL)
+    return type.memory_space in (NoneAttr(), space)
 
 
 def is_plain(type: MemRefType) -> bool:
@@ -255,20 +279,18 @@ def demand_surface(
     type, argument = memory.type, kernel_argument(memory)
     assert is_memref(type), memory
     assert argument is not None, memory
-    size, shape = element_bytes(type), type.get_shape()
+    pitch = ("size", 1) if is_plain(type) else ("stride", 0)
+    numbers: dict[Part, tuple[str, int]] = {
+        "base": ("address", 0),
+        "height": ("size", 0),
+        "width": ("size", 1),
+        "pitch": pitch,
+    }
     for rule in rules(io, step):
-        match rule.part:
-            case "base":
-                demands.add(HostNumber(argument, "address"), rule)
-            case "height" if shape[0] == DYNAMIC_INDEX:
-                demands.add(HostNumber(argument, "size", 0), rule)
-            case "width" if shape[1] == DYNAMIC_INDEX:
-                demands.add(HostNumber(argument, "size", 1), rule.in_units(size))
-            case "pitch" if known_numbers(type).get("pitch") is None:
-                what = ("size", 1) if is_plain(type) else ("stride", 0)
-                demands.add(HostNumber(argument, *what), rule.in_units(size))
-            case _:
-                pass
+        if rule.part not in known_numbers(type):
+            if rule.part in ("width", "pitch"):
+                rule = rule.in_units(element_bytes(type))
+            demands.add(HostNumber(argument, *numbers[rule.part]), rule)
 
 
 def surface_of(b: Builder, memory: SSAValue) -> Surface:
@@ -286,15 +308,6 @@ def surface_of(b: Builder, memory: SSAValue) -> Surface:
         assert isinstance(metadata, ExtractStridedMetaDataOp), memory
         pitch = times(b, narrowed(b, metadata.strides[0]), size)
     return Surface(memory, width, rows, pitch)
-
-
-def size_of(b: Builder, memory: SSAValue, dimension: int) -> SSAValue:
-    """Return a size of a memref, an index."""
-    assert is_memref(memory.type), memory
-    known = memory.type.get_shape()[dimension]
-    if known != DYNAMIC_INDEX:
-        return b.constant(INDEX, known)
-    return b.pure(DimOp, memory, b.constant(INDEX, dimension))
 
 
 def start_of(
@@ -328,10 +341,7 @@ def lines_of(op: coopmatrix.LoadOp) -> MemoryLines:
 
 def _refused_access(op: coopmatrix.LoadOp) -> Refusal | None:
     type = op.memory_type
-    if type.memory_space not in (
-        NoneAttr(),
-        simt.MemoryAttr(simt.MemorySpace.GLOBAL),
-    ):
+    if not is_global(type):
         return Refusal(ChannelReason.SPACE, f"it is in {type.memory_space}")
     if op.volatile is not None or op.nontemporal is not None:
         return Refusal(ChannelReason.SPECIAL, "it is one of them")
@@ -374,8 +384,7 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
     argument = kernel_argument(op.memory)
     assert argument is not None, op
     demands.add(HostNumber(argument, "address"), Rule("base", ALIGNMENT))
-    reached = Rule("height", less_than=MOST_BYTES)
-    demands.add(HostNumber(argument, "bytes"), reached)
+    demand_reach(demands, argument)
     type, size = op.memory_type, op.matrix.element_bits // 8
     last = len(type.get_shape()) - 1
     is_open = type.get_shape()[last] == DYNAMIC_INDEX
@@ -386,31 +395,30 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
 
 def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     """Return where the messages of a load begin; nothing is checked."""
-    size = IndexPolynomial.constant(op.matrix.element_bits // 8)
+    size = op.matrix.element_bits // 8
     strides = strides_of(b, op.memory)
-    start = IndexPolynomial()
+    start: Terms = []
     for position, stride in zip(op.positions, strides, strict=True):
-        start += IndexPolynomial.of(position) * stride
+        start += product(product(terms_of(position), stride), [((), size)])
 
     def place(message: SlotLoad) -> tuple[SSAValue, None]:
-        at = start + strides[-2] * IndexPolynomial.constant(message.line)
-        return (at * size + IndexPolynomial.constant(message.byte)).build(b), None
+        line = product(strides[-2], [((), message.line * size)])
+        return summed(b, [*start, *line, ((), message.byte)]), None
 
     return place
 
 
-def strides_of(b: Builder, memory: SSAValue) -> list[IndexPolynomial]:
+def strides_of(b: Builder, memory: SSAValue) -> list[Terms]:
     """Return the strides of a memref, in elements."""
     type = memory.type
     assert is_memref(type), memory
     if not isinstance(type.layout, NoneAttr):
         known = type.get_strides()
         assert known is not None, type
-        return [IndexPolynomial.constant(x or 0) for x in known]
-    found = [IndexPolynomial.constant(1)]
+        return [[((), x or 0)] for x in known]
+    found: list[Terms] = [[((), 1)]]
     for dimension in range(len(type.get_shape()) - 1, 0, -1):
-        size = IndexPolynomial.of(size_of(b, memory, dimension))
-        found.insert(0, found[0] * size)
+        found.insert(0, product(found[0], terms_of(size_of(b, memory, dimension))))
     return found
 
 
@@ -422,19 +430,19 @@ class MatrixPlaces:
     """
 
     op: coopmatrix.AccessOp
-    tiling: DpasTiling
+    registers: RegisterLayout
 
     @property
     def element(self) -> Attribute:
         """The type of an element."""
-        return self.tiling.registers.element
+        return self.registers.element
 
     def of(
         self, b: Builder, vector: int, at: SSAValue | int
     ) -> tuple[SSAValue | bool, Values]:
         """Return whether an element of a lane is accessed, and its positions."""
         assert isinstance(at, int), at  # only vectors of places are looped over
-        registers = self.tiling.registers
+        registers = self.registers
         number = registers.distinct[vector * registers.length + at]
         place = [
             self._coordinate(b, dimension, start)
@@ -445,9 +453,9 @@ class MatrixPlaces:
 
     def _coordinate(self, b: Builder, dimension: int, start: int) -> BoundedIndex:
         found = BoundedIndex(start)
-        bases = [x[dimension] for x in self.tiling.registers.layout.bases("lane")]
+        bases = [x[dimension] for x in self.registers.layout.bases("lane")]
         for each in fields(bases):
-            part = b.divided(b.lane(self.tiling.lanes), 1 << each.start)
+            part = b.divided(b.lane(1 << len(bases)), 1 << each.start)
             part = b.remainder(part, 1 << each.width)
             found = b.add(found, b.times(part, 1 << each.to))
         return found

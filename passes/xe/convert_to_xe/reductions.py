@@ -10,7 +10,7 @@ the axis, each leaves what it has in work-group memory, and all combine it alike
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import arith
@@ -20,20 +20,28 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import is_tensor
 from coopc.ir.builder import INDEX, Builder
-from coopc.ir.split_values import Splitter
+from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
-from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, barrier, too_large
-from coopc.passes.xe.convert_to_xe.layout_to_arith import of_bases, row_major, times
+from coopc.layout.linear import LinearLayout, select_outs
+from coopc.passes.xe.convert_to_xe.group_memory import (
+    GroupMemory,
+    barrier,
+    refuse_too_large,
+)
+from coopc.passes.xe.convert_to_xe.layout_to_arith import (
+    is_first,
+    of_bases,
+    row_major,
+    times,
+    zero_masks,
+)
 from coopc.passes.xe.convert_to_xe.vectors import (
-    component,
     constant_i32,
     gathered,
     length_of,
     packed,
     splat,
-    unpacked,
-    with_component,
+    vectors_of,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
@@ -50,40 +58,29 @@ KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
 """What subgroups reduce by, and whether integers are signed."""
 
 
-def _why_not(op: tt.ReduceOp) -> str | None:
-    """Return why a reduction cannot be converted, or None."""
+def _refuse(op: tt.ReduceOp) -> None:
+    """Refuse a reduction that cannot be converted."""
     axis = op.axis.value.data
-    for src in op.srcs:
-        if (reason := _why_not_layout(registers_of(src), axis)) is not None:
-            return f"{reason}, got {src.type}"
     sources = [registers_of(src) for src in op.srcs]
-    bits = warp_bits(sources[0], axis)
-    if bits:
+    for src, registers in zip(op.srcs, sources, strict=True):
+        layout = registers.layout
+        for name in ("lane", "warp"):
+            for basis in layout.bases(name) if name in layout.in_names else ():
+                if basis[axis] and sum(map(bool, basis)) > 1:
+                    what = f"a basis of a {name} along one dimension, not {basis}"
+                    raise Refused(op, f"expected {what}, got {src.type}")
+        if zero_masks(layout) != layout.free_masks():
+            what = "elements that several lanes have to be the same by zero bases"
+            raise Refused(op, f"expected {what}, got {src.type}")
+    if bits := warp_bits(sources[0], axis):
         kept = row_count(sources[0], axis) << len(bits)
-        if (reason := too_large([x.element for x in sources], kept)) is not None:
-            return reason
+        refuse_too_large(op, [x.element for x in sources], kept)
     for each in op.combine.block.ops:
-        if isinstance(each, tt.ReduceReturnOp):
-            continue
-        if each.dialect_name() not in ("arith", "math") or each.regions:
-            return f"expected arithmetic in the region, got {each.name}"
-    return None
-
-
-def _why_not_layout(source: RegisterLayout, axis: int) -> str | None:
-    """Return why a tensor cannot be reduced along an axis, or None."""
-    layout = source.layout
-    for name in ("lane", "warp"):
-        for basis in layout.bases(name) if name in layout.in_names else ():
-            if basis[axis] and sum(map(bool, basis)) > 1:
-                return f"expected a basis of a {name} along one dimension, not {basis}"
-    zero = {
-        name: sum(1 << bit for bit, x in enumerate(layout.bases(name)) if not any(x))
-        for name in layout.in_names
-    }
-    if zero != layout.free_masks():
-        return "expected elements that several lanes have to be the same by zero bases"
-    return None
+        if not isinstance(each, tt.ReduceReturnOp) and (
+            each.dialect_name() not in ("arith", "math") or each.regions
+        ):
+            what = "expected arithmetic in the region"
+            raise Refused(op, f"{what}, got {each.name}")
 
 
 def warp_bits(source: RegisterLayout, axis: int) -> list[int]:
@@ -101,85 +98,68 @@ def row_count(source: RegisterLayout, axis: int) -> int:
 
 def kept_layout(layout: LinearLayout, axis: int) -> LinearLayout:
     """Return a layout without a dimension."""
-    names = [name for dim, name in enumerate(layout.out_names) if dim != axis]
-    sizes = {name: layout.out_sizes[name] for name in names}
-    bases = {
-        name: [
-            [x for dim, x in enumerate(basis) if dim != axis]
-            for basis in layout.bases(name)
+    outs = [name for dim, name in enumerate(layout.out_names) if dim != axis]
+    return select_outs(layout, outs)
+
+
+def reduce(group: GroupMemory, op: tt.ReduceOp, s: Splitter, b: Builder) -> Results:
+    """Combine registers, then lanes, then subgroups."""
+    _refuse(op)
+    targets = [target_of(op, at) for at in range(len(op.srcs))]
+    columns = [_copies(op, at, targets[at], s, b) for at in range(len(op.srcs))]
+    rows = [_within(op, each, b) for each in zip(*columns, strict=True)]
+    found = [_across(op, row, b) for row in rows]
+    if warp_bits(registers_of(op.srcs[0]), op.axis.value.data):
+        found = _through_memory(group, op, targets, found, b)
+    results: list[Sequence[SSAValue]] = []
+    for at, (result, target) in enumerate(zip(op.res, targets, strict=True)):
+        vectors = [row[at] for row in found]
+        if is_tensor(result.type):
+            results.append(packed(b, target, vectors))
+        else:
+            results.append([b.extract(vectors[0], 0)])
+    return results
+
+
+def _through_memory(
+    group: GroupMemory,
+    op: tt.ReduceOp,
+    targets: Sequence[RegisterLayout],
+    rows: Sequence[list[SSAValue]],
+    b: Builder,
+) -> list[list[SSAValue]]:
+    """Combine what all subgroups along the axis have, the same way in each."""
+    axis = op.axis.value.data
+    source = registers_of(op.srcs[0])
+    bits = warp_bits(source, axis)
+    kept = row_count(source, axis)
+    memories = [
+        group.of(target.element, kept << len(bits), number)
+        for number, target in enumerate(targets)
+    ]
+    places = row_major(b, targets[0])
+    own = _moved(b, places, times(b, _number_along(b, bits), kept))
+    barrier(b)
+    flag = is_first(b, kept_layout(source.layout, axis), apart=bits)
+    for at, memory in enumerate(memories):
+        group.store(b, memory, [row[at] for row in rows], own, flag)
+    barrier(b)
+    found: list[list[SSAValue]] = []
+    for number in range(1 << len(bits)):
+        there = places
+        if number:
+            there = _moved(b, places, constant_i32(b, number * kept))
+        columns = [
+            group.load(b, memory, target, there)
+            for memory, target in zip(memories, targets, strict=True)
         ]
-        for name in layout.in_names
-    }
-    return LinearLayout.of(bases, sizes)
-
-
-@dataclass(slots=True)
-class Reductions:
-    """The rule."""
-
-    memory: GroupMemory
-
-    def reduce(
-        self, op: tt.ReduceOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """Combine registers, then lanes, then subgroups."""
-        if (reason := _why_not(op)) is not None:
-            raise Refused(op, reason)
-        targets = [target_of(op, at) for at in range(len(op.srcs))]
-        columns = [_copies(op, at, targets[at], s, b) for at in range(len(op.srcs))]
-        rows = [_within(op, each, b) for each in zip(*columns, strict=True)]
-        found = [_across(op, row, b) for row in rows]
-        if warp_bits(registers_of(op.srcs[0]), op.axis.value.data):
-            found = self._through_memory(op, targets, found, b)
-        results: list[Sequence[SSAValue]] = []
-        for at, (result, target) in enumerate(zip(op.res, targets, strict=True)):
-            vectors = [row[at] for row in found]
-            if is_tensor(result.type):
-                results.append(packed(b, target, vectors))
-            else:
-                results.append([component(b, vectors[0], 0)])
-        return results
-
-    def _through_memory(
-        self,
-        op: tt.ReduceOp,
-        targets: Sequence[RegisterLayout],
-        rows: Sequence[list[SSAValue]],
-        b: Builder,
-    ) -> list[list[SSAValue]]:
-        """Combine what all subgroups along the axis have, the same way in each."""
-        axis = op.axis.value.data
-        source = registers_of(op.srcs[0])
-        bits = warp_bits(source, axis)
-        kept = row_count(source, axis)
-        memories = [
-            self.memory.of(target.element, kept << len(bits), number)
-            for number, target in enumerate(targets)
-        ]
-        places = row_major(b, targets[0])
-        own = _moved(b, places, times(b, _number_along(b, bits), kept))
-        barrier(b)
-        layout = kept_layout(source.layout, axis)
-        stays = without_bases(layout, "warp", bits)
-        for at, memory in enumerate(memories):
-            self.memory.store(b, memory, [row[at] for row in rows], own, stays)
-        barrier(b)
-        found: list[list[SSAValue]] = []
-        for number in range(1 << len(bits)):
-            there = places
-            if number:
-                there = _moved(b, places, constant_i32(b, number * kept))
-            columns = [
-                self.memory.load(b, memory, target, there)
-                for memory, target in zip(memories, targets, strict=True)
-            ]
-            loaded = [list(row) for row in zip(*columns, strict=True)]
-            if found:
-                pairs = zip(found, loaded, strict=True)
-                found = [combined(op, x, y, b) for x, y in pairs]
-            else:
-                found = loaded
-        return found
+        loaded = [list(row) for row in zip(*columns, strict=True)]
+        if found:
+            pairs = zip(found, loaded, strict=True)
+            found = [combined(op, x, y, b) for x, y in pairs]
+        else:
+            found = loaded
+    return found
 
 
 def _copies(
@@ -193,7 +173,7 @@ def _copies(
         kept = (*element[:axis], *element[axis + 1 :])
         groups.setdefault(kept, []).append(position)
     lists = [groups[target.coordinates[x]] for x in target.distinct]
-    vectors = unpacked(b, source, s.parts(op.srcs[at]))
+    vectors = vectors_of(op.srcs[at], s, b)
     copies = [
         gathered(b, vectors, [each[copy] for each in lists], target.length)
         for copy in range(len(lists[0]))
@@ -258,23 +238,6 @@ def target_of(op: tt.ReduceOp, at: int) -> RegisterLayout:
     return RegisterLayout(replace(layout, ins=ins), result.type, 1)
 
 
-def without_bases(layout: LinearLayout, name: str, bits: Sequence[int]) -> LinearLayout:
-    """Return a layout in which some bits count as no repetitions of others."""
-    outs = (*layout.outs, ("apart", 1))
-    top = 1 << layout.out_bits
-    ins = tuple(
-        (
-            each,
-            tuple(
-                top if each == name and bit in bits else basis
-                for bit, basis in enumerate(bases)
-            ),
-        )
-        for each, bases in layout.ins
-    )
-    return LinearLayout(ins, outs)
-
-
 def reduced(
     b: Builder, vector: SSAValue, kind: simt.ReduceKind, signed: bool
 ) -> SSAValue:
@@ -283,8 +246,8 @@ def reduced(
     OpenCL has no reductions of vectors.
     """
     for at in range(length_of(vector)):
-        total = b.pure(simt.ReduceOp, kind, component(b, vector, at), signed)
-        vector = with_component(b, vector, at, total)
+        total = b.pure(simt.ReduceOp, kind, b.extract(vector, at), signed)
+        vector = b.insert(vector, at, total)
     return vector
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from xdsl.dialects.arith import AndIOp, IndexCastOp
@@ -19,14 +20,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.ir.builder import BoundedIndex, Builder
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first
-from coopc.passes.xe.convert_to_xe.pointers import cast
 from coopc.passes.xe.convert_to_xe.vectors import (
-    component,
+    cast,
     length_of,
     packed,
     splat,
     unpacked,
-    with_component,
 )
 from coopc.passes.xe.register_layout import RegisterLayout
 
@@ -70,11 +69,11 @@ class VectorPlaces:
 
     def of(self, b: Builder, vector: int, at: SSAValue | int) -> tuple[Flag, Values]:
         """See `Places`."""
-        offset = component(b, self.offsets[vector], at)
+        offset = b.extract(self.offsets[vector], at)
         index = b.pure(IndexCastOp, offset, IndexType())
         flag = self.flag
         if self.masks is not None:
-            flag = component(b, self.masks[vector], at)
+            flag = b.extract(self.masks[vector], at)
         return flag, [index]
 
     def where(self, b: Builder, flag: Flag) -> VectorPlaces:
@@ -112,13 +111,9 @@ class ScalarAccess:
         starts: Sequence[SSAValue | None] = [None] * registers.vectors
         if other is not None:
             starts = [cast(b, each, places.element) for each in other]
-
-        def load(at: SSAValue | int, where: Values) -> Operation:
-            return read(where)
-
         found = [
-            self._gathered(b, registers, number, places, load, start)
-            for number, start in enumerate(starts)
+            self._gathered(b, registers, n, places, lambda at, where: read(where), x)
+            for n, x in enumerate(starts)
         ]
         return packed(b, registers, [cast(b, x, registers.element) for x in found])
 
@@ -132,14 +127,13 @@ class ScalarAccess:
     ) -> list[SSAValue]:
         """Change memory by each element; return the vectors of what was there, or 0."""
 
-        def updated(number: int, vector: SSAValue) -> SSAValue:
-            def update(at: SSAValue | int, where: Values) -> Operation:
-                return change(component(b, vector, at), where)
+        def changed(vector: SSAValue, at: SSAValue | int, where: Values) -> Operation:
+            return change(b.extract(vector, at), where)
 
-            return self._gathered(b, registers, number, places, update)
-
-        vectors = unpacked(b, registers, pieces)
-        return [updated(number, vector) for number, vector in enumerate(vectors)]
+        return [
+            self._gathered(b, registers, number, places, partial(changed, vector))
+            for number, vector in enumerate(unpacked(b, registers, pieces))
+        ]
 
     def store(
         self,
@@ -154,25 +148,19 @@ class ScalarAccess:
         Of several that have an element others may have loaded it again, from where it
         is stored, after it was.
         """
-        kept, places = places.element, by_the_first(b, registers, places)
+        places = by_the_first(b, registers, places)
         for number, piece in enumerate(unpacked(b, registers, pieces)):
-            self._store(b, registers, number, cast(b, piece, kept), places, write)
+            vector = cast(b, piece, places.element)
 
-    def _store(
-        self,
-        b: Builder,
-        registers: RegisterLayout,
-        number: int,
-        vector: SSAValue,
-        places: Places,
-        write: Write,
-    ) -> None:
-        def store(at: SSAValue | int, now: Values) -> Values:
-            flag, where = places.of(b, number, at)
-            b.effect_where(flag, lambda: write(component(b, vector, at), where))
-            return now
+            def store(
+                vector: SSAValue, number: int, at: SSAValue | int, now: Values
+            ) -> Values:
+                flag, where = places.of(b, number, at)
+                b.effect_where(flag, lambda: write(b.extract(vector, at), where))
+                return now
 
-        self._for_components(b, registers, places, (), store)
+            body = partial(store, vector, number)
+            self._for_components(b, registers, places, (), body)
 
     def _gathered(
         self,
@@ -201,12 +189,10 @@ class ScalarAccess:
                 return b.effect(access(at, where)).results[0]
 
             if not isinstance(at, int):  # the vector as it is is what else there is
-                return b.branch(
-                    flag, lambda: [with_component(b, vector, at, accessed())], now
-                )
-            other = zero if start is None else component(b, start, at)
+                return b.branch(flag, lambda: [b.insert(vector, at, accessed())], now)
+            other = zero if start is None else b.extract(start, at)
             (value,) = b.branch(flag, lambda: [accessed()], [other])
-            return [with_component(b, vector, at, value)]
+            return [b.insert(vector, at, value)]
 
         zero = b.constant(places.element, 0)
         zeros = b.constant(VectorType(places.element, [registers.length]), 0)

@@ -21,7 +21,7 @@ Intel's compiler then needs one register and no casts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from xdsl.dialects.arith import AddiOp, AndIOp, IndexCastOp, ShLIOp, ShRSIOp
 from xdsl.dialects.builtin import IndexType, i32
@@ -39,19 +39,6 @@ from coopc.passes.xe.convert_to_xe.tensor_memory import plan_of
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
 
 
-def wanted(func: FuncOp) -> Iterator[tuple[BlockArgument, int]]:
-    """Yield counters of loops and by what loads divide them, as a power of two."""
-    seen: set[SSAValue] = set()
-    for op in func.walk():
-        if not isinstance(op, tt.DescriptorLoadOp) or (plan := plan_of(op)) is None:
-            continue
-        index, shift = op.indices[-1], plan.packed.bit_length() - 1
-        if shift and index not in seen and is_counter(index, shift):
-            seen.add(index)
-            assert isinstance(index, BlockArgument)
-            yield index, shift
-
-
 def is_counter(value: SSAValue, shift: int) -> bool:
     """Whether a value is the counter of a loop over multiples of a power of two."""
     if not isinstance(value, BlockArgument) or value.index or value.type != i32:
@@ -66,7 +53,14 @@ def is_counter(value: SSAValue, shift: int) -> bool:
 
 def scale_loop_ivs(func: FuncOp) -> None:
     """Make loops count in the units that their transposed loads want."""
-    for counter, shift in list(wanted(func)):
+    shifts: dict[SSAValue, int] = {}
+    for op in func.walk():
+        if isinstance(op, tt.DescriptorLoadOp) and (plan := plan_of(op)) is not None:
+            shift = plan.packed.bit_length() - 1
+            if shift and is_counter(op.indices[-1], shift):
+                shifts.setdefault(op.indices[-1], shift)
+    for counter, shift in shifts.items():
+        assert isinstance(counter, BlockArgument)
         scale_loop_iv(counter, shift)
 
 
@@ -132,10 +126,12 @@ def can_be_narrow(
 def narrow(loop: ForOp, messages: Mapping[Operation, int]) -> None:
     """Let a loop count in 32 bits, in the units that its loads want."""
     counter = loop.body.block.args[0]
-    shifts = [
-        messages[use.operation] if is_column(use.operation, counter) else 0
-        for use in counter.uses
+    columns = [
+        op
+        for op in (use.operation for use in counter.uses)
+        if isinstance(op, coopmatrix.AccessOp) and op.positions[-1] is counter
     ]
+    shift = max((messages[op] for op in columns), default=0)
     before = Builder.at(loop)
     for operand in range(3):
         loop.operands[operand] = narrowed(before, loop.operands[operand])
@@ -147,12 +143,5 @@ def narrow(loop: ForOp, messages: Mapping[Operation, int]) -> None:
         if use.operation is not wide:
             use.operation.operands[use.index] = wide.result
     Rewriter.insert_op(wide, InsertPoint.at_start(loop.body.block))
-    shift = max(shifts)
     if shift and is_counter(counter, shift):
         scale_loop_iv(counter, shift)
-
-
-def is_column(op: Operation, value: SSAValue) -> bool:
-    """Whether a value is the column of an access."""
-    assert isinstance(op, coopmatrix.AccessOp), op
-    return op.positions[-1] is value

@@ -1,30 +1,59 @@
-"""Where tensors of Triton are in memory: surfaces, messages, and single elements."""
+"""Where tensors of Triton are in memory: pointers, surfaces, and what accesses them.
+
+Pointers: scalars as memrefs of rank 0, tensors as offsets from one of those.
+
+    %q = tt.addptr %p, %n      memref.reinterpret_cast to offset: [%n] of what %p is in
+    tensor of pointers         vectors of i64, elements from the base on
+
+The base of a tensor of pointers is the scalar that was splat; it is found by looking
+back, through loops too, and is not carried.
+
+`tt.bitcast` of pointers: memory stays of what it is, values are cast.
+
+    %q = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>      %q is what %p is
+    %x = tt.load %q : !tt.ptr<i32>                         memref.load, arith.bitcast
+
+Elements must have as many bits: then offsets count the same.  A boolean is a byte in
+memory, of which the lowest bit counts.
+
+`tt.atomic_rmw`: each element is updated once, by the first lane that has it.
+
+    %old = tt.atomic_rmw fadd, relaxed, gpu, %p, %x, %m
+    scf.if %first and %m { memref.atomic_rmw .. }    for each element of a lane
+
+What was there before goes through work-group memory to the other lanes that have the
+element; where nobody asks for it, nowhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from math import nan
 
-from xdsl.dialects.arith import (
-    AddiOp,
-    AndIOp,
-    ConstantOp,
-    ExtSIOp,
-    ExtUIOp,
-    MuliOp,
-    TruncIOp,
+from xdsl.dialects.arith import AddiOp, AndIOp, ExtSIOp, IndexCastOp, MuliOp
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+    i64,
 )
-from xdsl.dialects.builtin import i32, i64
-from xdsl.dialects.memref import LoadOp, StoreOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.memref import AtomicRMWOp, LoadOp, ReinterpretCastOp, StoreOp
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from coopc.dialects import tt, ttig, xe
+from coopc.dialects import simt, tt, ttig, xe
+from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.tt.types import bits_of, block_io, is_tensor
-from coopc.ir.builder import Builder
+from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
+from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
-from coopc.ir.split_values import Splitter
+from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
 from coopc.passes.triton.convert_tt_pointers_to_descriptors import is_block_pointer
@@ -37,34 +66,74 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     Surface,
     load_channels,
 )
-from coopc.passes.xe.convert_to_xe.index_polynomial import IndexPolynomial
+from coopc.passes.xe.convert_to_xe.group_memory import (
+    GroupMemory,
+    barrier,
+    refuse_too_large,
+)
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
+    Terms,
     coordinates,
     divided,
     is_first_of_all,
+    narrowed,
     part,
+    product,
+    summed,
+    terms_of,
     times,
+    zero_masks,
 )
-from coopc.passes.xe.convert_to_xe.pointers import Pointers, cast
 from coopc.passes.xe.convert_to_xe.scalar_access import (
     ScalarAccess,
     Values,
     VectorPlaces,
     Write,
+    by_the_first,
 )
-from coopc.passes.xe.convert_to_xe.tensors import Rule, widened
+from coopc.passes.xe.convert_to_xe.tensors import widened
 from coopc.passes.xe.convert_to_xe.vectors import (
-    constant_i32,
-    not_a_number,
+    Rule,
+    cast,
+    packed,
     splat,
-    unpacked,
+    vectors_of,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.channels import SlotLoad
 
+MANY = 1 << 40
+"""Elements that memory behind a pointer has, as far as anybody knows."""
 MOST_BYTES = 1 << 31
 """Of a row of a matrix, and from one to the next: as i32."""
+
+
+KINDS: Mapping[tt.Update, int] = {
+    tt.Update.FADD: 0,
+    tt.Update.ADD: 1,
+    tt.Update.EXCH: 2,
+    tt.Update.MAX: 4,
+    tt.Update.UMAX: 5,
+    tt.Update.MIN: 7,
+    tt.Update.UMIN: 8,
+    tt.Update.OR: 11,
+    tt.Update.AND: 12,
+    tt.Update.XOR: 15,
+}
+"""The numbers of MLIR's AtomicRMWKind."""
+
+ORDERS = {
+    tt.Order.RELAXED: Ordering.RELAXED,
+    tt.Order.ACQUIRE: Ordering.ACQUIRE,
+    tt.Order.RELEASE: Ordering.RELEASE,
+    tt.Order.ACQ_REL: Ordering.ACQUIRE_RELEASE,
+}
+SCOPES = {
+    tt.SyncScope.CTA: Scope.WORKGROUP,
+    tt.SyncScope.GPU: Scope.DEVICE,
+    tt.SyncScope.SYS: Scope.CROSS_DEVICE,
+}
 
 
 def plan_of(op: Operation) -> BlockPlan | None:
@@ -75,9 +144,9 @@ def plan_of(op: Operation) -> BlockPlan | None:
 
 @dataclass(slots=True)
 class TensorMemory:
-    """The rules for descriptors, and for accesses to tensors."""
+    """The rules for pointers, descriptors and accesses to memory, in one kernel."""
 
-    pointers: Pointers
+    group: GroupMemory
     blocks: BlockMessages
     elements: ScalarAccess
     channels: Mapping[Operation, ChannelPlan]
@@ -86,10 +155,17 @@ class TensorMemory:
     """The scalar pointer that the pointers of an access count from, if it is one."""
     padded: frozenset[Operation]
     """The accesses through descriptors that read NaN outside."""
+    moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
+    )
+    """For each memref that was moved, what it is in and the index of its start."""
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
         return {
+            tt.AddPtrOp: self.add_pointer,
+            tt.AtomicRMWOp: self.update,
+            tt.BitcastOp: same_pointer,
             tt.DescriptorLoadOp: self.load_block,
             tt.DescriptorStoreOp: self.store_block,
             tt.LoadOp: self.load,
@@ -99,9 +175,25 @@ class TensorMemory:
             ttig.PrefetchOp: lambda op, s, b: (),
         }
 
-    def load_block(
-        self, op: tt.DescriptorLoadOp, s: Splitter, b: Builder
-    ) -> Sequence[Values]:
+    def add_pointer(self, op: tt.AddPtrOp, s: Splitter, b: Builder) -> Results:
+        """A scalar pointer, moved; of a tensor offsets and offsets, in 64 bits."""
+        if is_tensor(op.result.type):
+            pairs = zip(s.parts(op.ptr), vectors_of(op.offset, s, b), strict=True)
+            return [[b.pure(AddiOp, x, widened(b, y)) for x, y in pairs]]
+        (base,) = s.parts(op.ptr)
+        offset = b.pure(IndexCastOp, op.offset, IndexType())
+        if base in self.moved:
+            base, before = self.moved[base]
+            offset = b.pure(AddiOp, before, offset)
+        result = b.pure(_cast_memory, base, offset, None)
+        self.moved[result] = base, offset
+        return [(result,)]
+
+    def view(self, b: Builder, memref: SSAValue) -> SSAValue:
+        """Return all elements behind a pointer, as a memref of rank 1."""
+        return b.pure(_cast_memory, *self.moved.get(memref, (memref, 0)), MANY)
+
+    def load_block(self, op: tt.DescriptorLoadOp, s: Splitter, b: Builder) -> Results:
         """By blocks, by channels, or each element by itself."""
         registers = registers_of(op.result)
         if (plan := self._checked_plan(op)) is not None:
@@ -114,15 +206,12 @@ class TensorMemory:
             return [load_channels(b, channels, registers, surface.base, place, name)]
         other = None
         if op in self.padded:
-            nan = b.pure(ConstantOp, not_a_number(registers.vector))
-            other = [nan] * registers.vectors
+            other = [b.constant(registers.vector, nan)] * registers.vectors
         memory, places = self._through_descriptor(op, registers, s, b)
         read = partial(LoadOp.get, memory)
         return [self.elements.load(b, registers, places, read, other)]
 
-    def store_block(
-        self, op: tt.DescriptorStoreOp, s: Splitter, b: Builder
-    ) -> Sequence[Values]:
+    def store_block(self, op: tt.DescriptorStoreOp, s: Splitter, b: Builder) -> Results:
         """By blocks, or each element by itself."""
         registers, pieces = registers_of(op.src), s.parts(op.src)
         if (plan := self._checked_plan(op)) is not None:
@@ -154,7 +243,7 @@ class TensorMemory:
 
     def prefetch(
         self, op: ttig.DescriptorPrefetchOp, s: Splitter, b: Builder
-    ) -> Sequence[Values]:
+    ) -> Results:
         """The share of each subgroup; nothing where there is no plan: it is a hint."""
         attr = op.attributes.get(xe.PLAN)
         if isinstance(attr, xe.BlockPrefetchPlanAttr):
@@ -163,20 +252,18 @@ class TensorMemory:
             self.blocks.prefetch(b, attr.data, surface, (y, x))
         return ()
 
-    def load(self, op: tt.LoadOp, s: Splitter, b: Builder) -> Sequence[Values]:
+    def load(self, op: tt.LoadOp, s: Splitter, b: Builder) -> Results:
         """Each element by itself; a scalar by all lanes."""
         _refuse_block_pointer(op)
         if not is_tensor(op.ptr.type):
             return [(_load_scalar(op, s, b),)]
         registers = registers_of(op.result)
         memory, places = self.through_pointers(op, s, b)
-        other = None
-        if op.other is not None:
-            other = unpacked(b, registers_of(op.other), s.parts(op.other))
+        other = None if op.other is None else vectors_of(op.other, s, b)
         read = partial(LoadOp.get, memory)
         return [self.elements.load(b, registers, places, read, other)]
 
-    def store(self, op: tt.StoreOp, s: Splitter, b: Builder) -> Sequence[Values]:
+    def store(self, op: tt.StoreOp, s: Splitter, b: Builder) -> Results:
         """Each element by itself; a scalar by the first lane."""
         _refuse_block_pointer(op)
         if not is_tensor(op.ptr.type):
@@ -186,6 +273,39 @@ class TensorMemory:
         memory, places = self.through_pointers(op, s, b)
         self.elements.store(b, registers, pieces, places, _store_to(memory))
         return ()
+
+    def update(self, op: tt.AtomicRMWOp, s: Splitter, b: Builder) -> Results:
+        """Update what a tensor of pointers points to, or one element for all lanes."""
+        if not is_tensor(op.ptr.type):
+            _refuse_cast(op, op.ptr, op.result.type)
+            return [(self._update_scalar(op, s, b),)]
+        registers = registers_of(op.val)
+        target, places = self.through_pointers(op, s, b)
+        _refuse_cast(op, self.base(op), registers.element)
+        is_shared = _refuse_repeats(op)
+        if op.result.uses and is_shared:
+            refuse_too_large(op, [registers.element], 1 << registers.layout.out_bits)
+        places = by_the_first(b, registers, places)
+        change = partial(_change, op, target)
+        found = self.elements.update(b, registers, s.parts(op.val), places, change)
+        if op.result.uses and is_shared:
+            found = self.group.exchanged(b, found, registers, registers)
+        return [packed(b, registers, found)]
+
+    def _update_scalar(self, op: tt.AtomicRMWOp, s: Splitter, b: Builder) -> SSAValue:
+        """Update one element, the first lane for all."""
+        (target,) = s.parts(op.ptr)
+        flag = is_first_of_all(b)
+        chosen = flag if op.mask is None else b.pure(AndIOp, flag, op.mask)
+        zero = b.constant(op.val.type, 0)
+        (before,) = b.effect_where(chosen, lambda: rmw(op, target, [], op.val), [zero])
+        if not op.result.uses:
+            return before
+        memory, first = self.group.of(before.type, 1), b.constant(INDEX, 0)
+        barrier(b)
+        b.effect_where(flag, lambda: StoreOp.get(before, memory, [first]))
+        barrier(b)
+        return b.effect(LoadOp.get(memory, [first])).results[0]
 
     def base(self, op: tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp) -> SSAValue:
         """Return the scalar pointer that a tensor of pointers counts from."""
@@ -199,10 +319,8 @@ class TensorMemory:
     ) -> tuple[SSAValue, VectorPlaces]:
         """Return memory of rank 1, and where elements behind pointers are in it."""
         (memref,) = s.parts(self.base(op))
-        masks = None
-        if op.mask is not None:
-            masks = unpacked(b, registers_of(op.mask), s.parts(op.mask))
-        memory = self.pointers.view(b, memref)
+        masks = None if op.mask is None else vectors_of(op.mask, s, b)
+        memory = self.view(b, memref)
         return memory, VectorPlaces(element_of_memory(memory), s.parts(op.ptr), masks)
 
     def _through_descriptor(
@@ -241,44 +359,35 @@ class TensorMemory:
                 b.pure(AddiOp, x, y) for x, y in zip(offsets, along, strict=True)
             ]
             masks = [b.pure(AndIOp, x, y) for x, y in zip(masks, below, strict=True)]
-        memory = self.pointers.view(b, base)
+        memory = self.view(b, base)
         return memory, VectorPlaces(element_of_memory(memory), offsets, masks)
 
 
-def make_descriptor(
-    op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder
-) -> Sequence[Values]:
+def make_descriptor(op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder) -> Results:
     """Width and pitch in bytes; sizes are of 32 bits, as the hardware has them.
 
     Of ranks other than 2: the base, sizes and strides, in elements.
     """
-    _refuse_descriptor(op)
-    if op.type.rank != 2:
-        return [(*s.parts(op.base), *op.shape, *op.strides)]
-    width = bits_of(op.type.tensor)
-    assert width is not None, op
-    (base,) = s.parts(op.base)
-    rows, cols = op.shape[-2:]
-    pitch = _narrow(b, op.strides[-2])
-    return [(base, times(b, cols, width // 8), rows, times(b, pitch, width // 8))]
-
-
-def _refuse_descriptor(op: tt.MakeTensorDescriptorOp) -> None:
-    """Refuse a descriptor that is no matrix."""
     width = bits_of(op.type.tensor)
     if width == 1:
         what = f"expected elements of whole bytes in memory, got {op.type}"
         raise Refused(op, what)
-    bytes = (width or 8) // 8
+    assert width is not None, op
     numbers = [*op.shape[-1:], *op.strides[-2:-1]] if op.type.rank == 2 else []
     for known in map(constant_number, numbers):
-        if known is not None and abs(known * bytes) >= MOST_BYTES:
+        if known is not None and abs(known * width // 8) >= MOST_BYTES:
             what = f"expected rows of less than 2 GiB, got one of {known} elements"
             raise Refused(op, what)
     stride = constant_number(op.strides[-1])
     if stride not in (None, 1):
         what = "expected a last stride of 1, as descriptors have"
         raise Refused(op, f"{what}, got {stride}")
+    if op.type.rank != 2:
+        return [(*s.parts(op.base), *op.shape, *op.strides)]
+    (base,) = s.parts(op.base)
+    rows, cols = op.shape[-2:]
+    pitch = narrowed(b, op.strides[-2])
+    return [(base, times(b, cols, width // 8), rows, times(b, pitch, width // 8))]
 
 
 def _refuse_block_pointer(op: tt.LoadOp | tt.StoreOp) -> None:
@@ -286,16 +395,6 @@ def _refuse_block_pointer(op: tt.LoadOp | tt.StoreOp) -> None:
         otherwise = "one as it was: convert-tt-pointers-to-descriptors"
         what = why_no_matrix(op, otherwise)
         raise Refused(op, f"expected a block pointer that is understood, got {what}")
-
-
-def _narrow(b: Builder, value: SSAValue) -> SSAValue:
-    """Return an i64 that is a stride as the i32 that it was, or is cut to."""
-    if (known := constant_number(value)) is not None:
-        return constant_i32(b, known)
-    owner = value.owner
-    if isinstance(owner, ExtSIOp | ExtUIOp) and owner.input.type == i32:
-        return owner.input
-    return b.pure(TruncIOp, value, i32)
 
 
 def _in_elements(
@@ -319,22 +418,21 @@ def _channel_place(
     b: Builder, op: tt.DescriptorLoadOp, surface: Surface
 ) -> ChannelPlace:
     """Return where the messages of a load begin, and whether that is inside."""
-    size = IndexPolynomial.constant((bits_of(op.result.type) or 8) // 8)
+    size = (bits_of(op.result.type) or 8) // 8
     layout = registers_of(op.result).layout
-    starts: list[IndexPolynomial] = []
+    starts: list[Terms] = []
     for dimension, index in enumerate(op.indices):
         warp = part(b, layout, "warp", dimension).value
-        of_warp = IndexPolynomial() if warp is None else IndexPolynomial.of(warp)
-        starts.append(IndexPolynomial.of(index) + of_warp)
+        starts.append(terms_of(index) + ([] if warp is None else terms_of(warp)))
     y, x = starts
 
     def place(message: SlotLoad) -> tuple[SSAValue, SSAValue]:
-        row = y + IndexPolynomial.constant(message.line)
-        byte = x * size + IndexPolynomial.constant(message.byte)
-        offset = (row * IndexPolynomial.of(surface.pitch) + byte).build(b)
+        row: Terms = [*y, ((), message.line)]
+        byte = [*product(x, [((), size)]), ((), message.byte)]
+        offset = summed(b, product(row, terms_of(surface.pitch)) + byte)
         guard = b.both(
-            b.compare("ult", row.build(b), surface.height),
-            b.compare("ult", byte.build(b), surface.width),
+            b.compare("ult", summed(b, row), surface.height),
+            b.compare("ult", summed(b, byte), surface.width),
         )
         assert isinstance(guard, SSAValue), op
         return offset, guard
@@ -370,3 +468,94 @@ def element_of_memory(memory: SSAValue) -> Attribute:
 
 def _store_to(memory: SSAValue) -> Write:
     return lambda value, indices: StoreOp.get(value, memory, indices)
+
+
+# Pointers
+
+
+def memref_of(value: SSAValue) -> Attribute:
+    """Return the type of the memref that a scalar pointer becomes."""
+    if isinstance(value.owner, tt.BitcastOp):
+        return memref_of(value.owner.src)
+    plain = isinstance(value, BlockArgument) and not isinstance(
+        value.block.parent_op(), ForOp
+    )
+    layout = NoneAttr() if plain else StridedLayoutAttr([], None)
+    return MemRefType(memory_of(value), [], layout)
+
+
+def _cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Operation:
+    """Return memory from an offset on: of rank 1 and some size, or of rank 0."""
+    assert is_memref(base.type), base
+    sizes = [] if size is None else [size]
+    strides = [1 for _ in sizes]
+    is_plain = size is not None and offset == 0
+    layout = NoneAttr() if is_plain else StridedLayoutAttr(strides, None)
+    type = MemRefType(base.type.get_element_type(), sizes, layout)
+    return ReinterpretCastOp.from_dynamic(base, [offset], sizes, strides, type)
+
+
+def same_pointer(op: tt.BitcastOp, s: Splitter, b: Builder) -> Results:
+    """What the pointer is that was cast."""
+    source, result = element_of(op.src.type), element_of(op.result.type)
+    if not isinstance(source, PtrType) or not isinstance(result, PtrType):
+        raise Refused(op, "expected pointers, got numbers: expand-tt-math")
+    widths = [bits_of(in_memory(x.pointee)) for x in (source, result)]
+    if None in widths or widths[0] != widths[1]:
+        what = f"expected pointers to elements of as many bits, got {source}"
+        raise Refused(op, f"{what} to {result}")
+    return [s.parts(op.src)]
+
+
+def memory_of(value: SSAValue) -> Attribute:
+    """Return what the memory behind a scalar pointer is of, before casts."""
+    while isinstance(value.owner, tt.BitcastOp | tt.AddPtrOp):
+        value = value.owner.operands[0]
+    assert isinstance(value.type, PtrType), value
+    return in_memory(value.type.pointee)
+
+
+# Atomic updates
+
+
+def _refuse_repeats(op: tt.AtomicRMWOp) -> bool:
+    """Whether several lanes have an element; refuse where the first is not known."""
+    layout = registers_of(op.val).layout
+    zero, free = zero_masks(layout), layout.free_masks()
+    of_lanes = [x for x in layout.in_names if x != "register"]
+    if any(zero[x] != free[x] for x in of_lanes):
+        raise Refused(
+            op,
+            "expected elements that several lanes have to be the same by zero bases, "
+            f"got {op.val.type}",
+        )
+    return any(zero[x] for x in of_lanes)
+
+
+def _refuse_cast(op: tt.AtomicRMWOp, base: SSAValue, wanted: Attribute) -> None:
+    """Refuse to update memory that holds something else."""
+    if (kept := memory_of(base)) != wanted:
+        what = f"expected memory of {wanted} to be updated, got {kept}, which was cast"
+        raise Refused(op, what)
+
+
+def _change(
+    op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Values
+) -> Operation:
+    return rmw(op, target, place, value)
+
+
+def rmw(
+    op: tt.AtomicRMWOp, target: SSAValue, place: Values, value: SSAValue
+) -> AtomicRMWOp:
+    """Return the update of one element."""
+    attributes: dict[str, Attribute] = {
+        simt.ORDERING: StringAttr(ORDERS[op.order]),
+        simt.ORDERING_SCOPE: StringAttr(SCOPES[op.sync_scope]),
+    }
+    return AtomicRMWOp.create(
+        operands=[value, target, *place],
+        result_types=[value.type],
+        properties={"kind": IntegerAttr(KINDS[op.kind], i64)},
+        attributes=attributes,
+    )

@@ -7,50 +7,51 @@ goes through work-group memory, for what other subgroups have: as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
-from math import prod
-from typing import Any
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp, SelectOp
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    Float16Type,
     VectorType,
-    f32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.layout import LinearAttr
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import Rounding, bits_of, is_tensor
+from coopc.dialects.tt.types import (
+    Rounding,
+    bits_of,
+    is_tensor,
+    reshaped,
+    shape_of,
+    transposed,
+)
 from coopc.ir.builder import Builder
-from coopc.ir.split_values import Splitter
+from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, too_large
+from coopc.passes.coopmatrix.elementwise import converted
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, refuse_too_large
 from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates
-from coopc.passes.xe.convert_to_xe.pointers import Pointers
 from coopc.passes.xe.convert_to_xe.vectors import (
+    Rule,
     gathered,
     numbers,
     packed,
     splat,
-    unpacked,
     vector_type,
+    vectors_of,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of, sources
 
 Values = Sequence[SSAValue]
-Rule = Callable[[Any, Splitter, Builder], Sequence[Values]]
-"""As those of `coopc.ir.split_values`, with a builder in front of the operation."""
 View = (
     tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp | ttg.ConvertLayoutOp
 )
@@ -72,55 +73,24 @@ def view_sources(op: View) -> tuple[int, ...] | None:
     None if elements are in other lanes or warps than where they are wanted.
     """
     source, target = registers_of(op.src), registers_of(op.result)
-    project = projection(op, source)
-    names = [x for x in ("lane", "warp") if x in target.layout.in_names]
-    for name in names:
-        wanted = [project(basis) for basis in target.layout.bases(name)]
-        if wanted != list(source.layout.bases(name)):
-            return None
-    elements = [project(target.coordinates[x]) for x in target.distinct]
-    return sources(source, elements)
+    layout = source.layout
+    if isinstance(op, tt.TransOp):
+        layout = transposed(layout, op.permutation)
+    elif isinstance(op, tt.ExpandDimsOp | tt.ReshapeOp):
+        layout = reshaped(layout, shape_of(op.result.type))
+    sizes = tuple(layout.out_sizes.values())
 
+    def before(place: Sequence[int]) -> tuple[int, ...]:
+        """Where an element was before dimensions of size 1 were broadcast."""
+        return tuple(at % size for at, size in zip(place, sizes, strict=True))
 
-def projection(
-    op: View, source: RegisterLayout
-) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
-    """Return which element of the source an element of the result is."""
-    match op:
-        case tt.ExpandDimsOp():
-            axis = op.axis.value.data
-            return lambda x: (*x[:axis], *x[axis + 1 :])
-        case tt.BroadcastOp():
-            sizes = tuple(source.layout.out_sizes.values())
-            return lambda x: tuple(y % n for y, n in zip(x, sizes, strict=True))
-        case tt.TransOp():
-            order = op.permutation
-            places = [order.index(d) for d in range(len(order))]
-            return lambda x: tuple(x[at] for at in places)
-        case tt.ReshapeOp():
-            sizes = tuple(source.layout.out_sizes.values())
-            target = registers_of(op.result)
-            whole = tuple(target.layout.out_sizes.values())
-            return lambda x: unraveled(raveled(x, whole), sizes)
-        case _:
-            return lambda x: x
-
-
-def raveled(place: Sequence[int], sizes: Sequence[int]) -> int:
-    """Return the number of an element in row-major order."""
-    found = 0
-    for at, size in zip(place, sizes, strict=True):
-        found = found * size + at
-    return found
-
-
-def unraveled(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the element of a number in row-major order."""
-    found: list[int] = []
-    for size in reversed(sizes):
-        number, at = divmod(number, size)
-        found.append(at)
-    return tuple(reversed(found))
+    for name in ("lane", "warp"):
+        if name in target.layout.in_names:
+            wanted = [before(basis) for basis in target.layout.bases(name)]
+            if wanted != list(layout.bases(name)):
+                return None
+    elements = [before(target.coordinates[x]) for x in target.distinct]
+    return sources(replace(source, layout=layout), elements)
 
 
 @cache
@@ -146,57 +116,23 @@ def _kept(layout: LinearLayout) -> LinearLayout:
     return replace(layout, ins=ins)
 
 
-@dataclass(slots=True)
-class Tensors:
-    """The rules."""
-
-    pointers: Pointers
-    memory: GroupMemory
-
-    def rules(self) -> dict[type[Operation], Rule]:
-        """Return them, by operation."""
-        views = (tt.ExpandDimsOp, tt.BroadcastOp, tt.TransOp, tt.ReshapeOp)
-        return {
-            **dict.fromkeys(ELEMENTWISE, elementwise),
-            **dict.fromkeys(views, view),
-            ConstantOp: constant,
-            tt.AddPtrOp: self.addptr,
-            tt.FpToFpOp: fp_to_fp,
-            tt.JoinOp: join,
-            tt.MakeRangeOp: make_range,
-            tt.SplatOp: splat_tensor,
-            tt.SplitOp: split,
-            ttg.ConvertLayoutOp: self.convert,
-        }
-
-    def addptr(self, op: tt.AddPtrOp, s: Splitter, b: Builder) -> Sequence[Values]:
-        """Offsets and offsets, in 64 bits."""
-        if not is_tensor(op.result.type):
-            return self.pointers.add(op, s, b)
-        pairs = zip(s.parts(op.ptr), _column(op.offset, s, b), strict=True)
-        return [[b.pure(AddiOp, x, widened(b, y)) for x, y in pairs]]
-
-    def convert(
-        self, op: ttg.ConvertLayoutOp, s: Splitter, b: Builder
-    ) -> Sequence[Values]:
-        """Registers in another order, or an exchange."""
-        if view_sources(op) is not None:
-            return view(op, s, b)
-        source, target = registers_of(op.src), registers_of(op.result)
-        vectors = unpacked(b, source, s.parts(op.src))
-        if goes_through_memory(source, target):
-            count = prod(source.layout.out_sizes.values())
-            if (reason := too_large([source.element], count)) is not None:
-                raise Refused(op, reason)
-            return [
-                packed(b, target, self.memory.exchanged(b, vectors, source, target))
-            ]
-        layouts = LinearAttr(_kept(source.layout)), LinearAttr(_kept(target.layout))
-        new = simt.ExchangeOp(vectors, *layouts, (target.vector,) * target.vectors)
-        return [packed(b, target, b.effect(new).results)]
+def convert_layout(
+    group: GroupMemory, op: ttg.ConvertLayoutOp, s: Splitter, b: Builder
+) -> Results:
+    """Registers in another order, or an exchange."""
+    if view_sources(op) is not None:
+        return view(op, s, b)
+    source, target = registers_of(op.src), registers_of(op.result)
+    vectors = vectors_of(op.src, s, b)
+    if goes_through_memory(source, target):
+        refuse_too_large(op, [source.element], 1 << source.layout.out_bits)
+        return [packed(b, target, group.exchanged(b, vectors, source, target))]
+    layouts = LinearAttr(_kept(source.layout)), LinearAttr(_kept(target.layout))
+    new = simt.ExchangeOp(vectors, *layouts, (target.vector,) * target.vectors)
+    return [packed(b, target, b.effect(new).results)]
 
 
-def elementwise(op: Operation, s: Splitter, b: Builder) -> Sequence[Values]:
+def elementwise(op: Operation, s: Splitter, b: Builder) -> Results:
     """The same operation on each vector; scalars are the same for all."""
     if isinstance(op, SelectOp) and isinstance(op.result.type, tt.TensorDescType):
         return [s.parts(op.lhs)]  # one of several was refused: both are the same
@@ -210,7 +146,7 @@ def elementwise(op: Operation, s: Splitter, b: Builder) -> Sequence[Values]:
             )
         )
         return [(result,) for result in new.results]
-    columns = [_column(value, s, b) for value in op.operands]
+    columns = [vectors_of(value, s, b) for value in op.operands]
     count = max(len(column) for column in columns)
     rows = [column * (count if len(column) == 1 else 1) for column in columns]
     layouts = [registers_of(result) for result in op.results]
@@ -228,14 +164,7 @@ def elementwise(op: Operation, s: Splitter, b: Builder) -> Sequence[Values]:
     return [packed(b, x, y) for x, y in zip(layouts, columns, strict=True)]
 
 
-def _column(value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
-    """Return the vectors of a tensor, or a scalar."""
-    if not is_tensor(value.type):
-        return [value]
-    return unpacked(b, registers_of(value), s.parts(value))
-
-
-def constant(op: ConstantOp, s: Splitter, b: Builder) -> Sequence[Values]:
+def constant(op: ConstantOp, s: Splitter, b: Builder) -> Results:
     """A constant that is the same for all elements."""
     value = op.value
     if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
@@ -249,7 +178,7 @@ def constant(op: ConstantOp, s: Splitter, b: Builder) -> Sequence[Values]:
     return [packed(b, registers, [b.pure(ConstantOp, dense)] * registers.vectors)]
 
 
-def splat_tensor(op: tt.SplatOp, s: Splitter, b: Builder) -> Sequence[Values]:
+def splat_tensor(op: tt.SplatOp, s: Splitter, b: Builder) -> Results:
     """One vector, for all; pointers are 0 elements from their base."""
     registers = registers_of(op.result)
     if isinstance(op.src.type, tt.PtrType):
@@ -258,7 +187,7 @@ def splat_tensor(op: tt.SplatOp, s: Splitter, b: Builder) -> Sequence[Values]:
     return [packed(b, registers, [vector] * registers.vectors)]
 
 
-def make_range(op: tt.MakeRangeOp, s: Splitter, b: Builder) -> Sequence[Values]:
+def make_range(op: tt.MakeRangeOp, s: Splitter, b: Builder) -> Results:
     """The coordinates of what a lane holds, from the start on."""
     registers = registers_of(op.result)
     found = coordinates(b, registers, 0)
@@ -268,19 +197,19 @@ def make_range(op: tt.MakeRangeOp, s: Splitter, b: Builder) -> Sequence[Values]:
     return [packed(b, registers, found)]
 
 
-def fp_to_fp(op: tt.FpToFpOp, s: Splitter, b: Builder) -> Sequence[Values]:
+def fp_to_fp(op: tt.FpToFpOp, s: Splitter, b: Builder) -> Results:
     """To another format of floats."""
     if op.rounding_mode is Rounding.RTZ:
         what = "expected rounding = rtne, which conversions have, got rtz"
         raise Refused(op, what)
     if not is_tensor(op.result.type):
         raise Refused(op, "expected floats of a tensor, got one: expand-tt-math")
-    result, vectors = element_of(op.result.type), _column(op.src, s, b)
-    found = [converted(b, each, result) for each in vectors]
+    result, vectors = element_of(op.result.type), vectors_of(op.src, s, b)
+    found = [converted(b, each, result, signed=True) for each in vectors]
     return [packed(b, registers_of(op.result), found)]
 
 
-def view(op: View, s: Splitter, b: Builder) -> Sequence[Values]:
+def view(op: View, s: Splitter, b: Builder) -> Results:
     """Registers in another order, each lane its own."""
     source, target = registers_of(op.src), registers_of(op.result)
     wanted = view_sources(op)
@@ -294,7 +223,7 @@ def view(op: View, s: Splitter, b: Builder) -> Sequence[Values]:
         identity = list(wanted) == list(range(len(source.distinct)))
         if identity:
             return [s.parts(op.src)]
-    vectors = unpacked(b, source, s.parts(op.src))
+    vectors = vectors_of(op.src, s, b)
     return [packed(b, target, gathered(b, vectors, wanted, target.length))]
 
 
@@ -302,21 +231,6 @@ def widened(b: Builder, value: SSAValue) -> SSAValue:
     """Return a vector of integers in 64 bits, sign extended."""
     wide = VectorType(i64, vector_type(value).get_shape())
     return value if value.type == wide else b.pure(ExtSIOp, value, wide)
-
-
-def converted(b: Builder, value: SSAValue, result: Attribute) -> SSAValue:
-    """Return floats in another format, by way of f32 where neither has the other."""
-    type = vector_type(value)
-    source, shape = type.get_element_type(), type.get_shape()
-    halves = (Float16Type, BFloat16Type)
-    if isinstance(source, halves) and isinstance(result, halves) and source != result:
-        value = b.pure(arith.ExtFOp, value, VectorType(f32, shape))
-        source = f32
-    if source == result:
-        return value
-    widths = [getattr(x, "bitwidth", 0) for x in (source, result)]
-    make = arith.ExtFOp if widths[0] < widths[1] else arith.TruncFOp
-    return b.pure(make, value, VectorType(result, shape))
 
 
 def _refuse_moved(op: tt.JoinOp | tt.SplitOp, half: SSAValue, pairs: SSAValue) -> None:
@@ -336,37 +250,42 @@ def _refuse_moved(op: tt.JoinOp | tt.SplitOp, half: SSAValue, pairs: SSAValue) -
         )
 
 
-def join(op: tt.JoinOp, s: Splitter, b: Builder) -> Sequence[Values]:
+def join(op: tt.JoinOp, s: Splitter, b: Builder) -> Results:
     """Elements of one and of the other."""
     _refuse_moved(op, op.lhs, op.result)
     half, target = registers_of(op.lhs), registers_of(op.result)
-    vectors = [
-        vector
-        for value in (op.lhs, op.rhs)
-        for vector in unpacked(b, half, s.parts(value))
-    ]
+    vectors = [*vectors_of(op.lhs, s, b), *vectors_of(op.rhs, s, b)]
     count = len(half.distinct)
     elements = (target.coordinates[x] for x in target.distinct)
     wanted = [half.position[x[:-1]] + count * x[-1] for x in elements]
     return [packed(b, target, gathered(b, vectors, wanted, target.length))]
 
 
-def split(op: tt.SplitOp, s: Splitter, b: Builder) -> Sequence[Values]:
+def split(op: tt.SplitOp, s: Splitter, b: Builder) -> Results:
     """The first of each pair, and the second."""
     _refuse_moved(op, op.low, op.src)
     source, target = registers_of(op.src), registers_of(op.low)
-    vectors = unpacked(b, source, s.parts(op.src))
-    return [_half(b, source, target, vectors, which) for which in (0, 1)]
+    vectors = vectors_of(op.src, s, b)
+    results: list[Values] = []
+    for which in (0, 1):
+        elements = [(*target.coordinates[x], which) for x in target.distinct]
+        wanted = sources(source, elements)
+        assert wanted is not None, target
+        results.append(packed(b, target, gathered(b, vectors, wanted, target.length)))
+    return results
 
 
-def _half(
-    b: Builder,
-    source: RegisterLayout,
-    target: RegisterLayout,
-    vectors: Values,
-    which: int,
-) -> list[SSAValue]:
-    elements = [(*target.coordinates[x], which) for x in target.distinct]
-    wanted = sources(source, elements)
-    assert wanted is not None, target
-    return packed(b, target, gathered(b, vectors, wanted, target.length))
+RULES: dict[type[Operation], Rule] = {
+    **dict.fromkeys(ELEMENTWISE, elementwise),
+    ConstantOp: constant,
+    tt.BroadcastOp: view,
+    tt.ExpandDimsOp: view,
+    tt.FpToFpOp: fp_to_fp,
+    tt.JoinOp: join,
+    tt.MakeRangeOp: make_range,
+    tt.ReshapeOp: view,
+    tt.SplatOp: splat_tensor,
+    tt.SplitOp: split,
+    tt.TransOp: view,
+}
+"""The rules for arithmetic and views, by operation."""

@@ -7,31 +7,48 @@ already is used as it is; a shuffle is made only where it is not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
+from xdsl.dialects import arith
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
-    BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    TensorType,
     VectorType,
+    i1,
     i32,
     i64,
 )
 from xdsl.dialects.vector import (
     BitcastOp,
     BroadcastOp,
-    ExtractOp,
-    InsertOp,
     ShuffleOp,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from coopc.dialects.tt.types import bits_of
-from coopc.ir.builder import Builder
-from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
+from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.dialects.tt.types import is_tensor
+from coopc.ir import split_values
+from coopc.ir.builder import Builder, Built
+from coopc.ir.split_values import Results, Splitter
+from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout, registers_of
+
+Rule: TypeAlias = Callable[[Any, Splitter, Builder], Results]
+"""As those of `coopc.ir.split_values`, with a builder in front of the operation."""
+
+
+def with_builders(
+    table: Mapping[type[Operation], Rule], unroll: bool = False
+) -> dict[type[Operation], split_values.Rule]:
+    """Return rules whose builders share what they build."""
+    built = Built()
+
+    def with_builder(rule: Rule) -> split_values.Rule:
+        return lambda op, s: rule(op, s, Builder.at(op, built, unroll))
+
+    return {op: with_builder(rule) for op, rule in table.items()}
 
 
 def vector_type(value: SSAValue) -> VectorType:
@@ -67,55 +84,22 @@ def numbers(b: Builder, values: Sequence[int]) -> SSAValue:
     return b.pure(ConstantOp, dense)
 
 
-def not_a_number(type: VectorType | TensorType[Attribute]) -> DenseIntOrFPElementsAttr:
-    """Return a constant whose elements are all NaN, a quiet one.
-
-    Raises:
-        ValueError: there are none of the type of the elements.
-    """
-    bits = NANS.get(str(type.element_type))
-    if bits is None:
-        raise ValueError(f"expected floats, got {type}")
-    width = bits_of(type.element_type)
-    assert width is not None, type
-    found = BytesAttr(bits.to_bytes(width // 8, "little"))
-    return DenseIntOrFPElementsAttr(type, found)  # pyright: ignore[reportArgumentType]
-
-
-NANS = {
-    "bf16": 0x7FC0,
-    "f16": 0x7E00,
-    "f32": 0x7FC00000,
-    "f64": 0x7FF8000000000000,
-    "f8E4M3FN": 0x7F,
-    "f8E5M2": 0x7E,
-}
-"""The bits of a NaN, by the type of floats."""
-
-
 def splat(b: Builder, value: SSAValue, length: int) -> SSAValue:
     """Return a number in all components of a vector."""
     return b.pure(BroadcastOp, value, VectorType(value.type, [length]))
 
 
-def component(b: Builder, vector: SSAValue, at: SSAValue | int) -> SSAValue:
-    """Return a component, by a number or an index."""
-    return b.pure(_extract, vector, at)
-
-
-def with_component(
-    b: Builder, vector: SSAValue, at: SSAValue | int, value: SSAValue
-) -> SSAValue:
-    """Return a vector of which a component is replaced."""
-    return b.pure(_insert, value, vector, at)
-
-
-def _extract(vector: SSAValue, at: SSAValue | int) -> Operation:
-    return ExtractOp(vector, [at], vector_type(vector).get_element_type())
-
-
-def _insert(value: SSAValue, vector: SSAValue, at: SSAValue | int) -> Operation:
-    return InsertOp(value, vector, [at])
+def cast(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
+    """Return numbers, or a number, with the same bits as another type."""
+    source = element_of(value.type)
+    if source == element:
+        return value
+    make = arith.BitcastOp
+    if source == i1:
+        make = arith.ExtUIOp
+    elif element == i1:
+        make = arith.TruncIOp
+    return b.pure(make, value, shaped(value.type, element))
 
 
 def bitcast(b: Builder, value: SSAValue, type: VectorType) -> SSAValue:
@@ -205,6 +189,13 @@ def unpacked(
     return [
         vector for piece in pieces for vector in elements(b, piece, registers.vector)
     ]
+
+
+def vectors_of(value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
+    """Return the vectors of elements of a tensor that was split, or a scalar."""
+    if not is_tensor(value.type):
+        return [value]
+    return unpacked(b, registers_of(value), s.parts(value))
 
 
 def elements(b: Builder, piece: SSAValue, type: VectorType) -> list[SSAValue]:

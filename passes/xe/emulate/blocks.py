@@ -14,34 +14,59 @@ several of them, packed low bits first, or a part of one (which cannot be stored
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    FixedBitwidthType,
     IntegerType,
     MemRefType,
     StridedLayoutAttr,
     VectorType,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
-from coopc.passes.xe.emulate.values import (
-    bits_to,
-    cast_to_index,
-    element_bits,
-    element_of,
-    replaced,
-    resized,
-    shifted_down,
-)
 from coopc.plan.block_message import CHANNEL_BITS, BlockMode, BlockShape
 
-Condition = SSAValue | bool
+
+def element_bits(type: Attribute) -> int:
+    """Return the width of a type, 0 where it has none."""
+    return type.bitwidth if isinstance(type, FixedBitwidthType) else 0
+
+
+def bits_to(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
+    """Return the value of another type of the same width that has the same bits."""
+    return value if value.type == type else b.pure(arith.BitcastOp, value, type)
+
+
+def resized(b: Builder, value: SSAValue, type: IntegerType) -> SSAValue:
+    """Return an integer as one of another width: its low bits, or zeros above."""
+    have, want = element_bits(value.type), type.bitwidth
+    if have == want:
+        return value
+    return b.pure(arith.ExtUIOp if have < want else arith.TruncIOp, value, type)
+
+
+def shifted_down(b: Builder, value: SSAValue, shift: int) -> SSAValue:
+    """Return the bits of an integer from some bit on."""
+    if not shift:
+        return value
+    return b.pure(arith.ShRUIOp, value, b.constant(value.type, shift))
+
+
+def joined(b: Builder, parts: Sequence[SSAValue], bits: int) -> SSAValue:
+    """Return the integer that has so many bits of each part, low ones first."""
+    found, *rest = parts
+    for number, part in enumerate(rest, 1):
+        high = b.pure(arith.ShLIOp, part, b.constant(part.type, number * bits))
+        found = b.pure(arith.OrIOp, found, high)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +134,9 @@ class UnitSurface:
         # of them where the counter itself is extended, so not it but its broadcast is.
         first = b.constant(INDEX, 0)
         x, y = (b.pure(simt.BroadcastOp, n, first) for n in numbers[:2])
-        x, y, width, height, pitch = (cast_to_index(b, n) for n in (x, y, *numbers[2:]))
+        x, y, width, height, pitch = (
+            b.pure(arith.IndexCastOp, n, INDEX) for n in (x, y, *numbers[2:])
+        )
         bits = piece.base_bits
         unit = b.constant(INDEX, bits // 8)
         width, pitch = (b.pure(arith.DivUIOp, n, unit) for n in (width, pitch))
@@ -119,57 +146,86 @@ class UnitSurface:
         memory = b.pure(_in_a_row, base, start, length)
         return cls(b, memory, x, y, width, height, pitch, bits)
 
-    def unit(
-        self, row: BoundedIndex, col: BoundedIndex, per: int, part: int
-    ) -> tuple[SSAValue, SSAValue]:
-        """Return a unit's place in memory, and whether it is in the surface.
-
-        Args:
-            row: of the element in the block.
-            col: of the element in the block.
-            per: units of an element.
-            part: which of them.
-        """
-        b = self.b
-        at_row = self._moved(self.y, row)
-        at_col = self._moved(self.x, col)
-        if per > 1:
-            at_col = b.pure(arith.MuliOp, at_col, b.constant(INDEX, per))
-        if part:
-            at_col = b.pure(arith.AddiOp, at_col, b.constant(INDEX, part))
-        return self._place(at_row, at_col), self._inside(at_row, at_col)
-
-    def part(
-        self, row: BoundedIndex, col: BoundedIndex, bits: int
-    ) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """Return place and presence of the unit that holds an element, and its bit."""
-        b = self.b
-        at_row = self._moved(self.y, row)
-        at_col = self._moved(self.x, col)
-        ratio = b.constant(INDEX, self.bits // bits)
-        inside = self._inside(at_row, at_col, self.bits // bits)
-        rest = b.pure(arith.RemUIOp, at_col, ratio)
-        at_col = b.pure(arith.DivUIOp, at_col, ratio)
-        bit = b.pure(arith.MuliOp, rest, b.constant(INDEX, bits))
-        return self._place(at_row, at_col), inside, bit
-
-    def _moved(self, position: SSAValue, by: BoundedIndex) -> SSAValue:
-        """Return a position further on."""
-        return self.b.pure(arith.AddiOp, position, self.b.index(by))
-
-    def _place(self, row: SSAValue, col: SSAValue) -> SSAValue:
-        return self.b.pure(
-            arith.AddiOp, self.b.pure(arith.MuliOp, row, self.pitch), col
+    def at(self, row: BoundedIndex, col: BoundedIndex) -> tuple[SSAValue, SSAValue]:
+        """Return where an element of the block is, in elements of it."""
+        add = self.b.pure
+        return (
+            add(arith.AddiOp, self.y, self.b.index(row)),
+            add(arith.AddiOp, self.x, self.b.index(col)),
         )
 
-    def _inside(self, row: SSAValue, col: SSAValue, per: int = 1) -> SSAValue:
-        """Return whether a place is in the surface: a negative one is a great one."""
+    def unit_column(self, col: SSAValue, per: int, part: int) -> SSAValue:
+        """Return the column of one of so many units of an element."""
+        b = self.b
+        if per > 1:
+            col = b.pure(arith.MuliOp, col, b.constant(INDEX, per))
+        return b.pure(arith.AddiOp, col, b.constant(INDEX, part)) if part else col
+
+    def place(self, row: SSAValue, col: SSAValue) -> SSAValue:
+        """Return where a unit is in memory."""
+        b = self.b
+        return b.pure(arith.AddiOp, b.pure(arith.MuliOp, row, self.pitch), col)
+
+    def inside(self, row: SSAValue, col: SSAValue, per: int = 1) -> SSAValue:
+        """Return whether a place is in the surface: a negative one is a great one.
+
+        Columns are counted in parts of units, of which a unit has so many.
+        """
         b, width = self.b, self.width
         if per > 1:
             width = b.pure(arith.MuliOp, width, b.constant(INDEX, per))
         found = b.both(b.compare("ult", row, self.height), b.compare("ult", col, width))
         assert isinstance(found, SSAValue)
         return found
+
+    def load(self, row: BoundedIndex, col: BoundedIndex, bits: int) -> SSAValue:
+        """Return an element of so many bits as an integer, 0 where there is none."""
+        b, (at_row, at_col) = self.b, self.at(row, col)
+        per = self.bits // bits
+        if per > 1:
+            ratio = b.constant(INDEX, per)
+            inside = self.inside(at_row, at_col, per)
+            rest = b.pure(arith.RemUIOp, at_col, ratio)
+            bit = b.pure(arith.MuliOp, rest, b.constant(INDEX, bits))
+            at_col = b.pure(arith.DivUIOp, at_col, ratio)
+            unit = self._unit(self.place(at_row, at_col), inside)
+            shift = b.pure(arith.IndexCastOp, bit, unit.type)
+            return resized(b, b.pure(arith.ShRUIOp, unit, shift), IntegerType(bits))
+        units: list[SSAValue] = []
+        for part in range(bits // self.bits):
+            column = self.unit_column(at_col, bits // self.bits, part)
+            place, inside = self.place(at_row, column), self.inside(at_row, column)
+            units.append(resized(b, self._unit(place, inside), IntegerType(bits)))
+        return joined(b, units, self.bits)
+
+    def _unit(self, place: SSAValue, inside: SSAValue) -> SSAValue:
+        """Return a unit of memory as an integer, 0 where there is none."""
+        b, type = self.b, IntegerType(self.bits)
+
+        def read() -> Sequence[SSAValue]:
+            op = b.effect(memref.LoadOp.get(self.memory, [place]))
+            return (bits_to(b, op.results[0], type),)
+
+        return b.branch(inside, read, (b.constant(type, 0),))[0]
+
+    def store(
+        self, row: BoundedIndex, col: BoundedIndex, bits: int, slot: SSAValue, low: int
+    ) -> None:
+        """Write an element of so many bits, which a slot has from its bit `low` on."""
+        b, (at_row, at_col) = self.b, self.at(row, col)
+        size = min(bits, self.bits)
+        for part in range(bits // size):
+            value = shifted_down(b, slot, low + part * size)
+            value = resized(b, value, IntegerType(size))
+            column = self.unit_column(at_col, bits // size, part)
+            place, inside = self.place(at_row, column), self.inside(at_row, column)
+            b.branch(inside, partial(self._write, value, place))
+
+    def _write(self, value: SSAValue, place: SSAValue) -> Sequence[SSAValue]:
+        assert is_memref(self.memory.type)
+        unit = bits_to(self.b, value, self.memory.type.element_type)
+        self.b.effect(memref.StoreOp.get(unit, self.memory, [place]))
+        return ()
 
 
 def load_piece(
@@ -179,13 +235,12 @@ def load_piece(
     surface = UnitSurface.of(b, piece, values)
 
     def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        found: SSAValue | None = None
-        slot_type = IntegerType(piece.slot_bits)
-        for number, (row, col) in enumerate(elements(b, piece, b.add(first, t))):
-            one = resized(b, _load(surface, row, col, piece.shape.bits), slot_type)
-            found = _packed(b, found, one, number * piece.shape.bits)
-        assert found is not None
-        return (replaced(b, now[0], t, found),)
+        bits, type = piece.shape.bits, IntegerType(piece.slot_bits)
+        found = [
+            resized(b, surface.load(row, col, bits), type)
+            for row, col in elements(b, piece, b.add(first, t))
+        ]
+        return (b.insert(now[0], t, joined(b, found, bits)),)
 
     (found,) = b.loop(piece.slots, (b.constant(piece.type, 0),), slot)
     return found
@@ -200,17 +255,11 @@ def store_piece(
 ) -> None:
     """Write the slots from `first` on, except where there is no surface."""
     surface = UnitSurface.of(b, piece, values)
-    bits = min(piece.shape.bits, surface.bits)
 
     def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        whole = element_of(b, given, t)
+        whole, bits = b.extract(given, t), piece.shape.bits
         for number, (row, col) in enumerate(elements(b, piece, b.add(first, t))):
-            per = piece.shape.bits // bits
-            for part in range(per):
-                shift = number * piece.shape.bits + part * bits
-                one = resized(b, shifted_down(b, whole, shift), IntegerType(bits))
-                place, inside = surface.unit(row, col, per, part)
-                b.branch(inside, _storing(surface, piece, one, place))
+            surface.store(row, col, bits, whole, number * bits)
         return ()
 
     b.loop(piece.slots, (), slot)
@@ -245,59 +294,6 @@ def _place(
         b.add(b.times(row, factor), low),
         b.add(b.times(block, shape.width), col),
     )
-
-
-def _load(
-    surface: UnitSurface, row: BoundedIndex, col: BoundedIndex, bits: int
-) -> SSAValue:
-    """Return an element of a block as an integer."""
-    b = surface.b
-    if surface.bits > bits:
-        place, inside, bit = surface.part(row, col, bits)
-        unit = _unit(surface, place, inside)
-        shift = b.pure(arith.IndexCastOp, bit, unit.type)
-        return resized(b, b.pure(arith.ShRUIOp, unit, shift), IntegerType(bits))
-    found: SSAValue | None = None
-    per = bits // surface.bits
-    for part in range(per):
-        unit = _unit(surface, *surface.unit(row, col, per, part))
-        wide = resized(b, unit, IntegerType(bits))
-        found = _packed(b, found, wide, part * surface.bits)
-    assert found is not None
-    return found
-
-
-def _unit(surface: UnitSurface, place: SSAValue, inside: SSAValue) -> SSAValue:
-    """Return a unit of memory as an integer, 0 where there is none."""
-    b, type = surface.b, IntegerType(surface.bits)
-
-    def read() -> Sequence[SSAValue]:
-        op = b.effect(memref.LoadOp.get(surface.memory, [place]))
-        return (bits_to(b, op.results[0], type),)
-
-    return b.branch(inside, read, (b.constant(type, 0),))[0]
-
-
-def _storing(
-    surface: UnitSurface, piece: BlockPiece, value: SSAValue, place: SSAValue
-) -> Callable[[], Sequence[SSAValue]]:
-    """Return what writes a unit."""
-
-    def write() -> Sequence[SSAValue]:
-        b = surface.b
-        unit = bits_to(b, value, piece.base.element_type)
-        b.effect(memref.StoreOp.get(unit, surface.memory, [place]))
-        return ()
-
-    return write
-
-
-def _packed(b: Builder, low: SSAValue | None, high: SSAValue, shift: int) -> SSAValue:
-    """Return bits, and others above them."""
-    if low is None:
-        return high
-    moved = b.pure(arith.ShLIOp, high, b.constant(high.type, shift))
-    return b.pure(arith.OrIOp, low, moved)
 
 
 def _in_a_row(base: SSAValue, start: SSAValue, length: SSAValue) -> Operation:

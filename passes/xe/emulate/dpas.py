@@ -32,10 +32,9 @@ from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
-from coopc.passes.xe.emulate.values import (
+from coopc.passes.xe.emulate.blocks import (
     element_bits,
-    element_of,
-    replaced,
+    joined,
     resized,
     shifted_down,
 )
@@ -87,7 +86,7 @@ def multiply(
     total: Attribute = i32 if x.precisions[0].is_integer else f32
 
     def one(i: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        start = _widened(b, element_of(b, c, i), total)
+        start = _widened(b, b.extract(c, i), total)
 
         def step(k: BoundedIndex, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             left, right = _left(b, x, a, i, k), _right(b, x, other, k)
@@ -99,7 +98,7 @@ def multiply(
             return (found,)
 
         (found,) = b.loop(SYSTOLIC_DEPTH, (start,), step, name="k")
-        return (replaced(b, now[0], i, _narrowed(b, found, element)),)
+        return (b.insert(now[0], i, _narrowed(b, found, element)),)
 
     zero = b.constant(x.c, 0)
     (found,) = b.loop(x.c.get_shape()[0], (zero,), one, name="i")
@@ -117,25 +116,19 @@ def _left(
     # Register i has the rows from i S / N on; where they begin all lanes agree on.
     start = b.times(i, x.lanes // x.n * units)
     register = b.divided(start, x.lanes)
-    value = element_of(b, a, register)
+    value = b.extract(a, register)
     within = b.add(b.remainder(start, x.lanes), b.times(row_in_register, units))
-    found: SSAValue | None = None
+    parts: list[SSAValue] = []
     for part in range(per):
         lane = b.add(within, b.add(b.times(k, per), BoundedIndex(part)))
-        one = b.from_lane(resized(b, value, i32), b.remainder(lane, x.lanes))
-        if found is None:
-            found = one
-            continue
-        high = b.pure(arith.ShLIOp, one, b.constant(i32, bits * part))
-        found = b.pure(arith.OrIOp, found, high)
-    assert found is not None
-    return found
+        parts.append(b.from_lane(resized(b, value, i32), b.remainder(lane, x.lanes)))
+    return joined(b, parts, bits)
 
 
 def _right(b: Builder, x: DpasShape, other: SSAValue, k: BoundedIndex) -> SSAValue:
     """Return the channel k of the column of this lane."""
     start = b.times(k, x.n)
-    value = element_of(b, other, b.divided(start, x.lanes))
+    value = b.extract(other, b.divided(start, x.lanes))
     if x.lanes == x.n:
         return value
     column = b.remainder(b.lane(x.lanes), x.n)
@@ -205,7 +198,7 @@ def gathered(b: Builder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAVa
         return b.pure(arith.AddiOp, start, b.index(within))
 
     def give(row: BoundedIndex, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        value = element_of(b, half, row)
+        value = b.extract(half, row)
         b.effect(memref.StoreOp.get(value, scratch, [place(own, row)]))
         return ()
 
@@ -213,7 +206,7 @@ def gathered(b: Builder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAVa
         giver = b.pure(arith.AddiOp, first, b.index(b.divided(row, rows)))
         at = place(giver, b.remainder(row, rows))
         op = b.effect(memref.LoadOp.get(scratch, [at]))
-        return (replaced(b, now[0], row, op.results[0]),)
+        return (b.insert(now[0], row, op.results[0]),)
 
     b.effect(simt.BarrierOp())  # the last exchange has been read
     b.loop(rows, (), give)

@@ -39,7 +39,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, allocate
 from coopc.ir.control_flow import free_name, function_around, kernel_around
 from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
@@ -196,12 +196,30 @@ class Emulator:
 
     def _gather(self, op: xe.SplitDpasOp) -> SSAValue:
         """Return all rows of A, of which a pair of subgroups has half each."""
-        self._refuse_split(op)
+        if (found := known_lanes(op)) != LANES[0]:
+            raise Refused(
+                op,
+                f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, which split DPAS "
+                f"has, got {'none' if found is None else found}",
+            )
         func = kernel_around(op)
         assert func is not None, op
+        subgroups = simt.kernel_of(func).subgroups
+        if subgroups % PAIR:
+            what = f"expected pairs of subgroups for split DPAS, got {subgroups}"
+            raise Refused(op, what)
+        if op in self.alone:
+            raise Refused(
+                op,
+                "expected split DPAS where all subgroups of the work-group execute it, "
+                "as its emulation waits for all, got control flow that varies",
+            )
         if (memory := self.scratch.get(func)) is None:
-            type = scratch_type(simt.kernel_of(func), _most_rows(func))
-            memory = self.scratch[func] = _allocated(func, type, "split")
+            # The most rows that a lane gives to a split DPAS.
+            types = [x.a.type for x in func.walk() if isinstance(x, xe.SplitDpasOp)]
+            rows = max(x.get_shape()[0] for x in types if is_vector(x))
+            type = scratch_type(simt.kernel_of(func), rows)
+            memory = self.scratch[func] = allocate(func.body.block, type, "split")
         assert is_vector(op.a.type)
         lanes, rows = LANES[0], op.a.type.get_shape()[0]
 
@@ -214,31 +232,11 @@ class Emulator:
         name = f"xe_gather_{rows}_rows"
         return self._call(op, key, name, body, [op.a, memory], [whole])[0]
 
-    def _refuse_split(self, op: xe.SplitDpasOp) -> None:
-        """Refuse a pair of subgroups that cannot exchange rows."""
-        if (found := known_lanes(op)) != LANES[0]:
-            raise Refused(
-                op,
-                f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, which split DPAS "
-                f"has, got {'none' if found is None else found}",
-            )
-        kernel = kernel_around(op)
-        assert kernel is not None
-        subgroups = simt.kernel_of(kernel).subgroups
-        if subgroups % PAIR:
-            what = f"expected pairs of subgroups for split DPAS, got {subgroups}"
-            raise Refused(op, what)
-        if op in self.alone:
-            raise Refused(
-                op,
-                "expected split DPAS where all subgroups of the work-group execute it, "
-                "as its emulation waits for all, got control flow that varies",
-            )
-
     # Payloads
 
     def _create(self, op: xe.PayloadCreateOp) -> None:
-        memory = _allocated(function_around(op), MemRefType(i32, [2]), "position")
+        block = function_around(op).body.block
+        memory = allocate(block, MemRefType(i32, [2]), "position")
         self.positions[op.result] = memory
         self._put(op, memory, 0, op.x)
         self._put(op, memory, 1, op.y)
@@ -360,20 +358,6 @@ def _with_first(piece: BlockPiece, values: Values) -> tuple[Values, BoundedIndex
         return values, BoundedIndex()
     *given, first = values
     return given, BoundedIndex(0, first, (piece.pieces - 1) * piece.slots)
-
-
-def _allocated(func: FuncOp, type: MemRefType, name: str) -> SSAValue:
-    op = memref.AllocaOp.build(operands=[[], []], result_types=[type], properties={})
-    op.location = func.location
-    op.memref.name_hint = name
-    Rewriter.insert_op(op, InsertPoint.at_start(func.body.block))
-    return op.memref
-
-
-def _most_rows(func: FuncOp) -> int:
-    """Return the most rows that a lane gives to a split DPAS of a kernel."""
-    types = [x.a.type for x in func.walk() if isinstance(x, xe.SplitDpasOp)]
-    return max(x.get_shape()[0] for x in types if is_vector(x))
 
 
 def _is_emulated(op: Operation) -> bool:

@@ -10,9 +10,9 @@ from coopc.dialects import coopmatrix, tt
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
-from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling, tiling_of
 from coopc.passes.xe.convert_to_xe.matrix_memory import decide_matrix_blocks
-from coopc.passes.xe.plan_block_io import access_of, request_of
+from coopc.passes.xe.plan_block_io import request_of
+from coopc.passes.xe.register_layout import DpasTiling, tiling_of
 from coopc.plan.block_message import Part, refuse_surface
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
@@ -82,9 +82,7 @@ def pointers() -> object:
     }"""
     module = parse(new_context(everything()), Source(text, "test"))
     (load,) = (op for op in module.walk() if isinstance(op, tt.LoadOp))
-    access = access_of(load)
-    assert access is not None
-    return request_of(access)
+    return request_of(load)
 
 
 CASES: dict[Reason, tuple[Callable[[], object], str]] = {

@@ -22,7 +22,7 @@ from coopc.compiler import new_context
 from coopc.dialects import xe
 from coopc.dialects.xe import REPEAT_COUNTS, accumulators
 from coopc.parsing import parse
-from coopc.passes.xe.emulate.values import element_bits
+from coopc.passes.xe.emulate.blocks import element_bits
 from coopc.run import opencl
 from coopc.sim.simulate import simulate
 from coopc.source import Source

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pytest
 from support.toolchain import is_locked
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i32
 from xdsl.ir import Operation
 
 import coopc
 from coopc.compiler import new_context
-from coopc.dialects import xe
+from coopc.dialects import simt, xe
 from coopc.ir.builder import Builder
 from coopc.parsing import parse
 from coopc.passes.xe import fuse_split_dpas
@@ -205,13 +205,13 @@ def test_triton_mistakes_are_caught(
 
 def swapped_halves(b: Builder) -> Any:
     """The first subgroup of a pair takes the second half."""
-    one = fuse_split_dpas.number(b, 1)
-    return b.pure(arith.XOrIOp, RIGHT_PARITY(b), one)
+    return b.pure(arith.XOrIOp, RIGHT_PARITY(b), b.constant(i32, 1))
 
 
 def other_partner(b: Builder) -> Any:
     """Subgroups 0 and 2, 1 and 3 are taken for pairs."""
-    number, one = fuse_split_dpas.number_of_subgroup(b), fuse_split_dpas.number(b, 1)
+    number = b.pure(arith.IndexCastOp, b.pure(simt.SubgroupIdOp), i32)
+    one = b.constant(i32, 1)
     return b.pure(arith.AndIOp, b.pure(arith.ShRUIOp, number, one), one)
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f16, f32, i8, i32
 
 from coopc.device import DEVICES
 from coopc.dialects.coopmatrix import MatrixType, Use
-from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling, tiling_of
+from coopc.passes.xe.register_layout import DpasTiling, tiling_of
 
 
 def test_one_lane_has_an_element() -> None:
