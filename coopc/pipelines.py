@@ -163,6 +163,7 @@ class CoopcXePass(Pipeline):
             *second,  # which needs no prefetches, nor has it plans
             ConvertTtPointersToDescriptorsPass(),  # not of `.fallback`
             NormalizeTtDescriptorsPass(),
+            NormalizePass(),  # one descriptor of a matrix, in front of loops
             *ahead,  # they are planned, too
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),

@@ -18,8 +18,8 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from coopc.dialects import tt
 from coopc.ir.facts import ValueFacts
+from coopc.ir.polynomial import NOTHING, Polynomial
 from coopc.passes.triton.affine_tensors import Indices, NotAffine
-from coopc.passes.triton.polynomial import NOTHING, Polynomial
 
 SURFACE_ALIGNMENT = 64
 """Of a base, in bytes, on all devices that have surfaces."""

@@ -36,6 +36,7 @@ from coopc.dialects.tt.types import bits_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.element_access import Element, checks_of, memory_offset, positions_of
 from coopc.ir.facts import ValueFacts
+from coopc.ir.polynomial import Polynomial
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.channel_plans import MOST_BYTES, ChannelPlan, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
@@ -45,7 +46,6 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     Surface,
 )
 from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling
-from coopc.passes.xe.convert_to_xe.index_polynomial import IndexPolynomial
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     IndexSums,
     fields,
@@ -386,30 +386,30 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
 
 def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     """Return where the messages of a load begin; nothing is checked."""
-    size = IndexPolynomial.constant(op.matrix.element_bits // 8)
+    size = Polynomial.number(op.matrix.element_bits // 8)
     strides = strides_of(b, op.memory)
-    start = IndexPolynomial()
+    start = Polynomial()
     for position, stride in zip(op.positions, strides, strict=True):
-        start += IndexPolynomial.of(position) * stride
+        start += Polynomial.of(position) * stride
 
     def place(message: SlotLoad) -> tuple[SSAValue, None]:
-        at = start + strides[-2] * IndexPolynomial.constant(message.line)
-        return (at * size + IndexPolynomial.constant(message.byte)).build(b), None
+        at = start + strides[-2] * Polynomial.number(message.line)
+        return (at * size + Polynomial.number(message.byte)).build(b), None
 
     return place
 
 
-def strides_of(b: Builder, memory: SSAValue) -> list[IndexPolynomial]:
+def strides_of(b: Builder, memory: SSAValue) -> list[Polynomial]:
     """Return the strides of a memref, in elements."""
     type = memory.type
     assert is_memref(type), memory
     if not isinstance(type.layout, NoneAttr):
         known = type.get_strides()
         assert known is not None, type
-        return [IndexPolynomial.constant(x or 0) for x in known]
-    found = [IndexPolynomial.constant(1)]
+        return [Polynomial.number(x or 0) for x in known]
+    found = [Polynomial.number(1)]
     for dimension in range(len(type.get_shape()) - 1, 0, -1):
-        size = IndexPolynomial.of(size_of(b, memory, dimension))
+        size = Polynomial.of(size_of(b, memory, dimension))
         found.insert(0, found[0] * size)
     return found
 

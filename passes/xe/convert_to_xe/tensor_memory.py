@@ -24,6 +24,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of, block_io, is_tensor
 from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
+from coopc.ir.polynomial import Polynomial
 from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
@@ -37,7 +38,6 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     Surface,
     load_channels,
 )
-from coopc.passes.xe.convert_to_xe.index_polynomial import IndexPolynomial
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     coordinates,
     divided,
@@ -319,19 +319,19 @@ def _channel_place(
     b: Builder, op: tt.DescriptorLoadOp, surface: Surface
 ) -> ChannelPlace:
     """Return where the messages of a load begin, and whether that is inside."""
-    size = IndexPolynomial.constant((bits_of(op.result.type) or 8) // 8)
+    size = Polynomial.number((bits_of(op.result.type) or 8) // 8)
     layout = registers_of(op.result).layout
-    starts: list[IndexPolynomial] = []
+    starts: list[Polynomial] = []
     for dimension, index in enumerate(op.indices):
         warp = part(b, layout, "warp", dimension).value
-        of_warp = IndexPolynomial() if warp is None else IndexPolynomial.of(warp)
-        starts.append(IndexPolynomial.of(index) + of_warp)
+        of_warp = Polynomial() if warp is None else Polynomial.of(warp)
+        starts.append(Polynomial.of(index) + of_warp)
     y, x = starts
 
     def place(message: SlotLoad) -> tuple[SSAValue, SSAValue]:
-        row = y + IndexPolynomial.constant(message.line)
-        byte = x * size + IndexPolynomial.constant(message.byte)
-        offset = (row * IndexPolynomial.of(surface.pitch) + byte).build(b)
+        row = y + Polynomial.number(message.line)
+        byte = x * size + Polynomial.number(message.byte)
+        offset = (row * Polynomial.of(surface.pitch) + byte).build(b)
         guard = b.both(
             b.compare("ult", row.build(b), surface.height),
             b.compare("ult", byte.build(b), surface.width),
