@@ -23,7 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+from typing_extensions import TypeIs
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -112,23 +114,20 @@ def checks_of(
     axes = [Axis.ROWS, Axis.COLS]
     if op.layout.data == Layout.COL_MAJOR:
         axes.reverse()
-    rank = op.memory_type.get_num_dims()
-    return [
-        # A negative position is a great number without sign.
-        b.compare("ult", positions[dimension], _size(b, op, dimension))
-        for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
-        if axis in checked
-    ]
+    rank, shape = op.memory_type.get_num_dims(), op.memory_type.get_shape()
+    found: list[SSAValue] = []
+    for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True):
+        if axis in checked:
+            is_open = shape[dimension] == DYNAMIC_INDEX
+            size = b.constant(INDEX, dimension if is_open else shape[dimension])
+            if is_open:
+                size = b.pure(memref.DimOp, op.memory, size)
+            # A negative position is a great number without sign.
+            found.append(b.compare("ult", positions[dimension], size))
+    return found
 
 
-def _size(b: Builder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
-    size = op.memory_type.get_shape()[dimension]
-    if size != DYNAMIC_INDEX:
-        return b.constant(INDEX, size)
-    return b.pure(memref.DimOp, op.memory, b.constant(INDEX, dimension))
-
-
-def has_other_pointees(op: Operation) -> bool:
+def has_other_pointees(op: Operation) -> TypeIs[coopmatrix.PlainAccessOp]:
     """Whether an operation is an access to memory of what the matrix does not hold."""
     if not isinstance(op, coopmatrix.PlainAccessOp):
         return False
@@ -137,7 +136,7 @@ def has_other_pointees(op: Operation) -> bool:
 
 def why_no_view(op: Operation) -> str | None:
     """Return why memory cannot be seen as the elements of a matrix; None if it can."""
-    if not isinstance(op, coopmatrix.PlainAccessOp) or not has_other_pointees(op):
+    if not has_other_pointees(op):
         return None
     pointee, element = op.memory_type.element_type, op.matrix.element_type
     if per_pointee(pointee, element):
@@ -153,22 +152,17 @@ def view_elements(root: Operation) -> None:
 
     Nothing in it is refused by `why_no_view`, and all sizes are numbers.
     """
-    for op in tuple(root.walk()):
-        if isinstance(op, coopmatrix.PlainAccessOp) and has_other_pointees(op):
-            _view(op)
-
-
-def _view(op: coopmatrix.PlainAccessOp) -> None:
-    rows, cols = op.matrix.shape
-    by_rows = op.layout.data is Layout.ROW_MAJOR
-    shape = (rows, cols) if by_rows else (cols, rows)
-    view = simt.ViewElementsOp(op.memory, op.positions, shape, op.matrix.element_type)
-    zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
-    for new in (view, zero):
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
-    value = [op.value] if isinstance(op, coopmatrix.StoreOp) else []
-    op.operands = [*value, view.result, zero.result, zero.result]
+    for op in filter(has_other_pointees, tuple(root.walk())):
+        rows, cols = op.matrix.shape
+        by_rows = op.layout.data is Layout.ROW_MAJOR
+        shape = (rows, cols) if by_rows else (cols, rows)
+        element = op.matrix.element_type
+        view = simt.ViewElementsOp(op.memory, op.positions, shape, element)
+        zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
+        view.location = zero.location = op.location
+        Rewriter.insert_op([view, zero], InsertPoint.before(op))
+        value = [op.value] if isinstance(op, coopmatrix.StoreOp) else []
+        op.operands = [*value, view.result, zero.result, zero.result]
 
 
 _KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
@@ -180,45 +174,37 @@ _KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
 The extremes of floats are those that take the number of a number and a NaN."""
 
 
+MemoryOpT = TypeVar("MemoryOpT", memref.LoadOp, memref.StoreOp, memref.AtomicRMWOp)
+
+
 def load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> memref.LoadOp:
-    found = memref.LoadOp.get(op.memory, positions)
-    _mark(found, op)
-    return found
+    return _marked(memref.LoadOp.get(op.memory, positions), op)
 
 
 def store(
     op: coopmatrix.AccessOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> memref.StoreOp:
-    found = memref.StoreOp.get(value, op.memory, positions)
-    _mark(found, op)
-    return found
+    return _marked(memref.StoreOp.get(value, op.memory, positions), op)
 
 
 def update(
     op: coopmatrix.AtomicUpdateOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> memref.AtomicRMWOp:
+    kind, of_signed, of_unsigned = _KINDS[type(op)]
+    if is_integer(op.matrix.element_type):
+        is_ordered = isinstance(op, coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp)
+        signed = is_ordered and op.signed is not None
+        kind = of_signed if signed else of_unsigned
     found = memref.AtomicRMWOp.build(
         operands=[value, op.memory, list(positions)],
-        properties={"kind": IntegerAttr(kind_of(op), i64)},
+        properties={"kind": IntegerAttr(kind, i64)},
         result_types=[value.type],
     )
-    _mark(found, op)
-    return found
+    return _marked(found, op)
 
 
-def kind_of(op: coopmatrix.AtomicUpdateOp) -> int:
-    of_floats, of_signed, of_unsigned = _KINDS[type(op)]
-    if not is_integer(op.matrix.element_type):
-        return of_floats
-    is_ordered = isinstance(op, coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp)
-    signed = is_ordered and op.signed is not None
-    return of_signed if signed else of_unsigned
-
-
-def _mark(
-    new: memref.LoadOp | memref.StoreOp | memref.AtomicRMWOp, op: coopmatrix.AccessOp
-) -> None:
-    """Say of an access to an element how the matrix is accessed."""
+def _marked(new: MemoryOpT, op: coopmatrix.AccessOp) -> MemoryOpT:
+    """Return an access to an element that says how the matrix is accessed."""
     if isinstance(op, coopmatrix.AtomicOp):
         new.attributes[simt.ORDERING] = StringAttr(str(op.ordering.data))
         new.attributes[simt.ORDERING_SCOPE] = StringAttr(str(op.atomic_scope))
@@ -227,3 +213,4 @@ def _mark(
             new.properties["nontemporal"] = BoolAttr.from_bool(True)
         if op.volatile is not None:
             new.attributes[simt.VOLATILE] = op.volatile
+    return new

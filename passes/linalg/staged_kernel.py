@@ -230,7 +230,7 @@ class StagedKernel:
         self.tiles = {
             of: Tile(
                 of,
-                its.of(of),
+                its.a if of == "a" else its.b,
                 panel,
                 plan.work_items,
                 part,
