@@ -25,6 +25,7 @@ from xdsl.dialects.scf import (
     YieldOp,
 )
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
 
@@ -86,6 +87,21 @@ def callee(call: CallOp, known: Functions) -> FuncOp | None:
     if func is None or func.is_declaration or around is None:
         return None
     return func if around.parent is func.parent else None
+
+
+def inline_call(call: Operation, callee: Operation) -> None:
+    """Replace a call by a copy of the body of a function, which has one block."""
+    block = callee.clone().regions[0].detach_block(0)
+    last = block.last_op
+    assert last is not None, callee
+    last.detach()
+    Rewriter.inline_block(block, InsertPoint.before(call), call.operands)
+    for old, new in zip(call.results, last.operands, strict=True):
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    last.erase()
+    Rewriter.erase_op(call)
 
 
 def block_arguments(op: Operation) -> Iterator[BlockArgument]:

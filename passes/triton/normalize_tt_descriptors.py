@@ -81,7 +81,7 @@ from coopc.passes.triton.base_alignment import (
     alignment_of,
 )
 from coopc.passes.triton.dead_values import remove_dead
-from coopc.passes.triton.origins import origin_of
+from coopc.passes.triton.origins import made_by
 from coopc.passes.xe.convert_to_xe.vectors import not_a_number
 
 
@@ -233,13 +233,6 @@ def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> No
     for op in blocks:
         column = Builder.at(op).pure(AddiOp, op.indices[-1], shift)
         op.operands[len(op.operands) - 1] = column
-
-
-def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
-    """Return where a descriptor is made, if that is one place."""
-    found = origin_of(desc)
-    made = None if found is None else found.owner
-    return made if isinstance(made, tt.MakeTensorDescriptorOp) else None
 
 
 def normalize(op: BlockOp | ttig.ExtractDescOp) -> None:

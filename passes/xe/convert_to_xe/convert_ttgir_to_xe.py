@@ -57,7 +57,7 @@ from coopc.ir.builder import Builder, Built
 from coopc.ir.split_values import Parts, Splitter
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
-from coopc.passes.triton.origins import base_of, origin_of, origins_of
+from coopc.passes.triton.origins import base_of, made_by, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.atomics import Atomics
@@ -238,9 +238,8 @@ def _one_of_several(value: SSAValue) -> str | None:
 
 def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
     """Return where a descriptor is made: others are refused."""
-    found = origin_of(desc)
-    made = None if found is None else found.owner
-    assert isinstance(made, tt.MakeTensorDescriptorOp), desc
+    made = made_by(desc)
+    assert made is not None, desc
     return made
 
 
