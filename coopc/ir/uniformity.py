@@ -226,7 +226,10 @@ class Uniformity:
 
     def _visit_division(self, op: Operation) -> None:
         """An id divided by a constant may be the same for all lanes, or for a pair."""
-        divided, divisor = id_of(op.operands[0]), divisor_of(op)
+        divided, by = id_of(op.operands[0]), constant_number(op.operands[1])
+        divisor = by or 0
+        if by is not None and isinstance(op, arith.ShRUIOp | arith.ShRSIOp):
+            divisor = 1 << by if 0 <= by < MAX_SHIFT else 0
         match divided:
             case simt.LocalIdOp() if divisor > 0:
                 self._raise(op.results, of_local_id(divided, divisor))
@@ -242,14 +245,6 @@ def id_of(value: SSAValue) -> Operation | None:
     while isinstance(owner, arith.IndexCastOp | arith.ExtUIOp):
         owner = owner.operands[0].owner
     return owner if isinstance(owner, Operation) else None
-
-
-def divisor_of(op: Operation) -> int:
-    """Return what a division or a shift divides by, 0 if that is not known."""
-    known = constant_number(op.operands[1])
-    if known is None or not isinstance(op, arith.ShRUIOp | arith.ShRSIOp):
-        return known or 0
-    return 1 << known if 0 <= known < MAX_SHIFT else 0
 
 
 def _is_of_pairs(op: arith.AndIOp | arith.CmpiOp) -> bool:

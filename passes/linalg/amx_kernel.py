@@ -98,7 +98,27 @@ class AmxKernel(Operands):
 
 def multiplying(g: AmxKernel) -> str:
     rows, cols = g.panels
-    row = f"vector<{PANEL}x{g.sum}>"
+    row, size = f"vector<{PANEL}x{g.sum}>", PANEL * g.step
+    # The innermost loop counts elements of A: as it is packed, or along its rows.
+    if g.packs_a:
+        first = f"""
+      %ja = arith.muli %i, %steps : index
+      %sa = arith.addi %ja, %s0 : index
+      %apart = arith.subi %jb, %ja : index
+      %from = arith.muli %sa, %c{size} : index
+      %to_b = arith.muli %apart, %c{size} : index"""
+    else:
+        first = f"""
+      %from = arith.muli %s0, %c{g.unit} : index
+      %to_b = arith.muli %jb, %c{size} : index"""
+    # What sums begin with.
+    begin = f"""
+        %filled = "memref.cast"(%fill) : ({g.own}) -> ({g.part})
+        scf.yield %filled : {g.part}"""
+    if g.fill is None:
+        begin = f"""
+        scf.if %outside {{{edge_rows(g, is_load=True)}
+        }}{of_c(g)}"""
     body = f"""
   %sums = memref.alloca() {{alignment = 64 : i64}} : {g.block}
   %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
@@ -142,29 +162,21 @@ def multiplying(g: AmxKernel) -> str:
       %jr = arith.muli %jj, %c{rows} : index
       %number = arith.addi %jr, %ii : index
       %place = arith.muli %number, %c{PANEL} : index
-      %source = scf.if %is_first -> ({g.part}) {{{beginning(g)}
+      %source = scf.if %is_first -> ({g.part}) {{{begin}
       }} else {{{of_block(g)}
       }}
       %target = scf.if %is_last -> ({g.part}) {{{of_c(g)}
       }} else {{{of_block(g)}
-      }}{bounds(g)}{sums(g)}
+      }}
+      %jb = arith.muli %j, %steps : index{first}
+      %middle = arith.addi %from, %whole_length : index
+      %to = arith.addi %from, %length : index{sums(g)}
       %copy = arith.andi %is_last, %outside : i1
       scf.if %copy {{{edge_rows(g, is_load=False)}
       }}
     }} }}
   }}"""
     return g.text("multiply", body)
-
-
-def beginning(g: AmxKernel) -> str:
-    """Return the end of a region that gives what sums begin with."""
-    if g.fill is None:
-        return f"""
-        scf.if %outside {{{edge_rows(g, is_load=True)}
-        }}{of_c(g)}"""
-    return f"""
-        %filled = "memref.cast"(%fill) : ({g.own}) -> ({g.part})
-        scf.yield %filled : {g.part}"""
 
 
 def of_c(g: AmxKernel) -> str:
@@ -191,29 +203,6 @@ def of_block(g: AmxKernel) -> str:
           : {g.block} to {inside}
         %kept_ = "memref.cast"(%kept) : ({inside}) -> ({g.part})
         scf.yield %kept_ : {g.part}"""
-
-
-def bounds(g: AmxKernel) -> str:
-    """Return from where to where the innermost loop counts.
-
-    It counts elements of A: as it is packed, or along its rows.
-    """
-    size = PANEL * g.step
-    if g.packs_a:
-        first = f"""
-      %ja = arith.muli %i, %steps : index
-      %sa = arith.addi %ja, %s0 : index
-      %apart = arith.subi %jb, %ja : index
-      %from = arith.muli %sa, %c{size} : index
-      %to_b = arith.muli %apart, %c{size} : index"""
-    else:
-        first = f"""
-      %from = arith.muli %s0, %c{g.unit} : index
-      %to_b = arith.muli %jb, %c{size} : index"""
-    return f"""
-      %jb = arith.muli %j, %steps : index{first}
-      %middle = arith.addi %from, %whole_length : index
-      %to = arith.addi %from, %length : index"""
 
 
 def sums(g: AmxKernel) -> str:
