@@ -135,15 +135,12 @@ def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
     """Yield groups of values that are one value, as it goes through `op`."""
     match op:
         case ForOp():
-            yielded = _last_operands(op.body)
-            carried = op.body.block.args[1:]
-            yield from zip(op.iter_args, carried, yielded, op.res, strict=True)
+            carried, ends = op.body.block.args[1:], yielded(op.body)
+            yield from zip(op.iter_args, carried, ends, op.res, strict=True)
         case WhileOp():
             before, after = op.before_region, op.after_region
-            yield from zip(
-                op.arguments, before.block.args, _last_operands(after), strict=True
-            )
-            passed = _last_operands(before)[1:]
+            yield from zip(op.arguments, before.block.args, yielded(after), strict=True)
+            passed = yielded(before)[1:]
             yield from zip(passed, after.block.args, op.res, strict=True)
         case IfOp() | ExecuteRegionOp() | IndexSwitchOp():
             for block in (block for region in op.regions for block in region.blocks):
@@ -160,10 +157,10 @@ def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
             pass
 
 
-def _last_operands(region: Region) -> Sequence[SSAValue]:
-    last = region.block.last_op
-    assert last is not None, region
-    return last.operands
+def yielded(region: Region) -> Sequence[SSAValue]:
+    """Return the operands of the operation that ends a region, a single block."""
+    end = region.block.last_op
+    return () if end is None else end.operands
 
 
 def enclosing(op: Operation, kind: type[OpT]) -> OpT | None:

@@ -45,6 +45,7 @@ from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of
 from coopc.interface import What
+from coopc.ir.control_flow import yielded
 
 MOST_ROUNDS = 4
 """Of a loop, after which nothing is known of what it carries."""
@@ -248,12 +249,10 @@ class ValueFacts:
         if len(self._assumed) >= MOST_NESTED:
             return ANY
         inside = loop.body.block.args[number + 1]
-        last = loop.body.block.last_op
-        assert isinstance(last, scf.YieldOp), loop
         found = start
         for _ in range(MOST_ROUNDS):
             below = {x: self._known[x] for x in self._assumed}
-            after = ValueFacts({**below, inside: found}).of(last.operands[number])
+            after = ValueFacts({**below, inside: found}).of(yielded(loop.body)[number])
             wider = found.widened(after)
             if wider == found:
                 return found
@@ -261,8 +260,7 @@ class ValueFacts:
         return ANY
 
     def _chosen(self, op: scf.IfOp, number: int) -> Facts:
-        ends = [region.block.last_op for region in op.regions]
-        return _joined(self.of(end.operands[number]) for end in ends if end)
+        return _joined(self.of(yielded(region)[number]) for region in op.regions)
 
 
 def _of_both(

@@ -34,7 +34,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
 from coopc.dialects import coopmatrix, row_slice, simt
-from coopc.ir.control_flow import enclosing
+from coopc.ir.control_flow import enclosing, yielded
 from coopc.ir.facts import constant_number
 
 MAX_SHIFT = 32
@@ -318,9 +318,3 @@ def of_local_id(op: simt.LocalIdOp, divisor: int) -> Variation:
         return Variation.LANES
     is_of_pairs = run % (2 * kernel.subgroup_size) == 0
     return Variation.PAIRS if is_of_pairs else Variation.SUBGROUPS
-
-
-def yielded(region: Region) -> Sequence[SSAValue]:
-    """The operands of the operation that ends `region`, a single block."""
-    end = region.block.last_op
-    return () if end is None else tuple(end.operands)

@@ -36,12 +36,12 @@ from xdsl.dialects.arith import (
     TruncIOp,
 )
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
-from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.tt.types import PtrType, is_tensor, shape_of
-from coopc.ir.control_flow import is_inside
+from coopc.ir.control_flow import is_inside, yielded
 from coopc.ir.facts import constant_number
 from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 
@@ -197,10 +197,8 @@ def carried_by(value: SSAValue) -> Carried | None:
     loop = value.block.parent_op()
     if not isinstance(loop, ForOp):
         return None
-    last = loop.body.block.last_op
-    assert isinstance(last, YieldOp), loop
     at = value.index - 1
-    return Carried(loop, loop.iter_args[at], last.arguments[at])
+    return Carried(loop, loop.iter_args[at], yielded(loop.body)[at])
 
 
 def named(value: SSAValue) -> str:

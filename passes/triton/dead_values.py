@@ -17,6 +17,8 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
+from coopc.ir.control_flow import yielded
+
 
 def remove_dead(root: Operation) -> None:
     """Remove what nobody needs from the regions of an operation."""
@@ -60,8 +62,6 @@ def behind(value: SSAValue) -> Sequence[SSAValue]:
         return owner.operands
     if not isinstance(loop, ForOp):
         return ()
-    last = loop.body.block.last_op
-    assert isinstance(last, YieldOp), loop
     if isinstance(value, BlockArgument):
         at, more = value.index - 1, ()
         if at < 0:
@@ -69,7 +69,7 @@ def behind(value: SSAValue) -> Sequence[SSAValue]:
     else:
         at = loop.results.index(value)
         more = (loop.body.block.args[at + 1],)
-    return (loop.iter_args[at], last.arguments[at], *more)
+    return (loop.iter_args[at], yielded(loop.body)[at], *more)
 
 
 def shorten(loop: ForOp, needed: set[SSAValue]) -> None:

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.ir.builder import Values
-from coopc.ir.uniformity import yielded
+from coopc.ir.control_flow import yielded
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import VectorBuilder, refuse
 
 Write = Callable[[VectorBuilder, Operation], None]
