@@ -41,7 +41,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_vector
+from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.facts import constant_number
 
@@ -402,15 +403,14 @@ def allocate(block: Block, type: MemRefType, name: str) -> SSAValue:
 def constant_attr(
     type: Attribute, value: float
 ) -> IntegerAttr[Any] | FloatAttr | DenseIntOrFPElementsAttr:
-    """Return the attribute of a constant; of a vector, the same in every component."""
-    if is_vector(type):
-        element: Any = type.get_element_type()
-        return DenseIntOrFPElementsAttr.from_list(
-            VectorType(element, type.get_shape()), [value]
-        )
-    if isinstance(type, IndexType) or type.name == "integer_type":
-        return IntegerAttr(int(value), type)  # pyright: ignore
-    return FloatAttr(float(value), type)  # pyright: ignore
+    """Return the attribute of a constant; a vector or tensor has it everywhere."""
+    element: Any = element_of(type)
+    if element is not type:
+        dense: Any = DenseIntOrFPElementsAttr
+        return dense.from_list(type, [value])
+    if isinstance(type, IndexType) or is_integer(type):
+        return IntegerAttr(int(value), type)
+    return FloatAttr(float(value), element)
 
 
 def _extract(vector: SSAValue, at: SSAValue | int) -> Operation:

@@ -11,6 +11,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -23,9 +24,12 @@ from xdsl.dialects.scf import (
     WhileOp,
     YieldOp,
 )
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
+
+OpT = TypeVar("OpT", bound=Operation)
 
 TRANSPARENT: frozenset[type[Operation]] = frozenset(
     {
@@ -79,9 +83,25 @@ def free_name(root: Operation, name: str, *endings: str) -> str:
 def callee(call: CallOp, known: Functions) -> FuncOp | None:
     """Return the function that is called; None where its body is not known."""
     func = known.get(call.callee.string_value())
-    if func is None or func.is_declaration or _module(call) is not func.parent:
+    around = enclosing(call, FuncOp)
+    if func is None or func.is_declaration or around is None:
         return None
-    return func
+    return func if around.parent is func.parent else None
+
+
+def inline_call(call: Operation, callee: Operation) -> None:
+    """Replace a call by a copy of the body of a function, which has one block."""
+    block = callee.clone().regions[0].detach_block(0)
+    last = block.last_op
+    assert last is not None, callee
+    last.detach()
+    Rewriter.inline_block(block, InsertPoint.before(call), call.operands)
+    for old, new in zip(call.results, last.operands, strict=True):
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    last.erase()
+    Rewriter.erase_op(call)
 
 
 def block_arguments(op: Operation) -> Iterator[BlockArgument]:
@@ -115,20 +135,17 @@ def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
     """Yield groups of values that are one value, as it goes through `op`."""
     match op:
         case ForOp():
-            yielded = _last_operands(op.body)
-            carried = op.body.block.args[1:]
-            yield from zip(op.iter_args, carried, yielded, op.res, strict=True)
+            carried, ends = op.body.block.args[1:], yielded(op.body)
+            yield from zip(op.iter_args, carried, ends, op.res, strict=True)
         case WhileOp():
             before, after = op.before_region, op.after_region
-            yield from zip(
-                op.arguments, before.block.args, _last_operands(after), strict=True
-            )
-            passed = _last_operands(before)[1:]
+            yield from zip(op.arguments, before.block.args, yielded(after), strict=True)
+            passed = yielded(before)[1:]
             yield from zip(passed, after.block.args, op.res, strict=True)
         case IfOp() | ExecuteRegionOp() | IndexSwitchOp():
-            for region in op.regions:
-                for yielded in _yields(region):
-                    yield from zip(op.results, yielded.operands, strict=True)
+            for block in (block for region in op.regions for block in region.blocks):
+                if isinstance(end := block.last_op, YieldOp):
+                    yield from zip(op.results, end.operands, strict=True)
         case SelectOp():
             yield op.lhs, op.rhs, op.result
         case CallOp():
@@ -140,31 +157,24 @@ def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
             pass
 
 
-def _module(op: Operation) -> Block | None:
-    around: Operation | None = op
-    while around is not None and not isinstance(around, FuncOp):
-        around = around.parent_op()
-    return None if around is None else around.parent
+def yielded(region: Region) -> Sequence[SSAValue]:
+    """Return the operands of the operation that ends a region, a single block."""
+    end = region.block.last_op
+    return () if end is None else end.operands
 
 
-def _last_operands(region: Region) -> Sequence[SSAValue]:
-    last = region.block.last_op
-    assert last is not None, region
-    return last.operands
-
-
-def _yields(region: Region) -> Iterator[YieldOp]:
-    for block in region.blocks:
-        if isinstance(op := block.last_op, YieldOp):
-            yield op
+def enclosing(op: Operation, kind: type[OpT]) -> OpT | None:
+    """Return the innermost operation of a class that an operation is in, or is."""
+    found: Operation | None = op
+    while found is not None and not isinstance(found, kind):
+        found = found.parent_op()
+    return found
 
 
 def function_around(op: Operation) -> FuncOp:
     """Return the function that an operation is in, or is."""
-    found: Operation | None = op
-    while not isinstance(found, FuncOp):
-        assert found is not None, op
-        found = found.parent_op()
+    found = enclosing(op, FuncOp)
+    assert found is not None, op
     return found
 
 
@@ -175,13 +185,7 @@ def kernel_around(op: Operation) -> FuncOp | None:
 
 
 def is_inside(value: SSAValue, loop: ForOp) -> bool:
-    owner = value.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    while block is not None:
-        if block is loop.body.block:
-            return True
-        block = block.parent_block()
-    return False
+    return loop.body.block.is_ancestor(value.owner)
 
 
 _ON_MATRICES = frozenset[type[Operation]](coopmatrix.OPERATIONS)

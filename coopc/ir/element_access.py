@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -210,45 +211,37 @@ def access_element(
     return b.branch(condition, access, otherwise)
 
 
+MemoryOpT = TypeVar("MemoryOpT", memref.LoadOp, memref.StoreOp, memref.AtomicRMWOp)
+
+
 def load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> memref.LoadOp:
-    found = memref.LoadOp.get(op.memory, positions)
-    _mark(found, op)
-    return found
+    return _marked(memref.LoadOp.get(op.memory, positions), op)
 
 
 def store(
     op: coopmatrix.AccessOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> memref.StoreOp:
-    found = memref.StoreOp.get(value, op.memory, positions)
-    _mark(found, op)
-    return found
+    return _marked(memref.StoreOp.get(value, op.memory, positions), op)
 
 
 def update(
     op: coopmatrix.AtomicUpdateOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> memref.AtomicRMWOp:
+    kind, of_signed, of_unsigned = _KINDS[type(op)]
+    if is_integer(op.matrix.element_type):
+        is_ordered = isinstance(op, coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp)
+        signed = is_ordered and op.signed is not None
+        kind = of_signed if signed else of_unsigned
     found = memref.AtomicRMWOp.build(
         operands=[value, op.memory, list(positions)],
-        properties={"kind": IntegerAttr(kind_of(op), i64)},
+        properties={"kind": IntegerAttr(kind, i64)},
         result_types=[value.type],
     )
-    _mark(found, op)
-    return found
+    return _marked(found, op)
 
 
-def kind_of(op: coopmatrix.AtomicUpdateOp) -> int:
-    of_floats, of_signed, of_unsigned = _KINDS[type(op)]
-    if not is_integer(op.matrix.element_type):
-        return of_floats
-    is_ordered = isinstance(op, coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp)
-    signed = is_ordered and op.signed is not None
-    return of_signed if signed else of_unsigned
-
-
-def _mark(
-    new: memref.LoadOp | memref.StoreOp | memref.AtomicRMWOp, op: coopmatrix.AccessOp
-) -> None:
-    """Say of an access to an element how the matrix is accessed."""
+def _marked(new: MemoryOpT, op: coopmatrix.AccessOp) -> MemoryOpT:
+    """Return an access to an element that says how the matrix is accessed."""
     if isinstance(op, coopmatrix.AtomicOp):
         new.attributes[simt.ORDERING] = StringAttr(str(op.ordering.data))
         new.attributes[simt.ORDERING_SCOPE] = StringAttr(str(op.atomic_scope))
@@ -257,3 +250,4 @@ def _mark(
             new.properties["nontemporal"] = BoolAttr.from_bool(True)
         if op.volatile is not None:
             new.attributes[simt.VOLATILE] = op.volatile
+    return new

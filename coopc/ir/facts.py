@@ -24,16 +24,16 @@ Laws (test/unit/ir/test_facts.py checks each by its name):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from math import gcd
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import gcd, lcm
+from operator import add, mul
+from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ContainerType,
     DenseIntOrFPElementsAttr,
-    IndexType,
     IntegerAttr,
     IntegerType,
 )
@@ -43,7 +43,9 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.narrow import is_memref
-from coopc.interface import Condition, What
+from coopc.dialects.shaped_arith import element_of
+from coopc.interface import What
+from coopc.ir.control_flow import yielded
 
 MOST_ROUNDS = 4
 """Of a loop, after which nothing is known of what it carries."""
@@ -83,19 +85,18 @@ class Facts:
     def join(self, other: Facts) -> Facts:
         """What holds of both."""
         return Facts(
-            _bound(min, (self.low, other.low)),
-            _bound(max, (self.high, other.high)),
+            _of_both(min, self.low, other.low),
+            _of_both(max, self.high, other.high),
             gcd(self.divisor, other.divisor),
         )
 
     def meet(self, other: Facts) -> Facts:
         """What holds of a value of which both hold."""
-        lows = [x for x in (self.low, other.low) if x is not None]
-        highs = [x for x in (self.high, other.high) if x is not None]
-        multiple = (
-            self.divisor * other.divisor // (gcd(self.divisor, other.divisor) or 1)
+        return Facts(
+            _tighter(max, self.low, other.low),
+            _tighter(min, self.high, other.high),
+            lcm(self.divisor, other.divisor),
         )
-        return Facts(max(lows, default=None), min(highs, default=None), multiple)
 
     def widened(self, newer: Facts) -> Facts:
         """A join whose bounds grow to 0 or without end: a chain of such joins ends."""
@@ -109,8 +110,8 @@ class Facts:
 
     def __add__(self, other: Facts) -> Facts:
         return Facts(
-            _sum(self.low, other.low),
-            _sum(self.high, other.high),
+            _of_both(add, self.low, other.low),
+            _of_both(add, self.high, other.high),
             gcd(self.divisor, other.divisor),
         )
 
@@ -126,10 +127,13 @@ class Facts:
 
     def __mul__(self, other: Facts) -> Facts:
         divisor = self.divisor * other.divisor
-        ends = [_times(x, y) for x in _ends(self) for y in _ends(other)]
+        ends = [
+            0 if 0 in (x, y) else _of_both(mul, x, y)
+            for x in (self.low, self.high)
+            for y in (other.low, other.high)
+        ]
         if None not in ends:
-            known = [x for x in ends if x is not None]
-            return Facts(min(known), max(known), divisor)
+            return Facts(_tighter(min, *ends), _tighter(max, *ends), divisor)
         low = 0 if self.is_nonnegative and other.is_nonnegative else None
         if low == 0 and self.low and other.low:
             low = self.low * other.low
@@ -164,8 +168,7 @@ class Facts:
         if most is not None and most < 0:
             return Facts()  # by 0: undefined
         if self.is_nonnegative:
-            highs = [x for x in (self.high, most) if x is not None]
-            return Facts(0, min(highs, default=None), divisor)
+            return Facts(0, _tighter(min, self.high, most), divisor)
         return Facts(None if most is None else -most, most, divisor)
 
 
@@ -174,7 +177,9 @@ ANY = Facts()
 NATURAL = Facts(low=0)
 """At least 0."""
 
-Rule: TypeAlias = Callable[["ValueFacts", Any], Facts]
+Binary: TypeAlias = Callable[[Facts, Facts], Facts]
+Rule: TypeAlias = Callable[..., Facts]
+"""From an operation, and the facts of each operand, to those of the result."""
 
 
 class ValueFacts:
@@ -210,8 +215,13 @@ class ValueFacts:
             return self._carried(owner, number)
         if isinstance(owner, scf.IfOp):
             return self._chosen(owner, owner.results.index(value))
-        rule = _RULES.get(type(owner)) or _NAMED.get(owner.name)
-        return ANY if rule is None else rule(self, owner)
+        if (known := _KNOWN.get(owner.name)) is not None:
+            return known
+        operands = map(self.of, owner.operands)
+        if (binary := _BINARY.get(type(owner))) is not None:
+            return binary(*operands)
+        rule = _RULES.get(owner.name)
+        return ANY if rule is None else rule(owner, *operands)
 
     def _argument(self, value: BlockArgument, parent: Operation | None) -> Facts:
         match parent:
@@ -220,7 +230,7 @@ class ValueFacts:
             case scf.ForOp():
                 return self._carried(parent, value.index - 1)
             case FuncOp():
-                return _of_argument(parent, value)
+                return _conditioned(parent, What.VALUE, value.index)
             case _:
                 return ANY
 
@@ -239,12 +249,10 @@ class ValueFacts:
         if len(self._assumed) >= MOST_NESTED:
             return ANY
         inside = loop.body.block.args[number + 1]
-        last = loop.body.block.last_op
-        assert isinstance(last, scf.YieldOp), loop
         found = start
         for _ in range(MOST_ROUNDS):
             below = {x: self._known[x] for x in self._assumed}
-            after = ValueFacts({**below, inside: found}).of(last.operands[number])
+            after = ValueFacts({**below, inside: found}).of(yielded(loop.body)[number])
             wider = found.widened(after)
             if wider == found:
                 return found
@@ -252,48 +260,35 @@ class ValueFacts:
         return ANY
 
     def _chosen(self, op: scf.IfOp, number: int) -> Facts:
-        found: Facts | None = None
-        for region in (op.true_region, op.false_region):
-            last = region.block.last_op
-            assert isinstance(last, scf.YieldOp), op
-            facts = self.of(last.operands[number])
-            found = facts if found is None else found.join(facts)
-        return found or ANY
+        return _joined(self.of(yielded(region)[number]) for region in op.regions)
 
 
-def _bound(
-    choose: Callable[[int, int], int], ends: tuple[int | None, int | None]
+def _of_both(
+    choose: Callable[[int, int], int], one: int | None, other: int | None
 ) -> int | None:
-    left, right = ends
-    return None if left is None or right is None else choose(left, right)
+    """Return what two bounds make, None where one is not known."""
+    return None if one is None or other is None else choose(one, other)
 
 
-def _sum(left: int | None, right: int | None) -> int | None:
-    return None if left is None or right is None else left + right
+def _tighter(choose: Callable[..., int], *ends: int | None) -> int | None:
+    """Return the least or the greatest of the bounds that are known."""
+    known = [x for x in ends if x is not None]
+    return choose(known) if known else None
 
 
-def _times(left: int | None, right: int | None) -> int | None:
-    if left == 0 or right == 0:
-        return 0
-    return None if left is None or right is None else left * right
+def _conditioned(func: FuncOp, *place: What | int, found: Facts = ANY) -> Facts:
+    """What the conditions of a kernel say of one of its arguments, or of a size.
 
-
-def _ends(facts: Facts) -> tuple[int | None, int | None]:
-    return facts.low, facts.high
-
-
-def _of_argument(func: FuncOp, value: BlockArgument) -> Facts:
-    """What the conditions of a kernel say of one of its arguments."""
-    found = ANY
+    Args:
+        func: the kernel.
+        place: what is asked, the number of the argument, the dimension of a size.
+        found: what is known without them.
+    """
     for each in simt.conditions(func):
-        if each.what == What.VALUE and each.argument == value.index:
-            found = found.meet(_of_condition(each))
+        if (each.what, each.argument, each.dimension)[: len(place)] == place:
+            high = None if each.less_than is None else each.less_than - 1
+            found = found.meet(Facts(each.at_least, high, each.multiple_of))
     return found
-
-
-def _of_condition(said: Condition) -> Facts:
-    high = None if said.less_than is None else said.less_than - 1
-    return Facts(said.at_least, high, said.multiple_of)
 
 
 _AT_LEAST = {4: 1, 5: 0}
@@ -310,7 +305,7 @@ def _assumed(value: SSAValue) -> Facts:
         if use.index != 0 or not isinstance(compare, arith.CmpiOp):
             continue
         above = _AT_LEAST.get(compare.predicate.value.data)
-        number = _constant(compare.rhs)
+        number = constant_number(compare.rhs)
         if above is None or number is None:
             continue
         users = (x.operation for x in compare.result.uses)
@@ -319,219 +314,170 @@ def _assumed(value: SSAValue) -> Facts:
     return found
 
 
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if not isinstance(owner, arith.ConstantOp):
-        return None
-    return _of_attribute(owner.value).number
+def _joined(facts: Iterable[Facts]) -> Facts:
+    return reduce(Facts.join, found) if (found := list(facts)) else ANY
 
 
-def _of_attribute(attr: Attribute) -> Facts:
-    """Facts of a constant: of a number, or of all numbers of a vector or tensor."""
-    match attr:
+def _passed(op: Operation, x: Facts) -> Facts:
+    return x
+
+
+def _quotient(x: Facts, y: Facts) -> Facts:
+    by = y.number
+    exact = by is not None and by > 0 and x.divisor % by == 0
+    return x // y if x.is_nonnegative or exact else ANY
+
+
+def _rounded_up(x: Facts, y: Facts) -> Facts:
+    if y.number is None or y.number <= 0:
+        return NATURAL if x.is_nonnegative else ANY
+    return -(-x // y)
+
+
+def _unsigned(rule: Binary) -> Binary:
+    """A rule for unsigned numbers, which holds where none has its uppermost bit set."""
+    return lambda x, y: rule(x, y) if x.is_nonnegative and y.is_nonnegative else ANY
+
+
+def _remainder_unsigned(x: Facts, y: Facts) -> Facts:
+    if x.is_nonnegative and y.is_nonnegative:
+        return x.remainder(y)
+    return Facts(0, y.number - 1) if y.number is not None and y.number > 0 else ANY
+
+
+def _shifted_left(x: Facts, y: Facts) -> Facts:
+    if y.number is None or y.number < 0:
+        return Facts(0 if x.is_nonnegative else None, None, x.divisor)
+    return x * Facts.of_number(1 << y.number)
+
+
+def _shifted_right(x: Facts, y: Facts) -> Facts:
+    if y.number is None or y.number < 0:
+        return NATURAL if x.is_nonnegative else ANY
+    return x // Facts.of_number(1 << y.number)
+
+
+def _anded(x: Facts, y: Facts) -> Facts:
+    natural = [each for each in (x, y) if each.is_nonnegative]
+    if not natural:
+        return ANY
+    # The lowest bits that are 0 in either are 0 in both together.
+    powers = [_low_zeros(each) for each in (x, y)]
+    high = _tighter(min, *(each.high for each in natural))
+    return Facts(0, high, 0 if 0 in powers else max(powers))
+
+
+def _low_zeros(x: Facts) -> int:
+    """Return the power of 2 that a number is a multiple of; 0 for 0."""
+    return x.divisor & -x.divisor
+
+
+def _constant(op: arith.ConstantOp) -> Facts:
+    """Facts of a number, or of all numbers of a vector or tensor."""
+    match op.value:
         case IntegerAttr(value=number):
             return Facts.of_number(number.data)
-        case DenseIntOrFPElementsAttr() if isinstance(
-            attr.get_element_type(), IntegerType | IndexType
-        ):
-            numbers = {x for x in attr.get_values() if isinstance(x, int)}
+        case DenseIntOrFPElementsAttr() as dense:
+            numbers = {x for x in dense.get_values() if isinstance(x, int)}
             return _joined(map(Facts.of_number, numbers))
         case _:
             return ANY
 
 
-def _joined(facts: Iterable[Facts]) -> Facts:
-    found: Facts | None = None
-    for each in facts:
-        found = each if found is None else found.join(each)
-    return ANY if found is None else found
+def _selected(op: arith.SelectOp, condition: Facts, x: Facts, y: Facts) -> Facts:
+    return x.join(y)
 
 
-def _passed(facts: ValueFacts, op: Operation) -> Facts:
-    return facts.of(op.operands[0])
-
-
-def _quotient(facts: ValueFacts, op: arith.DivSIOp) -> Facts:
-    left = facts.of(op.lhs)
-    if left.is_nonnegative:
-        return left // facts.of(op.rhs)
-    by = facts.of(op.rhs).number
-    exact = by is not None and by > 0 and left.divisor % by == 0
-    return left // facts.of(op.rhs) if exact else ANY
-
-
-def _rounded_up(facts: ValueFacts, op: arith.CeilDivSIOp) -> Facts:
-    by = facts.of(op.rhs).number
-    if by is None or by <= 0:
-        return NATURAL if facts.of(op.lhs).is_nonnegative else ANY
-    return -(-facts.of(op.lhs) // Facts.of_number(by))
-
-
-def _unsigned(rule: Callable[[Facts, Facts], Facts]) -> Rule:
-    """A rule for unsigned numbers, which holds where none has its uppermost bit set."""
-
-    def apply(facts: ValueFacts, op: Operation) -> Facts:
-        left, right = map(facts.of, op.operands)
-        if left.is_nonnegative and right.is_nonnegative:
-            return rule(left, right)
-        return ANY
-
-    return apply
-
-
-def _remainder_unsigned(facts: ValueFacts, op: arith.RemUIOp) -> Facts:
-    left, right = facts.of(op.lhs), facts.of(op.rhs)
-    if left.is_nonnegative and right.is_nonnegative:
-        return left.remainder(right)
-    by = right.number
-    return Facts(0, by - 1) if by is not None and by > 0 else ANY
-
-
-def _shifted_left(facts: ValueFacts, op: arith.ShLIOp) -> Facts:
-    by = facts.of(op.rhs).number
-    left = facts.of(op.lhs)
-    if by is None or by < 0:
-        return Facts(0 if left.is_nonnegative else None, None, left.divisor)
-    return left * Facts.of_number(1 << by)
-
-
-def _shifted_right(facts: ValueFacts, op: arith.ShRSIOp) -> Facts:
-    by = facts.of(op.rhs).number
-    left = facts.of(op.lhs)
-    if by is None or by < 0:
-        return NATURAL if left.is_nonnegative else ANY
-    return left // Facts.of_number(1 << by)
-
-
-def _anded(facts: ValueFacts, op: arith.AndIOp) -> Facts:
-    left, right = facts.of(op.lhs), facts.of(op.rhs)
-    highs = [x.high for x in (left, right) if x.is_nonnegative and x.high is not None]
-    if not left.is_nonnegative and not right.is_nonnegative:
-        return ANY
-    # The lowest bits that are 0 in either are 0 in both together.
-    powers = [x.divisor & -x.divisor for x in (left, right) if x.divisor]
-    zero = len(powers) < 2
-    return Facts(0, min(highs, default=None), 0 if zero else max(powers))
-
-
-def _least(facts: ValueFacts, op: arith.MinSIOp) -> Facts:
-    left, right = facts.of(op.lhs), facts.of(op.rhs)
-    highs = [x for x in (left.high, right.high) if x is not None]
-    low = _bound(min, (left.low, right.low))
-    return Facts(low, min(highs, default=None), gcd(left.divisor, right.divisor))
-
-
-def _greatest(facts: ValueFacts, op: arith.MaxSIOp) -> Facts:
-    left, right = facts.of(op.lhs), facts.of(op.rhs)
-    lows = [x for x in (left.low, right.low) if x is not None]
-    high = _bound(max, (left.high, right.high))
-    return Facts(max(lows, default=None), high, gcd(left.divisor, right.divisor))
-
-
-def _zero_extended(facts: ValueFacts, op: arith.ExtUIOp) -> Facts:
-    found = facts.of(op.input)
+def _zero_extended(op: arith.ExtUIOp, x: Facts) -> Facts:
+    if x.is_nonnegative:
+        return x
     bits = _bits(op.input.type)
-    if found.is_nonnegative:
-        return found
-    low_zeros = found.divisor & -found.divisor
-    return Facts(0, None if bits is None else (1 << bits) - 1, low_zeros)
+    return Facts(0, None if bits is None else (1 << bits) - 1, _low_zeros(x))
 
 
-def _truncated(facts: ValueFacts, op: arith.TruncIOp) -> Facts:
-    found = facts.of(op.input)
+def _truncated(op: arith.TruncIOp, x: Facts) -> Facts:
     bits = _bits(op.result.type)
-    if bits is None or found.low is None or found.high is None:
-        return Facts(divisor=found.divisor & -found.divisor)
-    fits = -(1 << (bits - 1)) <= found.low and found.high < 1 << (bits - 1)
-    return found if fits else Facts(divisor=found.divisor & -found.divisor)
+    if bits is not None and x.low is not None and x.high is not None:
+        half = 1 << bits - 1
+        if -half <= x.low and x.high < half:
+            return x
+    return Facts(divisor=_low_zeros(x))
 
 
 def _bits(type: Attribute) -> int | None:
-    element = type
-    if isinstance(type, ContainerType):
-        element = cast("ContainerType[Attribute]", type).get_element_type()
+    element = element_of(type)
     return element.bitwidth if isinstance(element, IntegerType) else None
 
 
-def _selected(facts: ValueFacts, op: arith.SelectOp) -> Facts:
-    return facts.of(op.lhs).join(facts.of(op.rhs))
-
-
-def _size(facts: ValueFacts, op: memref.DimOp) -> Facts:
+def _size(op: memref.DimOp, source: Facts, index: Facts) -> Facts:
     """Facts of a size: a number of the type, or what a kernel's conditions say."""
-    dimension = facts.of(op.index).number
-    type = op.source.type
-    if (
-        dimension is None
-        or not is_memref(type)
-        or not 0 <= dimension < type.get_num_dims()
-    ):
+    type, dimension, memory = op.source.type, index.number, op.source
+    assert is_memref(type), op
+    if dimension is None or not 0 <= dimension < type.get_num_dims():
         return NATURAL
     if (size := type.get_shape()[dimension]) != DYNAMIC_INDEX:
         return Facts.of_number(size)
-    source = op.source
-    if not isinstance(source, BlockArgument):
+    func = memory.owner.parent_op() if isinstance(memory, BlockArgument) else None
+    if not isinstance(memory, BlockArgument) or not isinstance(func, FuncOp):
         return NATURAL
-    func = source.owner.parent_op()
-    if not isinstance(func, FuncOp) or source.owner.parent_block() is not None:
-        return NATURAL
-    found, place = NATURAL, (What.SIZE, source.index, dimension)
-    for each in simt.conditions(func):
-        if (each.what, each.argument, each.dimension) == place:
-            found = found.meet(_of_condition(each))
-    return found
+    return _conditioned(func, What.SIZE, memory.index, dimension, found=NATURAL)
 
 
-def _range(facts: ValueFacts, op: Operation) -> Facts:
+def _range(op: Operation) -> Facts:
     start, end = op.properties["start"], op.properties["end"]
     assert isinstance(start, IntegerAttr), op
     assert isinstance(end, IntegerAttr), op
     return Facts(start.value.data, end.value.data - 1)
 
 
-_RULES: Mapping[type[Operation], Rule] = {
-    arith.AddiOp: lambda facts, op: facts.of(op.lhs) + facts.of(op.rhs),
+_BINARY: Mapping[type[Operation], Binary] = {
+    arith.AddiOp: lambda x, y: x + y,
     arith.AndIOp: _anded,
     arith.CeilDivSIOp: _rounded_up,
     arith.CeilDivUIOp: _unsigned(lambda x, y: -(-x // y) if y.number else NATURAL),
-    arith.ConstantOp: lambda facts, op: _of_attribute(op.value),
     arith.DivSIOp: _quotient,
     arith.DivUIOp: _unsigned(lambda x, y: x // y),
-    arith.ExtSIOp: _passed,
-    arith.ExtUIOp: _zero_extended,
-    arith.FloorDivSIOp: lambda facts, op: facts.of(op.lhs) // facts.of(op.rhs),
-    arith.IndexCastOp: _passed,
-    arith.MaxSIOp: _greatest,
-    arith.MinSIOp: _least,
-    arith.MuliOp: lambda facts, op: facts.of(op.lhs) * facts.of(op.rhs),
-    arith.RemSIOp: lambda facts, op: facts.of(op.lhs).remainder(facts.of(op.rhs)),
+    arith.FloorDivSIOp: lambda x, y: x // y,
+    arith.MaxSIOp: lambda x, y: replace(x.join(y), low=_tighter(max, x.low, y.low)),
+    arith.MinSIOp: lambda x, y: replace(x.join(y), high=_tighter(min, x.high, y.high)),
+    arith.MuliOp: lambda x, y: x * y,
+    arith.RemSIOp: lambda x, y: x.remainder(y),
     arith.RemUIOp: _remainder_unsigned,
-    arith.SelectOp: _selected,
     arith.ShLIOp: _shifted_left,
     arith.ShRSIOp: _shifted_right,
-    arith.SubiOp: lambda facts, op: facts.of(op.lhs) - facts.of(op.rhs),
-    memref.DimOp: _size,
-    simt.LaneIdOp: lambda facts, op: NATURAL,
-    simt.LocalIdOp: lambda facts, op: NATURAL,
-    simt.NumSubgroupsOp: lambda facts, op: Facts(low=1),
-    simt.NumWorkgroupsOp: lambda facts, op: Facts(low=1),
-    simt.SubgroupIdOp: lambda facts, op: NATURAL,
-    simt.SubgroupSizeOp: lambda facts, op: Facts(low=1),
-    simt.WorkgroupIdOp: lambda facts, op: NATURAL,
-    simt.WorkgroupSizeOp: lambda facts, op: Facts(low=1),
-    arith.TruncIOp: _truncated,
+    arith.SubiOp: lambda x, y: x - y,
 }
-"""What operations give; of all others but those of `_NAMED` nothing is known."""
+"""What two integers give."""
 
-_NAMED: Mapping[str, Rule] = {
+_KNOWN: Mapping[str, Facts] = {
+    simt.LaneIdOp.name: NATURAL,
+    simt.LocalIdOp.name: NATURAL,
+    simt.NumSubgroupsOp.name: Facts(low=1),
+    simt.NumWorkgroupsOp.name: Facts(low=1),
+    simt.SubgroupIdOp.name: NATURAL,
+    simt.SubgroupSizeOp.name: Facts(low=1),
+    simt.WorkgroupIdOp.name: NATURAL,
+    simt.WorkgroupSizeOp.name: Facts(low=1),
+    "tt.get_num_programs": Facts(low=1),
+    "tt.get_program_id": NATURAL,
+}
+"""What operations give whatever they take."""
+
+_RULES: Mapping[str, Rule] = {
+    arith.ConstantOp.name: _constant,
+    arith.ExtSIOp.name: _passed,
+    arith.ExtUIOp.name: _zero_extended,
+    arith.IndexCastOp.name: _passed,
+    arith.SelectOp.name: _selected,
+    arith.TruncIOp.name: _truncated,
+    memref.DimOp.name: _size,
     "tt.broadcast": _passed,
     "tt.expand_dims": _passed,
-    "tt.get_num_programs": lambda facts, op: Facts(low=1),
-    "tt.get_program_id": lambda facts, op: NATURAL,
     "tt.make_range": _range,
     "tt.splat": _passed,
 }
-"""By name, so that the dialect is not imported where no program has it."""
+"""What other operations give, from the facts of their operands; of all others nothing
+is known. Those of `tt` are named, so that the dialect is not imported without need."""
 
 
 def constant_number(value: SSAValue) -> int | None:

@@ -27,7 +27,7 @@ from typing import Any, TypeAlias, TypeVar
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, UnknownLoc
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -143,17 +143,15 @@ class _Rewrite:
 
     def run(self, touched: Sequence[Operation]) -> None:
         """Rewrite operations, definitions before uses, and erase the old ones."""
-        old_ops: list[Operation] = []
         for op in touched:
             if isinstance(op, FuncOp):
                 self._split_signature(op)
-                self._split_arguments(op)
-                continue
             self._split_arguments(op)
-            self._split_results(op)
-            old_ops.append(op)
-        for op in reversed(old_ops):
-            Rewriter.erase_op(op)
+            if not isinstance(op, FuncOp):
+                self._split_results(op)
+        for op in reversed(touched):
+            if not isinstance(op, FuncOp):
+                Rewriter.erase_op(op)
         for old in reversed(self.new):
             if isinstance(old, BlockArgument):
                 old.block.erase_arg(old)
@@ -164,19 +162,13 @@ class _Rewrite:
 
     def _split_arguments(self, op: Operation) -> None:
         """Add the parts of the arguments of the blocks in `op`, before each."""
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    if argument in self.changed:
-                        self._split_argument(block, argument)
-
-    def _split_argument(self, block: Block, argument: BlockArgument) -> None:
-        new = tuple(
-            block.insert_arg(type, argument.index, argument.location)
-            for type in self.changed[argument].types
-        )
-        self._name(argument, new)
-        self.new[argument] = new
+        for argument in tuple(block_arguments(op)):
+            if (parts := self.changed.get(argument)) is not None:
+                self.new[argument] = tuple(
+                    argument.block.insert_arg(type, argument.index, argument.location)
+                    for type in parts.types
+                )
+                self._name(argument, self.new[argument])
 
     def _split_signature(self, func: FuncOp) -> None:
         """Give a function the type that its arguments and results will have."""
@@ -198,7 +190,8 @@ class _Rewrite:
         if (rule := self.rules.get(type(op))) is not None:
             results = rule(op, splitter)
         elif isinstance(op, SelectOp):
-            results = _select(op, splitter)
+            pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
+            results = [[splitter.insert(SelectOp(op.cond, *x)).result for x in pairs]]
         else:
             results = self._pass_on(op, splitter)
         for old, new in zip(op.results, results, strict=True):
@@ -240,15 +233,10 @@ class _Rewrite:
 
 def _touches(op: Operation, changed: Mapping[SSAValue, Parts]) -> bool:
     """Whether `op` takes or gives, to its regions too, a value that changes."""
-    return (
-        any(value in changed for value in op.operands)
-        or any(value in changed for value in op.results)
-        or any(argument in changed for argument in block_arguments(op))
-        or (
-            isinstance(op, FuncOp)
-            and any(value in changed for end in returns(op) for value in end.arguments)
-        )
-    )
+    ends = returns(op) if isinstance(op, FuncOp) else ()
+    returned = (value for end in ends for value in end.arguments)
+    values = chain(op.operands, op.results, block_arguments(op), returned)
+    return any(value in changed for value in values)
 
 
 def _refusal(
@@ -270,13 +258,6 @@ def _refusal(
         found = {changed[value].types if value in changed else () for value in group}
         assert len(found) == 1, (op, found)
     return None
-
-
-def _select(op: SelectOp, splitter: Splitter) -> Results:
-    pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
-    return [
-        tuple(splitter.insert(SelectOp(op.cond, x, y)).result for x, y in pairs),
-    ]
 
 
 def _repeated(

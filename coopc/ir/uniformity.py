@@ -34,6 +34,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
 from coopc.dialects import coopmatrix, row_slice, simt
+from coopc.ir.control_flow import enclosing, yielded
 from coopc.ir.facts import constant_number
 
 MAX_SHIFT = 32
@@ -148,9 +149,7 @@ class Uniformity:
                 | arith.ShRSIOp()
             ):
                 self._visit_division(op)
-            case arith.AndIOp() if _is_without_bit_0(op):
-                self._raise(op.results, Variation.PAIRS)
-            case arith.CmpiOp() if _is_between_pairs(op):
+            case arith.AndIOp() | arith.CmpiOp() if _is_of_pairs(op):
                 self._raise(op.results, Variation.PAIRS)
             case _:
                 self._visit_other(op)
@@ -227,7 +226,10 @@ class Uniformity:
 
     def _visit_division(self, op: Operation) -> None:
         """An id divided by a constant may be the same for all lanes, or for a pair."""
-        divided, divisor = id_of(op.operands[0]), divisor_of(op)
+        divided, by = id_of(op.operands[0]), constant_number(op.operands[1])
+        divisor = by or 0
+        if by is not None and isinstance(op, arith.ShRUIOp | arith.ShRSIOp):
+            divisor = 1 << by if 0 <= by < MAX_SHIFT else 0
         match divided:
             case simt.LocalIdOp() if divisor > 0:
                 self._raise(op.results, of_local_id(divided, divisor))
@@ -245,30 +247,24 @@ def id_of(value: SSAValue) -> Operation | None:
     return owner if isinstance(owner, Operation) else None
 
 
-def divisor_of(op: Operation) -> int:
-    """Return what a division or a shift divides by, 0 if that is not known."""
-    known = constant_number(op.operands[1])
-    if known is None or not isinstance(op, arith.ShRUIOp | arith.ShRSIOp):
-        return known or 0
-    return 1 << known if 0 <= known < MAX_SHIFT else 0
+def _is_of_pairs(op: arith.AndIOp | arith.CmpiOp) -> bool:
+    """Whether a result is the same for subgroups 2 i and 2 i + 1.
 
-
-def _is_without_bit_0(op: arith.AndIOp) -> bool:
-    """Whether an operation takes bit 0, and others, from the number of a subgroup."""
-    for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        mask = constant_number(other)
-        if isinstance(id_of(value), simt.SubgroupIdOp) and mask is not None:
-            return mask % 2 == 0
+    It is that of the number of a subgroup without bit 0, and of whether that is below,
+    or above, 2 n.
+    """
+    pairs = [(op.lhs, op.rhs)]
+    if isinstance(op, arith.AndIOp):
+        pairs.append((op.rhs, op.lhs))
+    for value, other in pairs:
+        number = constant_number(other)
+        if not isinstance(id_of(value), simt.SubgroupIdOp) or number is None:
+            continue
+        if isinstance(op, arith.AndIOp):
+            return number % 2 == 0
+        name = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+        return name[1:] in (("lt", "ge") if number % 2 == 0 else ("le", "gt"))
     return False
-
-
-def _is_between_pairs(op: arith.CmpiOp) -> bool:
-    """Whether an operation tells the subgroups below 2 n from the others."""
-    limit = constant_number(op.rhs)
-    if limit is None or not isinstance(id_of(op.lhs), simt.SubgroupIdOp):
-        return False
-    name = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
-    return name[1:] in (("lt", "ge") if limit % 2 == 0 else ("le", "gt"))
 
 
 # Of xe by name, so that programs without it do not import it.
@@ -304,10 +300,8 @@ def of_local_id(op: simt.LocalIdOp, divisor: int) -> Variation:
 
     Lanes are consecutive work-items, x first, where the subgroup size is known.
     """
-    function = op.parent_op()
-    while function is not None and simt.KERNEL not in function.attributes:
-        function = function.parent_op()
-    if not isinstance(function, func.FuncOp):
+    function = enclosing(op, func.FuncOp)
+    if function is None or simt.KERNEL not in function.attributes:
         return Variation.LANES
     kernel = simt.kernel_of(function)
     sizes = kernel.work_group_size
@@ -324,9 +318,3 @@ def of_local_id(op: simt.LocalIdOp, divisor: int) -> Variation:
         return Variation.LANES
     is_of_pairs = run % (2 * kernel.subgroup_size) == 0
     return Variation.PAIRS if is_of_pairs else Variation.SUBGROUPS
-
-
-def yielded(region: Region) -> Sequence[SSAValue]:
-    """The operands of the operation that ends `region`, a single block."""
-    end = region.block.last_op
-    return () if end is None else tuple(end.operands)

@@ -22,11 +22,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType
+from coopc.ir.control_flow import inline_call
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class InlineMatrixCallsPass(ModulePass):
             if isinstance(each, CallOp) and _callee(each) in functions
         ]:
             for each in calls:
-                _inline(each, functions[_callee(each)])
+                inline_call(each, functions[_callee(each)])
         for name in called & functions.keys():
             Rewriter.erase_op(functions[name])
 
@@ -84,18 +85,3 @@ def _refused(name: str, functions: dict[str, FuncOp]) -> str | None:
         reached |= new
         todo += new
     return None
-
-
-def _inline(call: CallOp, callee: FuncOp) -> None:
-    """Replace a call by a copy of what it calls."""
-    block = callee.clone().body.detach_block(0)
-    last = block.last_op
-    assert last is not None, callee
-    last.detach()
-    Rewriter.inline_block(block, InsertPoint.before(call), call.arguments)
-    for old, new in zip(call.results, last.operands, strict=True):
-        if new.name_hint is None:
-            new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    last.erase()
-    Rewriter.erase_op(call)

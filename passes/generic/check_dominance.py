@@ -38,7 +38,13 @@ def check_regions(op: Operation, visible: set[SSAValue]) -> None:
         if first is None:
             continue
         if first.next_block is not None:
-            check_branches(region, visible)
+            # The blocks that can be reached see what those before them define.
+            defined = {block: list(definitions(block)) for block in region.blocks}
+            for block, dominators in dominance(region).items():
+                shown = [value for other in dominators for value in defined[other]]
+                visible.update(shown)
+                check_block(block, visible)
+                visible.difference_update(shown, defined[block])
         elif unordered:
             hidden = list(definitions(first))
             visible.update(hidden)
@@ -47,16 +53,6 @@ def check_regions(op: Operation, visible: set[SSAValue]) -> None:
         else:
             check_block(first, visible)
             visible.difference_update(definitions(first))
-
-
-def check_branches(region: Region, visible: set[SSAValue]) -> None:
-    """Check the blocks of `region` that can be reached, which see also `visible`."""
-    defined = {block: list(definitions(block)) for block in region.blocks}
-    for block, dominators in dominance(region).items():
-        shown = [value for other in dominators for value in defined[other]]
-        visible.update(shown)
-        check_block(block, visible)
-        visible.difference_update(shown, defined[block])
 
 
 def check_block(block: Block, visible: set[SSAValue]) -> None:

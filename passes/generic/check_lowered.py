@@ -8,17 +8,17 @@ Fails:   naming an operation of linalg, of Triton or of coopmatrix, or one with
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType
+from coopc.ir.control_flow import defined_by
 
 LOWERED = ("linalg", "tt", "ttg", "ttig")
 """The dialects of which no pipeline leaves an operation."""
@@ -46,15 +46,9 @@ class CheckLoweredPass(ModulePass):
             return None
         if dialect == "coopmatrix":
             return f"no pass of this pipeline lowers {op.name} here"
-        found = next((x for x in _types(op) if isinstance(x, MatrixType)), None)
+        types = [value.type for value in (*op.operands, *defined_by(op))]
+        for attr in op.properties.values():
+            if isinstance(attr, FunctionType):
+                types += (*attr.inputs, *attr.outputs)
+        found = next((x for x in types if isinstance(x, MatrixType)), None)
         return found and f"no pass of this pipeline lowers {found} here"
-
-
-def _types(op: Operation) -> Iterable[Attribute]:
-    yield from (value.type for value in (*op.operands, *op.results))
-    for region in op.regions:
-        for block in region.blocks:
-            yield from (arg.type for arg in block.args)
-    for attr in op.properties.values():
-        if isinstance(attr, FunctionType):
-            yield from (*attr.inputs, *attr.outputs)

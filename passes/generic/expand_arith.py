@@ -14,7 +14,6 @@ bools one is less than the other where it alone is 0, or 1 where 1 is -1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -36,7 +35,6 @@ from coopc.passes.generic.expansion import (
     Expansions,
     Target,
     bits_of,
-    in_vulkan,
 )
 
 table = Expansions()
@@ -59,7 +57,7 @@ def refuse_i1(op: Operation) -> None:
         raise Refusal("expected integers of 8 bits or more, got i1")
 
 
-@table.on(arith.RemSIOp, when=in_vulkan)
+@table.on(arith.RemSIOp, when=lambda op, to: to.language == "vulkan")
 def rem_signed(code: Code, op: arith.RemSIOp) -> SSAValue:
     """The remainder with the sign of the dividend.
 
@@ -70,31 +68,21 @@ def rem_signed(code: Code, op: arith.RemSIOp) -> SSAValue:
     return code(arith.SubiOp(op.lhs, code(arith.MuliOp(quotient, op.rhs))))
 
 
-@table.on(arith.FloorDivSIOp)
-def floor_div(code: Code, op: arith.FloorDivSIOp) -> SSAValue:
-    quotient, off = _signed(code, op, "slt")
-    return code(arith.SubiOp(quotient, off))
-
-
-@table.on(arith.CeilDivSIOp)
-def ceil_div(code: Code, op: arith.CeilDivSIOp) -> SSAValue:
-    quotient, off = _signed(code, op, "sge")
-    return code(arith.AddiOp(quotient, off))
-
-
-def _signed(
-    code: Code, op: arith.FloorDivSIOp | arith.CeilDivSIOp, wrong: str
-) -> tuple[SSAValue, SSAValue]:
-    """A quotient, and 1 where it is inexact and of the sign that rounds wrong."""
+@table.on(arith.FloorDivSIOp, arith.CeilDivSIOp)
+def rounded_div(code: Code, op: arith.FloorDivSIOp | arith.CeilDivSIOp) -> SSAValue:
+    """A quotient, corrected by 1 where it is inexact and has the sign to round it."""
     refuse_i1(op)
+    down = isinstance(op, arith.FloorDivSIOp)
     a, b = op.lhs, op.rhs
     quotient, rest = code(arith.DivSIOp(a, b)), code(arith.RemSIOp(a, b))
     zero = code.like(a, 0)
     inexact = code(arith.CmpiOp(rest, zero, "ne"))
     # The rest has the sign of the dividend.
     signs = code(arith.XOrIOp(rest, b))
-    off = code(arith.AndIOp(inexact, code(arith.CmpiOp(signs, zero, wrong))))
-    return quotient, code.select(off, code.like(a, 1), zero)
+    wrong = code(arith.CmpiOp(signs, zero, "slt" if down else "sge"))
+    off = code(arith.AndIOp(inexact, wrong))
+    by = code.select(off, code.like(a, 1), zero)
+    return code((arith.SubiOp if down else arith.AddiOp)(quotient, by))
 
 
 @table.on(arith.CeilDivUIOp)
@@ -162,34 +150,27 @@ def logic(code: Code, op: Operation) -> SSAValue:
     return code(LOGIC[type(op)](*op.operands))
 
 
-def of_ordered_bools(op: arith.CmpiOp, target: Target) -> bool:
-    """Whether a comparison asks which bool is less."""
-    return op.predicate.value.data in ORDERS and of_bools(op, target)
-
-
-@table.on(arith.CmpiOp, when=of_ordered_bools)
+@table.on(
+    arith.CmpiOp,
+    when=lambda op, to: op.predicate.value.data in ORDERS and of_bools(op, to),
+)
 def compare_bools(code: Code, op: arith.CmpiOp) -> SSAValue:
-    """One is set and the other is not, or may be, too."""
+    """Which of two bools is less: one is set and the other is not, or may be, too."""
     make, inverted = ORDERS[op.predicate.value.data]
     pair = [op.lhs, op.rhs]
     pair[inverted] = code(arith.XOrIOp(pair[inverted], code.like(op.lhs, -1)))
     return code(make(*pair))
 
 
-@table.on(arith.ExtUIOp, arith.UIToFPOp, when=from_bool)
-def number_of_bool(code: Code, op: arith.ExtUIOp | arith.UIToFPOp) -> SSAValue:
-    """1 or 0."""
-    type = op.result.type
-    return code.select(op.input, code.number(type, 1), code.number(type, 0))
-
-
-@table.on(arith.ExtSIOp, arith.SIToFPOp, arith.IndexCastOp, when=from_bool)
-def signed_of_bool(
-    code: Code, op: arith.ExtSIOp | arith.SIToFPOp | arith.IndexCastOp
-) -> SSAValue:
-    """-1 or 0."""
-    type = op.result.type
-    return code.select(op.input, code.number(type, -1), code.number(type, 0))
+@table.on(
+    *(arith.ExtUIOp, arith.UIToFPOp, arith.ExtSIOp, arith.SIToFPOp, arith.IndexCastOp),
+    when=from_bool,
+)
+def number_of_bool(code: Code, op: Operation) -> SSAValue:
+    """1 or 0; -1 or 0 with a sign."""
+    type = op.results[0].type
+    yes = 1 if isinstance(op, arith.ExtUIOp | arith.UIToFPOp) else -1
+    return code.select(op.operands[0], code.number(type, yes), code.number(type, 0))
 
 
 @table.on(arith.TruncIOp, arith.IndexCastOp, when=to_bool)
@@ -209,14 +190,12 @@ def whole_as_bool(code: Code, op: arith.FPToSIOp | arith.FPToUIOp) -> SSAValue:
 # Floats.
 
 
-def is_settled(op: arith.CmpfOp, target: Target) -> bool:
-    """Whether a comparison is false or true of everything."""
-    return target.is_spirv and op.predicate.value.data in (0, 15)
-
-
-@table.on(arith.CmpfOp, when=is_settled)
+@table.on(
+    arith.CmpfOp,
+    when=lambda op, to: to.is_spirv and op.predicate.value.data in (0, 15),
+)
 def settled(code: Code, op: arith.CmpfOp) -> SSAValue:
-    """Neither false nor true needs the operands."""
+    """A comparison that is false or true of everything needs no operands."""
     return code.number(op.result.type, -(op.predicate.value.data // 15))
 
 
@@ -228,45 +207,38 @@ def has_no_strict_extreme(op: Operation, target: Target) -> bool:
     return target.language != "x86"
 
 
-def _strict(greater: bool) -> Callable[[Code, Any], SSAValue]:
+@table.on(arith.MaximumfOp, arith.MinimumfOp, when=has_no_strict_extreme)
+def strict_extreme(code: Code, op: arith.MaximumfOp | arith.MinimumfOp) -> SSAValue:
     """Of two floats the greater or the smaller, -0 below +0, or a NaN of either.
 
     Equal operands differ at most in the sign of a zero: the bits of both together are
     the smaller, those that both have the greater.
     """
+    greater = isinstance(op, arith.MaximumfOp)
     merge = arith.AndIOp if greater else arith.OrIOp
     number = arith.MaxnumfOp if greater else arith.MinnumfOp
-
-    def make(code: Code, op: arith.MaximumfOp | arith.MinimumfOp) -> SSAValue:
-        a, b = op.lhs, op.rhs
-        element = element_of(a.type)
-        bits = IntegerType(bits_of(element))
-        x, y = (code.cast(arith.BitcastOp, each, bits) for each in (a, b))
-        merged = code.cast(arith.BitcastOp, code(merge(x, y)), element)
-        equal = code(arith.CmpfOp(a, b, "oeq"))
-        ordered = code.select(equal, merged, code(number(a, b)))
-        nan = code(arith.AddfOp(a, b, FREE))
-        return code.select(code(arith.CmpfOp(a, b, "uno")), nan, ordered)
-
-    return make
-
-
-table.on(arith.MaximumfOp, when=has_no_strict_extreme)(_strict(greater=True))
-table.on(arith.MinimumfOp, when=has_no_strict_extreme)(_strict(greater=False))
+    a, b = op.lhs, op.rhs
+    element = element_of(a.type)
+    bits = IntegerType(bits_of(element))
+    x, y = (code.cast(arith.BitcastOp, each, bits) for each in (a, b))
+    merged = code.cast(arith.BitcastOp, code(merge(x, y)), element)
+    equal = code(arith.CmpfOp(a, b, "oeq"))
+    ordered = code.select(equal, merged, code(number(a, b)))
+    nan = code(arith.AddfOp(a, b, FREE))
+    return code.select(code(arith.CmpfOp(a, b, "uno")), nan, ordered)
 
 
 # What `coopmatrix.fill` says beside filling: a load, and a conversion.
 
 
-def fills_with_other(op: coopmatrix.FillOp, target: Target) -> bool:
-    """Whether what fills a matrix is no number of its element type."""
-    element = coopmatrix.matrix_type(op.result).element_type
-    return target.is_spirv and op.value.type != element
-
-
-@table.on(coopmatrix.FillOp, when=fills_with_other)
+@table.on(
+    coopmatrix.FillOp,
+    when=lambda op, to: (
+        to.is_spirv and op.value.type != coopmatrix.matrix_type(op.result).element_type
+    ),
+)
 def fill(code: Code, op: coopmatrix.FillOp) -> SSAValue:
-    """Load the number, convert it, and fill."""
+    """Load the number, or convert it to the element type, and fill."""
     type, value = coopmatrix.matrix_type(op.result), op.value
     if is_memref(value.type):
         value = code(memref.LoadOp.get(value, []))

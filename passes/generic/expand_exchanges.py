@@ -10,7 +10,7 @@ The plan is that of `coopc.layout.exchange`, which `coopc-layout --compare` prin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -61,10 +61,16 @@ class ExpandExchangesPass(ModulePass):
                     f"memory, {plan.cost} here, got {each.source} and {each.target}"
                 )
                 each.emit_error(reason, PassFailedException(reason))
-        built = Built()
+        built, target = Built(), simt.target_of(op)
         for each in found:
+            # Components of the longest vector that may be made.
+            if target is not None:
+                limits = devices.device(target.device.data).limits
+                longest = min(MAX_COMPONENTS, limits.max_vector)
+            else:
+                longest = max(4, *map(_length, (*each.values, *each.outputs)))
             builder = Builder.at(each, built, unroll=True)
-            lowering = ExchangeLowering(builder, plan_of(each), _longest(op, each))
+            lowering = ExchangeLowering(builder, plan_of(each), longest)
             results = lowering.run(list(each.values), each.result_types)
             Rewriter.replace_op(each, [], results)
 
@@ -73,16 +79,6 @@ def plan_of(op: simt.ExchangeOp) -> ExchangePlan:
     element = _vector(op.values[0]).get_element_type()
     bits = element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 64
     return plan_exchange(*op.layouts, element_bits=bits)
-
-
-def _longest(module: ModuleOp, op: simt.ExchangeOp) -> int:
-    """Return the components of the longest vector that may be made."""
-    target = simt.target_of(module)
-    if target is not None:
-        limit = devices.device(target.device.data).limits.max_vector
-        return min(MAX_COMPONENTS, limit)
-    values = (*op.values, *op.outputs)
-    return max(4, *(_vector(x).element_count() for x in values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,33 +118,26 @@ class ExchangeLowering:
                 groups.setdefault(where, []).append(number)
         for where, numbers in groups.items():
             condition = self._condition(where)
-            others = list(self._vectors([file[step.other[x]] for x in numbers]))
+            pieces: list[tuple[list[int], SSAValue]] = []
             # What is taken is mostly the same values in another order.
-            now = {old: new for _, _, pairs in others for old, new in pairs}
-            for start, other, pairs in others:
-                chosen = numbers[start : start + len(pairs)]
+            now: dict[Component, Component] = {}
+            for start in range(0, len(numbers), self.longest):
+                chosen = numbers[start : start + self.longest]
+                part = [file[step.other[x]] for x in chosen]
+                # Of a length that SPIR-V has, perhaps more than is wanted.
+                length = 1 << (len(part) - 1).bit_length()
+                other = self._gathered(part, length, part[0][0])
+                pieces.append((chosen, other))
+                now |= {old: (other, at) for at, old in enumerate(part)}
+            for chosen, other in pieces:
                 taken = [file[step.taken[x]] for x in chosen]
-                length = _vector(other).element_count()
-                one = self._gathered([now.get(x, x) for x in taken], length, other)
+                one = self._gathered(
+                    [now.get(x, x) for x in taken], _length(other), other
+                )
                 new = self.b.select(condition, one, other)
                 for at, number in enumerate(chosen):
                     found[number] = new, at
         return found
-
-    def _vectors(
-        self, wanted: Sequence[Component]
-    ) -> Iterator[tuple[int, SSAValue, list[tuple[Component, Component]]]]:
-        """Yield vectors of some components: the first one's number, and where each is.
-
-        Vectors have the lengths of SPIR-V, the last one perhaps more than is wanted.
-        """
-        start = 0
-        while start < len(wanted):
-            part = wanted[start : start + self.longest]
-            length = 1 << (len(part) - 1).bit_length()
-            new = self._gathered(part, length, part[0][0])
-            yield start, new, [(old, (new, at)) for at, old in enumerate(part)]
-            start += len(part)
 
     def _shuffled(self, step: Shuffle, file: list[Component]) -> list[Component]:
         """Read other lanes: what is read of the same ones as words."""
@@ -196,7 +185,9 @@ class ExchangeLowering:
             left.sort(key=lambda x: _length(x[0]))
             one, other, *left = left
             places = sorted({**one[1], **other[1]})
-            joined = self._joined(one, other, places, _power_of_two(len(places)))
+            # Of a length that SPIR-V has.
+            size = 1 << (len(places) - 1).bit_length()
+            joined = self._joined(one, other, places, size)
             left.append((joined, {place: at for at, place in enumerate(places)}))
         return self._joined(left[0], left[-1], range(length), length)
 
@@ -341,11 +332,6 @@ def _vector(value: SSAValue) -> VectorType:
 
 def _length(value: SSAValue) -> int:
     return _vector(value).element_count()
-
-
-def _power_of_two(count: int) -> int:
-    """Return the least power of two that is not below a count."""
-    return 1 << (count - 1).bit_length()
 
 
 def _vector_shuffle(one: SSAValue, other: SSAValue, mask: tuple[int, ...]) -> Operation:

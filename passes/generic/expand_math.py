@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects.narrow import is_vector
 from coopc.emit.walker import element_of
@@ -173,12 +173,9 @@ def round_away(code: Code, op: math.RoundOp) -> SSAValue:
     return f.signed(f.add(whole, f.signed(step, x)), x)
 
 
-def lacks_powers(op: math.FPowIOp, target: Target) -> bool:
-    """Whether GLSL lacks a power, of an integer that can be one."""
-    return lacks_of_short(op, target) and not is_i1(op.rhs)
-
-
-@table.on(math.FPowIOp, when=lacks_powers)
+@table.on(
+    math.FPowIOp, when=lambda op, to: lacks_of_short(op, to) and not is_i1(op.rhs)
+)
 def power(code: Code, op: math.FPowIOp) -> SSAValue:
     """A float to the power of an integer: of the magnitude, negative if n is odd."""
     f, x, n = Floats(code, op.lhs), op.lhs, op.rhs
@@ -288,116 +285,81 @@ def of_other_width(op: Count, target: Target) -> bool:
     return target.language == "vulkan" and width_of(op) != 32
 
 
-Bits = tuple[SSAValue, SSAValue | None]
-
-
-def _counts(code: Code, op: Count) -> Bits:
-    """The counts in 32 bits: of a narrower number, or of the low and the high half."""
+@table.on(
+    *(math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp),
+    when=of_other_width,
+)
+def count_of_bits(code: Code, op: Count) -> SSAValue:
+    """Ones, or zeros above or below all ones: of 32 bits, or of two halves of them."""
     refuse_i1(op)
-    x = op.operand
+    x, width = op.operand, width_of(op)
 
     def count(word: SSAValue) -> SSAValue:
         return code(type(op)(word))
 
-    if width_of(op) < 32:
-        return count(code.cast(arith.ExtUIOp, x, i32)), None
+    if width < 32:
+        found = count(code.cast(arith.ExtUIOp, x, i32))
+        # What is counted in the bits that were added, or where no bit is 1.
+        if isinstance(op, math.CountLeadingZerosOp):
+            found = code(arith.SubiOp(found, code.like(found, 32 - width)))
+        elif isinstance(op, math.CountTrailingZerosOp):
+            found = code(arith.MinUIOp(found, code.like(found, width)))
+        return code.cast(arith.TruncIOp, found, element_of(x.type))
     high = code(arith.ShRUIOp(x, code.like(x, 32)))
-    low, high = (code.cast(arith.TruncIOp, each, i32) for each in (x, high))
-    return count(low), count(high)
-
-
-def _back(code: Code, op: Count, found: SSAValue) -> SSAValue:
-    """A count in the type of what is counted."""
-    resize = arith.TruncIOp if width_of(op) < 32 else arith.ExtUIOp
-    return code.cast(resize, found, element_of(op.operand.type))
-
-
-def _joined(code: Code, first: SSAValue, second: SSAValue) -> SSAValue:
-    """The zeros of a half, and where it is empty those of the other half, too."""
-    empty = code(arith.CmpiOp(first, code.like(first, 32), "eq"))
-    beyond = code(arith.AddiOp(second, code.like(second, 32)))
-    return code.select(empty, beyond, first)
-
-
-@table.on(math.CtPopOp, when=of_other_width)
-def ones(code: Code, op: math.CtPopOp) -> SSAValue:
-    """How many bits are 1."""
-    low, high = _counts(code, op)
-    both = low if high is None else code(arith.AddiOp(low, high))
-    return _back(code, op, both)
-
-
-@table.on(math.CountLeadingZerosOp, when=of_other_width)
-def leading_zeros(code: Code, op: math.CountLeadingZerosOp) -> SSAValue:
-    """How many bits above the highest 1; all of them for 0."""
-    low, high = _counts(code, op)
-    if high is not None:
-        found = _joined(code, high, low)
+    halves = [code.cast(arith.TruncIOp, each, i32) for each in (x, high)]
+    first, second = map(count, halves)
+    if isinstance(op, math.CtPopOp):
+        found = code(arith.AddiOp(first, second))
     else:
-        found = code(arith.SubiOp(low, code.like(low, 32 - width_of(op))))
-    return _back(code, op, found)
-
-
-@table.on(math.CountTrailingZerosOp, when=of_other_width)
-def trailing_zeros(code: Code, op: math.CountTrailingZerosOp) -> SSAValue:
-    """How many bits below the lowest 1; all of them for 0."""
-    low, high = _counts(code, op)
-    if high is not None:
-        found = _joined(code, low, high)
-    else:
-        found = code(arith.MinUIOp(low, code.like(low, width_of(op))))
-    return _back(code, op, found)
+        if isinstance(op, math.CountLeadingZerosOp):
+            first, second = second, first
+        # Where a half is empty, those of the other half, too.
+        empty = code(arith.CmpiOp(first, code.like(first, 32), "eq"))
+        beyond = code(arith.AddiOp(second, code.like(second, 32)))
+        found = code.select(empty, beyond, first)
+    return code.cast(arith.ExtUIOp, found, element_of(x.type))
 
 
 # x86-64: f16 in f32, and what is exact in f64.
 
 
-def is_short_fma(op: math.FmaOp | vector.FMAOp, target: Target) -> bool:
-    """Whether a product of short floats is exact in f64."""
-    short = isinstance(element_of(op.results[0].type), Float16Type | BFloat16Type)
-    return target.language == "x86" and short
+def is_short(op: Operation, target: Target, *more: type[Attribute]) -> bool:
+    """Whether a function on x86-64 is of f16, or of some others."""
+    element = element_of(op.results[0].type)
+    return target.language == "x86" and isinstance(element, (Float16Type, *more))
 
 
-def has_no_rsqrt(op: Operation, target: Target) -> bool:
-    """Whether only the root is there, of floats that it is computed of."""
-    return target.language == "x86" and not is_bf16(op, target)
-
-
-@table.on(math.FmaOp, vector.FMAOp, when=is_short_fma)
+@table.on(
+    *(math.FmaOp, vector.FMAOp), when=lambda op, to: is_short(op, to, BFloat16Type)
+)
 def fma(code: Code, op: math.FmaOp | vector.FMAOp) -> SSAValue:
-    """In f64 the sum rounds once more at a bit that never decides."""
+    """In f64 a product is exact, and the sum rounds at a bit that never decides."""
     a, b, c = (code.as_float(x, f64) for x in op.operands)
     wide = code(arith.AddfOp(code(arith.MulfOp(a, b)), c))
     return code.cast(arith.TruncFOp, wide, element_of(op.results[0].type))
 
 
-def is_half(op: Operation, target: Target) -> bool:
-    """Whether a function of f16 is computed in f32."""
-    half = isinstance(element_of(op.results[0].type), Float16Type)
-    return target.language == "x86" and half
-
-
-@table.on(*(op for op in MATH if op is not math.FmaOp), when=is_half)
+@table.on(*(op for op in MATH if op is not math.FmaOp), when=is_short)
 def in_f32(code: Code, op: Operation) -> SSAValue:
     """A function of f16, rounded from f32."""
     return computed_in_f32(code, op, Float16Type)
 
 
-@table.on(math.RsqrtOp, when=has_no_rsqrt)
+@table.on(
+    math.RsqrtOp, when=lambda op, to: to.language == "x86" and not is_bf16(op, to)
+)
 def rsqrt(code: Code, op: math.RsqrtOp) -> SSAValue:
     """One by the root."""
     root = code(math.SqrtOp(op.operand))
     return code(arith.DivfOp(code.like(root, 1.0), root))
 
 
-def is_power_of_i32(op: math.FPowIOp, target: Target) -> bool:
-    """Whether f64 holds an exponent exactly."""
-    return target.language == "x86" and element_of(op.rhs.type) == i32
-
-
-@table.on(math.FPowIOp, when=is_power_of_i32)
+@table.on(
+    math.FPowIOp,
+    when=lambda op, to: to.language == "x86" and element_of(op.rhs.type) == i32,
+)
 def power_in_f64(code: Code, op: math.FPowIOp) -> SSAValue:
-    """A power of floats in f64."""
+    """A power of floats in f64, which holds an exponent of 32 bits exactly."""
     exponent = code.cast(arith.SIToFPOp, op.rhs, f64)
     found = code(math.PowFOp(code.as_float(op.lhs, f64), exponent))
     return code.cast(arith.TruncFOp, found, element_of(op.result.type))

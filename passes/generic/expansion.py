@@ -25,12 +25,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     FixedBitwidthType,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
     ModuleOp,
     f32,
 )
@@ -44,6 +39,7 @@ from coopc.device import device as device_named
 from coopc.dialects import simt
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.emit.walker import Refusal, as_flavour
+from coopc.ir.builder import constant_attr
 from coopc.ir.transaction import Refused, transaction
 
 Language: TypeAlias = Literal["vulkan", "opencl", "spir64", "x86"]
@@ -101,14 +97,7 @@ class Code:
 
     def number(self, type: Attribute, value: float) -> SSAValue:
         """A constant: a number, or a vector or tensor of equal ones."""
-        element: Any = element_of(type)
-        attr: Any = FloatAttr
-        if isinstance(element_of(type), IndexType | IntegerType):
-            attr, value = IntegerAttr, int(value)
-        if element is not type:
-            dense: Any = DenseIntOrFPElementsAttr
-            return self(arith.ConstantOp(dense.from_list(type, [value])))
-        return self(arith.ConstantOp(attr(value, element)))
+        return self(arith.ConstantOp(constant_attr(type, value)))
 
     def like(self, value: SSAValue, number: float) -> SSAValue:
         return self.number(value.type, number)
@@ -139,7 +128,7 @@ def bits_of(number: Attribute) -> int:
     return number.bitwidth
 
 
-Rows: TypeAlias = "list[tuple[When, Expansion]]"
+Rows: TypeAlias = "list[tuple[When | None, Expansion]]"
 When: TypeAlias = Callable[[Any, Target], bool]
 Expansion: TypeAlias = Callable[[Code, Any], SSAValue | Sequence[SSAValue]]
 Op = TypeVar("Op", bound=Operation)
@@ -159,27 +148,16 @@ class Expansions:
 
         def register(make: Callable[[Code, Op], Made]) -> Callable[[Code, Op], Made]:
             for op in ops:
-                self.rows.setdefault(op, []).append((when or always, make))
+                self.rows.setdefault(op, []).append((when, make))
             return make
 
         return register
 
     def of(self, op: Operation, target: Target) -> Expansion | None:
-        return _first(self.rows.get(type(op), ()), op, target)
-
-
-def _first(
-    rows: Sequence[tuple[When, Expansion]], op: Operation, target: Target
-) -> Expansion | None:
-    return next((make for when, make in rows if when(op, target)), None)
-
-
-def always(op: Operation, target: Target) -> bool:
-    return True
-
-
-def in_vulkan(op: Operation, target: Target) -> bool:
-    return target.language == "vulkan"
+        for when, make in self.rows.get(type(op), ()):
+            if when is None or when(op, target):
+                return make
+        return None
 
 
 TABLES: dict[str, tuple[str, ...]] = {
@@ -192,18 +170,18 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 """Dialects to the modules here that expand them, in this order."""
 
-_known: dict[type[Operation], Rows] = {}
+_known = Expansions()
 """The rows of all tables, of operations that were met."""
 
 
 def expansion_of(op: Operation, target: Target) -> Expansion | None:
     """The expansion that an operation needs on a target, of any table, or None."""
-    if (rows := _known.get(type(op))) is None:
+    if type(op) not in _known.rows:
         modules = TABLES.get(op.dialect_name(), ())
         found = (import_module(f"coopc.passes.generic.{each}") for each in modules)
         rows = [row for module in found for row in module.table.rows.get(type(op), ())]
-        _known[type(op)] = rows
-    return _first(rows, op, target) if rows else None
+        _known.rows[type(op)] = rows
+    return _known.of(op, target)
 
 
 def results_of(made: SSAValue | Sequence[SSAValue]) -> Sequence[SSAValue]:

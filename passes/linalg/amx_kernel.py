@@ -15,8 +15,6 @@ through memory of their own; in between they are in memory of the function.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from coopc.passes.linalg.kernel_text import Operands, kernel, zero
 from coopc.plan.gemm import PANEL, UNROLL, GemmPlan, Packed, Problem
 
@@ -29,91 +27,54 @@ LANES = f"vector<{PANEL}xi1>"
 """A mask of a row of a panel."""
 
 
-@dataclass(frozen=True, slots=True)
 class AmxKernel(Operands):
     """`C = fill + A * B`, or `C += A * B`, by a plan."""
 
-    problem: Problem
-    plan: GemmPlan
-    fill: str | None
-    """A constant that C is filled with first; None to add to what is there."""
+    def __init__(self, problem: Problem, plan: GemmPlan, fill: str | None) -> None:
+        """Choose the types of a kernel.
 
-    @property
-    def packs_a(self) -> bool:
+        Args:
+            problem: what is multiplied.
+            plan: how.
+            fill: a constant that C is filled with first; None to add to what is there.
+        """
+        super().__init__(problem)
+        assert isinstance(plan.b, Packed), plan
+        self.plan, self.fill = plan, fill
+        self.packs_a = isinstance(plan.a, Packed)
         """Whether A is packed, too: else it is whole panels and steps."""
-        return isinstance(self.plan.a, Packed)
-
-    @property
-    def element(self) -> str:
+        self.element = self.a.element
         """Of A and B: bf16, f16 or i8."""
-        return self.a.element
-
-    @property
-    def sum(self) -> str:
+        self.sum = self.c.element
         """The type of an element of C."""
-        return self.c.element
-
-    @property
-    def types(self) -> tuple[str, str, str]:
+        self.types = problem.a.type, problem.b.type, problem.c.type
         """Of the memrefs."""
-        return self.problem.a.type, self.problem.b.type, self.problem.c.type
-
-    @property
-    def step(self) -> int:
+        self.step = plan.depth
         """Elements of K in a product: those of a row of a tile of A."""
-        return self.plan.depth
-
-    @property
-    def unit(self) -> int:
+        self.unit = PANEL * self.step if self.packs_a else self.step
         """What the innermost loop counts a product as."""
-        return PANEL * self.step if self.packs_a else self.step
-
-    @property
-    def packed(self) -> int:
+        self.packed = plan.b.channel
         """Rows of B that share a row of its tile."""
-        assert isinstance(self.plan.b, Packed), self.plan
-        return self.plan.b.channel
-
-    @property
-    def panels(self) -> tuple[int, int]:
+        self.panels = plan.group[0] // PANEL, plan.group[1] // PANEL
         """Panels of A, and of B, of a work-group."""
-        return self.plan.group[0] // PANEL, self.plan.group[1] // PANEL
-
-    @property
-    def rows(self) -> str:
+        self.rows = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
         """The type of A and of B, packed."""
-        return f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
-
-    @property
-    def row(self) -> str:
+        self.row = f"vector<{self.step}x{self.element}>"
         """The type of a row of a tile, packed: 64 bytes."""
-        return f"vector<{self.step}x{self.element}>"
-
-    @property
-    def tile(self) -> tuple[int, int, int]:
+        self.tile = PANEL, HALF, self.step
         """M, N and K of a product: half a panel of B."""
-        return PANEL, HALF, self.step
-
-    @property
-    def part(self) -> str:
+        self.part = self.part_of("?")
         """The type of memory that has the sums of two panels, wherever that is."""
-        return self.part_of("?")
+        self.own = f"memref<{PANEL}x{PANEL}x{self.sum}>"
+        """The type of memory of the function for the sums of two panels."""
+        panels = self.panels[0] * self.panels[1]
+        self.block = f"memref<{panels * PANEL}x{PANEL}x{self.sum}>"
+        """The type of memory of the function for the sums of a block."""
 
     def part_of(self, stride: int | str | None) -> str:
         known = "?" if stride is None else stride
         layout = f"strided<[{known}, 1], offset: ?>"
         return f"memref<{PANEL}x{PANEL}x{self.sum}, {layout}>"
-
-    @property
-    def own(self) -> str:
-        """The type of memory of the function for the sums of two panels."""
-        return f"memref<{PANEL}x{PANEL}x{self.sum}>"
-
-    @property
-    def block(self) -> str:
-        """The type of memory of the function for the sums of a block."""
-        panels = self.panels[0] * self.panels[1]
-        return f"memref<{panels * PANEL}x{PANEL}x{self.sum}>"
 
     def text(self, name: str, body: str) -> str:
         """Return a kernel of a body, which begins with how many panels and steps are.
@@ -137,7 +98,27 @@ class AmxKernel(Operands):
 
 def multiplying(g: AmxKernel) -> str:
     rows, cols = g.panels
-    row = f"vector<{PANEL}x{g.sum}>"
+    row, size = f"vector<{PANEL}x{g.sum}>", PANEL * g.step
+    # The innermost loop counts elements of A: as it is packed, or along its rows.
+    if g.packs_a:
+        first = f"""
+      %ja = arith.muli %i, %steps : index
+      %sa = arith.addi %ja, %s0 : index
+      %apart = arith.subi %jb, %ja : index
+      %from = arith.muli %sa, %c{size} : index
+      %to_b = arith.muli %apart, %c{size} : index"""
+    else:
+        first = f"""
+      %from = arith.muli %s0, %c{g.unit} : index
+      %to_b = arith.muli %jb, %c{size} : index"""
+    # What sums begin with.
+    begin = f"""
+        %filled = "memref.cast"(%fill) : ({g.own}) -> ({g.part})
+        scf.yield %filled : {g.part}"""
+    if g.fill is None:
+        begin = f"""
+        scf.if %outside {{{edge_rows(g, is_load=True)}
+        }}{of_c(g)}"""
     body = f"""
   %sums = memref.alloca() {{alignment = 64 : i64}} : {g.block}
   %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
@@ -181,29 +162,21 @@ def multiplying(g: AmxKernel) -> str:
       %jr = arith.muli %jj, %c{rows} : index
       %number = arith.addi %jr, %ii : index
       %place = arith.muli %number, %c{PANEL} : index
-      %source = scf.if %is_first -> ({g.part}) {{{beginning(g)}
+      %source = scf.if %is_first -> ({g.part}) {{{begin}
       }} else {{{of_block(g)}
       }}
       %target = scf.if %is_last -> ({g.part}) {{{of_c(g)}
       }} else {{{of_block(g)}
-      }}{bounds(g)}{sums(g)}
+      }}
+      %jb = arith.muli %j, %steps : index{first}
+      %middle = arith.addi %from, %whole_length : index
+      %to = arith.addi %from, %length : index{sums(g)}
       %copy = arith.andi %is_last, %outside : i1
       scf.if %copy {{{edge_rows(g, is_load=False)}
       }}
     }} }}
   }}"""
     return g.text("multiply", body)
-
-
-def beginning(g: AmxKernel) -> str:
-    """Return the end of a region that gives what sums begin with."""
-    if g.fill is None:
-        return f"""
-        scf.if %outside {{{edge_rows(g, is_load=True)}
-        }}{of_c(g)}"""
-    return f"""
-        %filled = "memref.cast"(%fill) : ({g.own}) -> ({g.part})
-        scf.yield %filled : {g.part}"""
 
 
 def of_c(g: AmxKernel) -> str:
@@ -230,29 +203,6 @@ def of_block(g: AmxKernel) -> str:
           : {g.block} to {inside}
         %kept_ = "memref.cast"(%kept) : ({inside}) -> ({g.part})
         scf.yield %kept_ : {g.part}"""
-
-
-def bounds(g: AmxKernel) -> str:
-    """Return from where to where the innermost loop counts.
-
-    It counts elements of A: as it is packed, or along its rows.
-    """
-    size = PANEL * g.step
-    if g.packs_a:
-        first = f"""
-      %ja = arith.muli %i, %steps : index
-      %sa = arith.addi %ja, %s0 : index
-      %apart = arith.subi %jb, %ja : index
-      %from = arith.muli %sa, %c{size} : index
-      %to_b = arith.muli %apart, %c{size} : index"""
-    else:
-        first = f"""
-      %from = arith.muli %s0, %c{g.unit} : index
-      %to_b = arith.muli %jb, %c{size} : index"""
-    return f"""
-      %jb = arith.muli %j, %steps : index{first}
-      %middle = arith.addi %from, %whole_length : index
-      %to = arith.addi %from, %length : index"""
 
 
 def sums(g: AmxKernel) -> str:
@@ -421,17 +371,17 @@ def loads(g: AmxKernel, *, masked: bool) -> str:
     b, row = g.types[1], f"vector<{PANEL}x{g.element}>"
     lines = ""
     for t in range(g.packed):
+        load = f"vector.load %b[%kr{t}, %n0] : {b}, {row}"
         if masked:
             lines += f"""
           %in{t} = arith.cmpi ult, %kr{t}, %k : index
           %rest{t} = arith.select %in{t}, %left, %c0 : index
           %near{t} = arith.select %in{t}, %kr{t}, %c0 : index
-          %mask{t} = vector.create_mask %rest{t} : {LANES}
-          %x{t} = vector.maskedload %b[%near{t}, %n0], %mask{t}, %none
+          %mask{t} = vector.create_mask %rest{t} : {LANES}"""
+            load = f"""vector.maskedload %b[%near{t}, %n0], %mask{t}, %none
             : {b}, {LANES}, {row} into {row}"""
-        else:
-            lines += f"""
-          %x{t} = vector.load %b[%kr{t}, %n0] : {b}, {row}"""
+        lines += f"""
+          %x{t} = {load}"""
     names = ", ".join(f"%x{t}" for t in range(g.packed))
     types = ", ".join([row] * g.packed)
     return f"""{lines}

@@ -30,7 +30,6 @@ from coopc.plan.gemm import (
     GemmOperand,
     GemmPlan,
     Problem,
-    Source,
 )
 
 
@@ -61,47 +60,35 @@ class Memory:
         dimension = self.matrix.dimension(axis)
         return f"memref.dim {self.name}, %c{dimension} : {self.matrix.type}"
 
+    def at(self, row: str, col: str, checked: Sequence[Axis] = ()) -> str:
+        """Return what an access says of a position, checked along some axes."""
+        checks = f" checked({', '.join(checked)})" if checked else ""
+        return f"{self.name}[{self.place(row, col)}] {self.layout}{checks}"
+
     def load(
         self, result: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
     ) -> str:
-        where = f"{self.name}[{self.place(*at)}] {self.layout}{checks(checked)}"
+        where = self.at(*at, checked)
         return f"{result} = coopmatrix.load {where} : {self.matrix.type} -> {type}"
 
     def store(
         self, value: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
     ) -> str:
-        where = f"{self.name}[{self.place(*at)}] {self.layout}{checks(checked)}"
+        where = self.at(*at, checked)
         return f"coopmatrix.store {value}, {where} : {type}, {self.matrix.type}"
 
 
-def checks(axes: Sequence[Axis]) -> str:
-    """Return how an access says along which axes it is checked."""
-    return f" checked({', '.join(axes)})" if axes else ""
-
-
-@dataclass(frozen=True, slots=True)
 class Operands:
     """What is multiplied, as kernels name it."""
 
-    problem: Problem
-
-    @property
-    def a(self) -> Memory:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.a = Memory("%a", problem.a)
         """A, rows along M."""
-        return Memory("%a", self.problem.a)
-
-    @property
-    def b(self) -> Memory:
+        self.b = Memory("%b", problem.b)
         """B, rows along K."""
-        return Memory("%b", self.problem.b)
-
-    @property
-    def c(self) -> Memory:
+        self.c = Memory("%c", problem.c)
         """C, and the result."""
-        return Memory("%c", self.problem.c)
-
-    def of(self, source: Source) -> Memory:
-        return self.a if source == "a" else self.b
 
     @property
     def arguments(self) -> str:

@@ -92,24 +92,6 @@ def shape_of(memory: SSAValue) -> Sequence[int]:
     return type_of(memory).get_shape()
 
 
-def operand_of(
-    memory: SSAValue, *, transposed: bool, batched: bool, signed: bool
-) -> GemmOperand:
-    type = type_of(memory)
-    strides = type.get_strides()
-    rows, cols = (-1, -2) if transposed else (-2, -1)
-    shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
-    return GemmOperand(
-        str(type),
-        element_name(type.get_element_type(), signed),
-        (shape[rows], shape[cols]),
-        (None, None) if strides is None else (strides[rows], strides[cols]),
-        row_alignment(type),
-        transposed,
-        batched,
-    )
-
-
 def row_alignment(type: MemRefType) -> int:
     """Return what divides where rows of a memref begin, 0 for those without gaps.
 
@@ -203,18 +185,24 @@ def recognised(op: Operation) -> Multiplication:
         raise Refused(op, reason)
     _check_elements(op)
     batch, m, k = roles
+    operands: list[GemmOperand] = []
     # A and C are transposed where M is their last loop, B where K is.
-    operands = (
-        operand_of(
-            memory,
-            transposed=order(map)[-1] == last,
-            batched=batch is not None,
-            signed=signed,
+    lasts, signed = (m, k, m), (*signs, all(signs))
+    for memory, axes, last, sign in zip(values, maps, lasts, signed, strict=True):
+        type = type_of(memory)
+        transposed, strides = order(axes)[-1] == last, type.get_strides()
+        rows, cols = (-1, -2) if transposed else (-2, -1)
+        shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
+        operand = GemmOperand(
+            str(type),
+            element_name(type.get_element_type(), sign),
+            (shape[rows], shape[cols]),
+            (None, None) if strides is None else (strides[rows], strides[cols]),
+            row_alignment(type),
+            transposed,
+            batch is not None,
         )
-        for memory, map, last, signed in zip(
-            values, maps, (m, k, m), (*signs, all(signs)), strict=True
-        )
-    )
+        operands.append(operand)
     of_a, of_b, of_c = operands
     return Multiplication(op, (a, b, c), Problem(of_a, of_b, of_c))
 

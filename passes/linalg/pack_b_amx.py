@@ -58,36 +58,36 @@ class PackBAmxPass(ModulePass):
 
 
 def planned(kernel: simt.Kernel) -> PackedB | None:
+    """Return what is packed before a kernel; None where it is not plain.
+
+    Loads are of whole channels, not checked, of memory that holds its elements one by
+    one.
+    """
     loads = [
         op
         for op in kernel.func.walk()
         if isinstance(op, coopmatrix.LoadOp) and op.matrix.use.data is Use.B
     ]
-    if not loads or not all(map(is_plain, loads)):
+    if not loads:
         return None
+    for load in loads:
+        matrix, memory = load.matrix, load.memory.type
+        if (
+            not matrix.is_static
+            or matrix.element_bits not in (8, 16)
+            or not is_memref(memory)
+            or memory.element_type != matrix.element_type
+            or load.layout_name is not None
+            or load.layout.data is Layout.PACKED
+            or load.checked is not None
+            or load.volatile is not None
+            or matrix.shape[0] % (coopmatrix.CHANNEL_BITS // matrix.element_bits)
+        ):
+            return None
     # What else is loaded, or asked, of B is so as before: it stays as it is.
     with suppress(Refused):
         return packable(kernel.func, loads, (coopmatrix.LoadOp, DimOp))
     return None
-
-
-def is_plain(load: coopmatrix.LoadOp) -> bool:
-    """Whether a matrix can be loaded packed: of whole channels, and not checked.
-
-    Memory has to hold its elements one by one.
-    """
-    matrix = load.matrix
-    if not matrix.is_static or matrix.element_bits not in (8, 16):
-        return False
-    return (
-        is_memref(load.memory.type)
-        and load.memory.type.element_type == matrix.element_type
-        and load.layout_name is None
-        and load.layout.data is not Layout.PACKED
-        and load.checked is None
-        and load.volatile is None
-        and matrix.shape[0] % (coopmatrix.CHANNEL_BITS // matrix.element_bits) == 0
-    )
 
 
 def how_to_run(b: PackedB, name: str) -> DictionaryAttr:

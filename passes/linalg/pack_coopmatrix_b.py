@@ -17,7 +17,6 @@ Fails:   where something else uses %b, the grid does, or a load may begin in the
          of a channel
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -25,7 +24,6 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ModuleOp,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
@@ -63,7 +61,7 @@ class PackCoopmatrixBPass(ModulePass):
             if self.kernel:
                 for kernel in list(simt.kernels(draft)):
                     if loads := wanted(kernel.func, device):
-                        pack_before(planned(kernel.func, loads), device, ctx)
+                        pack_before(packable(kernel.func, loads), device, ctx)
                 return
             legalizer = Legalizer(draft, device)
             for load in wanted(draft, device):
@@ -75,39 +73,28 @@ class PackCoopmatrixBPass(ModulePass):
 
 def wanted(root: Operation, device: Device) -> list[coopmatrix.LoadOp]:
     """Return the loads of matrices that a device wants packed, and are not."""
-
-    def is_wanted(load: coopmatrix.LoadOp) -> bool:
-        if load.matrix.use.data is not Use.B:
-            return False
-        has = layouts_of(load.matrix, device)
-        if load.layout_name is not None:
-            return False
-        return Layout.PACKED in has and load.layout_in_memory not in has
-
-    loads = (op for op in root.walk() if isinstance(op, coopmatrix.LoadOp))
-    return [load for load in loads if is_wanted(load)]
-
-
-def planned(func: FuncOp, loads: Sequence[coopmatrix.LoadOp]) -> PackedB:
-    """Return what is packed before a kernel.
-
-    Raises:
-        Refused: it cannot be.
-    """
-    found = packable(func, loads)
-    grid = func.attributes.get(simt.GRID)
-    if isinstance(grid, AffineMapAttr):
-        sizes = simt.kernel_sizes(func)
-        used = (sizes[at].argument for at in grid.data.used_dims())
-        if found.memory.index in used:
-            reason = "expected a grid that does not depend on the sizes of B"
-            raise Refused(func, reason)
+    found: list[coopmatrix.LoadOp] = []
+    for op in root.walk():
+        if not isinstance(op, coopmatrix.LoadOp) or op.layout_name is not None:
+            continue
+        if op.matrix.use.data is Use.B:
+            has = layouts_of(op.matrix, device)
+            if Layout.PACKED in has and op.layout_in_memory not in has:
+                found.append(op)
     return found
 
 
 def pack_before(b: PackedB, device: Device, ctx: Context) -> None:
-    """Insert a kernel that packs B, and load what it packed."""
+    """Insert a kernel that packs B, and load what it packed.
+
+    Raises:
+        Refused: the grid needs B as it was.
+    """
     func = b.func
+    grid, numbers = func.attributes.get(simt.GRID), simt.kernel_sizes(func)
+    used = grid.data.used_dims() if isinstance(grid, AffineMapAttr) else ()
+    if b.memory.index in (numbers[at].argument for at in used):
+        raise Refused(func, "expected a grid that does not depend on the sizes of B")
     lanes = simt.kernel_of(func).subgroup_size or device.subgroup_size
     name, type = b.memory.name_hint or "b", b.packed_type
     text = b.kernel(f"%b: {b.type}, %packed: {type}", "%b", type, lanes)

@@ -60,10 +60,6 @@ class PackedB:
         return found if is_by_rows(self.loads[0]) else (found[1], found[0])
 
     @property
-    def batched(self) -> bool:
-        return self.type.get_num_dims() == 3
-
-    @property
     def packed_type(self) -> MemRefType:
         shape = list(self.type.get_shape())
         rows, cols = (shape[dimension] for dimension in self.dimensions)
@@ -76,7 +72,7 @@ class PackedB:
 
     def extents(self, func: FuncOp, memory: SSAValue) -> list[AffineExpr]:
         """Return K, N and the batch, if there is one, by the sizes of a function."""
-        lead = (0,) if self.batched else ()
+        lead = range(self.type.get_num_dims() - 2)
         return [extent(func, memory, x) for x in (*self.dimensions, *lead)]
 
     def insert(self, text: str, name: str, lanes: int, ctx: Context) -> FuncOp:
@@ -122,16 +118,22 @@ class PackedB:
                 of one work-item packs a row of channels.
         """
         rows, cols = self.dimensions
+        element, by_rows = self.type.element_type, is_by_rows(self.loads[0])
         batch, lead = "", ""
-        if self.batched:
+        if self.type.get_num_dims() == 3:
             batch, lead = "\n  %batch = simt.workgroup_id z : index", "%batch, "
-        body = f"""{batch}
-  %rows = memref.dim {source}, %c{rows} : {self.type}
-  %cols = memref.dim {source}, %c{cols} : {self.type}
-  %zero = arith.constant {zero(str(self.type.element_type))} : {self.type.element_type}
-  %channel = simt.workgroup_id {"x" if lanes is None else "y"} : index
-  %first = arith.muli %channel, %c{self.channel} : index"""
-        one = self._one_channel(source, packed, lead)
+        one = f"""
+    %start = arith.muli %col, %c{self.channel} : index"""
+        for t in range(self.channel):  # zeros for rows that B has not
+            pair = f"%near{t}, %col" if by_rows else f"%col, %near{t}"
+            one += f"""
+    %row{t} = arith.addi %first, %c{t} : index
+    %in{t} = arith.cmpi ult, %row{t}, %rows : index
+    %near{t} = arith.select %in{t}, %row{t}, %c0 : index
+    %x{t} = memref.load {source}[{lead}{pair}] : {self.type}
+    %y{t} = arith.select %in{t}, %x{t}, %zero : {element}
+    %to{t} = arith.addi %start, %c{t} : index
+    memref.store %y{t}, %packed[{lead}%channel, %to{t}] : {packed}"""
         if lanes is None:
             columns = f"""
   scf.for %col = %c0 to %cols step %c1 {{{one}
@@ -145,24 +147,13 @@ class PackedB:
   %inside = arith.cmpi slt, %col, %cols : index
   scf.if %inside {{{one}
   }}"""
-        return kernel(arguments, body + columns)
-
-    def _one_channel(self, source: str, packed: MemRefType, lead: str) -> str:
-        """Return the copy of a channel, with zeros for rows that B has not."""
-        element, by_rows = self.type.element_type, is_by_rows(self.loads[0])
-        each = ""
-        for t in range(self.channel):
-            pair = f"%near{t}, %col" if by_rows else f"%col, %near{t}"
-            each += f"""
-    %row{t} = arith.addi %first, %c{t} : index
-    %in{t} = arith.cmpi ult, %row{t}, %rows : index
-    %near{t} = arith.select %in{t}, %row{t}, %c0 : index
-    %x{t} = memref.load {source}[{lead}{pair}] : {self.type}
-    %y{t} = arith.select %in{t}, %x{t}, %zero : {element}
-    %to{t} = arith.addi %start, %c{t} : index
-    memref.store %y{t}, %packed[{lead}%channel, %to{t}] : {packed}"""
-        return f"""
-    %start = arith.muli %col, %c{self.channel} : index{each}"""
+        body = f"""{batch}
+  %rows = memref.dim {source}, %c{rows} : {self.type}
+  %cols = memref.dim {source}, %c{cols} : {self.type}
+  %zero = arith.constant {zero(str(element))} : {element}
+  %channel = simt.workgroup_id {"x" if lanes is None else "y"} : index
+  %first = arith.muli %channel, %c{self.channel} : index{columns}"""
+        return kernel(arguments, body)
 
 
 def packable(

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from coopc.passes.linalg.kernel_text import Memory, Operands, kernel, zero
-from coopc.plan.gemm import AXES, Axis, GemmPlan, Panel, Problem, Source
+from coopc.plan.gemm import AXES, Axis, GemmPlan, Problem, Source
 from coopc.plan.gemm_schedule import (
     Actions,
     Barrier,
@@ -95,71 +95,41 @@ class Lines:
         return self.index("divui", x, f"%c{y}"), self.index("remui", x, f"%c{y}")
 
 
-@dataclass(frozen=True, slots=True)
 class Tile:
     """The tiles of A or B: where they come from, and where they are."""
 
-    source: Source
-    memory: Memory
-    panel: Panel
-    work_items: int
-    part: int
-    """M or N of a subgroup."""
-    products: int
-    """Products of a step that a tile is for."""
-    depth: int
-    """K of a product."""
-
-    @property
-    def k(self) -> int:
+    def __init__(self, source: Source, its: Operands, plan: GemmPlan) -> None:
+        which = SOURCES.index(source)
+        self.source: Source = source
+        self.memory = its.a if source == "a" else its.b
+        self.panel = plan.panels[which]
+        self.work_items = plan.work_items
+        self.depth = plan.depth
+        """K of a product."""
+        self.products = 1 if source == "b" and plan.sliced else plan.products
+        """Products of a step that a tile is for."""
+        self.k = self.products * self.depth
         """K of a tile."""
-        return self.products * self.depth
-
-    @property
-    def words(self) -> str:
-        """The type of a piece in work-group memory: words of 32 bits."""
-        count = self.panel.width // WORD_BYTES
-        return "i32" if count == 1 else f"vector<{count}xi32>"
-
-    @property
-    def vector(self) -> str:
-        """The type of a piece in registers."""
-        return f"vector<{self.panel.per_piece}x{self.memory.element}>"
-
-    @property
-    def type(self) -> str:
-        """The type of work-group memory: copies x rows x pieces and gap."""
-        panel = self.panel
-        shape = f"{panel.copies}x{panel.rows}x{panel.stride}"
-        return f"memref<{shape}x{self.words}, {SPACE}>"
-
-    @property
-    def along_rows(self) -> bool:
+        self.along_rows = (source == "a") != self.memory.matrix.transposed
         """Whether its rows go along K, so that subgroups share out the rows."""
-        return (self.source == "a") != self.memory.matrix.transposed
-
-    @property
-    def turns(self) -> int:
-        return self.panel.rows * self.panel.pieces // self.work_items
-
-    @property
-    def part_shape(self) -> tuple[int, int]:
+        panel, part = self.panel, plan.subgroup[which]
+        count = panel.width // WORD_BYTES
+        self.words = "i32" if count == 1 else f"vector<{count}xi32>"
+        """The type of a piece in work-group memory: words of 32 bits."""
+        self.vector = f"vector<{panel.per_piece}x{self.memory.element}>"
+        """The type of a piece in registers."""
+        shape = f"{panel.copies}x{panel.rows}x{panel.stride}"
+        self.type = f"memref<{shape}x{self.words}, {SPACE}>"
+        """The type of work-group memory: copies x rows x pieces and gap."""
+        self.turns = panel.rows * panel.pieces // self.work_items
+        self.part_shape = panel.rows, part // panel.per_piece
         """Rows and pieces of a subgroup's part."""
         if self.along_rows:
-            return self.part, self.panel.pieces
-        return self.panel.rows, self.part // self.panel.per_piece
-
-    @property
-    def part_type(self) -> str:
-        """The type of a view of a subgroup's part."""
+            self.part_shape = part, panel.pieces
         rows, pieces = self.part_shape
-        strides = f"strided<[{self.panel.stride}, 1], offset: ?>"
-        return f"memref<{rows}x{pieces}x{self.words}, {strides}, {SPACE}>"
-
-    def place(self, outer: str, inner: str) -> str:
-        """Return a position in memory, from that along M or N and that along K."""
-        pair = (outer, inner) if self.along_rows else (inner, outer)
-        return ", ".join((*(("%batch",) if self.memory.matrix.batched else ()), *pair))
+        strides = f"strided<[{panel.stride}, 1], offset: ?>"
+        self.part_type = f"memref<{rows}x{pieces}x{self.words}, {strides}, {SPACE}>"
+        """The type of a view of a subgroup's part."""
 
     def numbered(self, lines: Lines, number: str) -> tuple[str, str]:
         """Return the row, and the piece of it, of a number.
@@ -227,18 +197,7 @@ class StagedKernel:
         self.its, self.plan = its, plan
         self.head = Lines(count())
         self.lines = self.head.region()
-        self.tiles = {
-            of: Tile(
-                of,
-                its.of(of),
-                panel,
-                plan.work_items,
-                part,
-                1 if of == "b" and plan.sliced else plan.products,
-                plan.depth,
-            )
-            for of, panel, part in zip(SOURCES, plan.panels, plan.subgroup, strict=True)
-        }
+        self.tiles = {of: Tile(of, its, plan) for of in SOURCES}
         self.stage = "%c0"
         """In which of two stages the tiles of a step are."""
 
@@ -414,7 +373,13 @@ class StagedKernel:
         """Write the loop along K, and return the sums."""
         outer, self.lines = self.lines, self.lines.region()
         state = first.renamed(lambda _: self.lines.fresh("x"))
-        types, given, names = self._types(first), first.values(), state.values()
+        given, names, types = first.values(), state.values(), [self.acc]
+        types *= len(first.totals)
+        if first.now:
+            a, b = (self.its.matrix(use, *self._product) for use in SOURCES)
+            types += [a, *[b] * len(self._every_part)]
+        for of in SOURCES:
+            types += [self.tiles[of].words] * sum(map(len, first.words[of]))
         ends: list[str] = []
         if first.now and self.plan.panels[0].copies == 2:
             types, given, names = [*types, "index"], [*given, "%c0"], [*names, "%stage"]
@@ -432,25 +397,22 @@ class StagedKernel:
         self.lines, self.stage = outer, "%c0"
         return [f"{sums}#{x}" for x in self._every_part]
 
-    def _types(self, state: State) -> list[str]:
-        a, b = (self.its.matrix(use, *self._product) for use in SOURCES)
-        found = [self.acc] * len(state.totals)
-        if state.now:
-            found += [a, *[b] * len(self._every_part)]
-        for of in SOURCES:
-            found += [self.tiles[of].words] * sum(map(len, state.words[of]))
-        return found
-
     def _write(self, state: State, actions: Actions, k: str) -> None:
         """Write what is done in a step that begins at `k`."""
         for action in actions:
             match action:
-                case Fetch(of, tile):
-                    state.words[of].append(self._fetch(self.tiles[of], k, tile))
-                case Store(of, tile):
-                    self._store(of, tile, state.words[of].pop(0))
-                case Copy(of, tile):
-                    self._copy(self.tiles[of], k, tile)
+                case Fetch(of, number):
+                    state.words[of].append(self._fetch(self.tiles[of], k, number))
+                case Store(of, number):
+                    tile, at = self.tiles[of], self._slot(of, number)
+                    pieces = zip(
+                        state.words[of].pop(0), tile.pieces(self.head), strict=True
+                    )
+                    for word, (row, piece) in pieces:
+                        where = f"%{of}_tiles[{at}, {row}, {piece}]"
+                        self.lines.do(f"memref.store {word}, {where} : {tile.type}")
+                case Copy(of, number):
+                    self._copy(self.tiles[of], k, number)
                 case Read(product):
                     state.following = self._read(product)
                 case Multiply(first, end):
@@ -486,28 +448,25 @@ class StagedKernel:
         found: list[str] = []
         for tile in self.tiles.values():
             number, within = divmod(product, tile.products)
-            view = self._view(tile, self._slot(tile.source, number))
+            # The subgroup's part of a copy of the tile.
+            slot, (rows, pieces) = self._slot(tile.source, number), tile.part_shape
+            lines = self.head if slot.startswith("%c") else self.lines
+            unit = rows if tile.along_rows else pieces
+            at = self.head.mul(self.part[tile.source], unit)
+            places = f"{slot}, {at}, 0" if tile.along_rows else f"{slot}, 0, {at}"
+            cut = f"[{places}] [1, {rows}, {pieces}] [1, 1, 1]"
+            types = f"{tile.type} to {tile.part_type}"
+            subview = f"memref.subview %{tile.source}_tiles{cut} : {types}"
+            view = lines.let(f"{tile.source}_part", subview)
             type = self.its.matrix(tile.source, *self._product)
             k, per_piece = within * tile.depth, tile.panel.per_piece
             for part in self._every_part if tile.source == "b" else range(1):
-                at = part * self.plan.part_cols
-                row, piece = (at, k) if tile.along_rows else (k, at)
+                col = part * self.plan.part_cols
+                row, piece = (col, k) if tile.along_rows else (k, col)
                 where = f"{view}[%c{row}, %c{piece // per_piece}] {tile.memory.layout}"
                 load = f"coopmatrix.load {where} : {tile.part_type} -> {type}"
                 found.append(self.lines.new(tile.source, load))
         return found
-
-    def _view(self, tile: Tile, slot: str) -> str:
-        """Return the subgroup's part of a copy of a tile."""
-        lines = self.head if slot.startswith("%c") else self.lines
-        rows, pieces = tile.part_shape
-        part, along = self.part[tile.source], tile.along_rows
-        at = self.head.mul(part, rows if along else pieces)
-        places = f"{slot}, {at}, 0" if along else f"{slot}, 0, {at}"
-        cut = f"[{places}] [1, {rows}, {pieces}] [1, 1, 1]"
-        types = f"{tile.type} to {tile.part_type}"
-        view = f"memref.subview %{tile.source}_tiles{cut} : {types}"
-        return lines.let(f"{tile.source}_part", view)
 
     # --- from memory to work-group memory --------------------------------------------
 
@@ -524,8 +483,9 @@ class StagedKernel:
         for row, piece in tile.pieces(head):
             col = head.mul(piece, tile.panel.per_piece)
             along_k, across = (col, row) if tile.along_rows else (row, col)
-            outer = head.index("addi", self.first[tile.source], across)
-            place = tile.place(outer, lines.index("addi", start, along_k))
+            at = head.index("addi", self.first[tile.source], across)
+            pair = at, lines.index("addi", start, along_k)
+            place = tile.memory.place(*(pair if tile.source == "a" else pair[::-1]))
             load = f"vector.load {tile.memory.name}[{place}]"
             aligned = f"{{alignment = {tile.panel.width} : i64}}"
             types = f"{tile.memory.matrix.type}, {tile.vector}"
@@ -542,13 +502,6 @@ class StagedKernel:
             return words
         return lines.new("word", f"vector.extract {words}[0] : i32 from vector<1xi32>")
 
-    def _store(self, of: Source, number: int, words: Sequence[str]) -> None:
-        """Write the stores of pieces to work-group memory."""
-        tile, slot = self.tiles[of], self._slot(of, number)
-        for word, (row, piece) in zip(words, tile.pieces(self.head), strict=True):
-            where = f"%{of}_tiles[{slot}, {row}, {piece}]"
-            self.lines.do(f"memref.store {word}, {where} : {tile.type}")
-
     def _copy(self, tile: Tile, k: str, number: int) -> None:
         """Write a copy of a tile, zeros beyond the edges."""
         start = self.lines.add(k, number * tile.k)
@@ -558,15 +511,12 @@ class StagedKernel:
         col = lines.mul(piece, tile.panel.per_piece)
         firsts = (self.first[tile.source], start)
         first, second = firsts if tile.along_rows else firsts[::-1]
-        first, second = (
-            lines.index("addi", first, row),
-            lines.index("addi", second, col),
-        )
+        first = lines.index("addi", first, row)
+        second = lines.index("addi", second, col)
         axes = AXES[::-1] if tile.memory.matrix.transposed else AXES
         rows, cols = (self._size(tile.memory, axis) for axis in axes)
-        place = ", ".join(
-            (*(("%batch",) if tile.memory.matrix.batched else ()), first, second)
-        )
+        batch = "%batch, " if tile.memory.matrix.batched else ""
+        place = f"{batch}{first}, {second}"
         vector, mask = tile.vector, f"vector<{tile.panel.per_piece}xi1>"
         lines.do(f"""%left = arith.subi {cols}, {second} : index
   %there = arith.cmpi slt, {first}, {rows} : index

@@ -9,6 +9,7 @@ they meet.  Other graphs are refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, cf, func, llvm, scf
@@ -123,9 +124,8 @@ class Branches:
             arms.append(Region(with_block))
         types = [x.type for x in last(arms[0].block).operands]
         condition = self.reader.value(end.operands[0], end)
-        choice = scf.IfOp(condition, types, arms[0], arms[1])
-        self.put(choice, end)
-        return join, whole(found[0], choice.results)
+        results = self.put(scf.IfOp(condition, types, arms[0], arms[1]), end)
+        return join, whole(found[0], results)
 
     def loop(self, header: Block) -> tuple[Node, Sequence[Value]]:
         """Read a loop; return the block that follows, and what it gets."""
@@ -153,11 +153,8 @@ class Branches:
         assert inside is not None
         condition = self.reader.value(end.operands[0], end)
         if ways_of(end)[0][0] is after:
-            true = arith.ConstantOp(IntegerAttr(1, i1))
-            self.put(true, end)
-            negated = arith.XOrIOp(condition, true.result)
-            self.put(negated, end)
-            condition = negated.result
+            (true,) = self.put(arith.ConstantOp(IntegerAttr(1, i1)), end)
+            (condition,) = self.put(arith.XOrIOp(condition, true), end)
         live = used_elsewhere(list(self.read)[known:])
         passed = [self.known(ways[x]) for x in (inside, after)]
         passed.append(self.known(live))
@@ -176,9 +173,10 @@ class Branches:
         self.put(scf.YieldOp(*self.parts(again, end, carried)), end)
         self.reader.builder = outer
         types = [x.type for x in flat]
-        loop = scf.WhileOp(inputs, types, Region(before), Region(rest))
-        self.put(loop, end)
-        given = self.split(passed, parts, loop.results)
+        results = self.put(
+            scf.WhileOp(inputs, types, Region(before), Region(rest)), end
+        )
+        given = self.split(passed, parts, results)
         self.name(live, given[2])
         return after, given[1]
 
@@ -223,12 +221,11 @@ class Branches:
         parts: Sequence[Sequence[SSAValue]],
         new: Sequence[SSAValue],
     ) -> list[Sequence[Value]]:
-        found: list[Sequence[Value]] = []
-        start = 0
-        for values, each in zip(lists, parts, strict=True):
-            found.append(whole(values, new[start : start + len(each)]))
-            start += len(each)
-        return found
+        rest = iter(new)
+        return [
+            whole(values, list(islice(rest, len(each))))
+            for values, each in zip(lists, parts, strict=True)
+        ]
 
     # --- operations ------------------------------------------------------------
 
@@ -238,9 +235,9 @@ class Branches:
         self.reader.builder = Builder(InsertPoint.at_end(block))
         return outer
 
-    def put(self, op: Operation, like: Operation) -> None:
-        op.location = like.location
-        self.reader.builder.insert(op)
+    def put(self, op: Operation, like: Operation) -> Sequence[SSAValue]:
+        self.reader.location = like.location
+        return self.reader.insert(op)
 
     def operations(self, block: Block) -> None:
         """Read a block but for its end."""
@@ -319,22 +316,13 @@ def used_elsewhere(blocks: Sequence[Block]) -> list[SSAValue]:
     """The values of some blocks that operations in other blocks use."""
     found: list[SSAValue] = []
     for block in blocks:
-        values = [*block.args, *(x for op in block.ops for x in op.results)]
         region = block.parent
-        for value in values:
-            users = (around(use.operation, region) for use in value.uses)
-            if any(user not in blocks for user in users):
+        assert region is not None, block
+        for value in (*block.args, *(x for op in block.ops for x in op.results)):
+            users = (use.operation.parent for use in value.uses)
+            if any(
+                user is None or region.find_ancestor_block_in_region(user) not in blocks
+                for user in users
+            ):
                 found.append(value)
     return found
-
-
-def around(op: Operation, region: Region | None) -> Block:
-    """The block of a region in which an operation stands."""
-    block = op.parent
-    assert block is not None, op
-    while block.parent is not region:
-        outer = block.parent_op()
-        assert outer is not None, op
-        assert outer.parent is not None, op
-        block = outer.parent
-    return block

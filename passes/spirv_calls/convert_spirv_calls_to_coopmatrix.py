@@ -146,9 +146,7 @@ def _store(r: Reader, op: llvm.CallOp) -> None:
     layout, memory = _memory(r, op, type, op.args[0], op.args[2:])
     operands = _memory_operands(op, op.args[4:])
     zero, value = r.number(0), r.value(op.args[1], op)
-    store = coopmatrix.StoreOp(value, memory, [zero, zero], layout, **operands)
-    store.location = r.location
-    r.builder.insert(store)
+    r.insert(coopmatrix.StoreOp(value, memory, [zero, zero], layout, **operands))
 
 
 def _memory(
@@ -283,30 +281,24 @@ class ConvertSpirvCallsToCoopmatrixPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         old = [each for each in op.ops if isinstance(each, Function)]
-        concerned = [each for each in old if each.body.blocks and _concerns(each)]
+        # Those of SPIR-V-friendly LLVM.
+        concerned = [
+            each
+            for each in old
+            if each.body.blocks
+            and any(isinstance(x, llvm.FuncOp | llvm.CallOp) for x in each.walk())
+        ]
         try:
-            read = [(each, _read(each)) for each in concerned]
+            read = [Reader(each, read_call).read(read_blocks) for each in concerned]
         except Refused as error:
             error.report()
-        for each, new in read:
+        for each, new in zip(concerned, read, strict=True):
+            new.location = each.location
+            new.attributes.update(_attributes(each))
             Rewriter.replace_op(each, new)
         for each in old:
             if not each.body.blocks and builtin_of(each.sym_name.data) is not None:
                 Rewriter.erase_op(each)
-
-
-def _concerns(function: Function) -> bool:
-    """Whether a function is SPIR-V-friendly LLVM."""
-    return isinstance(function, llvm.FuncOp) or any(
-        isinstance(op, llvm.CallOp) for op in function.walk()
-    )
-
-
-def _read(old: Function) -> func.FuncOp:
-    new = Reader(old, read_call).read(read_blocks)
-    new.location = old.location
-    new.attributes.update(_attributes(old))
-    return new
 
 
 def _attributes(old: Function) -> dict[str, Attribute]:

@@ -13,7 +13,7 @@ The old function stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -215,11 +215,15 @@ class Reader:
             )
         return found
 
-    def add(self, op: Operation) -> SSAValue:
-        """Append an operation; return its first result."""
+    def insert(self, op: Operation) -> Sequence[SSAValue]:
+        """Append an operation; return its results."""
         op.location = self.location
         self.builder.insert(op)
-        return op.results[0]
+        return op.results
+
+    def add(self, op: Operation) -> SSAValue:
+        """Append an operation; return its first result."""
+        return self.insert(op)[0]
 
     def index(self, value: SSAValue, op: Operation) -> SSAValue:
         new = self.value(value, op)
@@ -260,7 +264,7 @@ class Reader:
 
     def _pointee(self, arg: SSAValue) -> Attribute:
         """The type of what is read or written through an argument."""
-        found = list(dict.fromkeys(_accessed(arg, set())))
+        found = _accessed(arg)
         if len(found) > 1:
             raise Refused(
                 self.old,
@@ -303,8 +307,7 @@ class Reader:
                 return [self._constant(op)]
             case llvm.ReturnOp() | func.ReturnOp():
                 values = (self.value(each, op) for each in op.operands)
-                self.builder.insert(func.ReturnOp(*values))
-                return []
+                return self.insert(func.ReturnOp(*values))
             case llvm.ICmpOp():
                 pair = (self.value(op.lhs, op), self.value(op.rhs, op))
                 return [self.add(arith.CmpiOp(*pair, op.predicate.value.data))]
@@ -328,9 +331,8 @@ class Reader:
             attributes=dict(op.attributes),
             regions=[self._region(region, op) for region in op.regions],
         )
-        new.location = op.location
-        self.builder.insert(new)
-        return new.results
+        self.location = op.location
+        return self.insert(new)
 
     def _region(self, old: Region, op: Operation) -> Region:
         if not old.blocks:
@@ -368,14 +370,14 @@ class Reader:
             else self.number(numbers[0])
         )
         if op.elem_type != base.element:
-            size = _bytes(op.elem_type), _bytes(base.element)
-            if size[0] != 1 or size[1] == 0:
+            step_bytes, size = _bytes(op.elem_type), _bytes(base.element)
+            if step_bytes != 1 or size == 0:
                 raise Refused(
                     op,
                     f"expected steps of {base.element}, which the pointer is to, or of "
                     f"bytes, got {op.elem_type}",
                 )
-            step = self.add(arith.DivSIOp(step, self.number(size[1])))
+            step = self.add(arith.DivSIOp(step, self.number(size)))
         if base.offset is not None:
             step = self.add(arith.AddiOp(base.offset, step))
         return PointerOperand(base.base, base.element, step)
@@ -401,33 +403,24 @@ def _bytes(type: Attribute) -> int:
     return bits // 8
 
 
-def passed_on(end: Operation, operand: int) -> Iterator[SSAValue]:
-    """The arguments of blocks that an operand of a branch becomes."""
-    first = len(end.operands) - sum(len(block.args) for block in end.successors)
-    for block in end.successors:
-        if 0 <= operand - first < len(block.args):
-            yield block.args[operand - first]
-        first += len(block.args)
-
-
-def _accessed(pointer: SSAValue, seen: set[SSAValue]) -> Sequence[Attribute]:
-    """The types that are read or written through a pointer, in order."""
-    found: list[Attribute] = []
-    if pointer in seen:
-        return found
-    seen.add(pointer)
-    for use in pointer.uses:
-        op = use.operation
-        if isinstance(op, llvm.GEPOp):
-            found += _accessed(op.result, seen)
-        elif op.successors:
-            for passed in passed_on(op, use.index):
-                found += _accessed(passed, seen)
-        elif isinstance(op, llvm.CallOp):
-            matrices = [value.type for value in (*op.results, *op.operands)]
-            found += [
-                each.types.data[0]
-                for each in matrices
-                if isinstance(each, TargetExtType) and each.types.data
-            ]
-    return found
+def _accessed(pointer: SSAValue) -> Sequence[Attribute]:
+    """The types that are read or written through a pointer, in order, each once."""
+    found: dict[Attribute, None] = {}
+    todo, seen = [pointer], {pointer}
+    while todo:
+        for use in list(todo.pop().uses):
+            op, further = use.operation, list[SSAValue]()
+            if isinstance(op, llvm.GEPOp):
+                further.append(op.result)
+            elif op.successors:
+                # The arguments of blocks that an operand of a branch becomes.
+                args = [arg for block in op.successors for arg in block.args]
+                at = use.index - (len(op.operands) - len(args))
+                further += args[at : at + 1] if at >= 0 else ()
+            elif isinstance(op, llvm.CallOp):
+                for value in (*op.results, *op.operands):
+                    if isinstance(value.type, TargetExtType) and value.type.types.data:
+                        found[value.type.types.data[0]] = None
+            todo += [value for value in further if value not in seen]
+            seen.update(further)
+    return list(found)

@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 
 from coopc.dialects import tt
 from coopc.dialects.tt.types import block_io
+from coopc.ir.control_flow import enclosing
 from coopc.plan.refusal import Reason
 
 LANE_BY_LANE = "xe.lane_by_lane"
@@ -28,10 +29,8 @@ def why_no_matrix(op: Operation, otherwise: str) -> str:
 
 def takes_any(op: Operation) -> bool:
     """Whether an operation is in an entry point for any memory."""
-    around = op.parent_op()
-    while around is not None and not isinstance(around, tt.FuncOp):
-        around = around.parent_op()
-    return around is not None and LANE_BY_LANE in around.attributes
+    func = enclosing(op, tt.FuncOp)
+    return func is not None and LANE_BY_LANE in func.attributes
 
 
 def is_promised(op: Operation) -> bool:

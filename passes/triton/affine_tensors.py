@@ -5,6 +5,7 @@
 `Indices` looks back from a tensor of integers, of pointers, or a block pointer, to
 what it is made of; through loops that add the same in each step, of which it knows the
 closed form.  What is not affine is `NotAffine`, with the operation that is in the way.
+A block pointer has the steps by which it moved from where it was made.
 
 Masks of Triton: comparisons of coordinates, as bounds along each dimension.
 
@@ -15,12 +16,13 @@ Masks of Triton: comparisons of coordinates, as bounds along each dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from xdsl.dialects.arith import (
+    CMPI_COMPARISON_OPERATIONS,
     AddiOp,
     AndIOp,
     CmpiOp,
@@ -34,16 +36,16 @@ from xdsl.dialects.arith import (
     TruncIOp,
 )
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
-from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.tt.types import PtrType, is_tensor, shape_of
-from coopc.ir.control_flow import is_inside
+from coopc.ir.control_flow import is_inside, yielded
 from coopc.ir.facts import constant_number
-from coopc.passes.triton.polynomial import NOTHING, ONE, Polynomial
+from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 
-CastOp = ExtSIOp | ExtUIOp | IndexCastOp | TruncIOp
+CASTS = (ExtSIOp, ExtUIOp, IndexCastOp, TruncIOp)
 ViewOp = tt.BroadcastOp | tt.ExpandDimsOp | tt.TransOp | ttg.ConvertLayoutOp
 
 
@@ -59,7 +61,7 @@ class Affine:
     steps: tuple[Polynomial, ...] = ()
     """One for each dimension; none for a scalar."""
     base: SSAValue | None = None
-    """The scalar pointer that elements are counted from; None for integers."""
+    """The scalar or block pointer that is counted from; None for integers."""
 
     def __add__(self, other: Affine) -> Affine:
         if self.base is not None and other.base is not None:
@@ -89,7 +91,7 @@ class Affine:
                 steps = tuple(steps[dim] for dim in op.permutation)
             case ttg.ConvertLayoutOp():
                 pass
-        return Affine(self.start, steps, self.base)
+        return replace(self, steps=steps)
 
     @property
     def is_uniform(self) -> bool:
@@ -103,14 +105,6 @@ class Affine:
     def where(self, value: SSAValue, becomes: Polynomial) -> Affine:
         steps = tuple(x.where(value, becomes) for x in self.steps)
         return Affine(self.start.where(value, becomes), steps, self.base)
-
-
-@dataclass(frozen=True, slots=True)
-class Block2D:
-    """A block pointer: where it was made, and where the block begins."""
-
-    made: tt.MakeTensorPtrOp
-    offsets: tuple[Polynomial, ...]
 
 
 @dataclass(slots=True)
@@ -134,14 +128,16 @@ class Indices:
     def number(self, value: SSAValue) -> Polynomial:
         return self.of(value).start
 
+    def steps(self, offsets: Sequence[SSAValue]) -> Affine:
+        """Return how far offsets move a block pointer."""
+        return Affine(NOTHING, tuple(map(self.number, offsets)))
+
     def _of(self, value: SSAValue) -> Affine:
         owner = value.owner
         if isinstance(owner, Block):
             return self._argument(value)
         rule = _RULES.get(type(owner))
-        if rule is not None:
-            return rule(self, owner)
-        return unknown(value)
+        return unknown(value) if rule is None else rule(self, owner)
 
     def _argument(self, value: SSAValue) -> Affine:
         """What a loop carries is its start, and in each step as much more."""
@@ -149,60 +145,21 @@ class Indices:
         if carried is None:
             return unknown(value)
         first = self.of(carried.first)
-        zeros = (NOTHING,) * len(first.steps)
         mark = Polynomial.value(value)
-        self.known[value] = Affine(mark, zeros, first.base)
-        total = None
+        self.known[value] = Affine(mark, (NOTHING,) * len(first.steps), first.base)
+        totals: list[Polynomial | None] = [None]
         with suppress(NotAffine):
             after = self.of(carried.after)
-            if after.is_uniform and after.base is first.base:
-                total = carried.total(after.start - mark)
+            if after.base is first.base:
+                totals = [carried.total(x) for x in (after.start - mark, *after.steps)]
         # Whatever was made of the mark meanwhile is not kept.
         self.known = {key: x for key, x in self.known.items() if value not in x.values}
-        if total is not None:
-            return Affine(first.start + total, first.steps, first.base)
+        known = [x for x in totals if x is not None]
+        if len(known) == len(totals):
+            return first + Affine(known[0], tuple(known[1:]))
         if first.steps:
             raise NotAffine("a loop carries it, not as a sum of equal steps")
         return unknown(value)
-
-    def block(self, value: SSAValue) -> Block2D:
-        """Return what a block pointer is.
-
-        Raises:
-            NotAffine: it is not understood.
-        """
-        owner = value.owner
-        if isinstance(owner, tt.MakeTensorPtrOp):
-            return Block2D(owner, tuple(self.number(x) for x in owner.offsets))
-        if isinstance(owner, tt.AdvanceOp):
-            before = self.block(owner.ptr)
-            moved = (self.number(x) for x in owner.offsets)
-            pairs = zip(before.offsets, moved, strict=True)
-            return Block2D(before.made, tuple(x + y for x, y in pairs))
-        carried = carried_by(value)
-        if carried is None:
-            raise NotAffine("a block pointer comes from " + named(value))
-        first = self.block(carried.first)
-        steps = self._advanced(carried.after, value, len(first.offsets))
-        totals = [carried.total(step) for step in steps]
-        if None in totals:
-            raise NotAffine("a loop carries a block pointer, not by equal steps")
-        pairs = zip(first.offsets, totals, strict=True)
-        return Block2D(first.made, tuple(x + y for x, y in pairs if y is not None))
-
-    def _advanced(
-        self, value: SSAValue, start: SSAValue, rank: int
-    ) -> tuple[Polynomial, ...]:
-        """Return how far a block pointer is from another one."""
-        steps = (NOTHING,) * rank
-        while value is not start:
-            owner = value.owner
-            if not isinstance(owner, tt.AdvanceOp):
-                raise NotAffine("a loop carries block pointers in another way")
-            moved = (self.number(x) for x in owner.offsets)
-            steps = tuple(x + y for x, y in zip(steps, moved, strict=True))
-            value = owner.ptr
-        return steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +197,8 @@ def carried_by(value: SSAValue) -> Carried | None:
     loop = value.block.parent_op()
     if not isinstance(loop, ForOp):
         return None
-    last = loop.body.block.last_op
-    assert isinstance(last, YieldOp), loop
     at = value.index - 1
-    return Carried(loop, loop.iter_args[at], last.arguments[at])
+    return Carried(loop, loop.iter_args[at], yielded(loop.body)[at])
 
 
 def named(value: SSAValue) -> str:
@@ -281,15 +236,6 @@ def _constant(indices: Indices, op: ConstantOp) -> Affine:
     return unknown(op.result)
 
 
-def _range(indices: Indices, op: tt.MakeRangeOp) -> Affine:
-    return Affine(Polynomial.number(op.start.value.data), (ONE,))
-
-
-def _splat(indices: Indices, op: tt.SplatOp) -> Affine:
-    one = indices.of(op.src)
-    return Affine(one.start, (NOTHING,) * len(shape_of(op.result.type)), one.base)
-
-
 def _multiply(indices: Indices, op: MuliOp) -> Affine:
     one, other = indices.of(op.lhs), indices.of(op.rhs)
     if other.is_uniform:
@@ -314,30 +260,29 @@ def _addptr(indices: Indices, op: tt.AddPtrOp) -> Affine:
     return indices.of(op.ptr) + indices.of(op.offset)
 
 
-def _cast(indices: Indices, op: CastOp) -> Affine:
-    return indices.of(op.operands[0])
-
-
-def _view(indices: Indices, op: ViewOp) -> Affine:
-    return indices.of(op.src).viewed(op)
-
-
 _RULES: Mapping[type[Operation], Callable[[Indices, Any], Affine]] = {
-    **dict.fromkeys(get_args(CastOp), _cast),
-    **dict.fromkeys(get_args(ViewOp), _view),
+    **dict.fromkeys(CASTS, lambda indices, op: indices.of(op.operands[0])),
+    **dict.fromkeys(
+        get_args(ViewOp), lambda indices, op: indices.of(op.src).viewed(op)
+    ),
     AddiOp: lambda indices, op: indices.of(op.lhs) + indices.of(op.rhs),
     ConstantOp: _constant,
     MuliOp: _multiply,
     ShLIOp: _shift,
     SubiOp: lambda indices, op: indices.of(op.lhs) + -indices.of(op.rhs),
     tt.AddPtrOp: _addptr,
-    tt.MakeRangeOp: _range,
-    tt.SplatOp: _splat,
+    tt.AdvanceOp: lambda indices, op: indices.of(op.ptr) + indices.steps(op.offsets),
+    tt.MakeRangeOp: lambda indices, op: Affine(
+        Polynomial.number(op.start.value.data), (ONE,)
+    ),
+    tt.MakeTensorPtrOp: lambda indices, op: replace(
+        indices.steps(op.offsets), base=op.result
+    ),
+    tt.SplatOp: lambda indices, op: replace(
+        indices.of(op.src), steps=(NOTHING,) * len(shape_of(op.result.type))
+    ),
 }
 """What operations are; all others are not understood."""
-
-
-_EQ, _NE, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE, _UGT, _UGE = range(10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,42 +311,34 @@ def mask_of(value: SSAValue, indices: Indices) -> Mask:
             return mask_of(op.lhs, indices) & mask_of(op.rhs, indices)
         case CmpiOp() as op:
             return _compare(indices, op)
-        case ConstantOp() as op:
-            return _constant_mask(op)
+        case ConstantOp(value=DenseIntOrFPElementsAttr() as dense) if dense.is_splat():
+            zeros = (NOTHING,) * len(shape_of(value.type))
+            is_true = next(iter(dense.get_values()))
+            return Mask() if is_true else Mask((Affine(NOTHING, zeros),))
+        case ConstantOp():
+            raise NotAffine("a mask is a constant of several values")
         case tt.SplatOp() as op:
             return Mask(flags=(op.src,))
-        case (
-            tt.BroadcastOp() | tt.ExpandDimsOp() | tt.TransOp() | ttg.ConvertLayoutOp()
-        ) as op:
+        case op if isinstance(op, ViewOp):
             mask = mask_of(op.src, indices)
             return Mask(tuple(x.viewed(op) for x in mask.negative), mask.flags)
         case _:
             raise NotAffine(f"a mask comes from {named(value)}")
 
 
-def _constant_mask(op: ConstantOp) -> Mask:
-    value = op.value
-    if isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat():
-        if next(iter(value.get_values())):
-            return Mask()
-        return Mask((Affine(NOTHING, (NOTHING,) * len(shape_of(op.result.type))),))
-    raise NotAffine("a mask is a constant of several values")
-
-
 def _compare(indices: Indices, op: CmpiOp) -> Mask:
     one, other = indices.of(op.lhs), indices.of(op.rhs)
-    kind = op.predicate.value.data
-    if kind in (_EQ, _NE):
+    kind = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if kind in ("eq", "ne"):
         raise NotAffine("a mask is where coordinates are equal, or are not")
-    if kind in (_SGT, _SGE, _UGT, _UGE):
+    if kind[1] == "g":
         one, other = other, one
     difference = one + -other
-    if kind in (_SLE, _SGE, _ULE, _UGE):
-        difference = Affine(difference.start - ONE, difference.steps)
-    found = [difference]
-    if kind in (_ULT, _ULE, _UGT, _UGE):
-        found.append(Affine(-one.start - ONE, (-one).steps))
-    return Mask(tuple(found))
+    if kind.endswith("e"):
+        difference = replace(difference, start=difference.start - ONE)
+    if kind[0] == "s":
+        return Mask((difference,))
+    return Mask((difference, Affine(-one.start - ONE, (-one).steps)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,23 +357,15 @@ def bounds(mask: Mask, rank: int) -> tuple[Bounds, ...]:
     Raises:
         NotAffine: it asks something of several together, or two things of one.
     """
-    found = [Bounds() for _ in range(rank)]
+    found: list[dict[int, Polynomial]] = [{} for _ in range(rank)]
     for each in mask.negative:
         dims = [dim for dim, step in enumerate(each.steps) if step]
         if len(dims) != 1:
             raise NotAffine(f"a mask compares {len(dims)} coordinates at once")
-        (dim,) = dims
-        step = each.steps[dim].constant
-        have = found[dim]
-        if step == 1:
-            new = Bounds(-each.start, have.above)
-            clash = have.below is not None and have.below != new.below
-        elif step == -1:
-            new = Bounds(have.below, each.start + ONE)
-            clash = have.above is not None and have.above != new.above
-        else:
+        step = each.steps[dims[0]].constant
+        if step not in (1, -1):
             raise NotAffine("a mask compares a multiple of a coordinate")
-        if clash:
+        limit = -each.start if step == 1 else each.start + ONE
+        if found[dims[0]].setdefault(step, limit) != limit:
             raise NotAffine("a mask bounds one dimension twice")
-        found[dim] = new
-    return tuple(found)
+    return tuple(Bounds(limits.get(1), limits.get(-1)) for limits in found)

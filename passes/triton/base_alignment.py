@@ -18,8 +18,8 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from coopc.dialects import tt
 from coopc.ir.facts import ValueFacts
+from coopc.ir.polynomial import NOTHING, Polynomial
 from coopc.passes.triton.affine_tensors import Indices, NotAffine
-from coopc.passes.triton.polynomial import NOTHING, Polynomial
 
 SURFACE_ALIGNMENT = 64
 """Of a base, in bytes, on all devices that have surfaces."""
@@ -62,17 +62,15 @@ def alignment_of(base: SSAValue, element_bytes: int) -> Alignment | None:
         have = gcd(number * prod(map(facts.divisor, factors)), unit)
         if have == unit:
             continue
-        arguments = [x for x in map(argument_number, factors) if x is not None]
+        arguments = [
+            x.index
+            for x in factors
+            if isinstance(x, BlockArgument)
+            and isinstance(x.type, IntegerType)
+            and isinstance(x.block.parent_op(), tt.FuncOp)
+        ]
         if arguments:
             needs.append((arguments[0], unit // have))
         else:
             rest[factors] = number
     return Alignment(found.base, found.start, tuple(needs), Polynomial(rest))
-
-
-def argument_number(value: SSAValue) -> int | None:
-    """Return which argument of a kernel a value is, if it is a number of one."""
-    if not isinstance(value, BlockArgument) or not isinstance(value.type, IntegerType):
-        return None
-    is_kernels = isinstance(value.block.parent_op(), tt.FuncOp)
-    return value.index if is_kernels else None

@@ -22,7 +22,7 @@ the matrix's size; then the base moves to the tile, and the matrix is the tile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -33,12 +33,11 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     UnitAttr,
-    i32,
     i64,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from coopc.dialects import tt, ttig
 from coopc.dialects.tt.types import (
@@ -54,7 +53,9 @@ from coopc.dialects.tt.types import (
     pointee_of,
     shape_of,
 )
+from coopc.ir.builder import Builder, Built
 from coopc.ir.facts import ValueFacts, constant_number
+from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 from coopc.passes.triton.access_attributes import LANE_BY_LANE, NO_MATRIX, NO_PROMISE
 from coopc.passes.triton.affine_tensors import (
     Affine,
@@ -66,8 +67,6 @@ from coopc.passes.triton.affine_tensors import (
     named,
 )
 from coopc.passes.triton.dead_values import remove_dead
-from coopc.passes.triton.materialize import Materializer, place_after
-from coopc.passes.triton.polynomial import NOTHING, ONE, Polynomial
 from coopc.plan.refusal import Reason, Refusal
 from coopc.remarks import remark
 
@@ -112,13 +111,6 @@ class MatrixAccess:
     """What is read outside."""
 
 
-def order_of(op: PointerOp) -> MemoryOrder | None:
-    """Return in which order an access says that its matrix is in memory."""
-    if isinstance(op, ttig.BlockLoad2DFromPtrOp):
-        return order_in(op.layout)
-    return block_io(op)
-
-
 def order_in(layout: ttig.MemoryLayout) -> MemoryOrder:
     is_rows = layout is ttig.MemoryLayout.ROW_MAJOR
     return "row_major" if is_rows else "column_major"
@@ -136,9 +128,15 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
         NoMatrix: it is about none.
         NotAffine: its indices or its mask are not understood.
     """
-    order = order_of(op)
+    is_given = isinstance(op, ttig.BlockLoad2DFromPtrOp)
+    order = order_in(op.layout) if is_given else block_io(op)
     if order is None:
-        raise NoMatrix(Reason.UNKNOWN_MEMORY, not_promised(op, indices))
+        what = "a pointer for each element"
+        try:
+            indices.of(op.ptr)
+        except NotAffine as error:
+            what += f": {error}"
+        raise NoMatrix(Reason.UNKNOWN_MEMORY, what)
     shape = shape_of(pointee_of(op.ptr.type) or op.ptr.type)
     if len(shape) != 2:
         raise NoMatrix(Reason.RANK, f"a tensor of pointers of rank {len(shape)}")
@@ -159,7 +157,9 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
     for number, (dim, unit) in enumerate(((row, pitch), (col, ONE))):
         size = sized(op, starts[number], limits[dim], number)
         if size is None:
-            least = 1 if number == 0 else LEAST_BYTES * 8 // element_bits(base)
+            bits = bits_of(pointee(base))
+            assert bits is not None, op
+            least = 1 if number == 0 else LEAST_BYTES * 8 // bits
             size = Polynomial.number(max(shape[dim], least))
             moved += starts[number] * unit
             starts[number] = NOTHING
@@ -174,15 +174,6 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
         (shape[row], shape[col]),
         flags,
     )
-
-
-def not_promised(op: PointerOp, indices: Indices) -> str:
-    """Return what is known of pointers without `ttig.block_io`, for people."""
-    try:
-        indices.of(op.ptr)
-    except NotAffine as error:
-        return f"a pointer for each element: {error}"
-    return "a pointer for each element"
 
 
 def claimed(op: PointerOp, pointers: Affine, row: int, col: int) -> Affine:
@@ -258,28 +249,14 @@ def may_be_negative(number: Polynomial) -> str | None:
     return None
 
 
-def element_bits(pointer: SSAValue) -> int:
-    type = pointer.type
-    assert isinstance(type, PtrType), pointer
-    width = bits_of(type.pointee)
-    assert width is not None, type
-    return width
+def pointee(pointer: SSAValue) -> Attribute:
+    assert isinstance(pointer.type, PtrType), pointer
+    return pointer.type.pointee
 
 
 def is_block_pointer(op: PointerOp) -> bool:
     type = op.ptr.type
     return isinstance(type, PtrType) and bool(shape_of(type.pointee))
-
-
-def is_of_tile(op: AccessOp, is_promised: bool) -> bool:
-    """Whether an access is one of a tile, which may be part of a matrix.
-
-    What is a load of 2D blocks already has nothing else that it could become, nor has a
-    block pointer; for others `ttig.block_io` must be believed.
-    """
-    if isinstance(op, Given) or is_block_pointer(op):
-        return True
-    return is_promised and is_tensor(op.ptr.type)
 
 
 def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
@@ -289,16 +266,23 @@ def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
         NoMatrix: there is none.
         NotAffine: it is not understood how the pointer moves.
     """
-    found = indices.block(op.ptr)
-    made = found.made
+    found = indices.of(op.ptr)
+    assert found.base is not None, op
+    made = found.base.owner
+    if not isinstance(made, tt.MakeTensorPtrOp):
+        raise NotAffine("a block pointer comes from " + named(found.base))
     shape = shape_of(made.block)
     if len(shape) != 2:
         raise NoMatrix(Reason.RANK, f"a block pointer of rank {len(shape)}")
-    order = contiguous(made)
-    if order is None:
+    # One dimension has the stride 1; where both have, it is the first in the order.
+    col = next(iter(made.order.get_values()))
+    if constant_number(made.strides[col]) != 1:
+        col = 1 - col
+    if constant_number(made.strides[col]) != 1:
         what = "no dimension of the block pointer has the stride 1"
         raise NoMatrix(Reason.STRIDE, what)
-    row, col = axes_of(order)
+    row = 1 - col
+    order: MemoryOrder = "row_major" if col == 1 else "column_major"
     number = indices.number
     padding = op.padding_option if isinstance(op, tt.LoadOp) else None
     return MatrixAccess(
@@ -306,24 +290,11 @@ def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
         NOTHING,
         (number(made.shape[row]), number(made.shape[col])),
         number(made.strides[row]),
-        (found.offsets[row], found.offsets[col]),
+        (found.steps[row], found.steps[col]),
         order,
         (shape[row], shape[col]),
         padding=Padding.ZERO if padding is None else padding,
     )
-
-
-def contiguous(made: tt.MakeTensorPtrOp) -> MemoryOrder | None:
-    """Return which dimension of a block pointer is contiguous: one of stride 1.
-
-    Where both are, it is the one that is said to have the least stride.
-    """
-    col = next(iter(made.order.get_values()))
-    if constant_number(made.strides[col]) != 1:
-        col = 1 - col
-    if constant_number(made.strides[col]) != 1:
-        return None
-    return "row_major" if col == 1 else "column_major"
 
 
 def of_block_load(op: ttig.BlockLoad2DOp, indices: Indices) -> MatrixAccess:
@@ -375,102 +346,59 @@ def matrix_of(op: AccessOp, indices: Indices) -> MatrixAccess | Refusal:
         return error.refusal
 
 
-@dataclass(slots=True)
-class AccessWriter:
-    entry: Block
-    made: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
-    """What has been written already."""
+def rewrite(op: AccessOp, matrix: MatrixAccess, built: Built) -> None:
+    """Put an access of a block in the place of one through pointers.
 
-    def rewrite(self, op: AccessOp, matrix: MatrixAccess) -> None:
-        """Put an access of a block in the place of one through pointers."""
-        writer = Materializer(self.entry, op, self.made)
-        desc = self.descriptor(writer, matrix)
-        indices = self.indices(writer, op, matrix)
-        new: Operation
-        match op:
-            case tt.LoadOp():
-                new = tt.DescriptorLoadOp(
-                    desc,
-                    indices,
-                    op.result.type,
-                    cache=op.cache_modifier,
-                    evict=op.eviction_policy,
-                )
-            case tt.StoreOp():
-                new = tt.DescriptorStoreOp(desc, indices, op.value)
-            case ttig.BlockLoad2DFromPtrOp() | ttig.BlockLoad2DOp():
-                new = tt.DescriptorLoadOp(desc, indices, op.result.type)
-            case ttig.PrefetchOp():
-                new = ttig.DescriptorPrefetchOp(desc, indices, op.cache_modifier)
-        new.location = op.location
-        new.attributes |= op.attributes
-        new.attributes.pop(BLOCK_IO_STRIDE, None)
-        if not isinstance(op, Given) and BLOCK_IO not in op.attributes:
-            new.attributes[NO_PROMISE] = UnitAttr()
-        new.attributes[BLOCK_IO] = StringAttr(matrix.order)
-        Rewriter.insert_op(new, InsertPoint.before(op))
-        results = list[SSAValue](new.results)
-        if isinstance(op, tt.LoadOp | ttig.BlockLoad2DFromPtrOp):
-            results = [self.chosen(op, new)]
-        Rewriter.replace_op(op, [], results)
-
-    def chosen(
-        self, op: tt.LoadOp | ttig.BlockLoad2DFromPtrOp, new: Operation
-    ) -> SSAValue:
-        """Return what was loaded, and `other` where the mask is false."""
-        (loaded,) = new.results
-        loaded.name_hint = op.result.name_hint
-        if op.mask is None or op.other is None or is_zero(op.other):
-            return loaded
-        select = SelectOp(op.mask, loaded, op.other)
-        select.location = op.location
-        Rewriter.insert_op(select, InsertPoint.before(op))
-        return select.result
-
-    def descriptor(self, writer: Materializer, matrix: MatrixAccess) -> SSAValue:
-        """Return the descriptor of a matrix, made where all of it is known."""
-        base = matrix.base
-        if matrix.moved:
-            by = writer.value(matrix.moved, i64)
-            key = ("moved", base, by)
-            uses, start = [base, by], base
-            base = writer.once(key, uses, lambda: tt.AddPtrOp(start, by))
-        sizes = [writer.value(x, i32) for x in matrix.sizes]
-        strides = [writer.value(x, i64) for x in (matrix.pitch, ONE)]
-        type = base.type
-        assert isinstance(type, PtrType), base
-        described = TensorDescType.of(type.pointee, matrix.tile)
-        uses = [base, *sizes, *strides]
-        return writer.once(
-            ("descriptor", *uses, described),
-            uses,
-            lambda: tt.MakeTensorDescriptorOp(
-                base, sizes, strides, described, matrix.padding
-            ),
-        )
-
-    def indices(
-        self, writer: Materializer, op: AccessOp, matrix: MatrixAccess
-    ) -> list[SSAValue]:
-        """Return where the block begins; behind the last row if a flag is false."""
-        row, col = (writer.value(x, i32) for x in matrix.starts)
-        for flag in matrix.flags:
-            behind = writer.value(matrix.sizes[0], i32)
-            chosen = SelectOp(flag, row, behind)
-            chosen.location = op.location
-            Rewriter.insert_op(chosen, place_after([flag, row, behind]))
-            row = chosen.result
-        return [row, col]
+    What all of them need, such as one descriptor, `normalize` finds.
+    """
+    b, base = Builder.at(op, built), matrix.base
+    if matrix.moved:
+        base = b.pure(tt.AddPtrOp, base, matrix.moved.build(b, i64))
+    sizes = tuple(x.build(b) for x in matrix.sizes)
+    strides = tuple(x.build(b, i64) for x in (matrix.pitch, ONE))
+    type = TensorDescType.of(pointee(base), matrix.tile)
+    desc = b.pure(tt.MakeTensorDescriptorOp, base, sizes, strides, type, matrix.padding)
+    row, col = (x.build(b) for x in matrix.starts)
+    for flag in matrix.flags:
+        # Behind the last row if it is false.
+        row = b.pure(SelectOp, flag, row, sizes[0])
+    new: Operation
+    match op:
+        case tt.LoadOp():
+            new = tt.DescriptorLoadOp(
+                desc,
+                [row, col],
+                op.result.type,
+                cache=op.cache_modifier,
+                evict=op.eviction_policy,
+            )
+        case tt.StoreOp():
+            new = tt.DescriptorStoreOp(desc, [row, col], op.value)
+        case ttig.BlockLoad2DFromPtrOp() | ttig.BlockLoad2DOp():
+            new = tt.DescriptorLoadOp(desc, [row, col], op.result.type)
+        case ttig.PrefetchOp():
+            new = ttig.DescriptorPrefetchOp(desc, [row, col], op.cache_modifier)
+    b.effect(new)
+    new.attributes |= op.attributes
+    new.attributes.pop(BLOCK_IO_STRIDE, None)
+    if not isinstance(op, Given) and BLOCK_IO not in op.attributes:
+        new.attributes[NO_PROMISE] = UnitAttr()
+    new.attributes[BLOCK_IO] = StringAttr(matrix.order)
+    results = list[SSAValue](new.results)
+    if isinstance(op, tt.LoadOp | ttig.BlockLoad2DFromPtrOp):
+        results[0].name_hint = op.result.name_hint
+        if op.mask is not None and op.other is not None and not is_zero(op.other):
+            results = [b.select(op.mask, results[0], op.other)]
+    Rewriter.replace_op(op, [], results)
 
 
 def is_zero(value: SSAValue) -> bool:
     """Whether all bits of a tensor are known to be 0."""
     owner = value.owner
-    if not isinstance(owner, ConstantOp):
-        return False
-    constant = owner.value
-    return isinstance(constant, DenseIntOrFPElementsAttr) and not any(
-        constant.data.data
+    return (
+        isinstance(owner, ConstantOp)
+        and isinstance(owner.value, DenseIntOrFPElementsAttr)
+        and not any(owner.value.data.data)
     )
 
 
@@ -479,7 +407,15 @@ def convert(func: tt.FuncOp, explain: bool) -> None:
     indices, through = Indices(), Indices(through=True)
     found: list[tuple[AccessOp, MatrixAccess]] = []
     for op in func.body.walk():
-        if not isinstance(op, AccessOp) or not is_of_tile(op, is_promised):
+        if not isinstance(op, AccessOp):
+            continue
+        # What is a load of 2D blocks already has nothing else that it could become, nor
+        # has a block pointer; of others `ttig.block_io` must be believed.
+        if not (
+            isinstance(op, Given)
+            or is_block_pointer(op)
+            or (is_promised and is_tensor(op.ptr.type))
+        ):
             continue
         decided = matrix_of(op, indices)
         if isinstance(decided, Refusal):
@@ -488,21 +424,15 @@ def convert(func: tt.FuncOp, explain: bool) -> None:
             decided = second if isinstance(second, MatrixAccess) else decided
         if isinstance(decided, MatrixAccess):
             found.append((op, decided))
-        else:
-            refuse(op, decided, explain)
-    if not found:
-        return
-    writer = AccessWriter(func.body.block)
+            continue
+        op.attributes[NO_MATRIX] = StringAttr(str(decided))
+        if explain:
+            remark(op, f"no matrix: {decided}")
+    built = Built()
     for op, matrix in found:
-        writer.rewrite(op, matrix)
-    remove_dead(func)
-
-
-def refuse(op: Operation, reason: Refusal, explain: bool) -> None:
-    """Write why an access stays as it is."""
-    op.attributes[NO_MATRIX] = StringAttr(str(reason))
-    if explain:
-        remark(op, f"no matrix: {reason}")
+        rewrite(op, matrix, built)
+    if found:
+        remove_dead(func)
 
 
 @dataclass(frozen=True)

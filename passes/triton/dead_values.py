@@ -10,10 +10,14 @@ what a loop carries is needed only where its argument or its result is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
+
+from coopc.ir.control_flow import yielded
 
 
 def remove_dead(root: Operation) -> None:
@@ -38,7 +42,9 @@ def needed_values(root: Operation) -> set[SSAValue]:
     for op in root.walk():
         if isinstance(op, ForOp):
             todo += (op.lb, op.ub, op.step)
-        elif not is_removable(op) and not is_loops_yield(op):
+        elif not is_removable(op) and not (
+            isinstance(op, YieldOp) and isinstance(op.parent_op(), ForOp)
+        ):
             todo += op.operands
     while todo:
         value = todo.pop()
@@ -48,59 +54,44 @@ def needed_values(root: Operation) -> set[SSAValue]:
     return needed
 
 
-def is_loops_yield(op: Operation) -> bool:
-    """Whether an operation gives a loop what it carries."""
-    return isinstance(op, YieldOp) and isinstance(op.parent_op(), ForOp)
-
-
-def behind(value: SSAValue) -> list[SSAValue]:
+def behind(value: SSAValue) -> Sequence[SSAValue]:
     """Return what a value needs itself."""
     owner = value.owner
-    if isinstance(owner, Block):
-        loop = owner.parent_op()
-        assert isinstance(value, BlockArgument)
-        if isinstance(loop, ForOp) and value.index:
-            return carried(loop, value.index - 1)
-        return []
-    if isinstance(owner, ForOp):
-        at = owner.results.index(value)
-        return [*carried(owner, at), owner.body.block.args[at + 1]]
-    return list(owner.operands) if is_removable(owner) else []
-
-
-def carried(loop: ForOp, at: int) -> list[SSAValue]:
-    """Return what a loop begins with and goes on with."""
-    last = loop.body.block.last_op
-    assert isinstance(last, YieldOp), loop
-    return [loop.iter_args[at], last.arguments[at]]
+    loop = owner.parent_op() if isinstance(owner, Block) else owner
+    if isinstance(owner, Operation) and is_removable(owner):
+        return owner.operands
+    if not isinstance(loop, ForOp):
+        return ()
+    if isinstance(value, BlockArgument):
+        at, more = value.index - 1, ()
+        if at < 0:
+            return ()
+    else:
+        at = loop.results.index(value)
+        more = (loop.body.block.args[at + 1],)
+    return (loop.iter_args[at], yielded(loop.body)[at], *more)
 
 
 def shorten(loop: ForOp, needed: set[SSAValue]) -> None:
     """Make a loop carry only what is needed, as an argument or as a result."""
-    block = loop.body.block
-    keep = [
-        at
-        for at, result in enumerate(loop.results)
-        if result in needed or block.args[at + 1] in needed
-    ]
-    if len(keep) == len(loop.results):
+    block, starts = loop.body.block, loop.iter_args
+    carried = list(zip(loop.results, block.args[1:], strict=True))
+    keep = [at for at, pair in enumerate(carried) if needed.intersection(pair)]
+    if len(keep) == len(carried):
         return
+    for at, pair in reversed(list(enumerate(carried))):
+        if at not in keep:
+            # Only what nobody needs, and is removed next, still uses these.
+            for value in pair:
+                value.replace_all_uses_with(starts[at])
+            block.erase_arg(pair[1])
     last = block.last_op
     assert isinstance(last, YieldOp), loop
-    end = YieldOp(*(last.arguments[at] for at in keep))
-    end.location = last.location
-    Rewriter.insert_op(end, InsertPoint.before(last))
-    Rewriter.erase_op(last)
-    dropped = [at for at in range(len(loop.results)) if at not in keep]
-    starts = [loop.iter_args[at] for at in keep]
-    new = ForOp(loop.lb, loop.ub, loop.step, starts, loop.detach_region(loop.body))
+    last.operands = [last.arguments[at] for at in keep]
+    kept = [starts[at] for at in keep]
+    new = ForOp(loop.lb, loop.ub, loop.step, kept, loop.detach_region(loop.body))
     new.location = loop.location
     new.attributes |= loop.attributes
-    Rewriter.insert_op(new, InsertPoint.before(loop))
-    for at, result in zip(keep, new.results, strict=True):
-        result.name_hint = loop.results[at].name_hint
-        loop.results[at].replace_all_uses_with(result)
-    # Only what nobody needs still uses what is dropped, and is removed next.
-    Rewriter.erase_op(loop, safe_erase=False)
-    for at in reversed(dropped):
-        new.body.block.erase_arg(new.body.block.args[at + 1], safe_erase=False)
+    results = iter(new.results)
+    found = [next(results) if at in keep else None for at in range(len(carried))]
+    Rewriter.replace_op(loop, new, found)

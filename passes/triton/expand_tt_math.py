@@ -60,11 +60,10 @@ def high_half(code: Code, op: tt.MulhiUIOp) -> SSAValue:
     return product.high
 
 
-def lacks_f64(op: tt.PreciseDivFOp | tt.PreciseSqrtOp, target: Target) -> bool:
-    return "f64" not in target.device.scalars
-
-
-@table.on(tt.PreciseDivFOp, tt.PreciseSqrtOp, when=lacks_f64)
+@table.on(
+    *(tt.PreciseDivFOp, tt.PreciseSqrtOp),
+    when=lambda op, to: "f64" not in to.device.scalars,
+)
 def inexact(code: Code, op: tt.PreciseDivFOp | tt.PreciseSqrtOp) -> SSAValue:
     raise Refusal(
         "expected a device with f64, in which it is rounded correctly, got one without"
@@ -117,13 +116,12 @@ def narrowed(code: Code, value: SSAValue, like: SSAValue) -> SSAValue:
     return code.as_float(value, element_of(like.type))
 
 
-def is_of_numbers(op: tt.BitcastOp, target: Target) -> bool:
-    return not isinstance(element_of(op.src.type), tt.PtrType)
-
-
-@table.on(tt.BitcastOp, when=is_of_numbers)
+@table.on(
+    tt.BitcastOp,
+    when=lambda op, to: not isinstance(element_of(op.src.type), tt.PtrType),
+)
 def bits(code: Code, op: tt.BitcastOp) -> SSAValue:
-    """The same operation of `arith`; nothing where the type stays."""
+    """Of numbers, the same operation of `arith`; nothing where the type stays."""
     if op.src.type == op.result.type:
         return op.src
     return code(arith.BitcastOp(op.src, op.result.type))

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from coopc.dialects import tt
+from coopc.ir.control_flow import inline_call
 from coopc.ir.transaction import Refused, transaction
 
 
@@ -28,47 +28,28 @@ class Inliner:
     finished: set[str] = field(default_factory=set[str])
 
     def inline_calls(self, func: tt.FuncOp) -> None:
+        """Inline what a function calls.
+
+        Raises:
+            Refused: the body of what is called cannot be put there.
+        """
         name = func.sym_name.data
         if name in self.finished:
             return
         self.started.add(name)
         for op in [x for x in func.body.walk() if isinstance(x, tt.CallOp)]:
-            callee = self._callee(op)
+            callee = self.functions.get(op.callee.string_value())
+            if callee is None or not callee.body.blocks:
+                raise Refused(op, f"expected a function of the module, got {op.callee}")
+            if (count := len(callee.body.blocks)) != 1:
+                got = f"{count} in {op.callee}"
+                raise Refused(op, f"expected a function of one block, got {got}")
+            if callee.sym_name.data in self.started - self.finished:
+                what = f"{op.callee} calls itself"
+                raise Refused(op, f"recursion is not supported: {what}")
             self.inline_calls(callee)
-            inline(op, callee)
+            inline_call(op, callee)
         self.finished.add(name)
-
-    def _callee(self, op: tt.CallOp) -> tt.FuncOp:
-        """Return what is called.
-
-        Raises:
-            Refused: its body cannot be put here.
-        """
-        func = self.functions.get(op.callee.string_value())
-        if func is None or not func.body.blocks:
-            raise Refused(op, f"expected a function of the module, got {op.callee}")
-        if (count := len(func.body.blocks)) != 1:
-            got = f"{count} in {op.callee}"
-            raise Refused(op, f"expected a function of one block, got {got}")
-        name = func.sym_name.data
-        if name in self.started and name not in self.finished:
-            raise Refused(op, f"recursion is not supported: {op.callee} calls itself")
-        return func
-
-
-def inline(op: tt.CallOp, func: tt.FuncOp) -> None:
-    """Put the body of a function in the place of a call."""
-    meaning: dict[SSAValue, SSAValue] = dict(
-        zip(func.body.block.args, op.operands, strict=True)
-    )
-    results: list[SSAValue] = []
-    before = InsertPoint.before(op)
-    for each in func.body.block.ops:
-        if isinstance(each, tt.ReturnOp):
-            results = [meaning.get(value, value) for value in each.operands]
-        else:
-            Rewriter.insert_op(each.clone(meaning), before)
-    Rewriter.replace_op(op, [], results)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -83,8 +83,7 @@ from coopc.passes.triton.base_alignment import (
     alignment_of,
 )
 from coopc.passes.triton.dead_values import remove_dead
-from coopc.passes.triton.materialize import Materializer, place_after
-from coopc.passes.triton.origins import origin_of
+from coopc.passes.triton.origins import made_by
 
 NANS = {
     "bf16": 0x7FC0,
@@ -121,100 +120,62 @@ def make_host_descriptors(func: tt.FuncOp) -> None:
     attributes: list[DictionaryAttr] = []
     for position, arg in enumerate(args):
         attributes.append(DictionaryAttr(dict(func.argument_attributes(position))))
-        if isinstance(arg.type, TensorDescType):
-            added = _make(arg, arg.type)
-            attributes += [DictionaryAttr({})] * added
+        if not isinstance(type := arg.type, TensorDescType):
+            continue
+        kinds: list[tuple[str, Attribute]] = [
+            ("", PtrType.of(type.element)),
+            *((f"_shape{at}", i32) for at in range(type.rank)),
+            *((f"_stride{at}", i64) for at in range(type.rank - 1)),
+        ]
+        values: list[BlockArgument] = []
+        for suffix, kind in kinds:
+            value = block.insert_arg(kind, arg.index)
+            value.location = arg.location
+            value.name_hint = None if arg.name_hint is None else arg.name_hint + suffix
+            values.append(value)
+        attributes += [DictionaryAttr({})] * (len(values) - 1)
+        base, *numbers = values
+        one = ConstantOp(IntegerAttr(1, i64))
+        strides = (*numbers[type.rank :], one.result)
+        made = tt.MakeTensorDescriptorOp(base, numbers[: type.rank], strides, type)
+        one.location = made.location = arg.location
+        Rewriter.insert_op([one, made], InsertPoint.at_start(block))
+        arg.replace_all_uses_with(made.result)
+        block.erase_arg(arg)
     types = [arg.type for arg in block.args]
     func.function_type = FunctionType.from_lists(types, func.function_type.outputs.data)
     if func.arg_attrs is not None:
         func.arg_attrs = ArrayAttr(attributes)
 
 
-def _make(arg: BlockArgument, type: TensorDescType) -> int:
-    """Make one descriptor at the entry; return how many arguments there are more."""
-    block, name = arg.block, arg.name_hint
-    numbers: list[tuple[str, Attribute]] = [
-        *((f"shape{at}", i32) for at in range(type.rank)),
-        *((f"stride{at}", i64) for at in range(type.rank - 1)),
-    ]
-    base = block.insert_arg(PtrType.of(type.element), arg.index)
-    base.location, base.name_hint = arg.location, name
-    values: list[BlockArgument] = []
-    for suffix, kind in numbers:
-        value = block.insert_arg(kind, base.index + 1 + len(values))
-        value.location = arg.location
-        value.name_hint = None if name is None else f"{name}_{suffix}"
-        values.append(value)
-    one = ConstantOp(IntegerAttr(1, i64))
-    strides = (*values[type.rank :], one.result)
-    made = tt.MakeTensorDescriptorOp(base, values[: type.rank], strides, type)
-    one.location = made.location = arg.location
-    Rewriter.insert_op([one, made], InsertPoint.at_start(block))
-    arg.replace_all_uses_with(made.result)
-    block.erase_arg(arg)
-    return len(numbers)
-
-
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 
 
-def flatten(
-    op: BlockOp, made: tt.MakeTensorDescriptorOp
-) -> tuple[BlockOp, tt.MakeTensorDescriptorOp]:
+def flatten(op: BlockOp, made: tt.MakeTensorDescriptorOp) -> tt.MakeTensorDescriptorOp:
     """Make a block of a descriptor of rank 2 of one of a higher rank.
 
     Leading indices move the base.  Where one is outside the block begins behind the
     last row, so that all of it is outside too.
     """
     count = made.type.rank - 2
-    where = place_after([*op.indices[:count], *made.operands])
-    b = Builder(where.block, where.insert_before, op.location)
-    base, inside = _moved(b, op, made, count)
-    type = TensorDescType.of(made.type.element, made.type.shape[count:])
-    sizes, strides = made.shape[count:], made.strides[count:]
-    flat = tt.MakeTensorDescriptorOp(base, sizes, strides, type, made.padding_option)
-    b.effect(flat)
-    row, col = op.indices[count:]
-    if inside is not None:
-        row = Builder.at(op).pure(SelectOp, inside, row, sizes[0])
-    new = _at(op, flat.result, [row, col])
-    new.location = op.location
-    new.attributes |= op.attributes
-    Rewriter.replace_op(op, new, new.results)
-    return new, flat
-
-
-def _moved(
-    b: Builder, op: BlockOp, made: tt.MakeTensorDescriptorOp, count: int
-) -> tuple[SSAValue, SSAValue | None]:
-    """Return the base at the first indices, and whether these are inside, if not 0."""
-    base, inside = made.base, None
-    for dim in range(count):
-        index, size, stride = op.indices[dim], made.shape[dim], made.strides[dim]
+    b, base, inside = Builder.at(op), made.base, None
+    *leading, row, col = op.indices
+    for index, size, stride in zip(leading, made.shape, made.strides, strict=False):
         if constant_number(index) == 0:
             continue
         moved = b.pure(MuliOp, b.pure(ExtSIOp, index, i64), stride)
         base = b.pure(tt.AddPtrOp, base, moved)
         flag = b.compare("ult", index, size)
         inside = flag if inside is None else b.pure(AndIOp, inside, flag)
-    return base, inside
-
-
-def _at(op: BlockOp, descriptor: SSAValue, indices: Sequence[SSAValue]) -> BlockOp:
-    """Return the same operation on another descriptor, of rank 2."""
-    match op:
-        case tt.DescriptorLoadOp():
-            return tt.DescriptorLoadOp(
-                descriptor,
-                indices,
-                op.result.type,
-                cache=op.cache_modifier,
-                evict=op.eviction_policy,
-            )
-        case tt.DescriptorStoreOp():
-            return tt.DescriptorStoreOp(descriptor, indices, op.src)
-        case ttig.DescriptorPrefetchOp():
-            return ttig.DescriptorPrefetchOp(descriptor, indices, op.cache_modifier)
+    type = TensorDescType.of(made.type.element, made.type.shape[count:])
+    sizes, strides = made.shape[count:], made.strides[count:]
+    flat = tt.MakeTensorDescriptorOp(base, sizes, strides, type, made.padding_option)
+    b.effect(flat)
+    if inside is not None:
+        row = b.pure(SelectOp, inside, row, sizes[0])
+    value = [op.src] if isinstance(op, tt.DescriptorStoreOp) else []
+    op.operands = [flat.result, *value, row, col]
+    return flat
 
 
 def pad_with_nan(op: tt.DescriptorLoadOp, made: tt.MakeTensorDescriptorOp) -> None:
@@ -248,49 +209,30 @@ def inside_of(
     b: Builder,
 ) -> SSAValue:
     """Return which elements of a block are inside of its matrix."""
-    shape = type.get_shape()
-    found: SSAValue | None = None
+    parent, shape = encoding_of(type), type.get_shape()
+    assert parent is not None, type
+    found: list[SSAValue] = []
     for dim, size in enumerate(shape):
         in_memory = 1 - dim if block_io(op) == "column_major" else dim
-        flags = along(type, dim, b, op.indices[in_memory], made.shape[in_memory])
+        encoding = SliceEncodingAttr(SliceEncoding(1 - dim, parent))
+        numbers = TensorType(i32, [size], encoding)
+        count = b.pure(tt.MakeRangeOp, 0, size, numbers)
+        start = b.pure(tt.SplatOp, op.indices[in_memory], numbers)
+        end = b.pure(tt.SplatOp, made.shape[in_memory], numbers)
+        # Unsigned, so that what is before the first one is outside, too.
+        flags = b.compare("ult", b.pure(AddiOp, start, count), end)
         one = [x if at == dim else 1 for at, x in enumerate(shape)]
         expanded = TensorType(i1, one, type.encoding)
         column = b.pure(tt.ExpandDimsOp, flags, 1 - dim, expanded)
         whole = TensorType(i1, shape, type.encoding)
-        wide = b.pure(tt.BroadcastOp, column, whole)
-        found = wide if found is None else b.pure(AndIOp, found, wide)
-        assert size == one[dim], op
-    assert found is not None, op
-    return found
+        found.append(b.pure(tt.BroadcastOp, column, whole))
+    return b.pure(AndIOp, *found)
 
 
-def along(
-    type: TensorType[Attribute],
-    dim: int,
-    b: Builder,
-    index: SSAValue,
-    limit: SSAValue,
-) -> SSAValue:
-    """Return which coordinates of a block are inside along one dimension."""
-    parent = encoding_of(type)
-    assert parent is not None, type
-    size = type.get_shape()[dim]
-    encoding = SliceEncodingAttr(SliceEncoding(1 - dim, parent))
-    numbers = TensorType(i32, [size], encoding)
-    count = b.pure(tt.MakeRangeOp, 0, size, numbers)
-    start = b.pure(tt.SplatOp, index, numbers)
-    end = b.pure(tt.SplatOp, limit, numbers)
-    # Unsigned, so that what is before the first one is outside, too.
-    return b.compare("ult", b.pure(AddiOp, start, count), end)
-
-
-def compensate(
-    entry: Block, made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]
-) -> None:
+def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> None:
     """Make the base of a descriptor aligned, where that is needed and possible.
 
     Args:
-        entry: of the function.
         made: the descriptor, of rank 2.
         blocks: all that is accessed through it.
     """
@@ -305,7 +247,7 @@ def compensate(
         return
     unit = SURFACE_ALIGNMENT * 8 // bits
     b = Builder.at(made)
-    moved = Materializer(entry, made).value(found.moved, i64)
+    moved = found.moved.build(b, i64)
     rest = b.pure(AndIOp, moved, b.constant(i64, unit - 1))
     start = b.pure(SubiOp, moved, rest)
     aligned = tt.AddPtrOp(found.base, start)
@@ -319,31 +261,20 @@ def compensate(
         op.operands[len(op.operands) - 1] = column
 
 
-def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
-    """Return where a descriptor is made, if that is one place."""
-    found = origin_of(desc)
-    made = None if found is None else found.owner
-    return made if isinstance(made, tt.MakeTensorDescriptorOp) else None
-
-
-def replace_field(op: ttig.ExtractDescOp, made: tt.MakeTensorDescriptorOp) -> None:
-    """Replace a number of a descriptor by what this is made of."""
-    numbers = (*made.shape, *made.strides, made.base)
-    index = op.index.value.data
-    value = numbers[min(index, len(numbers) - 1)]
-    if index < len(made.shape):  # sizes have 32 bits
-        value = Builder.at(op).pure(ExtSIOp, value, i64)
-    Rewriter.replace_op(op, [], [value])
-
-
 def normalize(op: BlockOp | ttig.ExtractDescOp) -> None:
     if (made := made_by(op.desc)) is None:
         return
     if isinstance(op, ttig.ExtractDescOp):
-        replace_field(op, made)
+        # A field, of which sizes have 32 bits.
+        numbers = (*made.shape, *made.strides, made.base)
+        index = op.index.value.data
+        value = numbers[min(index, len(numbers) - 1)]
+        if index < len(made.shape):
+            value = Builder.at(op).pure(ExtSIOp, value, i64)
+        Rewriter.replace_op(op, [], [value])
         return
     if made.type.rank > 2 and block_rank(op) == 2:
-        op, made = flatten(op, made)
+        made = flatten(op, made)
     if isinstance(op, tt.DescriptorLoadOp) and made.padding_option is Padding.NAN:
         pad_with_nan(op, made)
 
@@ -396,4 +327,4 @@ def align(func: tt.FuncOp) -> None:
             blocks.setdefault(made, []).append(op)
     for made, accesses in blocks.items():
         if made.type.rank == 2:
-            compensate(func.body.block, made, accesses)
+            compensate(made, accesses)

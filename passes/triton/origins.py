@@ -63,6 +63,13 @@ def origin_of(value: SSAValue) -> SSAValue | None:
     return found[0] if len(found) == 1 else None
 
 
+def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
+    """Return where a descriptor is made, if that is one place."""
+    found = origin_of(desc)
+    made = None if found is None else found.owner
+    return made if isinstance(made, tt.MakeTensorDescriptorOp) else None
+
+
 def base_of(value: SSAValue) -> SSAValue | None:
     """Return the scalar pointer that a tensor of pointers counts from, if found."""
     bases = {

@@ -33,7 +33,7 @@ from coopc.interface import SECOND_ENTRY
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
-from coopc.passes.triton.origins import origin_of
+from coopc.passes.triton.origins import made_by
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import Part, Rule, rules
 from coopc.plan.refusal import Reason, Refusal
@@ -43,11 +43,7 @@ AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchO
 
 def descriptor_of(op: Operation) -> tt.MakeTensorDescriptorOp | None:
     """Return where the descriptor of an access is made, if that is one place."""
-    if not isinstance(op, AccessOp):
-        return None
-    found = origin_of(op.desc)
-    made = None if found is None else found.owner
-    return made if isinstance(made, tt.MakeTensorDescriptorOp) else None
+    return made_by(op.desc) if isinstance(op, AccessOp) else None
 
 
 def numbers_of(made: tt.MakeTensorDescriptorOp) -> dict[Part, SSAValue]:

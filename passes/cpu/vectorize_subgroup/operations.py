@@ -47,9 +47,9 @@ from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.dialects.traits import Collective
 from coopc.ir.builder import INDEX, Values
+from coopc.ir.control_flow import yielded
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
-from coopc.ir.uniformity import yielded
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import VectorBuilder, is_shared
 
 Results: TypeAlias = Sequence[SSAValue]

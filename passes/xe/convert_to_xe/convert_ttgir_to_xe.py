@@ -59,7 +59,7 @@ from coopc.ir.control_flow import block_arguments
 from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
-from coopc.passes.triton.origins import base_of, origin_of, origins_of
+from coopc.passes.triton.origins import base_of, made_by, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
@@ -227,9 +227,8 @@ def has_width(element: Attribute) -> bool:
 
 def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
     """Return where a descriptor is made: others are refused."""
-    found = origin_of(desc)
-    made = None if found is None else found.owner
-    assert isinstance(made, tt.MakeTensorDescriptorOp), desc
+    made = made_by(desc)
+    assert made is not None, desc
     return made
 
 

@@ -1,4 +1,4 @@
-// RUN: coopc-opt %root/test/inputs/ttgir/gemm_ptr.ttgir -p convert-tt-pointers-to-descriptors | filecheck %s --check-prefix GEMM
+// RUN: coopc-opt %root/test/inputs/ttgir/gemm_ptr.ttgir -p convert-tt-pointers-to-descriptors,normalize | filecheck %s --check-prefix GEMM
 // RUN: coopc-opt %s -p 'convert-tt-pointers-to-descriptors{explain=true}' 2>%t.remarks | filecheck %s
 // RUN: filecheck %s --check-prefix REMARK --input-file %t.remarks
 
@@ -6,9 +6,10 @@
 // sizes, what multiplies rows is its pitch, and steps of a loop are counted.
 
 // GEMM: [[LDA:%.+]] = arith.extsi %lda : i32 to i64
-// GEMM: [[A:%.+]] = tt.make_tensor_descriptor %a, [%m, %k], {{\[}}[[LDA]], %c1] : <f16>, <64x32xf16>
-// GEMM: [[ROW:%.+]] = arith.muli %c64, %pid_m
-// GEMM: [[COL:%.+]] = arith.muli %c128, %pid_n
+// GEMM: [[ONE:%.+]] = arith.constant 1 : i64
+// GEMM: [[A:%.+]] = tt.make_tensor_descriptor %a, [%m, %k], {{\[}}[[LDA]], [[ONE]]] : <f16>, <64x32xf16>
+// GEMM: [[ROW:%.+]] = arith.muli %pid_m
+// GEMM: [[COL:%.+]] = arith.muli %pid_n
 // GEMM: scf.for %step = %c0_i32 to %k step %c32_i32 iter_args(%acc = %zero)
 // GEMM-NEXT: tt.descriptor_load [[A]][[[ROW]], %step]
 // GEMM-NEXT: tt.descriptor_load {{%.+}}[%step, [[COL]]]
@@ -25,11 +26,11 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     %c8 = arith.constant 8 : i32
     %c1 = arith.constant 1 : i64
     %pid = tt.get_program_id x : i32
-    // CHECK: [[M:%.+]] = arith.trunci %m
-    // CHECK: [[N:%.+]] = arith.trunci %n
-    // CHECK: [[D:%.+]] = tt.make_tensor_descriptor %p, {{\[}}[[N]], [[M]]], {{\[}}%n, %c1] {padding = 2 : i32} : <f32>, <16x16xf32>
     %b = tt.make_tensor_ptr %p, [%m, %n], [%c1, %n], [%pid, %c0] {order = array<i32: 0, 1>} : <tensor<16x16xf32, #t>>
     // CHECK: scf.for %i = %c0 to %k step %c8 : i32 {
+    // CHECK: [[N:%.+]] = arith.trunci %n
+    // CHECK: [[M:%.+]] = arith.trunci %m
+    // CHECK: [[D:%.+]] = tt.make_tensor_descriptor %p, {{\[}}[[N]], [[M]]], {{\[}}%n, %{{.+}}] {padding = 2 : i32} : <f32>, <16x16xf32>
     %r = scf.for %i = %c0 to %k step %c8 iter_args(%q = %b) -> (!tt.ptr<tensor<16x16xf32, #t>>) : i32 {
       // CHECK: tt.descriptor_load [[D]][%i, %pid] {xe.no_promise, ttig.block_io = "column_major"}
       %x = tt.load %q {boundaryCheck = array<i32: 0, 1>, padding = 2 : i32} : !tt.ptr<tensor<16x16xf32, #t>>
@@ -41,7 +42,7 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   }
 
   // CHECK-LABEL: @broadcast
-  // REMARK: :48:5: remark: tt.load: no matrix: the memory is not contiguous along either dimension
+  // REMARK: :49:5: remark: tt.load: no matrix: the memory is not contiguous along either dimension
   tt.func public @broadcast(%p: tensor<16x16xi32, #t>, %a: !tt.ptr<f32>) {
     %0 = tt.splat %a : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>, #t>
     // CHECK: tt.load %{{.+}} {ttig.block_io = "row_major", xe.no_matrix = "the memory is not contiguous along either dimension: a stride of 0 along dimension 1"}

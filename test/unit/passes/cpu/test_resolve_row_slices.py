@@ -153,7 +153,7 @@ def test_slots_are_those_of_the_layout(
     """Each slot's element and coordinates, padding too, written out by its lane."""
     layout = RowSlices(rows, cols, lanes)
     matrix = f"!coopmatrix.matrix<{rows}x{cols}xf32, none>"
-    table = f"memref<{layout.length}x{lanes}x"
+    table = f"memref<{layout.components}x{lanes}x"
     module = kernel(
         f"%a: memref<{rows}x{cols}xf32>, %e: {table}f32>, %x: {table}index>, "
         f"%y: {table}index>",
@@ -178,7 +178,7 @@ def test_slots_are_those_of_the_layout(
     row, col = layout.table()
     padded = np.zeros((rows + 1, cols + 1), np.float32)
     padded[:rows, :cols] = a
-    empty = np.full((layout.length, lanes), -1, np.float32)
+    empty = np.full((layout.components, lanes), -1, np.float32)
     places = empty.astype(np.int64)
     same(module, [a, empty, places, places], padded[row, col], row, col)
 
