@@ -256,9 +256,21 @@ class Machine:
             )
 
     def allocate(
-        self, axes: Sequence[int], elements: int, type: MemRefType, name: str
+        self,
+        axes: Sequence[int],
+        elements: int,
+        type: MemRefType,
+        name: str,
+        may_race: bool = True,
     ) -> Allocation:
         """Return new memory, full of poison, that is there along the axes given.
+
+        Args:
+            axes: of the launch.
+            elements: their number.
+            type: of the memory.
+            name: for messages.
+            may_race: whether work-items have to wait for each other's accesses.
 
         Raises:
             SimulationError: in the body of `coopmatrix.apply`.
@@ -277,7 +289,7 @@ class Machine:
             name,
             is_new=True,
             axes=len(axes),
-            may_race=len(axes) < AXES and self.shape != (1,) * AXES,
+            may_race=may_race and len(axes) < AXES and self.shape != (1,) * AXES,
         )
         return Allocation(data, name, shadow)
 

@@ -159,11 +159,11 @@ def check_aligned(
         UndefinedBehaviour: it is no multiple of what an operation says.
     """
     size = memory.buffer.data.itemsize
-    index = linear_index(memory, indices, active)
-    if (index * size % bytes != 0).any():
+    address = linear_index(memory, indices, active) * size
+    if (wrong := address % bytes != 0).any():
         raise UndefinedBehaviour(
             f"false alignment: expected an address in {memory.buffer.name} that is a "
-            f"multiple of {bytes} bytes"
+            f"multiple of {bytes} bytes, got {address[wrong].flat[0]}"
         )
 
 

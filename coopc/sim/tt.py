@@ -567,7 +567,8 @@ def local_alloc(machine: Machine, op: ttg.LocalAllocOp, *value: Array) -> MemRef
     """Give memory of each work-group, with a tensor in it if there is one."""
     tensor = op.result.type.tensor
     type = MemRefType(scalar_of(tensor), shape := shape_of(tensor))
-    buffer = machine.allocate((GROUP_AXIS,), prod(shape), type, "shared memory")
+    # An operation of the work-group waits for those before it.
+    buffer = machine.allocate((GROUP_AXIS,), prod(shape), type, "shared memory", False)
     found = whole(buffer, type, with_dynamic(shape))
     for each in value:
         local_store(machine, op, each, found)

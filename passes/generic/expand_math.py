@@ -233,8 +233,9 @@ def remainder(code: Code, op: llvm.FRemOp) -> SSAValue:
 
     (top,) = _while(code, [by], is_small, grown)
     _, rest = _while(code, [top, rest], is_left, less)
-    otherwise = code.select(exists, x, f.number(float("nan")))
-    return code.select(divides, f.signed(rest, x), otherwise)
+    otherwise = code.select(exists, size, f.number(float("nan")))
+    # The sign comes last: lavapipe is wrong about a choice of what copysign makes.
+    return f.signed(code.select(divides, rest, otherwise), x)
 
 
 def _while(

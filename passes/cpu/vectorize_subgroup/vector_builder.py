@@ -165,7 +165,7 @@ class VectorBuilder(Builder):
 
         def one(lane: SSAValue, found: Values) -> Values:
             pairs = zip(body(lane), found, strict=True)
-            return tuple(self.insert(x, old, lane) for x, old in pairs)
+            return tuple(self.insert(old, lane, x) for x, old in pairs)
 
         return self.lane_by_lane([self.constant(self.wide(x), 0) for x in types], one)
 

@@ -258,13 +258,15 @@ def test_what_is_there_at_a_time_fits() -> None:
     s, e, n = "#ttg.slice<{dim = 1, parent = #e}>", "#e", 4096
     text = f"""#e = {layout}
 module attributes {{"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}} {{
-  tt.func public @k(%x: i32) {{
+  tt.func public @k(%x: i32, %p: !tt.ptr<i32>) {{
     %v = tt.splat %x : i32 -> tensor<{n}x64xi32, {e}>
     %r:2 = "tt.reduce"(%v, %v) <{{axis = 1 : i32}}> ({{
     ^bb0(%x0: i32, %x1: i32, %y0: i32, %y1: i32):
       tt.reduce.return %x0, %x1 : i32, i32
     }}) : (tensor<{n}x64xi32, {e}>, tensor<{n}x64xi32, {e}>)
        -> (tensor<{n}xi32, {s}>, tensor<{n}xi32, {s}>)
+    %q = tt.splat %p : !tt.ptr<i32> -> tensor<{n}x!tt.ptr<i32>, {s}>
+    tt.store %q, %r#0 : tensor<{n}x!tt.ptr<i32>, {s}>
     tt.return
   }}
 }}
@@ -341,7 +343,8 @@ PART = "!ttg.memdesc<8x8xf32, #shared, #smem, mutable>"
             f"%m = ttg.local_alloc : () -> {SEVERAL_OF}\n"
             "%c = arith.constant 1 : i32\n"
             f"%n = ttg.memdesc_index %m[%c] : {SEVERAL_OF} -> {PART}\n"
-            f"%x = ttg.local_load %n : {PART} -> tensor<8x8xf32, #rows>",
+            f"%x = ttg.local_load %n : {PART} -> tensor<8x8xf32, #rows>\n"
+            f"ttg.local_store %x, %n : tensor<8x8xf32, #rows> -> {PART}",
             "ttg.memdesc_index: it is not converted to xe",
         ),
     ],
