@@ -128,7 +128,6 @@ class CoopcXePass(Pipeline):
             *second,  # which needs no prefetches, nor has it plans
             step("convert-tt-pointers-to-descriptors"),  # not of `.fallback`
             step("normalize-tt-descriptors"),
-            step("normalize"),  # one descriptor of a matrix, in front of loops
             *ahead,  # they are planned, too
             step("plan-block-io", explain=self.explain),  # for the target
             step("convert-ttgir-to-xe", payload=self.payload),

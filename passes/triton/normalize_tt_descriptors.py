@@ -77,6 +77,7 @@ from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
 from coopc.layout.encodings import SliceEncoding
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
+from coopc.passes.generic.normalize import Sharing
 from coopc.passes.triton.base_alignment import (
     ALIGNED,
     SURFACE_ALIGNMENT,
@@ -316,6 +317,7 @@ class NormalizeTtDescriptorsPass(ModulePass):
             if LANE_BY_LANE not in func.attributes:
                 align(func)
             if found:
+                Sharing().walk(func.body)  # one descriptor, in front of loops
                 remove_dead(func)
 
 

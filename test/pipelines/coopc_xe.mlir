@@ -16,7 +16,6 @@
 // STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: normalize-tt-descriptors
-// STEPS-NEXT: normalize
 // STEPS-NEXT: plan-block-io
 // STEPS-NEXT: convert-ttgir-to-xe
 // STEPS-NEXT: convert-coopmatrix-to-xe

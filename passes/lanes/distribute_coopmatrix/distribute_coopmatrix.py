@@ -450,15 +450,14 @@ class DistributeCoopmatrixPass(ModulePass):
             distributor = Distributor(draft, self, lanes, longest)
             for func in (x for x in draft.walk() if isinstance(x, FuncOp)):
                 _check_kernel(func, lanes)
-            parts = distributor.parts()
-            view_elements(draft)
-            known = functions(draft)
+            known, family = functions(draft), CoopmatrixAttr(CoopmatrixFamily())
             for kernel in list(simt.kernels(draft)):
                 if has_matrices(kernel.func, known):
                     attributes = kernel.func.attributes
                     attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-                    family = CoopmatrixAttr(CoopmatrixFamily())
                     attributes[coopmatrix.DISTRIBUTION] = family
+            parts = distributor.parts()
+            view_elements(draft)
             split_values(draft, parts, distributor.rules)
 
     def _lanes(self, module: ModuleOp) -> int:

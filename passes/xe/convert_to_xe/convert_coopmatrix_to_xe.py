@@ -496,7 +496,11 @@ class ConvertCoopmatrixToXePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert `op`, if it has matrices."""
-        if not any(each.dialect_name() == "coopmatrix" for each in op.walk()):
+        if not any(
+            each.dialect_name() == "coopmatrix"
+            or any(isinstance(x.type, MatrixType) for x in block_arguments(each))
+            for each in op.walk()
+        ):
             return
         device = device_of(self.device, op, self.name)
         if device.dpas is None:
