@@ -1,8 +1,12 @@
 """What a device can do, and the devices, as checked data with the sources named.
 
+A device is one of `DEVICES`, or described in a file (`coopc.device.file`).
+
 >>> device("lavapipe").matrix_shapes[1]
 MatrixShape(m=8, n=8, k=8, a='f16', b='f16', c='f32', result='f32', saturating=False)
 """
+
+from pathlib import Path
 
 from coopc.device.block_io import BlockIO, BlockKind, BlockShapes
 from coopc.device.cpu import AMX, INTEL_CPU
@@ -40,7 +44,10 @@ DEVICES = {
 
 
 def device(name: str) -> Device:
-    """Return the device of a name.
+    """Return the device of a name, or of a file if the name ends as a file's.
+
+    Packages add devices by entry points of the group `coopc.devices`: the name of one,
+    and where the `Device` is.
 
     Raises:
         ValueError: where there is none, with the one that is spelt nearly so.
@@ -53,8 +60,22 @@ pvc, bmg, lnl, ptl, intel-cpu, amx)
     """
     if (found := DEVICES.get(name)) is not None:
         return found
-    near = near_match(name.lower(), DEVICES)
-    raise ValueError(f"unknown device {name!r}{near} (have {', '.join(DEVICES)})")
+    if name.endswith((".toml", ".json")):
+        from coopc.device.file import read_device
+
+        return read_device(Path(name), device)
+    from importlib.metadata import entry_points
+
+    points = entry_points(group="coopc.devices")
+    if name in points.names:
+        loaded: object = points[name].load()
+        if isinstance(loaded, Device):
+            return loaded
+        expected = f"the entry point {points[name].value} of {name!r} to be a Device"
+        raise ValueError(f"expected {expected}, got {loaded!r}")
+    known = [*DEVICES, *points.names]
+    near = near_match(name.lower(), known)
+    raise ValueError(f"unknown device {name!r}{near} (have {', '.join(known)})")
 
 
 __all__ = [

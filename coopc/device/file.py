@@ -1,0 +1,200 @@
+"""Devices that a user describes in a file, TOML or JSON.
+
+The keys are the fields of `coopc.device.Device`, and `version`, which is 1:
+
+    version = 1
+    family = "vulkan"
+    source = "the engine's manual, section 3"
+    flavours = ["vulkan"]
+    subgroup_sizes = [32]
+    matrix_shapes = ["16x16x32 f16 f16 f32", "16x16x32 s8 s8 s32"]
+
+    [limits]
+    work_items = 1024
+    ...
+
+A multiplication is a text, M x N x K and the element types of A, B and C, and of the
+result where that has another one, or a table of the fields of `MatrixShape`.  With
+`extends = "nvidia"`, or another file, what the file does not say is that device's.
+Without, `REQUIRED` has to be there; the name is the file's, the preferred subgroup size
+the first of them, and matrices are accessed in rows or columns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, is_dataclass, replace
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from coopc.device.model import Device
+from coopc.device.shape import MatrixShape
+from coopc.diagnostic import near_match
+
+SUFFIXES = (".toml", ".json")
+VERSION = 1
+REQUIRED = (
+    "family",
+    "flavours",
+    "source",
+    "subgroup_sizes",
+    "matrix_shapes",
+    "limits",
+)
+"""What a file says that extends no device."""
+DEFAULTS: Mapping[str, Any] = {
+    "spirv_version": [1, 4],
+    "accesses": [
+        {"use": use, "layouts": ["row_major", "col_major"]} for use in ("a", "b", "acc")
+    ],
+}
+"""Fields that `Device` has no default for; SPIR-V 1.4 is what all environments of
+cooperative matrices take."""
+_SHAPE = re.compile(r"(\d+)x(\d+)x(\d+)((?: \w+){3,4}?)( saturating)?")
+
+
+def device_text(device: Device) -> str:
+    """Return the JSON that describes a device."""
+    return json.dumps({"version": VERSION, **asdict(device)}, default=sorted, indent=2)
+
+
+def read_device(
+    path: Path, known: Callable[[str], Device], extended_by: tuple[Path, ...] = ()
+) -> Device:
+    """Return the device of a file.
+
+    Args:
+        path: of the file; its suffix is one of `SUFFIXES`.
+        known: which finds a device that is not in a file, by its name.
+        extended_by: the files that extend this one.
+
+    Raises:
+        ValueError: the file cannot be read, or is wrong: where, and what was expected.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:  # of tomllib, json and UTF-8
+        raise ValueError(f"{path}: {error}") from error
+    try:
+        given = _table(data, "the file")
+        if (version := given.pop("version", None)) != VERSION:
+            raise ValueError(f"expected version = {VERSION}, got {version!r}")
+        given.setdefault("name", path.stem)
+        match given.pop("extends", None):
+            case None:
+                return _record(Device, _with_defaults(given), "", None)
+            case str(name) if name.endswith(SUFFIXES):
+                seen = (*extended_by, path.resolve())
+                if (base := path.parent / name).resolve() in seen:
+                    raise ValueError(f"extends: {name} extends this file")
+                return _record(Device, given, "", read_device(base, known, seen))
+            case str(name):
+                return _record(Device, given, "", known(name))
+            case other:
+                expected = "the name of a device or of a file"
+                raise ValueError(f"extends: expected {expected}, got {other!r}")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _with_defaults(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a device that extends none."""
+    if missing := [key for key in REQUIRED if key not in given]:
+        raise ValueError(f"expected {', '.join(missing)}, or a device that it extends")
+    first = next(iter(_list(given["subgroup_sizes"], "subgroup_sizes")), 0)
+    return {**DEFAULTS, "title": given["name"], "subgroup_size": first, **given}
+
+
+def _table(data: object, where: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise ValueError(f"expected {where} to be a table, got {data!r}")
+    return dict(cast("dict[str, Any]", data))
+
+
+def _list(data: object, where: str) -> list[object]:
+    if not isinstance(data, list):
+        raise ValueError(f"{where}: expected a list, got {data!r}")
+    return cast("list[object]", data)
+
+
+def _record(kind: type[Any], data: object, where: str, base: Any) -> Any:
+    """Return a record with the fields of a table, and those of `base` beside them."""
+    given, types = _table(data, where), get_type_hints(kind)
+    names = [each.name for each in fields(kind)]
+    begin = f"{where}." if where else ""
+    for key in given:
+        if key not in names:
+            near = near_match(key, names) or f" (has {', '.join(names)})"
+            raise ValueError(f"{begin}{key}: unknown key{near}")
+    values = {
+        key: _value(types[key], value, f"{begin}{key}", getattr(base, key, None))
+        for key, value in given.items()
+    }
+    try:
+        return kind(**values) if base is None else replace(base, **values)
+    except TypeError as error:  # which names the arguments that are missing
+        missing = re.findall(r"'(\w+)'", str(error))
+        raise ValueError(f"{where}: expected {', '.join(missing)}") from error
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}" if where else str(error)) from error
+
+
+def _value(kind: Any, data: object, where: str, base: object) -> Any:
+    """Return what a value of a file is as a value of a type."""
+    origin, of = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        (kind,) = (each for each in of if each is not NoneType)
+        return None if data is None else _value(kind, data, where, base)
+    if origin is Literal:
+        if data not in of:
+            near = near_match(str(data), of)
+            expected = " or ".join(map(str, of))
+            raise ValueError(f"{where}: expected {expected}, got {data!r}{near}")
+        return data
+    if origin is tuple:
+        return tuple(_items(of, data, where))
+    if origin is frozenset:
+        return frozenset(_items(of, data, where))
+    if kind is MatrixShape and isinstance(data, str):
+        return _shape(data, where)
+    if is_dataclass(kind):
+        return _record(cast("type[Any]", kind), data, where, base)
+    if type(data) is not kind:
+        name = {int: "an integer", bool: "true or false", str: "a text"}[kind]
+        raise ValueError(f"{where}: expected {name}, got {data!r}")
+    return data
+
+
+def _items(of: tuple[Any, ...], data: object, where: str) -> list[Any]:
+    """Return the items of a list, of one type or of one type each."""
+    found = _list(data, where)
+    kinds = of if len(of) > 1 and of[1] is not Ellipsis else of[:1] * len(found)
+    if len(kinds) != len(found):
+        raise ValueError(f"{where}: expected {len(kinds)} items, got {len(found)}")
+    return [
+        _value(kind, item, f"{where}[{number}]", None)
+        for number, (kind, item) in enumerate(zip(kinds, found, strict=True))
+    ]
+
+
+def _shape(text: str, where: str) -> MatrixShape:
+    """Return the multiplication that a text says."""
+    found = _SHAPE.fullmatch(text)
+    if found is None:
+        example = '"16x16x32 f16 f16 f32"'
+        raise ValueError(
+            f"{where}: expected M x N x K and types, {example}, got {text!r}"
+        )
+    m, n, k = (int(found[number]) for number in (1, 2, 3))
+    a, b, c, *rest = found[4].split()
+    try:
+        return MatrixShape(m, n, k, a, b, c, *(rest or [c]), saturating=bool(found[5]))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
