@@ -76,8 +76,8 @@ from coopc.dialects.ttg import SliceEncodingAttr
 from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
 from coopc.layout.encodings import SliceEncoding
-from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.generic.normalize import Sharing
+from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import (
     ALIGNED,
     SURFACE_ALIGNMENT,
