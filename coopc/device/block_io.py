@@ -60,11 +60,11 @@ class BlockIO:
     """Whether x and y offsets cost nothing, or a copy of the payload each."""
     base_alignment: int = 64
     """Of the base address, in bytes; the rest can be moved into x."""
-    min_width_bytes: int = 64
+    min_surface_width_bytes: int = 64
     """Bytes of a row of the surface, and of its pitch, at least."""
     width_alignment: int = 4
     """Of a row of the surface, in bytes."""
-    max_bytes: int = (1 << 24) - 1
+    max_surface_bytes: int = (1 << 24) - 1
     """Bytes of a row and of the pitch, and rows, at most: fields of 24 bits."""
     pitch_alignment: int = 16
     """Of the pitch, in bytes."""

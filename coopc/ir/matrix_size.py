@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from coopc.dialects.coopmatrix import MatrixType
 
-MOST_ELEMENTS = 1 << 16
+MOST_MATRIX_ELEMENTS = 1 << 16
 """256x256: twice what fits in the largest register file, in elements of one byte."""
 
 
@@ -26,9 +26,9 @@ def why_too_large(type: MatrixType) -> str | None:
 loop over smaller matrices'
     """
     rows, cols = type.shape
-    if rows * cols <= MOST_ELEMENTS:
+    if rows * cols <= MOST_MATRIX_ELEMENTS:
         return None
     return (
-        f"expected a matrix of at most {MOST_ELEMENTS} elements, got "
+        f"expected a matrix of at most {MOST_MATRIX_ELEMENTS} elements, got "
         f"{rows}x{cols}: write a loop over smaller matrices"
     )

@@ -364,11 +364,11 @@ def rules(io: BlockIO, step: int = 1) -> Iterator[Rule]:
         step: rows from one row of a message to the next: the pitch is so many times
             that of the matrix.
     """
-    most = io.max_bytes + 1
+    most = io.max_surface_bytes + 1
     yield Rule("base", io.base_alignment)
-    yield Rule("width", io.width_alignment, io.min_width_bytes, most)
+    yield Rule("width", io.width_alignment, io.min_surface_width_bytes, most)
     yield Rule("height", 1, 0, most)
-    yield Rule("pitch", io.pitch_alignment, io.min_width_bytes, most // step)
+    yield Rule("pitch", io.pitch_alignment, io.min_surface_width_bytes, most // step)
 
 
 def refuse_surface(io: BlockIO, known: dict[Part, int]) -> Refusal | None:

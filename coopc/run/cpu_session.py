@@ -33,7 +33,14 @@ from coopc.run.cpu import Program, Steps
 from coopc.run.native import define
 from coopc.run.tiles import Tiles
 from coopc.run.toolchain import ToolMissing
-from coopc.run.worker import RunFailed, Worker, give_up, serve, serving
+from coopc.run.worker import (
+    TIMEOUT_SECONDS,
+    RunFailed,
+    Worker,
+    give_up,
+    serve,
+    serving,
+)
 
 OUT_OF_BOUNDS = "coopc.out_of_bounds"
 """What `coopc.run.bounds_checks` calls."""
@@ -56,7 +63,7 @@ class Session(Worker):
         names: Sequence[str] = (),
         threads: int = 1,
         repeats: int = 1,
-        seconds: float = 60.0,
+        seconds: float = TIMEOUT_SECONDS,
     ) -> Outcome:
         """Compile and run LLVM IR; the arrays given are left as they are.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from coopc.interface import Interface
 from coopc.interface_call import Call, sizes_of
 from coopc.run.arrays import Outcome
+from coopc.run.worker import TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from coopc.run.cpu import Stages
@@ -35,7 +36,7 @@ def on_vulkan(
     *,
     spec: Mapping[str, int] | None = None,
     repeats: int = 1,
-    seconds: float = 60.0,
+    seconds: float = TIMEOUT_SECONDS,
 ) -> Outcome:
     """Run a SPIR-V module on a Vulkan device."""
     interface = call.interface
@@ -60,7 +61,7 @@ def on_opencl(
     *,
     spec: Mapping[str, int] | None = None,
     repeats: int = 1,
-    seconds: float = 60.0,
+    seconds: float = TIMEOUT_SECONDS,
 ) -> Outcome:
     """Run a SPIR-V module on an OpenCL device."""
     interface = call.interface
@@ -95,7 +96,7 @@ def on_cpu_session(
     tiles: Tiles,
     threads: int = 1,
     repeats: int = 1,
-    seconds: float = 60.0,
+    seconds: float = TIMEOUT_SECONDS,
 ) -> Outcome:
     """Run LLVM IR on this processor, in a process of its own.
 

@@ -29,7 +29,7 @@ from coopc.run import tiles
 from coopc.run.arrays import Argument, Outcome, check_run, to_buffers
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, why_invalid
-from coopc.run.worker import RunFailed, Worker, serve, serving
+from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serve, serving
 
 DISTRIBUTION = "intel-opencl-rt"
 RUNTIME, LOADER = "libintelocl.so", "libOpenCL.so.1"
@@ -112,7 +112,7 @@ class Session(Worker):
         spec: Mapping[int, bytes] | None = None,
         repeats: int = 1,
         validate: bool = True,
-        seconds: float = 60.0,
+        seconds: float = TIMEOUT_SECONDS,
     ) -> Outcome:
         """Run a kernel on arrays, which are left as they are, and numpy scalars.
 

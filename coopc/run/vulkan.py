@@ -24,7 +24,7 @@ from coopc.run.spirv_facts import (
 )
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
 from coopc.run.vulkan_device import Shader, VulkanInfo
-from coopc.run.worker import RunFailed, Worker, serving
+from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serving
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
 TARGET_ENV = "vulkan1.3"
@@ -68,7 +68,7 @@ class Session(Worker):
         subgroup_size: int | None = None,
         addresses: Sequence[int] = (),
         repeats: int = 1,
-        seconds: float = 60.0,
+        seconds: float = TIMEOUT_SECONDS,
     ) -> Outcome:
         """Dispatch a shader; the arrays given are left as they are.
 

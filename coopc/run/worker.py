@@ -29,6 +29,8 @@ from typing import IO, Any, NoReturn, Self
 PACKAGE_PARENT = Path(__file__).absolute().parents[2]
 START_SECONDS = 60.0
 """How long a worker may take to load its driver."""
+TIMEOUT_SECONDS = 60.0
+"""How long a driver may take to compile and to run a kernel, by default."""
 GRACE_SECONDS = 2.0
 """How much later than the worker's own alarm the parent gives up."""
 LOOK_SECONDS = 0.1

@@ -44,7 +44,7 @@ from coopc.passes.xe.convert_to_xe.vectors import (
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
-LIMIT_BYTES = 1 << 16
+MOST_GROUP_BYTES = 1 << 16
 """Work-group memory that every device has."""
 
 Values = Sequence[SSAValue]
@@ -64,11 +64,11 @@ def refuse_too_large(op: Operation, elements: Sequence[Attribute], count: int) -
         count: how many of each.
     """
     size = sum(bytes_of(each, count) for each in elements)
-    if size > LIMIT_BYTES:
+    if size > MOST_GROUP_BYTES:
         raise Refused(
             op,
-            f"expected at most {LIMIT_BYTES} bytes in work-group memory, through which "
-            f"subgroups exchange, got {size}",
+            f"expected at most {MOST_GROUP_BYTES} bytes in work-group memory, through "
+            f"which subgroups exchange, got {size}",
         )
 
 
@@ -209,11 +209,11 @@ class GroupMemory:
         self.buffer_bytes += bytes_of(
             op.result.type.element, prod(op.result.type.shape)
         )
-        if self.buffer_bytes > LIMIT_BYTES:
+        if self.buffer_bytes > MOST_GROUP_BYTES:
             raise Refused(
                 op,
-                f"expected at most {LIMIT_BYTES} bytes of work-group memory for the "
-                f"buffers of a kernel, got {self.buffer_bytes} so far",
+                f"expected at most {MOST_GROUP_BYTES} bytes of work-group memory for "
+                f"the buffers of a kernel, got {self.buffer_bytes} so far",
             )
         memory = allocate(self.block, buffer_type(op.result.type), "buffer")
         if op.init is not None:
