@@ -319,8 +319,8 @@ def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
     for name, has, wanted in zip(("rows", "columns"), matrix.shape, tile, strict=True):
         if has % wanted:
             return (
-                f"expected a multiple of {wanted} {name} (DPAS operand {operand} on "
-                f"{device.name}), got {has} in {type}"
+                f"expected a multiple of {wanted} {name} (DPAS operand "
+                f"{operand} on {device.name}), got {has} in {type}"
             )
     packed = packed_type(operand, encoding, type.element_type)
     starts = (range(0, n, step) for n, step in zip(matrix.shape, tile, strict=True))

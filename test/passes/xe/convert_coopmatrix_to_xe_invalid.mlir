@@ -11,7 +11,7 @@
 
 func.func @columns(%a: memref<64x64xf32>) attributes {simt.kernel} {
   %c0 = arith.constant 0 : index
-  // CHECK: coopmatrix.load: expected a multiple of 16 columns (DPAS operand acc on bmg), got 24 in !coopmatrix.matrix<8x24xf32, acc>
+  // CHECK: coopmatrix.load: expected a multiple of 16 columns (DPAS operand c on bmg), got 24 in !coopmatrix.matrix<8x24xf32, acc>
   %x = coopmatrix.load %a[%c0, %c0] row_major : memref<64x64xf32> -> !coopmatrix.matrix<8x24xf32, acc>
   func.return
 }
