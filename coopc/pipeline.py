@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -147,7 +148,7 @@ class Run:
     source: Source
     """Where the module came from, for diagnostics."""
     verify: bool = True
-    """Whether the module is verified at first and after each step."""
+    """Whether the module is verified at first and after each step that changes it."""
     observers: Sequence[Observer] = ()
 
     def apply(self, module: ModuleOp, steps: Sequence[ModulePass]) -> None:
@@ -159,6 +160,7 @@ class Run:
         work = Work()
         with keeping_locations():
             self._verify(module, None)
+            verified = structure(module)
             for observer in self.observers:
                 observer.start(module)
             for number, step in enumerate(steps, start=1):
@@ -167,7 +169,9 @@ class Run:
                     with counting_operations(work.place):
                         step.apply(self.ctx, module)
                 locate_by_neighbour(module)
-                self._verify(module, step)
+                if (found := structure(module)) != verified:
+                    self._verify(module, step)
+                    verified = found
                 for observer in self.observers:
                     what = f"the check of pass '{step}'"
                     with explaining(Kind.PASS, self.source, what):
@@ -185,6 +189,30 @@ class Run:
                     _, whose = blame_for(error, step)
                     error.add_note(f"after pass '{step}', which left it so; {whose}")
                 raise
+
+
+def structure(module: ModuleOp) -> list[object]:
+    """Return all that verification looks at: equal for a module and its clone.
+
+    Values and blocks count by their order; names and locations are left out.
+    """
+    numbers: dict[SSAValue | Block, int] = {}
+
+    def number(it: SSAValue | Block) -> int:
+        return numbers.setdefault(it, len(numbers))
+
+    found: list[object] = []
+    for op in module.walk():
+        found += (type(op), *op.properties.items(), *op.attributes.items())
+        found += map(number, op.operands)
+        found += ((number(value), value.type) for value in op.results)
+        found += map(number, op.successors)
+        for region in op.regions:
+            found.append(len(region.blocks))
+            for block in region.blocks:
+                found.append((number(block), len(block.ops)))
+                found += ((number(value), value.type) for value in block.args)
+    return found
 
 
 def verify(module: ModuleOp) -> None:
