@@ -499,7 +499,7 @@ def pipeline(args: argparse.Namespace, level: Level) -> str:
     emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
     if level is Level.COOPMATRIX:
         is_xe = args.on == "opencl" and name in DEVICES and DEVICES[name].family == "xe"
-        return emulating if is_xe else f"coopc-khr{{device={name}}}"
+        return emulating if is_xe else f'coopc-khr{{device="{name}"}}'
     if args.on != "opencl":
         what = "Triton's kernels" if level is Level.TRITON else "kernels of xe"
         raise wrong_call(TOOL, f"expected --on opencl or sim, where {what} can run")

@@ -26,7 +26,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -55,11 +55,6 @@ DEFAULTS: Mapping[str, Any] = {
 """Fields that `Device` has no default for; SPIR-V 1.4 is what all environments of
 cooperative matrices take."""
 _SHAPE = re.compile(r"(\d+)x(\d+)x(\d+)((?: \w+){3,4}?)( saturating)?")
-
-
-def device_text(device: Device) -> str:
-    """Return the JSON that describes a device."""
-    return json.dumps({"version": VERSION, **asdict(device)}, default=sorted, indent=2)
 
 
 def read_device(

@@ -97,10 +97,6 @@ class Reversed(Distribution):
         )
         return np.where(component == 0, self.rows, row), col
 
-    def _owner(self, row: Array, col: Array) -> tuple[Array, Array]:
-        lane, component = self.of.owners(row, col)
-        return self.lanes - 1 - lane, self.of.components - component
-
 
 def reversed_layout(matrix: MatrixType, lanes: int) -> Distribution:
     """The coopmatrix layout in reverse."""
