@@ -41,11 +41,6 @@ from coopc.plan.refusal import Reason, Refusal
 AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 
 
-def descriptor_of(op: Operation) -> tt.MakeTensorDescriptorOp | None:
-    """Return where the descriptor of an access is made, if that is one place."""
-    return made_by(op.desc) if isinstance(op, AccessOp) else None
-
-
 def numbers_of(made: tt.MakeTensorDescriptorOp) -> dict[Part, SSAValue]:
     """Return the values of a descriptor that its surface is made of, in elements."""
     found: dict[Part, SSAValue] = {"base": made.base, "width": made.shape[-1]}
@@ -160,11 +155,14 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
     pairs: set[tuple[int, int]] = set()
     moves: dict[int, int] = {}
     for op in func.body.walk():
-        made = descriptor_of(op)
-        if made is None or xe.PLAN not in op.attributes:
+        plan = op.attributes.get(xe.PLAN)
+        if not isinstance(op, AccessOp) or plan is None:
+            continue
+        if (made := made_by(op.desc)) is None:
             continue
         size, arguments = element_bytes(made), arguments_of(func, made)
-        for rule in rules(io, step_of(op)):
+        step = plan.data.row_step if isinstance(plan, xe.PlanAttr) else 1
+        for rule in rules(io, step):
             in_bytes = rule.part in ("base", "height")
             demands.add_part(arguments, rule if in_bytes else rule.in_units(size))
         known = {part: number // size for part, number in known_numbers(made).items()}
@@ -193,12 +191,6 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
             ),
         ]
     )
-
-
-def step_of(op: Operation) -> int:
-    """Return the rows from one row of the messages of an access to the next."""
-    attr = op.attributes.get(xe.PLAN)
-    return attr.data.row_step if isinstance(attr, xe.PlanAttr) else 1
 
 
 FIRST = ("multiple_of", "at_least_argument")

@@ -136,12 +136,6 @@ SCOPES = {
 }
 
 
-def plan_of(op: Operation) -> BlockPlan | None:
-    """Return the plan that an access has, if it has one."""
-    found = op.attributes.get(xe.PLAN)
-    return found.data if isinstance(found, xe.PlanAttr) else None
-
-
 @dataclass(slots=True)
 class TensorMemory:
     """The rules for pointers, descriptors and accesses to memory, in one kernel."""
@@ -227,8 +221,8 @@ class TensorMemory:
         self, op: tt.DescriptorLoadOp | tt.DescriptorStoreOp
     ) -> BlockPlan | None:
         """Return the plan of an access; None where there is a reason against one."""
-        plan = plan_of(op)
-        if plan is None:
+        plan = op.attributes.get(xe.PLAN)
+        if not isinstance(plan, xe.PlanAttr):
             if xe.REFUSAL not in op.attributes:
                 what = "a plan of plan-block-io, or a reason why there is none"
                 raise Refused(op, f"expected {what}")
@@ -236,10 +230,10 @@ class TensorMemory:
         if op in self.padded:
             what = "expected zeros outside of a descriptor, got NaN"
             raise Refused(op, f"{what}: normalize-tt-descriptors")
-        refusal = refuse_steps(plan, op.indices[-2], op.indices[-1])
+        refusal = refuse_steps(plan.data, op.indices[-2], op.indices[-1])
         if refusal is not None:
             raise Refused(op, str(refusal))
-        return plan
+        return plan.data
 
     def prefetch(
         self, op: ttig.DescriptorPrefetchOp, s: Splitter, b: Builder
