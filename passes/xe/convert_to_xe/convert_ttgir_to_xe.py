@@ -59,7 +59,7 @@ from coopc.ir.control_flow import defined_by
 from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
-from coopc.passes.triton.origins import base_of, origins_of
+from coopc.passes.triton.origins import base_of, made_by, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
@@ -250,7 +250,8 @@ def memory_of(
             op
             for op in ops
             if isinstance(op, BlockOp)
-            and descriptor_behind(op.desc, op).padding_option is Padding.NAN
+            and (made := made_by(op.desc)) is not None
+            and made.padding_option is Padding.NAN
         ),
     )
 
@@ -273,22 +274,22 @@ def convert(
         ttg.ConvertLayoutOp: partial(convert_layout, group),
     }
     rules = with_builders(table)
-    for op in func.walk():
-        if is_unknown(op) and type(op) not in rules:
+    found = [
+        op
+        for op in func.walk()
+        if op.dialect_name() in TRITON and not isinstance(op, tt.ReduceReturnOp)
+    ]
+    for op in found:
+        if type(op) not in rules:
             raise Refused(op, REASONS.get(op.name, "it is not converted to xe"))
     scale_loop_ivs(func)
     split_values(func, parts, rules)
-    for op in func.walk():
-        if is_unknown(op):  # it has no tensor: its rule says what is to be done
+    for op in found:
+        if op.parent is not None:  # it has no tensor: its rule says what is to be done
             rules[type(op)](op, Splitter(op))
             raise Refused(op, "it is not converted to xe")
     group.share()
     func.attributes.pop(LANE_BY_LANE, None)
-
-
-def is_unknown(op: Operation) -> bool:
-    """Whether an operation has to be converted; combinations of a reduction are not."""
-    return op.dialect_name() in TRITON and not isinstance(op, tt.ReduceReturnOp)
 
 
 def _refuse_function(op: tt.FuncOp) -> None:
