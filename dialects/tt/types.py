@@ -309,6 +309,13 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
     def element(self) -> Attribute:
         return self.tensor.element_type
 
+    @property
+    def element_bits(self) -> int:
+        """Width of an element."""
+        bits = bits_of(self.element)
+        assert bits is not None, self
+        return bits
+
     def verify(self) -> None:
         if not is_tensor(self.block):
             raise VerifyException(f"expected a block of a tensor, got {self.block}")

@@ -245,8 +245,7 @@ def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> No
     columns = [constant_number(op.indices[-1]) for op in blocks]
     if width is None or any(x is None or x < 0 for x in columns):
         return
-    bits = bits_of(made.type.tensor)
-    assert bits is not None, made
+    bits = made.type.element_bits
     found = alignment_of(made.base, bits // 8)
     if found is None or not found.rest:
         return

@@ -155,8 +155,7 @@ def _refuse_edges(
     span = _span(plan, registers, bits)
     columns = [ValueFacts().divisor(op.indices[1])]
     columns += [message.byte * 8 // bits for message in plan.messages]
-    if "warp" in registers.layout.in_names:
-        columns += [basis[1] for basis in registers.layout.bases("warp")]
+    columns += [basis[1] for basis in registers.layout.bases("warp")]
     if any(column % span for column in columns):
         return Refusal(
             ChannelReason.CHECKED, f"columns that are not multiples of {span}"

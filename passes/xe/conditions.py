@@ -28,7 +28,6 @@ from xdsl.utils.hints import isa
 
 from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig, xe
-from coopc.dialects.tt.types import bits_of
 from coopc.interface import SECOND_ENTRY
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
@@ -61,16 +60,9 @@ def source_of(value: SSAValue) -> SSAValue:
                 return value
 
 
-def element_bytes(made: tt.MakeTensorDescriptorOp) -> int:
-    """Return the bytes of an element."""
-    width = bits_of(made.type.tensor)
-    assert width is not None, made
-    return width // 8
-
-
 def known_numbers(made: tt.MakeTensorDescriptorOp) -> dict[Part, int]:
     """Return what is known of a surface, in bytes and rows."""
-    size = element_bytes(made)
+    size = made.type.element_bits // 8
     found: dict[Part, int] = {}
     for part, value in numbers_of(made).items():
         if (number := constant_number(value)) is not None:
@@ -160,7 +152,7 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
             continue
         if (made := made_by(op.desc)) is None:
             continue
-        size, arguments = element_bytes(made), arguments_of(func, made)
+        size, arguments = made.type.element_bits // 8, arguments_of(func, made)
         step = plan.data.row_step if isinstance(plan, xe.PlanAttr) else 1
         for rule in rules(io, step):
             in_bytes = rule.part in ("base", "height")

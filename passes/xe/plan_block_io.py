@@ -40,7 +40,6 @@ from coopc.passes.triton.base_alignment import SURFACE_ALIGNMENT, alignment_of
 from coopc.passes.triton.origins import made_by
 from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
-    element_bytes,
     known_numbers,
     refuse_steps,
     second_entries,
@@ -125,12 +124,13 @@ def decide(op: AccessOp, type: Tensor, device: devices.Device) -> BlockPlan | Re
 
 def refuse_base(made: tt.MakeTensorDescriptorOp) -> Refusal | None:
     """Return why a base is not aligned, whatever the arguments of the kernel are."""
-    found = alignment_of(made.base, element_bytes(made))
+    bytes = made.type.element_bits // 8
+    found = alignment_of(made.base, bytes)
     if found is None:
         return Refusal(Reason.BASE, "it is moved by what is not understood")
     if not found.rest:
         return None
-    size = found.rest.divisor(ValueFacts().divisor) * element_bytes(made)
+    size = found.rest.divisor(ValueFacts().divisor) * bytes
     what = f"it is moved by a multiple of {size} bytes, expected {SURFACE_ALIGNMENT}"
     return Refusal(Reason.BASE, what)
 
@@ -186,9 +186,7 @@ def decide_prefetch(
     rows, cols = type.shape
     if any(size & (size - 1) for size in (rows, cols)):
         return Refusal(Reason.OVERLAP, f"a block of {rows} x {cols}")
-    width = bits_of(type.tensor)
-    assert width is not None, op
-    return plan_prefetch(rows, cols, width, warps, device.block_io)
+    return plan_prefetch(rows, cols, type.element_bits, warps, device.block_io)
 
 
 def summary(decided: Decision) -> str:
