@@ -783,6 +783,15 @@ def expect_base(base: SSAValue, element: Attribute) -> None:
         )
 
 
+def expect_count(what: str, values: Sequence[SSAValue], shape: Sequence[int]) -> None:
+    """Check that there is a value for each dimension of a shape."""
+    if len(values) != len(shape):
+        raise VerifyException(
+            f"expected {len(shape)} {what}, the rank of {sizes(shape)}, "
+            f"got {len(values)}"
+        )
+
+
 def expect_permutation(order: Sequence[int], rank: int) -> None:
     """Check that each dimension is listed once."""
     if sorted(order) != list(range(rank)):
