@@ -94,8 +94,8 @@ def parse_fields(
         start = parser.pos
         key = parser.parse_identifier()
         if key not in keys:
-            near = near_match(key, keys)
-            parser.raise_error(f"unknown key '{key}' of {name}{near}", start)
+            expected = f"expected one of {', '.join(keys)} in {name}, got '{key}'"
+            parser.raise_error(expected + near_match(key, keys), start)
         if key in found:
             parser.raise_error(f"expected {key} once in {name}", start)
         parser.parse_punctuation("=")

@@ -48,10 +48,7 @@ from coopc.dialects.definitions import dialect_of
 from coopc.dialects.encodings import *
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
-from coopc.dialects.tt.descriptors import (
-    descriptor_type,
-    verify_indices,
-)
+from coopc.dialects.tt.descriptors import descriptor_type
 from coopc.dialects.tt.pointers import (
     ACCESSED,
     CachedOp,
@@ -70,6 +67,7 @@ from coopc.dialects.tt.types import (
     TensorDescType,
     TritonEnum,
     block_io,
+    expect_count,
     expect_element,
     expect_mask,
     expect_type,
@@ -425,7 +423,7 @@ class DescriptorPrefetchOp(CachedOp):
 
     def verify_(self) -> None:
         block_io(self)
-        verify_indices(descriptor_type(self.desc), self.indices)
+        expect_count("indices", self.indices, descriptor_type(self.desc).shape)
 
 
 def shared_pointer(type: Attribute) -> PtrType:

@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 BlockKind: TypeAlias = Literal["load", "transform", "transpose", "prefetch", "store"]
 """`transform` packs rows into 32-bit channels (VNNI)."""
 
+MAX_BLOCK_WIDTH_BYTES = 64
+"""Of one row of a message, all its blocks together."""
 LOAD_HEIGHTS = (1, 2, 4, 8, 16, 32)
 STORE_HEIGHTS = (1, 2, 4, 8)
 
@@ -34,9 +36,10 @@ class BlockShapes:
                 f"expected elements of 8, 16, 32 or 64 bits, got {self.element_bits}"
             )
         row_bytes = self.width * max(self.counts) * self.element_bits // 8
-        if row_bytes > 64:
+        if row_bytes > MAX_BLOCK_WIDTH_BYTES:
             raise ValueError(
-                f"expected rows of at most 64 bytes in all blocks, got {row_bytes}"
+                f"expected rows of at most {MAX_BLOCK_WIDTH_BYTES} bytes in all "
+                f"blocks, got {row_bytes}"
             )
 
     def has(self, height: int, count: int) -> bool:

@@ -2,7 +2,7 @@
 
 `memref.atomic_rmw`, and loads and stores that have an ordering (`simt.ordering`).  An
 update without one is relaxed; who sees it as atomic (`simt.ordering_scope`) is the
-device.  `coopc.plan.atomics` says what is done by integers, and what the loop is.
+device.  `coopc.plan.atomic_form` says what is done by integers, and what the loop is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from coopc.emit.emission import AnyEmission, Ordered
 from coopc.emit.view import View
 from coopc.emit.walker import Handlers, Refusal, check_combining
 from coopc.passes.generic.expansion import Code
-from coopc.plan.atomics import KINDS, WORD, Access, AtomicForm, atomic_form
+from coopc.plan.atomic_form import ATOMIC_UPDATES, WORD, Access, AtomicForm, atomic_form
 
 handlers = Handlers[AnyEmission]()
 
@@ -55,7 +55,7 @@ def kind_of(number: int, element: Attribute) -> tuple[str, Access]:
     Raises:
         Refusal: there is no such kind, or it is not one of the elements.
     """
-    if (found := KINDS.get(number)) is None:
+    if (found := ATOMIC_UPDATES.get(number)) is None:
         raise Refusal(f"expected a kind of atomic update, got {number}")
     check_combining(found[0], element)
     return found

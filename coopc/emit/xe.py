@@ -39,7 +39,7 @@ from coopc.emit.xe_rules import (
     piece_of,
     split_name,
 )
-from coopc.plan.block_message import LOAD_KINDS, BlockMode, BlockShape, why_not
+from coopc.plan.block_message import LOAD_KINDS, BlockMode, BlockShape, why_no_message
 
 E = TypeVar("E", bound=AnyEmission)
 
@@ -168,7 +168,7 @@ class Engine(ABC, Generic[E]):
     ) -> None:
         """Refuse a message that the device has not, or not in such pieces."""
         lanes = self._lanes(e)
-        if (reason := why_not(kind, shape, e.facts.device, lanes)) is not None:
+        if (reason := why_no_message(kind, shape, e.facts.device, lanes)) is not None:
             raise Refusal(reason)
         if pieces:
             check_slots(shape, pieces, lanes)

@@ -14,14 +14,14 @@ MOST_MATRIX_ELEMENTS = 1 << 16
 """256x256: twice what fits in the largest register file, in elements of one byte."""
 
 
-def why_too_large(type: MatrixType) -> str | None:
+def why_matrix_too_large(type: MatrixType) -> str | None:
     """Return why a subgroup does not hold matrices of a type of known sizes, or None.
 
     Example:
         >>> from xdsl.dialects.builtin import i8
         >>> from coopc.dialects.coopmatrix import Use
-        >>> why_too_large(MatrixType.of(256, 256, i8, Use.ACC))
-        >>> why_too_large(MatrixType.of(257, 256, i8, Use.ACC))
+        >>> why_matrix_too_large(MatrixType.of(256, 256, i8, Use.ACC))
+        >>> why_matrix_too_large(MatrixType.of(257, 256, i8, Use.ACC))
         'expected a matrix of at most 65536 elements, got 257x256: write a \
 loop over smaller matrices'
     """

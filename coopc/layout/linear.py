@@ -260,10 +260,10 @@ class LinearLayout:
     def bases(self, name: str) -> tuple[tuple[int, ...], ...]:
         """Return the bases of an input dimension, one coordinate for each output.
 
-        Raises:
-            ValueError: there is no such input dimension.
+        An input dimension that the layout lacks has one position, and so no bases.
         """
-        return tuple(tuple(self.unpack(basis)) for basis in self._packed_bases(name))
+        bases = dict(self.ins).get(name, ())
+        return tuple(tuple(self.unpack(basis)) for basis in bases)
 
     def unpack(self, packed: int) -> list[int]:
         """Return the coordinates, one for each output, of a packed output."""

@@ -68,8 +68,6 @@ from coopc.diagnostic import either
 from coopc.plan.refusal import Reason, Refusal
 
 CHANNEL_BITS = 32
-ROW_BYTES = 64
-"""The most bytes that a message reads of one row, all blocks together."""
 BITS = (8, 16, 32, 64)
 GRF_BYTES = 64
 """A register of the devices that have 2D block messages."""
@@ -217,7 +215,7 @@ def slot_bits(shape: BlockShape, lanes: int) -> int:
     return shape.slot_bits * max(1, shape.width // lanes)
 
 
-def why_not(
+def why_no_message(
     kind: BlockKind, shape: BlockShape, device: Device, lanes: int
 ) -> str | None:
     """Return the reason why a device has no such message, or None.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from coopc.device import Device
-from coopc.plan.atomics import LOGICAL
+from coopc.plan.atomic_form import LOGICAL
 
 Form: TypeAlias = Literal["native", "elements", "staged", "memory", "refused"]
 """An instruction; a loop over the elements that a work-item owns; through work-group

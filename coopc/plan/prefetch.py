@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coopc.device.block_io import BlockIO
+from coopc.device.block_io import MAX_BLOCK_WIDTH_BYTES, BlockIO
 from coopc.layout.linear import LinearLayout, powers
-from coopc.plan.block_message import ROW_BYTES, BlockShape
+from coopc.plan.block_message import BlockShape
 from coopc.plan.refusal import Reason, Refusal
 
 MOST_ROWS = 32
@@ -66,7 +66,7 @@ def plan_prefetch(
     """
     if io is None:
         return Refusal(Reason.NO_BLOCK_IO, "the device has no prefetch messages")
-    width = min(cols, ROW_BYTES * 8 // element_bits)
+    width = min(cols, MAX_BLOCK_WIDTH_BYTES * 8 // element_bits)
     across = min(cols // width, warps)
     down = max(1, rows * across // warps)
     height = min(down, MOST_ROWS)

@@ -82,8 +82,7 @@ class Request:
     @cached_property
     def bases(self) -> dict[str, tuple[tuple[int, ...], ...]]:
         """Those of registers, lanes and warps; none of what the layout lacks."""
-        names = {name: () for name in ("register", "lane", "warp")}
-        return names | {name: self.layout.bases(name) for name in self.layout.in_names}
+        return {x: self.layout.bases(x) for x in ("register", "lane", "warp")}
 
     @cached_property
     def lanes(self) -> list[Basis | None]:

@@ -22,7 +22,7 @@ from xdsl.traits import SymbolTable
 
 from coopc.dialects import simt
 from coopc.dialects.simt import MemorySpace
-from coopc.plan.atomics import KINDS
+from coopc.plan.atomic_form import ATOMIC_UPDATES
 from coopc.sim.arith import call, function_of
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import forward, implements, nothing
@@ -149,9 +149,9 @@ def atomic_rmw(
 ) -> Array:
     """Update an element, once for each work-item."""
     kind = op.kind.value.data
-    if kind not in KINDS:
+    if kind not in ATOMIC_UPDATES:
         raise SimulationError(f"expected a kind of atomic update, got {kind}")
-    name, is_signed = function_of(KINDS[kind][0])
+    name, is_signed = function_of(ATOMIC_UPDATES[kind][0])
     combine = partial(call, machine, name, op.result.type, is_signed=is_signed)
     mask, shape = machine.mask, machine.shape
     old = machine.update(memory, indices, value, mask, combine, shape)

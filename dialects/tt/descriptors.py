@@ -37,6 +37,7 @@ from coopc.dialects.tt.types import (
     TritonEnum,
     block_io,
     expect_base,
+    expect_count,
     expect_element,
     expect_rank,
     expect_shape,
@@ -106,12 +107,7 @@ class MakeTensorDescriptorOp(IRDLOperation):
         return member(Padding, self.padding)
 
     def verify_(self) -> None:
-        rank = self.type.rank
-        if len(self.shape) != rank:
-            raise VerifyException(
-                f"expected {rank} sizes and strides, the rank of "
-                f"{sizes(self.type.shape)}, got {len(self.shape)}"
-            )
+        expect_count("sizes and strides", self.shape, self.type.shape)
         expect_base(self.base, self.type.element)
 
 
@@ -126,14 +122,6 @@ def descriptor_type(desc: SSAValue) -> TensorDescType:
     return desc.type
 
 
-def verify_indices(type: TensorDescType, indices: Sequence[SSAValue]) -> None:
-    if len(indices) != type.rank:
-        raise VerifyException(
-            f"expected {type.rank} indices, the rank of {sizes(type.shape)}, "
-            f"got {len(indices)}"
-        )
-
-
 def block_shape(type: TensorDescType, op: IRDLOperation) -> tuple[int, ...]:
     """Return the shape of the tensor that an operation moves.
 
@@ -146,12 +134,17 @@ def block_shape(type: TensorDescType, op: IRDLOperation) -> tuple[int, ...]:
     return shape
 
 
-def verify_block(name: str, value: SSAValue, desc: SSAValue, op: IRDLOperation) -> None:
-    """Check that a tensor is a block of a descriptor.
+def verify_block(
+    name: str,
+    value: SSAValue,
+    op: DescriptorLoadOp | DescriptorReduceOp | DescriptorStoreOp,
+) -> None:
+    """Check that a tensor is a block of a descriptor, at a position.
 
     Leading dimensions of size 1 can be left out.
     """
-    type = descriptor_type(desc)
+    type = descriptor_type(op.desc)
+    expect_count("indices", op.indices, type.shape)
     expect_element(name, value.type, type.element, "as desc has")
     wanted = block_shape(type, op)
     missing = len(wanted) - len(shape_of(value.type))
@@ -209,8 +202,7 @@ class DescriptorLoadOp(CachedOp):
         )
 
     def verify_(self) -> None:
-        verify_indices(descriptor_type(self.desc), self.indices)
-        verify_block("the result", self.result, self.desc, self)
+        verify_block("the result", self.result, self)
 
 
 @irdl_op_definition
@@ -250,8 +242,7 @@ class DescriptorStoreOp(IRDLOperation):
         super().__init__(operands=[desc, src, indices])
 
     def verify_(self) -> None:
-        verify_indices(descriptor_type(self.desc), self.indices)
-        verify_block("src", self.src, self.desc, self)
+        verify_block("src", self.src, self)
 
 
 class Combination(TritonEnum):
@@ -300,8 +291,7 @@ class DescriptorReduceOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        verify_indices(descriptor_type(self.desc), self.indices)
-        verify_block("src", self.src, self.desc, self)
+        verify_block("src", self.src, self)
 
 
 # Operations of Triton on rows of a matrix in memory, each at its own position.

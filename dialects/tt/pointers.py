@@ -67,6 +67,7 @@ from coopc.dialects.tt.types import (
     TritonEnum,
     block_io,
     expect_base,
+    expect_count,
     expect_like,
     expect_mask,
     expect_permutation,
@@ -78,7 +79,6 @@ from coopc.dialects.tt.types import (
     parse_keyword,
     pointee_of,
     shape_of,
-    sizes,
 )
 
 CLAUSES: dict[str, tuple[str, type[TritonEnum]]] = {
@@ -662,13 +662,9 @@ class MakeTensorPtrOp(IRDLOperation):
     def verify_(self) -> None:
         if not is_tensor(self.block):
             raise VerifyException(f"expected a pointer to a tensor, got {self.block}")
-        rank = len(self.block.get_shape())
-        if len(self.shape) != rank:
-            raise VerifyException(
-                f"expected {rank} sizes, strides and offsets, the rank of "
-                f"{sizes(self.block.get_shape())}, got {len(self.shape)}"
-            )
-        expect_permutation(self.order.get_values(), rank)
+        shape = self.block.get_shape()
+        expect_count("sizes, strides and offsets", self.shape, shape)
+        expect_permutation(self.order.get_values(), len(shape))
         expect_base(self.base, self.block.element_type)
 
 
@@ -703,9 +699,4 @@ class AdvanceOp(IRDLOperation):
         type = self.ptr.type
         if not isinstance(type, PtrType) or not is_tensor(type.pointee):
             raise VerifyException(f"expected ptr to be a block pointer, got {type}")
-        shape = type.pointee.get_shape()
-        if len(self.offsets) != len(shape):
-            raise VerifyException(
-                f"expected {len(shape)} offsets, the rank of {sizes(shape)}, "
-                f"got {len(self.offsets)}"
-            )
+        expect_count("offsets", self.offsets, type.pointee.get_shape())

@@ -210,15 +210,10 @@ class ExpandDimsOp(ShapeOp):
 
     def verify_encoding(self, src: Tensor, result: Tensor) -> None:
         have, parent = encoding_of(src), encoding_of(result)
-        if have is None or parent is None:
-            return
-        wanted = SliceEncoding(self.axis.value.data, parent)
-        if have == wanted:
-            return
-        shape = src.get_shape()
-        if layout_or_none(have, shape) != layout_or_none(wanted, shape):
+        axis = self.axis.value.data
+        if not is_slice(have, axis, parent, src.get_shape()):
             raise VerifyException(
-                f"expected src to have a #ttg.slice along dim = {wanted.dim} of the "
+                f"expected src to have a #ttg.slice along dim = {axis} of the "
                 f"result's encoding {result.encoding}, got {src.encoding}"
             )
 
@@ -368,6 +363,16 @@ def layout_or_none(
         return linear(encoding, shape)
     except ValueError:
         return None
+
+
+def is_slice(
+    found: Encoding | None, axis: int, parent: Encoding | None, shape: tuple[int, ...]
+) -> bool:
+    """Whether an encoding may be the slice of another one along an axis."""
+    if found is None or parent is None or found == SliceEncoding(axis, parent):
+        return True
+    wanted = layout_or_none(SliceEncoding(axis, parent), shape)
+    return layout_or_none(found, shape) == wanted
 
 
 def expect_layout(result: Tensor, wanted: LinearLayout) -> None:
@@ -670,10 +675,7 @@ def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
     if not is_tensor(result):
         return
     expect_encodings(src, result, "as the source")
-    parent, found = encoding_of(src), encoding_of(result)
-    if parent is None or found is None or found == SliceEncoding(axis, parent):
-        return
-    if linear(found, wanted) != linear(SliceEncoding(axis, parent), wanted):
+    if not is_slice(encoding_of(result), axis, encoding_of(src), wanted):
         raise VerifyException(
             f"expected the result to have a #ttg.slice along dim = {axis} of the "
             f"source's encoding {src.encoding}, got {result.encoding}"

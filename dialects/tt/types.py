@@ -309,6 +309,13 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
     def element(self) -> Attribute:
         return self.tensor.element_type
 
+    @property
+    def element_bits(self) -> int:
+        """Width of an element."""
+        bits = bits_of(self.element)
+        assert bits is not None, self
+        return bits
+
     def verify(self) -> None:
         if not is_tensor(self.block):
             raise VerifyException(f"expected a block of a tensor, got {self.block}")
@@ -773,6 +780,15 @@ def expect_base(base: SSAValue, element: Attribute) -> None:
     if (found := base.type.pointee) != element:
         raise VerifyException(
             f"expected base to point to {element}, as the block has, got {found}"
+        )
+
+
+def expect_count(what: str, values: Sequence[SSAValue], shape: Sequence[int]) -> None:
+    """Check that there is a value for each dimension of a shape."""
+    if len(values) != len(shape):
+        raise VerifyException(
+            f"expected {len(shape)} {what}, the rank of {sizes(shape)}, "
+            f"got {len(values)}"
         )
 
 

@@ -65,7 +65,7 @@ from coopc.ir.element_access import (
     memory_offset,
     view_elements,
 )
-from coopc.ir.matrix_size import why_too_large
+from coopc.ir.matrix_size import why_matrix_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import (
@@ -159,7 +159,7 @@ def unsupported_matrix(type: MatrixType, scopes: tuple[ScopeAttr, ...]) -> str |
             "expected elements of f32, f16, bf16, i32 or i8, which tiles of AMX hold, "
             f"got {type}"
         )
-    return why_too_large(type)
+    return why_matrix_too_large(type)
 
 
 def _matrices(op: Operation) -> Iterator[MatrixType]:

@@ -6,9 +6,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from coopc.dialects import tt
-from coopc.dialects.tt.types import block_io
 from coopc.ir.control_flow import enclosing
-from coopc.plan.refusal import Reason
 
 LANE_BY_LANE = "xe.lane_by_lane"
 """On a kernel: its tensors are moved lane by lane, whatever memory is like (unit)."""
@@ -17,8 +15,6 @@ NO_MATRIX = "xe.no_matrix"
 """On an access through pointers: why what they point to is no matrix (string)."""
 NO_PROMISE = "xe.no_promise"
 """On an access that was found to be of a matrix: without Triton's promise (unit)."""
-MEMORY_SAID = f"{Reason.UNKNOWN_MEMORY.value}: "
-"""What need not be said twice."""
 
 
 def why_no_matrix(op: Operation, otherwise: str) -> str:
@@ -31,8 +27,3 @@ def takes_any(op: Operation) -> bool:
     """Whether an operation is in an entry point for any memory."""
     func = enclosing(op, tt.FuncOp)
     return func is not None and LANE_BY_LANE in func.attributes
-
-
-def is_promised(op: Operation) -> bool:
-    """Whether Triton says of an access that 2D blocks can do it."""
-    return block_io(op) is not None and NO_PROMISE not in op.attributes

@@ -24,7 +24,6 @@ from coopc.passes.triton.affine_tensors import Indices, NotAffine
 SURFACE_ALIGNMENT = 64
 """Of a base, in bytes, on all devices that have surfaces."""
 
-
 ALIGNED = "xe.aligned"
 """On a `tt.addptr`: it moves an aligned pointer by a multiple of that (unit)."""
 

@@ -155,7 +155,7 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
     moved, starts = NOTHING, list(found.start.divided(pitch))
     sizes: list[Polynomial] = []
     for number, (dim, unit) in enumerate(((row, pitch), (col, ONE))):
-        size = sized(op, starts[number], limits[dim], number)
+        size = sized(starts[number], limits[dim], number)
         if size is None:
             bits = bits_of(pointee(base))
             assert bits is not None, op
@@ -207,9 +207,7 @@ def claimed(op: PointerOp, pointers: Affine, row: int, col: int) -> Affine:
     return pointers
 
 
-def sized(
-    op: PointerOp, start: Polynomial, limit: Bounds, number: int
-) -> Polynomial | None:
+def sized(start: Polynomial, limit: Bounds, number: int) -> Polynomial | None:
     """Return the size of a matrix along a dimension, None where no mask says it.
 
     Raises:
@@ -332,14 +330,23 @@ def of_block_load(op: ttig.BlockLoad2DOp, indices: Indices) -> MatrixAccess:
     )
 
 
-def matrix_of(op: AccessOp, indices: Indices) -> MatrixAccess | Refusal:
-    """Return the matrix that an access is about, or why it is about none."""
+def matrix_of(
+    op: AccessOp, indices: Indices, is_promised: bool
+) -> MatrixAccess | Refusal | None:
+    """Return the matrix that an access is about, or why it is about none.
+
+    None where nothing is asked: what is a load of 2D blocks already has nothing else
+    that it could become, nor has a block pointer; of others `ttig.block_io` must be
+    believed.
+    """
     try:
         if isinstance(op, ttig.BlockLoad2DOp):
             return of_block_load(op, indices)
         if is_block_pointer(op):
             return through_block_pointer(op, indices)
-        return through_pointers(op, indices)
+        if isinstance(op, Given) or (is_promised and is_tensor(op.ptr.type)):
+            return through_pointers(op, indices)
+        return None
     except NotAffine as error:
         return Refusal(Reason.UNKNOWN_MEMORY, str(error))
     except NoMatrix as error:
@@ -387,9 +394,17 @@ def rewrite(op: AccessOp, matrix: MatrixAccess, built: Built) -> None:
     results = list[SSAValue](new.results)
     if isinstance(op, tt.LoadOp | ttig.BlockLoad2DFromPtrOp):
         results[0].name_hint = op.result.name_hint
-        if op.mask is not None and op.other is not None and not is_zero(op.other):
-            results = [b.select(op.mask, results[0], op.other)]
+        results = [select_other(op, results[0], b)]
     Rewriter.replace_op(op, [], results)
+
+
+def select_other(
+    op: tt.LoadOp | ttig.BlockLoad2DFromPtrOp, loaded: SSAValue, b: Builder
+) -> SSAValue:
+    """Return what a load gives: `other` where its mask is false, if that is not 0."""
+    if op.mask is None or op.other is None or is_zero(op.other):
+        return loaded
+    return b.select(op.mask, loaded, op.other)
 
 
 def is_zero(value: SSAValue) -> bool:
@@ -409,25 +424,17 @@ def convert(func: tt.FuncOp, explain: bool) -> None:
     for op in func.body.walk():
         if not isinstance(op, AccessOp):
             continue
-        # What is a load of 2D blocks already has nothing else that it could become, nor
-        # has a block pointer; of others `ttig.block_io` must be believed.
-        if not (
-            isinstance(op, Given)
-            or is_block_pointer(op)
-            or (is_promised and is_tensor(op.ptr.type))
-        ):
-            continue
-        decided = matrix_of(op, indices)
+        decided = matrix_of(op, indices, is_promised)
         if isinstance(decided, Refusal):
             # What scalar pointers were moved by may be rows and columns, too.
-            second = matrix_of(op, through)
+            second = matrix_of(op, through, is_promised)
             decided = second if isinstance(second, MatrixAccess) else decided
         if isinstance(decided, MatrixAccess):
             found.append((op, decided))
-            continue
-        op.attributes[NO_MATRIX] = StringAttr(str(decided))
-        if explain:
-            remark(op, f"no matrix: {decided}")
+        elif decided is not None:
+            op.attributes[NO_MATRIX] = StringAttr(str(decided))
+            if explain:
+                remark(op, f"no matrix: {decided}")
     built = Built()
     for op, matrix in found:
         rewrite(op, matrix, built)

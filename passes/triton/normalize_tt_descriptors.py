@@ -150,6 +150,7 @@ def make_host_descriptors(func: tt.FuncOp) -> None:
 
 
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
+DescriptorOp = BlockOp | ttig.ExtractDescOp
 
 
 def flatten(op: BlockOp, made: tt.MakeTensorDescriptorOp) -> tt.MakeTensorDescriptorOp:
@@ -179,13 +180,15 @@ def flatten(op: BlockOp, made: tt.MakeTensorDescriptorOp) -> tt.MakeTensorDescri
     return flat
 
 
-def pad_with_nan(op: tt.DescriptorLoadOp, made: tt.MakeTensorDescriptorOp) -> None:
+def pad_with_nan(
+    op: tt.DescriptorLoadOp, made: tt.MakeTensorDescriptorOp
+) -> tt.MakeTensorDescriptorOp:
     """Load zeros outside, and put NaN there afterwards."""
     type = op.result.type
     if not is_tensor(type) or encoding_of(type) is None:
-        return
+        return made
     if len(type.get_shape()) != 2 or not isinstance(type.element_type, AnyFloat):
-        return
+        return made
     zero = tt.MakeTensorDescriptorOp(
         made.base, made.shape, made.strides, made.type, Padding.ZERO
     )
@@ -201,6 +204,7 @@ def pad_with_nan(op: tt.DescriptorLoadOp, made: tt.MakeTensorDescriptorOp) -> No
     chosen = b.pure(SelectOp, mask, op.result, other)
     for use in uses:
         use.operation.operands[use.index] = chosen
+    return zero
 
 
 def inside_of(
@@ -241,8 +245,7 @@ def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> No
     columns = [constant_number(op.indices[-1]) for op in blocks]
     if width is None or any(x is None or x < 0 for x in columns):
         return
-    bits = bits_of(made.type.tensor)
-    assert bits is not None, made
+    bits = made.type.element_bits
     found = alignment_of(made.base, bits // 8)
     if found is None or not found.rest:
         return
@@ -262,22 +265,36 @@ def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> No
         op.operands[len(op.operands) - 1] = column
 
 
-def normalize(op: BlockOp | ttig.ExtractDescOp) -> None:
-    if (made := made_by(op.desc)) is None:
-        return
-    if isinstance(op, ttig.ExtractDescOp):
-        # A field, of which sizes have 32 bits.
-        numbers = (*made.shape, *made.strides, made.base)
-        index = op.index.value.data
-        value = numbers[min(index, len(numbers) - 1)]
-        if index < len(made.shape):
-            value = Builder.at(op).pure(ExtSIOp, value, i64)
-        Rewriter.replace_op(op, [], [value])
-        return
-    if made.type.rank > 2 and block_rank(op) == 2:
-        made = flatten(op, made)
-    if isinstance(op, tt.DescriptorLoadOp) and made.padding_option is Padding.NAN:
-        pad_with_nan(op, made)
+def normalize(func: tt.FuncOp) -> bool:
+    """Normalize the descriptors that a function accesses; whether there are any."""
+    found = [x for x in func.body.walk() if isinstance(x, DescriptorOp)]
+    blocks: dict[tt.MakeTensorDescriptorOp, list[BlockOp]] = {}
+    for op in found:
+        if (made := made_by(op.desc)) is None:
+            continue
+        if isinstance(op, ttig.ExtractDescOp):
+            replace_field(op, made)
+            continue
+        if made.type.rank > 2 and block_rank(op) == 2:
+            made = flatten(op, made)
+        if isinstance(op, tt.DescriptorLoadOp) and made.padding_option is Padding.NAN:
+            made = pad_with_nan(op, made)
+        blocks.setdefault(made, []).append(op)
+    if LANE_BY_LANE not in func.attributes:
+        for made, accesses in blocks.items():
+            if made.type.rank == 2:
+                compensate(made, accesses)
+    return bool(found)
+
+
+def replace_field(op: ttig.ExtractDescOp, made: tt.MakeTensorDescriptorOp) -> None:
+    """Replace the read of a field; sizes have 32 bits."""
+    numbers = (*made.shape, *made.strides, made.base)
+    index = op.index.value.data
+    value = numbers[min(index, len(numbers) - 1)]
+    if index < len(made.shape):
+        value = Builder.at(op).pure(ExtSIOp, value, i64)
+    Rewriter.replace_op(op, [], [value])
 
 
 def block_rank(op: BlockOp) -> int:
@@ -307,26 +324,6 @@ class NormalizeTtDescriptorsPass(ModulePass):
                 continue
             if func.is_kernel and len(func.body.blocks) == 1:
                 make_host_descriptors(func)
-            found = [
-                x
-                for x in func.body.walk()
-                if isinstance(x, BlockOp | ttig.ExtractDescOp)
-            ]
-            for each in found:
-                normalize(each)
-            if LANE_BY_LANE not in func.attributes:
-                align(func)
-            if found:
+            if normalize(func):
                 Sharing().walk(func.body)  # one descriptor, in front of loops
                 remove_dead(func)
-
-
-def align(func: tt.FuncOp) -> None:
-    """Make bases aligned that are moved by nobody knows how much."""
-    blocks: dict[tt.MakeTensorDescriptorOp, list[BlockOp]] = {}
-    for op in func.body.walk():
-        if isinstance(op, BlockOp) and (made := made_by(op.desc)) is not None:
-            blocks.setdefault(made, []).append(op)
-    for made, accesses in blocks.items():
-        if made.type.rank == 2:
-            compensate(made, accesses)

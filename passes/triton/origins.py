@@ -54,20 +54,13 @@ def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
     return [x for group in links(flow, {}) if value in group for x in group]
 
 
-def origin_of(value: SSAValue) -> SSAValue | None:
-    """Return what a value carried by control flow, or a view of it, was at first.
-
-    None where that is not the same on every way.
-    """
-    found = origins_of(value)
-    return found[0] if len(found) == 1 else None
-
-
 def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
     """Return where a descriptor is made, if that is one place."""
-    found = origin_of(desc)
-    made = None if found is None else found.owner
-    return made if isinstance(made, tt.MakeTensorDescriptorOp) else None
+    match origins_of(desc):
+        case [SSAValue(owner=tt.MakeTensorDescriptorOp() as made)]:
+            return made
+        case _:
+            return None
 
 
 def base_of(value: SSAValue) -> SSAValue | None:

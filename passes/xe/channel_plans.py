@@ -25,11 +25,11 @@ from coopc.dialects import tt, xe
 from coopc.dialects.coopmatrix import CHANNEL_BITS
 from coopc.dialects.tt.types import bits_of, block_io
 from coopc.ir.facts import ValueFacts, constant_number
+from coopc.passes.triton.origins import made_by
 from coopc.passes.xe.conditions import (
     Demands,
     HostNumber,
     arguments_of,
-    descriptor_of,
     numbers_of,
 )
 from coopc.passes.xe.register_layout import Array, RegisterLayout, registers_of
@@ -155,13 +155,12 @@ def _refuse_edges(
     span = _span(plan, registers, bits)
     columns = [ValueFacts().divisor(op.indices[1])]
     columns += [message.byte * 8 // bits for message in plan.messages]
-    if "warp" in registers.layout.in_names:
-        columns += [basis[1] for basis in registers.layout.bases("warp")]
+    columns += [basis[1] for basis in registers.layout.bases("warp")]
     if any(column % span for column in columns):
         return Refusal(
             ChannelReason.CHECKED, f"columns that are not multiples of {span}"
         )
-    made = descriptor_of(op)
+    made = made_by(op.desc)
     if made is None:
         return Refusal(ChannelReason.ALIGNMENT, "there are several descriptors")
     if not isinstance(made.base.owner, Block):
@@ -192,7 +191,7 @@ def demand_channels(func: FuncOp, plans: Mapping[Operation, ChannelPlan]) -> Non
     demands, sizes = Demands(), Demands()
     for op, plan in plans.items():
         assert isinstance(op, tt.DescriptorLoadOp), op
-        made = descriptor_of(op)
+        made = made_by(op.desc)
         assert made is not None, op
         arguments = arguments_of(func, made)
         for rule in _rules(op, plan):

@@ -28,7 +28,6 @@ from xdsl.utils.hints import isa
 
 from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig, xe
-from coopc.dialects.tt.types import bits_of
 from coopc.interface import SECOND_ENTRY
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
@@ -39,11 +38,6 @@ from coopc.plan.block_message import Part, Rule, rules
 from coopc.plan.refusal import Reason, Refusal
 
 AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
-
-
-def descriptor_of(op: Operation) -> tt.MakeTensorDescriptorOp | None:
-    """Return where the descriptor of an access is made, if that is one place."""
-    return made_by(op.desc) if isinstance(op, AccessOp) else None
 
 
 def numbers_of(made: tt.MakeTensorDescriptorOp) -> dict[Part, SSAValue]:
@@ -66,16 +60,9 @@ def source_of(value: SSAValue) -> SSAValue:
                 return value
 
 
-def element_bytes(made: tt.MakeTensorDescriptorOp) -> int:
-    """Return the bytes of an element."""
-    width = bits_of(made.type.tensor)
-    assert width is not None, made
-    return width // 8
-
-
 def known_numbers(made: tt.MakeTensorDescriptorOp) -> dict[Part, int]:
     """Return what is known of a surface, in bytes and rows."""
-    size = element_bytes(made)
+    size = made.type.element_bits // 8
     found: dict[Part, int] = {}
     for part, value in numbers_of(made).items():
         if (number := constant_number(value)) is not None:
@@ -160,11 +147,14 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
     pairs: set[tuple[int, int]] = set()
     moves: dict[int, int] = {}
     for op in func.body.walk():
-        made = descriptor_of(op)
-        if made is None or xe.PLAN not in op.attributes:
+        plan = op.attributes.get(xe.PLAN)
+        if not isinstance(op, AccessOp) or plan is None:
             continue
-        size, arguments = element_bytes(made), arguments_of(func, made)
-        for rule in rules(io, step_of(op)):
+        if (made := made_by(op.desc)) is None:
+            continue
+        size, arguments = made.type.element_bits // 8, arguments_of(func, made)
+        step = plan.data.row_step if isinstance(plan, xe.PlanAttr) else 1
+        for rule in rules(io, step):
             in_bytes = rule.part in ("base", "height")
             demands.add_part(arguments, rule if in_bytes else rule.in_units(size))
         known = {part: number // size for part, number in known_numbers(made).items()}
@@ -193,12 +183,6 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
             ),
         ]
     )
-
-
-def step_of(op: Operation) -> int:
-    """Return the rows from one row of the messages of an access to the next."""
-    attr = op.attributes.get(xe.PLAN)
-    return attr.data.row_step if isinstance(attr, xe.PlanAttr) else 1
 
 
 FIRST = ("multiple_of", "at_least_argument")

@@ -22,6 +22,7 @@ from coopc import device as devices
 from coopc.dialects import tt, ttig, xe
 from coopc.dialects.tt.types import (
     ModuleFacts,
+    Tensor,
     bits_of,
     block_io,
     encoding_of,
@@ -31,19 +32,14 @@ from coopc.dialects.tt.types import (
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import (
-    MEMORY_SAID,
-    is_promised,
-    takes_any,
+    LANE_BY_LANE,
+    NO_PROMISE,
     why_no_matrix,
 )
-from coopc.passes.triton.base_alignment import (
-    SURFACE_ALIGNMENT,
-    alignment_of,
-)
+from coopc.passes.triton.base_alignment import SURFACE_ALIGNMENT, alignment_of
+from coopc.passes.triton.origins import made_by
 from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
-    descriptor_of,
-    element_bytes,
     known_numbers,
     refuse_steps,
     second_entries,
@@ -60,31 +56,31 @@ from coopc.remarks import remark
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
 StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
 AccessOp: TypeAlias = LoadOp | StoreOp
+BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 
 
-def tensor_of(op: AccessOp) -> SSAValue:
-    """Return the tensor, or the element, that is loaded or stored."""
+def tensor_type(op: AccessOp) -> Tensor | None:
+    """Return the type of what is loaded or stored; None for a scalar."""
     match op:
         case tt.DescriptorLoadOp() | tt.LoadOp():
-            return op.result
+            type = op.result.type
         case tt.DescriptorStoreOp():
-            return op.src
+            type = op.src.type
         case tt.StoreOp():
-            return op.value
+            type = op.value.type
+    return type if is_tensor(type) else None
 
 
-def request_of(op: AccessOp) -> Request | Refusal:
+def request_of(op: AccessOp, type: Tensor) -> Request | Refusal:
     """Return what the planner is to be asked, or why there is nothing to ask."""
-    type = tensor_of(op).type
-    assert is_tensor(type), op
     if encoding_of(type) is None:
         return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
     rank, order = len(type.get_shape()), block_io(op)
-    if takes_any(op):
-        return Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
     if isinstance(op, tt.LoadOp | tt.StoreOp):
         what = why_no_matrix(op, "a pointer for each element")
-        return Refusal(Reason.UNKNOWN_MEMORY, what.removeprefix(MEMORY_SAID))
+        # What the reason says already.
+        detail = what.removeprefix(f"{Reason.UNKNOWN_MEMORY.value}: ")
+        return Refusal(Reason.UNKNOWN_MEMORY, detail)
     if rank != 2 or len(op.indices) != 2:
         return Refusal(Reason.RANK, f"a tensor of rank {rank} of {len(op.indices)}")
     width = bits_of(type)
@@ -101,14 +97,16 @@ def request_of(op: AccessOp) -> Request | Refusal:
 
 
 Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
+FOR_ANY = Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
 
 
-def decide(op: AccessOp, device: devices.Device) -> BlockPlan | Refusal:
+def decide(op: AccessOp, type: Tensor, device: devices.Device) -> BlockPlan | Refusal:
     """Return how a tensor is moved on a device, or why not by block messages."""
-    request = request_of(op)
+    request = request_of(op, type)
     if isinstance(request, Refusal):
         return request
-    made, io = descriptor_of(op), device.block_io
+    assert isinstance(op, BlockOp), op
+    made, io = made_by(op.desc), device.block_io
     if made is not None and io is not None:
         refusal = (
             refuse_stride(made)
@@ -120,33 +118,33 @@ def decide(op: AccessOp, device: devices.Device) -> BlockPlan | Refusal:
             return refusal
     decided = plan(request, io)
     if isinstance(decided, BlockPlan) and made is not None:
-        return refuse_steps(decided, *op.operands[-2:]) or decided
+        return refuse_steps(decided, *op.indices) or decided
     return decided
 
 
 def refuse_base(made: tt.MakeTensorDescriptorOp) -> Refusal | None:
     """Return why a base is not aligned, whatever the arguments of the kernel are."""
-    found = alignment_of(made.base, element_bytes(made))
+    bytes = made.type.element_bits // 8
+    found = alignment_of(made.base, bytes)
     if found is None:
         return Refusal(Reason.BASE, "it is moved by what is not understood")
     if not found.rest:
         return None
-    size = found.rest.divisor(ValueFacts().divisor) * element_bytes(made)
+    size = found.rest.divisor(ValueFacts().divisor) * bytes
     what = f"it is moved by a multiple of {size} bytes, expected {SURFACE_ALIGNMENT}"
     return Refusal(Reason.BASE, what)
 
 
-def refuse_column(op: AccessOp, bits: int) -> Refusal | None:
+def refuse_column(op: BlockOp, bits: int) -> Refusal | None:
     """Return why a block does not begin at a multiple of 4 bytes in its row.
 
     Where nothing is known of the column, that is Triton's promise.
     """
-    assert isinstance(op, tt.DescriptorLoadOp | tt.DescriptorStoreOp), op
     column, unit = op.indices[-1], CHANNEL_BITS // bits
     known = ValueFacts().divisor(column)
     if unit <= 1 or known % unit == 0:
         return None
-    if is_promised(op):
+    if block_io(op) is not None and NO_PROMISE not in op.attributes:
         rest = rest_of(column, unit)
         if not rest:
             return None
@@ -188,9 +186,7 @@ def decide_prefetch(
     rows, cols = type.shape
     if any(size & (size - 1) for size in (rows, cols)):
         return Refusal(Reason.OVERLAP, f"a block of {rows} x {cols}")
-    width = bits_of(type.tensor)
-    assert width is not None, op
-    return plan_prefetch(rows, cols, width, warps, device.block_io)
+    return plan_prefetch(rows, cols, type.element_bits, warps, device.block_io)
 
 
 def summary(decided: Decision) -> str:
@@ -260,19 +256,25 @@ class PlanBlockIoPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on every access of `op`."""
         device = device_of(self.device, op, self.name)
-        for each in op.walk():
-            if isinstance(each, ttig.DescriptorPrefetchOp):
-                decided = decide_prefetch(each, device)
-            elif isinstance(each, AccessOp) and is_tensor(tensor_of(each).type):
-                decided = decide(each, device)
-            else:
-                if self.explain and isinstance(each, ttig.PrefetchOp):
-                    remark(each, f"left out: {why_no_matrix(each, 'no matrix')}")
-                continue
-            write(each, decided)
-            if self.explain and not takes_any(each):
-                remark(each, told(each, decided))
+        for func in op.ops:
+            self.plan(func, device)
         if self.explain:
             for entry, is_needed in second_entries(op, device.block_io).items():
                 if is_needed:
                     remark_second_entry(entry, entry.sym_name.data)
+
+    def plan(self, func: Operation, device: devices.Device) -> None:
+        """Decide on every access of a function."""
+        for_any_memory = LANE_BY_LANE in func.attributes
+        for op in func.walk():
+            if isinstance(op, ttig.DescriptorPrefetchOp):
+                decided = decide_prefetch(op, device)
+            elif isinstance(op, AccessOp) and (type := tensor_type(op)) is not None:
+                decided = FOR_ANY if for_any_memory else decide(op, type, device)
+            else:
+                if self.explain and isinstance(op, ttig.PrefetchOp):
+                    remark(op, f"left out: {why_no_matrix(op, 'no matrix')}")
+                continue
+            write(op, decided)
+            if self.explain and not for_any_memory:
+                remark(op, told(op, decided))

@@ -56,7 +56,7 @@ from coopc.dialects.tt.types import (
     is_tensor,
     layout_of,
 )
-from coopc.ir.matrix_size import why_too_large
+from coopc.ir.matrix_size import why_matrix_too_large
 from coopc.ir.split_values import Parts
 from coopc.layout.dpas import (
     CHANNEL_BITS,
@@ -74,6 +74,12 @@ MAX_COMPONENTS = 16
 MOST_ROWS = 8
 """Rows of A and C of one DPAS."""
 ELEMENT_BITS = (8, 16, 32)
+DOT_SIZES: dict[Operand, tuple[str, str]] = {
+    "a": ("M", "K"),
+    "b": ("K", "N"),
+    "c": ("M", "N"),
+}
+"""What the rows and columns of an operand are called."""
 
 
 @dataclass(frozen=True)
@@ -316,11 +322,11 @@ def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
     except ValueError as error:
         return f"{error}, in {type}"
     tile = encoding.tile_shape(operand)
-    for name, has, wanted in zip(("rows", "columns"), matrix.shape, tile, strict=True):
+    for name, has, wanted in zip(DOT_SIZES[operand], matrix.shape, tile, strict=True):
         if has % wanted:
             return (
-                f"expected a multiple of {wanted} {name} (DPAS operand "
-                f"{operand} on {device.name}), got {has} in {type}"
+                f"expected {name} to be a multiple of {wanted} (DPAS operand {operand} "
+                f"on {device.name}), got {has} in {type}"
             )
     packed = packed_type(operand, encoding, type.element_type)
     starts = (range(0, n, step) for n, step in zip(matrix.shape, tile, strict=True))
@@ -348,4 +354,4 @@ def _why_not_type(type: MatrixType) -> str | None:
         return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
     if type.element_bits not in ELEMENT_BITS:
         return f"expected elements of 8, 16 or 32 bits, got {type.element_type}"
-    return why_too_large(type)
+    return why_matrix_too_large(type)

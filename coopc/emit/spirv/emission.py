@@ -33,7 +33,7 @@ from coopc.emit.spirv.types import Types
 from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Facts, Refusal, Walker, element_of
 from coopc.passes.generic.expansion import Code, Target
-from coopc.plan.atomics import LOGICAL, WORD
+from coopc.plan.atomic_form import LOGICAL, WORD
 from coopc.spirv.instruction import Id, Instruction, Operand
 from coopc.spirv.module import Function, Module
 

@@ -21,7 +21,7 @@ from coopc.emit.spirv.flow import Num, View
 from coopc.emit.spirv.types import VECTOR_WIDTHS
 from coopc.emit.vector import masked_load, masked_store, repeats_of
 from coopc.emit.walker import Refusal, count_of, element_of
-from coopc.plan.atomics import WORD
+from coopc.plan.atomic_form import WORD
 from coopc.spirv.instruction import Id
 
 handlers = Handlers(memref.handlers)

@@ -44,7 +44,7 @@ from coopc.ir.control_flow import (
     functions,
     links,
 )
-from coopc.ir.matrix_size import why_too_large
+from coopc.ir.matrix_size import why_matrix_too_large
 from coopc.ir.transaction import Refused
 from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
 from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
@@ -246,7 +246,7 @@ def _refuse_large(op: Operation) -> None:
         if (
             isinstance(type := value.type, MatrixType)
             and is_known(type)
-            and (reason := why_too_large(type))
+            and (reason := why_matrix_too_large(type))
         ):
             raise Refused(op, reason)
 

@@ -65,7 +65,7 @@ from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
     SharedMemory,
     StagedMatrices,
 )
-from coopc.plan.atomics import Access, atomic_form
+from coopc.plan.atomic_form import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, Row, way
 from coopc.remarks import remark
 

@@ -40,7 +40,7 @@ from coopc.ir.control_flow import (
 )
 from coopc.ir.element_access import Element, view_elements
 from coopc.ir.facts import constant_number
-from coopc.ir.matrix_size import why_too_large
+from coopc.ir.matrix_size import why_matrix_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.coopmatrix import ELEMENT_BITS
@@ -536,4 +536,4 @@ def _why_not_spread(type: MatrixType) -> str | None:
         return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
     if type.element_bits not in ELEMENT_BITS:
         return f"expected elements of 8, 16, 32 or 64 bits, got {type.element_type}"
-    return why_too_large(type)
+    return why_matrix_too_large(type)

@@ -309,9 +309,8 @@ class BlockMessages:
     def _offset(self, plan: BlockPlan, first: int, shift: int) -> tuple[int, int]:
         """Return what a message adds to the shared payload; 0 where it has its own."""
         corner = plan.origin(first)
-        warps = plan.layout.bases("warp") if "warp" in plan.layout.in_names else ()
         bits = [0] * len(corner)
-        for basis in warps:
+        for basis in plan.layout.bases("warp"):
             bits = [x | y for x, y in zip(bits, basis, strict=True)]
         apart = not any(x & y for x, y in zip(bits, corner, strict=True))
         if not self.immediate_offsets or not apart:

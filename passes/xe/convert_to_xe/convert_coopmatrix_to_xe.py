@@ -40,6 +40,7 @@ from coopc.ir import element_access
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import (
     block_arguments,
+    defined_by,
     function_around,
     functions,
     has_matrices,
@@ -443,7 +444,7 @@ def refuse(
         if (reason := _why_not_kernel(op, matrices.lanes)) is not None:
             raise Refused(op, reason)
         return  # arguments are refused where they are used first
-    types = [x.type for x in (*op.operands, *op.results, *block_arguments(op))]
+    types = [x.type for x in (*op.operands, *defined_by(op))]
     for each in (*types, *op.properties.values()):
         if isinstance(each, MatrixType):
             matrices.tiling(each, op)
@@ -465,7 +466,7 @@ def convert(module: ModuleOp, matrices: Matrices, fallback: bool) -> dict[str, F
     parts: dict[SSAValue, Parts] = {
         value: matrices.of(value).parts
         for op in module.walk()
-        for value in (*op.results, *block_arguments(op))
+        for value in defined_by(op)
         if isinstance(value.type, MatrixType)
     }
     for func in (*known.values(), *second_entries.values()):

@@ -18,7 +18,7 @@ A pointer becomes a memref of rank 0, which stands for all the memory behind it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -55,7 +55,7 @@ from coopc.dialects.tt.types import (
     is_tensor,
 )
 from coopc.ir.builder import Builder
-from coopc.ir.control_flow import block_arguments
+from coopc.ir.control_flow import defined_by
 from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
@@ -106,7 +106,7 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
         if LANE_BY_LANE in op.attributes:
             func.attributes[LANE_BY_LANE] = UnitAttr()
         Rewriter.replace_op(op, func, [])
-        for each in list(func.body.walk()):
+        for each in [x for x in func.body.walk() if isinstance(x, ProgramOp)]:
             convert_program(each)
         found.append(func)
     for name in list(module.attributes):
@@ -115,7 +115,12 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     return found
 
 
-def convert_program(op: Operation) -> None:
+ProgramOp = (
+    AssumeOp | tt.GetNumProgramsOp | tt.GetProgramIdOp | tt.ReturnOp | ttg.BarrierOp
+)
+
+
+def convert_program(op: ProgramOp) -> None:
     """Replace an operation that is about the program, not about tensors."""
     b = Builder.at(op)
     results: Sequence[SSAValue] = ()
@@ -132,8 +137,6 @@ def convert_program(op: Operation) -> None:
             id = b.effect(make(_DIMENSIONS[op.program_axis])).results[0]
             results = b.effect(IndexCastOp(id, i32)).results
             results[0].name_hint = op.result.name_hint
-        case _:
-            return
     Rewriter.replace_op(op, [], results)
 
 
@@ -163,73 +166,69 @@ REASONS = {
 """Why operations are never converted, where there is more to say than that."""
 
 
-def parts_of(value: SSAValue) -> Parts | None:
-    """Return what a value becomes; None where it stays."""
-    type = value.type
-    if is_tensor(type):
-        return Parts(register_layout(type).types)
-    if isinstance(type, TensorDescType):
-        base = memref_of(descriptor_behind(value).base)
-        if type.rank != 2:
-            return Parts((base, *(i32,) * type.rank, *(i64,) * type.rank))
-        suffixes = ("", "_width", "_height", "_pitch")
-        return Parts((base, i32, i32, i32), suffixes)
-    if isinstance(type, tt.PtrType):
-        return Parts((memref_of(value),))
-    if isinstance(type, ttg.MemDescType):
-        return Parts((buffer_type(type),))
-    return None
+def parts_of(value: SSAValue, op: Operation) -> Parts | None:
+    """Return what a value that an operation gives becomes; None where it stays.
+
+    Raises:
+        Refused: nothing can be made of it.
+    """
+    match value.type:
+        case TensorDescType() as type:
+            base = memref_of(descriptor_behind(value, op).base)
+            if type.rank != 2:
+                return Parts((base, *(i32,) * type.rank, *(i64,) * type.rank))
+            return Parts((base, i32, i32, i32), ("", "_width", "_height", "_pitch"))
+        case ttg.MemDescType() | tt.PtrType() as type:
+            if op.dialect_name() not in TRITON:
+                what = f"expected {type} not to be chosen or carried"
+                if isinstance(type, tt.PtrType):
+                    what += ": choose or carry how far it is moved"
+                raise Refused(op, what)
+            if isinstance(type, ttg.MemDescType):
+                return Parts((buffer_type(type),))
+            if not is_tensor(type.pointee):
+                _refuse_width(type.pointee, value, op)
+            return Parts((memref_of(value),))
+        case type if is_tensor(type):
+            if encoding_of(type) is None:
+                what = f"expected a tensor with a known encoding, got {type}"
+                raise Refused(op, what)
+            element = type.element_type
+            is_pointer = isinstance(element, tt.PtrType)
+            _refuse_width(element.pointee if is_pointer else element, value, op)
+            return Parts(register_layout(type).types)
+        case _:
+            return None
 
 
-def values_of(op: Operation) -> list[SSAValue]:
-    """Return what an operation gives: results, and arguments of its regions."""
-    return [*op.results, *block_arguments(op)]
-
-
-def _refuse_value(value: SSAValue, op: Operation) -> None:
-    """Refuse a value that an operation gives, of which nothing can be made."""
-    type = value.type
-    if is_tensor(type) and encoding_of(type) is None:
-        raise Refused(op, f"expected a tensor with a known encoding, got {type}")
-    if isinstance(type, TensorDescType):
-        origins = [x.owner for x in origins_of(value)]
-        if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
-            what = "expected a descriptor that is made in the kernel"
-            raise Refused(op, f"{what}, got {type}")
-        if len(origins) > 1:
-            what = "expected a descriptor that is made in one place"
-            raise Refused(op, f"{what}, got {type} of {len(origins)} places")
-        return
-    is_carried = op.dialect_name() not in TRITON
-    if is_carried and isinstance(type, ttg.MemDescType | tt.PtrType):
-        what = f"expected {type} not to be chosen or carried"
-        if isinstance(type, tt.PtrType):
-            what += ": choose or carry how far it is moved"
-        raise Refused(op, what)
-    element = type.element_type if is_tensor(type) else type
-    is_pointer = isinstance(element, tt.PtrType)
-    if not is_tensor(type) and (not is_pointer or is_tensor(element.pointee)):
-        return
-    if not has_width(element.pointee if is_pointer else element):
-        kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
-        raise Refused(op, f"expected {kinds}, or pointers to them, got {type}")
-
-
-def has_width(element: Attribute) -> bool:
-    """Whether elements are of a width that vectors of a lane have.
+def _refuse_width(element: Attribute, value: SSAValue, op: Operation) -> None:
+    """Refuse elements of a width that vectors of a lane do not have.
 
     Floats of 8 bits have no type in SPIR-V, nor in LLVM IR.
     """
-    if isinstance(element, AnyFloat):
-        return element.bitwidth in WIDTHS[2:]
-    return isinstance(element, IntegerType) and element.bitwidth in WIDTHS
+    widths = WIDTHS[2:] if isinstance(element, AnyFloat) else WIDTHS
+    if isinstance(element, AnyFloat | IntegerType) and element.bitwidth in widths:
+        return
+    kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
+    raise Refused(op, f"expected {kinds}, or pointers to them, got {value.type}")
 
 
-def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
-    """Return where a descriptor is made: others are refused."""
-    made = made_by(desc)
-    assert made is not None, desc
-    return made
+def descriptor_behind(desc: SSAValue, op: Operation) -> tt.MakeTensorDescriptorOp:
+    """Return where a descriptor that an operation gives is made.
+
+    Raises:
+        Refused: it is not made in the kernel, in one place.
+    """
+    made = [x.owner for x in origins_of(desc)]
+    if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in made):
+        what = "expected a descriptor that is made in the kernel"
+        raise Refused(op, f"{what}, got {desc.type}")
+    first, *others = made
+    assert isinstance(first, tt.MakeTensorDescriptorOp), desc
+    if others:
+        what = "expected a descriptor that is made in one place"
+        raise Refused(op, f"{what}, got {desc.type} of {len(made)} places")
+    return first
 
 
 def memory_of(
@@ -251,19 +250,19 @@ def memory_of(
             op
             for op in ops
             if isinstance(op, BlockOp)
-            and descriptor_behind(op.desc).padding_option is Padding.NAN
+            and (made := made_by(op.desc)) is not None
+            and made.padding_option is Padding.NAN
         ),
     )
 
 
-def convert(func: FuncOp, payload: Payload, device: Device | None) -> None:
-    """Convert the body of a kernel."""
-    parts = {
-        value: found
-        for op in func.walk()
-        for value in values_of(op)
-        if (found := parts_of(value)) is not None
-    }
+def convert(
+    func: FuncOp,
+    parts: Mapping[SSAValue, Parts],
+    payload: Payload,
+    device: Device | None,
+) -> None:
+    """Convert the body of a kernel, whose values become these parts."""
     io = None if device is None else device.block_io
     group = GroupMemory(func.body.block)
     table: dict[type[Operation], Rule] = {
@@ -275,22 +274,22 @@ def convert(func: FuncOp, payload: Payload, device: Device | None) -> None:
         ttg.ConvertLayoutOp: partial(convert_layout, group),
     }
     rules = with_builders(table)
-    for op in func.walk():
-        if is_unknown(op) and type(op) not in rules:
+    found = [
+        op
+        for op in func.walk()
+        if op.dialect_name() in TRITON and not isinstance(op, tt.ReduceReturnOp)
+    ]
+    for op in found:
+        if type(op) not in rules:
             raise Refused(op, REASONS.get(op.name, "it is not converted to xe"))
     scale_loop_ivs(func)
     split_values(func, parts, rules)
-    for op in func.walk():
-        if is_unknown(op):  # it has no tensor: its rule says what is to be done
+    for op in found:
+        if op.parent is not None:  # it has no tensor: its rule says what is to be done
             rules[type(op)](op, Splitter(op))
             raise Refused(op, "it is not converted to xe")
     group.share()
     func.attributes.pop(LANE_BY_LANE, None)
-
-
-def is_unknown(op: Operation) -> bool:
-    """Whether an operation has to be converted; combinations of a reduction are not."""
-    return op.dialect_name() in TRITON and not isinstance(op, tt.ReduceReturnOp)
 
 
 def _refuse_function(op: tt.FuncOp) -> None:
@@ -326,10 +325,12 @@ class ConvertTtgirToXePass(ModulePass):
         device = None if target is None else devices.device(target.device.data)
         io = None if device is None else device.block_io
         with transaction(op) as draft:
+            parts: dict[SSAValue, Parts] = {}
             for each in draft.walk():
-                for value in values_of(each):
-                    _refuse_value(value, each)
+                for value in defined_by(each):
+                    if (found := parts_of(value, each)) is not None:
+                        parts[value] = found
                 if isinstance(each, tt.FuncOp):
                     _refuse_function(each)
             for func in convert_functions(draft, io):
-                convert(func, self.payload, device)
+                convert(func, parts, self.payload, device)

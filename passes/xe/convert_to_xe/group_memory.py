@@ -191,9 +191,7 @@ class GroupMemory:
 
     # The rules for Triton's buffers
 
-    def rules(
-        self,
-    ) -> dict[type[Operation], Rule]:
+    def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
         return {
             ttg.LocalAllocOp: self.alloc_buffer,

@@ -256,8 +256,6 @@ def part(
         dimension: of the tensor, by number.
         shift: the coordinate is divided by two to this.
     """
-    if name not in layout.in_names:
-        return IdPart(None, 0)
     return of_bases(b, name, [x[dimension] >> shift for x in layout.bases(name)])
 
 

@@ -65,7 +65,7 @@ def _refuse(op: tt.ReduceOp) -> None:
     for src, registers in zip(op.srcs, sources, strict=True):
         layout = registers.layout
         for name in ("lane", "warp"):
-            for basis in layout.bases(name) if name in layout.in_names else ():
+            for basis in layout.bases(name):
                 if basis[axis] and sum(map(bool, basis)) > 1:
                     what = f"a basis of a {name} along one dimension, not {basis}"
                     raise Refused(op, f"expected {what}, got {src.type}")
@@ -85,8 +85,7 @@ def _refuse(op: tt.ReduceOp) -> None:
 
 def warp_bits(source: RegisterLayout, axis: int) -> list[int]:
     """Return which bits of the subgroup's number run along an axis."""
-    layout = source.layout
-    bases = layout.bases("warp") if "warp" in layout.in_names else ()
+    bases = source.layout.bases("warp")
     return [bit for bit, basis in enumerate(bases) if basis[axis]]
 
 

@@ -31,11 +31,10 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import coopmatrix, tt
+from coopc.dialects import coopmatrix, tt, xe
 from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
 from coopc.passes.xe.convert_to_xe.layout_to_arith import narrowed
-from coopc.passes.xe.convert_to_xe.tensor_memory import plan_of
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
 
 
@@ -55,8 +54,9 @@ def scale_loop_ivs(func: FuncOp) -> None:
     """Make loops count in the units that their transposed loads want."""
     shifts: dict[SSAValue, int] = {}
     for op in func.walk():
-        if isinstance(op, tt.DescriptorLoadOp) and (plan := plan_of(op)) is not None:
-            shift = plan.packed.bit_length() - 1
+        plan = op.attributes.get(xe.PLAN)
+        if isinstance(op, tt.DescriptorLoadOp) and isinstance(plan, xe.PlanAttr):
+            shift = plan.data.packed.bit_length() - 1
             if shift and is_counter(op.indices[-1], shift):
                 shifts.setdefault(op.indices[-1], shift)
     for counter, shift in shifts.items():

@@ -136,12 +136,6 @@ SCOPES = {
 }
 
 
-def plan_of(op: Operation) -> BlockPlan | None:
-    """Return the plan that an access has, if it has one."""
-    found = op.attributes.get(xe.PLAN)
-    return found.data if isinstance(found, xe.PlanAttr) else None
-
-
 @dataclass(slots=True)
 class TensorMemory:
     """The rules for pointers, descriptors and accesses to memory, in one kernel."""
@@ -227,8 +221,8 @@ class TensorMemory:
         self, op: tt.DescriptorLoadOp | tt.DescriptorStoreOp
     ) -> BlockPlan | None:
         """Return the plan of an access; None where there is a reason against one."""
-        plan = plan_of(op)
-        if plan is None:
+        plan = op.attributes.get(xe.PLAN)
+        if not isinstance(plan, xe.PlanAttr):
             if xe.REFUSAL not in op.attributes:
                 what = "a plan of plan-block-io, or a reason why there is none"
                 raise Refused(op, f"expected {what}")
@@ -236,10 +230,10 @@ class TensorMemory:
         if op in self.padded:
             what = "expected zeros outside of a descriptor, got NaN"
             raise Refused(op, f"{what}: normalize-tt-descriptors")
-        refusal = refuse_steps(plan, op.indices[-2], op.indices[-1])
+        refusal = refuse_steps(plan.data, op.indices[-2], op.indices[-1])
         if refusal is not None:
             raise Refused(op, str(refusal))
-        return plan
+        return plan.data
 
     def prefetch(
         self, op: ttig.DescriptorPrefetchOp, s: Splitter, b: Builder
@@ -286,7 +280,7 @@ class TensorMemory:
         if op.result.uses and is_shared:
             refuse_too_large(op, [registers.element], 1 << registers.layout.out_bits)
         places = by_the_first(b, registers, places)
-        change = partial(_change, op, target)
+        change = partial(rmw, op, target)
         found = self.elements.update(b, registers, s.parts(op.val), places, change)
         if op.result.uses and is_shared:
             found = self.group.exchanged(b, found, registers, registers)
@@ -298,7 +292,7 @@ class TensorMemory:
         flag = is_first_of_all(b)
         chosen = flag if op.mask is None else b.pure(AndIOp, flag, op.mask)
         zero = b.constant(op.val.type, 0)
-        (before,) = b.effect_where(chosen, lambda: rmw(op, target, [], op.val), [zero])
+        (before,) = b.effect_where(chosen, lambda: rmw(op, target, op.val, []), [zero])
         if not op.result.uses:
             return before
         memory, first = self.group.of(before.type, 1), b.constant(INDEX, 0)
@@ -368,11 +362,10 @@ def make_descriptor(op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder) -> R
 
     Of ranks other than 2: the base, sizes and strides, in elements.
     """
-    width = bits_of(op.type.tensor)
+    width = op.type.element_bits
     if width == 1:
         what = f"expected elements of whole bytes in memory, got {op.type}"
         raise Refused(op, what)
-    assert width is not None, op
     numbers = [*op.shape[-1:], *op.strides[-2:-1]] if op.type.rank == 2 else []
     for known in map(constant_number, numbers):
         if known is not None and abs(known * width // 8) >= MOST_BYTES:
@@ -539,14 +532,8 @@ def _refuse_cast(op: tt.AtomicRMWOp, base: SSAValue, wanted: Attribute) -> None:
         raise Refused(op, what)
 
 
-def _change(
-    op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Values
-) -> Operation:
-    return rmw(op, target, place, value)
-
-
 def rmw(
-    op: tt.AtomicRMWOp, target: SSAValue, place: Values, value: SSAValue
+    op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Values
 ) -> AtomicRMWOp:
     """Return the update of one element."""
     attributes: dict[str, Attribute] = {

@@ -85,10 +85,9 @@ def view_sources(op: View) -> tuple[int, ...] | None:
         return tuple(at % size for at, size in zip(place, sizes, strict=True))
 
     for name in ("lane", "warp"):
-        if name in target.layout.in_names:
-            wanted = [before(basis) for basis in target.layout.bases(name)]
-            if wanted != list(layout.bases(name)):
-                return None
+        wanted = [before(basis) for basis in target.layout.bases(name)]
+        if wanted != list(layout.bases(name)):
+            return None
     elements = [before(target.coordinates[x]) for x in target.distinct]
     return sources(replace(source, layout=layout), elements)
 
@@ -239,9 +238,8 @@ def _refuse_moved(op: tt.JoinOp | tt.SplitOp, half: SSAValue, pairs: SSAValue) -
     stay = {x[:-1] for x in both.position} == set(one.position)
     names = {*one.layout.in_names, *both.layout.in_names} - {"register"}
     for name in names:
-        bases = one.layout.bases(name) if name in one.layout.in_names else ()
-        wanted = both.layout.bases(name) if name in both.layout.in_names else ()
-        stay = stay and [(*basis, 0) for basis in bases] == list(wanted)
+        moved = [(*basis, 0) for basis in one.layout.bases(name)]
+        stay = stay and moved == list(both.layout.bases(name))
     if not stay:
         raise Refused(
             op,

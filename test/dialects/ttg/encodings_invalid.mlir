@@ -7,7 +7,7 @@
 // -----
 
 "test.op"() {x = #ttg.blocked<{sizePerThread = [1, 4], threadPerWarp = [4, 4], warpsPerCTA = [4, 1], order = [1, 0]}>} : () -> ()
-// CHECK: unknown key 'threadPerWarp' of #ttg.blocked, did you mean 'threadsPerWarp'?
+// CHECK: expected one of sizePerThread, threadsPerWarp, warpsPerCTA, order, CTAsPerCGA, CTASplitNum, CTAOrder, CGALayout in #ttg.blocked, got 'threadPerWarp', did you mean 'threadsPerWarp'?
 
 // -----
 

@@ -57,7 +57,7 @@
 // -----
 
 "test.op"() {x = #ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, opsPerChan = 2, threadsPerWarp = 16, warpsPerCTA = [2, 2], repCluster = [1, 1], repeatCounts = 8}>} : () -> ()
-// CHECK: unknown key 'repeatCounts' of #ttig.dpas, did you mean 'repeatCount'?
+// CHECK: expected one of repeatCount, systolicDepth, executionSize, opsPerChan, fp4KPack, threadsPerWarp, warpsPerCTA, repCluster, A, B, C in #ttig.dpas, got 'repeatCounts', did you mean 'repeatCount'?
 
 // -----
 

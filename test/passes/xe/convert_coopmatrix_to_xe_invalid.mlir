@@ -11,7 +11,7 @@
 
 func.func @columns(%a: memref<64x64xf32>) attributes {simt.kernel} {
   %c0 = arith.constant 0 : index
-  // CHECK: coopmatrix.load: expected a multiple of 16 columns (DPAS operand c on bmg), got 24 in !coopmatrix.matrix<8x24xf32, acc>
+  // CHECK: coopmatrix.load: expected N to be a multiple of 16 (DPAS operand c on bmg), got 24 in !coopmatrix.matrix<8x24xf32, acc>
   %x = coopmatrix.load %a[%c0, %c0] row_major : memref<64x64xf32> -> !coopmatrix.matrix<8x24xf32, acc>
   func.return
 }
@@ -20,7 +20,7 @@ func.func @columns(%a: memref<64x64xf32>) attributes {simt.kernel} {
 
 func.func @rows_of_b(%a: memref<64x64xi8>) attributes {simt.kernel} {
   %c0 = arith.constant 0 : index
-  // CHECK: coopmatrix.load: expected a multiple of 32 rows (DPAS operand b on bmg), got 16 in !coopmatrix.matrix<16x16xi8, b>
+  // CHECK: coopmatrix.load: expected K to be a multiple of 32 (DPAS operand b on bmg), got 16 in !coopmatrix.matrix<16x16xi8, b>
   %x = coopmatrix.load %a[%c0, %c0] row_major : memref<64x64xi8> -> !coopmatrix.matrix<16x16xi8, b>
   func.return
 }

@@ -14,7 +14,7 @@ from coopc.plan.block_message import (
     BlockMode,
     BlockShape,
     slot_bits,
-    why_not,
+    why_no_message,
     why_not_slots,
 )
 from coopc.run.isa import CLEAN
@@ -43,7 +43,7 @@ def shapes(kind: BlockKind, device: Device, lanes: int) -> Iterator[BlockShape]:
                 mode = modes.get(kind, BlockMode.PLAIN)
                 size = (entry.element_bits, height, entry.width, count)
                 shape = BlockShape(*size, mode)
-                if why_not(kind, shape, device, lanes) is None:
+                if why_no_message(kind, shape, device, lanes) is None:
                     yield shape
 
 
@@ -131,7 +131,7 @@ def test_what_is_planned_is_emitted(device: Device, lanes: int) -> None:
         mode = {x: mode for mode, x in LOAD_KINDS.items()}.get(kind, BlockMode.PLAIN)
         for shape in search.shapes(table, mode, BITS) if kind != "prefetch" else ():
             if search.message_bases(shape, lanes, 1, 1) is not None:
-                assert why_not(kind, shape, device, lanes) is None
+                assert why_no_message(kind, shape, device, lanes) is None
                 tried += 1
     assert tried > 50
 
@@ -214,7 +214,7 @@ def test_every_shape_is_one_message(
 def test_refused(
     kind: BlockKind, shape: BlockShape, device: Device, lanes: int, reason: str
 ) -> None:
-    assert why_not(kind, shape, device, lanes) == reason
+    assert why_no_message(kind, shape, device, lanes) == reason
 
 
 def test_slots_are_as_wide_as_the_compiler_makes_them() -> None:

@@ -57,6 +57,7 @@ def test_bases(layout: LinearLayout, data: st.DataObject) -> None:
     assert list(layout.at(**x).values()) == expected
     bases = {name: layout.bases(name) for name in INS}
     assert LinearLayout.of(bases, layout.out_sizes) == layout
+    assert layout.bases("block") == ()  # of an input that the layout lacks
 
 
 @given(layouts())

@@ -22,7 +22,7 @@ from coopc.device import BMG, DG2, INTEL_CPU, LAVAPIPE, PVC, Device
 from coopc.diagnostic import CompileError
 from coopc.generate.programs import module_of
 from coopc.interface_call import pack
-from coopc.plan.atomics import atomic_form
+from coopc.plan.atomic_form import atomic_form
 from coopc.run import opencl, toolchain, vulkan
 from coopc.run.arrays import Outcome
 from coopc.run.execute import on_opencl, on_vulkan

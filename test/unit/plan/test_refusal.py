@@ -7,6 +7,7 @@ import pytest
 from coopc.compiler import new_context
 from coopc.device import BMG
 from coopc.dialects import coopmatrix, tt
+from coopc.dialects.tt.types import tensor_of
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
@@ -82,7 +83,7 @@ def pointers() -> object:
     }"""
     module = parse(new_context(everything()), Source(text, "test"))
     (load,) = (op for op in module.walk() if isinstance(op, tt.LoadOp))
-    return request_of(load)
+    return request_of(load, tensor_of(load.result))
 
 
 CASES: dict[Reason, tuple[Callable[[], object], str]] = {

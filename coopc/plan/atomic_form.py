@@ -42,7 +42,7 @@ bits or an exchange; what no device has an instruction for."""
 # The extremes of floats 13 and 14 are those that take the number of a number and a NaN,
 # 3 and 6 those that take the NaN.
 
-KINDS: dict[int, tuple[str, Access]] = {
+ATOMIC_UPDATES: dict[int, tuple[str, Access]] = {
     0: ("addf", "add"),
     1: ("addi", "add"),
     2: ("assign", "bits"),
