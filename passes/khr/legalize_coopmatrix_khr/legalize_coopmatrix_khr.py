@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseArrayBase,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     i32,
 )
@@ -42,7 +41,7 @@ from coopc.dialects.coopmatrix import (
     is_zero,
     matrix_type,
 )
-from coopc.dialects.narrow import is_integer
+from coopc.dialects.narrow import is_integer, is_memref
 from coopc.ir.builder import Builder, Values
 from coopc.ir.control_flow import (
     captured,
@@ -217,7 +216,7 @@ def _is_no_function(op: coopmatrix.ApplyOp) -> bool:
     private = simt.MemoryAttr(simt.MemorySpace.PRIVATE)
     return any(
         isinstance(value.type, MatrixType)
-        or (isinstance(value.type, MemRefType) and value.type.memory_space == private)
+        or (is_memref(value.type) and value.type.memory_space == private)
         for value in captured(op.body)
     )
 
