@@ -45,6 +45,9 @@ FloatAtomic: TypeAlias = Literal[
 ]
 """An instruction on floats in memory; `access` is a load and a store."""
 
+Matrix2: TypeAlias = Literal["reductions", "conversions", "per-element operations"]
+"""A feature of VK_NV_cooperative_matrix2; `conversions` change the use."""
+
 Fills: TypeAlias = Literal["any", "zero"]
 """Which values a device fills a matrix with natively; others go another way."""
 
@@ -173,6 +176,8 @@ class Device:
     lane_products: bool = True
     """Whether its lanes multiply what its matrices cannot; else that is refused: such a
     product takes many times as long as one of matrices."""
+    matrix2: frozenset[Matrix2] = frozenset()
+    """What it has of SPV_NV_cooperative_matrix2."""
     lockstep: bool = False
     """Whether the lanes of a subgroup are always at the same place, so that they need
     not wait for each other, only see what they wrote."""

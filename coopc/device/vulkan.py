@@ -45,6 +45,8 @@ LAVAPIPE = Device(
     # `test_exact.py` tries both (26.2.6).
     exact_matrices=False,
     exact_quotients=False,
+    # VkPhysicalDeviceCooperativeMatrix2FeaturesNV of 26.2.6.
+    matrix2=frozenset({"reductions", "conversions", "per-element operations"}),
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
     # VkPhysicalDeviceShaderAtomicFloat{,2}FeaturesEXT of 26.2.6.
     atomics=frozenset({"f32 access", "f32 add", "f32 min_max"}),

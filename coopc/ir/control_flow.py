@@ -111,6 +111,12 @@ def block_arguments(op: Operation) -> Iterator[BlockArgument]:
             yield from block.args
 
 
+def captured(region: Region) -> list[SSAValue]:
+    """Return what a region uses from outside, each once, in order."""
+    found = (value for op in region.walk() for value in op.operands)
+    return [x for x in dict.fromkeys(found) if not region.is_ancestor(x.owner)]
+
+
 def returns(func: FuncOp) -> Iterator[ReturnOp]:
     for block in func.body.blocks:
         if isinstance(op := block.last_op, ReturnOp):

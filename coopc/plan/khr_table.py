@@ -36,6 +36,8 @@ Fact: TypeAlias = Literal[
     "misaligned",
     "same type",
     "same use",
+    "of acc",
+    "no function",
     "logical",
     "integers",
 ]
@@ -48,11 +50,19 @@ keeps zeros, infinities and NaN apart.
 `wide saturation`: one of 64 bits that saturates.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
 `misaligned`: rows that are surely not aligned as the device needs them.
+`of acc`: the matrix that is reduced or converted is an accumulator.
+`no function`: the body writes memory, or uses private memory or matrices from outside.
 `logical`: atomic by means of integers, in memory that cannot be seen as such.
 `integers`: the elements are integers."""
 
 Ability: TypeAlias = Literal[
-    "whole arithmetic", "element access", "any fill", "lane products"
+    "whole arithmetic",
+    "element access",
+    "any fill",
+    "lane products",
+    "reductions",
+    "conversions",
+    "per-element operations",
 ]
 """What a device can do; the names of `coopc.device.Device`."""
 
@@ -119,6 +129,8 @@ TABLE: tuple[Row, ...] = (
         "not held",
         reason=("none of its multiplications has this type"),
     ),
+    _row("reduce", "memory", "not held"),
+    _row("reduce", "native", "same type", "of acc", needs=("reductions",)),
     _row("reduce", "memory"),
     # Memory.
     _row("load store", "staged", "no unit stride"),
@@ -144,9 +156,13 @@ TABLE: tuple[Row, ...] = (
     _row(WHOLE, "native", needs=("whole arithmetic",)),
     _row(f"{WHOLE} {SINGLE}", "elements", needs=("element access",)),
     _row(f"{WHOLE} {SINGLE}", "memory"),
-    # Conversions: the extension keeps the use.
+    _row("apply", "staged", "no function"),
+    _row("apply", "native", needs=("per-element operations",)),
+    # Conversions: the KHR extension keeps the use.
     _row("convert bitcast", "native", "same type", "same use"),
+    _row("convert", "native", "same type", "of acc", needs=("conversions",)),
     _row("convert bitcast", "staged", "bf16"),
+    _row("convert", "native", "of acc", needs=("conversions", "whole arithmetic")),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
     _row("convert bitcast apply", "staged"),
 )
@@ -161,7 +177,9 @@ def abilities(device: Device) -> frozenset[Ability]:
         "any fill": device.fills == "any",
         "lane products": device.lane_products,
     }
-    return frozenset(name for name, able in has.items() if able)
+    return frozenset[Ability](name for name, able in has.items() if able).union(
+        device.matrix2
+    )
 
 
 def way(op: str, facts: frozenset[Fact], device: Device) -> Row:

@@ -22,6 +22,7 @@ from coopc.run.worker import RunFailed, serve
 API_VERSION = 1 << 22 | 3 << 12
 OPTIONAL = {
     MATRIX_EXTENSION: vk.CooperativeMatrixFeatures,
+    "VK_NV_cooperative_matrix2": vk.CooperativeMatrix2Features,
     "VK_KHR_shader_bfloat16": vk.Bfloat16Features,
     "VK_EXT_shader_atomic_float": vk.AtomicFloatFeatures,
     "VK_EXT_shader_atomic_float2": vk.AtomicFloat2Features,

@@ -406,9 +406,10 @@ def reduce(machine: Machine, op: coopmatrix.ReduceOp, value: Array) -> Array:
     together(machine, matrix)
     axis = value.ndim - (1 if op.axis.data == Axis.ROWS else 2)
     kind, is_signed = op.kind.data, op.signed is not None
-    return reduce_axis(
+    found = reduce_axis(
         machine, kind, matrix.element_type, value, axis, is_signed=is_signed
     )
+    return found if op.broadcast is None else np.broadcast_to(found, value.shape)
 
 
 # Products: of floats see `coopc.sim.numerics`, of integers below.

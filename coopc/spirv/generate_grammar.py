@@ -28,13 +28,20 @@ CooperativeMatrixKHR AtomicFloat32AddEXT AtomicFloat64AddEXT AtomicFloat16AddEXT
 BFloat16ConversionINTEL SplitBarrierINTEL Subgroup2DBlockIOINTEL
 Subgroup2DBlockTransformINTEL Subgroup2DBlockTransposeINTEL
 SubgroupMatrixMultiplyAccumulateINTEL CacheControlsINTEL
+CooperativeMatrixReductionsNV CooperativeMatrixConversionsNV
+CooperativeMatrixPerElementOperationsNV
 """
 CAPABILITIES = frozenset(_CAPABILITIES.split())
 """Those that emission has a use for; a kernel needs no other."""
-BY_OLDER_NAME = frozenset(
-    {"SplitBarrierINTEL", "OpControlBarrierArriveINTEL", "OpControlBarrierWaitINTEL"}
-)
-"""Aliases to write instead of EXT names: modules ask for SPV_INTEL_split_barrier."""
+_OLDER_NAMES = """
+SplitBarrierINTEL OpControlBarrierArriveINTEL OpControlBarrierWaitINTEL
+CooperativeMatrixReductionsNV CooperativeMatrixPerElementOperationsNV
+OpCooperativeMatrixReduceNV OpCooperativeMatrixPerElementOpNV
+OpCooperativeMatrixConvertNV
+"""
+BY_OLDER_NAME = frozenset(_OLDER_NAMES.split())
+"""Aliases to write instead of EXT names: modules ask for SPV_INTEL_split_barrier and
+SPV_NV_cooperative_matrix2, which more drivers have."""
 BY_ID = {"Scope", "MemorySemantics", "CooperativeMatrixLayout", "CooperativeMatrixUse"}
 """Enumerations whose values are given as constants, which no instruction names."""
 LACKING = {"OpMatrixTimesScalar": ("CooperativeMatrixKHR",)}
@@ -44,6 +51,7 @@ WIDTH = 88
 """Of a line of the table, in characters; a row is never cut."""
 CLASSES_LEFT_OUT = {"Image", "Derivative", "Device-Side_Enqueue"}
 VENDORS_LEFT_OUT = ("AMD", "ARM", "NV", "QCOM")
+"""Of whom only what needs one of their own `CAPABILITIES` is written."""
 PAIRS = {
     "PairIdRefIdRef": "IdRef:IdRef",
     "PairIdRefLiteralInteger": "IdRef:LiteralInteger",
@@ -137,13 +145,13 @@ class _Grammar:
         ]
 
     def _is_usable(self, each: Json) -> bool:
-        if _name(each).endswith(VENDORS_LEFT_OUT):
-            return False
-        return (
-            self._is_capability(each)
-            or not each.get("capabilities")
-            or bool(self._needed(each))
-        )
+        if self._is_capability(each):
+            return True
+        needed = [_name(capability) for capability in self._needed(each)]
+        for vendor in VENDORS_LEFT_OUT:
+            if _name(each).endswith(vendor):
+                return any(name.endswith(vendor) for name in needed)
+        return bool(needed) or not each.get("capabilities")
 
     def _is_capability(self, each: Json) -> bool:
         return self.capabilities.get(each.get("enumerant", "")) is each

@@ -348,10 +348,13 @@ def verify_row_slice(value: SSAValue, matrix: MatrixType) -> VectorType:
 class ReduceOp(CanonicalOp):
     """Reduce each row, or each column, of a matrix to one element.
 
-    | axis | result | element (i, 0) or (0, j)    |
-    |------|--------|-----------------------------|
-    | rows | M x 1  | of row i, over all columns  |
-    | cols | 1 x N  | of column j, over all rows  |
+    | axis | result          | element (i, j)              |
+    |------|-----------------|-----------------------------|
+    | rows | M x 1, or M x N | of row i, over all columns  |
+    | cols | 1 x N, or M x N | of column j, over all rows  |
+
+    With `broadcast` the result has the type of the value: all elements of a row, or of
+    a column, are the same.
 
     The order is open: sums of floats are exact only where every order is.  Integers
     wrap around in `add`; `signed` orders them in `max` and `min`.  Of a number and a
@@ -364,6 +367,8 @@ class ReduceOp(CanonicalOp):
     %y = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
     %s = coopmatrix.reduce max cols signed %y :
          !coopmatrix.matrix<8x16xi32, acc> -> !coopmatrix.matrix<1x16xi32, acc>
+    %t = coopmatrix.reduce max rows broadcast %x :
+         !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<8x16xf32, acc>
     ```
     """
 
@@ -374,16 +379,22 @@ class ReduceOp(CanonicalOp):
     kind = prop_def(ReductionAttr)
     axis = prop_def(AxisAttr)
     signed = opt_prop_def(UnitAttr)
+    broadcast = opt_prop_def(UnitAttr)
 
     traits = traits_def(Collective(), Pure(), NamesConstants())
 
     assembly_format = (
-        "$kind $axis (`signed` $signed^)? $value attr-dict "
+        "$kind $axis (`signed` $signed^)? (`broadcast` $broadcast^)? $value attr-dict "
         "`:` type($value) `->` type($result)"
     )
 
     def __init__(
-        self, kind: Reduction, axis: Axis, value: SSAValue, signed: bool = False
+        self,
+        kind: Reduction,
+        axis: Axis,
+        value: SSAValue,
+        signed: bool = False,
+        broadcast: bool = False,
     ) -> None:
         super().__init__(
             operands=[value],
@@ -391,8 +402,11 @@ class ReduceOp(CanonicalOp):
                 "kind": ReductionAttr(kind),
                 "axis": AxisAttr(axis),
                 "signed": UnitAttr() if signed else None,
+                "broadcast": UnitAttr() if broadcast else None,
             },
-            result_types=[reduced(matrix_type(value), axis)],
+            result_types=[
+                value.type if broadcast else reduced(matrix_type(value), axis)
+            ],
         )
 
     def canonical_form(self) -> CanonicalForm:
@@ -402,7 +416,7 @@ class ReduceOp(CanonicalOp):
         known.  Sums of floats stay: their order is open, so how often they round is
         too.
         """
-        if self.value.type == self.result.type:
+        if self.value.type == reduced(matrix_type(self.value), self.axis.data):
             return self.value
         fill, number = self.value.owner, fill_constant(self.value)
         if not isinstance(fill, FillOp) or fill.is_pointer:
@@ -419,11 +433,12 @@ class ReduceOp(CanonicalOp):
 
     def verify_(self) -> None:
         value = matrix_type(self.value)
-        if self.result.type != (expected := reduced(value, self.axis.data)):
-            raise VerifyException(
-                f"expected {expected}, one element for each of the {self.axis.data}, "
-                f"got {self.result.type}"
-            )
+        expected, why = value, "as broadcast keeps the type"
+        if self.broadcast is None:
+            expected = reduced(value, self.axis.data)
+            why = f"one element for each of the {self.axis.data}"
+        if self.result.type != expected:
+            raise VerifyException(f"expected {expected}, {why}, got {self.result.type}")
         if self.signed is None:
             return
         if self.kind.data == Reduction.ADD or not is_integer(value.element_type):

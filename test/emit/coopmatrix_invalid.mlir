@@ -81,9 +81,9 @@ func.func @saturating(%n: i8, %m: i32) attributes {simt.kernel} {
 
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @other_use(%n: f16) attributes {simt.kernel} {
-  %a = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<8x8xf16, acc>
-  // CHECK: error: coopmatrix.convert: expected a result of use acc, as SPIR-V converts elements only, got a: legalize-coopmatrix-khr changes uses
-  %b = coopmatrix.convert %a : !coopmatrix.matrix<8x8xf16, acc> -> !coopmatrix.matrix<8x8xf16, a>
+  %a = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<8x8xf16, b>
+  // CHECK: error: coopmatrix.convert: expected a result of use b, as lavapipe has no conversion from use b to another, got a: legalize-coopmatrix-khr changes uses
+  %b = coopmatrix.convert %a : !coopmatrix.matrix<8x8xf16, b> -> !coopmatrix.matrix<8x8xf16, a>
   func.return
 }
 }

@@ -654,6 +654,12 @@ def reductions(k: Kernel) -> None:
                     f"{held} -> {matrix(rows, cols, t, use)}"
                 )
                 k.keep(name, rows, cols, t, use)
+                wide = f"{name}_wide"
+                k.add(
+                    f"%{wide} = coopmatrix.reduce {kind} {axis} {sign}broadcast "
+                    f"%r_x_{use} : {held} -> {held}"
+                )
+                k.keep(wide, m, n, t, use)
 
 
 # Kernels with every operation of `coopmatrix`, for tests that spread them over lanes.

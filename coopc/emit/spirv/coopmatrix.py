@@ -25,7 +25,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Scope, Use, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
@@ -412,18 +412,27 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
 @handlers.on(coopmatrix.ConvertOp)
 def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
     source, result = matrix_type(op.value), matrix_type(op.result)
-    if source.use != result.use:
+    if source.use != result.use and (
+        source.use.data is not Use.ACC or "conversions" not in e.facts.device.matrix2
+    ):
         raise Refusal(
-            f"expected a result of use {source.use.data}, as SPIR-V converts elements "
-            f"only, got {result.use.data}: {LEGALIZE} changes uses"
+            f"expected a result of use {source.use.data}, as {e.facts.device.name} "
+            f"has no conversion from use {source.use.data} to another, got "
+            f"{result.use.data}: {LEGALIZE} changes uses"
         )
     if source == result:
         e.set(op.result, (e.id(op.value),))
         return
-    if not e.facts.device.whole_arithmetic:
-        _check(e, op, source)
+    if source.use != result.use:
+        e.module.capabilities.add("CooperativeMatrixConversionsNV")
     opcode = conversion(source, result, op.signed is not None)
     id = e.id(op.value)
+    if source.element_type == result.element_type:
+        id = e.emit("OpCooperativeMatrixConvertNV", id, type=e.types.matrix(result))
+        e.set(op.result, id)
+        return
+    if not e.facts.device.whole_arithmetic:
+        _check(e, op, source)
     # Signed integers go by way of types that say that they are: drivers (lavapipe
     # 26.2.6, tried) go by the sign of the component type, not by the instruction's.
     if opcode in ("OpConvertSToF", "OpSConvert"):

@@ -679,7 +679,7 @@ _UPDATES = {
 
 MODULES = {
     "arith": ("arith",),
-    "coopmatrix": ("coopmatrix",),
+    "coopmatrix": ("coopmatrix", "coopmatrix2"),
     "func": ("module",),
     "llvm": ("arith",),
     "math": ("arith",),

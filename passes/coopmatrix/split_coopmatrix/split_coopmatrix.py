@@ -206,8 +206,9 @@ class Cutter:
         """The tiles of each row (column) of tiles combined, then reduced once."""
         rows, cols = self.grid(op.value).shape
         parts = splitter.parts(op.value)
+        by_rows = op.axis.data == coopmatrix.Axis.ROWS
         lines = [parts[p * cols : (p + 1) * cols] for p in range(rows)]
-        if op.axis.data == coopmatrix.Axis.COLS:
+        if not by_rows:
             lines = [parts[q::cols] for q in range(cols)]
         results: list[SSAValue] = []
         for line in lines:
@@ -216,6 +217,9 @@ class Cutter:
                 value = splitter.insert(_combined(op, value, other)).result
             new = _remade(op, (value,), [self.grid(op.result).tile_type])
             results.append(splitter.insert(new).results[0])
+        if op.broadcast is not None:
+            places = self.grid(op.result).places
+            results = [results[p if by_rows else q] for p, q in places]
         return [tuple(results)]
 
     def apply(self, op: coopmatrix.ApplyOp, splitter: Splitter) -> Sequence[Values]:

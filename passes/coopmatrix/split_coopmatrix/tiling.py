@@ -170,8 +170,12 @@ class MatrixAxes:
     def _reduce(self, op: coopmatrix.ReduceOp) -> None:
         """Note that one axis stays, and that the other is reduced to one element."""
         kept, gone = (0, 1) if op.axis.data == coopmatrix.Axis.ROWS else (1, 0)
-        self.classes.union(self.of(op.value)[kept], self.of(op.result)[kept])
-        self.free.add(self.of(op.result)[gone])
+        value, result = self.of(op.value), self.of(op.result)
+        self.classes.union(value[kept], result[kept])
+        if op.broadcast is None:
+            self.free.add(result[gone])
+        else:
+            self.classes.union(value[gone], result[gone])
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.traits import MemoryEffectKind, get_effects
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
@@ -35,13 +36,15 @@ from coopc.dialects.coopmatrix import (
     MatrixType,
     Scope,
     ScopeAttr,
+    Use,
     constant,
     is_zero,
     matrix_type,
 )
-from coopc.dialects.narrow import is_integer
+from coopc.dialects.narrow import is_integer, is_memref
 from coopc.ir.builder import Builder, Values
 from coopc.ir.control_flow import (
+    captured,
     defined_by,
     function_around,
     functions,
@@ -187,6 +190,12 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use
             found["same type"] = before.element_type == after.element_type
+            found["of acc"] = before.use.data is Use.ACC
+        case coopmatrix.ReduceOp():
+            found["same type"] = op.broadcast is not None
+            found["of acc"] = matrix_type(op.value).use.data is Use.ACC
+        case coopmatrix.ApplyOp():
+            found["no function"] = _is_no_function(op)
         case coopmatrix.MulAddOp():
             saturates = op.saturating is not None
             # Whatever sizes the device multiplies.
@@ -197,6 +206,19 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
         case _:
             pass
     return frozenset(fact for fact, true in found.items() if true)
+
+
+def _is_no_function(op: coopmatrix.ApplyOp) -> bool:
+    """Whether the body cannot be a function that runs once or more for an element."""
+    effects = get_effects(op)
+    if effects is None or any(x.kind is not MemoryEffectKind.READ for x in effects):
+        return True
+    private = simt.MemoryAttr(simt.MemorySpace.PRIVATE)
+    return any(
+        isinstance(value.type, MatrixType)
+        or (is_memref(value.type) and value.type.memory_space == private)
+        for value in captured(op.body)
+    )
 
 
 def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
@@ -269,10 +291,7 @@ def why_not_staged(op: Operation) -> str:
 
 def _check_body(op: coopmatrix.ApplyOp, uniformity: Uniformity) -> None:
     """Refuse an `apply` whose body asks who owns an element."""
-    inside = set(op.body.walk())
-    for value in (x for inner in inside for x in inner.operands):
-        if value.owner in inside or value.owner is op.body.block:
-            continue
+    for value in captured(op.body):
         if uniformity.of(value) > Variation.SUBGROUPS:
             raise Refused(
                 op,

@@ -628,10 +628,20 @@ class StagedMatrices:
 
             first = source.load(b, at)
             (found,) = b.loop(source.shape[by_row], (first,), step, start=1)
-            buffer.store(b, found, at)
+            if op.broadcast is None:
+                buffer.store(b, found, at)
+                return
 
+            def put(k: BoundedIndex, _: Values) -> Values:
+                return buffer.store(
+                    b, found, Element(at.row, k) if by_row else Element(k, at.col)
+                )
+
+            b.loop(source.shape[by_row], (), put)
+
+        rows, cols = source.shape
         self.shared.barrier(b)
-        self.shared.each(b, buffer.shape, one)
+        self.shared.each(b, (rows, 1) if by_row else (1, cols), one)
         return buffer
 
     def multiply(self, b: Builder, op: coopmatrix.MulAddOp) -> SharedBuffer:

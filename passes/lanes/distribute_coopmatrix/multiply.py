@@ -18,7 +18,7 @@ xor 1, 2, 4, ..., those that have elements of the same row or column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from functools import reduce as fold
@@ -79,14 +79,31 @@ def reduced(
             ]
             for c in range(x.channels)
         ]
-        return _columns(b, sums, x, target)
-    found = target.nothing(b)
-    for block in range(x.blocks):
-        columns = product(range(x.steps), range(x.channels))
-        row = (Digits.known(c, block, u) for u, c in columns)
-        value = line(row, x.block_rows, x.lanes)
-        at = component(b, target.layout, Digits.known(block=block))
-        found = target.put(b, found, at, value)
+        if op.broadcast is None:
+            return _columns(b, sums, x, target)
+        return _spread(b, target, lambda c, _, u: sums[c][u])
+    rows = [
+        line(
+            (
+                Digits.known(c, block, u)
+                for u, c in product(range(x.steps), range(x.channels))
+            ),
+            x.block_rows,
+            x.lanes,
+        )
+        for block in range(x.blocks)
+    ]
+    return _spread(b, target, lambda _, block, __: rows[block])
+
+
+def _spread(
+    b: Builder, target: LaneFragment, value: Callable[[int, int, int], SSAValue]
+) -> Values:
+    """Return a fragment whose components are chosen by channel, block and step."""
+    x, found = target.layout, target.nothing(b)
+    for c, block, u in product(range(x.channels), range(x.blocks), range(x.steps)):
+        at = component(b, x, Digits.known(c, block, u))
+        found = target.put(b, found, at, value(c, block, u))
     return found
 
 

@@ -36,6 +36,8 @@ func.func @reduce(%f: !coopmatrix.matrix<8x4xf32, acc>, %i: !coopmatrix.matrix<8
   %1 = coopmatrix.reduce max cols %f : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<1x4xf32, acc>
   // CHECK-NEXT: %2 = coopmatrix.reduce min rows %f {note} : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<8x1xf32, acc>
   %2 = coopmatrix.reduce min rows %f {note} : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<8x1xf32, acc>
+  // CHECK-NEXT: %{{.*}} = coopmatrix.reduce max rows broadcast %f : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<8x4xf32, acc>
+  %b = coopmatrix.reduce max rows broadcast %f : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<8x4xf32, acc>
   // CHECK-NEXT: %3 = coopmatrix.reduce add cols %i : !coopmatrix.matrix<8x4xi8, a> -> !coopmatrix.matrix<1x4xi8, a>
   %3 = coopmatrix.reduce add cols %i : !coopmatrix.matrix<8x4xi8, a> -> !coopmatrix.matrix<1x4xi8, a>
   // CHECK-NEXT: %4 = coopmatrix.reduce max rows signed %i : !coopmatrix.matrix<8x4xi8, a> -> !coopmatrix.matrix<8x1xi8, a>

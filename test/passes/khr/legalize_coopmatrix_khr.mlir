@@ -39,13 +39,38 @@ func.func @checked_load(%m: memref<?x?xf32>, %i: index) -> !coopmatrix.matrix<8x
 }
 
 // CHECK-LABEL: func.func @use
-func.func @use(%x: !coopmatrix.matrix<8x8xf16, acc>) -> !coopmatrix.matrix<8x8xf16, b> {
+func.func @use(%x: !coopmatrix.matrix<8x8xf16, a>) -> !coopmatrix.matrix<8x8xf16, b> {
   // CHECK:      simt.barrier subgroup
   // CHECK:      coopmatrix.store %x, %scratch
   // CHECK:      simt.barrier subgroup
   // CHECK:      coopmatrix.load %scratch{{.*}} -> !coopmatrix.matrix<8x8xf16, b>
-  %y = coopmatrix.convert %x : !coopmatrix.matrix<8x8xf16, acc> -> !coopmatrix.matrix<8x8xf16, b>
+  %y = coopmatrix.convert %x : !coopmatrix.matrix<8x8xf16, a> -> !coopmatrix.matrix<8x8xf16, b>
   func.return %y : !coopmatrix.matrix<8x8xf16, b>
+}
+
+// SPV_NV_cooperative_matrix2 has instructions for these, but not for a body that stores.
+
+// CHECK-LABEL: func.func @matrix2
+func.func @matrix2(%x: !coopmatrix.matrix<8x8xf32, acc>, %m: memref<8x8xf32>, %s: f32) -> (!coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>) {
+  // CHECK:      %sums = coopmatrix.reduce add rows broadcast %x
+  %sums = coopmatrix.reduce add rows broadcast %x : !coopmatrix.matrix<8x8xf32, acc> -> !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK-NEXT: %scaled = coopmatrix.apply
+  %scaled = coopmatrix.apply (%i, %j, %v) in %sums : !coopmatrix.matrix<8x8xf32, acc> {
+    %bias = memref.load %m[%i, %j] : memref<8x8xf32>
+    %w = arith.mulf %bias, %s : f32
+    %z = arith.addf %w, %v : f32
+    coopmatrix.yield %z : f32
+  }
+  // CHECK:      %b = coopmatrix.convert %scaled
+  %b = coopmatrix.convert %scaled : !coopmatrix.matrix<8x8xf32, acc> -> !coopmatrix.matrix<8x8xf16, b>
+  // CHECK:      simt.barrier subgroup
+  // CHECK-NOT:  coopmatrix.apply
+  // CHECK:      memref.store {{.*}}, %m
+  %stored = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<8x8xf32, acc> {
+    memref.store %v, %m[%i, %j] : memref<8x8xf32>
+    coopmatrix.yield %s : f32
+  }
+  func.return %b, %stored : !coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
 }
 
 // The lanes that share the work are written down.

@@ -141,9 +141,9 @@ class Kernel:
             result_types=results,
             properties={k: v for k, v in properties.items() if v is not None},
         )
-        self._keep(made)
+        self.keep(made)
 
-    def _keep(self, made: Operation) -> None:
+    def keep(self, made: Operation) -> None:
         try:
             made.verify()
         except (VerifyException, ValueError):  # the latter of an index
@@ -542,7 +542,18 @@ def on_matrix(k: Kernel, type: MatrixType) -> None:
         to = MatrixType.of(rows, cols, other, type.use.data)
         k.add(coopmatrix.ConvertOp, [type], [to], signed=sign)
         k.add(coopmatrix.BitcastOp, [type], [to])
-    k.add(coopmatrix.ConvertOp, [type], [MatrixType.of(rows, cols, element, Use.ACC)])
+    for use in Use.A, Use.B, Use.ACC:
+        k.add(coopmatrix.ConvertOp, [type], [MatrixType.of(rows, cols, element, use)])
+    for kind, axis, sign in product(coopmatrix.Reduction, coopmatrix.Axis, signs):
+        of = {
+            "kind": coopmatrix.ReductionAttr(kind),
+            "axis": coopmatrix.AxisAttr(axis),
+            "signed": sign,
+        }
+        k.add(coopmatrix.ReduceOp, [type], [type], **of, broadcast=UnitAttr())
+    body = Block(arg_types=[IndexType(), IndexType(), element])
+    body.add_op(coopmatrix.YieldOp(k.value(element)))
+    k.keep(coopmatrix.ApplyOp(k.value(type), Region(body)))
     for layout, pointee in product(coopmatrix.Layout, (element, i32)):
         way = coopmatrix.LayoutAttr(layout)
         places = [MemRefType(pointee, [DYNAMIC_INDEX, 64]), index, index]

@@ -151,18 +151,20 @@ def test_bitcast() -> None:
     assert (y == x.view(np.int32)).all()
 
 
+@pytest.mark.parametrize("broadcast", ["", "broadcast"])
 @pytest.mark.parametrize("axis", ["rows", "cols"])
 @pytest.mark.parametrize("name", ["add", "max", "min", "max signed", "min signed"])
-def test_reduce(name: str, axis: str) -> None:
-    shape = "5x1" if axis == "rows" else "1x7"
+def test_reduce(name: str, axis: str, broadcast: str) -> None:
+    shape = "5x7" if broadcast else "5x1" if axis == "rows" else "1x7"
     target = f"!coopmatrix.matrix<{shape}xi8, acc>"
     kind, _, signed = name.partition(" ")
-    body = f"%r = coopmatrix.reduce {kind} {axis} {signed} %m : {{matrix}} -> {target}"
+    words = f"{kind} {axis} {signed} {broadcast}"
+    body = f"%r = coopmatrix.reduce {words} %m : {{matrix}} -> {target}"
     x = RANDOM.integers(-128, 128, (5, 7), np.int8)
     plain = x if signed or kind == "add" else x.view(np.uint8)
     computes: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min}
     expected = computes[kind](plain, axis=1 if axis == "rows" else 0, keepdims=True)
-    y = np.zeros(expected.shape, np.int8)
+    y = np.zeros(x.shape if broadcast else expected.shape, np.int8)
     simulate(on_matrix(x.shape, "i8", body, result=target), "f", [x, y])
     assert (y == expected.astype(np.int8)).all()
 

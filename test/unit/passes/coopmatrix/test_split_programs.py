@@ -50,6 +50,12 @@ BODIES = {
         coopmatrix.store %r, %m[%one, %one] row_major
           : !coopmatrix.matrix<1x24xf32, acc>, memref<?x?xf32>
     """,
+    "reduce with broadcast": """
+        %s = coopmatrix.reduce add rows broadcast %x : T -> T
+        %t = coopmatrix.reduce min cols broadcast %x : T -> T
+        %r = coopmatrix.sub %s, %t : T
+        coopmatrix.store %r, %m[%one, %one] row_major : T, memref<?x?xf32>
+    """,
     "apply": """
         %r = coopmatrix.apply (%i, %j, %v) in %x : T {
           %c24 = arith.constant 24 : index

@@ -1,0 +1,140 @@
+"""`coopmatrix`: what SPV_NV_cooperative_matrix2 has instructions for.
+
+| operation                  | instruction                        | function           |
+|----------------------------|------------------------------------|--------------------|
+| reduce, broadcast          | OpCooperativeMatrixReduceNV        | of two elements    |
+| apply                      | OpCooperativeMatrixPerElementOpNV  | the body           |
+| convert, of another use    | OpCooperativeMatrixConvertNV       |                    |
+
+A body becomes a function of row, column and element.  What it uses from outside are
+further parameters, unless it is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import Axis, Use, matrix_type
+from coopc.dialects.narrow import is_memref
+from coopc.emit.spirv.coopmatrix import LEGALIZE
+from coopc.emit.spirv.emission import Emission, Handlers
+from coopc.emit.spirv.flow import View
+from coopc.emit.view import Form
+from coopc.emit.walker import Refusal
+from coopc.ir.control_flow import captured
+from coopc.passes.coopmatrix.elementwise import reduction
+from coopc.spirv.instruction import Id
+
+handlers = Handlers()
+
+_REDUCED = {Axis.ROWS: "Row", Axis.COLS: "Column"}
+
+
+@handlers.on(coopmatrix.ReduceOp)
+def reduce(e: Emission, op: coopmatrix.ReduceOp) -> None:
+    """OpCooperativeMatrixReduceNV; a function combines two elements."""
+    matrix = matrix_type(op.value)
+    if "reductions" not in e.facts.device.matrix2:
+        raise Refusal(
+            f"{e.facts.device.name} has no reductions of matrices: {LEGALIZE} lets its "
+            "lanes do it"
+        )
+    if op.broadcast is None or matrix.use.data is not Use.ACC:
+        raise Refusal(
+            "expected broadcast and a matrix of use acc, as SPIR-V reduces no other, "
+            f"got {matrix}: {LEGALIZE} lets lanes reduce it"
+        )
+    element = e.types.number(matrix.element_type)
+    sign = " signed" if op.signed is not None else ""
+    name = f"{op.kind.data}{sign} of {matrix.element_type}"
+    function = e.whole.emitted.get(name)
+    if function is None:
+        inner = _begin(e, f"combine_{op.kind.data}", element, [element, element])
+        function = e.whole.emitted[name] = inner.function
+        pair = [inner.standing(matrix.element_type, id) for id in function.parameters]
+        with inner.beside() as code:
+            _end(inner, code(reduction(op)(*pair)))
+    id = e.emit(
+        "OpCooperativeMatrixReduceNV",
+        e.id(op.value),
+        _REDUCED[op.axis.data],
+        function.id,
+        type=e.types.matrix(matrix),
+    )
+    e.set(op.result, id)
+
+
+@handlers.on(coopmatrix.ApplyOp)
+def apply(e: Emission, op: coopmatrix.ApplyOp) -> None:
+    """OpCooperativeMatrixPerElementOpNV; the body is a function."""
+    if "per-element operations" not in e.facts.device.matrix2:
+        raise Refusal(
+            f"{e.facts.device.name} has no instruction for it: {LEGALIZE} makes it "
+            "loops over elements"
+        )
+    matrix = matrix_type(op.result)
+    outside = {value: _ids(e, value) for value in captured(op.body)}
+    operands = [id for ids in outside.values() for id in ids if not is_global(id)]
+    element, u32 = e.types.number(matrix.element_type), e.types.u32
+    types = [u32, u32, element, *(id.type for id in operands)]
+    inner = _begin(e, "element", element, types)
+    row, col, value, *rest = inner.function.parameters
+    given = iter(rest)
+    for outer, ids in outside.items():
+        seen = [id if is_global(id) else next(given) for id in ids]
+        inner.set(outer, _seen(e, outer, seen))
+    body = op.body.block
+    for argument, id in zip(body.args, (row, col), strict=False):
+        inner.set(argument, inner.index.narrow(id))
+    inner.set(body.args[2], value)
+    (result,) = inner.walker.block(body).operands
+    _end(inner, result)
+    id = e.emit(
+        "OpCooperativeMatrixPerElementOpNV",
+        e.id(op.value),
+        inner.function.id,
+        *operands,
+        type=e.types.matrix(matrix),
+    )
+    e.set(op.result, id)
+
+
+def _ids(e: Emission, value: SSAValue) -> list[Id]:
+    """What a number, or a memref, is made of."""
+    if not is_memref(value.type):
+        return list(e.parts(value))
+    view = e.view(value)
+    numbers = e.index.open_numbers(view, Form.of(value.type))
+    return [view.base, *map(e.index.value, numbers)]
+
+
+def _seen(e: Emission, value: SSAValue, ids: Sequence[Id]) -> tuple[Id, ...] | View:
+    """What a number, or a memref, is in a function that is given these."""
+    if not is_memref(value.type):
+        return tuple(ids)
+    base, *numbers = ids
+    at = replace(e.view(value), base=base)
+    return Form.of(value.type).opened(at, numbers)
+
+
+def is_global(id: Id) -> bool:
+    """Whether all functions see it: a constant, or a variable of the module."""
+    assert id.definition is not None, id
+    name, operands = id.definition.facts.name, id.definition.operands
+    is_variable = name == "OpVariable" and operands[0] != "Function"
+    return is_variable or name.startswith(("OpConstant", "OpSpecConstant"))
+
+
+def _begin(e: Emission, name: str, result: Id, parameters: Sequence[Id]) -> Emission:
+    type = e.module.type("OpTypeFunction", result, *parameters)
+    function = e.module.function(result, type, name=name)
+    return Emission(e.whole, function, subgroup_size=e.subgroup_size)
+
+
+def _end(e: Emission, result: SSAValue) -> None:
+    e.do("OpReturnValue", e.id(result))
+    e.finish()

@@ -1,0 +1,125 @@
+"""`coopc-khr`: what SPV_NV_cooperative_matrix2 has instructions for, on lavapipe."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from support.khr_kernels import ANY_F, Array, F, kernel, numbers
+
+import coopc
+
+OnLavapipe = Callable[..., None]
+
+
+def check(
+    body: str,
+    instructions: Sequence[str],
+    given: Sequence[Array | np.float32 | np.int64],
+    expected: Array,
+    run: OnLavapipe,
+    extra: str = "",
+) -> None:
+    """Compile a kernel that stores %y, look for instructions, and run it."""
+    body += f"""
+  coopmatrix.store %y, %r[%0, %0] row_major : {F}, {ANY_F}"""
+    rows, cols = expected.shape
+    body = body.replace(F, f"!coopmatrix.matrix<{rows}x{cols}xf32, acc>")
+    text = kernel(body, f"%a: {ANY_F}, %r: {ANY_F}{extra}")
+    made = coopc.compile(text, "coopc-khr{device=lavapipe}", "spirv").text
+    for name in instructions:
+        assert name in made, made
+    assert "OpControlBarrier" not in made
+    assert "Workgroup" not in made.replace("WorkgroupId", "")
+    run(text, given, {1: expected})
+
+
+@pytest.mark.parametrize("axis", ["rows", "cols"])
+@pytest.mark.parametrize("kind", ["add", "max", "min"])
+@pytest.mark.parametrize("shape", [(8, 8), (24, 16)])
+def test_reductions(
+    axis: str, kind: str, shape: tuple[int, int], on_lavapipe: OnLavapipe
+) -> None:
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {ANY_F} -> {F}
+  %y = coopmatrix.reduce {kind} {axis} broadcast %x : {F} -> {F}"""
+    a = numbers(*shape)
+    function = {"add": np.sum, "max": np.max, "min": np.min}[kind]
+    once = function(a, axis=int(axis == "rows"), keepdims=True)
+    expected = np.broadcast_to(once, shape).copy()
+    check(body, ["OpCooperativeMatrixReduceNV"], [a, 0 * a], expected, on_lavapipe)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (16, 24)])
+def test_apply(shape: tuple[int, int], on_lavapipe: OnLavapipe) -> None:
+    """Rows and columns of the whole, a loop, and a number from outside."""
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {ANY_F} -> {F}
+  %zero = arith.constant 0.0 : f32
+  %g = simt.workgroup_id x : index
+  %gi = arith.index_cast %g : index to i32
+  %gf = arith.sitofp %gi : i32 to f32
+  %three = arith.addf %gf, %s : f32
+  %y = coopmatrix.apply (%i, %j, %v) in %x : {F} {{
+    %below = arith.cmpi ugt, %i, %j : index
+    %w = arith.select %below, %v, %zero : f32
+    %sum = scf.for %k = %0 to %j step %1 iter_args(%now = %w) -> (f32) {{
+      %next = arith.addf %now, %three : f32
+      scf.yield %next : f32
+    }}
+    coopmatrix.yield %sum : f32
+  }}"""
+    a = numbers(*shape)
+    expected = np.tril(a, -1) + 3 * np.arange(shape[1], dtype=np.float32)
+    check(
+        body,
+        ["OpCooperativeMatrixPerElementOpNV"],
+        [a, 0 * a, np.float32(3)],
+        expected,
+        on_lavapipe,
+        ", %s: f32",
+    )
+
+
+def test_apply_with_memory(on_lavapipe: OnLavapipe) -> None:
+    """A bias from memory: views of it, with sizes and offsets from outside."""
+    view = "memref<8x7xf32, strided<[?, 1], offset: ?>>"
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {ANY_F} -> {F}
+  %v = memref.subview %a[%1, %s] [8, 7] [1, 1] : {ANY_F} to {view}
+  %y = coopmatrix.apply (%i, %j, %v0) in %x : {F} {{
+    %last = memref.load %v[%i, %1] : {view}
+    %own = memref.load %a[%j, %i] : {ANY_F}
+    %sum = arith.addf %last, %own : f32
+    %w = arith.addf %sum, %v0 : f32
+    coopmatrix.yield %w : f32
+  }}"""
+    a = numbers(9, 11)
+    expected = a[:8, :8] + a[:8, :8].T + a[1:9, 4:5]
+    check(
+        body,
+        ["OpCooperativeMatrixPerElementOpNV"],
+        [a, np.zeros((8, 8), np.float32), np.int64(3)],
+        expected,
+        on_lavapipe,
+        ", %s: index",
+    )
+
+
+@pytest.mark.parametrize("use", ["a", "b"])
+def test_conversion_of_use_and_type(use: str, on_lavapipe: OnLavapipe) -> None:
+    other = f"!coopmatrix.matrix<8x8xf16, {use}>"
+    half = "!coopmatrix.matrix<8x8xf16, acc>"
+    left, right = ("%p", "%q") if use == "a" else ("%q", "%p")
+    types = {"a": other, "b": other} | {
+        x: f"!coopmatrix.matrix<8x8xf16, {x}>" for x in "ab" if x != use
+    }
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {ANY_F} -> {F}
+  %h = coopmatrix.convert %x : {F} -> {half}
+  %d = coopmatrix.add %h, %h : {half}
+  %p = coopmatrix.convert %x : {F} -> {other}
+  %q = coopmatrix.convert %d : {half} -> {types["b" if use == "a" else "a"]}
+  %y = coopmatrix.mul_add {left}, {right}, %x : {types["a"]}, {types["b"]}, {F}"""
+    a = numbers(8, 8)
+    names = ["OpCooperativeMatrixConvertNV", "OpFConvert"]
+    check(body, names, [a, 0 * a], 2 * a @ a + a, on_lavapipe)
