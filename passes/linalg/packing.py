@@ -13,13 +13,11 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
     StringAttr,
     UnitAttr,
-    i32,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -86,11 +84,8 @@ class PackedB:
         for op in packing.walk():
             op.location = self.func.location
         packing.sym_name = StringAttr(name)
-        packing.attributes |= {
-            simt.KERNEL: UnitAttr(),
-            simt.SUBGROUP_SIZE: IntegerAttr(lanes, i32),
-            simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, [lanes]),
-        }
+        packing.attributes[simt.KERNEL] = UnitAttr()
+        simt.set_sizes(packing, lanes, [lanes])
         Rewriter.insert_op(packing, InsertPoint.before(self.func))
         return packing
 

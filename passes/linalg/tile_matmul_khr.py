@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
@@ -96,10 +96,8 @@ class TileMatmulKhrPass(ModulePass):
                     raise Refused(found.op, plan)
                 text = staged_kernel(found.problem, plan)
                 become_kernel(func, found, plan, text, ctx)
-                size = DenseArrayBase.from_list(i32, [plan.work_items, 1, 1])
-                func.attributes[simt.WORK_GROUP_SIZE] = size
-                lanes = IntegerAttr(device.subgroup_size, i32)
-                func.attributes[simt.SUBGROUP_SIZE] = lanes
+                group = plan.work_items, 1, 1
+                simt.set_sizes(func, device.subgroup_size, group)
 
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""
