@@ -6,11 +6,12 @@ depth is the K of one product of matrices.
 
 | engine                   | a work-group is   | A and B come                        |
 |--------------------------|-------------------|-------------------------------------|
-| any: `plan_direct`       | one subgroup      | from memory: `Direct`               |
-| KHR: `plan_staged`       | several subgroups | through work-group memory: `Panel`  |
-| AMX: `plan_amx`          | one core          | packed by a kernel before: `Packed` |
+| any: `plan_direct_gemm`  | one subgroup      | from memory: `Direct`               |
+| KHR: `plan_staged_gemm`  | several subgroups | through work-group memory: `Panel`  |
+| AMX: `plan_amx_gemm`     | one core          | packed by a kernel before: `Packed` |
 
-A core computes the subgroup tiles of its work-group one after the other.
+A subgroup is a warp on NVIDIA; which tiles its warps have by default is `gemm_tiles` of
+the device.  A core computes the subgroup tiles of its work-group one after the other.
 
 Laws (test/unit/plan/test_gemm.py):
   cover     the subgroup tiles of all work-groups have each element of C exactly once
@@ -24,7 +25,7 @@ What a work-group does in a step with panels is in `coopc.plan.gemm_schedule`.
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from coopc.device import ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
+from coopc.device import AMX, ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
 from coopc.device import Use as Operand
 from coopc.device.model import Amx
 
@@ -283,7 +284,7 @@ MOST = 32
 """Rows or columns of C that are worth more than one matrix."""
 
 
-def plan_direct(
+def plan_direct_gemm(
     problem: Problem,
     device: Device | None = None,
     tile: tuple[int, int, int] | None = None,
@@ -368,7 +369,7 @@ SLICES = 3
 """Slices of B in work-group memory: one is stored while two are read."""
 
 
-def plan_staged(
+def plan_staged_gemm(
     problem: Problem, device: Device, tiles: GemmTiles | None = None
 ) -> GemmPlan | str:
     """Return how work-groups of several subgroups multiply, or why they cannot.
@@ -530,8 +531,6 @@ ROW_BYTES = 2048
 """From row to row of an A that is not packed, at most."""
 WHOLE_BYTES = 512 << 10
 """Of an A that is not packed, at most: larger ones were faster packed."""
-AMX_PRODUCTS = (("bf16", "bf16", "f32"), ("f16", "f16", "f32"), ("i8", "i8", "i32"))
-"""The element types, signs aside, that tiles multiply."""
 
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
@@ -543,7 +542,7 @@ SHARED: Block = (4, 8, 64)
 """The same where threads share them: the best of 8 with 16 threads."""
 
 
-def plan_amx(
+def plan_amx_gemm(
     problem: Problem, threads: int = 1, block: Block | None = None
 ) -> GemmPlan | str:
     """Return how a multiplication is blocked for tiles and caches, or why it is not.
@@ -578,7 +577,8 @@ def plan_amx(
 
 def is_of_amx(problem: Problem) -> bool:
     """Return whether tiles multiply the element types of a problem."""
-    return tuple(signless(x) for x in problem.elements) in AMX_PRODUCTS
+    a, b, c = problem.elements
+    return bool(AMX.multiplications(a, b, c, c))
 
 
 def check_block(block: Block) -> None:

@@ -43,7 +43,7 @@ from coopc.plan.gemm import (
     Packed,
     check_block,
     is_of_amx,
-    plan_amx,
+    plan_amx_gemm,
 )
 from coopc.remarks import remark
 
@@ -96,7 +96,7 @@ class TileMatmulAmxPass(ModulePass):
     ) -> dict[str, Attribute]:
         """Put kernels in the place of a function; return how they are run, by name."""
         block = self._block if self.block else None
-        plan = plan_amx(found.problem, self.threads, block)
+        plan = plan_amx_gemm(found.problem, self.threads, block)
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return {}

@@ -26,7 +26,7 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.kernel_text import become_kernel
 from coopc.passes.linalg.match import matched, multiplications
 from coopc.passes.linalg.staged_kernel import staged_kernel
-from coopc.plan.gemm import plan_staged
+from coopc.plan.gemm import plan_staged_gemm
 from coopc.remarks import remark
 
 
@@ -91,7 +91,7 @@ class TileMatmulKhrPass(ModulePass):
             return
         with transaction(op) as draft:
             for func, found in multiplications(draft):
-                plan = plan_staged(found.problem, device, self.tiles)
+                plan = plan_staged_gemm(found.problem, device, self.tiles)
                 if isinstance(plan, str):
                     raise Refused(found.op, plan)
                 text = staged_kernel(found.problem, plan)
@@ -107,7 +107,7 @@ class TileMatmulKhrPass(ModulePass):
             with suppress(Refused):
                 found = matched(func)
                 if found is None or isinstance(
-                    plan_staged(found.problem, device, self.tiles), str
+                    plan_staged_gemm(found.problem, device, self.tiles), str
                 ):
                     continue
                 remark(

@@ -90,7 +90,8 @@ def write(b: VectorBuilder, op: Operation) -> None:
 
 def by_what_varies(b: VectorBuilder, op: Operation) -> Results:
     """Write an operation by what of it varies; its regions stay as they are."""
-    _check_regions(b, op)
+    if op.regions:
+        _check_regions(b, op)
     results_vary = any(x in b.varying for x in op.results)
     if not any(x in b.varying for x in op.operands):
         return uniform(b, op)
@@ -110,16 +111,12 @@ def _check_regions(b: VectorBuilder, op: Operation) -> None:
     What the body of `coopmatrix.apply` computes differs between elements, not lanes.
     """
     own = op if isinstance(op, coopmatrix.ApplyOp) else None
-    for nested in op.walk():
-        values = [
-            x
+    for nested in (x for region in op.regions for x in region.walk()):
+        varies = any(
+            x in b.varying and (own is None or not own.is_ancestor(x.owner))
             for x in (*nested.operands, *nested.results)
-            if own is None or not own.is_ancestor(x.owner)
-        ]
-        if nested is not op and (
-            any(x in b.varying for x in values)
-            or nested.dialect_name() in ("simt", "row_slice", "func")
-        ):
+        )
+        if varies or nested.dialect_name() in ("simt", "row_slice", "func"):
             raise Refused(op, f"expected a region without {nested.name} of each lane")
 
 
