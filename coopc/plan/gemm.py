@@ -276,12 +276,12 @@ class GemmPlan:
 
 # --- any engine: one subgroup --------------------------------------------------------
 
-ANY = (32, 32, 16)
+ANY_DEVICE_TILE = (32, 32, 16)
 """M, N and K where there is no device to ask."""
-LANES = (16, 16, 16)
+LANE_TILE = (16, 16, 16)
 """M, N and K of types that the device does not multiply, so that its lanes do."""
-MOST = 32
-"""Rows or columns of C that are worth more than one matrix."""
+MAX_DOUBLED_SIZE = 32
+"""Rows or columns of a tile of two products, at most."""
 
 
 def plan_direct_gemm(
@@ -300,7 +300,7 @@ def plan_direct_gemm(
         tile: M, N and K of the tile; by the device without.
     """
     if tile is None:
-        tile = direct_tile(device, problem.elements) if device else ANY
+        tile = direct_tile(device, problem.elements) if device else ANY_DEVICE_TILE
     m, n, k = tile
 
     def feed(use: Operand, matrix: GemmOperand, tile: tuple[int, int]) -> Direct:
@@ -338,9 +338,9 @@ def direct_tile(device: Device, elements: tuple[str, str, str]) -> tuple[int, in
         if [signless(x) for x in shape.elements[:3]] == [signless(x) for x in elements]
     )
     if not shapes:
-        return LANES
+        return LANE_TILE
     best = _largest(shapes)
-    m, n = (x if x > MOST // 2 else 2 * x for x in (best.m, best.n))
+    m, n = (x if x > MAX_DOUBLED_SIZE // 2 else 2 * x for x in (best.m, best.n))
     return m, n, best.k
 
 
@@ -401,7 +401,7 @@ def plan_staged_gemm(
 
 def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | str:
     """Return how a device multiplies with some tiles, or why it cannot."""
-    shape = _product(tiles, device, problem.elements)
+    shape = _largest_product(tiles, device, problem.elements)
     if isinstance(shape, str):
         return shape
     items = tiles.subgroups * device.subgroup_size
@@ -450,7 +450,7 @@ def suits_slices(problem: Problem, plan: GemmPlan) -> bool:
     )
 
 
-def _product(
+def _largest_product(
     tiles: GemmTiles, device: Device, elements: tuple[str, str, str]
 ) -> MatrixShape | str:
     """Return the largest product that the tiles are made of, or why there is none."""
@@ -535,10 +535,10 @@ WHOLE_BYTES = 512 << 10
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
 
-WHOLE: Block = (8, 8, 64)
+ONE_THREAD_BLOCK: Block = (8, 8, 64)
 """The block of large matrices: the best of 12 on an Emerald Rapids Xeon, of 2 MiB of
 second cache, for bf16 and i8 of 512 to 4096."""
-SHARED: Block = (4, 8, 64)
+THREADS_BLOCK: Block = (4, 8, 64)
 """The same where threads share them: the best of 8 with 16 threads."""
 
 
@@ -604,7 +604,7 @@ def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
     >>> block_of(4096, 4096), block_of(512, 512, threads=16)
     ((8, 8, 64), (4, 4, 64))
     """
-    rows, cols, steps = SHARED if threads > 1 else WHOLE
+    rows, cols, steps = THREADS_BLOCK if threads > 1 else ONE_THREAD_BLOCK
     if m is None or n is None:
         return rows, cols, steps
     across, down = -(-n // PANEL), -(-m // PANEL)
