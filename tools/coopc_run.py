@@ -588,8 +588,9 @@ def on_simulator(job: Job) -> Outcome:
 
 def on_processor(job: Job) -> Outcome:
     """Compile what the passes made for this processor, and run it."""
+    from coopc.passes.cpu.stages import Stages
     from coopc.run.bounds_checks import add_bounds_checks
-    from coopc.run.cpu import Stages, llvm_ir
+    from coopc.run.cpu import llvm_ir
     from coopc.run.cpu_session import Session
     from coopc.run.execute import on_cpu_session
     from coopc.run.worker import RunFailed

@@ -36,6 +36,7 @@ from coopc.ir.control_flow import (
     Functions,
     block_arguments,
     callee,
+    defined_by,
     functions,
     links,
     returns,
@@ -123,12 +124,19 @@ def split_values(
     if not changed:
         return
     known = functions(root)
-    ops = tuple(root.walk())
-    touched = tuple(op for op in ops if _touches(op, changed))
-    for op in touched:
-        if reason := _refusal(op, changed, rules, known):
-            op.emit_error(reason, PassFailedException(reason))
-    _Rewrite(changed, rules).run(touched)
+    touched: list[Operation] = []
+    for op in root.walk():
+        values = [*op.operands, *defined_by(op)]
+        if isinstance(op, FuncOp):
+            values += [value for end in returns(op) for value in end.arguments]
+        if any(value in changed for value in values):
+            if reason := _refusal(op, changed, rules, known):
+                op.emit_error(reason, PassFailedException(reason))
+            touched.append(op)
+    rewrite = _Rewrite(changed, rules)
+    for op in touched:  # definitions before uses
+        rewrite.replace(op)
+    rewrite.erase(touched)
 
 
 @dataclass(slots=True)
@@ -141,14 +149,23 @@ class _Rewrite:
         default_factory=dict[SSAValue, tuple[SSAValue, ...]]
     )
 
-    def run(self, touched: Sequence[Operation]) -> None:
-        """Rewrite operations, definitions before uses, and erase the old ones."""
-        for op in touched:
-            if isinstance(op, FuncOp):
-                self._split_signature(op)
-            self._split_arguments(op)
-            if not isinstance(op, FuncOp):
-                self._split_results(op)
+    def replace(self, op: Operation) -> None:
+        """Insert what an operation and its blocks' arguments become."""
+        if isinstance(op, FuncOp):
+            self._split_signature(op)
+        for argument in tuple(block_arguments(op)):
+            if argument in self.changed:
+                insert, location = argument.block.insert_arg, argument.location
+                types = self.types(argument)
+                new = [insert(type, argument.index, location) for type in types]
+                self._become(argument, new)
+        if not isinstance(op, FuncOp):
+            results = self._results(op, Splitter(op, self.new))
+            for old, new in zip(op.results, results, strict=True):
+                self._become(old, new)
+
+    def erase(self, touched: Sequence[Operation]) -> None:
+        """Erase old operations and arguments, uses before definitions."""
         for op in reversed(touched):
             if not isinstance(op, FuncOp):
                 Rewriter.erase_op(op)
@@ -159,16 +176,6 @@ class _Rewrite:
     def types(self, value: SSAValue) -> tuple[Attribute, ...]:
         parts = self.changed.get(value)
         return (value.type,) if parts is None else parts.types
-
-    def _split_arguments(self, op: Operation) -> None:
-        """Add the parts of the arguments of the blocks in `op`, before each."""
-        for argument in tuple(block_arguments(op)):
-            if (parts := self.changed.get(argument)) is not None:
-                self.new[argument] = tuple(
-                    argument.block.insert_arg(type, argument.index, argument.location)
-                    for type in parts.types
-                )
-                self._name(argument, self.new[argument])
 
     def _split_signature(self, func: FuncOp) -> None:
         """Give a function the type that its arguments and results will have."""
@@ -184,22 +191,14 @@ class _Rewrite:
         if func.res_attrs is not None:
             func.res_attrs = _repeated(func.res_attrs, outputs)
 
-    def _split_results(self, op: Operation) -> None:
-        """Insert what replaces an operation, and note what its results become."""
-        splitter = Splitter(op, self.new)
+    def _results(self, op: Operation, splitter: Splitter) -> Results:
+        """Insert what replaces an operation; return what its results become."""
         if (rule := self.rules.get(type(op))) is not None:
-            results = rule(op, splitter)
-        elif isinstance(op, SelectOp):
+            return rule(op, splitter)
+        if isinstance(op, SelectOp):
             pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
-            results = [[splitter.insert(SelectOp(op.cond, *x)).result for x in pairs]]
-        else:
-            results = self._pass_on(op, splitter)
-        for old, new in zip(op.results, results, strict=True):
-            self._name(old, new)
-            if old in self.changed:
-                self.new[old] = tuple(new)
-            else:
-                old.replace_all_uses_with(new[0])
+            return [[splitter.insert(SelectOp(op.cond, *x)).result for x in pairs]]
+        return self._pass_on(op, splitter)
 
     def _pass_on(self, op: Operation, splitter: Splitter) -> Results:
         """Insert an operation on the parts of its values, around the same regions."""
@@ -218,25 +217,18 @@ class _Rewrite:
         results = iter(new.results)
         return [tuple(islice(results, len(parts))) for parts in types]
 
-    def _name(self, old: SSAValue, new: Sequence[SSAValue]) -> None:
-        """Name what a value has become after it, where it has no name yet."""
-        hint = old.name_hint
-        if hint is None:
-            return
+    def _become(self, old: SSAValue, new: Sequence[SSAValue]) -> None:
+        """Note what a value becomes, and name it after that where it has no name."""
         parts = self.changed.get(old)
         several = len(set(new)) > 1
         for part, value in enumerate(new):
-            if value.name_hint is None:
+            if old.name_hint is not None and value.name_hint is None:
                 suffix = parts.suffix(part) if several and parts is not None else ""
-                value.name_hint = hint + suffix
-
-
-def _touches(op: Operation, changed: Mapping[SSAValue, Parts]) -> bool:
-    """Whether `op` takes or gives, to its regions too, a value that changes."""
-    ends = returns(op) if isinstance(op, FuncOp) else ()
-    returned = (value for end in ends for value in end.arguments)
-    values = chain(op.operands, op.results, block_arguments(op), returned)
-    return any(value in changed for value in values)
+                value.name_hint = old.name_hint + suffix
+        if parts is None:
+            old.replace_all_uses_with(new[0])
+        else:
+            self.new[old] = tuple(new)
 
 
 def _refusal(

@@ -6,11 +6,12 @@ depth is the K of one product of matrices.
 
 | engine                   | a work-group is   | A and B come                        |
 |--------------------------|-------------------|-------------------------------------|
-| any: `plan_direct`       | one subgroup      | from memory: `Direct`               |
-| KHR: `plan_staged`       | several subgroups | through work-group memory: `Panel`  |
-| AMX: `plan_amx`          | one core          | packed by a kernel before: `Packed` |
+| any: `plan_direct_gemm`  | one subgroup      | from memory: `Direct`               |
+| KHR: `plan_staged_gemm`  | several subgroups | through work-group memory: `Panel`  |
+| AMX: `plan_amx_gemm`     | one core          | packed by a kernel before: `Packed` |
 
-A core computes the subgroup tiles of its work-group one after the other.
+A subgroup is a warp on NVIDIA; which tiles its warps have by default is `gemm_tiles` of
+the device.  A core computes the subgroup tiles of its work-group one after the other.
 
 Laws (test/unit/plan/test_gemm.py):
   cover     the subgroup tiles of all work-groups have each element of C exactly once
@@ -24,7 +25,7 @@ What a work-group does in a step with panels is in `coopc.plan.gemm_schedule`.
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from coopc.device import ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
+from coopc.device import AMX, ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
 from coopc.device import Use as Operand
 from coopc.device.model import Amx
 
@@ -275,15 +276,15 @@ class GemmPlan:
 
 # --- any engine: one subgroup --------------------------------------------------------
 
-ANY = (32, 32, 16)
+ANY_DEVICE_TILE = (32, 32, 16)
 """M, N and K where there is no device to ask."""
-LANES = (16, 16, 16)
+LANE_TILE = (16, 16, 16)
 """M, N and K of types that the device does not multiply, so that its lanes do."""
-MOST = 32
-"""Rows or columns of C that are worth more than one matrix."""
+MAX_DOUBLED_SIZE = 32
+"""Rows or columns of a tile of two products, at most."""
 
 
-def plan_direct(
+def plan_direct_gemm(
     problem: Problem,
     device: Device | None = None,
     tile: tuple[int, int, int] | None = None,
@@ -299,7 +300,7 @@ def plan_direct(
         tile: M, N and K of the tile; by the device without.
     """
     if tile is None:
-        tile = direct_tile(device, problem.elements) if device else ANY
+        tile = direct_tile(device, problem.elements) if device else ANY_DEVICE_TILE
     m, n, k = tile
 
     def feed(use: Operand, matrix: GemmOperand, tile: tuple[int, int]) -> Direct:
@@ -337,9 +338,9 @@ def direct_tile(device: Device, elements: tuple[str, str, str]) -> tuple[int, in
         if [signless(x) for x in shape.elements[:3]] == [signless(x) for x in elements]
     )
     if not shapes:
-        return LANES
+        return LANE_TILE
     best = _largest(shapes)
-    m, n = (x if x > MOST // 2 else 2 * x for x in (best.m, best.n))
+    m, n = (x if x > MAX_DOUBLED_SIZE // 2 else 2 * x for x in (best.m, best.n))
     return m, n, best.k
 
 
@@ -368,7 +369,7 @@ SLICES = 3
 """Slices of B in work-group memory: one is stored while two are read."""
 
 
-def plan_staged(
+def plan_staged_gemm(
     problem: Problem, device: Device, tiles: GemmTiles | None = None
 ) -> GemmPlan | str:
     """Return how work-groups of several subgroups multiply, or why they cannot.
@@ -400,7 +401,7 @@ def plan_staged(
 
 def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | str:
     """Return how a device multiplies with some tiles, or why it cannot."""
-    shape = _product(tiles, device, problem.elements)
+    shape = _largest_product(tiles, device, problem.elements)
     if isinstance(shape, str):
         return shape
     items = tiles.subgroups * device.subgroup_size
@@ -449,7 +450,7 @@ def suits_slices(problem: Problem, plan: GemmPlan) -> bool:
     )
 
 
-def _product(
+def _largest_product(
     tiles: GemmTiles, device: Device, elements: tuple[str, str, str]
 ) -> MatrixShape | str:
     """Return the largest product that the tiles are made of, or why there is none."""
@@ -530,20 +531,18 @@ ROW_BYTES = 2048
 """From row to row of an A that is not packed, at most."""
 WHOLE_BYTES = 512 << 10
 """Of an A that is not packed, at most: larger ones were faster packed."""
-AMX_PRODUCTS = (("bf16", "bf16", "f32"), ("f16", "f16", "f32"), ("i8", "i8", "i32"))
-"""The element types, signs aside, that tiles multiply."""
 
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
 
-WHOLE: Block = (8, 8, 64)
+ONE_THREAD_BLOCK: Block = (8, 8, 64)
 """The block of large matrices: the best of 12 on an Emerald Rapids Xeon, of 2 MiB of
 second cache, for bf16 and i8 of 512 to 4096."""
-SHARED: Block = (4, 8, 64)
+THREADS_BLOCK: Block = (4, 8, 64)
 """The same where threads share them: the best of 8 with 16 threads."""
 
 
-def plan_amx(
+def plan_amx_gemm(
     problem: Problem, threads: int = 1, block: Block | None = None
 ) -> GemmPlan | str:
     """Return how a multiplication is blocked for tiles and caches, or why it is not.
@@ -578,7 +577,8 @@ def plan_amx(
 
 def is_of_amx(problem: Problem) -> bool:
     """Return whether tiles multiply the element types of a problem."""
-    return tuple(signless(x) for x in problem.elements) in AMX_PRODUCTS
+    a, b, c = problem.elements
+    return bool(AMX.multiplications(a, b, c, c))
 
 
 def check_block(block: Block) -> None:
@@ -604,7 +604,7 @@ def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
     >>> block_of(4096, 4096), block_of(512, 512, threads=16)
     ((8, 8, 64), (4, 4, 64))
     """
-    rows, cols, steps = SHARED if threads > 1 else WHOLE
+    rows, cols, steps = THREADS_BLOCK if threads > 1 else ONE_THREAD_BLOCK
     if m is None or n is None:
         return rows, cols, steps
     across, down = -(-n // PANEL), -(-m // PANEL)

@@ -9,11 +9,11 @@ A kernel is a function of `convert-simt-to-loops`: threads run parts of its grid
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -33,13 +33,12 @@ from coopc.run.tiles import Tiles, prepare
 
 if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner without
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir.affine import AffineMap
+
+    from coopc.passes.cpu.stages import Stages
 
 Groups: TypeAlias = tuple[int, int, int]
 """Work-groups along x, y, z."""
 
-KERNELS = "cpu.kernels"
-"""The attribute of a module that says which kernels run in stages."""
 DEVICE = "amx"
 """What LLVM IR for x86-64 is emitted for."""
 
@@ -54,52 +53,22 @@ class Steps:
     """Their last arguments: memory of so many bytes, each passed with some numbers."""
 
 
-@dataclass(frozen=True)
-class Stages:
-    """A kernel that runs as several functions, one after the other."""
-
-    functions: tuple[tuple[str, AffineMap | None], ...]
-    """Their names, and from the kernel's sizes to work-groups along x, y, z; None for
-    those of the kernel."""
-    scratch: tuple[tuple[AffineMap, AffineMap], ...]
-    """Their last arguments, memory of as many bytes as the product of the first map's
-    results; each is passed with the sizes of the second."""
-
-    @classmethod
-    def of(cls, module: ModuleOp) -> dict[str, Stages]:
-        """The kernels of a module that run in stages: see `coopc.passes.cpu.stages`."""
-        from xdsl.dialects.builtin import DictionaryAttr
-
-        def members(found: Any) -> Iterator[dict[str, Any]]:
-            """Names and maps of each dictionary in an array."""
-            for each in found.data:
-                assert isinstance(each, DictionaryAttr), each
-                said: dict[str, Any] = dict(each.data)
-                yield {name: x.data for name, x in said.items()}
-
-        known: Any = module.attributes.get(KERNELS, DictionaryAttr({}))
-        return {
-            name: cls(
-                tuple(
-                    (x["name"], x.get("groups")) for x in members(each.data["stages"])
-                ),
-                tuple((x["bytes"], x["sizes"]) for x in members(each.data["scratch"])),
-            )
-            for name, each in known.data.items()
-        }
-
-    def at(self, sizes: Sequence[int], groups: Groups) -> Steps:
-        """What a call for some sizes runs, with the kernel's grid."""
-        return Steps(
-            tuple(
-                (name, groups if map is None else (*map.eval(sizes, []), 1, 1)[:3])
-                for name, map in self.functions
-            ),
-            tuple(
-                (prod(factors.eval(sizes, [])), tuple(numbers.eval(sizes, [])))
-                for factors, numbers in self.scratch
-            ),
-        )
+def steps_of(
+    staged: Mapping[str, Stages], name: str, sizes: Sequence[int], groups: Groups
+) -> Steps:
+    """What a call of a kernel runs for some sizes, with the kernel's grid."""
+    if (stages := staged.get(name)) is None:
+        return Steps(((name, groups),))
+    return Steps(
+        tuple(
+            (name, groups if map is None else (*map.eval(sizes, []), 1, 1)[:3])
+            for name, map in stages.functions
+        ),
+        tuple(
+            (prod(factors.eval(sizes, [])), tuple(numbers.eval(sizes, [])))
+            for factors, numbers in stages.scratch
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +78,7 @@ class Program:
     """Where its tiles are, if it has any."""
     needed: frozenset[str]
     """What of AMX it needs."""
-    staged: Mapping[str, Stages] = field(default_factory=dict[str, Stages])
+    staged: Mapping[str, Stages] = field(default_factory=dict[str, "Stages"])
 
     @classmethod
     def of(cls, module: ModuleOp, tiles: Tiles, *, level: int = 3) -> Program:
@@ -121,6 +90,8 @@ class Program:
             ToolMissing: there is no llvmlite, or no emulator.
             ValueError: the tiles are not what it needs.
         """
+        from coopc.passes.cpu.stages import Stages
+
         found = cls.of_text(llvm_ir(module), tiles, level=level)
         return replace(found, staged=Stages.of(module))
 
@@ -158,8 +129,7 @@ class Program:
         Raises:
             ValueError: the arguments are not as many as the kernel has.
         """
-        stages = self.staged.get(name)
-        steps = stages.at(sizes, groups) if stages else Steps(((name, groups),))
+        steps = steps_of(self.staged, name, sizes, groups)
         return self.prepared_steps(steps, arguments, threads=threads)
 
     def prepared_steps(

@@ -19,7 +19,7 @@ from coopc.run.arrays import Outcome
 from coopc.run.worker import TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
-    from coopc.run.cpu import Stages
+    from coopc.passes.cpu.stages import Stages
     from coopc.run.cpu_session import Session as CpuSession
     from coopc.run.opencl import Session as OpenCLSession
     from coopc.run.tiles import Tiles
@@ -102,15 +102,13 @@ def on_cpu_session(
 
     `stages` are the kernels that run as several functions.
     """
-    from coopc.run.cpu import Steps
+    from coopc.run.cpu import steps_of
 
     interface = call.interface
-    name, groups = interface.name, call.groups
-    staged = stages.get(name)
     sizes = sizes_of(interface, call.given)
     found = session.run(
         ir,
-        staged.at(sizes, groups) if staged else Steps(((name, groups),)),
+        steps_of(stages, interface.name, sizes, call.groups),
         call.opencl_arguments,
         tiles=tiles,
         names=[x.name for x in interface.buffers],

@@ -8,13 +8,10 @@ An argument for a pointer is an array of any shape without gaps, changed in plac
 from __future__ import annotations
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     FunctionType,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
     UnitAttr,
-    i32,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.rewriter import Rewriter
@@ -48,8 +45,6 @@ def with_functions(module: ModuleOp) -> ModuleOp:
         if op.is_kernel:
             lanes = facts.threads_per_warp
             func.attributes[simt.KERNEL] = UnitAttr()
-            func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-            items = [lanes * (facts.num_warps or 1)]
-            func.attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, items)
+            simt.set_sizes(func, lanes, [lanes * (facts.num_warps or 1)])
         Rewriter.replace_op(op, func, [])
     return copy

@@ -28,7 +28,7 @@ from xdsl.utils.hints import isa
 from coopc.dialects import coopmatrix, simt
 from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
 from coopc.passes.cpu.convert_simt_to_loops import EXTRA
-from coopc.run.cpu import Stages
+from coopc.passes.cpu.stages import Stages
 from coopc.sim.errors import SimulationError
 from coopc.sim.launch import Argument, grid_sizes, launch_of
 from coopc.sim.simulate import Options, SimulatedRun, simulate

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     UnitAttr,
+    i32,
     i64,
 )
 from xdsl.dialects.func import FuncOp
@@ -279,6 +280,12 @@ def kernel_of(func: FuncOp) -> Kernel:
         return verify_kernel(func)
     except VerifyException as error:
         func.emit_error(str(error), error)
+
+
+def set_sizes(func: FuncOp, lanes: int, work_group_size: Sequence[int]) -> None:
+    """Write the lanes of a subgroup, and the work-items along x, y, z, of a kernel."""
+    func.attributes[SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+    func.attributes[WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, work_group_size)
 
 
 def kernel_sizes(func: FuncOp) -> tuple[KernelSize, ...]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -278,6 +279,11 @@ def zero(op: coopmatrix.FillOp, splitter: Splitter) -> Sequence[Values]:
 def mul_add(op: coopmatrix.MulAddOp, splitter: Splitter) -> Sequence[Values]:
     """Multiply tile by tile; products that do not wait for each other are in a row."""
     _check_product(op)
+    multiply: Callable[..., Operation] = amx.TileMulFOp
+    if matrix_type(op.a).element_bits != 16:
+        names = {Operand.A: "isZextLhs", Operand.B: "isZextRhs"}
+        flags = {name: UnitAttr() for x, name in names.items() if not op.is_signed(x)}
+        multiply = partial(amx.TileMulIOp, **flags)
     a, b, c = (splitter.parts(x) for x in (op.a, op.b, op.c))
     rows, cols = grid_of(matrix_type(op.c)).shape
     depth = grid_of(matrix_type(op.b)).shape[0]
@@ -286,7 +292,7 @@ def mul_add(op: coopmatrix.MulAddOp, splitter: Splitter) -> Sequence[Values]:
         for number in range(rows * cols):
             p, q = divmod(number, cols)
             operands = a[p * depth + step], b[step * cols + q], totals[number]
-            totals[number] = splitter.insert(_product(op, operands)).results[0]
+            totals[number] = splitter.insert(multiply(*operands)).results[0]
     return [tuple(totals)]
 
 
@@ -303,17 +309,6 @@ def _check_product(op: coopmatrix.MulAddOp) -> None:
         )
     if op.saturating is not None:
         raise Refused(op, "sums of AMX wrap around, they do not saturate")
-
-
-def _product(
-    op: coopmatrix.MulAddOp, operands: tuple[SSAValue, SSAValue, SSAValue]
-) -> Operation:
-    """Return the product of tiles that is part of one of matrices."""
-    if matrix_type(op.a).element_bits == 16:
-        return amx.TileMulFOp(*operands)
-    names = {Operand.A: "isZextLhs", Operand.B: "isZextRhs"}
-    flags = {name: UnitAttr() for x, name in names.items() if not op.is_signed(x)}
-    return amx.TileMulIOp(*operands, **flags)
 
 
 # Accesses to memory
@@ -349,25 +344,15 @@ class TileAccess:
 
     def _place(self, op: Access, cut: TileCut) -> tuple[SSAValue, Values]:
         """Return where a tile is: in memory, or in scratch memory that tiles share."""
-        b = Builder.at(op, self.built)
-        if why_scattered(op) is not None:
-            element = op.matrix.element_type
+        b, matrix, layout = Builder.at(op, self.built), op.matrix, op.layout.data
+        cuts, stride = grid_of(matrix).cuts, op.matrix_strides[1]
+        if why_staged(cuts, str(layout), stride, op.checked is not None):
+            element = matrix.element_type
             return self.buffers.get(b, cut.shape, element, "tile"), origin(b)
-        bits = op.matrix.element_bits
-        offset = memory_offset(op.layout.data, cut.row, cut.col, bits)
+        offset = memory_offset(layout, cut.row, cut.col, matrix.element_bits)
         *leading, outer, inner = op.positions
         place = b.plus(outer, offset[0]), b.plus(inner, offset[1])
         return op.memory, (*leading, *place)
-
-
-def why_scattered(op: Access) -> str | None:
-    """Return why an access goes through scratch memory, or None."""
-    return why_staged(
-        grid_of(op.matrix).cuts,
-        str(op.layout.data),
-        op.matrix_strides[1],
-        op.checked is not None,
-    )
 
 
 def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> None:

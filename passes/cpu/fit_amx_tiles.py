@@ -26,9 +26,10 @@ Each function goes through four steps:
 LLVM would turn such a choice into a select, which x86 does not have for tiles, and
 abort.  Of the values that a loop carries, the initial one stays.
 
-3. `most_live` counts the tiles of each shape that live at once; `why_spill` decides.
+3. `most_live` counts the tiles of each shape that live at once; `why_spill_tiles`
+   decides.
 
-4. `Spill` gives each tile a slot on the stack, as large as a tile can be:
+4. `TileSpiller` gives each tile a slot on the stack, as large as a tile can be:
 
        %t = amx.tile_mulf %x, %y, %s     load %x_slot, %y_slot, %s_slot; multiply;
                                          store into %t_slot
@@ -90,14 +91,14 @@ class FitAmxTilesPass(ModulePass):
                     sink_loads(func.body.block)
                     reload_choices(func)
                     most = most_live(func.body.block)
-                    if reason := why_spill(most, may_call(func)):
-                        Spill(func, reason).run()
+                    if reason := why_spill_tiles(most, may_call(func)):
+                        TileSpiller(func, reason).run()
 
 
 # When to spill
 
 
-def why_spill(
+def why_spill_tiles(
     most: Mapping[Shape, int], calls: bool = False, amx: Amx = AMX
 ) -> str | None:
     """Return why the tiles of a function are kept in memory, or None.
@@ -113,11 +114,11 @@ def why_spill(
         calls: whether the function may call others.
         amx: whose registers they are.
 
-    >>> why_spill({(16, 64): 12})
-    >>> why_spill({(16, 64): 4, (5, 64): 3})
-    >>> why_spill({(16, 64): 6, (5, 64): 3})
+    >>> why_spill_tiles({(16, 64): 12})
+    >>> why_spill_tiles({(16, 64): 4, (5, 64): 3})
+    >>> why_spill_tiles({(16, 64): 6, (5, 64): 3})
     'tiles of 2 shapes need 9 registers, 7 are for several shapes'
-    >>> why_spill({(16, 64): 1, (5, 64): 1}, calls=True)
+    >>> why_spill_tiles({(16, 64): 1, (5, 64): 1}, calls=True)
     'tiles of 2 shapes may live across a call'
     """
     needed = sum(most.values())
@@ -314,7 +315,7 @@ def whole(element: Attribute) -> TileType:
     return TileType.of(MAX_ROWS, MAX_ROW_BYTES // element_bytes(element), element)
 
 
-class Spill:
+class TileSpiller:
     """Puts the tiles of one function into memory.
 
     Control flow first copies slots to where it passes tiles on; then it passes none.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -45,9 +45,7 @@ class InferKernelSizesPass(ModulePass):
         lanes_of_device = device_of(self.device, op, self.name).subgroup_size
         for kernel in list(simt.kernels(op)):
             lanes, group = self._sizes(kernel, op, lanes_of_device)
-            attributes = kernel.func.attributes
-            attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-            attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, group)
+            simt.set_sizes(kernel.func, lanes, group)
 
     def _sizes(
         self, kernel: simt.Kernel, module: ModuleOp, lanes_of_device: int

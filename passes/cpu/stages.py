@@ -12,73 +12,85 @@ there is no map; to numbers whose product is the bytes of memory; to its dynamic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DictionaryAttr,
+    ModuleOp,
     StringAttr,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+
+from coopc.dialects import simt
 
 KERNELS = "cpu.kernels"
 """The attribute of a module."""
 
-Number = AffineExpr | int
-
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """A function of a kernel."""
+class Stages:
+    """A kernel that runs as several functions, one after the other."""
 
-    name: str
-    groups: tuple[Number, ...] | None
-    """Work-groups along x, y, z; None for those of the kernel."""
+    functions: tuple[tuple[str, AffineMap | None], ...]
+    """Their names, and from the kernel's sizes to work-groups along x, y, z; None for
+    those of the kernel."""
+    scratch: tuple[tuple[AffineMap, AffineMap], ...]
+    """Their last arguments, memory of as many bytes as the product of the first map's
+    results; each is passed with the sizes of the second."""
+
+    @property
+    def attr(self) -> DictionaryAttr:
+        """What the attribute says of the kernel."""
+        functions: list[Attribute] = []
+        for name, groups in self.functions:
+            said: dict[str, Attribute] = {"name": StringAttr(name)}
+            if groups is not None:
+                said["groups"] = AffineMapAttr(groups)
+            functions.append(DictionaryAttr(said))
+        scratch = [
+            DictionaryAttr({"bytes": AffineMapAttr(bytes), "sizes": AffineMapAttr(of)})
+            for bytes, of in self.scratch
+        ]
+        return DictionaryAttr(
+            {"stages": ArrayAttr(functions), "scratch": ArrayAttr(scratch)}
+        )
+
+    @classmethod
+    def of(cls, module: ModuleOp) -> dict[str, Stages]:
+        """Return the kernels of a module that run in stages, by name."""
+
+        def members(found: Any) -> Iterator[dict[str, Any]]:
+            """Names and maps of each dictionary in an array."""
+            for each in found.data:
+                assert isinstance(each, DictionaryAttr), each
+                said: dict[str, Any] = dict(each.data)
+                yield {name: x.data for name, x in said.items()}
+
+        known: Any = module.attributes.get(KERNELS, DictionaryAttr({}))
+        return {
+            name: cls(
+                tuple(
+                    (x["name"], x.get("groups")) for x in members(each.data["stages"])
+                ),
+                tuple((x["bytes"], x["sizes"]) for x in members(each.data["scratch"])),
+            )
+            for name, each in known.data.items()
+        }
 
 
-@dataclass(frozen=True, slots=True)
-class StageBuffer:
-    """Memory that stages share."""
-
-    factors: tuple[Number, ...]
-    """Whose product is its bytes."""
-    sizes: tuple[Number, ...]
-    """What its memref leaves to run time."""
+def map_of_sizes(func: FuncOp, *numbers: AffineExpr | int) -> AffineMap:
+    """Return the map from the sizes of a kernel to some numbers."""
+    count = len(simt.kernel_sizes(func))
+    return AffineMap(count, 0, tuple(map(_folded, numbers)))
 
 
-def stages(
-    count: int, runs: Sequence[Stage], scratch: Sequence[StageBuffer]
-) -> DictionaryAttr:
-    """Return what the attribute says of a kernel.
-
-    Args:
-        count: how many sizes the kernel has.
-        runs: its stages.
-        scratch: what they share.
-    """
-
-    def mapped(numbers: Sequence[Number]) -> AffineMapAttr:
-        return AffineMapAttr(AffineMap(count, 0, tuple(map(folded, numbers))))
-
-    functions: list[Attribute] = []
-    for run in runs:
-        said: dict[str, Attribute] = {"name": StringAttr(run.name)}
-        if run.groups is not None:
-            said["groups"] = mapped(run.groups)
-        functions.append(DictionaryAttr(said))
-    memories = [
-        DictionaryAttr({"bytes": mapped(x.factors), "sizes": mapped(x.sizes)})
-        for x in scratch
-    ]
-    return DictionaryAttr(
-        {"stages": ArrayAttr(functions), "scratch": ArrayAttr(memories)}
-    )
-
-
-def folded(number: Number) -> AffineExpr:
+def _folded(number: AffineExpr | int) -> AffineExpr:
     """Return an expression of constants as one."""
     if isinstance(number, int):
         return AffineConstantExpr(number)

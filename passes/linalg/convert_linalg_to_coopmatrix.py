@@ -20,7 +20,7 @@ from coopc.dialects import simt
 from coopc.ir.transaction import transaction
 from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
 from coopc.passes.linalg.match import multiplications
-from coopc.plan.gemm import plan_direct
+from coopc.plan.gemm import plan_direct_gemm
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,6 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         wanted = device(target.device.data) if target else None
         with transaction(op) as draft:
             for func, found in multiplications(draft):
-                plan = plan_direct(found.problem, wanted, (m, n, k) if m else None)
+                plan = plan_direct_gemm(found.problem, wanted, (m, n, k) if m else None)
                 text = direct_kernel(found.problem, plan)
                 become_kernel(func, found, plan, text, ctx)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -33,7 +34,7 @@ from coopc.dialects.coopmatrix import Layout, Use
 from coopc.dialects.narrow import is_memref
 from coopc.ir.control_flow import free_name
 from coopc.ir.transaction import Refused
-from coopc.passes.cpu.stages import KERNELS, Stage, StageBuffer, stages
+from coopc.passes.cpu.stages import KERNELS, Stages, map_of_sizes
 from coopc.passes.linalg.packing import PackedB, packable
 
 
@@ -51,7 +52,7 @@ class PackBAmxPass(ModulePass):
         for kernel in list(simt.kernels(op)):
             if kernel.name not in made and (b := planned(kernel)) is not None:
                 name = free_name(op, f"{kernel.name}.pack")
-                made[kernel.name] = how_to_run(b, name)
+                made[kernel.name] = how_to_run(b, name).attr
                 pack_before(b, name, ctx)
         if made:
             op.attributes[KERNELS] = DictionaryAttr(made)
@@ -90,17 +91,18 @@ def planned(kernel: simt.Kernel) -> PackedB | None:
     return None
 
 
-def how_to_run(b: PackedB, name: str) -> DictionaryAttr:
+def how_to_run(b: PackedB, name: str) -> Stages:
     """Return how a kernel is run, and before it that which packs."""
     rows, cols, *batch = b.extents(b.func, b.memory)
     channels = rows.ceil_div(b.channel)
-    packed = StageBuffer(
-        (*batch, channels, cols, coopmatrix.CHANNEL_BITS // 8),
-        (*batch, channels, cols * b.channel),
+    of = partial(map_of_sizes, b.func)
+    channel_bytes = coopmatrix.CHANNEL_BITS // 8
+    packed = (
+        of(*batch, channels, cols, channel_bytes),
+        of(*batch, channels, cols * b.channel),
     )
-    grid = (channels, 1, *batch) if batch else (channels,)
-    runs = Stage(name, grid), Stage(b.func.sym_name.data, None)
-    return stages(len(simt.kernel_sizes(b.func)), runs, (packed,))
+    grid = of(channels, 1, *batch) if batch else of(channels)
+    return Stages(((name, grid), (b.func.sym_name.data, None)), (packed,))
 
 
 def pack_before(b: PackedB, name: str, ctx: Context) -> None:

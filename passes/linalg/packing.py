@@ -13,13 +13,11 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
     StringAttr,
     UnitAttr,
-    i32,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -53,11 +51,16 @@ class PackedB:
         return CHANNEL_BITS // self.loads[0].matrix.element_bits
 
     @property
+    def by_rows(self) -> bool:
+        """Whether the last dimension of B in memory is its columns."""
+        return self.loads[0].layout.data is Layout.ROW_MAJOR
+
+    @property
     def dimensions(self) -> tuple[int, int]:
         """The dimensions of B that are rows (K) and columns (N)."""
         rank = self.type.get_num_dims()
         found = rank - 2, rank - 1
-        return found if is_by_rows(self.loads[0]) else (found[1], found[0])
+        return found if self.by_rows else (found[1], found[0])
 
     @property
     def packed_type(self) -> MemRefType:
@@ -81,18 +84,20 @@ class PackedB:
         for op in packing.walk():
             op.location = self.func.location
         packing.sym_name = StringAttr(name)
-        packing.attributes |= {
-            simt.KERNEL: UnitAttr(),
-            simt.SUBGROUP_SIZE: IntegerAttr(lanes, i32),
-            simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, [lanes]),
-        }
+        packing.attributes[simt.KERNEL] = UnitAttr()
+        simt.set_sizes(packing, lanes, [lanes])
         Rewriter.insert_op(packing, InsertPoint.before(self.func))
         return packing
+
+    def place(self, load: coopmatrix.LoadOp) -> tuple[SSAValue, SSAValue]:
+        """Return the row and the column of B where a load begins."""
+        first, second = load.positions[-2:]
+        return (first, second) if self.by_rows else (second, first)
 
     def load_from(self, packed: SSAValue) -> None:
         """Load the matrices from memory that has B packed."""
         for load in self.loads:
-            row, col = place(load)
+            row, col = self.place(load)
             many = arith.ConstantOp(IntegerAttr(self.channel, IndexType()))
             channel = arith.DivUIOp(row, many.result)
             at = arith.MuliOp(col, many.result)
@@ -118,7 +123,7 @@ class PackedB:
                 of one work-item packs a row of channels.
         """
         rows, cols = self.dimensions
-        element, by_rows = self.type.element_type, is_by_rows(self.loads[0])
+        element, by_rows = self.type.element_type, self.by_rows
         batch, lead = "", ""
         if self.type.get_num_dims() == 3:
             batch, lead = "\n  %batch = simt.workgroup_id z : index", "%batch, "
@@ -179,7 +184,7 @@ def packable(
         if load.memory is not memory or load.layout != first.layout:
             reason = "expected one B in one layout of memory, got another"
             raise Refused(load, reason)
-        if ValueFacts().divisor(place(load)[0]) % found.channel:
+        if ValueFacts().divisor(found.place(load)[0]) % found.channel:
             raise Refused(
                 load,
                 f"expected rows of B from a multiple of {found.channel} on, as a "
@@ -190,14 +195,3 @@ def packable(
             reason = "B is packed in advance, so only loads of it are supported"
             raise Refused(use.operation, reason)
     return found
-
-
-def is_by_rows(load: coopmatrix.LoadOp) -> bool:
-    """Whether the last dimension of the memory that is loaded has columns."""
-    return load.layout.data is Layout.ROW_MAJOR
-
-
-def place(load: coopmatrix.LoadOp) -> tuple[SSAValue, SSAValue]:
-    """Return the row and the column of B where a load begins."""
-    first, second = load.positions[-2:]
-    return (first, second) if is_by_rows(load) else (second, first)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
@@ -23,10 +24,9 @@ from xdsl.ir.affine import AffineConstantExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import simt
 from coopc.ir.control_flow import free_name
 from coopc.ir.transaction import Refused
-from coopc.passes.cpu.stages import KERNELS, Stage, StageBuffer, stages
+from coopc.passes.cpu.stages import KERNELS, Stages, map_of_sizes
 from coopc.passes.linalg.amx_kernel import AmxKernel, multiplying, packing
 from coopc.passes.linalg.kernel_text import functions
 from coopc.passes.linalg.match import (
@@ -43,7 +43,7 @@ from coopc.plan.gemm import (
     Packed,
     check_block,
     is_of_amx,
-    plan_amx,
+    plan_amx_gemm,
 )
 from coopc.remarks import remark
 
@@ -96,7 +96,7 @@ class TileMatmulAmxPass(ModulePass):
     ) -> dict[str, Attribute]:
         """Put kernels in the place of a function; return how they are run, by name."""
         block = self._block if self.block else None
-        plan = plan_amx(found.problem, self.threads, block)
+        plan = plan_amx_gemm(found.problem, self.threads, block)
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return {}
@@ -110,7 +110,7 @@ class TileMatmulAmxPass(ModulePass):
                 inner.location = func.location
             Rewriter.insert_op(each, InsertPoint.before(func))
         made: dict[str, Attribute] = {
-            func.sym_name.data: how_to_run(func, name, found, plan)
+            func.sym_name.data: how_to_run(func, name, found, plan).attr
         }
         Rewriter.erase_op(func)
         return made
@@ -118,24 +118,21 @@ class TileMatmulAmxPass(ModulePass):
 
 def how_to_run(
     func: FuncOp, name: str, found: Multiplication, plan: GemmPlan
-) -> DictionaryAttr:
+) -> Stages:
     a, _, c = found.memories
     rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
     steps = extent(func, a, 1).ceil_div(plan.depth)
     of_a = rows if isinstance(plan.a, Packed) else AffineConstantExpr(0)
-    runs = (
-        Stage(f"{name}{PACK}", (of_a + steps,)),
-        Stage(
-            f"{name}{MULTIPLY}",
-            (
-                cols.ceil_div(plan.group[1] // PANEL),
-                rows.ceil_div(plan.group[0] // PANEL),
-            ),
-        ),
+    multiply = (
+        cols.ceil_div(plan.group[1] // PANEL),
+        rows.ceil_div(plan.group[0] // PANEL),
     )
+    of = partial(map_of_sizes, func)
     # No affine map is the size of what is packed: checks of bounds leave it to others.
-    scratch = [
-        StageBuffer((panels, steps, STEP_BYTES * PANEL), (UNKNOWN,))
-        for panels in (of_a, cols)
-    ]
-    return stages(len(simt.kernel_sizes(func)), runs, scratch)
+    packed_a, packed_b = (
+        (of(panels, steps, STEP_BYTES * PANEL), of(UNKNOWN)) for panels in (of_a, cols)
+    )
+    return Stages(
+        ((f"{name}{PACK}", of(of_a + steps)), (f"{name}{MULTIPLY}", of(*multiply))),
+        (packed_a, packed_b),
+    )

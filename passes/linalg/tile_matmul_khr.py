@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
@@ -26,7 +26,7 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.kernel_text import become_kernel
 from coopc.passes.linalg.match import matched, multiplications
 from coopc.passes.linalg.staged_kernel import staged_kernel
-from coopc.plan.gemm import plan_staged
+from coopc.plan.gemm import plan_staged_gemm
 from coopc.remarks import remark
 
 
@@ -91,15 +91,13 @@ class TileMatmulKhrPass(ModulePass):
             return
         with transaction(op) as draft:
             for func, found in multiplications(draft):
-                plan = plan_staged(found.problem, device, self.tiles)
+                plan = plan_staged_gemm(found.problem, device, self.tiles)
                 if isinstance(plan, str):
                     raise Refused(found.op, plan)
                 text = staged_kernel(found.problem, plan)
                 become_kernel(func, found, plan, text, ctx)
-                size = DenseArrayBase.from_list(i32, [plan.work_items, 1, 1])
-                func.attributes[simt.WORK_GROUP_SIZE] = size
-                lanes = IntegerAttr(device.subgroup_size, i32)
-                func.attributes[simt.SUBGROUP_SIZE] = lanes
+                group = plan.work_items, 1, 1
+                simt.set_sizes(func, device.subgroup_size, group)
 
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""
@@ -109,7 +107,7 @@ class TileMatmulKhrPass(ModulePass):
             with suppress(Refused):
                 found = matched(func)
                 if found is None or isinstance(
-                    plan_staged(found.problem, device, self.tiles), str
+                    plan_staged_gemm(found.problem, device, self.tiles), str
                 ):
                     continue
                 remark(

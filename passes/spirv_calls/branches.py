@@ -87,7 +87,7 @@ class Branches:
                 raise Refused(last(block), "expected one place to return at")
             block = at
             if not first:
-                self.bind(block, given)
+                self.reader.bind(block.args, given)
             first = False
             if block in self.loops and block not in self.open:
                 self.open.add(block)
@@ -116,7 +116,7 @@ class Branches:
                 values = self.known(given)
             else:
                 assert at is not None
-                self.bind(at, self.known(given))
+                self.reader.bind(at.args, self.known(given))
                 values = self.run(at, join)
             found.append(values)
             self.put(scf.YieldOp(*self.parts(values, end, found[0])), end)
@@ -140,12 +140,12 @@ class Branches:
         outer = self.reader.builder
         before = Block(arg_types=[x.type for x in inputs])
         self.enter(before)
-        self.bind(header, whole(carried, before.args))
+        self.reader.bind(header.args, whole(carried, before.args))
         known = len(self.read)
         if place is header:
             self.operations(header)
         else:
-            self.bind(place, self.run(header, place))
+            self.reader.bind(place.args, self.run(header, place))
             self.operations(place)
         # What is decided at its end.
         ways = dict(ways_of(end))
@@ -165,10 +165,10 @@ class Branches:
         rest = Block(arg_types=[x.type for x in flat])
         self.enter(rest)
         given = self.split(passed, parts, rest.args)
-        self.name(live, given[2])
+        self.reader.bind(live, given[2])
         again = given[0]
         if inside is not header:
-            self.bind(inside, again)
+            self.reader.bind(inside.args, again)
             again = self.run(inside, header)
         self.put(scf.YieldOp(*self.parts(again, end, carried)), end)
         self.reader.builder = outer
@@ -177,22 +177,13 @@ class Branches:
             scf.WhileOp(inputs, types, Region(before), Region(rest)), end
         )
         given = self.split(passed, parts, results)
-        self.name(live, given[2])
+        self.reader.bind(live, given[2])
         return after, given[1]
 
     # --- values ----------------------------------------------------------------
 
     def known(self, values: Sequence[SSAValue]) -> Sequence[Value]:
         return [self.reader.values[value] for value in values]
-
-    def bind(self, block: Block, values: Sequence[Value]) -> None:
-        self.name(block.args, values)
-
-    def name(self, old: Sequence[SSAValue], new: Sequence[Value]) -> None:
-        for value, found in zip(old, new, strict=True):
-            self.reader.values[value] = found
-            if isinstance(found, SSAValue) and found.name_hint is None:
-                found.name_hint = value.name_hint
 
     def parts(
         self, values: Sequence[Value], op: Operation, like: Sequence[Value]

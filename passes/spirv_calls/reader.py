@@ -184,6 +184,13 @@ class Reader:
 
     # --- values ----------------------------------------------------------------
 
+    def bind(self, old: Iterable[SSAValue], new: Iterable[Value]) -> None:
+        """Note what values became, and name it after them where it has no name."""
+        for value, found in zip(old, new, strict=True):
+            self.values[value] = found
+            if isinstance(found, SSAValue) and found.name_hint is None:
+                found.name_hint = value.name_hint
+
     def value(self, value: SSAValue, op: Operation) -> SSAValue:
         """What a number or a matrix became.
 
@@ -291,11 +298,7 @@ class Reader:
         """
         for op in ops:
             self.location = op.location
-            results = self._op(op)
-            for old, new in zip(op.results, results, strict=True):
-                self.values[old] = new
-                if isinstance(new, SSAValue) and new.name_hint is None:
-                    new.name_hint = old.name_hint
+            self.bind(op.results, self._op(op))
 
     def _op(self, op: Operation) -> Sequence[Value]:
         match op:
@@ -341,8 +344,7 @@ class Reader:
             raise Refused(op, "expected regions of one block, as scf has them")
         source = old.blocks[0]
         block = Block(arg_types=[self.type(arg.type, op) for arg in source.args])
-        for arg, new in zip(source.args, block.args, strict=True):
-            self.values[arg], new.name_hint = new, arg.name_hint
+        self.bind(source.args, block.args)
         outer, self.builder = self.builder, Builder(InsertPoint.at_end(block))
         self.read_ops(source.ops)
         self.builder = outer

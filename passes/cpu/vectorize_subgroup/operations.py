@@ -81,7 +81,6 @@ def write(b: VectorBuilder, op: Operation) -> None:
         raise Refused(op, reason)
     if op.has_trait(Collective) and b.mask is not None:
         raise Refused(op, "expected control flow that is the same for all lanes")
-    note_stride(b, op)
     b.define(op.results, RULES.get(type(op), by_what_varies)(b, op))
 
 
@@ -90,7 +89,8 @@ def write(b: VectorBuilder, op: Operation) -> None:
 
 def by_what_varies(b: VectorBuilder, op: Operation) -> Results:
     """Write an operation by what of it varies; its regions stay as they are."""
-    _check_regions(b, op)
+    if op.regions:
+        _check_regions(b, op)
     results_vary = any(x in b.varying for x in op.results)
     if not any(x in b.varying for x in op.operands):
         return uniform(b, op)
@@ -110,16 +110,12 @@ def _check_regions(b: VectorBuilder, op: Operation) -> None:
     What the body of `coopmatrix.apply` computes differs between elements, not lanes.
     """
     own = op if isinstance(op, coopmatrix.ApplyOp) else None
-    for nested in op.walk():
-        values = [
-            x
+    for nested in (x for region in op.regions for x in region.walk()):
+        varies = any(
+            x in b.varying and (own is None or not own.is_ancestor(x.owner))
             for x in (*nested.operands, *nested.results)
-            if own is None or not own.is_ancestor(x.owner)
-        ]
-        if nested is not op and (
-            any(x in b.varying for x in values)
-            or nested.dialect_name() in ("simt", "row_slice", "func")
-        ):
+        )
+        if varies or nested.dialect_name() in ("simt", "row_slice", "func"):
             raise Refused(op, f"expected a region without {nested.name} of each lane")
 
 
@@ -144,6 +140,8 @@ def elementwise(b: VectorBuilder, op: Operation) -> Results:
     if isinstance(op, DIVISIONS) and b.mask is not None:
         one = b.constant(operands[1].type, 1)
         operands[1] = b.select(b.mask, operands[1], one)
+    if (step := stride_of_result(b, op)) is not None:
+        b.strides[op.results[0]] = step
     new = op.create(
         operands=operands,
         result_types=[b.wide(x.type) for x in op.results],
@@ -181,6 +179,7 @@ def position(b: VectorBuilder, op: Operation) -> Results:
     size, count = b.lanes.subgroup_size, b.lanes.count
     match op:
         case simt.LaneIdOp():
+            b.strides[op.result] = 1
             return [b.by_lane(lambda lane: lane % size)]
         case simt.SubgroupSizeOp():
             return [b.constant(INDEX, size)]
@@ -202,6 +201,8 @@ def local_id(b: VectorBuilder, op: simt.LocalIdOp) -> Results:
     axis = list(simt.Dimension).index(op.dimension.data)
     below, size = (1, x, x * y)[axis], (x, y, z)[axis]
     count, varies = b.lanes.count, op.result in b.varying
+    if axis == 0 and (y * z == 1 or x % count == 0):
+        b.strides[op.result] = 1
     if x * y * z == count:
         if varies:
             return [b.by_lane(lambda lane: lane // below % size)]
@@ -391,31 +392,21 @@ def stride(b: VectorBuilder, value: SSAValue) -> int | None:
     return b.strides.get(value) if value in b.varying else 0
 
 
-def note_stride(b: VectorBuilder, op: Operation) -> None:
-    """Remember the stride of a result, from those of the operands."""
-    if not op.results or op.results[0].type != INDEX:
-        return
-    found: int | None = None
+def stride_of_result(b: VectorBuilder, op: Operation) -> int | None:
+    """Return the stride of what an operation computes of indices; None if unknown."""
     match op:
-        case simt.LaneIdOp():
-            found = 1
-        case simt.LocalIdOp():
-            x, y, z = b.lanes.work_group_size
-            is_x = op.dimension.data is simt.Dimension.X
-            found = 1 if is_x and (y * z == 1 or x % b.lanes.count == 0) else None
-        case arith.AddiOp() | arith.SubiOp():
+        case arith.AddiOp() | arith.SubiOp() if op.result.type == INDEX:
             one, other = stride(b, op.lhs), stride(b, op.rhs)
             if one is not None and other is not None:
-                found = one + other if isinstance(op, arith.AddiOp) else one - other
-        case arith.MuliOp():
+                return one + other if isinstance(op, arith.AddiOp) else one - other
+        case arith.MuliOp() if op.result.type == INDEX:
             for factor, value in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
                 number, one = constant_number(factor), stride(b, value)
                 if number is not None and one is not None:
-                    found = one * number
+                    return one * number
         case _:
             pass
-    if found is not None:
-        b.strides[op.results[0]] = found
+    return None
 
 
 def allocate(b: VectorBuilder, op: memref.AllocaOp) -> Results:

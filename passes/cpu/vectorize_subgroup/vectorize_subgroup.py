@@ -25,13 +25,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FunctionType,
-    IntegerAttr,
-    ModuleOp,
-    i32,
-)
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -102,14 +96,14 @@ class VectorizeSubgroupPass(ModulePass):
             if reason := why_not_structured(func):
                 raise Refused(func, reason)
         for kernel in kernels:
-            _say_size(kernel.func, lanes.subgroup_size, lanes.work_group_size)
+            simt.set_sizes(kernel.func, lanes.subgroup_size, lanes.work_group_size)
         least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
         varying = varying_values(module, least)
         for func in written:
             _vectorize(func, lanes, varying)
         items = prod(lanes.work_group_size) // lanes.count
         for kernel in kernels:
-            _say_size(kernel.func, 1, (items,))
+            simt.set_sizes(kernel.func, 1, (items,))
 
     def _lanes(self, kernel: simt.Kernel, whole: bool) -> Lanes:
         """Return the lanes of a kernel."""
@@ -209,8 +203,3 @@ def _vectorize(func: FuncOp, lanes: Lanes, varying: set[SSAValue]) -> None:
     func.function_type = FunctionType.from_lists(
         inputs, [x.type for x in last.operands]
     )
-
-
-def _say_size(func: FuncOp, size: int, group: tuple[int, ...]) -> None:
-    func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(size, i32)
-    func.attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, group)

@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: func.func @inside
 // CHECK-SAME:  simt.grid = affine_map<() -> (4, 8)>
-// CHECK-SAME:  simt.work_group_size = array<i32: 256, 1, 1>, simt.subgroup_size = 32 : i32
+// CHECK-SAME:  simt.subgroup_size = 32 : i32, simt.work_group_size = array<i32: 256, 1, 1>
 // CHECK:       %a_tiles = memref.alloca() : memref<1x128x9xvector<4xi32>, #simt.memory<workgroup>>
 // CHECK:       %b_tiles = memref.alloca() : memref<3x16x33xvector<4xi32>, #simt.memory<workgroup>>
 // CHECK-NOT:   scf.if
@@ -50,7 +50,7 @@
 
 // STAGE-LABEL: func.func @inside
 // STAGE-SAME:  simt.grid = affine_map<() -> (4, 8)>
-// STAGE-SAME:  simt.work_group_size = array<i32: 256, 1, 1>, simt.subgroup_size = 32 : i32
+// STAGE-SAME:  simt.subgroup_size = 32 : i32, simt.work_group_size = array<i32: 256, 1, 1>
 // STAGE:       %a_tiles = memref.alloca() : memref<1x128x5xvector<4xi32>, #simt.memory<workgroup>>
 // STAGE:       %b_tiles = memref.alloca() : memref<1x32x33xvector<4xi32>, #simt.memory<workgroup>>
 // STAGE-NOT:   scf.if

@@ -22,9 +22,9 @@ from coopc.plan.gemm import (
     check_block,
     packs_a,
     panel,
-    plan_amx,
-    plan_direct,
-    plan_staged,
+    plan_amx_gemm,
+    plan_direct_gemm,
+    plan_staged_gemm,
 )
 from coopc.plan.gemm_schedule import (
     Actions,
@@ -95,7 +95,7 @@ def staged_plans(draw: st.DrawFn) -> GemmPlan:
         sliced=sliced,
     )
     transposed = draw(st.booleans()), draw(st.booleans())
-    found = plan_staged(problem((64, 64, 64), elements, transposed), device, tiles)
+    found = plan_staged_gemm(problem((64, 64, 64), elements, transposed), device, tiles)
     assume(isinstance(found, GemmPlan))
     assert isinstance(found, GemmPlan)
     return found
@@ -109,9 +109,9 @@ def plans(draw: st.DrawFn) -> GemmPlan:
     match draw(st.sampled_from(["direct", "staged", "amx"])):
         case "direct":
             device = draw(st.sampled_from([None, *DEVICES.values()]))
-            return plan_direct(what, device)
+            return plan_direct_gemm(what, device)
         case "amx":
-            found = plan_amx(what, draw(st.integers(1, 64)))
+            found = plan_amx_gemm(what, draw(st.integers(1, 64)))
             assert isinstance(found, GemmPlan)
             return found
         case _:
@@ -133,7 +133,7 @@ def test_a_tile_that_may_leave_memory_is_checked(
     plan: GemmPlan, m: int, n: int, k: int
 ) -> None:
     (tile_m, tile_n), tile_k = plan.group, plan.depth
-    found = plan_direct(problem((m, n, k)), None, (tile_m, tile_n, tile_k))
+    found = plan_direct_gemm(problem((m, n, k)), None, (tile_m, tile_n, tile_k))
     for feed, sizes, tile in (
         (found.a, (m, k), (tile_m, tile_k)),
         (found.b, (k, n), (tile_k, tile_n)),
@@ -147,10 +147,10 @@ def test_a_tile_that_may_leave_memory_is_checked(
 def test_what_a_device_has_no_layout_for_is_checked() -> None:
     """Those accesses go through work-group memory, which has any."""
     by_columns = problem((64, 64, 64), transposed=(True, False))
-    found = plan_direct(by_columns, INTEL_CPU)
+    found = plan_direct_gemm(by_columns, INTEL_CPU)
     assert found.a == Direct(("rows", "cols"))
     assert found.b == Direct()
-    assert plan_direct(by_columns, LAVAPIPE).a == Direct()
+    assert plan_direct_gemm(by_columns, LAVAPIPE).a == Direct()
 
 
 # --- panels --------------------------------------------------------------------------
@@ -321,7 +321,7 @@ def without(schedule: Actions, kind: type, number: int) -> Actions:
 def test_the_laws_find_what_is_missing(kind: type, sliced: bool) -> None:
     """Without any one of its actions, a schedule breaks a law."""
     tiles = GemmTiles((32, 32), (16, 16), 32, stages=1, sliced=sliced)
-    plan = plan_staged(problem((64, 64, 64)), LAVAPIPE, tiles)
+    plan = plan_staged_gemm(problem((64, 64, 64)), LAVAPIPE, tiles)
     assert isinstance(plan, GemmPlan)
     begin, step = pipelined_schedule(plan)
     count = sum(isinstance(action, kind) for action in step)
@@ -345,14 +345,14 @@ def test_the_laws_find_what_is_missing(kind: type, sliced: bool) -> None:
 def test_a_default_suits(
     device: Device, elements: tuple[str, str, str], transposed: tuple[bool, bool]
 ) -> None:
-    found = plan_staged(problem((4096, 4096, 4096), elements, transposed), device)
+    found = plan_staged_gemm(problem((4096, 4096, 4096), elements, transposed), device)
     assert isinstance(found, GemmPlan)
     assert sum(x.bytes for x in found.panels) <= device.limits.local_bytes
     assert found.work_items <= device.limits.work_items
 
 
 def test_nvidia() -> None:
-    found = plan_staged(problem((4096, 4096, 4096)), NVIDIA)
+    found = plan_staged_gemm(problem((4096, 4096, 4096)), NVIDIA)
     assert isinstance(found, GemmPlan)
     a, b = found.panels
     assert (found.width, found.depth, found.step) == (16, 16, 64)
@@ -369,7 +369,7 @@ def test_the_step_is_of_as_many_bytes(
     elements: tuple[str, str, str], step: int
 ) -> None:
     """Of sizes that are not known, without slices."""
-    found = plan_staged(problem(elements=elements), NVIDIA)
+    found = plan_staged_gemm(problem(elements=elements), NVIDIA)
     assert isinstance(found, GemmPlan)
     assert (found.step, found.sliced) == (step, False)
 
@@ -396,7 +396,7 @@ REFUSED: list[tuple[GemmTiles, Device, str]] = [
 
 @pytest.mark.parametrize(("tiles", "device", "reason"), REFUSED)
 def test_refused(tiles: GemmTiles, device: Device, reason: str) -> None:
-    found = plan_staged(problem(), device, tiles)
+    found = plan_staged_gemm(problem(), device, tiles)
     assert isinstance(found, str)
     assert found.startswith(reason)
 
@@ -437,7 +437,7 @@ def test_an_a_that_is_packed(
     a = GemmOperand("memref", element, sizes, (sizes[1], 1))
     assert packs_a(a) == packs
     kinds = ("s8", "s8", "s32") if element == "s8" else (element, element, "f32")
-    found = plan_amx(problem((sizes[0], 64, sizes[1]), kinds))
+    found = plan_amx_gemm(problem((sizes[0], 64, sizes[1]), kinds))
     assert isinstance(found, GemmPlan)
     assert isinstance(found.a, Packed) == packs
     assert found.b == Packed(4 // a.element_bytes)
@@ -456,4 +456,4 @@ def test_an_a_that_is_packed(
     ],
 )
 def test_refused_by_amx(change: dict[str, object], reason: str) -> None:
-    assert plan_amx(replace(problem(), **change)) == reason
+    assert plan_amx_gemm(replace(problem(), **change)) == reason
