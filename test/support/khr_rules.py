@@ -7,6 +7,7 @@ writes docs/khr_rules.md from test/rules/khr_rules.toml.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "test" / "rules" / "khr_rules.toml"
 PAGE = ROOT / "docs" / "khr_rules.md"
+CHECK = re.compile(r"\s*// [A-Z]+(-[A-Z]+)?: ")
+"""A line that filecheck reads, of any prefix."""
 STATUS = {
     "emitted": "an instruction, operand or declaration of the module that is emitted",
     "checked": "a diagnostic refuses what would break the rule",
@@ -55,7 +58,7 @@ class Rule:
             return None if found else f"no test {self.test}"
         if self.shows is None:
             return "expected a part of a CHECK line"
-        found = any("// CHECK" in line and self.shows in line for line in lines)
+        found = any(CHECK.match(line) and self.shows in line for line in lines)
         return None if found else f"no CHECK of {self.shows!r} in {self.test}"
 
 
