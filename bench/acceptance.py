@@ -30,7 +30,7 @@ from typing import Any
 import coopc
 from bench.harness import Row
 from coopc.device import Device, device
-from coopc.diagnostic import CompileError
+from coopc.diagnostic import CompileError, Kind
 from coopc.generate.random_programs import (
     AXES,
     Product,
@@ -75,6 +75,8 @@ class Finding:
     axes: tuple[str, ...]
     refused: str | None = None
     """The diagnostic without names and numbers; None where it is accepted."""
+    mistake: bool = False
+    """Whether that is a mistake in coopc and no refusal."""
     products: int = 0
     """Those of listed types whose sizes a listed shape divides."""
     kept: int = 0
@@ -150,7 +152,9 @@ def measured(name: str, on: str | None, seed: int) -> Finding:
     try:
         artifact = coopc.compile(program.text, pipeline, on_remark=lambda _: None)
     except CompileError as error:
-        return replace(found, refused=reason_of(error.diagnostic.message))
+        mistake = error.diagnostic.kind not in (Kind.PASS, Kind.EMIT)
+        reason = reason_of(error.diagnostic.message)
+        return replace(found, refused=reason, mistake=mistake)
     binary, slow, products, kept = artifact.bytes, None, 0, 0
     if pipeline.startswith("coopc-khr"):
         opcodes = Counter(opcodes_of(binary))
@@ -366,7 +370,9 @@ class Summary:
 
     def faults(self) -> Iterator[tuple[int, str]]:
         """Yield what must not be, by seed."""
-        for x in self.accepted:
+        for x in self.findings:
+            if x.mistake:
+                yield x.seed, f"mistake in coopc: {x.refused}"
             if x.invalid is not None:
                 yield x.seed, f"invalid: {x.invalid}"
             if x.text_bytes > MAX_TEXT_BYTES:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import coopc
 from bench import acceptance
 from bench.acceptance import PIPELINES, Finding, Summary
 from coopc.device import DEVICES, LAVAPIPE, NVIDIA
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
 from coopc.generate.random_programs import Product, RandomProgram
 
 COUNT = 100
@@ -70,6 +72,7 @@ def test_figures() -> None:
     "bad",
     [
         replace(GOOD, invalid="x"),
+        replace(GOOD, refused="x", mistake=True),
         replace(GOOD, text_bytes=acceptance.MAX_TEXT_BYTES + 1),
         replace(GOOD, slow="x"),
         replace(GOOD, ran="here", wrong="x"),
@@ -103,6 +106,22 @@ def test_slow_ways() -> None:
     assert acceptance.slow_way(program, types) == "no multiply instruction"
     assert acceptance.slow_way(program, both) is None
     assert acceptance.slow_way(replace(program, products=()), types) is None
+
+
+def test_what_is_no_refusal_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass refuses, and an emitter; a legal program breaks nothing else."""
+
+    def wrong(kind: Kind) -> Finding:
+        def fail(*_: object, **__: object) -> None:
+            raise CompileError(Diagnostic(kind, "no 8", Place("here")))
+
+        monkeypatch.setattr(coopc, "compile", fail)
+        return acceptance.measured("lavapipe", None, 0)
+
+    assert wrong(Kind.PASS).refused == wrong(Kind.INTERNAL).refused == "no N"
+    assert not wrong(Kind.PASS).mistake
+    assert wrong(Kind.INTERNAL).mistake
+    assert wrong(Kind.VERIFY).mistake
 
 
 def test_reasons_have_no_names_or_numbers() -> None:
