@@ -10,24 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 from support.native import best_or_emulated, run_native
-from support.random_programs import RandomProgram, random_program
 from xdsl.utils.exceptions import PassFailedException
 
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
-from coopc.generate.programs import module_of
+from coopc.generate.random_programs import RandomProgram, random_program
 from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run import opencl, toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.tiles import Tiles
-from coopc.sim.simulate import simulate
-from coopc.sim.tracked import Inputs
 from coopc.source import Source
 from coopc.universe import everything
-from coopc.validate.compare import compare
+from coopc.validate.random_programs import difference
 
 Array = np.ndarray[Any, Any]
 COUNT = int(os.environ.get("COOPC_RANDOM_PROGRAMS", "100"))
@@ -68,29 +65,12 @@ def refused(error: CompileError, program: RandomProgram, pipeline: str) -> None:
     assert "mistake in coopc" not in str(error), what
 
 
-def expected(program: RandomProgram, lanes: int) -> tuple[list[Array], list[Any]]:
-    """Return what the simulator gives, and bounds of the errors."""
-    arrays = program.copies()
-    module = module_of(program.text)
-    run = simulate(module, "k", arrays, subgroup_size=lanes, track=Inputs.EXACT)
-    return arrays, list(run.errors)
-
-
-def same(program: RandomProgram, lanes: int, found: list[Array], engine: str) -> None:
+def same(
+    program: RandomProgram, lanes: int | None, found: list[Array], engine: str
+) -> None:
     """Compare with the simulator."""
-    wanted, errors = expected(program, lanes)
-    for n, (x, y) in enumerate(zip(found, wanted, strict=True)):
-        is_bf16 = f"%m{n}: " in program.text and "bf16" in _type(program, n)
-        bound = errors[n]
-        difference = compare(
-            x, y, bound=None if bound is None else 2 * bound, bf16=is_bf16
-        )
-        assert difference.ok, f"{engine}: argument {n}: {difference}\n{program.text}"
-
-
-def _type(program: RandomProgram, number: int) -> str:
-    """Return the type of an argument, as text."""
-    return program.text.split(f"%m{number}: ")[1].split(">")[0]
+    wrong = difference(program, found, lanes)
+    assert wrong is None, f"{engine}: {wrong}\n{program.text}"
 
 
 def on_driver(
@@ -111,7 +91,7 @@ def on_driver(
             raise
         raise Refused(str(error)) from error  # its interface says so
     outcome = run(artifact.bytes, call, session)
-    same(program, interface.subgroup_size or 16, list(outcome.arrays), pipeline)
+    same(program, interface.subgroup_size, list(outcome.arrays), pipeline)
 
 
 def on_processor(program: RandomProgram, pipeline: str, tiles: Tiles) -> None:
@@ -129,7 +109,7 @@ def on_processor(program: RandomProgram, pipeline: str, tiles: Tiles) -> None:
         if "coopmatrix." not in str(error):
             raise
         raise Refused from error
-    same(program, 16, found, pipeline)
+    same(program, None, found, pipeline)
 
 
 ENGINES = (

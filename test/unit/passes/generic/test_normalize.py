@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.random_programs import random_program
 from xdsl.dialects import arith, func, scf, test
 from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
@@ -14,6 +13,7 @@ from xdsl.traits import is_side_effect_free
 
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
+from coopc.generate.random_programs import random_program
 from coopc.parsing import parse
 from coopc.passes.generic.normalize import NormalizePass
 from coopc.pipeline import Run, read_passes, verify

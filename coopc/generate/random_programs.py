@@ -5,17 +5,21 @@ pointees that are not the component, sizes that no tile divides, sizes with name
 conditions, accesses to elements, and matrices through every kind of control flow.
 Its result depends on no element's owner.  Numbers are small integers, so that most
 results are exact; the simulator bounds the errors of the others.
+
+Each axis is drawn with the same probability.  A program is drawn for no device, or for
+one: then it has only element types of that device.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from coopc.device import Device
 from coopc.sim.numerics import to_bf16
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -64,6 +68,21 @@ PRODUCTS = (
     ("i16", "i32"),
 )
 """Types of A and B, and of C."""
+MAY_BE_ABSENT = frozenset({"reduce", "vectors", "pointee"})
+"""Axes that other axes, or the type of the elements, can leave without effect."""
+
+
+class Product(NamedTuple):
+    """A matrix product of a program, M x N x K; its integers are signed."""
+
+    m: int
+    n: int
+    k: int
+    factor: str
+    """The element type of A and B."""
+    sum: str
+    """The element type of C and of the result."""
+    scope: str
 
 
 @dataclass(frozen=True)
@@ -73,6 +92,8 @@ class RandomProgram:
     text: str
     arrays: tuple[Array, ...]
     axes: frozenset[str]
+    """Those that had an effect."""
+    products: tuple[Product, ...] = ()
 
     def copies(self) -> list[Array]:
         return [array.copy() for array in self.arrays]
@@ -105,8 +126,24 @@ class Matrix:
         return "f" in self.element
 
 
-def random_program(seed: int) -> RandomProgram:
-    return ProgramWriter(np.random.default_rng(seed)).program()
+def random_program(seed: int, device: Device | None = None) -> RandomProgram:
+    """Return the program of a seed, drawn for a device or for none.
+
+    A device that has all types draws the same programs as none.
+    """
+    types = tuple(BITS) if device is None else element_types(device)
+    return ProgramWriter(np.random.default_rng(seed), types).program()
+
+
+def element_types(device: Device) -> tuple[str, ...]:
+    """Return the types that programs for a device have; bf16 is at least memory.
+
+    >>> from coopc.device import device
+    >>> element_types(device("dg2"))
+    ('f16', 'bf16', 'f32', 'i8', 'i16', 'i32', 'i64')
+    """
+    known = {"bf16", "f32", "i32", *device.scalars}
+    return tuple(name for name in BITS if name in known)
 
 
 def contents(
@@ -122,11 +159,16 @@ def contents(
 @dataclass
 class ProgramWriter:
     random: np.random.Generator
+    types: tuple[str, ...]
+    """Of elements, those that may be drawn, in the order of `BITS`."""
     lines: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
     arguments: list[str] = field(default_factory=list[str])
     arrays: list[Array] = field(default_factory=list[Array])
     attributes: list[str] = field(default_factory=list[str])
+    products: list[Product] = field(default_factory=list[Product])
+    effective: set[str] = field(default_factory=set[str])
+    """Which of the axes that may be absent are not."""
     count: int = 0
 
     def program(self) -> RandomProgram:
@@ -177,7 +219,9 @@ class ProgramWriter:
             f"simt.grid = affine_map<({sizes}) -> (1)>{extra}}} {{\n  {numbers}\n"
             f"  {body}\n  func.return\n}}\n" + "".join(self.functions)
         )
-        return RandomProgram(text, tuple(self.arrays), frozenset(self.axes))
+        absent = MAY_BE_ABSENT - self.effective
+        axes = frozenset(self.axes - absent)
+        return RandomProgram(text, tuple(self.arrays), axes, tuple(self.products))
 
     def one_of(self, values: Any) -> Any:
         return values[int(self.random.integers(len(values)))]
@@ -188,8 +232,9 @@ class ProgramWriter:
 
     def element(self) -> str:
         if "type" in self.axes:
-            return self.one_of(tuple(BITS))
-        return self.one_of(("f16", "f32", "i8", "i32"))
+            return self.one_of(self.types)
+        common = ("f16", "f32", "i8", "i32")
+        return self.one_of([name for name in common if name in self.types])
 
     def use(self) -> str:
         return self.one_of(USES) if "use" in self.axes else "acc"
@@ -207,15 +252,7 @@ class ProgramWriter:
         row = col = 0
         if "offset" in self.axes:
             row, col = map(int, self.random.integers(0, 4, 2))
-        pointee, width = matrix.element, 1
-        if "checked" in self.axes:
-            pass  # memory has the elements of the matrix
-        elif "vectors" in self.axes:
-            pointee, width = f"vector<4x{matrix.element}>", 4
-        elif "pointee" in self.axes:
-            pointee, width = self.pointee(matrix.element)
-        if width > 1 and cols % width:
-            pointee, width = matrix.element, 1
+        pointee, width = self.pointee(matrix.element, cols)
         cols //= width
         checked = ""
         if "checked" in self.axes:
@@ -256,13 +293,22 @@ class ProgramWriter:
             text = known[0].removeprefix("simt.conditions = [")[:-1] + ", " + text
         self.attributes.append(f"simt.conditions = [{text}]")
 
-    def pointee(self, element: str) -> tuple[str, int]:
-        """Choose another type of memory, and how many elements are in one of it."""
-        wider = [x for x, bits in BITS.items() if bits > BITS[element] and x != "bf16"]
-        if not wider:
+    def pointee(self, element: str, cols: int) -> tuple[str, int]:
+        """Choose the type of memory, and how many elements are in one of it."""
+        axis, pointee, width = "", element, 1
+        if "checked" in self.axes:
+            pass  # memory has the elements of the matrix
+        elif "vectors" in self.axes:
+            axis, pointee, width = "vectors", f"vector<4x{element}>", 4
+        elif "pointee" in self.axes:
+            wider = [x for x in self.types if BITS[x] > BITS[element] and x != "bf16"]
+            if wider:
+                axis, pointee = "pointee", self.one_of(wider)
+                width = BITS[pointee] // BITS[element]
+        if width == 1 or cols % width:
             return element, 1
-        found = self.one_of(wider)
-        return found, BITS[found] // BITS[element]
+        self.effective.add(axis)
+        return pointee, width
 
     def load(self, matrix: Matrix) -> Matrix:
         _, text, access = self.memory(matrix)
@@ -281,12 +327,15 @@ class ProgramWriter:
         )
 
     def product(self, given: Matrix) -> Matrix:
-        types, result = self.one_of(PRODUCTS)
+        listed = [pair for pair in PRODUCTS if {*pair} <= {*self.types}]
+        types, result = self.one_of(listed)
         depth = self.size()
         names_a = names_b = None
         a = self.load(Matrix("", given.rows, depth, types, "a", self.scope, names_a))
         b = self.load(Matrix("", depth, given.cols, types, "b", self.scope, names_b))
         c = self.load(Matrix("", given.rows, given.cols, result, "acc", self.scope))
+        product = Product(given.rows, given.cols, depth, types, result, self.scope)
+        self.products.append(product)
         signed = " signed(a, b, c, result)" if types.startswith("i") else ""
         text = f"{a.type}, {b.type}, {c.type}"
         return self.put(
@@ -298,7 +347,7 @@ class ProgramWriter:
             case "elementwise":
                 return self.elementwise(x)
             case "convert":
-                to = self.one_of([e for e in BITS if e != x.element])
+                to = self.one_of([e for e in self.types if e != x.element])
                 y = Matrix("", x.rows, x.cols, to, x.use, x.scope, x.names)
                 word = "" if x.is_float and y.is_float else "signed "
                 text = f"coopmatrix.convert {word}{x.name} : {x.type} -> {y.type}"
@@ -309,6 +358,7 @@ class ProgramWriter:
                 text = f"coopmatrix.convert {x.name} : {x.type} -> {y.type}"
                 return self.put(text, y)
             case "reduce" if x.names is None:
+                self.effective.add("reduce")
                 axis, kind = self.one_of(("rows", "cols")), self.one_of(("add", "max"))
                 rows, cols = (x.rows, 1) if axis == "rows" else (1, x.cols)
                 y = Matrix("", rows, cols, x.element, x.use, x.scope)
