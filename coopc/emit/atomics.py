@@ -102,22 +102,22 @@ def load(e: AnyEmission, op: memref.LoadOp) -> None:
         with e.beside() as code:
             word = _Word.of(e, code, element)
             found = word.element_of(word.load(element.how))
-            e.set(op.res, e.scalar(found))
+            e.set(op.res, e.value(found))
 
 
 def store(e: AnyEmission, op: memref.StoreOp) -> None:
     element = AtomicElement.of(e, op, "access")
     e.writes(element.view)
     if e.is_private(element.view):
-        e.store(element.view, element.at, e.scalar(op.value))
+        e.store(element.view, element.at, e.value(op.value))
     elif element.form == "native":
         place = e.atomic_place(element.view, element.at)
-        e.atomic_store(place, e.scalar(op.value), element.how)
+        e.atomic_store(place, e.value(op.value), element.how)
     else:
         with e.beside() as code:
             word = _Word.of(e, code, element)
             if word.shift is None:
-                bits = e.scalar(word.bits_of(op.value))
+                bits = e.value(word.bits_of(op.value))
                 e.atomic_store(word.place, bits, element.how)
             else:
                 word.update(element.how, lambda _: op.value)
@@ -133,21 +133,21 @@ def update(e: AnyEmission, op: memref.AtomicRMWOp) -> None:
     element = AtomicElement.of(e, op, access)
     e.writes(element.view)
     if element.form == "native" and not e.is_private(element.view):
-        place, value = e.atomic_place(element.view, element.at), e.scalar(op.value)
+        place, value = e.atomic_place(element.view, element.at), e.value(op.value)
         e.set(op.result, e.atomic_update(number, place, value, element.how))
         return
     with e.beside() as code:
         if e.is_private(element.view):
             found = e.load(element.view, element.at)
             old = e.standing(op.value.type, found)
-            new = e.scalar(combined(code, kind, old, op.value))
+            new = e.value(combined(code, kind, old, op.value))
             e.store(element.view, element.at, new)
         else:
             word = _Word.of(e, code, element)
             old = word.update(
                 element.how, lambda old: combined(code, kind, old, op.value)
             )
-        e.set(op.result, e.scalar(old))
+        e.set(op.result, e.value(old))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +210,14 @@ class _Word:
             how: the update is ordered.
             combine: from the element that is there to the one that is to be there.
         """
-        e, flow = self.e, self.e.walker.flow
+        e, flow = self.e, self.e.flow
         first = self.load(Ordered(Ordering.RELAXED, how.scope))
         before, header = flow.here(), flow.label("exchange")
         again, done = flow.label("again"), flow.label("exchanged")
         flow.jump(header)
         flow.begin(header)
         old = Block(arg_types=[self.type]).args[0]
-        phi = e.walker.phi(old, e.walker.values[first], before)
+        phi = e.phi(old, e.became[first], before)
         if flow.structured:
             body = flow.label("combine")
             flow.open_loop(done, again)
@@ -226,10 +226,10 @@ class _Word:
         else:
             again = header
         new = self.with_element(old, combine(self.element_of(old)))
-        found, same = e.compare_exchange(self.place, e.scalar(old), e.scalar(new), how)
+        found, same = e.compare_exchange(self.place, e.value(old), e.value(new), how)
         seen = e.standing(self.type, found)
         arrives = again if flow.structured else flow.here()
-        flow.arrive(phi, e.walker.values[seen], arrives)
+        flow.arrive(phi, e.became[seen], arrives)
         flow.branch(same, done, again)
         if flow.structured:
             flow.begin(again)

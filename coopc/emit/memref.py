@@ -49,7 +49,7 @@ def store(e: AnyEmission, op: memref.StoreOp) -> None:
         return
     view = e.view(op.memref)
     at = e.index.linear(view, e.nums(op.indices))
-    e.store(view, at, e.scalar(op.value), hints_of(op))
+    e.store(view, at, e.value(op.value), hints_of(op))
 
 
 @handlers.on(memref.DimOp)

@@ -99,7 +99,7 @@ def select(e: Emission, op: arith.SelectOp) -> None:
             op.result, op.operands, lambda to, ids: e.emit("OpSelect", *ids, type=to)
         )
         return
-    condition = e.id(op.cond)
+    condition = e.value(op.cond)
     if not isinstance(op.result.type, coopmatrix.MatrixType):
         e.each(
             op.result,
@@ -115,9 +115,9 @@ def select(e: Emission, op: arith.SelectOp) -> None:
         flow.begin(label)
         flow.jump(done)
     flow.begin(done)
-    phi = flow.phi(op.result, e.value(op.lhs))
-    flow.arrive(phi, e.value(op.lhs), yes)
-    flow.arrive(phi, e.value(op.rhs), no)
+    phi = flow.phi(op.result, e.became[op.lhs])
+    flow.arrive(phi, e.became[op.lhs], yes)
+    flow.arrive(phi, e.became[op.rhs], no)
     e.set(op.result, phi)
 
 

@@ -74,7 +74,7 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
     pointer, *operands = _access(e, op)
     e.writes(e.view(op.memory))
-    e.do("OpCooperativeMatrixStoreKHR", pointer, e.id(op.value), *operands)
+    e.do("OpCooperativeMatrixStoreKHR", pointer, e.value(op.value), *operands)
 
 
 @handlers.on(coopmatrix.PrefetchOp)
@@ -189,7 +189,7 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     """OpConstantComposite of a constant where the device has that, else a construct."""
     matrix, device = matrix_type(op.result), e.facts.device
     type = e.types.matrix(matrix)
-    value = e.id(op.value)
+    value = e.value(op.value)
     if device.fills == "zero" and not is_zero(value):
         raise Refusal(
             f"{device.name} fills matrices with zeros only: {LEGALIZE} inserts others"
@@ -289,7 +289,7 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
         flags.append("SaturatingAccumulationKHR")
     type = e.types.matrix(matrix_type(op.result))
     operands = ["|".join(flags)] if flags else []
-    ids = e.id(op.a), e.id(op.b), e.id(op.c)
+    ids = e.value(op.a), e.value(op.b), e.value(op.c)
     id = e.emit("OpCooperativeMatrixMulAddKHR", *ids, *operands, type=type)
     e.set(op.result, (id,))
 
@@ -386,7 +386,7 @@ def binary(e: Emission, op: Binary) -> None:
         opcode = of_signed
     else:
         opcode = of_unsigned
-    id = e.emit(opcode, e.id(op.lhs), e.id(op.rhs), type=e.types.matrix(matrix))
+    id = e.emit(opcode, e.value(op.lhs), e.value(op.rhs), type=e.types.matrix(matrix))
     relax(e, opcode, id, None)
     e.set(op.result, id)
 
@@ -396,14 +396,14 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
     opcode = "OpSNegate" if is_integer(matrix) else "OpFNegate"
-    e.set(op.result, (e.emit(opcode, e.id(op.value), type=e.types.matrix(matrix)),))
+    e.set(op.result, (e.emit(opcode, e.value(op.value), type=e.types.matrix(matrix)),))
 
 
 @handlers.on(coopmatrix.ScaleOp)
 def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
-    operands = e.id(op.value), e.id(op.scalar)
+    operands = e.value(op.value), e.value(op.scalar)
     type = e.types.matrix(matrix)
     e.whole.strict |= not is_integer(matrix)
     e.set(op.result, (e.emit("OpMatrixTimesScalar", *operands, type=type),))
@@ -418,12 +418,12 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
             f"only, got {result.use.data}: {LEGALIZE} changes uses"
         )
     if source == result:
-        e.set(op.result, (e.id(op.value),))
+        e.set(op.result, (e.value(op.value),))
         return
     if not e.facts.device.whole_arithmetic:
         _check(e, op, source)
     opcode = conversion(source, result, op.signed is not None)
-    id = e.id(op.value)
+    id = e.value(op.value)
     # Signed integers go by way of types that say that they are: drivers (lavapipe
     # 26.2.6, tried) go by the sign of the component type, not by the instruction's.
     if opcode in ("OpConvertSToF", "OpSConvert"):
@@ -454,12 +454,12 @@ def conversion(source: MatrixType, result: MatrixType, signed: bool) -> str | No
 def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
     result = matrix_type(op.result)
     if op.value.type == op.result.type:
-        e.set(op.result, (e.id(op.value),))
+        e.set(op.result, (e.value(op.value),))
         return
     if not e.facts.device.whole_arithmetic:
         _check(e, op, result)
     type: Id = e.types.matrix(result)
-    e.set(op.result, (e.emit("OpBitcast", e.id(op.value), type=type),))
+    e.set(op.result, (e.emit("OpBitcast", e.value(op.value), type=type),))
 
 
 # Which matrices live in a variable while work-items change single elements of them.
@@ -631,13 +631,13 @@ def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
     """OpAccessChain and OpLoad; of a constant slot OpCompositeExtract."""
     _check_position(e, op)
     type = e.types.number(matrix_type(op.matrix).element_type)
-    found, slot = e.value(op.matrix), e.index.num(e.num(op.index))
+    found, slot = e.became[op.matrix], e.index.num(e.num(op.index))
     if isinstance(found, Kept):
         variable = found.variable
     elif isinstance(slot, int) and slot >= 0 and _by_composite(e, op):
         e.set(
             op.result,
-            (e.emit("OpCompositeExtract", e.id(op.matrix), slot, type=type),),
+            (e.emit("OpCompositeExtract", e.value(op.matrix), slot, type=type),),
         )
         return
     else:
@@ -654,7 +654,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     type = e.types.number(matrix.element_type)
     kept = e.flow.kept.get(op.result)
     if kept is not None:
-        e.do("OpStore", _element(e, kept.variable, op.index, type), e.id(op.value))
+        e.do("OpStore", _element(e, kept.variable, op.index, type), e.value(op.value))
         e.set(op.result, kept)
         return
     at_top = isinstance(op.parent_op(), func.FuncOp)
@@ -666,12 +666,12 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
         )
     slot, whole = e.index.num(e.num(op.index)), e.types.matrix(matrix)
     if isinstance(slot, int) and slot >= 0 and _by_composite(e, op):
-        ids = e.id(op.value), e.id(op.matrix)
+        ids = e.value(op.value), e.value(op.matrix)
         made = e.emit("OpCompositeInsert", *ids, slot, type=whole)
     else:
         variable = _variable(e, whole)
-        e.do("OpStore", variable, e.id(op.matrix))
-        e.do("OpStore", _element(e, variable, op.index, type), e.id(op.value))
+        e.do("OpStore", variable, e.value(op.matrix))
+        e.do("OpStore", _element(e, variable, op.index, type), e.value(op.value))
         made = e.emit("OpLoad", variable, type=whole)
     e.set(op.result, (made,))
 
@@ -695,11 +695,11 @@ def _variable(e: Emission, matrix: Id) -> Id:
 
 def _element(e: Emission, variable: Id, index: SSAValue, type: Id) -> Id:
     to = e.types.pointer("Function", type)
-    return e.emit("OpAccessChain", variable, e.id(index), type=to)
+    return e.emit("OpAccessChain", variable, e.value(index), type=to)
 
 
 def _spilled(e: Emission, value: SSAValue) -> Id:
-    id = e.id(value)
+    id = e.value(value)
     if (found := e.spilled.get(id)) is not None:
         return found
     variable = e.spilled[id] = _variable(e, id.type)
@@ -734,7 +734,7 @@ def begin_control(e: Emission, op: Operation) -> None:
         if result in e.flow.kept:
             continue
         variable = _variable(e, e.types.matrix(matrix_type(result)))
-        e.do("OpStore", variable, e.id(chain.root))
+        e.do("OpStore", variable, e.value(chain.root))
         for value in chain.values:
             e.flow.kept[value] = Kept(variable)
 
@@ -742,7 +742,7 @@ def begin_control(e: Emission, op: Operation) -> None:
 def end_control(e: Emission, op: Operation) -> None:
     """Take matrices out of their variables again."""
     for result in op.results:
-        kept = e.value(result)
+        kept = e.became[result]
         if not isinstance(kept, Kept):
             continue
         users = [use.operation for use in result.uses]
