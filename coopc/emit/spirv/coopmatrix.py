@@ -30,7 +30,6 @@ from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Kept, Num, View
-from coopc.emit.spirv.types import DEVICE_USES
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.uniformity import Variation
 from coopc.spirv.instruction import Id, Instruction, Operand
@@ -171,7 +170,7 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
 def why_no_layout(device: Device, matrix: MatrixType, layout: str) -> str | None:
     """Why a device has no matrix of known sizes in a layout of memory, or None."""
     rows, cols = matrix.shape
-    use = DEVICE_USES[matrix.use.data]
+    use = coopmatrix.DEVICE_USES[matrix.use.data]
     has = device.layouts(use, str(matrix.element_type), rows, cols)
     if layout in has:
         return None
