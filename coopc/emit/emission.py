@@ -1,6 +1,6 @@
 """The emission of one function, as the tables that both emitters share see it.
 
-`coopc.emit.memref`, `atomics`, `vector`, `simt` and `xe` say what an operation is in
+`coopc.emit.memref`, `vector`, `simt` and `xe` say what an operation is in
 terms of this class; `coopc.emit.spirv` and `coopc.emit.llvm` say what that is in their
 languages.
 """
