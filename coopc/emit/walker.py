@@ -1,8 +1,8 @@
 """Walks the operations of a function and makes blocks of `scf`, for any target.
 
-A target provides a `Flow`: labels, branches and phis.
-The walker keeps what each SSA value became, turns `scf` into blocks, and hands every
-other operation to the target.
+A target provides a `Flow`: labels, branches and phis.  Its emission of a function is a
+`Walker`, which keeps what each value of the IR became, and emits operations.  The
+handlers here turn `scf` into blocks.
 
 | operation          | blocks                                                      |
 |--------------------|-------------------------------------------------------------|

@@ -234,16 +234,14 @@ def cast(e: Emission, op: Operation) -> None:
     _converted(e, op, opcode)
 
 
-@handlers.on(arith.BitcastOp)
-def bitcast(e: Emission, op: arith.BitcastOp) -> None:
-    same_bits(e, op)
-
-
 def same_bits(e: Emission, op: Operation) -> None:
     """Take bits part by part; an i1 is no bits in SPIR-V."""
     types = op.operands[0].type, op.results[0].type
     check_same_bits(op, *(e.types.bits(element_of(type)) for type in types))
     _converted(e, op, "OpBitcast")
+
+
+handlers.add(arith.BitcastOp, same_bits)
 
 
 def _converted(e: Emission, op: Operation, opcode: str) -> None:
