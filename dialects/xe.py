@@ -621,6 +621,7 @@ REPEAT_COUNTS = (1, 2, 4, 8)
 SPLIT_REPEAT_COUNTS = (2, 4, 8)
 SPLIT_LANES = 8
 """The subgroup size of split DPAS, and its N."""
+SPLIT_PRECISIONS = (Precision.S8, Precision.U8, Precision.F16, Precision.BF16)
 EXECUTION_SIZES = ((8, 8), (16, 16), (32, 16))
 """(lanes, N) of the devices: N is the execution size of the engine."""
 

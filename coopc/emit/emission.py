@@ -1,26 +1,42 @@
 """The emission of one function, as the tables that both emitters share see it.
 
-`coopc.emit.memref`, `atomics`, `vector`, `simt` and `xe` say what an operation is in
+`coopc.emit.memref`, `vector`, `simt` and `xe` say what an operation is in
 terms of this class; `coopc.emit.spirv` and `coopc.emit.llvm` say what that is in their
 languages.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, MemRefType, i32, i64
+from xdsl.dialects.builtin import IntegerType, MemRefType, UnregisteredOp, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.emit.view import Form, Index, View
-from coopc.emit.walker import Emitter, Walker
-from coopc.passes.generic.expansion import Code, Target, expansion_of, results_of
+from coopc.emit.walker import AnyFlow, Handler, Refusal, Walker
+from coopc.passes.generic.expansion import (
+    Code,
+    Rows,
+    Target,
+    expansion_of,
+    results_of,
+    rows_of,
+)
 
 Value = TypeVar("Value")
 """A number or a vector in the target."""
@@ -36,7 +52,7 @@ class Ordered:
     scope: Scope
 
 
-class Emission(ABC, Generic[Value, Memref]):
+class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
     """The emission of one function."""
 
     index: Index[Any]
@@ -46,9 +62,8 @@ class Emission(ABC, Generic[Value, Memref]):
     """What the module is emitted for, its device at least."""
     target: Target
     """What operations are expanded for."""
-    emitter: ClassVar[Emitter[Any]]
+    emitter: ClassVar[Emitter]
     """The handlers."""
-    walker: Walker[Any, Any]
     work_group_size: tuple[int, int, int] | None
     """Work-items along x, y, z; None outside a kernel."""
     subgroup_size: int | None
@@ -61,19 +76,13 @@ class Emission(ABC, Generic[Value, Memref]):
     # its operation stands, and dropped.  So a refusal names the operation that the user
     # wrote, and a limit counts only these.
 
-    def leaf(self, op: Operation) -> None:
-        """Emit an operation without control flow, or its expansion.
+    def operation(self, op: Operation) -> None:
+        self.check(op)
+        self.emitter.handler_of(op)(self, op)
 
-        Raises:
-            Refusal: the operation, or what it is expanded to, has no form.
-        """
-        if (make := expansion_of(op, self.target)) is None:
-            self.emitter.handler_of(op)(self, op)
-            return
-        with self.beside() as code:
-            found = self.walker.given(results_of(make(code, op)))
-        for result, became in zip(op.results, found, strict=True):
-            self.set(result, became)
+    @abstractmethod
+    def check(self, op: Operation) -> None:
+        """Refuse an operation for which the target has no room, or no such units."""
 
     @contextmanager
     def beside(self) -> Generator[Code]:
@@ -82,7 +91,7 @@ class Emission(ABC, Generic[Value, Memref]):
 
         def insert(op: Operation) -> None:
             block.add_op(op)
-            self.walker.emit(op)
+            self.operation(op)
 
         try:
             yield Code(insert)
@@ -92,8 +101,8 @@ class Emission(ABC, Generic[Value, Memref]):
     # --- values ----------------------------------------------------------------
 
     @abstractmethod
-    def scalar(self, value: SSAValue) -> Value:
-        """The one value that a number became."""
+    def value(self, value: SSAValue) -> Value:
+        """The one value that a number, a vector or a matrix became."""
 
     @abstractmethod
     def scalars(self, value: SSAValue) -> list[Value]:
@@ -112,13 +121,13 @@ class Emission(ABC, Generic[Value, Memref]):
         """What a number or a vector of these constants is."""
 
     def view(self, value: SSAValue) -> Memref:
-        found = self.walker.values[value]
+        found = self.became[value]
         assert isinstance(found, View), value
         return cast("Memref", found)
 
     def num(self, value: SSAValue) -> Any:
         """An index, as an int where it is a constant."""
-        return self.index.num(self.scalar(value))
+        return self.index.num(self.value(value))
 
     def nums(self, values: Iterable[SSAValue]) -> tuple[Any, ...]:
         """Index values, as ints where they are constants."""
@@ -140,7 +149,7 @@ class Emission(ABC, Generic[Value, Memref]):
             make: returns None where nothing is chosen.
             other: likewise.
         """
-        flow = self.walker.flow
+        flow = self.flow
         then, done, before = flow.label("then"), flow.label("done"), flow.here()
         flow.open_selection(done)
         flow.branch(condition, then, done)
@@ -235,7 +244,7 @@ class Emission(ABC, Generic[Value, Memref]):
         address = self.standing(i64, self.address(view, at))
         aligned = code(arith.AndIOp(address, code.like(address, -4)))
         part = code(arith.AndIOp(address, code.like(address, 3)))
-        place = self.at_address(view, self.scalar(aligned))
+        place = self.at_address(view, self.value(aligned))
         byte = code(arith.TruncIOp(part, i32))
         return place, code(arith.MuliOp(byte, code.like(byte, 8)))
 
@@ -268,5 +277,59 @@ class Emission(ABC, Generic[Value, Memref]):
         """Replace an integer if it is `old`; return what was there, and if it was."""
 
 
-AnyEmission: TypeAlias = Emission[Any, Any]
+AnyEmission: TypeAlias = Emission[Any, Any, Any]
 """In any target."""
+
+
+# What emits each kind of operation: control flow, an expansion, or an instruction.
+
+
+class Emitter:
+    """All handlers of a target, found when a kind of operation is first met."""
+
+    def __init__(
+        self, what: str, package: str, modules: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Know where handlers are.
+
+        Args:
+            what: is emitted, for the message: SPIR-V, LLVM IR.
+            package: of the modules.
+            modules: by the name of the dialect that they emit.
+        """
+        self.what = what
+        self.package = package
+        self.modules = modules
+        self._known: dict[type[Operation], Handler[Any]] = {}
+
+    def handler_of(self, op: Operation) -> Handler[Any]:
+        """What emits an operation: its handler, after the expansions that it may need.
+
+        What has neither is given to `refuse`.
+        """
+        kind = type(op)
+        if (handler := self._known.get(kind)) is None:
+            handler = self.refuse
+            for module in self.modules.get(op.dialect_name(), ()):
+                found = import_module(f"{self.package}.{module}").handlers.table
+                handler = found.get(kind, handler)
+            if rows := rows_of(kind):
+                handler = partial(_expand_or_emit, rows, handler)
+            self._known[kind] = handler
+        return handler
+
+    def refuse(self, e: AnyEmission, op: Operation) -> None:
+        name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+        raise Refusal(f"{self.what} emission has no form of {name}")
+
+
+def _expand_or_emit(
+    rows: Rows, handler: Handler[Any], e: AnyEmission, op: Operation
+) -> None:
+    if (make := expansion_of(rows, op, e.target)) is None:
+        handler(e, op)
+        return
+    with e.beside() as code:
+        found = e.given(results_of(make(code, op)))
+    for result, became in zip(op.results, found, strict=True):
+        e.set(result, became)

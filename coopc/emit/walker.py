@@ -1,8 +1,8 @@
 """Walks the operations of a function and makes blocks of `scf`, for any target.
 
-A target provides a `Flow`: labels, branches and phis.
-The walker keeps what each SSA value became, turns `scf` into blocks, and hands every
-other operation to the target.
+A target provides a `Flow`: labels, branches and phis.  Its emission of a function is a
+`Walker`, which keeps what each value of the IR became, and emits operations.  The
+handlers here turn `scf` into blocks.
 
 | operation          | blocks                                                      |
 |--------------------|-------------------------------------------------------------|
@@ -22,14 +22,13 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, UnregisteredOp
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
@@ -61,6 +60,52 @@ def refusing(op: Operation) -> Generator[None]:
         yield
     except Refusal as refusal:
         refuse(op, str(refusal))
+
+
+# Handlers: what an emitter does with each operation, found by the operation's type.
+#
+#     handlers = Handlers[Emission]()
+#
+#     @handlers.on(simt.BarrierOp)
+#     def barrier(e: Emission, op: simt.BarrierOp) -> None: ...
+#
+# A handler gets the emission of a function and the operation, and sets what its results
+# became.  It raises `Refusal` where the target has no way to say it.  The modules of an
+# emitter that have such `handlers` are imported when one of their dialects is met.
+
+Emission = TypeVar("Emission")
+"""Of a function, in some target."""
+Op = TypeVar("Op", bound=Operation)
+Handler: TypeAlias = Callable[[Emission, Any], None]
+
+
+class Handlers(Generic[Emission]):
+    """The handlers of some operations."""
+
+    def __init__(self, *shared: Handlers[Any]) -> None:
+        self.table: dict[type[Operation], Handler[Emission]] = {
+            op: handler for each in shared for op, handler in each.table.items()
+        }
+
+    def on(
+        self, *ops: type[Op]
+    ) -> Callable[[Callable[[Emission, Op], None]], Callable[[Emission, Op], None]]:
+
+        def register(
+            handler: Callable[[Emission, Op], None],
+        ) -> Callable[[Emission, Op], None]:
+            for op in ops:
+                self.add(op, handler)
+            return handler
+
+        return register
+
+    def add(self, op: type[Operation], handler: Handler[Emission]) -> None:
+        assert op not in self.table, f"{op.name} has two handlers"
+        self.table[op] = handler
+
+
+# Control flow.
 
 
 class Flow(ABC, Generic[Label, Value]):
@@ -137,21 +182,19 @@ class Flow(ABC, Generic[Label, Value]):
         self.index.leave()
 
 
-class Walker(Generic[Label, Value]):
+AnyFlow = TypeVar("AnyFlow", bound=Flow[Any, Any])
+
+
+class Walker(ABC, Generic[AnyFlow]):
     """The operations of one function, and what their results became."""
 
-    def __init__(
-        self, flow: Flow[Label, Value], leaf: Callable[[Operation], None]
-    ) -> None:
-        """Make a walker.
+    became: dict[SSAValue, Any]
+    """What each value of the IR became."""
 
-        Args:
-            flow: of the function that is emitted.
-            leaf: emits an operation without control flow, and sets its results.
-        """
+    def __init__(self, flow: AnyFlow) -> None:
+        """Begin with the control flow of a function that is emitted."""
         self.flow = flow
-        self.leaf = leaf
-        self.values: dict[SSAValue, Value] = {}
+        self.became = {}
         self.emitted = 0
         """Operations so far; those of a function that is emitted in place count."""
 
@@ -177,42 +220,40 @@ class Walker(Generic[Label, Value]):
                         f"expected a function of at most {MOST_EMITTED} operations, "
                         "with those of the functions that it calls in place of calls"
                     )
-                self.emit(op)
+                self.operation(op)
             except Refusal as refusal:
                 refuse(op, str(refusal))
         raise Refusal("expected a block that ends in a terminator")
 
-    def emit(self, op: Operation) -> None:
-        """Emit one operation, which may stand nowhere in the IR."""
-        control = _CONTROL.get(type(op))
-        if control is None:
-            self.leaf(op)
-            return
-        self.flow.begin_control(op)
-        control(self, op)
-        self.flow.end_control(op)
+    @abstractmethod
+    def operation(self, op: Operation) -> None:
+        """Emit an operation, which may stand nowhere in the IR, and set its results.
 
-    def beside(self, op: Operation) -> Value:
+        Raises:
+            Refusal: it has no form.
+        """
+
+    def added(self, op: Operation) -> Any:
         """What an operation that stands nowhere in the IR gives."""
-        self.leaf(op)
+        self.operation(op)
         op.drop_all_references()
-        return self.values[op.results[0]]
+        return self.became[op.results[0]]
 
-    def results(self, op: Operation, values: Sequence[Value]) -> None:
+    def results(self, op: Operation, values: Sequence[Any]) -> None:
         for result, value in zip(op.results, values, strict=True):
-            self.values[result] = value
+            self.became[result] = value
 
-    def phi(self, value: SSAValue, first: Value, source: Label) -> Value:
+    def phi(self, value: SSAValue, first: Any, source: Any) -> Any:
         """A phi for an SSA value, of which one choice is known."""
         phi = self.flow.phi(value, first)
         self.flow.arrive(phi, first, source)
-        self.values[value] = phi
+        self.became[value] = phi
         return phi
 
-    def given(self, values: Sequence[SSAValue]) -> list[Value]:
-        return [self.values[value] for value in values]
+    def given(self, values: Sequence[SSAValue]) -> list[Any]:
+        return [self.became[value] for value in values]
 
-    def loop(self, region: Region, phis: Sequence[Value], again: Label) -> None:
+    def loop(self, region: Region, phis: Sequence[Any], again: Any) -> None:
         """Emit a loop's last region; its phis take what it yields, from `again` on."""
         last = self.region(region)
         self.flow.jump(again)
@@ -221,11 +262,11 @@ class Walker(Generic[Label, Value]):
             self.flow.arrive(phi, value, again)
 
     def branches(
-        self, op: Operation, arms: Sequence[tuple[Label, Region]], done: Label
+        self, op: Operation, arms: Sequence[tuple[Any, Region]], done: Any
     ) -> None:
         """Emit regions that each end at `done`, and choose the operation's results."""
-        phis: list[Value] = []
-        arrivals: list[tuple[list[Value], Label]] = []
+        phis: list[Any] = []
+        arrivals: list[tuple[list[Any], Any]] = []
         for label, region in arms:
             self.flow.begin(label)
             last = self.region(region)
@@ -244,7 +285,7 @@ class Walker(Generic[Label, Value]):
         self.results(op, phis)
 
 
-def _for(walker: Walker[Any, Any], op: scf.ForOp) -> None:
+def _for(walker: Walker[Any], op: scf.ForOp) -> None:
     flow = walker.flow
     lower, *inits = walker.given((op.lb, *op.iter_args))
     header, body, again, done = map(flow.label, ("for", "body", "again", "done"))
@@ -256,18 +297,18 @@ def _for(walker: Walker[Any, Any], op: scf.ForOp) -> None:
         for arg, first in zip(op.body.block.args, (lower, *inits), strict=True)
     )
     variable = op.body.block.args[0]
-    more = walker.beside(arith.CmpiOp(variable, op.ub, "slt"))
+    more = walker.added(arith.CmpiOp(variable, op.ub, "slt"))
     flow.open_loop(done, again)
     flow.branch(more, body, done)
     flow.begin(body)
     walker.loop(op.body, carried, again)
-    flow.arrive(index, walker.beside(arith.AddiOp(variable, op.step)), again)
+    flow.arrive(index, walker.added(arith.AddiOp(variable, op.step)), again)
     flow.jump(header)
     flow.begin(done)
     walker.results(op, carried)
 
 
-def _while(walker: Walker[Any, Any], op: scf.WhileOp) -> None:
+def _while(walker: Walker[Any], op: scf.WhileOp) -> None:
     flow = walker.flow
     header, test, body, again, done = map(
         flow.label, ("while", "before", "after", "again", "done")
@@ -289,14 +330,14 @@ def _while(walker: Walker[Any, Any], op: scf.WhileOp) -> None:
     flow.branch(condition, body, done)
     flow.begin(body)
     for arg, value in zip(op.after_region.block.args, passed, strict=True):
-        walker.values[arg] = value
+        walker.became[arg] = value
     walker.loop(op.after_region, carried, again)
     flow.jump(header)
     flow.begin(done)
     walker.results(op, passed)
 
 
-def _if(walker: Walker[Any, Any], op: scf.IfOp) -> None:
+def _if(walker: Walker[Any], op: scf.IfOp) -> None:
     flow = walker.flow
     (condition,) = walker.given((op.cond,))
     arms = [(flow.label("then"), op.true_region)]
@@ -308,7 +349,7 @@ def _if(walker: Walker[Any, Any], op: scf.IfOp) -> None:
     walker.branches(op, arms, done)
 
 
-def _index_switch(walker: Walker[Any, Any], op: scf.IndexSwitchOp) -> None:
+def _index_switch(walker: Walker[Any], op: scf.IndexSwitchOp) -> None:
     flow = walker.flow
     (selector,) = walker.given((op.arg,))
     done, default = flow.label("done"), flow.label("default")
@@ -321,97 +362,28 @@ def _index_switch(walker: Walker[Any, Any], op: scf.IndexSwitchOp) -> None:
     walker.branches(op, [*arms, (default, op.default_region)], done)
 
 
-def _execute_region(walker: Walker[Any, Any], op: scf.ExecuteRegionOp) -> None:
+def _execute_region(walker: Walker[Any], op: scf.ExecuteRegionOp) -> None:
     if len(op.region.blocks) != 1:
         raise Refusal(f"expected a region of one block, got {len(op.region.blocks)}")
     walker.results(op, walker.given(walker.block(op.region.block).operands))
 
 
-_CONTROL: dict[type[Operation], Callable[[Walker[Any, Any], Any], None]] = {
+_BLOCKS: dict[type[Operation], Callable[[Walker[Any], Any], None]] = {
     scf.ForOp: _for,
     scf.WhileOp: _while,
     scf.IfOp: _if,
     scf.IndexSwitchOp: _index_switch,
     scf.ExecuteRegionOp: _execute_region,
 }
+control_flow = Handlers[Walker[Any]]()
+"""Of `scf`, for any target."""
 
 
-# Handlers: what an emitter does with each operation, found by the operation's type.
-#
-#     handlers = Handlers[Emission]()
-#
-#     @handlers.on(simt.BarrierOp)
-#     def barrier(e: Emission, op: simt.BarrierOp) -> None: ...
-#
-# A handler gets the emission of a function and the operation, and sets what its results
-# became.  It raises `Refusal` where the target has no way to say it.  The modules of an
-# emitter that have such `handlers` are imported when one of their dialects is met.
-
-Emission = TypeVar("Emission")
-"""Of a function, in some target."""
-Op = TypeVar("Op", bound=Operation)
-Handler: TypeAlias = Callable[[Emission, Any], None]
-
-
-class Handlers(Generic[Emission]):
-    """The handlers of some operations."""
-
-    def __init__(self, *shared: Handlers[Any]) -> None:
-        self.table: dict[type[Operation], Handler[Emission]] = {
-            op: handler for each in shared for op, handler in each.table.items()
-        }
-
-    def on(
-        self, *ops: type[Op]
-    ) -> Callable[[Callable[[Emission, Op], None]], Callable[[Emission, Op], None]]:
-
-        def register(
-            handler: Callable[[Emission, Op], None],
-        ) -> Callable[[Emission, Op], None]:
-            for op in ops:
-                self.add(op, handler)
-            return handler
-
-        return register
-
-    def add(self, op: type[Operation], handler: Handler[Emission]) -> None:
-        assert op not in self.table, f"{op.name} has two handlers"
-        self.table[op] = handler
-
-
-class Emitter(Generic[Emission]):
-    """All handlers of a target, imported when they are needed."""
-
-    def __init__(
-        self, what: str, package: str, modules: Mapping[str, Sequence[str]]
-    ) -> None:
-        """Know where handlers are.
-
-        Args:
-            what: is emitted, for the message: SPIR-V, LLVM IR.
-            package: of the modules.
-            modules: by the name of the dialect that they emit.
-        """
-        self.what = what
-        self.package = package
-        self.modules = modules
-        self._known: dict[type[Operation], Handler[Emission]] = {}
-
-    def handler_of(self, op: Operation) -> Handler[Emission]:
-        """The handler of an operation.
-
-        Raises:
-            Refusal: there is none.
-        """
-        if (handler := self._known.get(type(op))) is None:
-            for module in self.modules.get(op.dialect_name(), ()):
-                found = import_module(f"{self.package}.{module}").handlers
-                self._known.update(found.table)
-            handler = self._known.get(type(op))
-        if handler is None:
-            name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
-            raise Refusal(f"{self.what} emission has no form of {name}")
-        return handler
+@control_flow.on(*_BLOCKS)
+def _control(walker: Walker[Any], op: Operation) -> None:
+    walker.flow.begin_control(op)
+    _BLOCKS[type(op)](walker, op)
+    walker.flow.end_control(op)
 
 
 # A flavour on a device: what emission asks before it says something.

@@ -191,9 +191,9 @@ class Engine(ABC, Generic[E]):
     def _where(self, e: E, op: xe.BlockOp) -> list[Any]:
         pair = e.standing(
             VectorType(i32, [2]),
-            e.gathered(VectorType(i32, [2]), [e.scalar(op.x), e.scalar(op.y)]),
+            e.gathered(VectorType(i32, [2]), [e.value(op.x), e.value(op.y)]),
         )
-        return [e.scalar(each) for each in (op.width, op.height, op.pitch, pair)]
+        return [e.value(each) for each in (op.width, op.height, op.pitch, pair)]
 
     def _block_load_2d(self, e: E, op: xe.BlockLoad2DOp) -> None:
         shape = op.block.data
@@ -230,11 +230,11 @@ class Engine(ABC, Generic[E]):
             if op.guard is not None:
                 # What is not wanted is read from where there is something.
                 offset = code.select(op.guard, offset, code.like(offset, 0))
-            byte = e.scalar(code(arith.ExtUIOp(offset, i64)))
+            byte = e.value(code(arith.ExtUIOp(offset, i64)))
             found = e.standing(type, self.block_read(e, base, byte, type))
             if op.guard is not None:
                 found = code.select(op.guard, found, code.like(found, 0))
-            e.set(op.result, e.scalar(found))
+            e.set(op.result, e.value(found))
 
     def _dpas(self, e: E, op: xe.DpasOp) -> None:
         check_dpas(op, e.facts.device, self._lanes(e))
@@ -247,7 +247,7 @@ class Engine(ABC, Generic[E]):
                 else value
                 for value, precision in sides
             ]
-            ids = [e.scalar(value) for value in (*operands, op.c)]
+            ids = [e.value(value) for value in (*operands, op.c)]
         e.set(op.result, self.multiply(e, op.precisions[0].k, ids, flags_of(op)))
 
     def _split_dpas(self, e: E, op: xe.SplitDpasOp) -> None:
@@ -256,7 +256,7 @@ class Engine(ABC, Generic[E]):
             raise Refusal(f"{e.facts.device.name} has no split DPAS: DG2 has")
         check_split_dpas(op, e.facts.device, self._lanes(e))
         name = split_name(op.precisions, op.repeat.value.data)
-        operands = [e.scalar(value) for value in (op.a, op.b, op.c)]
+        operands = [e.value(value) for value in (op.a, op.b, op.c)]
         e.set(op.result, self.call(e, name, op.result.type, operands))
 
     def _payload_create(self, e: E, op: xe.PayloadCreateOp) -> None:
@@ -267,8 +267,8 @@ class Engine(ABC, Generic[E]):
         with e.beside() as code:
             one = code.number(i32, 1)
             sizes = (op.width, op.height, op.pitch)
-            less = [e.scalar(code(arith.SubiOp(size, one))) for size in sizes]
-        operands = [base, *less, e.scalar(op.x), e.scalar(op.y)]
+            less = [e.value(code(arith.SubiOp(size, one))) for size in sizes]
+        operands = [base, *less, e.value(op.x), e.value(op.y)]
         operands += self._words(e, shape.width, shape.height, shape.count)
         name = f"{PAYLOAD_PREFIX}createBlock2DAddressPayload"
         e.set(op.result, self.call(e, name, op.result.type, operands))
@@ -277,7 +277,7 @@ class Engine(ABC, Generic[E]):
         """One move."""
         field = "X" if isinstance(op, xe.PayloadSetXOp) else "Y"
         name = f"{PAYLOAD_PREFIX}setBlock2DAddressPayloadBlock{field}"
-        self.call(e, name, None, [e.scalar(op.payload), e.scalar(op.position)])
+        self.call(e, name, None, [e.value(op.payload), e.value(op.position)])
 
     def _payload_load(self, e: E, op: xe.PayloadLoadOp) -> None:
         """A builtin that returns all slots as one vector, which is cut into pieces."""
@@ -302,7 +302,7 @@ class Engine(ABC, Generic[E]):
     ) -> list[Any]:
         controls = builtin_number(op.cache, e.facts.device)
         offsets = (op.dx.value.data, op.dy.value.data)
-        return [e.scalar(op.payload), *self._words(e, *offsets, controls)]
+        return [e.value(op.payload), *self._words(e, *offsets, controls)]
 
 
 # Address payloads, as builtins of Intel's compiler; and how K loops are short.

@@ -10,7 +10,12 @@ from xdsl.utils.hints import isa
 
 from coopc.device import Device
 from coopc.dialects import xe
-from coopc.dialects.xe import CacheControl, Precision
+from coopc.dialects.xe import (
+    SPLIT_LANES,
+    SPLIT_PRECISIONS,
+    CacheControl,
+    Precision,
+)
 from coopc.emit.walker import Refusal, count_of, element_of
 from coopc.plan.block_message import BlockMode, BlockShape, why_not_slots
 
@@ -74,9 +79,6 @@ def payload_slots(pieces: Sequence[SSAValue]) -> int:
 #
 # Where the hardware has no split DPAS, Intel's compiler takes its names, and emits
 # nothing or half of the work: so they are refused here.
-
-SPLIT_PRECISIONS = (Precision.S8, Precision.U8, Precision.F16, Precision.BF16)
-SPLIT_LANES = 8
 
 _PACKED = {
     Precision.S8: "PackedInt8INTEL",

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.narrow import is_vector
-from coopc.dialects.xe import ALIGNMENT
+from coopc.dialects.xe import ALIGNMENT, SPLIT_LANES
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding
 from coopc.layout.encodings import Operand
 from coopc.plan.block_message import BlockShape
@@ -268,8 +268,6 @@ def slot_places(start: Array, slots: tuple[int, int], lanes: int) -> Array:
 BYTE_BITS = 8
 ROW_BITS = SYSTOLIC_DEPTH * CHANNEL_BITS
 """Of a row of a."""
-SPLIT_LANES = 8
-"""Of the subgroups of a split DPAS."""
 PAIR = 2
 """Subgroups that share a: 2 i and 2 i + 1."""
 TF32_DROPPED = 13

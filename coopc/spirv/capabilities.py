@@ -123,6 +123,7 @@ def _type_needs(instruction: Instruction) -> Iterator[Alternatives]:
         case "OpTypeVector", _, 8 | 16:
             yield ("Vector16",)
         case "OpTypeCooperativeMatrixKHR", Id() as element, *_ if _is_bf16(element):
+            # OpDot of bf16 would need BFloat16DotProductKHR, but nothing emits OpDot.
             yield ("BFloat16CooperativeMatrixKHR",)
         case _:
             pass

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import auto
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -56,6 +56,9 @@ from xdsl.utils.str_enum import StrEnum
 from coopc.diagnostic import either
 from coopc.dialects.narrow import is_integer
 
+if TYPE_CHECKING:
+    from coopc.device import Use as DeviceUse
+
 
 class Use(StrEnum):
     """The operand of `d = a * b + c` that a matrix can be."""
@@ -66,6 +69,10 @@ class Use(StrEnum):
     """Both c and d."""
     NONE = auto()
     """None of them ("matrix.use.unnecessary"): no multiplication takes it."""
+
+
+DEVICE_USES: "dict[Use, DeviceUse]" = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
+"""The uses that devices have matrices of."""
 
 
 class Scope(StrEnum):

@@ -186,8 +186,8 @@ def has_no_conversion(op: Operation, target: Target) -> bool:
 
 
 @table.on(arith.ExtFOp, when=has_no_conversion)
-def bits_above(code: Code, op: arith.ExtFOp) -> SSAValue:
-    """The upper 16 bits of an f32."""
+def extend_bf16(code: Code, op: arith.ExtFOp) -> SSAValue:
+    """A bf16 is the upper 16 bits of an f32."""
     bits = code.cast(arith.BitcastOp, op.input, i16)
     word = code.cast(arith.ExtUIOp, bits, i32)
     high = code(arith.ShLIOp(word, code.like(word, 16)))
@@ -195,8 +195,8 @@ def bits_above(code: Code, op: arith.ExtFOp) -> SSAValue:
 
 
 @table.on(arith.TruncFOp, when=has_no_conversion)
-def rounded_bits(code: Code, op: arith.TruncFOp) -> SSAValue:
-    """The upper 16 bits of an f32, to nearest even: a NaN stays one, and gets quiet."""
+def round_to_bf16(code: Code, op: arith.TruncFOp) -> SSAValue:
+    """The upper 16 bits of an f32, to nearest even; a NaN becomes a quiet NaN."""
     word = code.cast(arith.BitcastOp, code.as_float(op.input, f32), i32)
     high = code(arith.ShRUIOp(word, code.like(word, 16)))
     odd = code(arith.AndIOp(high, code.like(word, 1)))

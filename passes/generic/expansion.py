@@ -153,11 +153,13 @@ class Expansions:
 
         return register
 
-    def of(self, op: Operation, target: Target) -> Expansion | None:
-        for when, make in self.rows.get(type(op), ()):
-            if when is None or when(op, target):
-                return make
-        return None
+
+def expansion_of(rows: Rows, op: Operation, target: Target) -> Expansion | None:
+    """The expansion that an operation needs on a target, by its rows, or None."""
+    for when, make in rows:
+        if when is None or when(op, target):
+            return make
+    return None
 
 
 TABLES: dict[str, tuple[str, ...]] = {
@@ -170,18 +172,12 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 """Dialects to the modules here that expand them, in this order."""
 
-_known = Expansions()
-"""The rows of all tables, of operations that were met."""
 
-
-def expansion_of(op: Operation, target: Target) -> Expansion | None:
-    """The expansion that an operation needs on a target, of any table, or None."""
-    if type(op) not in _known.rows:
-        modules = TABLES.get(op.dialect_name(), ())
-        found = (import_module(f"coopc.passes.generic.{each}") for each in modules)
-        rows = [row for module in found for row in module.table.rows.get(type(op), ())]
-        _known.rows[type(op)] = rows
-    return _known.of(op, target)
+def rows_of(kind: type[Operation]) -> Rows:
+    """The rows of a kind of operation in all tables."""
+    modules = TABLES.get(kind.dialect_name(), ())
+    found = (import_module(f"coopc.passes.generic.{each}") for each in modules)
+    return [row for module in found for row in module.table.rows.get(kind, ())]
 
 
 def results_of(made: SSAValue | Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -226,7 +222,8 @@ def expand(module: ModuleOp, table: Expansions, target: Target) -> None:
     todo = list(module.walk(reverse=True))
     while todo:
         op = todo.pop()
-        if (make := table.of(op, target)) is not None:
+        rows = table.rows.get(type(op), [])
+        if (make := expansion_of(rows, op, target)) is not None:
             todo += reversed(_replaced(op, make))
 
 

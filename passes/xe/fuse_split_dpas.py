@@ -55,7 +55,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.device import Device
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.dialects.xe import SPLIT_LANES, SPLIT_REPEAT_COUNTS
+from coopc.dialects.xe import SPLIT_LANES, SPLIT_PRECISIONS, SPLIT_REPEAT_COUNTS
 from coopc.ir.builder import Builder, Built
 from coopc.ir.control_flow import kernel_around
 from coopc.ir.device_option import device_of
@@ -64,12 +64,6 @@ from coopc.ir.uniformity import Uniformity, Variation
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
-SPLIT_PRECISIONS = (
-    xe.Precision.S8,
-    xe.Precision.U8,
-    xe.Precision.F16,
-    xe.Precision.BF16,
-)
 CASTS = (
     memref.CastOp,
     memref.ReinterpretCastOp,

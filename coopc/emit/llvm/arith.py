@@ -174,15 +174,13 @@ def cast(e: Emission, op: Operation) -> None:
     e.set(result, e.f.cast(opcode, x, to))
 
 
-@handlers.on(arith.BitcastOp)
-def bitcast(e: Emission, op: arith.BitcastOp) -> None:
-    same_bits(e, op)
-
-
 def same_bits(e: Emission, op: Operation) -> None:
     (source,), (result,) = op.operands, op.results
     check_same_bits(op, *map(_bits, (e.type(source.type), e.type(result.type))))
     e.set(result, e.f.cast("bitcast", e.value(source), e.type(result.type)))
+
+
+handlers.add(arith.BitcastOp, same_bits)
 
 
 def _bits(type: Type) -> int:

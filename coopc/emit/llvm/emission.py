@@ -25,7 +25,7 @@ from coopc.emit.llvm.flow import (
 )
 from coopc.emit.llvm.types import Facts, Types, features
 from coopc.emit.view import space_of
-from coopc.emit.walker import Refusal, Walker, element_of
+from coopc.emit.walker import Refusal, element_of
 from coopc.llvm.module import Block as LlvmBlock
 from coopc.llvm.module import Function, Metadata, Module, Signature, Typed, arrive
 from coopc.llvm.values import (
@@ -151,11 +151,12 @@ PURE = "nounwind willreturn memory(none)"
 """Attributes of a function that only computes."""
 
 
-class Emission(emission.Emission[Value, View]):
+class Emission(emission.Emission[LlvmFlow, Value, View]):
     """The emission of one function; what handlers work with."""
 
     types: Types
     facts: Facts
+    became: dict[SSAValue, Became]
 
     def __init__(
         self,
@@ -181,11 +182,10 @@ class Emission(emission.Emission[Value, View]):
         self.work_group_size = work_group_size
         self.subgroup_size = subgroup_size
         self.index = Index(function)
-        self.flow = LlvmFlow(function, self.index)
+        super().__init__(LlvmFlow(function, self.index))
         self.target = whole.target
-        self.walker = Walker(self.flow, self.leaf)
 
-    def leaf(self, op: Operation) -> None:
+    def check(self, op: Operation) -> None:
         is_view = op.name == "simt.view_elements"
         builtins = is_view or (self.facts.matrix and op.dialect_name() == "simt")
         if op.dialect_name() in ONLY_GPU and not (self.facts.gpu or builtins):
@@ -199,20 +199,16 @@ class Emission(emission.Emission[Value, View]):
                 "convert-coopmatrix-to-amx, or emit calls with "
                 "llvm-ir{matrix=true}"
             )
-        super().leaf(op)
 
     # --- values ----------------------------------------------------------------
 
     def value(self, value: SSAValue) -> Value:
-        found = self.walker.values[value]
+        found = self.became[value]
         assert isinstance(found, Local | Constant), value
         return found
 
     def values(self, values: Iterable[SSAValue]) -> list[Value]:
         return [self.value(value) for value in values]
-
-    def scalar(self, value: SSAValue) -> Value:
-        return self.value(value)
 
     def scalars(self, value: SSAValue) -> list[Value]:
         return self.components(self.value(value))
@@ -232,7 +228,7 @@ class Emission(emission.Emission[Value, View]):
 
     def set(self, value: SSAValue, became: Became) -> None:
         """Say what an SSA value became; it takes the value's name."""
-        self.walker.values[value] = became
+        self.became[value] = became
         if isinstance(became, Local) and became.hint is None:
             became.hint = value.name_hint
 
@@ -516,6 +512,7 @@ MODULES = {
     "math": ("arith",),
     "memref": ("vector",),
     "row_slice": ("row_slice",),
+    "scf": ("flow",),
     "simt": ("simt",),
     "ub": ("arith",),
     "vector": ("vector", "arith"),
@@ -533,4 +530,4 @@ class Handlers(walker.Handlers[Emission]):
     """The handlers of some operations."""
 
 
-Emission.emitter = walker.Emitter("LLVM IR", "coopc.emit.llvm", MODULES)
+Emission.emitter = emission.Emitter("LLVM IR", "coopc.emit.llvm", MODULES)

@@ -15,7 +15,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.emit import view
 from coopc.emit.llvm.types import Facts
 from coopc.emit.view import Form, IndexOp, space_of
-from coopc.emit.walker import Flow, Refusal
+from coopc.emit.walker import Flow, Refusal, control_flow
 from coopc.llvm.module import Block as LlvmBlock
 from coopc.llvm.module import Function, Instruction, Label, Typed, arrive
 from coopc.llvm.values import I64, Constant, Local, Pointer, Type, Value, integer
@@ -100,6 +100,10 @@ def flat(index: view.Index[Value], view: View, form: Form) -> list[Value]:
 
 Became: TypeAlias = Value | View
 """What an SSA value became: a number or a vector, or a memref."""
+
+
+handlers = control_flow
+"""Of `scf`, in terms of this flow."""
 
 
 class LlvmFlow(Flow[LlvmBlock, Became]):

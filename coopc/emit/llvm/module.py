@@ -135,7 +135,7 @@ def body(e: Emission, region: Region, finish: Callable[[Operation], None]) -> No
         Refusal: a block ends otherwise than in a branch or a return.
     """
     if len(region.blocks) == 1:
-        finish(e.walker.block(region.block))
+        finish(e.block(region.block))
     else:
         _Blocks(e, region, finish).emit()
 
@@ -179,7 +179,7 @@ class _Blocks:
         self.phis[block] = phis
 
     def _block(self, block: Block) -> None:
-        flow, last = self.e.flow, self.e.walker.block(block)
+        flow, last = self.e.flow, self.e.block(block)
         match last:
             case cf.BranchOp():
                 self._reach(last.successor, last.arguments)
@@ -236,7 +236,7 @@ class _Blocks:
             raise Refusal(
                 "LLVM does not allow a branch to the entry block of a function"
             )
-        edge = self.e.flow.here(), self.e.walker.given(values)
+        edge = self.e.flow.here(), self.e.given(values)
         self.edges[block].append(edge)
         for phi, value in zip(self.phis.get(block, ()), edge[1], strict=False):
             self.e.flow.arrive(phi, value, edge[0])

@@ -99,7 +99,7 @@ def select(e: Emission, op: arith.SelectOp) -> None:
             op.result, op.operands, lambda to, ids: e.emit("OpSelect", *ids, type=to)
         )
         return
-    condition = e.id(op.cond)
+    condition = e.value(op.cond)
     if not isinstance(op.result.type, coopmatrix.MatrixType):
         e.each(
             op.result,
@@ -115,9 +115,9 @@ def select(e: Emission, op: arith.SelectOp) -> None:
         flow.begin(label)
         flow.jump(done)
     flow.begin(done)
-    phi = flow.phi(op.result, e.value(op.lhs))
-    flow.arrive(phi, e.value(op.lhs), yes)
-    flow.arrive(phi, e.value(op.rhs), no)
+    phi = flow.phi(op.result, e.became[op.lhs])
+    flow.arrive(phi, e.became[op.lhs], yes)
+    flow.arrive(phi, e.became[op.rhs], no)
     e.set(op.result, phi)
 
 
@@ -234,16 +234,14 @@ def cast(e: Emission, op: Operation) -> None:
     _converted(e, op, opcode)
 
 
-@handlers.on(arith.BitcastOp)
-def bitcast(e: Emission, op: arith.BitcastOp) -> None:
-    same_bits(e, op)
-
-
 def same_bits(e: Emission, op: Operation) -> None:
     """Take bits part by part; an i1 is no bits in SPIR-V."""
     types = op.operands[0].type, op.results[0].type
     check_same_bits(op, *(e.types.bits(element_of(type)) for type in types))
     _converted(e, op, "OpBitcast")
+
+
+handlers.add(arith.BitcastOp, same_bits)
 
 
 def _converted(e: Emission, op: Operation, opcode: str) -> None:

@@ -30,7 +30,6 @@ from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Kept, Num, View
-from coopc.emit.spirv.types import DEVICE_USES
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.uniformity import Variation
 from coopc.spirv.instruction import Id, Instruction, Operand
@@ -74,7 +73,7 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
     pointer, *operands = _access(e, op)
     e.writes(e.view(op.memory))
-    e.do("OpCooperativeMatrixStoreKHR", pointer, e.id(op.value), *operands)
+    e.do("OpCooperativeMatrixStoreKHR", pointer, e.value(op.value), *operands)
 
 
 @handlers.on(coopmatrix.PrefetchOp)
@@ -171,7 +170,7 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
 def why_no_layout(device: Device, matrix: MatrixType, layout: str) -> str | None:
     """Why a device has no matrix of known sizes in a layout of memory, or None."""
     rows, cols = matrix.shape
-    use = DEVICE_USES[matrix.use.data]
+    use = coopmatrix.DEVICE_USES[matrix.use.data]
     has = device.layouts(use, str(matrix.element_type), rows, cols)
     if layout in has:
         return None
@@ -189,7 +188,7 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     """OpConstantComposite of a constant where the device has that, else a construct."""
     matrix, device = matrix_type(op.result), e.facts.device
     type = e.types.matrix(matrix)
-    value = e.id(op.value)
+    value = e.value(op.value)
     if device.fills == "zero" and not is_zero(value):
         raise Refusal(
             f"{device.name} fills matrices with zeros only: {LEGALIZE} inserts others"
@@ -289,7 +288,7 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
         flags.append("SaturatingAccumulationKHR")
     type = e.types.matrix(matrix_type(op.result))
     operands = ["|".join(flags)] if flags else []
-    ids = e.id(op.a), e.id(op.b), e.id(op.c)
+    ids = e.value(op.a), e.value(op.b), e.value(op.c)
     id = e.emit("OpCooperativeMatrixMulAddKHR", *ids, *operands, type=type)
     e.set(op.result, (id,))
 
@@ -386,7 +385,7 @@ def binary(e: Emission, op: Binary) -> None:
         opcode = of_signed
     else:
         opcode = of_unsigned
-    id = e.emit(opcode, e.id(op.lhs), e.id(op.rhs), type=e.types.matrix(matrix))
+    id = e.emit(opcode, e.value(op.lhs), e.value(op.rhs), type=e.types.matrix(matrix))
     relax(e, opcode, id, None)
     e.set(op.result, id)
 
@@ -396,14 +395,14 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
     opcode = "OpSNegate" if is_integer(matrix) else "OpFNegate"
-    e.set(op.result, (e.emit(opcode, e.id(op.value), type=e.types.matrix(matrix)),))
+    e.set(op.result, (e.emit(opcode, e.value(op.value), type=e.types.matrix(matrix)),))
 
 
 @handlers.on(coopmatrix.ScaleOp)
 def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
-    operands = e.id(op.value), e.id(op.scalar)
+    operands = e.value(op.value), e.value(op.scalar)
     type = e.types.matrix(matrix)
     e.whole.strict |= not is_integer(matrix)
     e.set(op.result, (e.emit("OpMatrixTimesScalar", *operands, type=type),))
@@ -421,12 +420,12 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
             f"{result.use.data}: {LEGALIZE} changes uses"
         )
     if source == result:
-        e.set(op.result, (e.id(op.value),))
+        e.set(op.result, (e.value(op.value),))
         return
     if source.use != result.use:
         e.module.capabilities.add("CooperativeMatrixConversionsNV")
     opcode = conversion(source, result, op.signed is not None)
-    id = e.id(op.value)
+    id = e.value(op.value)
     if source.element_type == result.element_type:
         id = e.emit("OpCooperativeMatrixConvertNV", id, type=e.types.matrix(result))
         e.set(op.result, id)
@@ -463,12 +462,12 @@ def conversion(source: MatrixType, result: MatrixType, signed: bool) -> str | No
 def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
     result = matrix_type(op.result)
     if op.value.type == op.result.type:
-        e.set(op.result, (e.id(op.value),))
+        e.set(op.result, (e.value(op.value),))
         return
     if not e.facts.device.whole_arithmetic:
         _check(e, op, result)
     type: Id = e.types.matrix(result)
-    e.set(op.result, (e.emit("OpBitcast", e.id(op.value), type=type),))
+    e.set(op.result, (e.emit("OpBitcast", e.value(op.value), type=type),))
 
 
 # Which matrices live in a variable while work-items change single elements of them.
@@ -640,13 +639,13 @@ def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
     """OpAccessChain and OpLoad; of a constant slot OpCompositeExtract."""
     _check_position(e, op)
     type = e.types.number(matrix_type(op.matrix).element_type)
-    found, slot = e.value(op.matrix), e.index.num(e.num(op.index))
+    found, slot = e.became[op.matrix], e.index.num(e.num(op.index))
     if isinstance(found, Kept):
         variable = found.variable
     elif isinstance(slot, int) and slot >= 0 and _by_composite(e, op):
         e.set(
             op.result,
-            (e.emit("OpCompositeExtract", e.id(op.matrix), slot, type=type),),
+            (e.emit("OpCompositeExtract", e.value(op.matrix), slot, type=type),),
         )
         return
     else:
@@ -663,7 +662,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     type = e.types.number(matrix.element_type)
     kept = e.flow.kept.get(op.result)
     if kept is not None:
-        e.do("OpStore", _element(e, kept.variable, op.index, type), e.id(op.value))
+        e.do("OpStore", _element(e, kept.variable, op.index, type), e.value(op.value))
         e.set(op.result, kept)
         return
     at_top = isinstance(op.parent_op(), func.FuncOp)
@@ -675,12 +674,12 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
         )
     slot, whole = e.index.num(e.num(op.index)), e.types.matrix(matrix)
     if isinstance(slot, int) and slot >= 0 and _by_composite(e, op):
-        ids = e.id(op.value), e.id(op.matrix)
+        ids = e.value(op.value), e.value(op.matrix)
         made = e.emit("OpCompositeInsert", *ids, slot, type=whole)
     else:
         variable = _variable(e, whole)
-        e.do("OpStore", variable, e.id(op.matrix))
-        e.do("OpStore", _element(e, variable, op.index, type), e.id(op.value))
+        e.do("OpStore", variable, e.value(op.matrix))
+        e.do("OpStore", _element(e, variable, op.index, type), e.value(op.value))
         made = e.emit("OpLoad", variable, type=whole)
     e.set(op.result, (made,))
 
@@ -704,11 +703,11 @@ def _variable(e: Emission, matrix: Id) -> Id:
 
 def _element(e: Emission, variable: Id, index: SSAValue, type: Id) -> Id:
     to = e.types.pointer("Function", type)
-    return e.emit("OpAccessChain", variable, e.id(index), type=to)
+    return e.emit("OpAccessChain", variable, e.value(index), type=to)
 
 
 def _spilled(e: Emission, value: SSAValue) -> Id:
-    id = e.id(value)
+    id = e.value(value)
     if (found := e.spilled.get(id)) is not None:
         return found
     variable = e.spilled[id] = _variable(e, id.type)
@@ -743,7 +742,7 @@ def begin_control(e: Emission, op: Operation) -> None:
         if result in e.flow.kept:
             continue
         variable = _variable(e, e.types.matrix(matrix_type(result)))
-        e.do("OpStore", variable, e.id(chain.root))
+        e.do("OpStore", variable, e.value(chain.root))
         for value in chain.values:
             e.flow.kept[value] = Kept(variable)
 
@@ -751,7 +750,7 @@ def begin_control(e: Emission, op: Operation) -> None:
 def end_control(e: Emission, op: Operation) -> None:
     """Take matrices out of their variables again."""
     for result in op.results:
-        kept = e.value(result)
+        kept = e.became[result]
         if not isinstance(kept, Kept):
             continue
         users = [use.operation for use in result.uses]

@@ -60,7 +60,7 @@ def reduce(e: Emission, op: coopmatrix.ReduceOp) -> None:
             _end(inner, code(reduction(op)(*pair)))
     id = e.emit(
         "OpCooperativeMatrixReduceNV",
-        e.id(op.value),
+        e.value(op.value),
         _REDUCED[op.axis.data],
         function.id,
         type=e.types.matrix(matrix),
@@ -91,11 +91,11 @@ def apply(e: Emission, op: coopmatrix.ApplyOp) -> None:
     for argument, id in zip(body.args, (row, col), strict=False):
         inner.set(argument, inner.index.narrow(id))
     inner.set(body.args[2], value)
-    (result,) = inner.walker.block(body).operands
+    (result,) = inner.block(body).operands
     _end(inner, result)
     id = e.emit(
         "OpCooperativeMatrixPerElementOpNV",
-        e.id(op.value),
+        e.value(op.value),
         inner.function.id,
         *operands,
         type=e.types.matrix(matrix),
@@ -136,5 +136,5 @@ def _begin(e: Emission, name: str, result: Id, parameters: Sequence[Id]) -> Emis
 
 
 def _end(e: Emission, result: SSAValue) -> None:
-    e.do("OpReturnValue", e.id(result))
+    e.do("OpReturnValue", e.value(result))
     e.finish()

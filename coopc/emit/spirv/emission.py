@@ -31,7 +31,7 @@ from coopc.emit.spirv.flow import (
 )
 from coopc.emit.spirv.types import Types
 from coopc.emit.view import Form, space_of
-from coopc.emit.walker import Facts, Refusal, Walker, element_of
+from coopc.emit.walker import Facts, Refusal, element_of
 from coopc.passes.generic.expansion import Code, Target
 from coopc.plan.atomic_form import LOGICAL, WORD
 from coopc.spirv.instruction import Id, Instruction, Operand
@@ -179,12 +179,12 @@ class ModuleEmission:
         return list(found)
 
 
-class Emission(emission.Emission[Id, View]):
+class Emission(emission.Emission[SpirvFlow, Id, View]):
     """The emission of one function; what handlers work with."""
 
     types: Types
     facts: Facts
-    walker: Walker[Id, Value]
+    became: dict[SSAValue, Value]
 
     def __init__(
         self,
@@ -210,9 +210,8 @@ class Emission(emission.Emission[Id, View]):
         self.work_group_size = work_group_size
         self.subgroup_size = subgroup_size
         self.index = Index(self.types, function)
-        self.flow = SpirvFlow(function, self.index, self.types.bool)
+        super().__init__(SpirvFlow(function, self.index, self.types.bool))
         self.target = whole.target
-        self.walker = Walker(self.flow, self.leaf)
         self.spilled: dict[Id, Id] = {}
         """The variables of matrices of which elements are read."""
         self.flow.on_control = tuple(partial(each, self) for each in whole.on_control)
@@ -222,13 +221,12 @@ class Emission(emission.Emission[Id, View]):
         self._prologue: list[Instruction] = []
         function.begin_block(self._entry)
 
-    def leaf(self, op: Operation) -> None:
+    def check(self, op: Operation) -> None:
         if len(self.function.body) > MOST_INSTRUCTIONS:
             raise Refusal(
                 f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "
                 "smaller vectors are fewer"
             )
-        super().leaf(op)
 
     def finish(self) -> None:
         """Put what was emitted at the entry there; the last block has ended."""
@@ -236,29 +234,23 @@ class Emission(emission.Emission[Id, View]):
 
     # --- values ----------------------------------------------------------------
 
-    def value(self, value: SSAValue) -> Value:
-        return self.walker.values[value]
-
     def parts(self, value: SSAValue) -> tuple[Id, ...]:
-        found = self.walker.values[value]
+        found = self.became[value]
         if isinstance(found, Kept):
             (type,) = self.types.parts(value.type)
             return (self.emit("OpLoad", found.variable, type=type),)
         assert isinstance(found, tuple), value
         return found
 
-    def id(self, value: SSAValue) -> Id:
+    def value(self, value: SSAValue) -> Id:
         (id,) = self.parts(value)
         return id
-
-    def scalar(self, value: SSAValue) -> Id:
-        return self.id(value)
 
     def set(self, value: SSAValue, became: Value | Id) -> None:
         """Say what an SSA value became; its name becomes the debug name."""
         if isinstance(became, Id):
             became = (became,)
-        self.walker.values[value] = became
+        self.became[value] = became
         hint = value.name_hint
         if hint is None or not isinstance(became, tuple):
             return
@@ -684,6 +676,7 @@ MODULES = {
     "llvm": ("arith",),
     "math": ("arith",),
     "memref": ("vector",),
+    "scf": ("flow",),
     "simt": ("simt",),
     "vector": ("vector", "arith"),
     "xe": ("xe",),
@@ -695,7 +688,7 @@ class Handlers(walker.Handlers[Emission]):
     """The handlers of some operations."""
 
 
-Emission.emitter = walker.Emitter("SPIR-V", "coopc.emit.spirv", MODULES)
+Emission.emitter = emission.Emitter("SPIR-V", "coopc.emit.spirv", MODULES)
 
 
 MOST_INSTRUCTIONS = 150_000

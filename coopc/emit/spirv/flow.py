@@ -16,7 +16,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.emit import view
 from coopc.emit.spirv.types import Types
 from coopc.emit.view import Form, IndexOp
-from coopc.emit.walker import Flow, Refusal
+from coopc.emit.walker import Flow, Refusal, control_flow
 from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function
 
@@ -169,6 +169,10 @@ class Kept:
 
 Value: TypeAlias = tuple[Id, ...] | View | Kept
 """What an SSA value became: the parts of a number, vector or matrix; or a memref."""
+
+
+handlers = control_flow
+"""Of `scf`, in terms of this flow."""
 
 
 class SpirvFlow(Flow[Id, Value]):

@@ -54,11 +54,11 @@ def call(e: Emission, op: func.CallOp) -> None:
         raise Refusal(f"recursion is not supported by SPIR-V: @{name} calls itself")
     if e.facts.vulkan or any(is_memref(type) for type in op.result_types):
         for arg, given in zip(callee.body.block.args, op.arguments, strict=True):
-            e.walker.values[arg] = e.value(given)
+            e.became[arg] = e.became[given]
         e.whole.calling.append(name)
-        last = e.walker.block(callee.body.block)
+        last = e.block(callee.body.block)
         e.whole.calling.pop()
-        e.walker.results(op, e.walker.given(last.operands))
+        e.results(op, e.given(last.operands))
     else:
         _call(e, op, callee)
 
@@ -126,7 +126,7 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
         else:
             inner.set(arg, tuple(next(given) for _ in e.types.parts(arg.type)))
     e.whole.calling.append(name)
-    last = inner.walker.block(callee.body.block)
+    last = inner.block(callee.body.block)
     e.whole.calling.pop()
     parts = [id for value in last.operands for id in inner.parts(value)]
     if len(parts) > 1:
@@ -332,7 +332,7 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
     kernel = settled(kernel, whole.source, whole.facts.device)
     vulkan, module = whole.facts.vulkan, whole.module
     e = (begin_vulkan if vulkan else begin_opencl)(whole, kernel, interface)
-    e.walker.block(kernel.func.body.block)
+    e.block(kernel.func.body.block)
     e.do("OpReturn")
     e.finish()
     variables, id = whole.globals_of(e.function), e.function.id

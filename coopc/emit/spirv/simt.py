@@ -120,7 +120,7 @@ class _BuiltIns(Lanes[Emission]):
         return found if block is to else e.emit("OpBitcast", found, type=to)
 
     def block_write(self, e: Emission, view: View, at: Num, value: SSAValue) -> None:
-        block, found = _block_type(e, value.type), e.id(value)
+        block, found = _block_type(e, value.type), e.value(value)
         if found.type is not block:
             found = e.emit("OpBitcast", found, type=block)
         place = _block_pointer(e, view, at, value.type)
@@ -179,7 +179,7 @@ handlers = _BuiltIns().handlers()
 
 
 def _lane(e: Emission, index: SSAValue) -> Id:
-    id = e.id(index)
+    id = e.value(index)
     if e.facts.vulkan:
         return id
     known = e.index.num(id)

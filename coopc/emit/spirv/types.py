@@ -15,20 +15,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from coopc.device import Use
 from coopc.device.model import Specialised
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.emit.walker import NUMBERS, Facts, Refusal, element_of, float_bits
 from coopc.spirv.instruction import Id
 from coopc.spirv.module import Module
-
-DEVICE_USES: dict[coopmatrix.Use, Use] = {
-    coopmatrix.Use.A: "a",
-    coopmatrix.Use.B: "b",
-    coopmatrix.Use.ACC: "acc",
-}
-"""Names of `coopc.device`."""
 
 USES = {
     coopmatrix.Use.A: 0,
@@ -65,7 +57,7 @@ def why_no_matrix(
         )
     if type.element_bits < 8:
         return f"expected elements of at least 8 bits, got {type.element_type}"
-    use, element = DEVICE_USES[type.use.data], str(type.element_type)
+    use, element = coopmatrix.DEVICE_USES[type.use.data], str(type.element_type)
     if default.shape not in facts.device.held(use, element):
         rows, cols = default.shape
         by_default = "" if type.is_static else " by default"

@@ -46,7 +46,7 @@ def shuffle(e: Emission, op: vector.ShuffleOp) -> None:
     if width == 1 and all(_is_one_vector(e, v) for v in (op.v1.type, op.v2.type, type)):
         mask = (int(row) % (1 << 32) for row in op.mask.get_values())
         (to,) = e.types.parts(type)
-        both = e.id(op.v1), e.id(op.v2)
+        both = e.value(op.v1), e.value(op.v2)
         e.set(op.result, (e.emit("OpVectorShuffle", *both, *mask, type=to),))
         return
     scalars = [*e.scalars(op.v1), *e.scalars(op.v2)]

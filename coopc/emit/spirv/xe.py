@@ -70,7 +70,7 @@ class _Pieces(Pieces):
         return self._e.emit("OpLoad", self._pointer(at), type=self._type)
 
     def store(self, at: int, piece: SSAValue) -> None:
-        self._e.do("OpStore", self._pointer(at), self._e.id(piece))
+        self._e.do("OpStore", self._pointer(at), self._e.value(piece))
 
 
 class _Instructions(Engine[Emission]):

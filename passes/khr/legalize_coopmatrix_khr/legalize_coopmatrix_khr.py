@@ -32,6 +32,7 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
     CHANNEL_BITS,
+    DEVICE_USES,
     Layout,
     MatrixType,
     Scope,
@@ -64,7 +65,6 @@ from coopc.passes.coopmatrix.elementwise import (
 from coopc.passes.coopmatrix.supported_tiles import Product, element_names
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
     CONTROL,
-    DEVICE_USES,
     SharedMemory,
     StagedMatrices,
 )

@@ -59,15 +59,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from coopc.device import Device
-from coopc.device import Use as DeviceUse
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
     CHANNEL_BITS,
+    DEVICE_USES,
     Axis,
     Layout,
     MatrixType,
     Operand,
-    Use,
     matrix_type,
 )
 from coopc.dialects.narrow import is_integer, is_vector
@@ -88,9 +87,6 @@ from coopc.passes.coopmatrix.elementwise import (
     fill_value,
     reduction,
 )
-
-DEVICE_USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
-"""The uses that devices have matrices of."""
 
 CONTROL = (
     scf.ConditionOp,

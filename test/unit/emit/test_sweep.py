@@ -585,7 +585,7 @@ class Sweep:
                     self.needed.add(value.owner)
                     todo.append(value.owner)
 
-    def leaf(self, emit: Callable[[Any, Operation], None]) -> Any:
+    def operation(self, emit: Callable[[Any, Operation], None]) -> Any:
         """What emits an operation, or leaves it out where it is refused."""
 
         def emit_or_leave_out(e: Any, op: Operation) -> None:
@@ -594,7 +594,7 @@ class Sweep:
                 return
             if self.only is not None and op not in self.needed:
                 return
-            if missing := [x for x in op.operands if x not in e.walker.values]:
+            if missing := [x for x in op.operands if x not in e.became]:
                 owner = missing[0].owner
                 assert isinstance(owner, Operation), owner
                 self.refused[op] = self.refused[owner]
@@ -646,13 +646,15 @@ class Target:
 
             found = device(self.device)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(Emission, "leaf", sweep.leaf(Emission.leaf))
+                patch.setattr(
+                    Emission, "operation", sweep.operation(Emission.operation)
+                )
                 return binary(emit_module(module, Facts(found.flavours[0], found)))
         from coopc.emit.llvm.emission import Emission
         from coopc.emit.llvm.module import emit_module
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Emission, "leaf", sweep.leaf(Emission.leaf))
+            patch.setattr(Emission, "operation", sweep.operation(Emission.operation))
             matrix = self.emitter == "matrix"
             facts = LlvmFacts(device(self.device), matrix=matrix)
             return text(emit_module(module, facts))
