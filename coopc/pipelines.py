@@ -52,6 +52,7 @@ class CoopcKhrPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
         return (
+            step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
@@ -120,6 +121,7 @@ class CoopcXePass(Pipeline):
         cpu = SetTargetPass("intel-cpu")
         emulated = (step("emulate-xe"), step("normalize"), cpu)
         return (
+            step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             step("convert-linalg-to-coopmatrix"),
             step("inline-tt-calls"),
@@ -168,6 +170,7 @@ class CoopcLanesPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
         return (
+            step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
             step("convert-linalg-to-coopmatrix"),
             CanonicalizePass(),  # what is dead or constant need not be spread
@@ -212,6 +215,7 @@ class CoopcAmxPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
         return (
+            step("narrow-matrix-scope"),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
             step("inline-matrix-calls"),  # tiles are of one function
@@ -244,6 +248,7 @@ class CoopcCpuPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
         return (
+            step("narrow-matrix-scope"),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none

@@ -11,6 +11,7 @@
 // STEPS: check-dominance
 // STEPS-NEXT: check-bounds
 // STEPS-NEXT: check-uniformity
+// STEPS-NEXT: narrow-matrix-scope
 // STEPS-NEXT: set-target
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
