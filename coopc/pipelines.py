@@ -59,7 +59,7 @@ class CoopcKhrPass(Pipeline):
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             CanonicalizePass(),  # what is dead or constant need not be cut
             step("legalize-coopmatrix-khr", products_only=True),  # else not to be split
-            step("split-coopmatrix"),  # for the target
+            step("split-coopmatrix", by_lanes=True),  # for the target
             step("pack-coopmatrix-b"),  # of tiles
             # Of tiles: what is whole has no instruction.
             step("legalize-coopmatrix-khr"),

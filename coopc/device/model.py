@@ -170,9 +170,9 @@ class Device:
     """What of matrices specialisation constants may set."""
     branched_matrices: bool = True
     """Whether a matrix may be what one of two branches made."""
-    lane_products: bool = True
-    """Whether its lanes multiply what its matrices cannot; else that is refused: such a
-    product takes many times as long as one of matrices."""
+    pointees: bool = True
+    """Whether a matrix may be loaded from, and stored to, memory that holds something
+    else than its elements: wider numbers, or vectors."""
     lockstep: bool = False
     """Whether the lanes of a subgroup are always at the same place, so that they need
     not wait for each other, only see what they wrote."""

@@ -17,7 +17,7 @@
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: legalize-coopmatrix-khr{products_only=true}
-// STEPS-NEXT: split-coopmatrix
+// STEPS-NEXT: split-coopmatrix{by_lanes=true}
 // STEPS-NEXT: pack-coopmatrix-b
 // STEPS-NEXT: legalize-coopmatrix-khr
 // STEPS-NEXT: normalize

@@ -4,8 +4,8 @@ Before:  coopmatrix operations on matrices of any size.
 After:   the same operations on tiles, each of a shape that the device has; a matrix
          becomes several values, through loops, branches, calls and functions.
 Fails:   where no tiles suit an operation and those that share its matrices; where a
-         row slice goes through several tiles; for unknown devices. The module is then
-         unchanged.
+         row slice goes through several tiles, but for `by-lanes`; for unknown devices.
+         The module is then unchanged.
 
 The parts of a matrix are its tiles in row-major order, and its slots are those of its
 tiles in this order: slot s is slot `s % length` of tile `s / length`, `length` that of
@@ -415,8 +415,11 @@ class SplitCoopmatrixPass(ModulePass):
 
     device: str | None = None
     """A device of `--list devices`; that of `simt.target` where it is absent."""
+    by_lanes: bool = False
+    """Whether what no tiles suit is left whole, for `legalize-coopmatrix-khr`, rather
+    than refused."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
         with transaction(op) as draft:
-            cut(draft, plan_tiling(draft, device))
+            cut(draft, plan_tiling(draft, device, self.by_lanes))

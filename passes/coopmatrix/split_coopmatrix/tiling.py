@@ -221,10 +221,18 @@ class Demand:
     constraint: Constraint
     reason: Callable[[], str]
     """Returns what to say where the demand is not met."""
+    is_wish: bool = False
+    """Whether lanes can do without: a matrix that the device does not hold."""
 
 
-def plan_tiling(root: Operation, device: Device) -> Tiling:
+def plan_tiling(root: Operation, device: Device, by_lanes: bool = False) -> Tiling:
     """Return the tiles of the matrices in `root`.
+
+    Args:
+        root: a module.
+        device: for which the tiles are.
+        by_lanes: whether what no tiles suit is left for lanes, a matrix for itself, or
+            a product with all that it shares axes with.
 
     Raises:
         Refused: there are none.
@@ -253,10 +261,7 @@ def plan_tiling(root: Operation, device: Device) -> Tiling:
         *_held(accesses, axes, supported),
         *_wholes(whole, axes, device),
     ]
-    sizes = choose([demand.constraint for demand in demands])
-    if isinstance(sizes, Constraint):
-        refused = next(x for x in demands if x.constraint is sizes)
-        raise Refused(refused.op, refused.reason())
+    sizes = _sizes(demands, by_lanes)
     tiles = dict(axes.tiles(sizes))
     prefetches: dict[coopmatrix.PrefetchOp, Tile] = {}
     lengths: dict[coopmatrix.LengthOp, Tile] = {}
@@ -271,6 +276,34 @@ def plan_tiling(root: Operation, device: Device) -> Tiling:
             if found and found[0] != op.matrix.shape:
                 prefetches[op] = found[0]
     return Tiling(tiles, prefetches, lengths)
+
+
+def _sizes(demands: Sequence[Demand], by_lanes: bool) -> dict[int, int]:
+    """Return sizes that meet the demands; by lanes, without those that cannot be met.
+
+    Raises:
+        Refused: they cannot be met.
+    """
+    while isinstance(found := choose([x.constraint for x in demands]), Constraint):
+        refused = next(x for x in demands if x.constraint is found)
+        if not by_lanes:
+            raise Refused(refused.op, refused.reason())
+        unmet = _sharing(demands, refused)
+        if refused.is_wish:
+            unmet = [x for x in unmet if x.is_wish and x.constraint == found]
+        demands = [x for x in demands if x not in unmet]
+    return found
+
+
+def _sharing(demands: Sequence[Demand], first: Demand) -> list[Demand]:
+    """Return the demands that share axes with one, through others too."""
+    axes, size = set(first.constraint.axes), 0
+    while size < len(axes):
+        size = len(axes)
+        for demand in demands:
+            if not axes.isdisjoint(demand.constraint.axes):
+                axes.update(demand.constraint.axes)
+    return [x for x in demands if not axes.isdisjoint(x.constraint.axes)]
 
 
 def _refuse_large(op: Operation) -> None:
@@ -355,7 +388,7 @@ def _held(
             op = ops[0] if ops else made
             assert op is not None, value
             reason = partial(supported.why_no_matrix, type)
-            yield Demand(op, Constraint(pair, tiles), reason)
+            yield Demand(op, Constraint(pair, tiles), reason, is_wish=True)
 
 
 def _wholes(
