@@ -30,7 +30,8 @@ class CoopcKhrPass(Pipeline):
 
     Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of any size.
     After:  kernels of the operations on matrices that the device has as instructions,
-            with loops over elements and work-group memory for the rest.
+            with loops over elements and work-group memory for the rest; a remark says
+            what is far slower for that.
     Fails:  naming an operation that the device cannot do; for unknown devices.
     """
 
@@ -150,8 +151,8 @@ class CoopcLanesPass(Pipeline):
             subgroup.
     After:  kernels in which matrices are the vectors that each lane holds; no matrix
             engine is used.
-    Fails:  for matrices of other scopes or of specialisation constants as sizes, and
-            for elements of other than 8, 16, 32 or 64 bits, naming the operation.
+    Fails:  for matrices of several subgroups or of specialisation constants as sizes,
+            and for elements of other than 8, 16, 32 or 64 bits, naming the operation.
     """
 
     name = "coopc-lanes"

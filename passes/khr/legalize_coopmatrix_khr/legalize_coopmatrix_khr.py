@@ -1,6 +1,6 @@
 """legalize-coopmatrix-khr: expands what SPV_KHR_cooperative_matrix does not have.
 
-Before:  coopmatrix operations on tiles that the device has.
+Before:  coopmatrix operations on tiles that the device has, or on other matrices.
 After:   the operations that are instructions on the device; loops over elements, and
          work-group memory with barriers, for the others, as `coopc.plan.khr_table`
          decides.
@@ -508,8 +508,8 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     """A device of `--list devices`; that of `simt.target` where it is absent."""
 
     products_only: bool = False
-    """Whether only multiplications of types that the device lacks are rewritten: before
-    `split-coopmatrix`, which cuts what is then loaded and stored."""
+    """Whether only multiplications of types and sizes that the device lacks are
+    rewritten: before `split-coopmatrix`, which cuts what is then loaded and stored."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
