@@ -30,7 +30,8 @@ class CoopcKhrPass(Pipeline):
 
     Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of any size.
     After:  kernels of the operations on matrices that the device has as instructions,
-            with loops over elements and work-group memory for the rest.
+            with loops over elements and work-group memory for the rest; a remark says
+            what is far slower for that.
     Fails:  naming an operation that the device cannot do; for unknown devices.
     """
 
@@ -52,13 +53,14 @@ class CoopcKhrPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
         return (
+            step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             CanonicalizePass(),  # what is dead or constant need not be cut
             step("legalize-coopmatrix-khr", products_only=True),  # else not to be split
-            step("split-coopmatrix"),  # for the target
+            step("split-coopmatrix", by_lanes=True),  # for the target
             step("pack-coopmatrix-b"),  # of tiles
             # Of tiles: what is whole has no instruction.
             step("legalize-coopmatrix-khr"),
@@ -120,6 +122,7 @@ class CoopcXePass(Pipeline):
         cpu = SetTargetPass("intel-cpu")
         emulated = (step("emulate-xe"), step("normalize"), cpu)
         return (
+            step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             step("convert-linalg-to-coopmatrix"),
             step("inline-tt-calls"),
@@ -148,8 +151,8 @@ class CoopcLanesPass(Pipeline):
             subgroup.
     After:  kernels in which matrices are the vectors that each lane holds; no matrix
             engine is used.
-    Fails:  for matrices of other scopes or of specialisation constants as sizes, and
-            for elements of other than 8, 16, 32 or 64 bits, naming the operation.
+    Fails:  for matrices of several subgroups or of specialisation constants as sizes,
+            and for elements of other than 8, 16, 32 or 64 bits, naming the operation.
     """
 
     name = "coopc-lanes"
@@ -168,6 +171,7 @@ class CoopcLanesPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
         return (
+            step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
             step("convert-linalg-to-coopmatrix"),
             CanonicalizePass(),  # what is dead or constant need not be spread
@@ -212,6 +216,7 @@ class CoopcAmxPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
         return (
+            step("narrow-matrix-scope"),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
             step("inline-matrix-calls"),  # tiles are of one function
@@ -244,6 +249,7 @@ class CoopcCpuPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
         return (
+            step("narrow-matrix-scope"),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none

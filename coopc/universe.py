@@ -35,6 +35,7 @@ PASS_FOLDERS: dict[str, str] = {
     "check-bounds": "generic",
     "check-uniformity": "generic",
     "check-lowered": "generic",
+    "narrow-matrix-scope": "coopmatrix",
     "set-target": "generic",
     "normalize": "generic",
     "expand-arith": "generic",

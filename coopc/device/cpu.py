@@ -56,7 +56,8 @@ INTEL_CPU = Device(
     specialised=frozenset({"sizes"}),
     # Its pass "Lower AMX type for load/store" crashes on a phi of two branches.
     branched_matrices=False,
-    lane_products=False,
+    # It takes what the memory holds for elements of the matrix.
+    pointees=False,
     # Tried: test/unit/passes/lanes/test_converge_subgroup.py has the smallest cases.
     keeps_lanes_together=False,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),

@@ -173,9 +173,9 @@ class Device:
     """What of matrices specialisation constants may set."""
     branched_matrices: bool = True
     """Whether a matrix may be what one of two branches made."""
-    lane_products: bool = True
-    """Whether its lanes multiply what its matrices cannot; else that is refused: such a
-    product takes many times as long as one of matrices."""
+    pointees: bool = True
+    """Whether a matrix may be loaded from, and stored to, memory that holds something
+    else than its elements: wider numbers, or vectors."""
     matrix2: frozenset[Matrix2] = frozenset()
     """What it has of SPV_NV_cooperative_matrix2."""
     lockstep: bool = False

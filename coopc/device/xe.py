@@ -77,7 +77,6 @@ BMG = Device(
     # ocloc crashes on `Aligned` and on arithmetic on whole matrices.
     aligned=False,
     whole_arithmetic=False,
-    lane_products=False,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
     # One message each; IGC has no f16 add, and makes a loop of f64 max.
     atomics=frozenset({"f32 add", "f32 min_max", "f64 add"}),

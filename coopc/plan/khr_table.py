@@ -34,6 +34,8 @@ Fact: TypeAlias = Literal[
     "wide saturation",
     "no unit stride",
     "misaligned",
+    "other layout",
+    "other pointee",
     "same type",
     "same use",
     "of acc",
@@ -46,10 +48,13 @@ Fact: TypeAlias = Literal[
 `inexact`: arithmetic on whole matrices of floats, which the device has none of that
 keeps zeros, infinities and NaN apart.
 `not held`: some matrix is of a type that no multiplication of the device has.
-`not multiplied`: a multiplication of types that the device lists none of.
+`not multiplied`: a multiplication of types or sizes that the device does not list.
 `wide saturation`: one of 64 bits that saturates.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
 `misaligned`: rows that are surely not aligned as the device needs them.
+`other layout`: a layout in which the device does not access the matrix.
+`other pointee`: memory that holds something else than elements of the matrix, which
+the device does not access by matrices.
 `of acc`: the matrix that is reduced or converted is an accumulator.
 `no function`: the body writes memory, or uses private memory or matrices from outside.
 `logical`: atomic by means of integers, in memory that cannot be seen as such.
@@ -59,7 +64,6 @@ Ability: TypeAlias = Literal[
     "whole arithmetic",
     "element access",
     "any fill",
-    "lane products",
     "reductions",
     "conversions",
     "per-element operations",
@@ -114,7 +118,7 @@ TABLE: tuple[Row, ...] = (
         "wide saturation",
         reason="there are no integers wide enough to see whether it saturates",
     ),
-    _row("mul_add", "staged", "not multiplied", needs=("lane products",)),
+    _row("mul_add", "staged", "not multiplied"),
     # Where matrices of a type do not exist, work-group memory holds them.
     _row(f"{WHOLE} {SINGLE} fill", "memory", "not held"),
     _row(ATOMICS, "refused", "logical", reason=LOGICAL),
@@ -123,18 +127,14 @@ TABLE: tuple[Row, ...] = (
         "memory",
         "not held",
     ),
-    _row(
-        "mul_add",
-        "refused",
-        "not held",
-        reason=("none of its multiplications has this type"),
-    ),
     _row("reduce", "memory", "not held"),
     _row("reduce", "native", "same type", "of acc", needs=("reductions",)),
     _row("reduce", "memory"),
     # Memory.
     _row("load store", "staged", "no unit stride"),
     _row("load store", "staged", "misaligned"),
+    _row("load store", "staged", "other layout"),
+    _row("load store", "staged", "other pointee"),
     _row("load store", "staged", "checked"),
     _row("load store prefetch", "native"),
     _row(ATOMICS, "staged"),
@@ -175,7 +175,6 @@ def abilities(device: Device) -> frozenset[Ability]:
         "whole arithmetic": device.whole_arithmetic,
         "element access": device.element_access,
         "any fill": device.fills == "any",
-        "lane products": device.lane_products,
     }
     return frozenset[Ability](name for name, able in has.items() if able).union(
         device.matrix2

@@ -2,7 +2,7 @@
 
 Before:  loads of matrices of use b in row-major or column-major order.
 After:   where the device needs another order, lanes pack each matrix into work-group
-         memory and load it from there.
+         memory and load it from there. Matrices that the device does not have stay.
 Fails:   for unknown devices, and for matrices whose sizes or scope are specialization
          constants. The module is then unchanged.
 
@@ -65,6 +65,8 @@ class PackCoopmatrixBPass(ModulePass):
                 return
             legalizer = Legalizer(draft, device)
             for load in wanted(draft, device):
+                if legalizer.is_spilled(load.matrix):
+                    continue  # lanes take it from where it is
                 if reason := why_not_staged(load):
                     raise Refused(load, reason)
                 legalizer.rewrite(load, "staged")

@@ -9,6 +9,7 @@
 // STEPS:      coopc-amx
 // STEPS: Steps
 // STEPS:      check-uniformity
+// STEPS-NEXT: narrow-matrix-scope
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
 // STEPS-NEXT: inline-matrix-calls

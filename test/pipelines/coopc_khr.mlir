@@ -11,12 +11,13 @@
 // STEPS: check-dominance
 // STEPS-NEXT: check-bounds
 // STEPS-NEXT: check-uniformity
+// STEPS-NEXT: narrow-matrix-scope
 // STEPS-NEXT: set-target
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: legalize-coopmatrix-khr{products_only=true}
-// STEPS-NEXT: split-coopmatrix
+// STEPS-NEXT: split-coopmatrix{by_lanes=true}
 // STEPS-NEXT: pack-coopmatrix-b
 // STEPS-NEXT: legalize-coopmatrix-khr
 // STEPS-NEXT: normalize

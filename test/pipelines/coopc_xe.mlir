@@ -9,6 +9,7 @@
 // STEPS: check-dominance
 // STEPS-NEXT: check-bounds
 // STEPS-NEXT: check-uniformity
+// STEPS-NEXT: narrow-matrix-scope
 // STEPS-NEXT: set-target
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: inline-tt-calls

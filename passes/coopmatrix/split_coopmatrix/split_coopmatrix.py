@@ -3,12 +3,14 @@
 Before:  coopmatrix operations on matrices of any size.
 After:   the same operations on tiles, each of a shape that the device has; a matrix
          becomes several values, through loops, branches, calls and functions.
-Fails:   where no tiles suit an operation and those that share its matrices; where
-         elements are addressed by slot; for unknown devices. The module is then
-         unchanged.
+Fails:   where no tiles suit an operation and those that share its matrices; where a
+         row slice goes through several tiles, but for `by-lanes`; for unknown devices.
+         The module is then unchanged.
 
-The parts of a matrix are its tiles in row-major order.  Rules for
-`coopc.ir.split_values`, which does the rest; `Cutter.rules` is the table.
+The parts of a matrix are its tiles in row-major order, and its slots are those of its
+tiles in this order: slot s is slot `s % length` of tile `s / length`, `length` that of
+a tile.  Rules for `coopc.ir.split_values`, which does the rest; `Cutter.rules` is the
+table.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from itertools import product
 from math import gcd
 
 from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp, DivUIOp, MuliOp, RemUIOp, SelectOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -26,7 +29,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
-from coopc.ir.builder import Builder, Built, Values
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
 from coopc.ir.device_option import device_of
 from coopc.ir.element_access import memory_offset
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
@@ -123,6 +126,9 @@ class Cutter:
             (coopmatrix.MulAddOp, self.mul_add),
             (coopmatrix.ReduceOp, self.reduce),
             (coopmatrix.ApplyOp, self.apply),
+            (coopmatrix.ExtractOp, self.extract),
+            (coopmatrix.InsertOp, self.insert),
+            (coopmatrix.CoordOp, self.coord),
         ]
         for op in coopmatrix.OPERATIONS:
             if issubclass(op, coopmatrix.AccessOp):
@@ -236,6 +242,64 @@ class Cutter:
             results.append(splitter.insert(new).result)
         return [tuple(results)]
 
+    # Elements by slot: no control flow, as lanes may address different tiles
+
+    def extract(self, op: coopmatrix.ExtractOp, splitter: Splitter) -> Sequence[Values]:
+        """Slot `s % length` of each tile; of these, that of tile `s / length`."""
+        b = Builder.at(op, self.built)
+        tile, slot = slot_of_tile(b, op.index, self.grid(op.matrix))
+        found = b.constant(op.result.type, 0)
+        for part, value in enumerate(splitter.parts(op.matrix)):
+            element = b.effect(coopmatrix.ExtractOp(value, slot)).results[0]
+            here = b.compare("eq", tile, b.constant(INDEX, part))
+            found = b.pure(SelectOp, here, element, found)
+        return [(found,)]
+
+    def insert(self, op: coopmatrix.InsertOp, splitter: Splitter) -> Sequence[Values]:
+        """The new element in one tile; in the others the one that is there."""
+        b = Builder.at(op, self.built)
+        tile, slot = slot_of_tile(b, op.index, self.grid(op.matrix))
+        results: list[SSAValue] = []
+        for part, value in enumerate(splitter.parts(op.matrix)):
+            old = b.effect(coopmatrix.ExtractOp(value, slot)).results[0]
+            here = b.compare("eq", tile, b.constant(INDEX, part))
+            new = b.pure(SelectOp, here, op.value, old)
+            results += b.effect(coopmatrix.InsertOp(new, value, slot)).results
+        return [tuple(results)]
+
+    def coord(self, op: coopmatrix.CoordOp, splitter: Splitter) -> Sequence[Values]:
+        """Where the element is in any tile, which have it alike, and the tile's origin.
+
+        What is outside of its tile is outside of the matrix.
+        """
+        grid, b = self.grid(op.matrix), Builder.at(op, self.built)
+        tile, slot = slot_of_tile(b, op.index, grid)
+        new = coopmatrix.CoordOp(
+            operands=[splitter.parts(op.matrix)[0], slot], result_types=[INDEX] * 2
+        )
+        at = b.effect(new).results
+        place = BoundedIndex(0, tile, len(grid.origins) - 1)
+        count = b.constant(INDEX, len(grid.origins))
+        rows = b.constant(INDEX, grid.tile_type.shape[0])
+        inside = b.both(b.compare("ult", tile, count), b.compare("ult", at[0], rows))
+        cols = grid.shape[1]
+        along = (b.divided(place, cols), b.remainder(place, cols))
+        found: list[Values] = []
+        for axis in range(2):
+            origin = b.index(b.times(along[axis], grid.tile_type.shape[axis]))
+            outside = b.constant(INDEX, grid.type.shape[axis])
+            moved = b.pure(AddiOp, at[axis], origin)
+            found.append((b.select(inside, moved, outside),))
+        return found
+
+
+def slot_of_tile(
+    b: Builder, slot: SSAValue, grid: MatrixTiles
+) -> tuple[SSAValue, SSAValue]:
+    """Return the number of the tile that has a slot of the matrix, and its slot."""
+    length = b.pure(coopmatrix.LengthOp, grid.tile_type)
+    return b.pure(DivUIOp, slot, length), b.pure(RemUIOp, slot, length)
+
 
 def _remade(
     op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]
@@ -334,6 +398,11 @@ def _move(body: Region, argument: int, number: int, op: Operation) -> None:
 
 def cut(module: ModuleOp, tiling: Tiling) -> None:
     cutter = Cutter(tiling.tiles)
+    for op, tile in tiling.lengths.items():
+        grid, b = MatrixTiles.of(op.matrix_type, tile), Builder.at(op)
+        length = b.pure(coopmatrix.LengthOp, grid.tile_type)
+        count = b.constant(INDEX, len(grid.origins))
+        Rewriter.replace_op(op, MuliOp(length, count))
     parts = {value: cutter.grid(value).parts for value in tiling.tiles}
     split_values(module, parts, cutter.rules)
     cutter.built = Built()  # prefetches stand in front of what was built last
@@ -350,8 +419,11 @@ class SplitCoopmatrixPass(ModulePass):
 
     device: str | None = None
     """A device of `--list devices`; that of `simt.target` where it is absent."""
+    by_lanes: bool = False
+    """Whether what no tiles suit is left whole, for `legalize-coopmatrix-khr`, rather
+    than refused."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
         with transaction(op) as draft:
-            cut(draft, plan_tiling(draft, device))
+            cut(draft, plan_tiling(draft, device, self.by_lanes))

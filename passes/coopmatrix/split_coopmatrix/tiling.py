@@ -14,8 +14,9 @@ operations make axes the same:
 A multiplication wants the sizes that the device multiplies and that divide the
 matrices, those that take the fewest multiplications first.  A matrix wants the sizes of
 matrices that the device holds, those first that it can load and store in the layouts of
-the program.  Where elements are addressed by slot, a matrix has to stay whole: which
-element is in which slot is open.
+the program.  Matrices of one type whose elements are addressed by slot have the same
+axes, as `length` names only the type.  Where a row slice is addressed, a matrix has to
+stay whole.
 
 `plan_tiling` changes nothing.  It gives a `Tiling`, or refuses the operation that is in
 the way.
@@ -57,18 +58,18 @@ from coopc.passes.coopmatrix.supported_tiles import (
     Tile,
 )
 
-SLOTS = (
-    *coopmatrix.ELEMENTS_OF_LANES,
-    coopmatrix.ExtractRowSliceOp,
-    coopmatrix.InsertRowSliceOp,
-)
-"""Operations that say where elements are: their matrices are not cut."""
+SLOTS = coopmatrix.ELEMENTS_OF_LANES
+"""Operations that address the elements of a work-item by slot."""
+
+ROW_SLICES = (coopmatrix.ExtractRowSliceOp, coopmatrix.InsertRowSliceOp)
+"""Operations on consecutive elements: their matrices are not cut."""
 
 SAME_AXES = (
     *ELEMENT_BY_ELEMENT,
     coopmatrix.ApplyOp,
     coopmatrix.AtomicUpdateOp,
     *SLOTS,
+    *ROW_SLICES,
 )
 """Operations whose matrices all have the same axes."""
 
@@ -96,7 +97,7 @@ CUT = (
     coopmatrix.ReduceOp,
     SelectOp,
 )
-"""Operations whose matrices can be cut; not so those of `SLOTS`."""
+"""Operations whose matrices can be cut; not so those of `ROW_SLICES`."""
 
 
 @dataclass(slots=True)
@@ -109,6 +110,10 @@ class MatrixAxes:
     )
     free: set[int] = field(default_factory=set[int])
     """Axes that are left alone: of unknown size, or reduced to one element."""
+    by_slot: dict[MatrixType, tuple[int, int]] = field(
+        default_factory=dict[MatrixType, tuple[int, int]]
+    )
+    """Those of all matrices of a type whose elements are addressed by slot."""
 
     def of(self, value: SSAValue) -> tuple[int, int]:
         """Return the axes along the rows and the columns of a matrix."""
@@ -126,6 +131,8 @@ class MatrixAxes:
         for group in links(op, known):
             if is_matrix(group[0]):
                 self._alike(group)
+        if isinstance(op, SLOTS):
+            self._slots(op)
         if isinstance(op, coopmatrix.MulAddOp):
             self._product(op)
         elif isinstance(op, coopmatrix.ReduceOp):
@@ -139,18 +146,41 @@ class MatrixAxes:
         self.free = {self.classes[axis] for axis in self.free}
         for value, (rows, cols) in self.values.items():
             self.values[value] = (self.classes[rows], self.classes[cols])
+        for type, (rows, cols) in self.by_slot.items():
+            self.by_slot[type] = (self.classes[rows], self.classes[cols])
 
     def tiles(self, sizes: Mapping[int, int]) -> Iterator[tuple[SSAValue, Tile]]:
         """Yield the matrices that sizes for axes cut, with their tiles."""
         for value, pair in self.values.items():
-            if not is_known(type := matrix_type(value)):
-                continue
-            rows, cols = (
-                size if axis in self.free else sizes.get(axis, size)
-                for axis, size in zip(pair, type.shape, strict=True)
-            )
-            if (rows, cols) != type.shape:
-                yield value, (rows, cols)
+            if is_known(type := matrix_type(value)):
+                tile = self.tile(type, pair, sizes)
+                if tile != type.shape:
+                    yield value, tile
+
+    def tile(
+        self, type: MatrixType, pair: tuple[int, int], sizes: Mapping[int, int]
+    ) -> Tile:
+        """Return the tiles of a matrix of a type with two axes, by their sizes."""
+        rows, cols = (
+            size if axis in self.free else sizes.get(axis, size)
+            for axis, size in zip(pair, type.shape, strict=True)
+        )
+        return rows, cols
+
+    def _slots(self, op: Operation) -> None:
+        """Note that matrices of a type are cut alike: `length` is of the type."""
+        if isinstance(op, coopmatrix.LengthOp):
+            types = [op.matrix_type]
+        else:
+            types = [matrix_type(x) for x in op.operands if is_matrix(x)]
+        for type in filter(is_known, types):
+            if type not in self.by_slot:
+                self.by_slot[type] = (self.classes.add(), self.classes.add())
+        for value in (*op.operands, *op.results):
+            if is_matrix(value) and is_known(type := matrix_type(value)):
+                pairs = zip(self.by_slot[type], self.of(value), strict=True)
+                for one, other in pairs:
+                    self.classes.union(one, other)
 
     def _alike(self, values: Sequence[SSAValue]) -> None:
         """Note that matrices are cut in the same way."""
@@ -184,6 +214,7 @@ class Tiling:
 
     tiles: Mapping[SSAValue, Tile]
     prefetches: Mapping[coopmatrix.PrefetchOp, Tile]
+    lengths: Mapping[coopmatrix.LengthOp, Tile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +225,18 @@ class Demand:
     constraint: Constraint
     reason: Callable[[], str]
     """Returns what to say where the demand is not met."""
+    is_wish: bool = False
+    """Whether lanes can do without: a matrix that the device does not hold."""
 
 
-def plan_tiling(root: Operation, device: Device) -> Tiling:
+def plan_tiling(root: Operation, device: Device, by_lanes: bool = False) -> Tiling:
     """Return the tiles of the matrices in `root`.
+
+    Args:
+        root: a module.
+        device: for which the tiles are.
+        by_lanes: whether what no tiles suit is left for lanes, a matrix for itself, or
+            a product with all that it shares axes with.
 
     Raises:
         Refused: there are none.
@@ -226,22 +265,49 @@ def plan_tiling(root: Operation, device: Device) -> Tiling:
         *_held(accesses, axes, supported),
         *_wholes(whole, axes, device),
     ]
-    sizes = choose([demand.constraint for demand in demands])
-    if isinstance(sizes, Constraint):
-        refused = next(x for x in demands if x.constraint is sizes)
-        raise Refused(refused.op, refused.reason())
+    sizes = _sizes(demands, by_lanes)
     tiles = dict(axes.tiles(sizes))
-    cut = {value.type for value in tiles}
     prefetches: dict[coopmatrix.PrefetchOp, Tile] = {}
+    lengths: dict[coopmatrix.LengthOp, Tile] = {}
     for op in ops:
-        if isinstance(op, coopmatrix.LengthOp) and op.matrix_type in cut:
-            raise Refused(op, why_whole(op, op.matrix_type, device))
+        if isinstance(op, coopmatrix.LengthOp) and is_known(type := op.matrix_type):
+            tile = axes.tile(type, axes.by_slot[type], sizes)
+            if tile != type.shape:
+                lengths[op] = tile
         if isinstance(op, coopmatrix.PrefetchOp) and is_known(op.matrix):
             # What the device has no use for stays.
             found = supported.matrix(op.matrix, frozenset((op.layout.data,)))
             if found and found[0] != op.matrix.shape:
                 prefetches[op] = found[0]
-    return Tiling(tiles, prefetches)
+    return Tiling(tiles, prefetches, lengths)
+
+
+def _sizes(demands: Sequence[Demand], by_lanes: bool) -> dict[int, int]:
+    """Return sizes that meet the demands; by lanes, without those that cannot be met.
+
+    Raises:
+        Refused: they cannot be met.
+    """
+    while isinstance(found := choose([x.constraint for x in demands]), Constraint):
+        refused = next(x for x in demands if x.constraint is found)
+        if not by_lanes:
+            raise Refused(refused.op, refused.reason())
+        unmet = _sharing(demands, refused)
+        if refused.is_wish:
+            unmet = [x for x in unmet if x.is_wish and x.constraint == found]
+        demands = [x for x in demands if x not in unmet]
+    return found
+
+
+def _sharing(demands: Sequence[Demand], first: Demand) -> list[Demand]:
+    """Return the demands that share axes with one, through others too."""
+    axes, size = set(first.constraint.axes), 0
+    while size < len(axes):
+        size = len(axes)
+        for demand in demands:
+            if not axes.isdisjoint(demand.constraint.axes):
+                axes.update(demand.constraint.axes)
+    return [x for x in demands if not axes.isdisjoint(x.constraint.axes)]
 
 
 def _refuse_large(op: Operation) -> None:
@@ -261,14 +327,14 @@ def is_cut(op: Operation, known: Functions) -> bool:
         return callee(op, known) is not None
     if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
         return False
-    return isinstance(op, CUT) and not isinstance(op, SLOTS)
+    return isinstance(op, CUT) and not isinstance(op, ROW_SLICES)
 
 
 def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
     rows, cols = type.shape
     why = "there is no rule for it"
-    if isinstance(op, SLOTS):
-        why = "which elements a work-item owns would change"
+    if isinstance(op, ROW_SLICES):
+        why = "a row slice goes through several tiles"
     if isinstance(op, coopmatrix.PlainAccessOp):
         why = "where its tiles are in memory is not known until its layout is"
     return f"cannot split {rows} x {cols} for {device.name}: {why}"
@@ -326,13 +392,13 @@ def _held(
             op = ops[0] if ops else made
             assert op is not None, value
             reason = partial(supported.why_no_matrix, type)
-            yield Demand(op, Constraint(pair, tiles), reason)
+            yield Demand(op, Constraint(pair, tiles), reason, is_wish=True)
 
 
 def _wholes(
     whole: Iterable[tuple[Operation, SSAValue]], axes: MatrixAxes, device: Device
 ) -> Iterator[Demand]:
-    """Yield what operations want that have no rule, or that address slots."""
+    """Yield what operations want that have no rule, or that address row slices."""
     for op, value in whole:
         if is_known(type := matrix_type(value)):
             constraint = Constraint(axes.of(value), (type.shape,))

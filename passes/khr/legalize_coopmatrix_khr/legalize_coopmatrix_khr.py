@@ -1,6 +1,6 @@
 """legalize-coopmatrix-khr: expands what SPV_KHR_cooperative_matrix does not have.
 
-Before:  coopmatrix operations on tiles that the device has.
+Before:  coopmatrix operations on tiles that the device has, or on other matrices.
 After:   the operations that are instructions on the device; loops over elements, and
          work-group memory with barriers, for the others, as `coopc.plan.khr_table`
          decides.
@@ -62,11 +62,17 @@ from coopc.passes.coopmatrix.elementwise import (
     filled,
     over_slots,
 )
-from coopc.passes.coopmatrix.supported_tiles import Product, element_names
+from coopc.passes.coopmatrix.inline_matrix_calls import inline_calls
+from coopc.passes.coopmatrix.supported_tiles import (
+    Product,
+    SupportedTiles,
+    element_names,
+)
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
     CONTROL,
     SharedMemory,
     StagedMatrices,
+    layouts_of,
 )
 from coopc.plan.atomic_form import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, Row, way
@@ -119,12 +125,16 @@ def decide(module: ModuleOp, device: Device) -> list[Decision]:
 
 
 def decide_products(module: ModuleOp, device: Device) -> list[Decision]:
-    """Return the multiplications that lanes do: of types that the device lacks."""
+    """Return the multiplications that lanes do: no tiles of the device make them up."""
     found: list[Decision] = []
+    supported = SupportedTiles(device)
     for op in module.walk():
         if isinstance(op, coopmatrix.MulAddOp):
             facts = facts_of(op, device)
-            if _way(op, facts, device).form == "staged" and not why_not_staged(op):
+            row = _way(op, facts, device)
+            if row.form != "staged" or why_not_staged(op):
+                continue
+            if not supported.product(Product.of(op)):
                 found.append(Decision(op, "staged", facts))
     return found
 
@@ -184,6 +194,10 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
                 found["logical"] = _is_logical(op, device)
             elif isinstance(op, coopmatrix.PlainAccessOp):
                 found["misaligned"] = device.aligned_rows and is_misaligned(op)
+                found["other layout"] = _is_other_layout(op, device)
+                pointee = op.memory_type.element_type
+                same = pointee == op.matrix.element_type
+                found["other pointee"] = not (device.pointees or same)
         case coopmatrix.FillOp():
             found["fill of 0"] = is_zero(constant(op.value))
         case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
@@ -198,9 +212,12 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
             found["no function"] = _is_no_function(op)
         case coopmatrix.MulAddOp():
             saturates = op.saturating is not None
-            # Whatever sizes the device multiplies.
-            has = device.multiplications(*element_names(op), saturates)
-            found["not multiplied"] = not has
+            shapes = device.multiplications(*element_names(op), saturates)
+            if all(matrix.is_static for matrix in matrices):
+                product = Product.of(op)
+                size = product.m, product.n, product.k
+                shapes = [x for x in shapes if (x.m, x.n, x.k) == size]
+            found["not multiplied"] = not shapes
             bits = matrix_type(op.result).element_bits
             found["wide saturation"] = saturates and bits > 32
         case _:
@@ -219,6 +236,15 @@ def _is_no_function(op: coopmatrix.ApplyOp) -> bool:
         or (is_memref(value.type) and value.type.memory_space == private)
         for value in captured(op.body)
     )
+
+
+def _is_other_layout(op: coopmatrix.PlainAccessOp, device: Device) -> bool:
+    """Whether a device has a matrix, but does not access it in a layout."""
+    matrix, layout = op.matrix, op.layout_in_memory
+    if layout is None or op.layout_name is not None or is_spilled(matrix, device):
+        return False
+    has = layouts_of(matrix, device)
+    return bool(has) and layout not in has
 
 
 def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
@@ -326,9 +352,12 @@ def slow_ways(
 def _why_slow(op: Operation, facts: frozenset[Fact], device: Device) -> str:
     """Why an operation is far slower than others of its kind; empty if it is not."""
     if isinstance(op, coopmatrix.MulAddOp):
+        product = Product.of(op)
+        types = device.multiplications(*product.elements, product.saturating)
+        what = f"{product} of {product.types}" if types else product.types
         return (
-            f"{device.name} does not multiply {Product.of(op).types}: its lanes do, "
-            "element by element"
+            f"{device.name} does not multiply {what}: its lanes do it, element by "
+            "element"
         )
     if "not held" in facts:
         matrix = next(x for x in _matrices(op) if is_spilled(x, device))
@@ -341,6 +370,17 @@ def _why_slow(op: Operation, facts: frozenset[Fact], device: Device) -> str:
             f"rows of {op.memory_type} are not known to be "
             f"{ROW_BYTES}-byte aligned, which matrix accesses of "
             f"{device.name} require: lanes access them element by element"
+        )
+    if "other layout" in facts and isinstance(op, coopmatrix.AccessOp):
+        has = " or ".join(map(str, layouts_of(op.matrix, device)))
+        return (
+            f"{device.name} accesses {op.matrix} in {has}, not in "
+            f"{op.layout_in_memory}: lanes access it element by element"
+        )
+    if "other pointee" in facts and isinstance(op, coopmatrix.AccessOp):
+        return (
+            f"{device.name} accesses {op.matrix} in memory of its elements, not in "
+            f"{op.memory_type}: lanes access it element by element"
         )
     if "no unit stride" in facts and isinstance(op, coopmatrix.AccessOp):
         return (
@@ -438,6 +478,8 @@ def legalize(module: ModuleOp, device: Device, products_only: bool = False) -> N
     Raises:
         Refused: the device refuses an operation; the module may be changed then.
     """
+    if not products_only:
+        inline_calls(module, lambda type: is_spilled(type, device))
     decide_on = decide_products if products_only else decide
     decisions = decide_on(module, device)
     slow = list(slow_ways(decisions, device))
@@ -485,8 +527,8 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     """A device of `--list devices`; that of `simt.target` where it is absent."""
 
     products_only: bool = False
-    """Whether only multiplications of types that the device lacks are rewritten: before
-    `split-coopmatrix`, which cuts what is then loaded and stored."""
+    """Whether only multiplications of types and sizes that the device lacks are
+    rewritten: before `split-coopmatrix`, which cuts what is then loaded and stored."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

@@ -1,6 +1,6 @@
 // RUN: coopc-opt %s --split-input-file --verify-diagnostics -p inline-matrix-calls | filecheck %s
 
-// CHECK: error: func.func: expected a function on matrices that does not call itself
+// CHECK: error: func.call: recursion is not supported: @again calls itself
 func.func @again(%m: !coopmatrix.matrix<8x8xf32, acc>) {
   func.call @more(%m) : (!coopmatrix.matrix<8x8xf32, acc>) -> ()
   func.return

@@ -92,19 +92,9 @@ func.func @held(%x: !coopmatrix.matrix<32x16xf16, acc>) {
 // -----
 
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
-func.func @slot(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
-  // CHECK: error: coopmatrix.extract: cannot split 16 x 8 for lavapipe: which elements a work-item owns would change
-  %e = coopmatrix.extract %x[%i] : !coopmatrix.matrix<16x8xf16, acc>
-  func.return
-}
-}
-
-// -----
-
-module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
-func.func @length(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
-  // CHECK: error: coopmatrix.length: cannot split 16 x 8 for lavapipe: which elements a work-item owns would change
-  %e = coopmatrix.length !coopmatrix.matrix<16x8xf16, acc> : index
+func.func @row_slice(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
+  // CHECK: error: coopmatrix.extract_row_slice: cannot split 16 x 8 for lavapipe: a row slice goes through several tiles
+  %e = coopmatrix.extract_row_slice %x[%i] : !coopmatrix.matrix<16x8xf16, acc> -> vector<8xf16>
   func.return
 }
 }

@@ -55,11 +55,25 @@ func.func @k(%i: index, %x: !coopmatrix.matrix<16x16xf32, acc>) attributes {simt
 // -----
 
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
-func.func @f(%x: !coopmatrix.matrix<8x8xf32, none>) {
-  func.return
-}
+func.func private @f(!coopmatrix.matrix<8x8xf32, none>)
 func.func @k(%c: i1, %n: f32) attributes {simt.kernel} {
   // CHECK: error: func.call: lavapipe has no matrices of !coopmatrix.matrix<8x8xf32, none>: work-group memory holds them, and func.call cannot pass that on
+  %x = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, none>
+  func.call @f(%x) : (!coopmatrix.matrix<8x8xf32, none>) -> ()
+  func.return
+}
+}
+
+// -----
+
+// Functions that pass on what stays in memory are inlined.
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @f(%x: !coopmatrix.matrix<8x8xf32, none>) {
+  // CHECK: error: func.call: recursion is not supported: @f calls itself
+  func.call @f(%x) : (!coopmatrix.matrix<8x8xf32, none>) -> ()
+  func.return
+}
+func.func @k(%n: f32) attributes {simt.kernel} {
   %x = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, none>
   func.call @f(%x) : (!coopmatrix.matrix<8x8xf32, none>) -> ()
   func.return

@@ -64,3 +64,14 @@ func.func @not_multiplied(%b: memref<40x70xi64>, %c: memref<40x70xf32>) attribut
   %y = coopmatrix.load %c[%0, %0] row_major : memref<40x70xf32> -> !coopmatrix.matrix<32x16xf32, b>
   func.return
 }
+
+// What the device has no matrices of stays: lanes take it from where it is.
+// CHECK-LABEL: func.func @spilled(
+// CHECK-NOT:     memref.alloca
+// CHECK:         coopmatrix.load %b[%0, %0] row_major : memref<32x32xf16> -> !coopmatrix.matrix<32x32xf16, b>
+func.func @spilled(%b: memref<32x32xf16>, %c: memref<32x32xf16>) {
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %b[%0, %0] row_major : memref<32x32xf16> -> !coopmatrix.matrix<32x32xf16, b>
+  coopmatrix.store %x, %c[%0, %0] row_major : !coopmatrix.matrix<32x32xf16, b>, memref<32x32xf16>
+  func.return
+}

@@ -32,7 +32,7 @@ STAGED = (
 )
 NO_F32 = (
     "coopmatrix.mul_add: nvidia does not multiply f32 * f32 + f32 -> f32: its lanes "
-    "do, element by element",
+    "do it, element by element",
     *(
         "coopmatrix.load: nvidia has no matrices of "
         f"!coopmatrix.matrix<16x16xf32, {use}>: they stay in work-group memory, and "
