@@ -14,8 +14,8 @@ from itertools import accumulate
 from typing import Any
 
 from coopc.run import vulkan_structures as vk
-from coopc.run.spirv_facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 from coopc.run.worker import RunFailed, serve
+from coopc.spirv.facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 
 # --- Drivers. ---
 
