@@ -42,16 +42,17 @@ class Session(Worker):
         return f"{self.info.name}, {self.info.driver}"
 
     @classmethod
-    def start(cls, driver: DriverName = "lavapipe") -> Self:
+    def start(cls, driver: DriverName = "lavapipe", index: int | None = None) -> Self:
         """Open a device of lavapipe, or of what the system's loader offers.
 
-        It is the first that has cooperative matrices, else the first.
+        It is the one of a number, else the first that has cooperative matrices, else
+        the first.
 
         Raises:
             ToolMissing: there is no such driver.
             RunFailed: the driver or the device cannot be opened.
         """
-        session = cls(*_process(driver))
+        session = cls(*_process(driver), index)
         session.info = session.open()
         session.driver = session.info.driver
         return session
