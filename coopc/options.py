@@ -202,15 +202,20 @@ def readable(text: str) -> tuple[str, list[int]]:
 
     xDSL takes no space around a comma, and a value with options only in quotes:
 
-    >>> readable(" canonicalize, p{ tile=8, 16 device=any{n=1} } ")[0]
-    'canonicalize,p{tile=8,16 device="any{n=1}"}'
+    >>> readable(" canonicalize, p{ tile=8, 16 device=any{n=1} f=1 } ")[0]
+    'canonicalize,p{tile=8,16 device="any{n=1}" f=1}'
     """
+    quotes: set[int] = set()
+    plain = text
+    for found in _NESTED.finditer(text):
+        if not found[0].startswith('"'):
+            start, end = found.span()
+            quotes |= {start, end}
+            plain = plain[:start] + "x" * (end - start) + plain[end:]
     dropped: set[int] = set()
-    for found in _SPACES.finditer(text):
+    for found in _SPACES.finditer(plain):
         if not found[0].startswith('"'):
             dropped |= {x for x in range(*found.span()) if text[x].isspace()}
-    nested = [x.span() for x in _NESTED.finditer(text) if not x[0].startswith('"')]
-    quotes = {end for span in nested for end in span}
     kept: list[tuple[str, int]] = []
     for place, character in enumerate(text):
         if place in quotes:

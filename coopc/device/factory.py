@@ -2,9 +2,6 @@
 
 A factory is a function whose parameters are the options, with the types `int` and
 `Literal`; what has no default has to be given.
-
-    any      is as the API guarantees all devices to be
-    driver   is what a driver of this machine says of itself
 """
 
 import inspect
@@ -22,6 +19,11 @@ FACTORIES = {
     "driver": "coopc.run.driver_device:driver_device",
 }
 """Where factories are, by name: the core imports nothing that runs drivers."""
+SUMMARIES = {
+    "any": "what the API guarantees of any device; abi-json lists what else is needed",
+    "driver": "what a Vulkan driver of this machine says of itself",
+}
+"""What they make, for help."""
 
 _CALL = re.compile(r"\s*([\w-]+)\s*(?:\{(.*)\})?\s*", re.DOTALL)
 
@@ -52,12 +54,12 @@ def usage(name: str) -> str:
     """Return the options of a factory, as help has them.
 
     >>> usage("any")
-    'any{subgroup-size=N flavour=opencl|vulkan}'
+    'subgroup-size=N flavour=opencl|vulkan'
     """
     module, _, function = FACTORIES[name].partition(":")
     kinds = _kinds(getattr(import_module(module), function))
     forms = (f"{x}={'N' if k is int else '|'.join(get_args(k))}" for x, k in kinds)
-    return f"{name}{{{' '.join(forms)}}}"
+    return " ".join(forms)
 
 
 def _kinds(factory: Any) -> list[tuple[str, Any]]:
