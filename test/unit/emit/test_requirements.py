@@ -1,6 +1,7 @@
 """What a host has to find for a module: the member `requires` of abi-json."""
 
 import json
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -43,20 +44,20 @@ def test_limits_above_the_guaranteed_ones_are_listed():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (kernel(5), "at most 4 buffers, which arc binds, got 5"),
+        (kernel(5), "at most 4 buffers, which small binds, got 5"),
         (
             kernel(1).replace("4xf32", "67108864xf32"),
-            "a buffer of at most 134217728 bytes, which arc binds, got 268435456",
+            "a buffer of at most 134217728 bytes, which small binds, got 268435456",
         ),
         (
             kernel(0, ", simt.grid = affine_map<() -> (1, 65536)>"),
-            "at most 65535 work-groups along y, which arc starts, got 65536",
+            "at most 65535 work-groups along y, which small starts, got 65536",
         ),
         (
             kernel(
                 body="%m = memref.alloca() : memref<4097xf32, #simt.memory<workgroup>>"
             ),
-            "at most 16384 bytes of work-group memory, which arc has, got 16388",
+            "at most 16384 bytes of work-group memory, which small has, got 16388",
         ),
         (
             kernel(0, ", simt.work_group_size = array<i32: 64, 32, 1>"),
@@ -64,9 +65,11 @@ def test_limits_above_the_guaranteed_ones_are_listed():
         ),
     ],
 )
-def test_limits_are_checked(text: str, message: str):
+def test_limits_are_checked(text: str, message: str, tmp_path: Path):
+    file = tmp_path / "small.toml"
+    file.write_text('version = 1\nextends = "arc"\n[limits]\nbuffers = 4')
     with pytest.raises(CompileError, match=message):
-        coopc.compile(text, "", "spirv{device=arc}")
+        coopc.compile(text, "", f'spirv{{device="{file}"}}')
 
 
 MATRICES = """
