@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import zip_longest
+from math import prod
 
 from coopc.device.vulkan import GUARANTEED
 from coopc.emit.interface import least_bytes
@@ -95,40 +97,40 @@ def _limits(interfaces: Sequence[Interface]) -> Iterator[tuple[str, Json]]:
     least = GUARANTEED
     bound = [x.buffers for x in interfaces if not x.addresses]
     groups = [
-        [x if isinstance(x, int) else 0 for x in each.grid or (0, 0, 0)]
+        tuple(x if isinstance(x, int) else 0 for x in each.grid or ())
         for each in interfaces
     ]
     sizes = [each.work_group_size for each in interfaces]
-    items = [x * y * z for x, y, z in sizes]
-    for name, found, guaranteed in (
+    table: tuple[tuple[str, Iterable[tuple[int, ...]], tuple[int | None, ...]], ...] = (
         (
             "maxPerStageDescriptorStorageBuffers",
-            max(map(len, bound), default=0),
-            least.buffers,
+            [(len(each),) for each in bound],
+            (least.buffers,),
         ),
         (
             "maxStorageBufferRange",
-            max((least_bytes(x) for each in bound for x in each), default=0),
-            least.binding_bytes,
+            [(least_bytes(x),) for each in bound for x in each],
+            (least.binding_bytes,),
         ),
         (
             "maxPushConstantsSize",
-            max(x.push_constant_bytes for x in interfaces),
-            least.argument_bytes,
+            [(each.push_constant_bytes,) for each in interfaces],
+            (least.argument_bytes,),
         ),
         (
             "maxComputeSharedMemorySize",
-            max(x.work_group_memory_bytes for x in interfaces),
-            least.local_bytes,
+            [(each.work_group_memory_bytes,) for each in interfaces],
+            (least.local_bytes,),
         ),
-        ("maxComputeWorkGroupInvocations", max(items), least.work_items),
-    ):
-        if found > (guaranteed or 0):
-            yield name, found
-    for name, found, guaranteed in (
+        (
+            "maxComputeWorkGroupInvocations",
+            [(prod(size),) for size in sizes],
+            (least.work_items,),
+        ),
         ("maxComputeWorkGroupSize", sizes, least.work_group_size),
         ("maxComputeWorkGroupCount", groups, least.work_groups or ()),
-    ):
-        most = [max(axis) for axis in zip(*found, strict=True)]
-        if any(x > y for x, y in zip(most, guaranteed, strict=False)):
-            yield name, most
+    )
+    for name, needs, guaranteed in table:
+        most = [max(axis) for axis in zip_longest(*needs, fillvalue=0)]
+        if any(x > (y or 0) for x, y in zip(most, guaranteed, strict=False)):
+            yield name, most if len(guaranteed) > 1 else most[0]

@@ -41,6 +41,17 @@ def test_limits_above_the_guaranteed_ones_are_listed():
     }
 
 
+def test_limits_are_those_of_all_kernels():
+    size = ", simt.work_group_size = array<i32: 32, 8, 1>"
+    first = kernel(0, f"{size}, simt.grid = affine_map<() -> (70000)>")
+    second = kernel(5, ", simt.grid = affine_map<() -> (1, 2, 3)>").replace("@k", "@l")
+    assert requires(first + second, "abi-json{device=nvidia}")["limits"] == {
+        "maxPerStageDescriptorStorageBuffers": 5,
+        "maxComputeWorkGroupInvocations": 256,
+        "maxComputeWorkGroupCount": [70000, 2, 3],
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
