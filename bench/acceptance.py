@@ -38,9 +38,9 @@ from coopc.generate.random_programs import (
     random_program,
 )
 from coopc.interface_call import pack
-from coopc.run.spirv_facts import HEADER_WORDS, OP_MUL_ADD, OP_TYPE_MATRIX
 from coopc.run.toolchain import ToolMissing, find_tool, why_invalid
 from coopc.run.worker import RunFailed
+from coopc.spirv.facts import HEADER_WORDS, OP_MUL_ADD, OP_TYPE_MATRIX
 from coopc.validate.random_programs import difference
 
 PIPELINES = {

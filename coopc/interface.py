@@ -19,7 +19,8 @@ size; `index` is an i32 there, and an i64 in OpenCL.
 Memory of elements below 32 bits that are accessed atomically begins and ends at a
 multiple of 4 bytes: so wide are the narrowest atomic instructions.
 
-`-t abi-json` prints interfaces, `Interface.from_json` reads them;
+`-t abi-json` prints interfaces, and as `requires` what a host has to find for them
+(`coopc.emit.spirv.requirements`).  `Interface.from_json` reads them, and
 `coopc.interface_call` packs arguments as they ask.
 """
 

@@ -26,6 +26,8 @@ from xdsl.utils.hints import isa
 from coopc.diagnostic import CompileError, Diagnostic, Kind, either, near_match
 from coopc.source import Source
 
+_NESTED = re.compile(r'"(?:\\.|[^"\\])*"|(?<==)[\w-]+\{[^{}"]*\}')
+"""A quoted value, or one with options of its own."""
 _SPACES = re.compile(r'"(?:\\.|[^"\\])*"|\s*[,{}]\s*|^\s+|\s+$')
 
 _BEFORE_OPTION = (SpecTokenKind.L_BRACE, SpecTokenKind.SPACE)
@@ -152,9 +154,7 @@ def read_specs(source: Source) -> tuple[tuple[int, ArgSpec], ...]:
     Raises:
         CompileError: It is no list of names with options.
     """
-    kept = without_spaces(source.text)
-    text = "".join(source.text[x] for x in kept)
-    kept.append(len(source.text))
+    text, kept = readable(source.text)
     starts: list[int] = []
     try:
         for start, name, is_repeated in _names(text):
@@ -197,18 +197,34 @@ def _names(text: str) -> Iterator[tuple[int, str, bool]]:
         before = token.kind
 
 
-def without_spaces(text: str) -> list[int]:
-    """Where the characters are that xDSL reads: it takes no space around a comma.
+def readable(text: str) -> tuple[str, list[int]]:
+    """Return a text as xDSL reads it, and where its characters and its end come from.
 
-    >>> text = " canonicalize, p{ tile=8, 16 a=1 } "
-    >>> "".join(text[x] for x in without_spaces(text))
-    'canonicalize,p{tile=8,16 a=1}'
+    xDSL takes no space around a comma, and a value with options only in quotes:
+
+    >>> readable(" canonicalize, p{ tile=8, 16 device=any{n=1} f=1 } ")[0]
+    'canonicalize,p{tile=8,16 device="any{n=1}" f=1}'
     """
+    quotes: set[int] = set()
+    plain = text
+    for found in _NESTED.finditer(text):
+        if not found[0].startswith('"'):
+            start, end = found.span()
+            quotes |= {start, end}
+            plain = plain[:start] + "x" * (end - start) + plain[end:]
     dropped: set[int] = set()
-    for found in _SPACES.finditer(text):
+    for found in _SPACES.finditer(plain):
         if not found[0].startswith('"'):
             dropped |= {x for x in range(*found.span()) if text[x].isspace()}
-    return [x for x in range(len(text)) if x not in dropped]
+    kept: list[tuple[str, int]] = []
+    for place, character in enumerate(text):
+        if place in quotes:
+            kept.append(('"', place))
+        if place not in dropped:
+            kept.append((character, place))
+    if len(text) in quotes:
+        kept.append(('"', len(text)))
+    return "".join(x for x, _ in kept), [*(place for _, place in kept), len(text)]
 
 
 def make(

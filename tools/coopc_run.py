@@ -568,7 +568,8 @@ def execute(job: Job) -> Outcome:
             amx = b"SPV_KHR_cooperative_matrix" in job.binary
             with opencl.Session.start(amx=amx) as session:
                 return on_opencl(job.binary, job.call, session, **how)
-        lavapipe = (job.args.device or ON["vulkan"]) == "lavapipe"
+        name = job.args.device or ON["vulkan"]
+        lavapipe = name == "lavapipe" or "loader=lavapipe" in name
         with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:
             return on_vulkan(job.binary, job.call, session, **how)
 

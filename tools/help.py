@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from coopc.device import DEVICES, Device
+from coopc.device.factory import SUMMARIES, usage
 from coopc.diagnostic import near_match
 from coopc.options import options_of
 from coopc.tools.driver import write_output
@@ -193,7 +194,10 @@ def listed(
     """
     if what == "devices":
         devices = (x for x in DEVICES.values() if fits is None or fits(x))
-        return table(((x.name, x.summary) for x in devices), columns)
+        rows = [(x.name, x.summary) for x in devices]
+        if fits is None:
+            rows += [(f"{x}{{..}}", f"{y}: {usage(x)}") for x, y in SUMMARIES.items()]
+        return table(rows, columns)
     universe = everything()
     names, known = {
         "passes": ([x for x in PASSES if x not in PIPELINES], universe.all_passes),

@@ -1,6 +1,7 @@
 """What a device can do, and the devices, as checked data with the sources named.
 
-A device is one of `DEVICES`, or described in a file (`coopc.device.file`).
+A device is one of `DEVICES`, described in a file (`coopc.device.file`), or made from
+options (`coopc.device.factory`).
 
 >>> device("lavapipe").matrix_shapes[1]
 MatrixShape(m=8, n=8, k=8, a='f16', b='f16', c='f32', result='f32', saturating=False)
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from coopc.device.block_io import BlockIO, BlockKind, BlockShapes
 from coopc.device.cpu import AMX, INTEL_CPU
+from coopc.device.factory import FACTORIES, made_device
+from coopc.device.mesa import ADA, AMPERE, ARC, BLACKWELL, RDNA3, RDNA4, XE2
 from coopc.device.model import (
     Amx,
     Bfloat16,
@@ -39,12 +42,15 @@ from coopc.diagnostic import near_match
 
 DEVICES = {
     device.name: device
-    for device in (LAVAPIPE, NVIDIA, DG2, PVC, BMG, LNL, PTL, INTEL_CPU, AMX)
+    for device in (
+        *(LAVAPIPE, NVIDIA, AMPERE, ADA, BLACKWELL, RDNA3, RDNA4, ARC, XE2),
+        *(DG2, PVC, BMG, LNL, PTL, INTEL_CPU, AMX),
+    )
 }
 
 
 def device(name: str) -> Device:
-    """Return the device of a name, or of a file if the name ends as a file's.
+    """Return the device of a name, of a file if it ends as a file's, or of options.
 
     Packages add devices by entry points of the group `coopc.devices`: the name of one,
     and where the `Device` is.
@@ -55,8 +61,9 @@ def device(name: str) -> Device:
     >>> device("bgm")
     Traceback (most recent call last):
     ...
-    ValueError: unknown device 'bgm', did you mean 'bmg'? (have lavapipe, nvidia, dg2, \
-pvc, bmg, lnl, ptl, intel-cpu, amx)
+    ValueError: unknown device 'bgm', did you mean 'bmg'? (have lavapipe, nvidia, \
+ampere, ada, blackwell, rdna3, rdna4, arc, xe2, dg2, pvc, bmg, lnl, ptl, intel-cpu, \
+amx, any, driver)
     """
     if (found := DEVICES.get(name)) is not None:
         return found
@@ -64,6 +71,8 @@ pvc, bmg, lnl, ptl, intel-cpu, amx)
         from coopc.device.file import read_device
 
         return read_device(Path(name), device)
+    if (made := made_device(name)) is not None:
+        return made
     from importlib.metadata import entry_points
 
     points = entry_points(group="coopc.devices")
@@ -73,7 +82,7 @@ pvc, bmg, lnl, ptl, intel-cpu, amx)
             return loaded
         expected = f"the entry point {points[name].value} of {name!r} to be a Device"
         raise ValueError(f"expected {expected}, got {loaded!r}")
-    known = [*DEVICES, *points.names]
+    known = [*DEVICES, *FACTORIES, *points.names]
     near = near_match(name.lower(), known)
     raise ValueError(f"unknown device {name!r}{near} (have {', '.join(known)})")
 

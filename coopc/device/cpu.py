@@ -63,6 +63,7 @@ INTEL_CPU = Device(
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
     # No loads or stores: "Symbols not found: atomic_xchg(double)".
     atomics=frozenset({"f32 add", "f32 min_max", "f64 add", "f64 min_max"}),
+    run=True,
 )
 
 AMX = Device(
@@ -89,4 +90,5 @@ AMX = Device(
     atomics=frozenset({"f32 add", "f32 min_max", "f64 add", "f64 min_max"}),
     atomic_bits=8,
     amx=Amx(),
+    run=True,
 )

@@ -18,6 +18,9 @@ result where that has another one, or a table of the fields of `MatrixShape`.  W
 `extends = "nvidia"`, or another file, what the file does not say is that device's.
 Without, `REQUIRED` has to be there; the name is the file's, the preferred subgroup size
 the first of them, and matrices are accessed in rows or columns.
+
+Law (test/unit/device/test_file.py):
+  written   a device that `written` writes is read again as it is
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -193,3 +196,44 @@ def _shape(text: str, where: str) -> MatrixShape:
         return MatrixShape(m, n, k, a, b, c, *(rest or [c]), saturating=bool(found[5]))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
+
+
+def written(device: Device) -> str:
+    """Return the TOML of a device; fields that have their default are left out."""
+    tables: list[str] = []
+    lines = [f"version = {VERSION}"]
+    for key, value in _given(device):
+        if is_dataclass(value):
+            rows = (f"{name} = {_toml(each)}" for name, each in _given(value))
+            tables.append("\n".join(("", f"[{key}]", *rows)))
+        else:
+            lines.append(f"{key} = {_toml(value)}")
+    return "\n".join((*lines, *tables, ""))
+
+
+def _given(record: Any) -> list[tuple[str, Any]]:
+    """Return the fields of a record and their values, without those by default."""
+    found = ((x, getattr(record, x.name)) for x in fields(record))
+    return [
+        (each.name, value)
+        for each, value in found
+        if value != each.default or each.default is MISSING
+    ]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, MatrixShape):
+        elements = value.elements[:3] if value.c == value.result else value.elements
+        saturating = " saturating" if value.saturating else ""
+        sizes = f"{value.m}x{value.n}x{value.k}"
+        return f'"{sizes} {" ".join(elements)}{saturating}"'
+    if is_dataclass(value):
+        rows = (f"{name} = {_toml(each)}" for name, each in _given(value))
+        return f"{{ {', '.join(rows)} }}"
+    if isinstance(value, frozenset):
+        value = tuple(sorted(cast("frozenset[str]", value)))
+    if isinstance(value, tuple):
+        items = [_toml(each) for each in cast("tuple[object, ...]", value)]
+        line = ", ".join(items)
+        return f"[{line}]" if len(line) < 72 else "[\n  " + ",\n  ".join(items) + ",\n]"
+    return json.dumps(value)  # texts, numbers and truth values are written alike

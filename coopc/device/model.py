@@ -67,10 +67,15 @@ class Limits:
     parameters under OpenCL."""
     binding_bytes: int | None = None
     """Bytes of a buffer that is bound under Vulkan; None where nothing is bound."""
+    buffers: int | None = None
+    """Buffers that are bound under Vulkan; None for any number."""
+    work_groups: tuple[int, int, int] | None = None
+    """Work-groups along x, y and z; None for any number."""
 
     def __post_init__(self) -> None:
         counts = self.work_items, self.local_bytes, self.max_vector
-        if min(*counts, self.argument_bytes, self.binding_bytes or 1) < 1:
+        most = self.binding_bytes or 1, self.buffers or 1, *(self.work_groups or ())
+        if min(*counts, self.argument_bytes, *most) < 1:
             raise ValueError(f"expected limits of at least 1, got {self}")
         if max(self.work_group_size) > self.work_items:
             raise ValueError(
@@ -205,6 +210,12 @@ class Device:
     the order of preference."""
     shares_gemm: bool = False
     """Whether that is far faster than work-groups of one subgroup each."""
+    run: bool = False
+    """Whether kernels were run on it, not only compiled for it."""
+    unknown: tuple[str, ...] = ()
+    """The fields that no source tells: they have a value that is right on any device.
+    With `matrix_shapes` among them it multiplies whatever a program multiplies, and
+    the interface lists what."""
 
     def __post_init__(self) -> None:
         if self.subgroup_size not in self.subgroup_sizes:
@@ -227,6 +238,11 @@ class Device:
             raise ValueError(
                 f"{self.name}: expected the {self.dpas.lanes} lanes of DPAS as default "
                 f"subgroup size, got {self.subgroup_size}"
+            )
+        if strangers := set(self.unknown) - set(self.__slots__):
+            raise ValueError(
+                f"{self.name}: expected fields of a device to be unknown, "
+                f"got {', '.join(sorted(strangers))}"
             )
         if self.amx is None:
             self._check_shapes()
@@ -251,13 +267,14 @@ class Device:
     @property
     def summary(self) -> str:
         """One line: what it is, and the M x N x K that it multiplies at most."""
+        run = ", run" if self.run else ", not run"
         sizes = {(x.m, x.n, x.k) for x in self.matrix_shapes}
         largest = max(sizes, key=lambda size: (prod(size), size))
         up_to = "up to " if len(sizes) > 1 else ""
         blocks = "" if self.block_io is None else ", 2D blocks"
         return (
             f"{self.title}: {self.family}, {self.subgroup_size} lanes, "
-            f"{up_to}{'x'.join(map(str, largest))}{blocks}"
+            f"{up_to}{'x'.join(map(str, largest))}{blocks}{run}"
         )
 
     def layouts(

@@ -4,7 +4,10 @@ A driver runs shapes that it does not list and returns wrong numbers, so a list 
 all that may be used.
 """
 
-from coopc.device.model import Device, Limits
+from dataclasses import replace
+from typing import Any
+
+from coopc.device.model import Device, Flavour, Limits
 from coopc.device.shape import AccessRule, GemmTiles, shapes
 
 _ANY_LAYOUT = (
@@ -12,6 +15,90 @@ _ANY_LAYOUT = (
     AccessRule("b", ("row_major", "col_major")),
     AccessRule("acc", ("row_major", "col_major")),
 )
+SCALARS = frozenset({"f16", "f64", "i8", "i16", "i64"})
+"""All types that are not to be taken for granted."""
+
+GUARANTEED = Limits(
+    work_items=128,
+    work_group_size=(128, 128, 64),
+    local_bytes=16 << 10,
+    max_vector=4,
+    argument_bytes=128,
+    binding_bytes=128 << 20,
+    buffers=4,
+    work_groups=(65535, 65535, 65535),
+)
+"""What each Vulkan device has: table "Required Limits" of the Vulkan specification 1.3,
+chapter "Limits", by maxComputeWorkGroupInvocations, maxComputeWorkGroupSize,
+maxComputeSharedMemorySize, maxPushConstantsSize, maxStorageBufferRange,
+maxPerStageDescriptorStorageBuffers and maxComputeWorkGroupCount."""
+
+UNTOLD: dict[str, Any] = {
+    "zero_matrix": "composite-construct",
+    "aligned_rows": True,
+    "exact_matrices": False,
+    "exact_quotients": False,
+    "lockstep": False,
+    "keeps_lanes_together": False,
+    "gemm_tiles": (),
+    "shares_gemm": False,
+}
+"""What no driver tells of itself, with the value that is right for every driver."""
+
+
+def told_device(name: str, title: str, source: str, **told: Any) -> Device:
+    """Return a device under Vulkan of which only what a driver tells is known."""
+    return Device(
+        name=name,
+        title=title,
+        family="vulkan",
+        source=source,
+        flavours=("vulkan",),
+        spirv_version=(1, 6),
+        accesses=_ANY_LAYOUT,
+        unknown=tuple(UNTOLD),
+        **{**UNTOLD, **told},
+    )
+
+
+def any_device(name: str, subgroup_size: int, flavour: Flavour = "vulkan") -> Device:
+    """Return a device that has what the API guarantees, and no fault.
+
+    It multiplies what a program multiplies: the interface lists those shapes and all
+    else that is not guaranteed.  Under OpenCL a work-group is one subgroup, as the
+    guaranteed CL_DEVICE_MAX_WORK_GROUP_SIZE is 1; work-group memory and parameters are
+    the minima of CL_DEVICE_LOCAL_MEM_SIZE and CL_DEVICE_MAX_PARAMETER_SIZE (OpenCL API
+    3.0, table "Device Queries").
+    """
+    limits, vulkan = GUARANTEED, flavour == "vulkan"
+    if not vulkan:
+        limits = Limits(
+            work_items=subgroup_size,
+            work_group_size=(subgroup_size, 1, 1),
+            local_bytes=32 << 10,
+            max_vector=16,
+            argument_bytes=1024,
+        )
+    return Device(
+        name=name,
+        title="any device",
+        family="vulkan" if vulkan else "opencl-cpu",
+        source=f"the minima of {'Vulkan 1.3' if vulkan else 'OpenCL 3.0'}",
+        flavours=(flavour,),
+        spirv_version=(1, 6) if vulkan else (1, 4),
+        subgroup_sizes=(subgroup_size,),
+        subgroup_size=subgroup_size,
+        matrix_shapes=(),
+        accesses=_ANY_LAYOUT,
+        # Buffers above the guaranteed number are listed as required.
+        limits=replace(limits, buffers=None),
+        bfloat16="khr" if vulkan else None,
+        stride_bits=32 if vulkan else 64,
+        aligned_rows=vulkan,  # as Vulkan asks for it
+        scalars=SCALARS,
+        unknown=("matrix_shapes",),
+    )
+
 
 LAVAPIPE = Device(
     name="lavapipe",
@@ -37,6 +124,8 @@ LAVAPIPE = Device(
         max_vector=4,
         argument_bytes=256,
         binding_bytes=128 << 20,
+        buffers=1015808,
+        work_groups=(65535, 65535, 65535),
     ),
     # A subgroup is one vector of the CPU.  A control barrier of subgroup scope waits
     # for the whole work-group (26.2.6, tried): in control flow that differs between
@@ -47,13 +136,14 @@ LAVAPIPE = Device(
     exact_quotients=False,
     # VkPhysicalDeviceCooperativeMatrix2FeaturesNV of 26.2.6.
     matrix2=frozenset({"reductions", "conversions", "per-element operations"}),
-    scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+    scalars=SCALARS,
     # VkPhysicalDeviceShaderAtomicFloat{,2}FeaturesEXT of 26.2.6.
     atomics=frozenset({"f32 access", "f32 add", "f32 min_max"}),
     gemm_tiles=(
         GemmTiles((32, 32), (16, 16), 16),
         GemmTiles((16, 16), (8, 8), 16),
     ),
+    run=True,
 )
 
 NVIDIA = Device(
@@ -84,7 +174,7 @@ NVIDIA = Device(
         binding_bytes=(4 << 30) - 1,
     ),
     bfloat16="khr",
-    scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+    scalars=SCALARS,
     # VK_EXT_shader_atomic_float, of NVIDIA's drivers; it has no extremes of floats.
     atomics=frozenset({"f32 access", "f32 add", "f64 access", "f64 add"}),
     # The fastest of those tried on an H200: 64 x 64 are 128 registers of sums, and with
@@ -104,4 +194,5 @@ NVIDIA = Device(
         GemmTiles((64, 64), (32, 32), 32, stages=1),
     ),
     shares_gemm=True,
+    run=True,
 )

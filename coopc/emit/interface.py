@@ -164,7 +164,14 @@ def _why_too_large(interface: Interface, facts: Facts) -> str | None:
             f"expected at most {limits.local_bytes} bytes of work-group memory, which "
             f"{name} has, got {memory}"
         )
-    buffers = [each for each in interface.arguments if isinstance(each, Buffer)]
+    counts = zip("xyz", interface.grid or (), limits.work_groups or (), strict=False)
+    for axis, found, most in counts:
+        if isinstance(found, int) and found > most:
+            return (
+                f"expected at most {most} work-groups along {axis}, which {name} "
+                f"starts, got {found}"
+            )
+    buffers = interface.buffers
     what, size = "push constants", interface.push_constant_bytes
     if not facts.vulkan:
         what, size = "arguments", 8 * len(buffers)
@@ -177,8 +184,13 @@ def _why_too_large(interface: Interface, facts: Facts) -> str | None:
         )
     if facts.addresses or limits.binding_bytes is None:
         return None
+    if limits.buffers is not None and len(buffers) > limits.buffers:
+        return (
+            f"expected at most {limits.buffers} buffers, which {name} binds, got "
+            f"{len(buffers)}: with addresses=true a kernel gets their addresses"
+        )
     for each in buffers:
-        if (size := _least_bytes(each)) > limits.binding_bytes:
+        if (size := least_bytes(each)) > limits.binding_bytes:
             return (
                 f"expected a buffer of at most {limits.binding_bytes} bytes, which "
                 f"{name} binds, got {size} of {each.name}: with addresses=true a "
@@ -187,7 +199,7 @@ def _why_too_large(interface: Interface, facts: Facts) -> str | None:
     return None
 
 
-def _least_bytes(buffer: Buffer) -> int:
+def least_bytes(buffer: Buffer) -> int:
     """The size of a buffer, in bytes, as far as its type fixes it."""
     shape = tuple(1 if size is None else size for size in buffer.shape)
     if buffer.strides is None:

@@ -15,7 +15,6 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.target import Target
 
 from coopc.device import Flavour
-from coopc.device import device as device_named
 
 if TYPE_CHECKING:
     from coopc.emit.llvm.types import Facts as LlvmFacts
@@ -50,6 +49,7 @@ class DeviceTarget(Target):
         """
         from coopc.dialects import simt
         from coopc.emit.walker import Facts, as_flavour
+        from coopc.ir.device_option import device_for
 
         found, device = simt.target_of(module), self.device
         flavour: str | None = self.flavour
@@ -60,7 +60,7 @@ class DeviceTarget(Target):
         reason = _WANTED.format(simt.TARGET, example)
         if device is not None:
             try:
-                known = device_named(device)
+                known = device_for(device, module)
                 if flavour is None and len(known.flavours) == 1:
                     (flavour,) = known.flavours
                 if flavour is not None:
@@ -127,12 +127,23 @@ class AbiJsonTarget(DeviceTarget):
         import json
 
         from coopc.emit.spirv.module import interfaces_of
+        from coopc.emit.spirv.requirements import requirements
         from coopc.interface import FORMAT
+        from coopc.spirv.writer import binary
 
         facts = self.facts(module)
-        kernels = [each.to_json() for each in interfaces_of(module, facts)]
-        target = {"flavour": facts.flavour, "device": facts.device.name}
-        found = {"version": FORMAT, "target": target, "kernels": kernels}
+        interfaces = interfaces_of(module, facts)
+        device = facts.device
+        found = {
+            "version": FORMAT,
+            "target": {
+                "flavour": facts.flavour,
+                "device": device.name,
+                "source": device.source,
+            },
+            "kernels": [each.to_json() for each in interfaces],
+            "requires": requirements(binary(self.module(module)), interfaces),
+        }
         json.dump(found, output, indent=2)
         output.write("\n")
 
@@ -165,6 +176,7 @@ class LlvmIrTarget(Target):
             PassFailedException: nothing says so, or there is no such device, or none
                 that takes LLVM IR.
         """
+        from coopc.device import device as device_named
         from coopc.dialects import simt
         from coopc.emit.llvm.types import Facts
 

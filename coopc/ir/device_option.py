@@ -1,15 +1,24 @@
-"""The option `device` of passes: a device by its name, or what the module says."""
+"""The option `device` of passes: a device by its name, or what the module says.
+
+A device is what passes and emission see of it for a module.
+"""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
+from collections.abc import Iterator
+from dataclasses import replace
+
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
-from coopc.dialects import simt
+from coopc.device import ELEMENT_BITS, Device, MatrixShape
+from coopc.device import device as device_named
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.coopmatrix import matrix_type
 
 
-def device_of(name: str | None, module: ModuleOp, who: str) -> devices.Device:
+def device_of(name: str | None, module: ModuleOp, who: str) -> Device:
     """Return the device of an option, or the one that the module is compiled for.
 
     Args:
@@ -29,6 +38,60 @@ def device_of(name: str | None, module: ModuleOp, who: str) -> devices.Device:
             )
         name = target.device.data
     try:
-        return devices.device(name)
+        return device_for(name, module)
     except ValueError as error:
         raise PassFailedException(f"{who}: {error}") from error
+
+
+def device_for(name: str, module: ModuleOp) -> Device:
+    """Return the device of a name, as a module sees it.
+
+    A device whose shapes are unknown multiplies what the module multiplies.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    found = device_named(name)
+    if "matrix_shapes" not in found.unknown:
+        return found
+    return replace(found, matrix_shapes=tuple(dict.fromkeys(_multiplied(module))))
+
+
+def _multiplied(module: ModuleOp) -> Iterator[MatrixShape]:
+    """Yield the multiplications of a module; open sizes are those by default."""
+    defaults = {
+        op.sym_name.data: op.value.value.data
+        for op in module.ops
+        if isinstance(op, coopmatrix.SpecConstantOp)
+    }
+    for op in module.walk():
+        if not isinstance(op, coopmatrix.MulAddOp):
+            continue
+        sizes = (*matrix_type(op.a).sizes, matrix_type(op.b).sizes[1])
+        m, k, n = (defaults.get(x, 0) if isinstance(x, str) else x for x in sizes)
+        elements = element_names(op)
+        if min(m, k, n) > 0 and ELEMENT_BITS.keys() >= set(elements):
+            saturating = op.saturating is not None
+            yield MatrixShape(m, n, k, *elements, saturating=saturating)
+
+
+def element_name(type: Attribute, signed: bool | None = None) -> str:
+    """Return the name of an element type in `coopc.device`.
+
+    >>> from xdsl.dialects.builtin import f16, i8
+    >>> element_name(f16), element_name(i8), element_name(i8, signed=True)
+    ('f16', 'i8', 's8')
+    """
+    if not isinstance(type, IntegerType):
+        return type.name
+    sign = "i" if signed is None else "s" if signed else "u"
+    return f"{sign}{type.bitwidth}"
+
+
+def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:
+    """Return the element types of a, b, c and the result, with signs."""
+    a, b, c, result = (
+        element_name(type.element_type, op.is_signed(operand))
+        for operand, type in op.matrices.items()
+    )
+    return a, b, c, result

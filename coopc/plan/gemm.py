@@ -22,7 +22,9 @@ Laws (test/unit/plan/test_gemm.py):
 What a work-group does in a step with panels is in `coopc.plan.gemm_schedule`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal, TypeAlias
 
 from coopc.device import AMX, ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
@@ -365,6 +367,9 @@ def _has_layout(device: Device, use: Operand, matrix: GemmOperand) -> bool:
 
 # --- KHR: several subgroups, tiles in work-group memory ------------------------------
 
+LANE_SUMS = 64
+"""Elements of C that a lane holds where the tiles are derived: half of those that were
+the fastest on an H200, beyond which its compiler spills."""
 SLICES = 3
 """Slices of B in work-group memory: one is stored while two are read."""
 
@@ -377,7 +382,8 @@ def plan_staged_gemm(
     Args:
         problem: what is multiplied.
         device: by which.
-        tiles: the sizes; without, the first of the device's that suit the problem.
+        tiles: the sizes; without, the first of the device's that suit the problem, or
+            derived ones for a device that has none.
     """
     for matrix in (problem.a, problem.b):
         if not matrix.contiguous:
@@ -396,7 +402,39 @@ def plan_staged_gemm(
             reason = found
         elif not found.sliced or suits_slices(problem, found):
             return found
-    return reason
+    if device.gemm_tiles:
+        return reason
+    return next(derived_tiles(problem, device), reason)
+
+
+def derived_tiles(problem: Problem, device: Device) -> Iterator[GemmPlan]:
+    """Yield plans by tiles that follow from a device's limits, the largest first.
+
+    They are for devices under Vulkan that nobody has measured, so they take what is
+    safe: at most `LANE_SUMS` registers of sums in a lane, and half of the work-group
+    memory, as matrices at an edge need some as well.
+
+    >>> from coopc.device import DEVICES
+    >>> f16 = GemmOperand("memref<?x?xf16>", "f16", (None, None), (None, 1))
+    >>> f32 = replace(f16, element="f32")
+    >>> plan = next(derived_tiles(Problem(f16, f16, f32), DEVICES["rdna3"]))
+    >>> plan.group, plan.subgroup, plan.step
+    ((64, 64), (32, 32), 32)
+    """
+    a, b, c = problem.elements
+    shapes = device.multiplications(a, b, c, c)
+    if device.family != "vulkan" or not shapes:
+        return
+    best, local = _largest(shapes), device.limits.local_bytes // 2
+    for times, grid, steps in product((4, 2, 1), ((2, 2), (1, 2), (1, 1)), (2, 1)):
+        m, n = times * best.m, times * best.n
+        if times > 1 and m * n > LANE_SUMS * device.subgroup_size:
+            continue
+        group = grid[0] * m, grid[1] * n
+        tiles = GemmTiles(group, (m, n), steps * best.k, stages=1)
+        found = staged_by(tiles, problem, device)
+        if not isinstance(found, str) and sum(x.bytes for x in found.panels) <= local:
+            yield found
 
 
 def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | str:

@@ -27,9 +27,9 @@ import numpy as np
 
 from coopc.run import tiles
 from coopc.run.arrays import Argument, Outcome, check_run, to_buffers
-from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, why_invalid
 from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serve, serving
+from coopc.spirv.facts import SpirvFacts, spirv_facts
 
 DISTRIBUTION = "intel-opencl-rt"
 RUNTIME, LOADER = "libintelocl.so", "libOpenCL.so.1"

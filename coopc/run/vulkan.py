@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 from coopc.run.arrays import Array, Outcome, check_run, to_buffers
-from coopc.run.spirv_facts import (
+from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
+from coopc.run.vulkan_device import Shader, VulkanInfo
+from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serving
+from coopc.spirv.facts import (
     MATRIX_EXTENSION,
     SpirvFacts,
     spirv_facts,
     why_unlisted,
 )
-from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
-from coopc.run.vulkan_device import Shader, VulkanInfo
-from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serving
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
 TARGET_ENV = "vulkan1.3"
@@ -42,16 +42,17 @@ class Session(Worker):
         return f"{self.info.name}, {self.info.driver}"
 
     @classmethod
-    def start(cls, driver: DriverName = "lavapipe") -> Self:
+    def start(cls, driver: DriverName = "lavapipe", index: int | None = None) -> Self:
         """Open a device of lavapipe, or of what the system's loader offers.
 
-        It is the first that has cooperative matrices, else the first.
+        It is the one of a number, else the first that has cooperative matrices, else
+        the first.
 
         Raises:
             ToolMissing: there is no such driver.
             RunFailed: the driver or the device cannot be opened.
         """
-        session = cls(*_process(driver))
+        session = cls(*_process(driver), index)
         session.info = session.open()
         session.driver = session.info.driver
         return session

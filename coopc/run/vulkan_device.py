@@ -14,8 +14,8 @@ from itertools import accumulate
 from typing import Any
 
 from coopc.run import vulkan_structures as vk
-from coopc.run.spirv_facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 from coopc.run.worker import RunFailed, serve
+from coopc.spirv.facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 
 # --- Drivers. ---
 
@@ -59,6 +59,7 @@ COMPONENTS = dict(
 LIMITS = (
     ("storage_buffer_bytes", 28, "<I"),
     ("push_constant_bytes", 32, "<I"),
+    ("storage_buffers", 76, "<I"),
     ("shared_memory_bytes", 216, "<I"),
     ("group_counts", 220, "<3I"),
     ("invocations", 232, "<I"),
@@ -76,6 +77,8 @@ class VulkanLimits:
     storage_buffer_bytes: int
     """Size of a buffer."""
     push_constant_bytes: int
+    storage_buffers: int
+    """Buffers that a shader binds."""
     shared_memory_bytes: int
     """Size of the memory of a work-group."""
     group_counts: tuple[int, int, int]
@@ -96,7 +99,9 @@ class VulkanInfo:
     api_version: tuple[int, int]
     """The Vulkan version, such as (1, 4)."""
     subgroup_sizes: tuple[int, int]
-    """The smallest and the largest subgroup, in invocations."""
+    """The smallest and the largest subgroup, in invocations, that can be required."""
+    subgroup_size: int
+    """That of shaders which require none."""
     extensions: frozenset[str]
     features: frozenset[str]
     """Those of its features that `coopc.run.vulkan_structures` names."""
@@ -205,7 +210,8 @@ class Device:
         driver.call("vkGetPhysicalDeviceFeatures2", physical, self._features[-1])
         self._features[-1].features[ROBUST_ACCESS] = 0  # it makes every access slower
         sizes = vk.SubgroupSizeProperties()
-        about = vk.DriverProperties(vk.SubgroupProperties(sizes))
+        subgroups = vk.SubgroupProperties(sizes)
+        about = vk.DriverProperties(subgroups)
         properties = vk.Properties2(about)
         driver.call("vkGetPhysicalDeviceProperties2", physical, properties)
         self.can_require_size = bool(sizes.stages & COMPUTE_STAGE)
@@ -221,12 +227,13 @@ class Device:
             driver=f"{about.name.decode()} {about.info.decode()}",
             api_version=(version >> 22 & 127, version >> 12 & 1023),
             subgroup_sizes=(int(sizes.smallest), int(sizes.largest)),
+            subgroup_size=int(subgroups.size),
             extensions=extensions,
             features=frozenset(
                 name
                 for each in self._features
                 for name, value in zip(each.NAMES, each.features, strict=False)
-                if value
+                if value and name != vk.UNNAMED
             ),
             matrix_shapes=self._matrix_shapes(),
             limits=VulkanLimits(
@@ -521,8 +528,12 @@ class VulkanServer:
 
     device: Device
 
-    def open(self, library: str) -> VulkanInfo:
-        """Open the first device with cooperative matrices, else the first.
+    def open(self, library: str, index: int | None = None) -> VulkanInfo:
+        """Open a device: the first with cooperative matrices, else the first.
+
+        Args:
+            library: see `Driver`.
+            index: the number of the device, in the order of the driver.
 
         Raises:
             VulkanError: there is none, or it is older than Vulkan 1.3.
@@ -534,7 +545,14 @@ class VulkanServer:
         devices = [Device(driver, vk.POINTER(handle)) for handle in handles]
         if not devices:
             raise VulkanError("the driver has no device")
-        self.device = next((x for x in devices if x.info.matrix_shapes), devices[0])
+        if index is not None and index >= len(devices):
+            names = ", ".join(x.info.name for x in devices)
+            raise VulkanError(
+                f"expected the number of a device, 0 to {len(devices) - 1} ({names}), "
+                f"got {index}"
+            )
+        first = next((x for x in devices if x.info.matrix_shapes), devices[0])
+        self.device = first if index is None else devices[index]
         info = self.device.info
         if info.api_version < (1, 3):
             raise VulkanError(f"{info.name} has no Vulkan 1.3")

@@ -10,40 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Attribute
-
 from coopc.device import ELEMENT_BITS, Device, MatrixShape, Use
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.ir.device_option import element_name, element_names
 
 Tile = tuple[int, int]
 """The (rows, columns) of a part of a matrix."""
 
 Layouts = frozenset[coopmatrix.Layout]
 """The layouts in memory that a matrix is loaded from and stored to."""
-
-
-def element_name(type: Attribute, signed: bool | None = None) -> str:
-    """Return the name of an element type in `coopc.device`.
-
-    >>> from xdsl.dialects.builtin import f16, i8
-    >>> element_name(f16), element_name(i8), element_name(i8, signed=True)
-    ('f16', 'i8', 's8')
-    """
-    if not isinstance(type, IntegerType):
-        return type.name
-    sign = "i" if signed is None else "s" if signed else "u"
-    return f"{sign}{type.bitwidth}"
-
-
-def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:
-    """Return the element types of a, b, c and the result, with signs."""
-    a, b, c, result = (
-        element_name(type.element_type, op.is_signed(operand))
-        for operand, type in op.matrices.items()
-    )
-    return a, b, c, result
 
 
 @dataclass(frozen=True, slots=True)

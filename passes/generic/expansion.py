@@ -40,6 +40,7 @@ from coopc.dialects import simt
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.emit.walker import Refusal, as_flavour
 from coopc.ir.builder import constant_attr
+from coopc.ir.device_option import device_for
 from coopc.ir.transaction import Refused, transaction
 
 Language: TypeAlias = Literal["vulkan", "opencl", "spir64", "x86"]
@@ -69,7 +70,7 @@ class Target:
         if found is None:
             raise ValueError(f"expected {simt.TARGET} on the module, or device=amx")
         language = as_flavour(found.flavour.data)
-        return cls(language, device_named(found.device.data))
+        return cls(language, device_for(found.device.data, module))
 
     @property
     def is_spirv(self) -> bool:

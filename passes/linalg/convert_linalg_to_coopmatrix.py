@@ -15,8 +15,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from coopc.device import device
 from coopc.dialects import simt
+from coopc.ir.device_option import device_for
 from coopc.ir.transaction import transaction
 from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
 from coopc.passes.linalg.match import multiplications
@@ -40,7 +40,7 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         m, n, k = self.tile or (0, 0, 0)
         target = simt.target_of(op)
-        wanted = device(target.device.data) if target else None
+        wanted = device_for(target.device.data, op) if target else None
         with transaction(op) as draft:
             for func, found in multiplications(draft):
                 plan = plan_direct_gemm(found.problem, wanted, (m, n, k) if m else None)

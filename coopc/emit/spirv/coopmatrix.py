@@ -31,6 +31,7 @@ from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Kept, Num, View
 from coopc.emit.walker import Facts, Refusal
+from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
 from coopc.spirv.instruction import Id, Instruction, Operand
 
@@ -291,18 +292,6 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
     ids = e.value(op.a), e.value(op.b), e.value(op.c)
     id = e.emit("OpCooperativeMatrixMulAddKHR", *ids, *operands, type=type)
     e.set(op.result, (id,))
-
-
-def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:
-    names: list[str] = []
-    for operand, type in op.matrices.items():
-        name = str(type.element_type)
-        if is_integer(type):
-            sign = "s" if op.is_signed(operand) else "u"
-            name = sign + name.removeprefix("i")
-        names.append(name)
-    a, b, c, result = names
-    return a, b, c, result
 
 
 def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:

@@ -4,7 +4,7 @@
 
 // What is refused, where, and in which words.
 
-// DEVICE: error: split-coopmatrix: unknown device 'lavapip', did you mean 'lavapipe'? (have lavapipe, nvidia, dg2, pvc, bmg, lnl, ptl, intel-cpu, amx)
+// DEVICE: error: split-coopmatrix: unknown device 'lavapip', did you mean 'lavapipe'? (have lavapipe, nvidia, ampere, ada, blackwell, rdna3, rdna4, arc, xe2, dg2, pvc, bmg, lnl, ptl, intel-cpu, amx, any, driver)
 // NONE: error: split-coopmatrix: expected a device, split-coopmatrix{device=..}, or simt.target on the module, got neither
 
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {

@@ -3,6 +3,7 @@
 import json
 import sys
 import tomllib
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -10,8 +11,12 @@ import pytest
 
 import coopc
 from coopc.device import BMG, DEVICES, NVIDIA, Device, MatrixShape, device
-from coopc.device.file import REQUIRED, VERSION
+from coopc.device.file import REQUIRED, VERSION, written
+from coopc.run.toolchain import why_invalid
+from coopc.run.vulkan import TARGET_ENV
+from coopc.spirv.facts import spirv_facts
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 ENGINE = """
 version = 1
 family = "vulkan"
@@ -130,10 +135,20 @@ def test_no_such_file(tmp_path: Path):
         device(str(tmp_path / "none.toml"))
 
 
-@pytest.mark.parametrize("found", DEVICES.values(), ids=DEVICES)
-def test_a_written_device_is_read_again(found: Device, tmp_path: Path):
+EVERY = {**DEVICES, "any": device("any{subgroup-size=32}")}
+
+
+@pytest.mark.parametrize("found", EVERY.values(), ids=EVERY)
+def test_written(found: Device, tmp_path: Path):
+    """A device that is written is read again as it is: as TOML, and as its fields."""
+    assert read(tmp_path, written(found)) == found
     text = json.dumps({"version": VERSION, **asdict(found)}, default=sorted)
     assert read(tmp_path, text, "engine.json") == found
+
+
+def test_texts_are_written_with_escapes(tmp_path: Path):
+    odd = replace(NVIDIA, title='a "b" \\ c\n\t', source="\u00e9 \u2202")
+    assert read(tmp_path, written(odd)) == odd
 
 
 def test_files_that_extend_each_other(tmp_path: Path):
@@ -187,3 +202,22 @@ def test_a_kernel_is_compiled_for_the_device_of_a_file(tmp_path: Path):
     file.write_text(ENGINE)
     found = coopc.compile(GEMM, f'coopc-khr{{device="{file}"}}', "spirv")
     assert found.text.count("OpCooperativeMatrixMulAddKHR") == 1
+
+
+@pytest.mark.parametrize("staged", ["false", "true"])
+@pytest.mark.parametrize(
+    "text", [GEMM, (EXAMPLES / "matmul.mlir").read_text()], ids=["gemm", "matmul"]
+)
+def test_kernels_are_valid_on_an_imaginary_engine(
+    text: str, staged: str, tmp_path: Path, tool: Callable[[str], Path]
+):
+    """Of 16x16x32 tiles and 32 lanes, which only a file describes."""
+    tool("spirv-val")
+    file = tmp_path / "engine.toml"
+    file.write_text(ENGINE)
+    pipeline = f'coopc-khr{{device="{file}" staged={staged}}}'
+    found = coopc.compile(text, pipeline, "spirv-binary").bytes
+    assert why_invalid(found, TARGET_ENV) is None
+    assert {(x.m, x.n, x.k) for x in spirv_facts(found).multiplications} == {
+        (16, 16, 32)
+    }

@@ -72,10 +72,12 @@ ELEMENTS: tuple[Attribute, ...] = (*INTEGERS, *FLOATS, *NARROW_FLOATS)
 LENGTHS = (0, 1, 2, 3, 4, 8, 16) if ALL else (0, 1, 3, 4, 8)
 """Components of the vectors; 0 is a scalar."""
 
-LIKE_BMG = () if ALL else ("pvc", "lnl", "ptl")
+LIKE_OTHERS = (
+    () if ALL else ("pvc", "lnl", "ptl", "ampere", "ada", "blackwell", "rdna4", "xe2")
+)
 """Devices that differ in matrices only, at most."""
 SPIRV = [
-    name for name, each in DEVICES.items() if each.flavours and name not in LIKE_BMG
+    name for name, each in DEVICES.items() if each.flavours and name not in LIKE_OTHERS
 ]
 LLVM = ("amx", "dg2", "bmg")
 

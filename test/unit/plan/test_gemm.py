@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from coopc.device import DEVICES, INTEL_CPU, LAVAPIPE, NVIDIA, Device, GemmTiles
 from coopc.plan.gemm import (
+    LANE_SUMS,
     SUM_BYTES,
     Direct,
     GemmOperand,
@@ -20,6 +21,7 @@ from coopc.plan.gemm import (
     Problem,
     block_of,
     check_block,
+    derived_tiles,
     packs_a,
     panel,
     plan_amx_gemm,
@@ -457,3 +459,24 @@ def test_an_a_that_is_packed(
 )
 def test_refused_by_amx(change: dict[str, object], reason: str) -> None:
     assert plan_amx_gemm(replace(problem(), **change)) == reason
+
+
+@pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
+@pytest.mark.parametrize("elements", [HALVES, BYTES], ids=["f16", "s8"])
+def test_derived_tiles_fit_the_device(
+    device: Device, elements: tuple[str, str, str]
+) -> None:
+    """Shapes, work-items, work-group memory, sums of a lane; largest first."""
+    found = [*derived_tiles(problem((64, 64, 64), elements), device)]
+    assert bool(found) == (device.family == "vulkan")
+    for plan in found:
+        assert any(
+            (plan.width, plan.depth) == (x.n, x.k) and plan.subgroup[0] % x.m == 0
+            for x in device.multiplications(*elements, elements[2])
+        )
+        assert plan.work_items <= device.limits.work_items
+        assert sum(x.bytes for x in plan.panels) <= device.limits.local_bytes // 2
+        sums = plan.subgroup[0] * plan.subgroup[1] // device.subgroup_size
+        assert sums <= LANE_SUMS
+    sums = [x.subgroup[0] * x.subgroup[1] for x in found]
+    assert sums == sorted(sums, reverse=True)

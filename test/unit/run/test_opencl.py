@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from coopc.run import opencl
-from coopc.run.spirv_facts import spirv_facts
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
+from coopc.spirv.facts import spirv_facts
 
 F16 = {"input": "half", "sum": "float", "operands": ""}
 S8 = {

@@ -10,9 +10,9 @@ import pytest
 
 from coopc.device import LAVAPIPE
 from coopc.run import toolchain, vulkan
-from coopc.run.spirv_facts import MatrixProduct, SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
+from coopc.spirv.facts import MatrixProduct, SpirvFacts, spirv_facts
 
 F16 = {
     "input": "half",

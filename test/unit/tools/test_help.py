@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from coopc.device import DEVICES
+from coopc.device.factory import FACTORIES
 from coopc.options import options_of
 from coopc.pipeline import flatten
 from coopc.tools import coopc_isa, coopc_layout, coopc_opt, coopc_run
@@ -21,6 +22,8 @@ from coopc.universe import (
 )
 
 Capture = pytest.CaptureFixture[str]
+ALL_DEVICES = {*DEVICES, *(f"{x}{{..}}" for x in FACTORIES)}
+"""Those of the table, and those made from options."""
 OURS = {
     **{name: everything().all_passes[name] for name in PASSES},
     **{name: everything().all_targets[name] for name in TARGETS},
@@ -108,7 +111,7 @@ def test_passes_of_xdsl_have_help() -> None:
         ("passes", [{*PASSES} - {*PIPELINES}]),
         ("pipelines", [PIPELINES]),
         ("dialects", [DIALECTS, REPLACED_DIALECTS]),
-        ("devices", [DEVICES]),
+        ("devices", [ALL_DEVICES]),
         ("targets", [TARGETS, REPLACED_TARGETS]),
     ],
 )
@@ -153,7 +156,7 @@ def test_list_pipelines(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("main", "names"),
     [
-        (coopc_run.main, {*DEVICES}),
+        (coopc_run.main, ALL_DEVICES),
         (coopc_isa.main, {"dg2", "pvc", "bmg", "lnl", "ptl"}),
         (coopc_layout.main, {"pvc", "bmg", "lnl", "ptl"}),
     ],

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coopc.run.spirv_facts import MatrixProduct, SpirvMatrix, why_unlisted
+from coopc.spirv.facts import MatrixProduct, SpirvMatrix, why_unlisted
 
 F16 = MatrixProduct(8, 8, 8, "f16", "f16", "f32", "f32")
 S8 = MatrixProduct(8, 4, 16, "s8", "s8", "s32", "s32")

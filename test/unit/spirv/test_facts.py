@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from coopc.run.spirv_facts import MatrixProduct, SpirvMatrix, spirv_facts
+from coopc.spirv.facts import MatrixProduct, SpirvMatrix, spirv_facts
 
 HEADER = struct.pack("<5I", 0x07230203, 0x00010600, 0, 10, 0)
 

@@ -17,10 +17,12 @@ MAGIC = 0x07230203
 HEADER_WORDS = 5
 # The instructions read here, by opcode (SPIR-V specification, section 3.49).
 OP_ENTRY_POINT, OP_EXECUTION_MODE, OP_EXECUTION_MODE_ID = 15, 16, 331
+OP_CAPABILITY = 17
 OP_TYPE_INT, OP_TYPE_FLOAT, OP_CONSTANT, OP_SPEC_CONSTANT = 21, 22, 43, 50
 OP_DECORATE, OP_TYPE_MATRIX, OP_MUL_ADD = 71, 4456, 4459
 OP_MATRIX_LOAD, OP_MATRIX_STORE = 4457, 4458
 LOCAL_SIZE, LOCAL_SIZE_ID, SUBGROUP_SIZE = 17, 38, 35
+SIGNED_ZERO_INF_NAN_PRESERVE = 4461
 SPEC_ID, BINDING = 1, 33
 MATRIX_SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
 """Scopes by number: SPIR-V's, which are also Vulkan's."""
@@ -78,6 +80,10 @@ class SpirvMatrix:
 class SpirvFacts:
     version: tuple[int, int] = (1, 0)
     """The SPIR-V version, such as (1, 6)."""
+    capabilities: list[int] = field(default_factory=list[int])
+    """The capabilities that it declares, by number."""
+    preserving_bits: set[int] = field(default_factory=set[int])
+    """The widths of floats whose signed zeros, infinities and NaN are to be kept."""
     entry_points: dict[int, str] = field(default_factory=dict[int, str])
     """The names of the entry points by id."""
     work_group_columns: dict[str, int] = field(default_factory=dict[str, int])
@@ -165,6 +171,7 @@ class FactsReader:
         self._values: dict[int, SpirvMatrix] = {}
         self._sized_by_id: dict[int, str] = {}
         self._visitors: dict[int, Callable[[Words], None]] = {
+            OP_CAPABILITY: lambda words: self.facts.capabilities.append(words[0]),
             OP_ENTRY_POINT: self._entry_point,
             OP_EXECUTION_MODE: self._execution_mode,
             OP_EXECUTION_MODE_ID: self._execution_mode_id,
@@ -197,6 +204,8 @@ class FactsReader:
             self.facts.work_group_columns[entry] = words[2]
         elif words[1] == SUBGROUP_SIZE:
             self.facts.subgroup_sizes[entry] = words[2]
+        elif words[1] == SIGNED_ZERO_INF_NAN_PRESERVE:
+            self.facts.preserving_bits.add(words[2])
 
     def _execution_mode_id(self, words: Words) -> None:
         if words[1] == LOCAL_SIZE_ID:

@@ -1,0 +1,108 @@
+"""The device `driver{loader= index=}`: what a Vulkan driver says of itself.
+
+Vulkan drivers list the matrices that they multiply, sizes of subgroups, features and
+limits.  What they do not tell, `Device.unknown` names.  OpenCL has no such query.
+"""
+
+from typing import Any
+
+from coopc.device.model import Device, FloatAtomic, Limits, Matrix2
+from coopc.device.shape import ELEMENT_BITS, MatrixShape
+from coopc.device.vulkan import told_device
+from coopc.run.toolchain import ToolMissing
+from coopc.run.vulkan import DriverName, Session
+from coopc.run.vulkan_device import VulkanInfo
+from coopc.run.worker import RunFailed
+
+SCALAR_FEATURES = {
+    "f16": {"shaderFloat16", "storageBuffer16BitAccess"},
+    "f64": {"shaderFloat64"},
+    "i8": {"shaderInt8", "storageBuffer8BitAccess"},
+    "i16": {"shaderInt16", "storageBuffer16BitAccess"},
+    "i64": {"shaderInt64"},
+}
+"""The features that a type needs in memory and in arithmetic."""
+
+MATRIX2_FEATURES: dict[Matrix2, str] = {
+    "reductions": "cooperativeMatrixReductions",
+    "conversions": "cooperativeMatrixConversions",
+    "per-element operations": "cooperativeMatrixPerElementOperations",
+}
+
+ATOMIC_FEATURES: dict[FloatAtomic, str] = {
+    "f16 add": "Float16AtomicAdd",
+    "f16 min_max": "Float16AtomicMinMax",
+    "f32 access": "Float32Atomics",
+    "f32 add": "Float32AtomicAdd",
+    "f32 min_max": "Float32AtomicMinMax",
+    "f64 access": "Float64Atomics",
+    "f64 add": "Float64AtomicAdd",
+    "f64 min_max": "Float64AtomicMinMax",
+}
+"""What features of buffers and of work-group memory end in."""
+
+
+def driver_device(
+    name: str, loader: DriverName = "system", index: int | None = None
+) -> Device:
+    """Return a device of this machine.
+
+    Args:
+        name: what it is called.
+        loader: lavapipe, of coopc's toolchain, or the system's loader of drivers.
+        index: which device; the first with cooperative matrices without it.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    try:
+        with Session.start(loader, index) as session:
+            return device_of_info(name, session.info)
+    except (RunFailed, ToolMissing) as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def device_of_info(name: str, info: VulkanInfo) -> Device:
+    limits, features = info.limits, info.features
+    bfloat16 = "shaderBFloat16CooperativeMatrix" in features
+    low, high = info.subgroup_sizes
+    return told_device(
+        name,
+        info.name,
+        f"{info.driver}, asked for {info.name}, Vulkan "
+        f"{'.'.join(map(str, info.api_version))}",
+        subgroup_sizes=tuple(
+            size for size in (1 << bit for bit in range(16)) if low <= size <= high
+        ),
+        subgroup_size=info.subgroup_size,
+        matrix_shapes=_shapes(info, bfloat16),
+        limits=Limits(
+            work_items=limits.invocations,
+            work_group_size=limits.group_sizes,
+            local_bytes=limits.shared_memory_bytes,
+            max_vector=4,
+            argument_bytes=limits.push_constant_bytes,
+            binding_bytes=limits.storage_buffer_bytes,
+            buffers=limits.storage_buffers,
+            work_groups=limits.group_counts,
+        ),
+        bfloat16="khr" if bfloat16 else None,
+        matrix2=frozenset(x for x, of in MATRIX2_FEATURES.items() if of in features),
+        scalars=frozenset(x for x, of in SCALAR_FEATURES.items() if of <= features),
+        atomics=frozenset(
+            x
+            for x, end in ATOMIC_FEATURES.items()
+            if {f"shaderBuffer{end}", f"shaderShared{end}"} <= features
+        ),
+    )
+
+
+def _shapes(info: VulkanInfo, bfloat16: bool) -> tuple[MatrixShape, ...]:
+    """Return the multiplications of a subgroup, of element types that are known."""
+    known = ELEMENT_BITS.keys() - ({"bf16"} if not bfloat16 else set[str]())
+    found: dict[MatrixShape, Any] = {}
+    for x in info.matrix_shapes:
+        if x.scope == "subgroup" and known.issuperset(x.elements):
+            shape = MatrixShape(x.m, x.n, x.k, *x.elements, saturating=x.saturating)
+            found[shape] = None
+    return tuple(found)

@@ -1,0 +1,71 @@
+"""coopc-device: print a device as a file, which the option device=FILE reads.
+
+    coopc-device rdna3 -o engine.toml
+    coopc-device "driver{loader=lavapipe}"
+    coopc-device --from-driver
+    coopc-device --list
+
+Edit the file, or let another extend it: `coopc/device/file.py` describes the keys.  The
+standard error says which of the fields no source tells.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from coopc.device import device
+from coopc.device.file import SUFFIXES, written
+from coopc.tools.driver import (
+    ArgumentParser,
+    RawHelpFormatter,
+    run_tool,
+    usage_errors,
+    write_output,
+    wrong_call,
+)
+from coopc.tools.help import ListAction
+
+TOOL = "coopc-device"
+
+
+def print_device(args: Sequence[str] | None) -> None:
+    parser = ArgumentParser(
+        prog=TOOL, description=__doc__, formatter_class=RawHelpFormatter
+    )
+    add = parser.add_argument
+    add("device", nargs="?", metavar="NAME", help="a device, as rdna3 or engine.toml")
+    add(
+        "--from-driver",
+        action="store_true",
+        help="ask the system's Vulkan loader, as the device driver{} does",
+    )
+    add(
+        "--list",
+        action=ListAction,
+        lists=("devices",),
+        nargs=0,
+        const="devices",
+        help="print devices, a line each, and exit",
+    )
+    add("--output", "-o", metavar="FILE", help="where to write it, a .toml file")
+    given = parser.read(args)
+    if given.from_driver == (given.device is not None):
+        raise wrong_call(TOOL, "expected the name of a device, or --from-driver")
+    output: str | None = given.output
+    if output not in (None, "-") and Path(output).suffix != SUFFIXES[0]:
+        raise wrong_call(TOOL, f"expected a {SUFFIXES[0]} file, got {output}")
+    with usage_errors(TOOL):
+        found = device("driver" if given.from_driver else given.device)
+    write_output(output, written(found).encode())
+    if found.unknown:
+        print(f"{found.name}: unknown: {', '.join(found.unknown)}", file=sys.stderr)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    return run_tool(TOOL, lambda: print_device(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
