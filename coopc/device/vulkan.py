@@ -172,8 +172,12 @@ NVIDIA = Device(
         max_vector=4,
         argument_bytes=256,
         binding_bytes=(4 << 30) - 1,
+        buffers=1 << 20,
+        work_groups=((2 << 30) - 1, 65535, 65535),
     ),
     bfloat16="khr",
+    # VkPhysicalDeviceCooperativeMatrix2FeaturesNV of the H200.
+    matrix2=frozenset({"reductions", "conversions", "per-element operations"}),
     scalars=SCALARS,
     # VK_EXT_shader_atomic_float, of NVIDIA's drivers; it has no extremes of floats.
     atomics=frozenset({"f32 access", "f32 add", "f64 access", "f64 add"}),

@@ -38,6 +38,7 @@ Fact: TypeAlias = Literal[
     "other pointee",
     "same type",
     "same use",
+    "of floats",
     "of acc",
     "no function",
     "logical",
@@ -55,6 +56,7 @@ keeps zeros, infinities and NaN apart.
 `other layout`: a layout in which the device does not access the matrix.
 `other pointee`: memory that holds something else than elements of the matrix, which
 the device does not access by matrices.
+`of floats`: bits of floats become integers, or the other way round.
 `of acc`: the matrix that is reduced or converted is an accumulator.
 `no function`: the body writes memory, or uses private memory or matrices from outside.
 `logical`: atomic by means of integers, in memory that cannot be seen as such.
@@ -161,6 +163,7 @@ TABLE: tuple[Row, ...] = (
     # Conversions: the KHR extension keeps the use.
     _row("convert bitcast", "native", "same type", "same use"),
     _row("convert", "native", "same type", "of acc", needs=("conversions",)),
+    _row("bitcast", "staged", "of floats"),  # OpBitcast is of integers alone
     _row("convert bitcast", "staged", "bf16"),
     _row("convert", "native", "of acc", needs=("conversions", "whole arithmetic")),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),

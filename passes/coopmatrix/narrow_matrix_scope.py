@@ -1,15 +1,15 @@
 """narrow-matrix-scope: gives matrices of a work-group that is one subgroup its scope.
 
 Before:  matrices of scope `workgroup`.
-After:   matrices of scope `subgroup`; the other matrices stay.
-Fails:   where a work-group that holds such a matrix has several subgroups, or how many
-         is unknown. The module is then unchanged.
+After:   matrices of scope `subgroup`.  All stay as they are where one may be in a
+         work-group of several subgroups, or of a number that is unknown.
+Fails:   never.
 
     !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>
 ->  !coopmatrix.matrix<8x8xf32, acc>
 
-Engines have matrices of a subgroup.  Which elements a work-item owns is open before and
-after.
+Only `coopc-amx` and `coopc-cpu` have matrices of several subgroups.  Which elements a
+work-item owns is open before and after.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from coopc.ir.control_flow import (
     function_around,
     functions,
 )
-from coopc.ir.transaction import Refused
 
 
 @dataclass(frozen=True)
@@ -44,57 +43,28 @@ class NarrowMatrixScopePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found = [each for each in op.walk() if _is_wide(each)]
-        try:
-            check(op, found)
-        except Refused as error:
-            error.report()
+        if not is_of_single_subgroups(op, found):
+            return
         for each in found:
             _narrow(each)
 
 
-def check(module: ModuleOp, wide: Iterable[Operation]) -> None:
-    """Check that operations on matrices of a work-group run in single subgroups.
-
-    Raises:
-        Refused: one of them may not.
-    """
-    known = functions(module)
-    first: dict[FuncOp, Operation] = {}
-    for op in sorted(wide, key=lambda op: isinstance(op, FuncOp)):
-        first.setdefault(function_around(op), op)
-    if not first:
-        return
-    reached = set[FuncOp]()
+def is_of_single_subgroups(module: ModuleOp, wide: Iterable[Operation]) -> bool:
+    """Whether operations run only in kernels whose work-group is one subgroup."""
+    known, reached = functions(module), set[FuncOp]()
+    holders = {function_around(op) for op in wide}
     for kernel in simt.kernels(module):
         inside = reach(kernel.func, known)
         reached |= inside
-        reason = why_several(kernel)
-        for func, op in first.items():
-            if func in inside and reason is not None:
-                raise Refused(op, reason)
-    for func, op in first.items():
-        if func not in reached:
-            raise Refused(
-                op,
-                "expected a matrix of scope workgroup in a kernel, or in a function "
-                "that a kernel calls: no kernel says that its work-group is one "
-                "subgroup",
-            )
-
-
-def why_several(kernel: simt.Kernel) -> str | None:
-    """Return why the work-groups of a kernel may not be one subgroup each."""
-    expected = (
-        "expected a work-group of one subgroup around a matrix of scope workgroup"
-    )
-    if kernel.subgroup_size is None and simt.WORK_GROUP_SIZE in kernel.func.attributes:
-        return (
-            f"{expected}, got {kernel.work_items} work-items in @{kernel.name} without "
-            f"{simt.SUBGROUP_SIZE}"
+        # Without either size, a work-group is one subgroup of the device's size.
+        may_be_several = (
+            simt.WORK_GROUP_SIZE in kernel.func.attributes
+            if kernel.subgroup_size is None
+            else kernel.subgroups > 1
         )
-    if kernel.subgroups > 1:
-        return f"{expected}, got {kernel.subgroups} subgroups in @{kernel.name}"
-    return None
+        if may_be_several and not holders.isdisjoint(inside):
+            return False
+    return holders <= reached
 
 
 def reach(func: FuncOp, known: Functions) -> set[FuncOp]:

@@ -208,3 +208,14 @@ func.func @divergent(%a : memref<8x8xf32>) attributes {simt.kernel} {
   func.return
 }
 }
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @bits_of_floats(%n: f32) attributes {simt.kernel} {
+  %a = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK: error: coopmatrix.bitcast: expected matrices of integers, as OpBitcast takes no other, got f32 and i32: legalize-coopmatrix-khr stages it
+  %b = coopmatrix.bitcast %a : !coopmatrix.matrix<8x8xf32, acc> -> !coopmatrix.matrix<8x8xi32, acc>
+  func.return
+}
+}

@@ -453,6 +453,12 @@ def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
     if op.value.type == op.result.type:
         e.set(op.result, (e.value(op.value),))
         return
+    source = matrix_type(op.value)
+    if not (is_integer(source) and is_integer(result)):
+        raise Refusal(
+            "expected matrices of integers, as OpBitcast takes no other, got "
+            f"{source.element_type} and {result.element_type}: {LEGALIZE} stages it"
+        )
     if not e.facts.device.whole_arithmetic:
         _check(e, op, result)
     type: Id = e.types.matrix(result)

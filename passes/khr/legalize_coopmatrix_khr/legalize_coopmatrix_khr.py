@@ -205,6 +205,7 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
             found["same use"] = before.use == after.use
             found["same type"] = before.element_type == after.element_type
             found["of acc"] = before.use.data is Use.ACC
+            found["of floats"] = not found["integers"]
         case coopmatrix.ReduceOp():
             found["same type"] = op.broadcast is not None
             found["of acc"] = matrix_type(op.value).use.data is Use.ACC

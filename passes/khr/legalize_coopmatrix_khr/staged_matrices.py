@@ -121,6 +121,7 @@ def shared_layout(matrix: MatrixType, device: Device) -> Layout:
     """The layout of a matrix in work-group memory; row major where the device has none.
 
     >>> from coopc.device import BMG, DG2, INTEL_CPU
+    >>> from coopc.dialects.coopmatrix import Use
     >>> from xdsl.dialects.builtin import i8
     >>> b = MatrixType.of(32, 8, i8, Use.B)
     >>> [str(shared_layout(b, device)) for device in (BMG, DG2, INTEL_CPU)]
