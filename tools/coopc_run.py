@@ -76,7 +76,7 @@ XE_DEVICE = "bmg"
 """The one that kernels of Triton are planned for by default."""
 MAX_THREADS = 1024
 """More than processors have cores; systems refuse some tens of thousands."""
-TIMEOUT_SECONDS = 600
+TOOL_TIMEOUT_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
 OPTIONS = {
     "bounds": ("cpu",),
@@ -152,7 +152,9 @@ def parser() -> ArgumentParser:
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
     what = "how long it may take where it is not simulated"
-    number("--timeout", TIMEOUT_SECONDS, whole_number(1), metavar="SECONDS", help=what)
+    number(
+        "--timeout", TOOL_TIMEOUT_SECONDS, whole_number(1), metavar="SECONDS", help=what
+    )
     several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
     several("--spec", metavar="NAME=N", help="a value of a specialisation constant")
     what = "of dynamic dimensions not given"

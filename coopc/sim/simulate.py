@@ -58,7 +58,7 @@ def import_functions(dialect: str) -> None:
 
 CHUNK_VALUES = 1 << 20
 """How many numbers one value may be, about: so many work-groups run together."""
-DEFAULT_SUBGROUP_SIZE = 16
+SIMULATED_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
 
 
@@ -82,7 +82,7 @@ class Options:
 
     grid: tuple[int, ...] | None = None
     """Work-groups along x, y, z; what `simt.grid` says if it is None."""
-    subgroup_size: int = DEFAULT_SUBGROUP_SIZE
+    subgroup_size: int = SIMULATED_SUBGROUP_SIZE
     """Lanes, where the kernel does not say."""
     distribution: Provider | None = None
     """Who owns which element; what the kernel says if it is None."""

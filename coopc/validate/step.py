@@ -27,7 +27,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Argument
 from coopc.sim.matrices import provider_of
-from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, SimulatedRun
+from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, Options, SimulatedRun
 from coopc.sim.tracked import Inputs
 from coopc.sim.values import BFLOAT16, Array, scalar_of
 from coopc.validate.compare import Difference, compare
@@ -354,7 +354,9 @@ class _Pair:
         fixed = (kernel.subgroup_size for kernel in kernels)
         named = [f for f in functions if coopmatrix.DISTRIBUTION in f.attributes]
         options = Options(
-            subgroup_size=next((size for size in fixed if size), DEFAULT_SUBGROUP_SIZE),
+            subgroup_size=next(
+                (size for size in fixed if size), SIMULATED_SUBGROUP_SIZE
+            ),
             distribution=provider_of(named[0]) if named else None,
         )
         if all(form.has_grid for form in forms):

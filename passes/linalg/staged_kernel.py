@@ -204,7 +204,7 @@ class StagedKernel:
     # --- the whole -----------------------------------------------------------------
 
     def text(self) -> str:
-        self._place()
+        self._place_subgroup()
         for tile in self.tiles.values():
             self.head.do(f"%{tile.source}_tiles = memref.alloca() : {tile.type}")
         inside = self._inside()
@@ -224,10 +224,10 @@ class StagedKernel:
         found, self.lines = self.lines, outer
         return found
 
-    def _place(self) -> None:
+    def _place_subgroup(self) -> None:
         """Write where a work-item is, and its work-group in C."""
         head, (m, n) = self.head, self.plan.group
-        row, col = self._tile_numbers()
+        row, col = self._tile_of_group()
         if self.its.problem.batched:
             head.do("%batch = simt.workgroup_id z : index")
         head.do("%item = simt.local_id x : index")
@@ -238,7 +238,7 @@ class StagedKernel:
         self.first = {"a": head.mul(row, m), "b": head.mul(col, n)}
         """The first row and column of C of the work-group."""
 
-    def _tile_numbers(self) -> tuple[str, str]:
+    def _tile_of_group(self) -> tuple[str, str]:
         """Write which tile of C the work-group computes: its row and column of tiles.
 
         In bands of some rows of tiles, work-groups follow each other column by column.

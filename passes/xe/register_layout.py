@@ -305,6 +305,19 @@ class DpasTiling:
         return RegisterLayout(layout, whole.element, whole.run, whole.packed)
 
 
+def why_not_multiple_of_dpas(
+    shape: tuple[int, int], operand: Operand, tile: tuple[int, int], device: Device
+) -> str | None:
+    """Return which of M, N and K no DPAS of the device divides, or None."""
+    for name, has, wanted in zip(DOT_SIZES[operand], shape, tile, strict=True):
+        if has % wanted:
+            return (
+                f"expected {name} to be a multiple of {wanted} (DPAS operand {operand} "
+                f"on {device.name}), got {has}"
+            )
+    return None
+
+
 @lru_cache(maxsize=256)
 def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
     """Return how lanes hold matrices of a type, or why they cannot."""
@@ -322,12 +335,9 @@ def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
     except ValueError as error:
         return f"{error}, in {type}"
     tile = encoding.tile_shape(operand)
-    for name, has, wanted in zip(DOT_SIZES[operand], matrix.shape, tile, strict=True):
-        if has % wanted:
-            return (
-                f"expected {name} to be a multiple of {wanted} (DPAS operand {operand} "
-                f"on {device.name}), got {has} in {type}"
-            )
+    reason = why_not_multiple_of_dpas(matrix.shape, operand, tile, device)
+    if reason is not None:
+        return f"{reason} in {type}"
     packed = packed_type(operand, encoding, type.element_type)
     starts = (range(0, n, step) for n, step in zip(matrix.shape, tile, strict=True))
     return DpasTiling(

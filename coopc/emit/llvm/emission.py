@@ -435,7 +435,13 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         self, kind: int, place: Value, value: Value, how: Ordered
     ) -> Value:
         tail = f" {self._order(how)}, align {bytes_of(value.type)}"
-        parts = (f"atomicrmw {_UPDATES[kind]} ", Typed(place), ", ", Typed(value), tail)
+        parts = (
+            f"atomicrmw {_ATOMIC_OPERATIONS[kind]} ",
+            Typed(place),
+            ", ",
+            Typed(value),
+            tail,
+        )
         return self.f.emit(value.type, *parts)
 
     def compare_exchange(
@@ -482,7 +488,7 @@ _ORDERS = {
     Ordering.SEQUENTIALLY_CONSISTENT: "seq_cst",
 }
 
-_UPDATES = {
+_ATOMIC_OPERATIONS = {
     0: "fadd",
     1: "add",
     2: "xchg",
