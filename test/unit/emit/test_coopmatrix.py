@@ -272,11 +272,6 @@ INTEGERS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
         lambda x, y: np.trunc(x / y).astype(np.int32),
     ),
     "neg": ("  %z = coopmatrix.neg %x : MATRIX", lambda x, y: -x),
-    "bitcast": (
-        "  %f = coopmatrix.bitcast %x : MATRIX -> !coopmatrix.matrix<8x8xf32, acc>\n"
-        "  %z = coopmatrix.bitcast %f : !coopmatrix.matrix<8x8xf32, acc> -> MATRIX",
-        lambda x, y: x,
-    ),
     "convert": (
         "  %f = coopmatrix.convert signed %x"
         " : MATRIX -> !coopmatrix.matrix<8x8xf32, acc>\n"

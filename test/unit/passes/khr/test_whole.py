@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from support.khr_kernels import ANY_F, F, kernel, numbers
+from support.khr_kernels import ANY_F, INT, F, kernel, numbers
 
 
 @pytest.mark.parametrize("axis", ["rows", "cols"])
@@ -41,6 +41,20 @@ def test_apply(on_lavapipe: Callable[..., None]) -> None:
     text = kernel(body, f"%a: {ANY_F}, %r: {ANY_F}")
     a = numbers(8, 8)
     on_lavapipe(text, [a, 0 * a], {1: np.tril(a, -1)})
+
+
+def test_bits_of_floats(on_lavapipe: Callable[..., None]) -> None:
+    """OpBitcast is of integers alone, so they go through work-group memory."""
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {ANY_F} -> {F}
+  %i = coopmatrix.bitcast %x : {F} -> {INT}
+  %j = coopmatrix.neg %i : {INT}
+  %y = coopmatrix.bitcast %j : {INT} -> {F}
+  coopmatrix.store %y, %r[%0, %0] row_major : {F}, {ANY_F}"""
+    text = kernel(body, f"%a: {ANY_F}, %r: {ANY_F}")
+    a = numbers(8, 8)
+    expected = (-a.view(np.int32)).view(np.float32)
+    on_lavapipe(text, [a, 0 * a], {1: expected})
 
 
 def test_conversion_of_the_use(on_lavapipe: Callable[..., None]) -> None:
