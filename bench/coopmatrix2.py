@@ -4,7 +4,6 @@ Each subgroup repeats an operation on a 16 x 16 matrix: by the instruction, and 
 device without the extension does it.  What both compute is compared.
 """
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -14,11 +13,9 @@ import numpy as np
 
 import coopc
 from bench.harness import Row
+from bench.vulkan_gemm import matrix_gpu
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
-from coopc.run.toolchain import ToolMissing
-from coopc.run.vulkan import Session
-from coopc.run.worker import RunFailed
 
 F = "!coopmatrix.matrix<16x16xf32, acc>"
 A = "!coopmatrix.matrix<16x16xf16, a>"
@@ -65,10 +62,7 @@ func.func @k(%p: memref<16x16xf32>, %q: memref<16x16xf16>, %r: memref<?x16x16xf3
 
 def measure() -> Iterator[Row]:
     """Yield the rows; none where there is no GPU with the extension."""
-    try:
-        session = Session.start("system")
-    except (ToolMissing, RunFailed) as reason:
-        print(f"no Vulkan device: {reason}", file=sys.stderr)
+    if (session := matrix_gpu()) is None:
         return
     rng = np.random.default_rng(0)
     x = rng.integers(-2, 3, (16, 16)).astype(np.float32)

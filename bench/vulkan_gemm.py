@@ -116,16 +116,24 @@ def rows(session: Session, case: Case) -> Iterator[Row]:
         yield Row(name, theirs, "ms")
 
 
-def measure() -> Iterator[Row]:
-    """Yield the rows; none where there is no GPU with the extension."""
+def matrix_gpu() -> Session | None:
+    """Open this machine's GPU; say why not where none has cooperative matrices."""
     try:
         session = Session.start("system")
     except (ToolMissing, RunFailed) as reason:
         print(f"no Vulkan device: {reason}", file=sys.stderr)
+        return None
+    if session.info.matrix_shapes:
+        return session
+    print(f"{session.info.name} has no cooperative matrices", file=sys.stderr)
+    session.close()
+    return None
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows; none where there is no GPU with the extension."""
+    if (session := matrix_gpu()) is None:
         return
     with session:
-        if not session.info.matrix_shapes:
-            print(f"{session.info.name} has no cooperative matrices", file=sys.stderr)
-            return
         for case in CASES:
             yield from rows(session, case)

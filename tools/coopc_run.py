@@ -29,6 +29,7 @@ from xdsl.dialects.func import FuncOp
 
 from coopc.compiler import compile, new_context
 from coopc.device import DEVICES, device
+from coopc.device.factory import options_of_device
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place, near_match
 from coopc.explain import explaining, place_of_op
 from coopc.interface import SECOND_ENTRY
@@ -571,8 +572,9 @@ def execute(job: Job) -> Outcome:
             with opencl.Session.start(amx=amx) as session:
                 return on_opencl(job.binary, job.call, session, **how)
         name = job.args.device or ON["vulkan"]
-        lavapipe = name == "lavapipe" or "loader=lavapipe" in name
-        with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:
+        given = options_of_device(name)
+        loader = given.get("loader", "lavapipe" if name == "lavapipe" else "system")
+        with vulkan.Session.start(loader, given.get("index")) as session:
             return on_vulkan(job.binary, job.call, session, **how)
 
 

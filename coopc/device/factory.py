@@ -45,9 +45,27 @@ def made_device(text: str) -> Device | None:
     found = _CALL.fullmatch(text)
     if found is None or found[1] not in FACTORIES:
         return None
-    module, _, name = FACTORIES[found[1]].partition(":")
-    factory = getattr(import_module(module), name)
-    return factory(text, **_options(found[1], factory, (found[2] or "").split()))
+    return _factory(found[1])(text, **options_of_device(text))
+
+
+def options_of_device(text: str) -> Mapping[str, Any]:
+    """Return the options of a device that a factory makes; none of other devices.
+
+    Raises:
+        ValueError: the options are wrong.
+
+    >>> options_of_device("driver{loader=lavapipe index=1}")
+    {'loader': 'lavapipe', 'index': 1}
+    """
+    found = _CALL.fullmatch(text)
+    if found is None or found[1] not in FACTORIES:
+        return {}
+    return _options(found[1], _factory(found[1]), (found[2] or "").split())
+
+
+def _factory(name: str) -> Any:
+    module, _, function = FACTORIES[name].partition(":")
+    return getattr(import_module(module), function)
 
 
 def usage(name: str) -> str:
@@ -56,8 +74,7 @@ def usage(name: str) -> str:
     >>> usage("any")
     'subgroup-size=N flavour=opencl|vulkan'
     """
-    module, _, function = FACTORIES[name].partition(":")
-    kinds = _kinds(getattr(import_module(module), function))
+    kinds = _kinds(_factory(name))
     forms = (f"{x}={'N' if k is int else '|'.join(get_args(k))}" for x, k in kinds)
     return " ".join(forms)
 

@@ -318,6 +318,14 @@ def why_not_staged(op: Operation) -> str:
 
 def _check_body(op: coopmatrix.ApplyOp, uniformity: Uniformity) -> None:
     """Refuse an `apply` whose body asks who owns an element."""
+    ids = (x for x in op.body.walk() if isinstance(x, simt.LaneIdOp | simt.LocalIdOp))
+    for each in ids:
+        if uniformity.of(each.results[0]) > Variation.SUBGROUPS:
+            raise Refused(
+                each,
+                "expected a body that does not depend on the lane: other lanes than "
+                "before compute the elements",
+            )
     for value in captured(op.body):
         if uniformity.of(value) > Variation.SUBGROUPS:
             raise Refused(

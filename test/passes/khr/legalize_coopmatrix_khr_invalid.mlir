@@ -106,3 +106,18 @@ func.func @k(%m: memref<?x?xf32>, %i: index) attributes {simt.kernel} {
   func.return
 }
 }
+
+// -----
+
+// An `apply` that asks who owns an element: the instruction, or other lanes, run its body.
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @k(%x: !coopmatrix.matrix<8x8xi32, acc>) attributes {simt.kernel} {
+  %y = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<8x8xi32, acc> {
+    // CHECK: error: simt.lane_id: expected a body that does not depend on the lane: other lanes than before compute the elements
+    %lane = simt.lane_id : index
+    %w = arith.index_cast %lane : index to i32
+    coopmatrix.yield %w : i32
+  }
+  func.return
+}
+}

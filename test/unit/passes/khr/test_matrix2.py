@@ -49,6 +49,19 @@ def test_reductions(
     check(body, ["OpCooperativeMatrixReduceNV"], [a, 0 * a], expected, on_lavapipe)
 
 
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_extremes_take_the_number(kind: str, on_lavapipe: OnLavapipe) -> None:
+    """Of a number and a NaN; a row of NaN stays one."""
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {ANY_F} -> {F}
+  %y = coopmatrix.reduce {kind} rows broadcast %x : {F} -> {F}"""
+    a = numbers(8, 8)
+    a[2, :3], a[5, 7], a[6] = np.nan, np.nan, np.nan
+    of = {"max": np.fmax, "min": np.fmin}[kind].reduce(a, axis=1, keepdims=True)
+    expected = np.broadcast_to(of, a.shape).copy()
+    check(body, ["OpCooperativeMatrixReduceNV"], [a, 0 * a], expected, on_lavapipe)
+
+
 @pytest.mark.parametrize("shape", [(8, 8), (16, 24)])
 def test_apply(shape: tuple[int, int], on_lavapipe: OnLavapipe) -> None:
     """Rows and columns of the whole, a loop, and a number from outside."""
