@@ -8,6 +8,7 @@
 | locations | no `fused<..>[..]`, no ranges of a file | `coopc.parsing` |
 | one result | `scf.if %c -> i32` and `scf.while :` fail | `coopc.parsing` |
 | scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
+| remainders | no `arith.remf` | the same |
 | mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.mixed_matmul` |
 | maps of matmul | `indexing_maps = [..]` is neither read nor printed | the same |
 | batches | no `linalg.batch_matmul` | the same |

@@ -1,4 +1,4 @@
-"""`arith` on vectors and tensors, where xDSL 0.74 takes scalars only.
+"""`arith` on vectors and tensors, where xDSL 0.74 takes scalars only, and `remf`.
 
 xDSL's comparisons give an i1 whatever they compare, its `select` takes an i1, and its
 casts of integers take none but scalars.  MLIR's take vectors and tensors, element by
@@ -7,6 +7,9 @@ element:
     %m = arith.cmpi slt, %i, %n : tensor<64xi32, #b>              a tensor of i1
     %x = arith.select %m, %a, %b : tensor<64xi1, #b>, tensor<64xf32, #b>
     %j = arith.extsi %i : tensor<64xi32, #b> to tensor<64xi64, #b>
+
+`arith.remf`, which xDSL lacks, is the remainder of C's `fmod`, with the sign of the
+dividend.
 
 Importing this module changes the classes of xDSL in place, since whoever has to do with
 an operation finds it by its class; it makes them accept more, and nothing less.
@@ -27,8 +30,17 @@ from xdsl.dialects.builtin import (
     container_of,
     i1,
 )
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrConstraint, IRDLOperation, OperandDef, ResultDef, base, eq
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import (
+    AttrConstraint,
+    IRDLOperation,
+    OperandDef,
+    ResultDef,
+    base,
+    eq,
+    irdl_op_definition,
+    traits_def,
+)
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -36,12 +48,26 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.printer import Printer
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects import effects
 from coopc.dialects.narrow import is_integer
 
-Arith = effects.Arith
+
+@irdl_op_definition
+class RemfOp(arith.FloatingPointLikeBinaryOperation):
+    """The remainder of a division that rounds towards zero: `arith.remf %x, %y`."""
+
+    name = "arith.remf"
+
+    traits = traits_def(Pure())
+
+
+Arith = Dialect(
+    "arith", [*effects.Arith.operations, RemfOp], list(effects.Arith.attributes)
+)
+"""xDSL's dialect, mended, and the operation."""
 
 INTEGERS = container_of(base(IntegerType))
 FLOATS = container_of(AnyFloatConstr)

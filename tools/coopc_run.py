@@ -33,6 +33,7 @@ from coopc.device.factory import options_of_device
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place, near_match
 from coopc.explain import explaining, place_of_op
 from coopc.interface import SECOND_ENTRY
+from coopc.ir.control_flow import uses_dialect
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import print_remark, remark
@@ -438,7 +439,7 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
 
 def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     """Return a module in which functions of linalg, too, are kernels."""
-    if not any(op.dialect_name() == "linalg" for op in module.walk()):
+    if not uses_dialect(module, "linalg"):
         return module
     from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
         ConvertLinalgToCoopmatrixPass,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseIntOrFPElementsAttr,
@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.emission import AnyEmission
 from coopc.emit.walker import Handlers, Refusal, count_of, element_of
 
@@ -38,8 +39,7 @@ INSTRUCTIONS: dict[type[Operation], tuple[str, str]] = {
     arith.MulfOp: ("OpFMul", "fmul"),
     arith.DivfOp: ("OpFDiv", "fdiv"),
     arith.NegfOp: ("OpFNegate", "fneg"),
-    # The remainder of floats; `arith` of xDSL has none.
-    llvm.FRemOp: ("OpFRem", "frem"),
+    RemfOp: ("OpFRem", "frem"),
 }
 """Instructions of SPIR-V and of LLVM IR whose operands and result have one type."""
 

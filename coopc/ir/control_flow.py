@@ -137,6 +137,11 @@ def defined_by(op: Operation) -> Iterator[SSAValue]:
     yield from block_arguments(op)
 
 
+def uses_dialect(module: Operation, dialect: str) -> bool:
+    """Whether a module has operations of a dialect, so that its passes are needed."""
+    return any(op.dialect_name() == dialect for op in module.walk())
+
+
 def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
     """Yield groups of values that are one value, as it goes through `op`."""
     match op:

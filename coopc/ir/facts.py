@@ -41,7 +41,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import simt
-from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of
 from coopc.interface import What
@@ -309,9 +308,13 @@ def _assumed(value: SSAValue) -> Facts:
         if above is None or number is None:
             continue
         users = (x.operation for x in compare.result.uses)
-        if any(isinstance(x, AssumeOp) and x.parent is block for x in users):
+        if any(x.name == _ASSUME and x.parent is block for x in users):
             found = found.meet(Facts(low=number + above))
     return found
+
+
+_ASSUME = "llvm.intr.assume"
+"""Named, so that the dialect is not imported without need."""
 
 
 def _joined(facts: Iterable[Facts]) -> Facts:

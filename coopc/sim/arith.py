@@ -15,7 +15,7 @@ from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith, llvm, math, ub, vector
+from xdsl.dialects import arith, math, ub, vector
 from xdsl.dialects.arith import IntegerOverflowFlag as OverflowFlag
 from xdsl.dialects.arith import (
     SignlessIntegerBinaryOperationWithOverflow as CanOverflow,
@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.llvm_target import AssumeOp
+from coopc.dialects.shaped_arith import RemfOp
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
@@ -72,7 +73,7 @@ INTEGERS: dict[type[Operation], tuple[str, bool]] = {
 """Keys of `INTEGER_FUNCTIONS`, and whether the integers are signed."""
 
 FLOATS: dict[type[Operation], str] = {
-    llvm.FRemOp: "rem",
+    RemfOp: "rem",
     math.AbsFOp: "abs",
     vector.FMAOp: "fma",
     **{

@@ -8,7 +8,7 @@ An engine takes matrices apart, gives an element of each (or a vector of element
 | operation                | of floats           | of integers                       |
 |--------------------------|---------------------|-----------------------------------|
 | add, sub, mul, scale     | that of `arith`     | that of `arith`                   |
-| div, rem                 | `divf`, `llvm.frem` | of signed or of unsigned numbers  |
+| div, rem                 | `divf`, `remf`      | of signed or of unsigned numbers  |
 | min, max                 | take the number of a number and a NaN | the same        |
 | neg, abs, not            | `negf`, `absf`      | 0 - x, `absi`, x xor -1           |
 | and, or, xor, shl, shr   |                     | `shr` of signed numbers or not    |
@@ -38,7 +38,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Reduction, matrix_type
 from coopc.dialects.narrow import is_integer, is_memref
-from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.dialects.shaped_arith import RemfOp, element_of, shaped
 from coopc.ir.builder import INDEX, Builder, Values
 from coopc.ir.transaction import Refused
 
@@ -112,10 +112,7 @@ def _binary(op: type[Operation], element: Attribute, signed: bool) -> Make:
     if is_integer(element):
         return of_signed if signed else of_unsigned
     if op is coopmatrix.RemOp:
-        # `arith.remf` is not in xDSL 0.74.  Imported where it is needed: it is large.
-        from xdsl.dialects.llvm import FRemOp
-
-        return FRemOp
+        return RemfOp
     assert of_floats is not None, op
     return of_floats
 

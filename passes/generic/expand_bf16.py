@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     IndexType,
@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
-from coopc.dialects.shaped_arith import shaped
+from coopc.dialects.shaped_arith import RemfOp, shaped
 from coopc.emit.walker import Refusal, element_of
 from coopc.passes.generic.expansion import (
     Code,
@@ -58,7 +58,7 @@ COMPUTED: tuple[type[Operation], ...] = (
     *(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp),
     *(arith.MaxnumfOp, arith.MinnumfOp, arith.MaximumfOp, arith.MinimumfOp),
     *(arith.CmpfOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp),
-    *(*MATH, math.FPowIOp, vector.FMAOp, llvm.FRemOp, simt.ReduceOp),
+    *(*MATH, math.FPowIOp, vector.FMAOp, RemfOp, simt.ReduceOp),
 )
 """What is computed in f32."""
 

@@ -1,6 +1,6 @@
 """expand-math: expands functions that GLSL.std.450 or x86-64 does not have.
 
-Before:  operations of `math`, `llvm.frem`.
+Before:  operations of `math`, `arith.remf`.
 After:   operations of `math` and `arith` that the target has.
 Fails:   never; an operation without an expansion stays.
 
@@ -16,7 +16,7 @@ from functools import reduce
 from itertools import product
 from typing import TypeAlias
 
-from xdsl.dialects import arith, llvm, math, scf, vector
+from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects.narrow import is_vector
+from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.walker import element_of
 from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
 from coopc.passes.generic.expand_bf16 import MATH, computed_in_f32, is_bf16
@@ -200,8 +201,8 @@ def power(code: Code, op: math.FPowIOp) -> SSAValue:
 # of C is: NaN for an infinite x, for a y of 0 and for NaN; x for an infinite y.
 
 
-@table.on(llvm.FRemOp, when=lacks)
-def remainder(code: Code, op: llvm.FRemOp) -> SSAValue:
+@table.on(RemfOp, when=lacks)
+def remainder(code: Code, op: RemfOp) -> SSAValue:
     """The remainder with the sign of the dividend; of f16 in f32, which holds 2 x."""
     f, x = Floats(code, op.lhs), op.lhs
     if isinstance(element_of(x.type), Float16Type):

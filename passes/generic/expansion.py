@@ -165,18 +165,18 @@ def expansion_of(rows: Rows, op: Operation, target: Target) -> Expansion | None:
 
 TABLES: dict[str, tuple[str, ...]] = {
     "arith": ("expand_bf16", "expand_arith"),
+    "arith.remf": ("expand_bf16", "expand_math"),
     "coopmatrix": ("expand_arith",),
-    "llvm": ("expand_bf16", "expand_math"),
     "math": ("expand_math", "expand_bf16"),
     "simt": ("expand_bf16",),
     "vector": ("expand_math", "expand_bf16", "expand_vector"),
 }
-"""Dialects to the modules here that expand them, in this order."""
+"""Dialects or operations to the modules here that expand them, in this order."""
 
 
 def rows_of(kind: type[Operation]) -> Rows:
     """The rows of a kind of operation in all tables."""
-    modules = TABLES.get(kind.dialect_name(), ())
+    modules = TABLES.get(kind.name) or TABLES.get(kind.dialect_name(), ())
     found = (import_module(f"coopc.passes.generic.{each}") for each in modules)
     return [row for module in found for row in module.table.rows.get(kind, ())]
 

@@ -16,11 +16,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from coopc.dialects import simt
+from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_for
 from coopc.ir.transaction import transaction
-from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
-from coopc.passes.linalg.match import multiplications
-from coopc.plan.gemm import plan_direct_gemm
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,13 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
             raise ValueError(f"expected a tile of m, n and k, got {self.tile}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not uses_dialect(op, "linalg"):
+            return
+        # Most kernels need none of these.
+        from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
+        from coopc.passes.linalg.match import multiplications
+        from coopc.plan.gemm import plan_direct_gemm
+
         m, n, k = self.tile or (0, 0, 0)
         target = simt.target_of(op)
         wanted = device_for(target.device.data, op) if target else None

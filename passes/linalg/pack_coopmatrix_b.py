@@ -17,7 +17,10 @@ Fails:   where something else uses %b, the grid does, or a load may begin in the
          of a channel
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -40,8 +43,9 @@ from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import (
     why_not_staged,
 )
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import layouts_of
-from coopc.passes.linalg.match import tiles
-from coopc.passes.linalg.packing import PackedB, packable
+
+if TYPE_CHECKING:
+    from coopc.passes.linalg.packing import PackedB
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,12 @@ class PackCoopmatrixBPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
+        if not wanted(op, device):
+            return
         with transaction(op) as draft:
             if self.kernel:
+                from coopc.passes.linalg.packing import packable
+
                 for kernel in list(simt.kernels(draft)):
                     if loads := wanted(kernel.func, device):
                         pack_before(packable(kernel.func, loads), device, ctx)
@@ -92,6 +100,8 @@ def pack_before(b: PackedB, device: Device, ctx: Context) -> None:
     Raises:
         Refused: the grid needs B as it was.
     """
+    from coopc.passes.linalg.match import tiles
+
     func = b.func
     grid, numbers = func.attributes.get(simt.GRID), simt.kernel_sizes(func)
     used = grid.data.used_dims() if isinstance(grid, AffineMapAttr) else ()

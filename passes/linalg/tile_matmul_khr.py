@@ -21,12 +21,9 @@ from xdsl.passes import ModulePass
 
 from coopc.device import Device, GemmTiles
 from coopc.dialects import simt
+from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.kernel_text import become_kernel
-from coopc.passes.linalg.match import matched, multiplications
-from coopc.passes.linalg.staged_kernel import staged_kernel
-from coopc.plan.gemm import plan_staged_gemm
 from coopc.remarks import remark
 
 
@@ -86,9 +83,17 @@ class TileMatmulKhrPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
+        if not uses_dialect(op, "linalg"):
+            return
         if self.remark:
             self._remark(op, device)
             return
+        # Most kernels need none of these.
+        from coopc.passes.linalg.kernel_text import become_kernel
+        from coopc.passes.linalg.match import multiplications
+        from coopc.passes.linalg.staged_kernel import staged_kernel
+        from coopc.plan.gemm import plan_staged_gemm
+
         with transaction(op) as draft:
             for func, found in multiplications(draft):
                 plan = plan_staged_gemm(found.problem, device, self.tiles)
@@ -101,6 +106,9 @@ class TileMatmulKhrPass(ModulePass):
 
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""
+        from coopc.passes.linalg.match import matched
+        from coopc.plan.gemm import plan_staged_gemm
+
         for func in op.ops:
             if not isinstance(func, FuncOp) or not device.shares_gemm:
                 continue

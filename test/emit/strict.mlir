@@ -16,7 +16,7 @@ func.func @quotient(%m: memref<4xf32>, %x: f32) attributes {simt.kernel} {
 // CHECK: OpExecutionMode %rest SignedZeroInfNanPreserve 32
 func.func @rest(%m: memref<4xf32>, %x: f32) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
-  %y = llvm.frem %x, %x : f32
+  %y = arith.remf %x, %x : f32
   memref.store %y, %m[%0] : memref<4xf32>
   func.return
 }

@@ -137,6 +137,12 @@ def test_gpu_barrier() -> None:
     assert str(op) == "gpu.barrier {a}"
 
 
+def test_remainders_gap() -> None:
+    from xdsl.dialects.arith import Arith
+
+    assert "arith.remf" not in {op.name for op in Arith.operations}
+
+
 def test_assumptions_gap() -> None:
     from xdsl.dialects.llvm import LLVM
 

@@ -8,13 +8,14 @@ no instruction.
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import Float64Type
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit import arith as shared
 from coopc.emit.arith import check_same_bits, is_bf16, is_i1, no_i1, unwrapped
 from coopc.emit.spirv.emission import Emission, Handlers
@@ -40,7 +41,7 @@ def instruction(e: Emission, op: Operation) -> None:
     logical = is_i1(result.type)
     if logical and (opcode := _LOGICAL.get(opcode, "")) == "":
         raise Refusal("expected integers of 8 bits or more, got i1")
-    e.whole.strict |= isinstance(op, llvm.FRemOp)
+    e.whole.strict |= isinstance(op, RemfOp)
 
     def make(to: Id, ids: tuple[Id, ...]) -> Id:
         if opcode == "OpFDiv" and not e.facts.device.exact_quotients:

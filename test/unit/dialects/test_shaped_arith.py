@@ -25,7 +25,15 @@ from coopc.pipeline import verify
 from coopc.source import Source
 from coopc.universe import everything
 
+REMAINDER = "arith.remf %x, %x fastmath<nnan> : vector<4xf32>"
 SHAPES = [i32, VectorType(i32, [8]), TensorType(i32, [4, 8], IntegerType(7))]
+
+
+def test_remainder_prints_as_mlir_does() -> None:
+    text = f'%x = "test.op"() : () -> vector<4xf32>\n%y = {REMAINDER}'
+    module = parse(new_context(everything()), Source(text))
+    verify(module)
+    assert f"%y = {REMAINDER}" in str(module)
 
 
 @pytest.mark.parametrize("type", SHAPES, ids=str)

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from xdsl.dialects import arith, llvm, math, memref, vector
+from xdsl.dialects import arith, math, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BFloat16Type,
@@ -50,6 +50,7 @@ from coopc.device import DEVICES, device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.llvm.types import Facts as LlvmFacts
 from coopc.emit.walker import Facts, Refusal, count_of, element_of
 from coopc.interface_call import DTYPES
@@ -257,7 +258,7 @@ def floats(k: Kernel, element: Attribute, length: int) -> None:
     for op in (*FLOAT_UNARY, arith.NegfOp):
         k.add(op, [type], [type], fastmath=FAST)
     k.add(math.FmaOp, [type] * 3, [type], fastmath=FAST)
-    k.add(llvm.FRemOp, [type] * 2, [type], fastmathFlags=llvm.FastMathAttr("none"))
+    k.add(RemfOp, [type] * 2, [type], fastmath=FAST)
     for other in INTEGERS[:-1]:
         to = of_length(other, length)
         k.add(math.FPowIOp, [type, to], [type], fastmath=FAST)

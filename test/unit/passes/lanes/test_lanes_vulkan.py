@@ -74,14 +74,14 @@ func.func @k(%a: {memory}, %b: {memory}, %r: {memory}, %s: {memory}, %t: {memory
   coopmatrix.store %z, %r[%0, %0] row_major : {matrix}, {memory}
   %w = coopmatrix.apply (%i, %j, %v) in %x : {matrix} {{
     %by = memref.load %b[%i, %j] : {memory}
-    %rest = llvm.frem %v, %by : {element}
+    %rest = arith.remf %v, %by : {element}
     coopmatrix.yield %rest : {element}
   }}
   coopmatrix.store %w, %s[%0, %0] row_major : {matrix}, {memory}
   scf.for %i = %0 to %8 step %1 {{
     %u = vector.load %a[%i, %0] : {memory}, vector<8x{element}>
     %v = vector.load %b[%i, %0] : {memory}, vector<8x{element}>
-    %rest = llvm.frem %u, %v : vector<8x{element}>
+    %rest = arith.remf %u, %v : vector<8x{element}>
     vector.store %rest, %t[%i, %0] : {memory}, vector<8x{element}>
   }}
   func.return
