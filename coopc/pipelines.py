@@ -218,6 +218,7 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
+            step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
             step("inline-matrix-calls"),  # tiles are of one function
             step("pack-b-amx"),
@@ -245,12 +246,24 @@ class CoopcCpuPass(Pipeline):
 
     subgroup_size: int | None = None
     """Lanes; what kernels say, or else 16, without it."""
+    block: tuple[int, ...] = ()
+    """Of a linalg.matmul: panels of A and of B, and K, at a time."""
+    threads: int = 1
+    """Threads that share a linalg.matmul."""
+    tile: tuple[int, ...] = (6, 16)
+    """Rows and columns of sums in registers: 12,32 suits AVX-512."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
         return (
             step("narrow-matrix-scope"),
-            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),
+            step(
+                "tile-matmul-cpu",
+                block=self.block,
+                threads=self.threads,
+                tile=self.tile,
+            ),
+            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(

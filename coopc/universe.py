@@ -63,6 +63,7 @@ PASS_FOLDERS: dict[str, str] = {
     "fuse-split-dpas": "xe",
     "emulate-xe": "xe.emulate",
     "tile-matmul-amx": "linalg",
+    "tile-matmul-cpu": "linalg",
     "pack-b-amx": "linalg",
     "infer-kernel-sizes": "cpu",
     "resolve-matrix-fill": "cpu",

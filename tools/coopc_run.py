@@ -384,7 +384,7 @@ def for_processor(
             if not (missing := lacking(needed, cpu_flags())):
                 return program, tiles, owners
             reason = f"this processor has no {', '.join(missing)}"
-        steps = read_passes("coopc-cpu", everything().all_passes)
+        steps = read_passes(by_vectors(args), everything().all_passes)
         owners = Owners()
     program = after(module, source, steps, owners)
     for op in module.walk():
@@ -492,13 +492,24 @@ def choose(known: Sequence[Interface], name: str | None) -> Interface:
     return known[names.index(first[0] if name is None else name)]
 
 
+def by_vectors(args: argparse.Namespace) -> str:
+    """Return the passes for vectors of this processor."""
+    from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
+    from coopc.run.tiles import cpu_flags
+
+    tile = WIDE_VECTOR_TILE if "avx512f" in cpu_flags() else VECTOR_TILE
+    return f"coopc-cpu{{threads={args.threads} tile={tile[0]},{tile[1]}}}"
+
+
 def pipeline(args: argparse.Namespace, level: Level) -> str:
     if args.pipeline is not None:
         return args.pipeline
     if args.on == "sim":
         return ""
     if args.on == "cpu" and level is Level.COOPMATRIX:
-        return "coopc-cpu" if tiles_of(args) == "none" else "coopc-amx"
+        if tiles_of(args) == "none":
+            return by_vectors(args)
+        return f"coopc-amx{{threads={args.threads}}}"
     name = args.device or (XE_DEVICE if level is Level.TRITON else ON[args.on])
     emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
     if level is Level.COOPMATRIX:

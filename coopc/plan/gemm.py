@@ -9,6 +9,7 @@ depth is the K of one product of matrices.
 | any: `plan_direct_gemm`  | one subgroup      | from memory: `Direct`               |
 | KHR: `plan_staged_gemm`  | several subgroups | through work-group memory: `Panel`  |
 | AMX: `plan_amx_gemm`     | one core          | packed by a kernel before: `Packed` |
+| CPU: `plan_vector_gemm`  | one core          | the same                            |
 
 A subgroup is a warp on NVIDIA; which tiles its warps have by default is `gemm_tiles` of
 the device.  A core computes the subgroup tiles of its work-group one after the other.
@@ -590,15 +591,12 @@ def plan_amx_gemm(
         threads: that share the work-groups; each is to have some.
         block: what a work-group computes at a time; by the sizes without.
     """
-    operands = (problem.a, problem.b, problem.c)
     if problem.batched:
         return "there is a batch"
-    if any(x.transposed for x in operands):
+    if any(x.transposed for x in (problem.a, problem.b)):
         return "an operand is transposed"
-    if not all(x.contiguous for x in operands):
-        return "elements of a row are not consecutive"
-    if problem.fill == "value":
-        return "C is filled with a value that is not constant"
+    if reason := why_not_packed(problem):
+        return reason
     rows, cols, steps = block or block_of(*problem.c.shape, threads)
     size = problem.a.element_bytes
     depth = STEP_BYTES // size
@@ -611,6 +609,17 @@ def plan_amx_gemm(
         Packed() if packs_a(problem.a) else Direct(),
         Packed(4 // size),
     )
+
+
+def why_not_packed(problem: Problem) -> str | None:
+    """Return why a kernel does not pack A and B of a problem before another one."""
+    if problem.c.transposed:
+        return "an operand is transposed"
+    if not all(x.contiguous for x in (problem.a, problem.b, problem.c)):
+        return "elements of a row are not consecutive"
+    if problem.fill == "value":
+        return "C is filled with a value that is not constant"
+    return None
 
 
 def is_of_amx(problem: Problem) -> bool:
@@ -668,3 +677,71 @@ def packs_a(a: GemmOperand) -> bool:
     whole = m % PANEL == 0 and k * size % STEP_BYTES == 0
     far = row_stride * size > ROW_BYTES
     return not whole or far or m * k * size > WHOLE_BYTES
+
+
+# --- any processor: tiles of vectors -------------------------------------------------
+
+VECTOR_TILE = 6, 16
+"""Rows and columns of the sums in registers: 12 of the 16 of AVX2, of 8 x f32 each."""
+WIDE_VECTOR_TILE = 12, 32
+"""The same with AVX-512: 24 registers of 32."""
+VECTOR_BLOCK: Block = (16, 32, 256)
+"""Panels of A and of B, and K, that a core computes at a time: 96 KiB of A are in the
+second cache, and 16 KiB of B, which a panel of it has, in the first one."""
+CONVERTED = ("f16", "bf16")
+"""Types that are packed as f32."""
+
+
+def plan_vector_gemm(
+    problem: Problem,
+    threads: int = 1,
+    block: Block | None = None,
+    tile: tuple[int, int] = VECTOR_TILE,
+) -> GemmPlan | str:
+    """Return how a multiplication is blocked for registers and caches, or why not.
+
+    Args:
+        problem: what is multiplied.
+        threads: that share the work-groups; each is to have some.
+        block: what a work-group computes at a time; by the sizes without.
+        tile: rows and columns of sums in registers, those of f32.
+    """
+    a, b, c = problem.elements
+    packed = {c, *CONVERTED} if c == "f32" else {c}
+    if c not in ("f32", "f64") or not {a, b} <= packed:
+        return f"no vectors multiply {a} and {b} into {c}"
+    if reason := why_not_packed(problem):
+        return reason
+    rows, cols = tile[0], tile[1] * 32 // ELEMENT_BITS[c]
+    down, across, step = block or VECTOR_BLOCK
+    if block is None:
+        down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
+    group = down * rows, across * cols
+    return GemmPlan(group, (rows, cols), step, 1, cols, Packed(), Packed())
+
+
+def _shared(
+    shape: tuple[int | None, int | None],
+    tile: tuple[int, int],
+    block: tuple[int, int],
+    threads: int,
+) -> tuple[int, int]:
+    """Return a block of tiles small enough that each thread has two, where it can.
+
+    >>> _shared((512, 512), (6, 16), (16, 32), threads=1)
+    (16, 32)
+    >>> _shared((96, 96), (6, 16), (16, 32), threads=4)
+    (8, 2)
+    """
+    m, n = shape
+    down, across = block
+    if m is None or n is None:
+        return block
+    rows, cols = -(-m // tile[0]), -(-n // tile[1])
+    down, across = max(1, min(down, rows)), max(1, min(across, cols))
+    while down * across > 1 and -(-rows // down) * -(-cols // across) < 2 * threads:
+        if across * tile[1] >= down * tile[0] and across > 1:
+            across = -(-across // 2)
+        else:
+            down = -(-down // 2)
+    return down, across

@@ -7,50 +7,34 @@ After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed i
 Fails:   never; other multiplications, such as transposed or batched ones, stay, with a
          remark where AMX multiplies the types.
 
-See `coopc.passes.cpu.stages`.
+See `coopc.passes.linalg.staged_by_packing`.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineConstantExpr
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.ir.control_flow import free_name
 from coopc.ir.transaction import Refused
-from coopc.passes.cpu.stages import KERNELS, Stages, map_of_sizes
 from coopc.passes.linalg.amx_kernel import AmxKernel, multiplying, packing
-from coopc.passes.linalg.kernel_text import functions
-from coopc.passes.linalg.match import (
-    Multiplication,
-    constant_text,
-    extent,
-    matched,
-)
+from coopc.passes.linalg.match import Multiplication, constant_text, extent, matched
+from coopc.passes.linalg.staged_by_packing import become_stages
 from coopc.plan.gemm import (
     PANEL,
     STEP_BYTES,
     Block,
-    GemmPlan,
     Packed,
     check_block,
     is_of_amx,
     plan_amx_gemm,
 )
 from coopc.remarks import remark
-
-PACK, MULTIPLY = ".pack", ".multiply"
-"""What the names of the kernels end in."""
-UNKNOWN = 1 << 40
-"""A size of memory that is larger than any, where its own cannot be said."""
 
 
 @dataclass(frozen=True)
@@ -82,57 +66,33 @@ class TileMatmulAmxPass(ModulePass):
         return rows, cols, steps
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        made: dict[str, Attribute] = {}
         for func in [x for x in op.ops if isinstance(x, FuncOp)]:
             with suppress(Refused):
                 found = matched(func)
                 if found is not None and is_of_amx(found.problem):
-                    made |= self._tile(ctx, op, func, found)
-        if made:
-            op.attributes[KERNELS] = DictionaryAttr(made)
+                    self._tile(ctx, func, found)
 
-    def _tile(
-        self, ctx: Context, module: ModuleOp, func: FuncOp, found: Multiplication
-    ) -> dict[str, Attribute]:
-        """Put kernels in the place of a function; return how they are run, by name."""
+    def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:
+        """Put kernels in the place of a function, if there is a plan."""
         block = self._block if self.block else None
         plan = plan_amx_gemm(found.problem, self.threads, block)
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
-            return {}
-        name = free_name(module, func.sym_name.data, PACK, MULTIPLY)
+            return
         fill = None if found.fill is None else constant_text(found.fill)
         kernel = AmxKernel(found.problem, plan, fill)
-        text = packing(kernel) + multiplying(kernel)
-        for each, ending in zip(functions(ctx, text), (PACK, MULTIPLY), strict=True):
-            each.sym_name = StringAttr(name + ending)
-            for inner in each.walk():
-                inner.location = func.location
-            Rewriter.insert_op(each, InsertPoint.before(func))
-        made: dict[str, Attribute] = {
-            func.sym_name.data: how_to_run(func, name, found, plan).attr
-        }
-        Rewriter.erase_op(func)
-        return made
-
-
-def how_to_run(
-    func: FuncOp, name: str, found: Multiplication, plan: GemmPlan
-) -> Stages:
-    a, _, c = found.memories
-    rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
-    steps = extent(func, a, 1).ceil_div(plan.depth)
-    of_a = rows if isinstance(plan.a, Packed) else AffineConstantExpr(0)
-    multiply = (
-        cols.ceil_div(plan.group[1] // PANEL),
-        rows.ceil_div(plan.group[0] // PANEL),
-    )
-    of = partial(map_of_sizes, func)
-    # No affine map is the size of what is packed: checks of bounds leave it to others.
-    packed_a, packed_b = (
-        (of(panels, steps, STEP_BYTES * PANEL), of(UNKNOWN)) for panels in (of_a, cols)
-    )
-    return Stages(
-        ((f"{name}{PACK}", of(of_a + steps)), (f"{name}{MULTIPLY}", of(*multiply))),
-        (packed_a, packed_b),
-    )
+        a, _, c = found.memories
+        rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
+        steps = extent(func, a, 1).ceil_div(plan.depth)
+        of_a = rows if isinstance(plan.a, Packed) else AffineConstantExpr(0)
+        blocks = (
+            cols.ceil_div(plan.group[1] // PANEL),
+            rows.ceil_div(plan.group[0] // PANEL),
+        )
+        become_stages(
+            func,
+            packing(kernel) + multiplying(kernel),
+            ctx,
+            ((of_a + steps,), blocks),
+            ((of_a, steps, STEP_BYTES * PANEL), (cols, steps, STEP_BYTES * PANEL)),
+        )
