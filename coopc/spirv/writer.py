@@ -76,11 +76,29 @@ def _given(module: Module) -> list[Instruction]:
         module.memory_model,
         *module.entry_points,
         *module.execution_modes,
-        *module.names,
+        *_symbols(module),
         *module.annotations,
         *module.globals,
         *(instruction for f in functions for instruction in f.instructions()),
     ]
+
+
+def _symbols(module: Module) -> list[Instruction]:
+    """The debug names, in which no two global ids have one name.
+
+    Upstream's deserializer makes symbols of them.  An entry point keeps its own.
+    """
+    entries = {entry.operands[1] for entry in module.entry_points}
+    shared = {i.result for i in module.globals} | {f.id for f in module.functions}
+    shared -= entries
+    taken = {str(entry.operands[2]): 0 for entry in module.entry_points}
+    found: list[Instruction] = []
+    for instruction in module.names:
+        id, name = instruction.operands[0], instruction.operands[-1]
+        if id in shared and instruction.facts.name == "OpName":
+            instruction = Instruction("OpName", (id, _unique(str(name), taken)))
+        found.append(instruction)
+    return found
 
 
 def _numbers(body: list[list[ResolvedOperand]]) -> dict[Id, int]:
