@@ -8,7 +8,7 @@ from math import prod
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IndexType, ModuleOp, NoneAttr, StridedLayoutAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -16,6 +16,7 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
+from xdsl.traits import SymbolTable
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
@@ -339,4 +340,22 @@ def _allocated_bytes(op: memref.AllocaOp, facts: Facts) -> int:
         bytes = 4 if facts.vulkan else 8
     else:
         bytes = SCALAR_BYTES.get(str(element), 0)
-    return bytes * width * allocated(type)[0]
+    named = [_default(size) for size in op.dynamic_sizes]
+    return bytes * width * prod(allocated(type, named)[0])
+
+
+def _default(size: SSAValue) -> int:
+    """What the size of an allocation is unless its specialisation constant is set.
+
+    Raises:
+        Refusal: it is none.
+    """
+    op = size.owner
+    if isinstance(op, coopmatrix.SpecValueOp):
+        constant = SymbolTable.lookup_symbol(op, op.constant)
+        assert isinstance(constant, coopmatrix.SpecConstantOp), op
+        return constant.value.value.data
+    raise Refusal(
+        f"expected an allocation of constant sizes, or such as coopmatrix.spec_value "
+        f"gives, got {size}"
+    )

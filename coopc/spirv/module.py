@@ -244,6 +244,10 @@ class Module:
         self.decorate(id, "SpecId", spec_id)
         return id
 
+    def spec_constant_op(self, opcode: str, operands: tuple[Id, ...], type: Id) -> Id:
+        """What an instruction computes of constants when the module is loaded."""
+        return self._global("OpSpecConstantOp", (opcode, *operands), type)
+
     def variable(
         self, pointer_type: Id, storage_class: str, name: str | None = None
     ) -> Id:

@@ -228,6 +228,12 @@ def is_zero(id: Id) -> bool:
     )
 
 
+@handlers.on(coopmatrix.SpecValueOp)
+def spec_value(e: Emission, op: coopmatrix.SpecValueOp) -> None:
+    u32 = e.types.named(op.constant.root_reference.data)
+    e.set(op.result, (e.index.narrow(u32),))
+
+
 @handlers.on(coopmatrix.LengthOp)
 def length(e: Emission, op: coopmatrix.LengthOp) -> None:
     """How many elements the driver gives a work-item."""

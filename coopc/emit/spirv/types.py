@@ -395,18 +395,8 @@ class Types:
 
     def by_default(self, type: coopmatrix.MatrixType) -> coopmatrix.MatrixType:
         """What a matrix type is unless its specialisation constants are set."""
-        rows, cols = (
-            self._default(size) if isinstance(size, str) else size
-            for size in type.sizes
-        )
-        scope = type.scope
-        if isinstance(scope, SymbolRefAttr):
-            number = self._default(scope.root_reference.data)
-            names = {number: name for name, number in coopmatrix.SCOPE_NUMBERS.items()}
-            scope = coopmatrix.ScopeAttr(names[number])
-        return coopmatrix.MatrixType.of(
-            rows, cols, type.element_type, type.use.data, scope.data
-        )
+        defaults = {name: self._default(name) for name in type.names}
+        return type.specialised(defaults)
 
     def _default(self, name: str) -> int:
         """The number that a specialisation constant is unless it is set."""
