@@ -59,7 +59,7 @@ class CoopcKhrPass(Pipeline):
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             CanonicalizePass(),  # what is dead or constant need not be cut
-            step("legalize-coopmatrix-khr", products_only=True),  # else not to be split
+            step("legalize-coopmatrix-khr", only="products"),  # else not to be split
             step("split-coopmatrix", by_lanes=True),  # for the target
             step("pack-coopmatrix-b"),  # of tiles
             # Of tiles: what is whole has no instruction.
@@ -175,6 +175,11 @@ class CoopcLanesPass(Pipeline):
             SetTargetPass.of(self.name, self.device, self.flavour),
             step("convert-linalg-to-coopmatrix"),
             CanonicalizePass(),  # what is dead or constant need not be spread
+            step(
+                "legalize-coopmatrix-khr",
+                only="named",
+                subgroup_size=self.subgroup_size,
+            ),
             step(
                 "distribute-coopmatrix",
                 subgroup_size=self.subgroup_size,

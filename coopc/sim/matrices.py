@@ -25,6 +25,8 @@ from coopc.dialects.coopmatrix import (
     MatrixType,
     Scope,
     Use,
+    chosen,
+    default_constants,
 )
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
 from coopc.layout.distribution import Distribution, RowSlices

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IndexType,
     IntAttr,
     IntegerAttr,
-    IndexType,
     IntegerType,
     ModuleOp,
     NoneAttr,
@@ -61,6 +61,7 @@ from coopc.dialects.narrow import is_integer
 
 if TYPE_CHECKING:
     from coopc.device import Use as DeviceUse
+    from coopc.device.model import Specialised
 
 
 T = TypeVar("T")
@@ -361,6 +362,17 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
             use = chosen(self.use_name, constants, USE_NUMBERS, "a use")
         return MatrixType.of(rows, cols, self.element_type, use, scope.data)
 
+    @property
+    def specialises(self) -> "frozenset[Specialised]":
+        """What the type names specialisation constants for."""
+        named: tuple[tuple[Attribute, Specialised], ...] = (
+            (self.rows, "sizes"),
+            (self.cols, "sizes"),
+            (self.scope, "scope"),
+            (self.use_name, "use"),
+        )
+        return frozenset(x for attr, x in named if isinstance(attr, SymbolRefAttr))
+
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Parse `<8x16xf16, a, scope = workgroup>`."""
@@ -426,7 +438,10 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
 
 
 def chosen(
-    name: SymbolRefAttr, constants: Mapping[str, int], numbers: Mapping[T, int], what: str
+    name: SymbolRefAttr,
+    constants: Mapping[str, int],
+    numbers: Mapping[T, int],
+    what: str,
 ) -> T:
     """Return what SPIR-V calls by the number of a constant.
 
