@@ -11,7 +11,7 @@ Fails:   where the table refuses an operation on the device, with the reason; fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from xdsl.context import Context
@@ -295,11 +295,12 @@ def why_not_staged(op: Operation, target: Target) -> str:
                     "matrix instructions have it"
                 )
     for matrix in _matrices(op):
-        static = matrix.specialised(target.constants)
-        if static.scope != ScopeAttr(Scope.SUBGROUP):
+        scope = matrix.specialised(target.constants).scope
+        if scope != ScopeAttr(Scope.SUBGROUP):
+            default = "" if matrix.scope == scope else f", by default {scope}"
             return (
                 "expected a matrix of scope subgroup, whose lanes share work-group "
-                f"memory here, got {matrix}"
+                f"memory here, got {matrix}{default}"
             )
     return ""
 
@@ -399,6 +400,8 @@ class Legalizer:
     target: Target
     spills: bool = True
     """Whether matrices of types that the device lacks stay in memory."""
+    lanes: int | None = None
+    """Of subgroups, where kernels do not say so; as the device has them if absent."""
     _staged: dict[FuncOp, StagedMatrices] = field(
         default_factory=dict[FuncOp, StagedMatrices]
     )
@@ -433,7 +436,7 @@ class Legalizer:
 
     def _sizes(self) -> tuple[int, int]:
         """Lanes of a subgroup, and subgroups of the largest work-group."""
-        size = self.target.device.subgroup_size
+        size = self.lanes or self.target.device.subgroup_size
         for kernel in list(simt.kernels(self.module)):
             attributes = kernel.func.attributes
             if kernel.subgroup_size is None:
@@ -475,7 +478,9 @@ Only: TypeAlias = Literal["all", "products", "named"]
 specialization constants name, for lanes."""
 
 
-def legalize(module: ModuleOp, device: Device, only: Only = "all") -> None:
+def legalize(
+    module: ModuleOp, device: Device, only: Only = "all", lanes: int | None = None
+) -> None:
     """Rewrite a module for a device.
 
     Raises:
@@ -494,7 +499,7 @@ def legalize(module: ModuleOp, device: Device, only: Only = "all") -> None:
         ):
             raise Refused(func, reason)
     # Products alone leave matrices, for what comes next to cut them.
-    legalizer = Legalizer(module, target, spills=only != "products")
+    legalizer = Legalizer(module, target, only != "products", lanes)
     for each in decisions:
         legalizer.rewrite(each.op, each.form)
     for op, text in slow:
@@ -546,7 +551,5 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
-        if self.subgroup_size is not None:
-            device = replace(device, subgroup_size=self.subgroup_size)
         with transaction(op) as draft:
-            legalize(draft, device, self.only)
+            legalize(draft, device, self.only, self.subgroup_size)
