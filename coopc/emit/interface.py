@@ -6,7 +6,13 @@ from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IndexType, ModuleOp, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import (
+    IndexType,
+    ModuleOp,
+    NoneAttr,
+    StridedLayoutAttr,
+    SymbolRefAttr,
+)
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import (
@@ -148,8 +154,7 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         memory,
         conditions=conditions_of(kernel),
         spec_constants=tuple(
-            SpecConstant(op.sym_name.data, number, op.value.value.data)
-            for op, number in spec_constant_ids(module)
+            _spec_constant(op, number) for op, number in spec_constant_ids(module)
         ),
     )
     if reason := _why_too_large(found, facts):
@@ -225,6 +230,17 @@ def conditions_of(kernel: simt.Kernel) -> tuple[Condition, ...]:
         for each in kernel.equal_sizes
     )
     return (*kernel.conditions, *equal)
+
+
+def _spec_constant(op: coopmatrix.SpecConstantOp, id: int) -> SpecConstant:
+    equal_to = tuple(
+        x.root_reference.data if isinstance(x, SymbolRefAttr) else x.value.data
+        for x in op.equal_to or ()
+    )
+    multiple_of = 1 if op.multiple_of is None else op.multiple_of.value.data
+    return SpecConstant(
+        op.sym_name.data, id, op.value.value.data, equal_to, multiple_of
+    )
 
 
 def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     I32,
+    ArrayAttr,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -541,6 +542,7 @@ class SpecConstantOp(IRDLOperation):
     ```mlir
     coopmatrix.spec_constant @M = 16 : i32
     coopmatrix.spec_constant @N = 8 : i32 id = 3
+    coopmatrix.spec_constant @K = 8 : i32 {equal_to = [@N], multiple_of = 4 : i32}
     %a = "test.op"() : () -> !coopmatrix.matrix<@M x @N x f16, a>
     ```
     """
@@ -551,6 +553,10 @@ class SpecConstantOp(IRDLOperation):
     value = prop_def(IntegerAttr[I32])
     """The default."""
     id = opt_prop_def(IntegerAttr[I32])
+    equal_to = opt_prop_def(ArrayAttr[SymbolRefAttr | IntegerAttr[I32]])
+    """Constants and numbers that it must be equal to when it is set."""
+    multiple_of = opt_prop_def(IntegerAttr[I32])
+    """What it must be a multiple of then."""
 
     traits = traits_def(SymbolOpInterface(), HasParent(ModuleOp))
     irdl_options = (ParsePropInAttrDict(),)
@@ -565,6 +571,15 @@ class SpecConstantOp(IRDLOperation):
                 "id": None if id is None else IntegerAttr(id, 32),
             }
         )
+
+    def must_equal(self, *others: Size) -> None:
+        """Note what the constant must be equal to when it is set."""
+        old = () if self.equal_to is None else self.equal_to.data
+        new = (
+            SymbolRefAttr(x) if isinstance(x, str) else IntegerAttr(x, 32)
+            for x in others
+        )
+        self.equal_to = ArrayAttr(dict.fromkeys((*old, *new)))
 
     def verify_(self) -> None:
         if self.id is None:

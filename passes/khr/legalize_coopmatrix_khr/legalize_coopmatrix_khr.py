@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     ModuleOp,
+    SymbolRefAttr,
     i32,
 )
 from xdsl.dialects.func import FuncOp
@@ -33,10 +34,13 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
     CHANNEL_BITS,
+    SCOPE_NUMBERS,
+    USE_NUMBERS,
     Layout,
     MatrixType,
     Scope,
     ScopeAttr,
+    Size,
     Use,
     constant,
     is_zero,
@@ -294,6 +298,14 @@ def why_not_staged(op: Operation, target: Target) -> str:
                     "goes through work-group memory element by element; only "
                     "matrix instructions have it"
                 )
+        along = op.matrix.specialised(target.constants).shape[
+            op.layout.data is not Layout.COL_MAJOR
+        ]
+        if not op.matrix.is_static and along * op.matrix.element_bits % op.pointee_bits:
+            return (
+                f"expected rows in memory that are whole elements of {op.memory_type}, "
+                f"got {along} of {op.matrix.element_type} by default"
+            )
     for matrix in _matrices(op):
         scope = matrix.specialised(target.constants).scope
         if scope != ScopeAttr(Scope.SUBGROUP):
@@ -332,6 +344,50 @@ def _check_together(op: Operation, uniformity: Uniformity) -> None:
             "expected uniform control flow: the device cannot access elements of a "
             "matrix, so all lanes store it to work-group memory together",
         )
+
+
+# What the constants that are set later must be for what is done without instructions
+
+
+def constrain(module: ModuleOp, decisions: list[Decision]) -> None:
+    """Note which values of constants are those that a module is rewritten for.
+
+    An instruction has rules for its types; code in their place is right only where
+    those of the instruction would be met.
+    """
+    constants = {
+        op.sym_name.data: op
+        for op in module.ops
+        if isinstance(op, coopmatrix.SpecConstantOp)
+    }
+
+    for op in (each.op for each in decisions if each.form != "native"):
+        for one, other in _equal(op):
+            if isinstance(one, str) and one != other:
+                constants[one].must_equal(other)
+            elif isinstance(other, str) and one != other:
+                constants[other].must_equal(one)
+        if isinstance(op, coopmatrix.PlainAccessOp):
+            unit = op.pointee_bits // op.matrix.element_bits
+            name = op.matrix.sizes[op.layout.data is not Layout.COL_MAJOR]
+            if isinstance(name, str) and unit > 1:
+                constants[name].multiple_of = IntegerAttr(unit, i32)
+
+
+def _equal(op: Operation) -> Iterator[tuple[Size, Size]]:
+    """Yield names and numbers that must be equal pairwise, for an operation."""
+    for type in _matrices(op):
+        if isinstance(name := type.scope, SymbolRefAttr):
+            yield name.root_reference.data, SCOPE_NUMBERS[Scope.SUBGROUP]
+    if not isinstance(op, coopmatrix.MulAddOp):
+        return
+    (m, k), (depth, n) = matrix_type(op.a).sizes, matrix_type(op.b).sizes
+    yield depth, k
+    for value in (op.c, op.result):
+        yield from zip(matrix_type(value).sizes, (m, n), strict=True)
+    for type in op.matrices.values():
+        if isinstance(name := type.use_name, SymbolRefAttr):
+            yield name.root_reference.data, USE_NUMBERS[type.use.data]
 
 
 def slow_ways(
@@ -491,6 +547,7 @@ def legalize(
     if only != "products":
         inline_calls(module, target.is_spilled)
     decisions = _DECIDE[only](module, target)
+    constrain(module, decisions)
     slow = list(slow_ways(decisions, target))
     rewritten = [each.op for each in decisions if each.form != "native"]
     for func in functions(module).values():

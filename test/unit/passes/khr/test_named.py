@@ -200,3 +200,21 @@ def test_memory() -> None:
     large = text.replace("@M = 5", "@M = 5000")
     with pytest.raises(coopc.CompileError, match="bytes of work-group memory"):
         coopc.compile(large, KHR, on_remark=lambda _: None)
+
+
+UNFIT = {
+    "M to be equal to J = 5, as .*, got 4": ("product", {"M": 4}),
+    "S to be equal to 3, as matrices .*, got 2": ("scope", {"S": 2}),
+    "N to be a multiple of 4, as memory .*, got 10": ("vectors", {"N": 10}),
+}
+
+
+@pytest.mark.parametrize("message", UNFIT)
+def test_values_that_do_not_fit(message: str, run_on_lavapipe: Run) -> None:
+    """Refused before the driver sees them: there is no instruction to refuse them."""
+    name, spec = UNFIT[message]
+    text = text_of(BODIES[name]).replace("@M x @K", "@J x @K")
+    text = text.replace("x 8 x", "x @N x").replace("@N = 7", "@N = 8")
+    text += "coopmatrix.spec_constant @J = 5 : i32\n"
+    with pytest.raises(ValueError, match=message):
+        compare(text, KHR, run_on_lavapipe, [spec])
