@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -152,7 +152,7 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         kernel.subgroup_size,
         None if grid is None else tuple(map(_expression, grid.results)),
         memory,
-        conditions=conditions_of(kernel),
+        conditions=(*conditions_of(kernel), *stride_conditions(kernel.func)),
         spec_constants=tuple(
             _spec_constant(op, number) for op, number in spec_constant_ids(module)
         ),
@@ -230,6 +230,32 @@ def conditions_of(kernel: simt.Kernel) -> tuple[Condition, ...]:
         for each in kernel.equal_sizes
     )
     return (*kernel.conditions, *equal)
+
+
+def stride_conditions(func: FuncOp) -> tuple[Condition, ...]:
+    """What SPIR-V asks of the strides of memrefs that matrices are loaded from.
+
+    Of those among the arguments; others are computed in the kernel.
+    """
+    least: dict[tuple[int, int], int] = {}
+    for op in func.walk():
+        if not isinstance(op, coopmatrix.PlainAccessOp):
+            continue
+        arg, strides = op.memory, op.memory_type.get_strides()
+        is_dynamic = isinstance(op.memory_type.layout, StridedLayoutAttr)
+        if not is_dynamic or strides is None or arg not in func.body.block.args:
+            continue
+        assert isinstance(arg, BlockArgument), arg
+        for dimension in range(len(strides) - 2, len(strides)):
+            if strides[dimension] is None:
+                key = arg.index, dimension
+                value = int(isinstance(op, coopmatrix.StoreOp))
+                least[key] = max(value, least.get(key, 0))
+    why = "matrices are loaded", "matrices that are stored would overlap"
+    return tuple(
+        Condition("stride", argument, dimension, at_least=value, why=why[value])
+        for (argument, dimension), value in least.items()
+    )
 
 
 def _spec_constant(op: coopmatrix.SpecConstantOp, id: int) -> SpecConstant:
@@ -356,22 +382,23 @@ def _allocated_bytes(op: memref.AllocaOp, facts: Facts) -> int:
         bytes = 4 if facts.vulkan else 8
     else:
         bytes = SCALAR_BYTES.get(str(element), 0)
-    named = [_default(size) for size in op.dynamic_sizes]
+    named = [_default(size, op) for size in op.dynamic_sizes]
     return bytes * width * prod(allocated(type, named)[0])
 
 
-def _default(size: SSAValue) -> int:
-    """What the size of an allocation is unless its specialisation constant is set.
+def _default(size: SSAValue, allocation: Operation) -> int:
+    """What a size is unless its specialisation constant is set.
 
     Raises:
-        Refusal: it is none.
+        PassFailedException: it is none.
     """
     op = size.owner
     if isinstance(op, coopmatrix.SpecValueOp):
         constant = SymbolTable.lookup_symbol(op, op.constant)
         assert isinstance(constant, coopmatrix.SpecConstantOp), op
         return constant.value.value.data
-    raise Refusal(
-        f"expected an allocation of constant sizes, or such as coopmatrix.spec_value "
-        f"gives, got {size}"
+    refuse(
+        allocation,
+        "expected constant sizes, or such as coopmatrix.spec_value gives, got "
+        f"%{size.name_hint or '?'}",
     )

@@ -515,12 +515,12 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
             definition = id.definition
             if definition is not None and definition.facts.name == "OpUConvert":
                 (id,) = definition.operands  # from 32 bits to those of an index
+            assert isinstance(id, Id), id
             if id not in self.whole.spec_constants.values():
                 raise Refusal(
-                    "expected an allocation of constant sizes, or such as "
-                    f"coopmatrix.spec_value gives, got {type}"
+                    "expected constant sizes, or such as coopmatrix.spec_value gives, "
+                    f"got {type}"
                 )
-            assert isinstance(id, Id), id
             found = self.module.spec_constant_op("OpIMul", (found, id), self.types.u32)
         return found
 
