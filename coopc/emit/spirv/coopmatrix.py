@@ -196,8 +196,10 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
         )
     if not device.exact_matrices and is_zero(value) and not is_integer(matrix):
         value = _hidden_zero(e, value.type)
-    if is_constant(value) and device.zero_matrix == "constant-composite":
-        id = e.module.constant_composite(type, [value])
+    is_late = value in e.whole.spec_constants.values()
+    constants = device.zero_matrix == "constant-composite"
+    if constants and (is_late or is_constant(value)):
+        id = e.module.constant_composite(type, [value], is_late=is_late)
     else:
         id = e.emit("OpCompositeConstruct", value, type=type)
     e.set(op.result, (id,))

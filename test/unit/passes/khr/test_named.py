@@ -112,6 +112,13 @@ BODIES = {
   coopmatrix.store %p, %b[%0, %0] col_major
     : !coopmatrix.matrix<@M x 8 x i32, none>, memref<16x20xi32>
   %y = coopmatrix.neg %x : TYPE""",
+    "fill": """
+  %m = coopmatrix.spec_value @M
+  %w = arith.index_cast %m : index to i32
+  %t = coopmatrix.fill %w : i32 -> !coopmatrix.matrix<8x8xi32, acc>
+  coopmatrix.store %t, %b[%0, %0] row_major
+    : !coopmatrix.matrix<8x8xi32, acc>, memref<16x20xi32>
+  %y = coopmatrix.neg %x : TYPE""",
     "scope": """
   %p = coopmatrix.load %a[%0, %0] row_major
     : memref<16x20xi32> -> !coopmatrix.matrix<@M x @N x i32, acc, scope = @S>
