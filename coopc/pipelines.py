@@ -149,10 +149,11 @@ class CoopcLanesPass(Pipeline):
 
     Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
             subgroup.
-    After:  kernels in which matrices are the vectors that each lane holds; no matrix
+    After:  kernels in which matrices are the vectors that each lane holds; those whose
+            sizes are specialisation constants are in work-group memory. No matrix
             engine is used.
-    Fails:  for matrices of several subgroups or of specialisation constants as sizes,
-            and for elements of other than 8, 16, 32 or 64 bits, naming the operation.
+    Fails:  for matrices of several subgroups, and for elements of other than 8, 16, 32
+            or 64 bits, naming the operation.
     """
 
     name = "coopc-lanes"

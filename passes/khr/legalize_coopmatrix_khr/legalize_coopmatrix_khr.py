@@ -3,7 +3,7 @@
 Before:  coopmatrix operations on tiles that the device has, or on other matrices.
 After:   the operations that are instructions on the device; loops over elements, and
          work-group memory with barriers, for the others, as `coopc.plan.khr_table`
-         decides.
+         decides.  Specialization constants state the values that this is right for.
 Fails:   where the table refuses an operation on the device, with the reason; for
          unknown devices. The module is then unchanged.
 """

@@ -12,6 +12,14 @@ a matrix has a layout in which the device loads and stores such.  Every use is
 
 so that buffers of one type can be used again and again.
 
+Sizes that are specialization constants are values here, and memory has these sizes:
+
+    %m = coopmatrix.spec_value @M
+    %scratch = memref.alloca(%m) : memref<1x?x8xf32, #simt.memory<workgroup>>
+
+A matrix that the device has by default comes and goes as others do.  One that it has
+not stays in memory, whatever the constants are set to.
+
 The elements are spread over the S lanes in row-major order, so slot i of a lane is
 element i S + lane; the length is ceil(M N / S), and what is beyond the matrix is
 padding.
