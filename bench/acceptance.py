@@ -43,12 +43,13 @@ from coopc.run.worker import RunFailed
 from coopc.spirv.facts import HEADER_WORDS, OP_MUL_ADD, OP_TYPE_MATRIX
 from coopc.validate.random_programs import difference
 
+ANY = "any{flavour=vulkan subgroup-size=32}"
 PIPELINES = {
     "lavapipe": "coopc-khr{device=lavapipe}",
     "nvidia": "coopc-khr{device=nvidia}",
     "rdna3": "coopc-khr{device=rdna3}",
     "xe2": "coopc-khr{device=xe2}",
-    "any": "coopc-khr{device=any}",
+    "any": f"coopc-khr{{device={ANY}}}",
     "bmg": "coopc-khr{device=bmg}",
     "dg2": "coopc-khr{device=dg2}",
     "intel-cpu": "coopc-lanes{device=intel-cpu}",
@@ -91,6 +92,11 @@ class Finding:
     """On what it ran."""
     wrong: str | None = None
     """How it differs from the simulator, or why it did not run."""
+
+
+def device_of(name: str) -> Device:
+    """Return a device of `PIPELINES`; one that is none in particular has options."""
+    return device(ANY if name == "any" else name)
 
 
 def reason_of(message: str) -> str:
@@ -146,7 +152,7 @@ def slow_way(program: RandomProgram, opcodes: Counter[int]) -> str | None:
 
 def measured(name: str, on: str | None, seed: int) -> Finding:
     """Compile a program for a device, check it, and run it on a driver."""
-    target, pipeline = device(name), PIPELINES[name]
+    target, pipeline = device_of(name), PIPELINES[name]
     program = random_program(seed, target)
     found = Finding(seed, name, tuple(sorted(program.axes)))
     try:
@@ -227,7 +233,7 @@ def known_devices(names: Iterable[str]) -> Iterator[str]:
     """Yield the devices that there are, and say which are left out."""
     for name in names:
         try:
-            device(name)
+            device_of(name)
         except ValueError as error:
             print(f"{name} is left out: {error}")
         else:
@@ -259,7 +265,7 @@ def driver_for(name: str, runs: bool, on: str | None) -> str | None:
     if on is None:
         return DRIVERS.get(name)
     flavour = "opencl" if on == "opencl" else "vulkan"
-    return on if flavour in device(name).flavours else None
+    return on if flavour in device_of(name).flavours else None
 
 
 def read_kept(path: Path | None) -> dict[tuple[int, str], Finding]:

@@ -174,6 +174,30 @@ class SpecConstant:
     id: int
     """Its SpecId."""
     default: int
+    equal_to: tuple[str | int, ...] = ()
+    """Other constants, by name, and numbers that it must be equal to."""
+    multiple_of: int = 1
+
+    def why_not(self, values: Mapping[str, int]) -> str | None:
+        """Why constants cannot have these values, by name; None if they can.
+
+        >>> SpecConstant("K", 0, 16, ("L",)).why_not({"K": 8, "L": 16})
+        'expected K to be equal to L = 16, as matrices of the kernel need, got 8'
+        """
+        value = values[self.name]
+        for other in self.equal_to:
+            if value != (wanted := values[other] if isinstance(other, str) else other):
+                text = f"{other} = {wanted}" if isinstance(other, str) else wanted
+                return (
+                    f"expected {self.name} to be equal to {text}, as matrices of the "
+                    f"kernel need, got {value}"
+                )
+        if value % self.multiple_of:
+            return (
+                f"expected {self.name} to be a multiple of {self.multiple_of}, as "
+                f"memory of the kernel needs, got {value}"
+            )
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +285,10 @@ class Interface:
             replace(Field(**each), what=What(each["what"])) for each in json["fields"]
         )
         for name, kind in (("conditions", Condition), ("spec_constants", SpecConstant)):
-            found[name] = tuple(kind(**each) for each in json[name])
+            found[name] = tuple(
+                kind(**{key: _tuples(x) for key, x in each.items()})
+                for each in json[name]
+            )
         return cls(**found)
 
 

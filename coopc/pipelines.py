@@ -59,7 +59,7 @@ class CoopcKhrPass(Pipeline):
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             CanonicalizePass(),  # what is dead or constant need not be cut
-            step("legalize-coopmatrix-khr", products_only=True),  # else not to be split
+            step("legalize-coopmatrix-khr", only="products"),  # else not to be split
             step("split-coopmatrix", by_lanes=True),  # for the target
             step("pack-coopmatrix-b"),  # of tiles
             # Of tiles: what is whole has no instruction.
@@ -149,10 +149,11 @@ class CoopcLanesPass(Pipeline):
 
     Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
             subgroup.
-    After:  kernels in which matrices are the vectors that each lane holds; no matrix
+    After:  kernels in which matrices are the vectors that each lane holds; those whose
+            sizes are specialisation constants are in work-group memory. No matrix
             engine is used.
-    Fails:  for matrices of several subgroups or of specialisation constants as sizes,
-            and for elements of other than 8, 16, 32 or 64 bits, naming the operation.
+    Fails:  for matrices of several subgroups, and for elements of other than 8, 16, 32
+            or 64 bits, naming the operation.
     """
 
     name = "coopc-lanes"
@@ -175,6 +176,11 @@ class CoopcLanesPass(Pipeline):
             SetTargetPass.of(self.name, self.device, self.flavour),
             step("convert-linalg-to-coopmatrix"),
             CanonicalizePass(),  # what is dead or constant need not be spread
+            step(
+                "legalize-coopmatrix-khr",
+                only="named",
+                subgroup_size=self.subgroup_size,
+            ),
             step(
                 "distribute-coopmatrix",
                 subgroup_size=self.subgroup_size,

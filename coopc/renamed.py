@@ -10,6 +10,7 @@ RENAMED = {
     "triton_intel_gpu": "ttig",
     "ttg.shared": "ttg.swizzled_shared",
     "add-any-entry": "add-fallback-entry",
+    "legalize-coopmatrix-khr.products-only": "legalize-coopmatrix-khr.only",
     "settle-kernels": "infer-kernel-sizes",
     "settle-tt-descriptors": "normalize-tt-descriptors",
 }

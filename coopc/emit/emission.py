@@ -191,15 +191,22 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
 
     @abstractmethod
     def allocate(
-        self, type: MemRefType, elements: int, alignment: int, name: str | None
+        self,
+        type: MemRefType,
+        elements: Sequence[Any],
+        alignment: int,
+        name: str | None,
     ) -> Memref:
         """An array in the memory that a type says.
 
         Args:
             type: says where, and of what.
-            elements: how many.
+            elements: factors of how many; the first is a constant.
             alignment: that is asked for, in bytes; 0 where none is.
             name: of the array.
+
+        Raises:
+            Refusal: the target has no memory of so many.
         """
 
     @abstractmethod

@@ -6,9 +6,15 @@ from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IndexType, ModuleOp, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import (
+    IndexType,
+    ModuleOp,
+    NoneAttr,
+    StridedLayoutAttr,
+    SymbolRefAttr,
+)
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -16,6 +22,7 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
+from xdsl.traits import SymbolTable
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
@@ -145,10 +152,9 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         kernel.subgroup_size,
         None if grid is None else tuple(map(_expression, grid.results)),
         memory,
-        conditions=conditions_of(kernel),
+        conditions=(*conditions_of(kernel), *stride_conditions(kernel.func)),
         spec_constants=tuple(
-            SpecConstant(op.sym_name.data, number, op.value.value.data)
-            for op, number in spec_constant_ids(module)
+            _spec_constant(op, number) for op, number in spec_constant_ids(module)
         ),
     )
     if reason := _why_too_large(found, facts):
@@ -224,6 +230,43 @@ def conditions_of(kernel: simt.Kernel) -> tuple[Condition, ...]:
         for each in kernel.equal_sizes
     )
     return (*kernel.conditions, *equal)
+
+
+def stride_conditions(func: FuncOp) -> tuple[Condition, ...]:
+    """What SPIR-V asks of the strides of memrefs that matrices are loaded from.
+
+    Of those among the arguments; others are computed in the kernel.
+    """
+    least: dict[tuple[int, int], int] = {}
+    for op in func.walk():
+        if not isinstance(op, coopmatrix.PlainAccessOp):
+            continue
+        arg, strides = op.memory, op.memory_type.get_strides()
+        is_dynamic = isinstance(op.memory_type.layout, StridedLayoutAttr)
+        if not is_dynamic or strides is None or arg not in func.body.block.args:
+            continue
+        assert isinstance(arg, BlockArgument), arg
+        for dimension in range(len(strides) - 2, len(strides)):
+            if strides[dimension] is None:
+                key = arg.index, dimension
+                value = int(isinstance(op, coopmatrix.StoreOp))
+                least[key] = max(value, least.get(key, 0))
+    why = "matrices are loaded", "matrices that are stored would overlap"
+    return tuple(
+        Condition("stride", argument, dimension, at_least=value, why=why[value])
+        for (argument, dimension), value in least.items()
+    )
+
+
+def _spec_constant(op: coopmatrix.SpecConstantOp, id: int) -> SpecConstant:
+    equal_to = tuple(
+        x.root_reference.data if isinstance(x, SymbolRefAttr) else x.value.data
+        for x in op.equal_to or ()
+    )
+    multiple_of = 1 if op.multiple_of is None else op.multiple_of.value.data
+    return SpecConstant(
+        op.sym_name.data, id, op.value.value.data, equal_to, multiple_of
+    )
 
 
 def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:
@@ -339,4 +382,23 @@ def _allocated_bytes(op: memref.AllocaOp, facts: Facts) -> int:
         bytes = 4 if facts.vulkan else 8
     else:
         bytes = SCALAR_BYTES.get(str(element), 0)
-    return bytes * width * allocated(type)[0]
+    named = [_default(size, op) for size in op.dynamic_sizes]
+    return bytes * width * prod(allocated(type, named)[0])
+
+
+def _default(size: SSAValue, allocation: Operation) -> int:
+    """What a size is unless its specialisation constant is set.
+
+    Raises:
+        PassFailedException: it is none.
+    """
+    op = size.owner
+    if isinstance(op, coopmatrix.SpecValueOp):
+        constant = SymbolTable.lookup_symbol(op, op.constant)
+        assert isinstance(constant, coopmatrix.SpecConstantOp), op
+        return constant.value.value.data
+    refuse(
+        allocation,
+        "expected constant sizes, or such as coopmatrix.spec_value gives, got "
+        f"%{size.name_hint or '?'}",
+    )

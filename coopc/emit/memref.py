@@ -72,7 +72,8 @@ def rank(e: AnyEmission, op: memref.RankOp) -> None:
 @handlers.on(memref.AllocaOp)
 def alloca(e: AnyEmission, op: memref.AllocaOp) -> None:
     type = memref_type(op.memref)
-    elements, (offset, sizes, strides) = allocated(type)
+    named = [e.num(size) for size in op.dynamic_sizes]
+    elements, (offset, sizes, strides) = allocated(type, named)
     space, around = space_of(type), op.parent_op()
     if space is simt.MemorySpace.WORKGROUP and not isinstance(around, FuncOp):
         raise Refusal("expected work-group memory to be allocated at function entry")

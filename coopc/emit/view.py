@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, StridedLayoutAttr
@@ -117,33 +118,46 @@ def memref_type(value: SSAValue) -> MemRefType:
     return value.type
 
 
-Numbers = tuple[int, tuple[int, ...], tuple[int, ...] | None]
-"""Offset, sizes and strides of a memref that are all constant."""
+Numbers: TypeAlias = tuple[int, tuple[int | Number, ...], tuple[int, ...] | None]
+"""Offset, sizes and strides of a memref."""
 
 
-def allocated(type: MemRefType) -> tuple[int, Numbers]:
+def allocated(
+    type: MemRefType, named: Iterable[Number] = ()
+) -> tuple[tuple[int | Number, ...], Numbers[Number]]:
     """The elements of the array that an allocation is, and where the memref is there.
+
+    Args:
+        type: of the memref.
+        named: its sizes that are no constants.
+
+    Returns:
+        Factors of the number of elements, the first of which is a constant.
 
     >>> from xdsl.dialects.builtin import f32
     >>> allocated(MemRefType(f32, (2, 3)))
-    (6, (0, (2, 3), None))
+    ((6,), (0, (2, 3), None))
+    >>> allocated(MemRefType(f32, (2, DYNAMIC_INDEX)), ["%n"])
+    ((2, '%n'), (0, (2, '%n'), None))
     >>> allocated(MemRefType(f32, (2, 3), StridedLayoutAttr((1, 4), 5)))
-    (15, (5, (2, 3), (1, 4)))
+    ((15,), (5, (2, 3), (1, 4)))
 
     Raises:
-        Refusal: its size is not constant, or an element would be before its start.
+        Refusal: it has open strides, or an element would be before its start.
     """
-    form, shape = Form.of(type), tuple(type.get_shape())
+    form, named = Form.of(type), tuple(named)
+    shape = tuple(mixed(type.get_shape(), named))
+    if form.strides is None:
+        known = prod(size for size in type.get_shape() if size >= 0)
+        return (max(1, known), *named), (0, shape, None)
     if form.open:
         raise Refusal(f"expected an allocation of a constant size, got {type}")
-    if form.strides is None:
-        return max(1, type.element_count()), (0, shape, None)
     offset, *strides = (0 if n is None else n for n in (form.offset, *form.strides))
     if min((offset, *strides)) < 0:
         raise Refusal(f"expected strides that are not negative, got {type.layout}")
-    ends = zip(shape, strides, strict=True)
+    ends = zip(type.get_shape(), strides, strict=True)
     last = sum((size - 1) * stride for size, stride in ends if size)
-    return offset + last + 1, (offset, shape, tuple(strides))
+    return (offset + last + 1,), (offset, shape, tuple(strides))
 
 
 def mixed(static: Sequence[int], dynamic: Iterable[Number]) -> list[int | Number]:

@@ -48,6 +48,10 @@ from coopc.ir.facts import constant_number
 
 Values: TypeAlias = tuple[SSAValue, ...]
 INDEX = IndexType()
+Size: TypeAlias = int | SSAValue
+"""A number that is not negative, known when compiling or when the kernel starts."""
+MOST_SIZE = 2**31 - 1
+"""What a size that is known when the kernel starts is at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,16 +237,20 @@ class Builder:
         most = a.part_most + b.part_most
         return BoundedIndex(a.constant + b.constant, part, most, a.varies or b.varies)
 
-    def times(self, a: BoundedIndex, factor: int) -> BoundedIndex:
-        if factor == 0:
+    def times(self, a: BoundedIndex, factor: Size) -> BoundedIndex:
+        if factor == 0 or a.known == 0:
             return BoundedIndex()
+        if isinstance(factor, SSAValue):
+            return self._unbounded(arith.MuliOp, a, factor)
         if a.part is None or factor == 1:
             return BoundedIndex(a.constant * factor, a.part, a.part_most, a.varies)
         part = self._two(arith.MuliOp, a.part, factor)
         return BoundedIndex(a.constant * factor, part, a.part_most * factor, a.varies)
 
-    def divided(self, a: BoundedIndex, by: int) -> BoundedIndex:
+    def divided(self, a: BoundedIndex, by: Size) -> BoundedIndex:
         """Return the quotient, rounded down."""
+        if isinstance(by, SSAValue):
+            return self._unbounded(arith.DivUIOp, a, by)
         quotient, rest = divmod(a.constant, by)
         if rest + a.part_most < by:
             return BoundedIndex(quotient)
@@ -253,7 +261,9 @@ class Builder:
         part = self._two(arith.DivUIOp, whole, by)
         return BoundedIndex(add, part, a.most // by - add, a.varies)
 
-    def remainder(self, a: BoundedIndex, by: int) -> BoundedIndex:
+    def remainder(self, a: BoundedIndex, by: Size) -> BoundedIndex:
+        if isinstance(by, SSAValue):
+            return self._unbounded(arith.RemUIOp, a, by)
         rest = a.constant % by
         if rest + a.part_most < by:
             return BoundedIndex(rest, a.part, a.part_most, a.varies)
@@ -264,6 +274,31 @@ class Builder:
         part = self._two(arith.RemUIOp, whole, by)
         return BoundedIndex(0, part, min(by - 1, a.most), a.varies)
 
+    def _unbounded(
+        self, make: Callable[..., Operation], a: BoundedIndex, by: SSAValue
+    ) -> BoundedIndex:
+        part = self.pure(make, self.index(a), by)
+        return BoundedIndex(0, part, MOST_SIZE, a.varies)
+
+    # Sizes
+
+    def sized(self, size: Size) -> BoundedIndex:
+        """Return a size as a number to count with."""
+        return (
+            BoundedIndex(size)
+            if isinstance(size, int)
+            else BoundedIndex(0, size, MOST_SIZE)
+        )
+
+    def product(self, a: Size, b: Size) -> Size:
+        found = self.times(self.sized(a), b)
+        return self.index(found) if found.known is None else found.known
+
+    def tiles(self, size: Size, tile: int) -> Size:
+        """Return how many tiles cover a size."""
+        found = self.divided(self.add(self.sized(size), BoundedIndex(tile - 1)), tile)
+        return self.index(found) if found.known is None else found.known
+
     def _two(
         self, make: Callable[..., Operation], value: SSAValue, number: int
     ) -> SSAValue:
@@ -271,7 +306,9 @@ class Builder:
 
     # Conditions, some of which are known when compiling
 
-    def below(self, a: BoundedIndex, end: int) -> SSAValue | bool:
+    def below(self, a: BoundedIndex, end: Size) -> SSAValue | bool:
+        if isinstance(end, SSAValue):
+            return self.compare("ult", self.index(a), end)
         if a.most < end:
             return True
         if a.constant >= end:
@@ -319,25 +356,26 @@ class Builder:
 
     def loop(
         self,
-        count: int,
+        count: Size,
         carried: Sequence[SSAValue],
         body: Callable[[BoundedIndex, Values], Sequence[SSAValue]],
         name: str = "t",
         start: int = 0,
     ) -> Values:
         """Return what values are after rounds `start` to `count` of a body."""
-        if count - start <= 1 or self.unroll:
+        if isinstance(count, int) and (count - start <= 1 or self.unroll):
             values = tuple(carried)
             for number in range(start, count):
                 values = tuple(body(BoundedIndex(number), values))
             return values
-        first, end, step = (self.constant(INDEX, x) for x in (start, count, 1))
+        end = self.sized(count)
+        first, step = (self.constant(INDEX, x) for x in (start, 1))
         block = Block(arg_types=[INDEX, *(value.type for value in carried)])
-        op = self.effect(ForOp(first, end, step, carried, block))
+        op = self.effect(ForOp(first, self.index(end), step, carried, block))
         counter, *values = block.args
         counter.name_hint = name
         with self.inside(block):
-            results = body(BoundedIndex(0, counter, count - 1), tuple(values))
+            results = body(BoundedIndex(0, counter, end.most - 1), tuple(values))
             self.effect(YieldOp(*results))
         return tuple(op.results)
 

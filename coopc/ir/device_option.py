@@ -59,11 +59,7 @@ def device_for(name: str, module: ModuleOp) -> Device:
 
 def _multiplied(module: ModuleOp) -> Iterator[MatrixShape]:
     """Yield the multiplications of a module; open sizes are those by default."""
-    defaults = {
-        op.sym_name.data: op.value.value.data
-        for op in module.ops
-        if isinstance(op, coopmatrix.SpecConstantOp)
-    }
+    defaults = coopmatrix.default_constants(module)
     for op in module.walk():
         if not isinstance(op, coopmatrix.MulAddOp):
             continue

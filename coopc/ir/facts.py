@@ -461,6 +461,7 @@ _KNOWN: Mapping[str, Facts] = {
     simt.SubgroupSizeOp.name: Facts(low=1),
     simt.WorkgroupIdOp.name: NATURAL,
     simt.WorkgroupSizeOp.name: Facts(low=1),
+    "coopmatrix.spec_value": NATURAL,
     "tt.get_num_programs": Facts(low=1),
     "tt.get_program_id": NATURAL,
 }

@@ -145,7 +145,7 @@ TABLE: tuple[Row, ...] = (
     _row("fill", "native", needs=("any fill",)),
     _row("fill", "elements", needs=("element access",)),
     _row("fill", "memory"),
-    _row("mul_add spec_constant yield", "native"),
+    _row("mul_add spec_constant spec_value yield", "native"),
     # A matrix of rows and one of columns says where the driver has its elements.
     _row("coord", "staged", needs=("element access",)),
     _row("length extract insert", "native", needs=("element access",)),

@@ -127,7 +127,8 @@ def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, byte
     """Specialisation constants by their ids, as bytes.
 
     Raises:
-        ValueError: the kernel's module has no constant of a name.
+        ValueError: the kernel's module has no constant of a name, or the kernel was
+            not compiled for a value.
     """
     ids = {constant.name: constant.id for constant in interface.spec_constants}
     if unknown := [name for name in spec if name not in ids]:
@@ -135,6 +136,10 @@ def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, byte
             f"expected a specialisation constant, one of {', '.join(ids) or 'none'}, "
             f"got {unknown[0]}"
         )
+    values = {each.name: each.default for each in interface.spec_constants} | {**spec}
+    for each in interface.spec_constants:
+        if reason := each.why_not(values):
+            raise ValueError(reason)
     return {
         ids[name]: value.to_bytes(SPEC_BYTES, "little", signed=True)
         for name, value in spec.items()

@@ -289,6 +289,11 @@ def _number_of_slot(machine: Machine, matrix: MatrixType, index: Array) -> Array
     return row * machine.matrices.shape(matrix)[1] + col
 
 
+@implements(coopmatrix.SpecValueOp)
+def spec_value(machine: Machine, op: coopmatrix.SpecValueOp) -> Array:
+    return number(machine.matrices.constants[op.constant.root_reference.data])
+
+
 @implements(coopmatrix.LengthOp)
 def length(machine: Machine, op: coopmatrix.LengthOp) -> Array:
     """Give the number of slots."""

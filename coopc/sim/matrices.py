@@ -21,12 +21,12 @@ from xdsl.ir import Attribute, Operation
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import (
     LAYOUT_NUMBERS,
-    SCOPE_NUMBERS,
-    USE_NUMBERS,
     Layout,
     MatrixType,
     Scope,
     Use,
+    chosen,
+    default_constants,
 )
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
 from coopc.layout.distribution import Distribution, RowSlices
@@ -199,22 +199,10 @@ class MatrixTypes:
     def static(self, matrix: MatrixType) -> MatrixType:
         """Return a type with numbers for its sizes and its scope."""
         if (found := self._static.get(matrix)) is None:
-            rows, cols = (
-                self._constant(size) if isinstance(size, str) else size
-                for size in matrix.sizes
-            )
-            scope, use = matrix.scope, matrix.use.data
-            if min(rows, cols) < 1:
-                raise SimulationError(
-                    f"expected sizes of at least 1 for {matrix}, got {rows} x {cols}"
-                )
-            if isinstance(scope, SymbolRefAttr):
-                named = self._chosen(scope, SCOPE_NUMBERS, "a scope")
-            else:
-                named = scope.data
-            if isinstance(matrix.use_name, SymbolRefAttr):
-                use = self._chosen(matrix.use_name, USE_NUMBERS, "a use")
-            found = MatrixType.of(rows, cols, matrix.element_type, use, named)
+            try:
+                found = matrix.specialised(self.constants)
+            except ValueError as error:
+                raise SimulationError(str(error)) from error
             self._static[matrix] = found
         return found
 
@@ -222,17 +210,10 @@ class MatrixTypes:
         """Return the layout of an access, which may name a constant."""
         if not isinstance(op, coopmatrix.PlainAccessOp) or op.layout_name is None:
             return op.layout.data
-        return self._chosen(op.layout_name, LAYOUT_NUMBERS, "a layout")
-
-    def _chosen(self, name: SymbolRefAttr, numbers: Mapping[T, int], what: str) -> T:
-        value = self._constant(name.root_reference.data)
-        for each, number in numbers.items():
-            if number == value:
-                return each
-        raise SimulationError(
-            f"expected {name} to be {what} of SPIR-V, 0 to {max(numbers.values())}, "
-            f"got {value}"
-        )
+        try:
+            return chosen(op.layout_name, self.constants, LAYOUT_NUMBERS, "a layout")
+        except ValueError as error:
+            raise SimulationError(str(error)) from error
 
     def shape(self, matrix: MatrixType) -> tuple[int, int]:
         return self.static(matrix).shape
@@ -268,11 +249,6 @@ class MatrixTypes:
             found = self._ownership[matrix] = Ownership.of(distribution)
         return found
 
-    def _constant(self, name: str) -> int:
-        if name not in self.constants:
-            raise SimulationError(f"no coopmatrix.spec_constant is called @{name}")
-        return self.constants[name]
-
 
 def constants_of(module: ModuleOp, given: Mapping[str, int]) -> dict[str, int]:
     """Return the specialisation constants of a module, with the values given.
@@ -280,11 +256,7 @@ def constants_of(module: ModuleOp, given: Mapping[str, int]) -> dict[str, int]:
     Raises:
         ValueError: a value is given for a constant that the module does not have.
     """
-    found = {
-        op.sym_name.data: op.value.value.data
-        for op in module.walk()
-        if isinstance(op, coopmatrix.SpecConstantOp)
-    }
+    found = default_constants(module)
     if unknown := sorted(set(given) - set(found)):
         raise ValueError(
             f"expected values of specialisation constants of the module, "

@@ -228,9 +228,18 @@ class Module:
         assert 0 <= bits < 1 << width_of(type), f"{bits} are no bits of {type}"
         return self._global("OpConstant", (bits,), type, name)
 
-    def constant_composite(self, type: Id, ids: Iterable[Id]) -> Id:
-        """The constant vector, array, struct or cooperative matrix of these."""
-        return self._global("OpConstantComposite", tuple(ids), type)
+    def constant_composite(
+        self, type: Id, ids: Iterable[Id], *, is_late: bool = False
+    ) -> Id:
+        """The constant vector, array, struct or cooperative matrix of these.
+
+        Args:
+            type: of the constant.
+            ids: its members; of a cooperative matrix the one that each element is.
+            is_late: whether specialisation constants are among them.
+        """
+        opcode = "OpSpecConstantComposite" if is_late else "OpConstantComposite"
+        return self._global(opcode, tuple(ids), type)
 
     def undef(self, type: Id) -> Id:
         """A value of no particular value."""
@@ -243,6 +252,10 @@ class Module:
         id = self._global("OpSpecConstant", (default,), type, name, distinct=True)
         self.decorate(id, "SpecId", spec_id)
         return id
+
+    def spec_constant_op(self, opcode: str, operands: tuple[Id, ...], type: Id) -> Id:
+        """What an instruction computes of constants when the module is loaded."""
+        return self._global("OpSpecConstantOp", (opcode, *operands), type)
 
     def variable(
         self, pointer_type: Id, storage_class: str, name: str | None = None

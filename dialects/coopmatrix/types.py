@@ -1,17 +1,19 @@
 """The types, attributes and traits of `coopmatrix`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import auto
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     I32,
+    ArrayAttr,
     BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
+    IndexType,
     IntAttr,
     IntegerAttr,
     IntegerType,
@@ -38,6 +40,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     opt_prop_def,
     prop_def,
+    result_def,
     traits_def,
 )
 from xdsl.parser import AttrParser, Parser
@@ -46,6 +49,7 @@ from xdsl.printer import Printer
 from xdsl.traits import (
     HasCanonicalizationPatternsTrait,
     HasParent,
+    Pure,
     SymbolOpInterface,
     SymbolTable,
     SymbolUserOpInterface,
@@ -58,6 +62,10 @@ from coopc.dialects.narrow import is_integer
 
 if TYPE_CHECKING:
     from coopc.device import Use as DeviceUse
+    from coopc.device.model import Specialised
+
+
+T = TypeVar("T")
 
 
 class Use(StrEnum):
@@ -333,6 +341,39 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
             if isinstance(attr, SymbolRefAttr)
         )
 
+    def specialised(self, constants: Mapping[str, int]) -> "MatrixType":
+        """Return the type with the numbers of constants for their names.
+
+        Raises:
+            ValueError: there is no such matrix, or no such constant.
+        """
+        if self.is_static:
+            return self
+        if unknown := [name for name in self.names if name not in constants]:
+            raise ValueError(f"no coopmatrix.spec_constant is called @{unknown[0]}")
+        rows, cols = (constants[x] if isinstance(x, str) else x for x in self.sizes)
+        if min(rows, cols) < 1:
+            raise ValueError(
+                f"expected sizes of at least 1 for {self}, got {rows} x {cols}"
+            )
+        scope, use = self.scope, self.use.data
+        if isinstance(scope, SymbolRefAttr):
+            scope = ScopeAttr(chosen(scope, constants, SCOPE_NUMBERS, "a scope"))
+        if isinstance(self.use_name, SymbolRefAttr):
+            use = chosen(self.use_name, constants, USE_NUMBERS, "a use")
+        return MatrixType.of(rows, cols, self.element_type, use, scope.data)
+
+    @property
+    def specialises(self) -> "frozenset[Specialised]":
+        """What the type names specialisation constants for."""
+        named: tuple[tuple[Attribute, Specialised], ...] = (
+            (self.rows, "sizes"),
+            (self.cols, "sizes"),
+            (self.scope, "scope"),
+            (self.use_name, "use"),
+        )
+        return frozenset(x for attr, x in named if isinstance(attr, SymbolRefAttr))
+
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Parse `<8x16xf16, a, scope = workgroup>`."""
@@ -395,6 +436,28 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
             )
         if reason := unsupported_element(self.element_type):
             raise VerifyException(reason)
+
+
+def chosen(
+    name: SymbolRefAttr,
+    constants: Mapping[str, int],
+    numbers: Mapping[T, int],
+    what: str,
+) -> T:
+    """Return what SPIR-V calls by the number of a constant.
+
+    Raises:
+        ValueError: there is no such constant, or SPIR-V calls nothing so.
+    """
+    if (value := constants.get(name.root_reference.data)) is None:
+        raise ValueError(f"no coopmatrix.spec_constant is called {name}")
+    for each, number in numbers.items():
+        if number == value:
+            return each
+    raise ValueError(
+        f"expected {name} to be {what} of SPIR-V, 0 to {max(numbers.values())}, "
+        f"got {value}"
+    )
 
 
 def size_attr(size: Size) -> IntAttr | SymbolRefAttr:
@@ -479,6 +542,7 @@ class SpecConstantOp(IRDLOperation):
     ```mlir
     coopmatrix.spec_constant @M = 16 : i32
     coopmatrix.spec_constant @N = 8 : i32 id = 3
+    coopmatrix.spec_constant @K = 8 : i32 {equal_to = [@N], multiple_of = 4 : i32}
     %a = "test.op"() : () -> !coopmatrix.matrix<@M x @N x f16, a>
     ```
     """
@@ -489,6 +553,10 @@ class SpecConstantOp(IRDLOperation):
     value = prop_def(IntegerAttr[I32])
     """The default."""
     id = opt_prop_def(IntegerAttr[I32])
+    equal_to = opt_prop_def(ArrayAttr[SymbolRefAttr | IntegerAttr[I32]])
+    """Constants and numbers that it must be equal to when it is set."""
+    multiple_of = opt_prop_def(IntegerAttr[I32])
+    """What it must be a multiple of then."""
 
     traits = traits_def(SymbolOpInterface(), HasParent(ModuleOp))
     irdl_options = (ParsePropInAttrDict(),)
@@ -504,6 +572,15 @@ class SpecConstantOp(IRDLOperation):
             }
         )
 
+    def must_equal(self, *others: Size) -> None:
+        """Note what the constant must be equal to when it is set."""
+        old = () if self.equal_to is None else self.equal_to.data
+        new = (
+            SymbolRefAttr(x) if isinstance(x, str) else IntegerAttr(x, 32)
+            for x in others
+        )
+        self.equal_to = ArrayAttr(dict.fromkeys((*old, *new)))
+
     def verify_(self) -> None:
         if self.id is None:
             return
@@ -517,6 +594,15 @@ class SpecConstantOp(IRDLOperation):
                     f"id {id} is already used by @{before.sym_name.data}"
                 )
             before = before.prev_op
+
+
+def default_constants(module: Operation) -> dict[str, int]:
+    """Return the specialisation constants of a module, by name."""
+    return {
+        op.sym_name.data: op.value.value.data
+        for op in module.walk()
+        if isinstance(op, SpecConstantOp)
+    }
 
 
 # Traits of `coopmatrix` operations: canonical forms, and names to be defined.
@@ -573,9 +659,39 @@ class NamesConstants(SymbolUserOpInterface):
             _verify_names(op, value.type)
         for attr in op.properties.values():
             _verify_names(op, attr)
+        if isinstance(op, SpecValueOp) and isinstance(_top(op), ModuleOp):
+            _constant(op, op.constant.root_reference.data, op.name)
         name, layout = (op.properties.get(x) for x in ("layout_name", "layout"))
         if isinstance(name, SymbolRefAttr) and isinstance(layout, LayoutAttr):
             _verify_number(op, name, LAYOUT_NUMBERS[layout.data], str(layout.data))
+
+
+@irdl_op_definition
+class SpecValueOp(IRDLOperation):
+    """The number of a specialisation constant, which is 0 or more.
+
+    Work-group memory has sizes of it: the number is known when a kernel is started.
+
+    ```mlir
+    coopmatrix.spec_constant @M = 16 : i32
+    %m = coopmatrix.spec_value @M
+    %scratch = memref.alloca(%m) : memref<?x8xf16, #simt.memory<workgroup>>
+    ```
+    """
+
+    name = "coopmatrix.spec_value"
+
+    constant = prop_def(SymbolRefAttr)
+    result = result_def(IndexType())
+
+    traits = traits_def(Pure(), NamesConstants())
+
+    assembly_format = "$constant attr-dict"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            properties={"constant": SymbolRefAttr(name)}, result_types=[IndexType()]
+        )
 
 
 SCOPES = range(6)

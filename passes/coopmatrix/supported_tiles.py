@@ -7,7 +7,7 @@ matrix is made up of tiles that the device holds, of the same use and element ty
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coopc.device import ELEMENT_BITS, Device, MatrixShape, Use
@@ -34,8 +34,13 @@ class Product:
     saturating: bool = False
 
     @classmethod
-    def of(cls, op: coopmatrix.MulAddOp) -> Product:
-        (m, k), (_, n) = matrix_type(op.a).shape, matrix_type(op.b).shape
+    def of(
+        cls, op: coopmatrix.MulAddOp, constants: Mapping[str, int] | None = None
+    ) -> Product:
+        """Return that of an operation; constants are what sizes may name."""
+        (m, k), (_, n) = (
+            matrix_type(x).specialised(constants or {}).shape for x in (op.a, op.b)
+        )
         return cls(m, n, k, element_names(op), op.saturating is not None)
 
     def __str__(self) -> str:

@@ -42,7 +42,8 @@ class CheckLoweredPass(ModulePass):
         dialect = op.name.partition(".")[0]
         if dialect in LOWERED:
             return f"no pass of this pipeline lowers {op.name}"
-        if self.matrices or isinstance(op, coopmatrix.SpecConstantOp):
+        of_modules = coopmatrix.SpecConstantOp | coopmatrix.SpecValueOp
+        if self.matrices or isinstance(op, of_modules):
             return None
         if dialect == "coopmatrix":
             return f"no pass of this pipeline lowers {op.name} here"

@@ -42,7 +42,7 @@ from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import (
     Legalizer,
     why_not_staged,
 )
-from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import layouts_of
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import Target
 
 if TYPE_CHECKING:
     from coopc.passes.linalg.packing import PackedB
@@ -71,11 +71,12 @@ class PackCoopmatrixBPass(ModulePass):
                     if loads := wanted(kernel.func, device):
                         pack_before(packable(kernel.func, loads), device, ctx)
                 return
-            legalizer = Legalizer(draft, device)
+            target = Target(device, coopmatrix.default_constants(draft))
+            legalizer = Legalizer(draft, target)
             for load in wanted(draft, device):
                 if legalizer.is_spilled(load.matrix):
                     continue  # lanes take it from where it is
-                if reason := why_not_staged(load):
+                if reason := why_not_staged(load, target):
                     raise Refused(load, reason)
                 legalizer.rewrite(load, "staged")
                 Rewriter.erase_op(load)
@@ -83,12 +84,13 @@ class PackCoopmatrixBPass(ModulePass):
 
 def wanted(root: Operation, device: Device) -> list[coopmatrix.LoadOp]:
     """Return the loads of matrices that a device wants packed, and are not."""
+    target = Target(device, coopmatrix.default_constants(root))
     found: list[coopmatrix.LoadOp] = []
     for op in root.walk():
         if not isinstance(op, coopmatrix.LoadOp) or op.layout_name is not None:
             continue
-        if op.matrix.use.data is Use.B:
-            has = layouts_of(op.matrix, device)
+        if op.matrix.use.data is Use.B and op.matrix.is_static:
+            has = target.layouts(op.matrix)
             if Layout.PACKED in has and op.layout_in_memory not in has:
                 found.append(op)
     return found

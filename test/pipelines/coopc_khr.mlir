@@ -16,7 +16,7 @@
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: canonicalize
-// STEPS-NEXT: legalize-coopmatrix-khr{products_only=true}
+// STEPS-NEXT: legalize-coopmatrix-khr{only="products"}
 // STEPS-NEXT: split-coopmatrix{by_lanes=true}
 // STEPS-NEXT: pack-coopmatrix-b
 // STEPS-NEXT: legalize-coopmatrix-khr

@@ -387,10 +387,17 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         return (Metadata("nontemporal", self.module.node(integer(I32, 1))),)
 
     def allocate(
-        self, type: MemRefType, elements: int, alignment: int, name: str | None
+        self,
+        type: MemRefType,
+        elements: Sequence[Num],
+        alignment: int,
+        name: str | None,
     ) -> View:
+        count, *named = elements
+        if named or not isinstance(count, int):
+            raise Refusal(f"expected an allocation of a constant size, got {type}")
         size = self.types.bytes_of(type.element_type)
-        array = Array(elements, self.types.in_memory(type.element_type))
+        array = Array(count, self.types.in_memory(type.element_type))
         # What is not asked for is, on x86-64, that of a vector register.
         least = size if self.facts.gpu or alignment > 0 else 64
         align = max(least, alignment)

@@ -196,8 +196,10 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
         )
     if not device.exact_matrices and is_zero(value) and not is_integer(matrix):
         value = _hidden_zero(e, value.type)
-    if is_constant(value) and device.zero_matrix == "constant-composite":
-        id = e.module.constant_composite(type, [value])
+    is_late = value in e.whole.spec_constants.values()
+    constants = device.zero_matrix == "constant-composite"
+    if constants and (is_late or is_constant(value)):
+        id = e.module.constant_composite(type, [value], is_late=is_late)
     else:
         id = e.emit("OpCompositeConstruct", value, type=type)
     e.set(op.result, (id,))
@@ -226,6 +228,12 @@ def is_zero(id: Id) -> bool:
     return (
         is_constant(id) and id.definition is not None and id.definition.operands == (0,)
     )
+
+
+@handlers.on(coopmatrix.SpecValueOp)
+def spec_value(e: Emission, op: coopmatrix.SpecValueOp) -> None:
+    u32 = e.types.named(op.constant.root_reference.data)
+    e.set(op.result, (e.index.narrow(u32),))
 
 
 @handlers.on(coopmatrix.LengthOp)

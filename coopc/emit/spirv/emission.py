@@ -485,11 +485,15 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         self.whole.written.add(view.base)
 
     def allocate(
-        self, type: MemRefType, elements: int, alignment: int, name: str | None
+        self,
+        type: MemRefType,
+        elements: Sequence[Num],
+        alignment: int,
+        name: str | None,
     ) -> View:
         is_shared = space_of(type) is simt.MemorySpace.WORKGROUP
         storage = "Workgroup" if is_shared else "Function"
-        length = self.module.constant(self.types.u32, elements)
+        length = self._length(type, elements)
         element = self.types.in_memory(type.element_type)
         array = self.module.type("OpTypeArray", element, length)
         pointer = self.types.pointer(storage, array)
@@ -500,6 +504,25 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         if alignment > 0 and not self.facts.vulkan:
             self.module.decorate(base, "Alignment", alignment)
         return View(base, type.element_type)
+
+    def _length(self, type: MemRefType, elements: Sequence[Num]) -> Id:
+        """The number of elements of an array, by specialisation constants too."""
+        count, *named = elements
+        assert isinstance(count, int), elements
+        found = self.module.constant(self.types.u32, count)
+        for number in named:
+            id = self.index.value(number)
+            definition = id.definition
+            if definition is not None and definition.facts.name == "OpUConvert":
+                (id,) = definition.operands  # from 32 bits to those of an index
+            assert isinstance(id, Id), id
+            if id not in self.whole.spec_constants.values():
+                raise Refusal(
+                    "expected constant sizes, or such as coopmatrix.spec_value gives, "
+                    f"got {type}"
+                )
+            found = self.module.spec_constant_op("OpIMul", (found, id), self.types.u32)
+        return found
 
     def as_elements(self, view: View, element: Attribute) -> View:
         if view.base in self.whole.bindings:

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from coopc.device.model import Specialised
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.emit.walker import NUMBERS, Facts, Refusal, element_of, float_bits
@@ -45,8 +44,12 @@ def why_no_matrix(
             f"expected a matrix of use a, b or acc, which SPIR-V has, "
             f"got {type.use.data}"
         )
-    if reason := why_not_named(type, facts):
-        return reason
+    if not type.specialises <= facts.device.specialised:
+        what = min(type.specialises - facts.device.specialised)
+        return (
+            f"{facts.device.name} takes no specialisation constant for the {what} "
+            f"of a matrix, got {type}"
+        )
     scope = default.scope
     assert isinstance(scope, coopmatrix.ScopeAttr), default
     if scope.data != coopmatrix.Scope.SUBGROUP:
@@ -67,23 +70,6 @@ def why_no_matrix(
             "split-coopmatrix splits matrices into sizes that the device "
             "has, and legalize-coopmatrix-khr keeps others in memory"
         )
-    return None
-
-
-def why_not_named(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
-    """Why a device has no matrix type with such specialisation constants, or None."""
-    named: tuple[tuple[Specialised, Attribute], ...] = (
-        ("sizes", type.rows),
-        ("sizes", type.cols),
-        ("scope", type.scope),
-        ("use", type.use_name),
-    )
-    for what, attr in named:
-        if isinstance(attr, SymbolRefAttr) and what not in facts.device.specialised:
-            return (
-                f"{facts.device.name} takes no specialisation constant for the {what} "
-                f"of a matrix, got {type}"
-            )
     return None
 
 
@@ -395,18 +381,8 @@ class Types:
 
     def by_default(self, type: coopmatrix.MatrixType) -> coopmatrix.MatrixType:
         """What a matrix type is unless its specialisation constants are set."""
-        rows, cols = (
-            self._default(size) if isinstance(size, str) else size
-            for size in type.sizes
-        )
-        scope = type.scope
-        if isinstance(scope, SymbolRefAttr):
-            number = self._default(scope.root_reference.data)
-            names = {number: name for name, number in coopmatrix.SCOPE_NUMBERS.items()}
-            scope = coopmatrix.ScopeAttr(names[number])
-        return coopmatrix.MatrixType.of(
-            rows, cols, type.element_type, type.use.data, scope.data
-        )
+        defaults = {name: self._default(name) for name in type.names}
+        return type.specialised(defaults)
 
     def _default(self, name: str) -> int:
         """The number that a specialisation constant is unless it is set."""

@@ -3,15 +3,16 @@
 Before:  coopmatrix operations on tiles that the device has, or on other matrices.
 After:   the operations that are instructions on the device; loops over elements, and
          work-group memory with barriers, for the others, as `coopc.plan.khr_table`
-         decides.
+         decides.  Specialization constants state the values that this is right for.
 Fails:   where the table refuses an operation on the device, with the reason; for
          unknown devices. The module is then unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     ModuleOp,
+    SymbolRefAttr,
     i32,
 )
 from xdsl.dialects.func import FuncOp
@@ -32,11 +34,13 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
     CHANNEL_BITS,
-    DEVICE_USES,
+    SCOPE_NUMBERS,
+    USE_NUMBERS,
     Layout,
     MatrixType,
     Scope,
     ScopeAttr,
+    Size,
     Use,
     constant,
     is_zero,
@@ -72,7 +76,7 @@ from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
     CONTROL,
     SharedMemory,
     StagedMatrices,
-    layouts_of,
+    Target,
 )
 from coopc.plan.atomic_form import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, Row, way
@@ -94,24 +98,28 @@ class Decision:
     facts: frozenset[Fact] = frozenset()
 
 
-def decide(module: ModuleOp, device: Device) -> list[Decision]:
+def decide(module: ModuleOp, target: Target) -> list[Decision]:
     """Return what is done with operations on matrices in a module, in order.
+
+    For lanes only with those of specialization constants.
 
     Raises:
         Refused: the device cannot do one of them.
     """
     found: list[Decision] = []
     for op in module.walk():
-        spilled = next((x for x in _matrices(op) if is_spilled(x, device)), None)
+        spilled = next((x for x in _matrices(op) if target.is_spilled(x)), None)
+        if target.for_lanes and not spilled and not _names_layout(op):
+            continue
         if op.dialect_name() == "coopmatrix":
-            found.append(_decision(op, device))
+            found.append(_decision(op, target))
         elif isinstance(op, (*CONTROL, arith.SelectOp)) and spilled:
             found.append(Decision(op, "memory"))
         elif spilled:
             raise Refused(
                 op,
-                f"{device.name} has no matrices of {spilled}: work-group memory holds "
-                f"them, and {op.name} cannot pass that on",
+                f"{target.device.name} has no matrices of {spilled}: work-group memory "
+                f"holds them, and {op.name} cannot pass that on",
             )
     single = coopmatrix.ApplyOp | coopmatrix.ExtractOp | coopmatrix.InsertOp
     if any(isinstance(each.op, single) for each in found):
@@ -124,48 +132,39 @@ def decide(module: ModuleOp, device: Device) -> list[Decision]:
     return found
 
 
-def decide_products(module: ModuleOp, device: Device) -> list[Decision]:
+def decide_products(module: ModuleOp, target: Target) -> list[Decision]:
     """Return the multiplications that lanes do: no tiles of the device make them up."""
     found: list[Decision] = []
-    supported = SupportedTiles(device)
+    supported = SupportedTiles(target.device)
     for op in module.walk():
         if isinstance(op, coopmatrix.MulAddOp):
-            facts = facts_of(op, device)
-            row = _way(op, facts, device)
-            if row.form != "staged" or why_not_staged(op):
+            facts = facts_of(op, target)
+            row = _way(op, facts, target)
+            if row.form != "staged" or why_not_staged(op, target):
                 continue
+            if not all(matrix.is_static for matrix in op.matrices.values()):
+                continue  # split-coopmatrix leaves it whole
             if not supported.product(Product.of(op)):
                 found.append(Decision(op, "staged", facts))
     return found
 
 
-def _decision(op: Operation, device: Device) -> Decision:
-    facts = facts_of(op, device)
-    row = _way(op, facts, device)
+def _decision(op: Operation, target: Target) -> Decision:
+    facts = facts_of(op, target)
+    row = _way(op, facts, target)
     if row.form == "refused":
-        raise Refused(op, f"{device.name} refuses {op.name}: {row.reason}")
-    if row.form in ("staged", "memory") and (reason := why_not_staged(op)):
+        raise Refused(op, f"{target.device.name} refuses {op.name}: {row.reason}")
+    if row.form in ("staged", "memory") and (reason := why_not_staged(op, target)):
         raise Refused(op, reason)
     return Decision(op, row.form, facts)
 
 
-def _way(op: Operation, facts: frozenset[Fact], device: Device) -> Row:
-    return way(op.name.partition(".")[2], facts, device)
+def _way(op: Operation, facts: frozenset[Fact], target: Target) -> Row:
+    return way(op.name.partition(".")[2], facts, target.device)
 
 
-def is_spilled(matrix: Attribute, device: Device) -> bool:
-    """Whether a device has no matrices of a type, so that memory holds them.
-
-    A type with names for sizes or scope is taken to be one that it has.
-    """
-    if not isinstance(matrix, MatrixType) or not matrix.is_static:
-        return False
-    if matrix.scope != ScopeAttr(Scope.SUBGROUP):
-        return False
-    use = DEVICE_USES.get(matrix.use.data)
-    if use is None:
-        return True
-    return matrix.shape not in device.held(use, str(matrix.element_type))
+def _names_layout(op: Operation) -> bool:
+    return isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None
 
 
 def _matrices(op: Operation) -> Iterator[MatrixType]:
@@ -178,12 +177,12 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
         yield op.matrix_type
 
 
-def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
-    matrices = list(_matrices(op))
+def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
+    matrices, device = list(_matrices(op)), target.device
     found: dict[Fact, bool] = {
         "bf16": any(isinstance(x.element_type, BFloat16Type) for x in matrices),
         "integers": all(is_integer(x.element_type) for x in matrices),
-        "not held": any(is_spilled(x, device) for x in matrices),
+        "not held": any(target.is_spilled(x) for x in matrices),
     }
     found["inexact"] = not (device.exact_matrices or found["integers"])
     match op:
@@ -194,7 +193,7 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
                 found["logical"] = _is_logical(op, device)
             elif isinstance(op, coopmatrix.PlainAccessOp):
                 found["misaligned"] = device.aligned_rows and is_misaligned(op)
-                found["other layout"] = _is_other_layout(op, device)
+                found["other layout"] = _is_other_layout(op, target)
                 pointee = op.memory_type.element_type
                 same = pointee == op.matrix.element_type
                 found["other pointee"] = not (device.pointees or same)
@@ -214,11 +213,11 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
         case coopmatrix.MulAddOp():
             saturates = op.saturating is not None
             shapes = device.multiplications(*element_names(op), saturates)
-            if all(matrix.is_static for matrix in matrices):
-                product = Product.of(op)
-                size = product.m, product.n, product.k
-                shapes = [x for x in shapes if (x.m, x.n, x.k) == size]
-            found["not multiplied"] = not shapes
+            (m, k), (_, n) = (
+                matrix_type(x).specialised(target.constants).shape for x in (op.a, op.b)
+            )
+            shapes = [x for x in shapes if (x.m, x.n, x.k) == (m, n, k)]
+            found["not multiplied"] = not shapes or found["not held"]
             bits = matrix_type(op.result).element_bits
             found["wide saturation"] = saturates and bits > 32
         case _:
@@ -239,12 +238,14 @@ def _is_no_function(op: coopmatrix.ApplyOp) -> bool:
     )
 
 
-def _is_other_layout(op: coopmatrix.PlainAccessOp, device: Device) -> bool:
+def _is_other_layout(op: coopmatrix.PlainAccessOp, target: Target) -> bool:
     """Whether a device has a matrix, but does not access it in a layout."""
+    if op.layout_name is not None:
+        return target.for_lanes or "layout" not in target.device.specialised
     matrix, layout = op.matrix, op.layout_in_memory
-    if layout is None or op.layout_name is not None or is_spilled(matrix, device):
+    if layout is None or target.is_spilled(matrix):
         return False
-    has = layouts_of(matrix, device)
+    has = target.layouts(matrix)
     return bool(has) and layout not in has
 
 
@@ -287,14 +288,9 @@ def _is_logical(op: coopmatrix.AtomicOp, device: Device) -> bool:
     return atomic_form(element, access, device) != "native"
 
 
-def why_not_staged(op: Operation) -> str:
+def why_not_staged(op: Operation, target: Target) -> str:
     """Why matrices cannot go through memory of a known size; empty if they can."""
     if isinstance(op, coopmatrix.PlainAccessOp):
-        if op.layout_name is not None:
-            return (
-                "expected a known layout for a matrix that goes through "
-                f"work-group memory, got {op.layout_name}"
-            )
         for word, scope in (("available", op.available), ("visible", op.visible)):
             if scope is not None:
                 return (
@@ -302,16 +298,21 @@ def why_not_staged(op: Operation) -> str:
                     "goes through work-group memory element by element; only "
                     "matrix instructions have it"
                 )
-    for matrix in _matrices(op):
-        if not matrix.is_static:
+        along = op.matrix.specialised(target.constants).shape[
+            op.layout.data is not Layout.COL_MAJOR
+        ]
+        if not op.matrix.is_static and along * op.matrix.element_bits % op.pointee_bits:
             return (
-                "expected numbers for the sizes and the scope of a matrix that goes "
-                f"through work-group memory, got {matrix}"
+                f"expected rows in memory that are whole elements of {op.memory_type}, "
+                f"got {along} of {op.matrix.element_type} by default"
             )
-        if matrix.scope != ScopeAttr(Scope.SUBGROUP):
+    for matrix in _matrices(op):
+        scope = matrix.specialised(target.constants).scope
+        if scope != ScopeAttr(Scope.SUBGROUP):
+            default = "" if matrix.scope == scope else f", by default {scope}"
             return (
                 "expected a matrix of scope subgroup, whose lanes share work-group "
-                f"memory here, got {matrix}"
+                f"memory here, got {matrix}{default}"
             )
     return ""
 
@@ -345,23 +346,68 @@ def _check_together(op: Operation, uniformity: Uniformity) -> None:
         )
 
 
+# What the constants that are set later must be for what is done without instructions
+
+
+def constrain(module: ModuleOp, decisions: list[Decision]) -> None:
+    """Note which values of constants are those that a module is rewritten for.
+
+    An instruction has rules for its types; code in their place is right only where
+    those of the instruction would be met.
+    """
+    constants = {
+        op.sym_name.data: op
+        for op in module.ops
+        if isinstance(op, coopmatrix.SpecConstantOp)
+    }
+
+    for op in (each.op for each in decisions if each.form != "native"):
+        for one, other in _equal(op):
+            if isinstance(one, str) and one != other:
+                constants[one].must_equal(other)
+            elif isinstance(other, str) and one != other:
+                constants[other].must_equal(one)
+        if isinstance(op, coopmatrix.PlainAccessOp):
+            unit = op.pointee_bits // op.matrix.element_bits
+            name = op.matrix.sizes[op.layout.data is not Layout.COL_MAJOR]
+            if isinstance(name, str) and unit > 1:
+                constants[name].multiple_of = IntegerAttr(unit, i32)
+
+
+def _equal(op: Operation) -> Iterator[tuple[Size, Size]]:
+    """Yield names and numbers that must be equal pairwise, for an operation."""
+    for type in _matrices(op):
+        if isinstance(name := type.scope, SymbolRefAttr):
+            yield name.root_reference.data, SCOPE_NUMBERS[Scope.SUBGROUP]
+    if not isinstance(op, coopmatrix.MulAddOp):
+        return
+    (m, k), (depth, n) = matrix_type(op.a).sizes, matrix_type(op.b).sizes
+    yield depth, k
+    for value in (op.c, op.result):
+        yield from zip(matrix_type(value).sizes, (m, n), strict=True)
+    for type in op.matrices.values():
+        if isinstance(name := type.use_name, SymbolRefAttr):
+            yield name.root_reference.data, USE_NUMBERS[type.use.data]
+
+
 def slow_ways(
-    decisions: list[Decision], device: Device
+    decisions: list[Decision], target: Target
 ) -> Iterator[tuple[Operation, str]]:
     """Yield what is far slower than by instructions, and why; each reason once."""
     said: set[str] = set()
     for each in decisions:
         if each.form not in ("staged", "memory"):
             continue
-        if (text := _why_slow(each.op, each.facts, device)) and text not in said:
+        if (text := _why_slow(each.op, each.facts, target)) and text not in said:
             said.add(text)
             yield each.op, text
 
 
-def _why_slow(op: Operation, facts: frozenset[Fact], device: Device) -> str:
+def _why_slow(op: Operation, facts: frozenset[Fact], target: Target) -> str:
     """Why an operation is far slower than others of its kind; empty if it is not."""
+    device = target.device
     if isinstance(op, coopmatrix.MulAddOp):
-        product = Product.of(op)
+        product = Product.of(op, target.constants)
         types = device.multiplications(*product.elements, product.saturating)
         what = f"{product} of {product.types}" if types else product.types
         return (
@@ -369,7 +415,7 @@ def _why_slow(op: Operation, facts: frozenset[Fact], device: Device) -> str:
             "element"
         )
     if "not held" in facts:
-        matrix = next(x for x in _matrices(op) if is_spilled(x, device))
+        matrix = next(x for x in _matrices(op) if target.is_spilled(x))
         return (
             f"{device.name} has no matrices of {matrix}: they stay in work-group "
             "memory, and lanes access them element by element"
@@ -381,7 +427,7 @@ def _why_slow(op: Operation, facts: frozenset[Fact], device: Device) -> str:
             f"{device.name} require: lanes access them element by element"
         )
     if "other layout" in facts and isinstance(op, coopmatrix.AccessOp):
-        has = " or ".join(map(str, layouts_of(op.matrix, device)))
+        has = " or ".join(map(str, target.layouts(op.matrix)))
         return (
             f"{device.name} accesses {op.matrix} in {has}, not in "
             f"{op.layout_in_memory}: lanes access it element by element"
@@ -407,16 +453,18 @@ class Legalizer:
     """The rewriting of one module; a function has its work-group memory when needed."""
 
     module: ModuleOp
-    device: Device
+    target: Target
     spills: bool = True
     """Whether matrices of types that the device lacks stay in memory."""
+    lanes: int | None = None
+    """Of subgroups, where kernels do not say so; as the device has them if absent."""
     _staged: dict[FuncOp, StagedMatrices] = field(
         default_factory=dict[FuncOp, StagedMatrices]
     )
 
     def is_spilled(self, type: Attribute) -> bool:
         """Whether values of a type stay in memory."""
-        return self.spills and is_spilled(type, self.device)
+        return self.spills and self.target.is_spilled(type)
 
     def rewrite(self, op: Operation, form: Form) -> None:
         """Insert what an operation becomes before it."""
@@ -438,13 +486,13 @@ class Legalizer:
     def _staged_in(self, func: FuncOp) -> StagedMatrices:
         """Return what a function has in work-group memory."""
         if (found := self._staged.get(func)) is None:
-            shared = SharedMemory(func, self.device, *self._sizes())
+            shared = SharedMemory(func, self.target, *self._sizes())
             found = self._staged[func] = StagedMatrices(shared, self.is_spilled)
         return found
 
     def _sizes(self) -> tuple[int, int]:
         """Lanes of a subgroup, and subgroups of the largest work-group."""
-        size = self.device.subgroup_size
+        size = self.lanes or self.target.device.subgroup_size
         for kernel in list(simt.kernels(self.module)):
             attributes = kernel.func.attributes
             if kernel.subgroup_size is None:
@@ -481,17 +529,26 @@ def _by_slots(b: Builder, op: Operation) -> SSAValue:
     return over_slots(b, op.operands[0], one)
 
 
-def legalize(module: ModuleOp, device: Device, products_only: bool = False) -> None:
-    """Rewrite a module for a device; or only multiplications of types that it lacks.
+Only: TypeAlias = Literal["all", "products", "named"]
+"""What is legalized: everything; multiplications that are not to be split; or what
+specialization constants name, for lanes."""
+
+
+def legalize(
+    module: ModuleOp, device: Device, only: Only = "all", lanes: int | None = None
+) -> None:
+    """Rewrite a module for a device.
 
     Raises:
         Refused: the device refuses an operation; the module may be changed then.
     """
-    if not products_only:
-        inline_calls(module, lambda type: is_spilled(type, device))
-    decide_on = decide_products if products_only else decide
-    decisions = decide_on(module, device)
-    slow = list(slow_ways(decisions, device))
+    constants = coopmatrix.default_constants(module)
+    target = Target(device, constants, for_lanes=only == "named")
+    if only != "products":
+        inline_calls(module, target.is_spilled)
+    decisions = _DECIDE[only](module, target)
+    constrain(module, decisions)
+    slow = list(slow_ways(decisions, target))
     rewritten = [each.op for each in decisions if each.form != "native"]
     for func in functions(module).values():
         if (reason := why_not_structured(func)) and any(
@@ -499,7 +556,7 @@ def legalize(module: ModuleOp, device: Device, products_only: bool = False) -> N
         ):
             raise Refused(func, reason)
     # Products alone leave matrices, for what comes next to cut them.
-    legalizer = Legalizer(module, device, spills=not products_only)
+    legalizer = Legalizer(module, target, only != "products", lanes)
     for each in decisions:
         legalizer.rewrite(each.op, each.form)
     for op, text in slow:
@@ -508,6 +565,13 @@ def legalize(module: ModuleOp, device: Device, products_only: bool = False) -> N
     for op in reversed(rewritten):
         if op.parent is not None:
             Rewriter.erase_op(op)
+
+
+_DECIDE: Mapping[Only, Callable[[ModuleOp, Target], list[Decision]]] = {
+    "all": decide,
+    "products": decide_products,
+    "named": decide,
+}
 
 
 def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
@@ -535,11 +599,14 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; that of `simt.target` where it is absent."""
 
-    products_only: bool = False
-    """Whether only multiplications of types and sizes that the device lacks are
-    rewritten: before `split-coopmatrix`, which cuts what is then loaded and stored."""
+    only: Only = "all"
+    """What is rewritten: `products` are multiplications of types and sizes that the
+    device lacks, before `split-coopmatrix` cuts what is then loaded and stored; `named`
+    are matrices and layouts of specialization constants, before lanes hold the rest."""
+    subgroup_size: int | None = None
+    """Lanes; what kernels say, or else the device, where it is absent."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
         with transaction(op) as draft:
-            legalize(draft, device, self.products_only)
+            legalize(draft, device, self.only, self.subgroup_size)

@@ -12,6 +12,14 @@ a matrix has a layout in which the device loads and stores such.  Every use is
 
 so that buffers of one type can be used again and again.
 
+Sizes that are specialization constants are values here, and memory has these sizes:
+
+    %m = coopmatrix.spec_value @M
+    %scratch = memref.alloca(%m) : memref<1x?x8xf32, #simt.memory<workgroup>>
+
+A matrix that the device has by default comes and goes as others do.  One that it has
+not stays in memory, whatever the constants are set to.
+
 The elements are spread over the S lanes in row-major order, so slot i of a lane is
 element i S + lane; the length is ceil(M N / S), and what is beyond the matrix is
 padding.
@@ -39,13 +47,14 @@ units: the wider of an element and of what the memref holds, whose bits are cast
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     FixedBitwidthType,
     MemRefType,
     VectorType,
@@ -67,11 +76,13 @@ from coopc.dialects.coopmatrix import (
     Layout,
     MatrixType,
     Operand,
+    Scope,
+    ScopeAttr,
     matrix_type,
 )
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.ir import element_access
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
 from coopc.ir.element_access import (
     Element,
     access_element,
@@ -100,42 +111,66 @@ CONTROL = (
 """Control flow that passes on matrices which stay in memory."""
 
 
-def layouts_of(matrix: MatrixType, device: Device) -> tuple[Layout, ...]:
-    """The layouts that a device loads and stores a matrix in, the preferred one first.
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A device, and what a module makes of it."""
 
-    None for a matrix of use `none`, whose sizes have names, or that no matrix of the
-    device divides.
-    """
-    use, element = DEVICE_USES.get(matrix.use.data), str(matrix.element_type)
-    if use is None or not matrix.is_static:
-        return ()
-    rows, cols = matrix.shape
-    if all(rows % tile[0] or cols % tile[1] for tile in device.held(use, element)):
-        return ()
-    has = device.layouts(use, element, *matrix.shape)
-    preferred = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR)
-    return tuple(layout for layout in preferred if str(layout) in has)
+    device: Device
+    constants: Mapping[str, int]
+    """The specialisation constants of the module, as they are by default."""
+    for_lanes: bool = False
+    """Whether lanes hold all matrices whose sizes and scope are numbers."""
+
+    def is_spilled(self, matrix: Attribute) -> bool:
+        """Whether there are no matrices of a type, so that memory holds them.
+
+        Of a type with names for sizes, scope or use, those by default decide: another
+        value that the device has is for who sets it to choose.
+        """
+        if not isinstance(matrix, MatrixType):
+            return False
+        static = matrix.specialised(self.constants)
+        if self.for_lanes or static.scope != ScopeAttr(Scope.SUBGROUP):
+            return self.for_lanes and not matrix.is_static
+        use = DEVICE_USES.get(matrix.use.data)
+        if use is None or not matrix.specialises <= self.device.specialised:
+            return True
+        return static.shape not in self.device.held(use, str(matrix.element_type))
+
+    def layouts(self, matrix: MatrixType) -> tuple[Layout, ...]:
+        """The layouts that a device loads and stores a matrix in, preferred ones first.
+
+        None for a matrix of use `none`, that no matrix of the device divides, or whose
+        sizes may be other ones than the device has.
+        """
+        use, element = DEVICE_USES.get(matrix.use.data), str(matrix.element_type)
+        if use is None or (not matrix.is_static and self.is_spilled(matrix)):
+            return ()
+        rows, cols = matrix.specialised(self.constants).shape
+        held = self.device.held(use, element)
+        if all(rows % tile[0] or cols % tile[1] for tile in held):
+            return ()
+        has = self.device.layouts(use, element, rows, cols)
+        preferred = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR)
+        return tuple(layout for layout in preferred if str(layout) in has)
+
+    def shared_layout(self, matrix: MatrixType) -> Layout:
+        """The layout in work-group memory; row major where the device has none.
+
+        >>> from coopc.device import BMG, DG2, INTEL_CPU
+        >>> from coopc.dialects.coopmatrix import Use
+        >>> from xdsl.dialects.builtin import i8
+        >>> b = MatrixType.of(32, 8, i8, Use.B)
+        >>> [str(Target(x, {}).shared_layout(b)) for x in (BMG, DG2, INTEL_CPU)]
+        ['row_major', 'packed', 'packed']
+        """
+        return next(iter(self.layouts(matrix)), Layout.ROW_MAJOR)
 
 
-def shared_layout(matrix: MatrixType, device: Device) -> Layout:
-    """The layout of a matrix in work-group memory; row major where the device has none.
-
-    >>> from coopc.device import BMG, DG2, INTEL_CPU
-    >>> from coopc.dialects.coopmatrix import Use
-    >>> from xdsl.dialects.builtin import i8
-    >>> b = MatrixType.of(32, 8, i8, Use.B)
-    >>> [str(shared_layout(b, device)) for device in (BMG, DG2, INTEL_CPU)]
-    ['row_major', 'packed', 'packed']
-    """
-    return next(iter(layouts_of(matrix, device)), Layout.ROW_MAJOR)
-
-
-def memory_shape(layout: Layout, bits: int, rows: int, cols: int) -> tuple[int, int]:
-    """The sizes of the memref of a matrix of elements of so many bits.
-
-    >>> memory_shape(Layout.PACKED, 8, 32, 16)
-    (8, 64)
-    """
+def memory_shape(
+    b: Builder, layout: Layout, bits: int, rows: Size, cols: Size
+) -> tuple[Size, Size]:
+    """The sizes of the memref of a matrix of elements of so many bits."""
     match layout:
         case Layout.ROW_MAJOR:
             return rows, cols
@@ -143,7 +178,7 @@ def memory_shape(layout: Layout, bits: int, rows: int, cols: int) -> tuple[int, 
             return cols, rows
         case Layout.PACKED:
             count = max(1, CHANNEL_BITS // bits)
-            return rows // count, cols * count
+            return b.tiles(rows, count), b.product(cols, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +187,7 @@ class SharedBuffer:
 
     memory: SSAValue
     subgroup: SSAValue
-    shape: tuple[int, int]
+    shape: tuple[Size, Size]
     """Rows and columns."""
     element: Attribute
     layout: Layout
@@ -181,7 +216,7 @@ class SharedMemory:
     """The work-group memory of one function."""
 
     func: FuncOp
-    device: Device
+    target: Target
     lanes: int
     """Of a subgroup."""
     subgroups: int
@@ -190,47 +225,68 @@ class SharedMemory:
         default_factory=dict[Hashable, SharedBuffer]
     )
     _ids: list[SSAValue] = field(default_factory=list[SSAValue])
+    _constants: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+
+    def _entry(self) -> Builder:
+        block = self.func.body.block
+        return Builder(block, block.first_op, self.func.location)
 
     def _known(self) -> list[SSAValue]:
         """The numbers of the lane and of the subgroup, at the entry of the function."""
         if not self._ids:
-            block = self.func.body.block
-            b = Builder(block, block.first_op, self.func.location)
+            b = self._entry()
             self._ids = [b.pure(simt.LaneIdOp), b.pure(simt.SubgroupIdOp)]
         return self._ids
+
+    def constant(self, name: str) -> SSAValue:
+        """The number of a specialisation constant, at the entry of the function."""
+        if (found := self._constants.get(name)) is None:
+            self._known()  # behind which memory is allocated
+            found = self._entry().pure(coopmatrix.SpecValueOp, name)
+            found.name_hint = name.lower()
+            self._constants[name] = found
+        return found
+
+    def shape(self, matrix: MatrixType) -> tuple[Size, Size]:
+        """The rows and columns of matrices of a type."""
+        rows, cols = (
+            self.constant(x) if isinstance(x, str) else x for x in matrix.sizes
+        )
+        return rows, cols
 
     @property
     def lane(self) -> BoundedIndex:
         return BoundedIndex(0, self._known()[0], self.lanes - 1, varies=True)
 
-    def slots(self, matrix: MatrixType) -> int:
+    def slots(self, b: Builder, matrix: MatrixType) -> Size:
         """The slots of a lane."""
-        rows, cols = matrix.shape
-        return -(-rows * cols // self.lanes)
+        return b.tiles(b.product(*self.shape(matrix)), self.lanes)
 
     def own(self, matrix: MatrixType) -> SharedBuffer:
         """A buffer that nothing else uses."""
-        _, subgroup = self._known()
-        layout = shared_layout(matrix, self.device)
-        shape = memory_shape(layout, matrix.element_bits, *matrix.shape)
+        shape, (_, subgroup) = self.shape(matrix), self._known()
+        b = Builder.after(subgroup, self.func.location)
+        layout, bits = self.target.shared_layout(matrix), matrix.element_bits
+        sizes = memory_shape(b, layout, bits, *shape)
+        static = (DYNAMIC_INDEX if isinstance(x, SSAValue) else x for x in sizes)
         space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
         element = matrix.element_type
-        type = MemRefType(element, (self.subgroups, *shape), memory_space=space)
+        type = MemRefType(element, (self.subgroups, *static), memory_space=space)
+        named = [x for x in sizes if isinstance(x, SSAValue)]
         alloca = memref.AllocaOp.build(
-            operands=[[], []], result_types=[type], properties={}
+            operands=[named, []], result_types=[type], properties={}
         )
-        b = Builder.after(subgroup, self.func.location)
         memory = b.effect(alloca).results[0]
         memory.name_hint = "scratch"
-        return SharedBuffer(memory, subgroup, matrix.shape, element, layout)
+        return SharedBuffer(memory, subgroup, shape, element, layout)
 
     def of(self, matrix: MatrixType, number: int = 0) -> SharedBuffer:
         """The buffer that all matrices of a size and an element type go through.
 
         Those that are there at the same time have other numbers.
         """
-        layout = shared_layout(matrix, self.device)
-        key = matrix.element_type, matrix.shape, layout, number
+        layout = self.target.shared_layout(matrix)
+        key = matrix.element_type, matrix.sizes, layout, number
         if (found := self._buffers.get(key)) is None:
             found = self._buffers[key] = self.own(matrix)
         return found
@@ -251,10 +307,11 @@ class SharedMemory:
         return b.effect(load).results[0]
 
     def each(
-        self, b: Builder, shape: tuple[int, int], body: Callable[[Element], object]
+        self, b: Builder, shape: tuple[Size, Size], body: Callable[[Element], object]
     ) -> None:
         """Run a body for all elements of a matrix, shared out to the lanes in turn."""
-        rows, cols = shape
+        _, cols = shape
+        count = b.product(*shape)
 
         def turn(t: BoundedIndex, _: object) -> tuple[()]:
             number = b.add(b.times(t, self.lanes), self.lane)
@@ -263,10 +320,10 @@ class SharedMemory:
                 body(Element(b.divided(number, cols), b.remainder(number, cols)))
                 return ()
 
-            b.branch(b.below(number, rows * cols), one)
+            b.branch(b.below(number, count), one)
             return ()
 
-        b.loop(-(-rows * cols // self.lanes), (), turn)
+        b.loop(b.tiles(count, self.lanes), (), turn)
 
 
 @dataclass(slots=True)
@@ -353,12 +410,13 @@ class StagedMatrices:
         Always by elements where the device has no access in such a layout, and loads
         where it has no matrices that control flow chooses.
         """
-        device, is_load = self.shared.device, isinstance(op, coopmatrix.LoadOp)
+        target, is_load = self.shared.target, isinstance(op, coopmatrix.LoadOp)
         if (
             op.checked is None
             or self.is_spilled(op.matrix)
-            or op.layout_in_memory not in layouts_of(op.matrix, device)
-            or (is_load and not device.branched_matrices)
+            or op.layout_name is not None
+            or op.layout_in_memory not in target.layouts(op.matrix)
+            or (is_load and not target.device.branched_matrices)
         ):
             return elements()
 
@@ -375,8 +433,11 @@ class StagedMatrices:
 
         # All elements are inside if the first and the last one are.
         conditions: list[SSAValue] = []
-        for row, col in ((0, 0), (x - 1 for x in op.matrix.shape)):
-            at = Element(BoundedIndex(row), BoundedIndex(col))
+        row, col = (
+            BoundedIndex(x - 1) if isinstance(x, int) else b.sized(b.plus(x, -1))
+            for x in self.shared.shape(op.matrix)
+        )
+        for at in (Element(BoundedIndex(), BoundedIndex()), Element(row, col)):
             conditions += checks_of(b, op, positions_of(b, op, at))
         inside = b.both(*conditions)
         assert isinstance(inside, SSAValue), op
@@ -386,7 +447,7 @@ class StagedMatrices:
         """Bring a matrix from memory to work-group memory."""
         buffer = self._new(op.matrix)
 
-        def unit(units: Units, at: Element) -> None:
+        def unit(op: coopmatrix.PlainAccessOp, units: Units, at: Element) -> None:
             found: list[SSAValue] = []
             for positions in units.positions(b, op, at):
                 load = b.effect(element_access.load(op, positions))
@@ -395,7 +456,7 @@ class StagedMatrices:
             for value, place in zip(values, units.places(b, op, at), strict=True):
                 buffer.store(b, value, place)
 
-        def one(at: Element) -> None:
+        def one(op: coopmatrix.PlainAccessOp, at: Element) -> None:
             buffer.store(b, access_element(b, op, at)[0], at)
 
         self.shared.barrier(b)
@@ -407,7 +468,7 @@ class StagedMatrices:
     ) -> tuple[()]:
         """Bring a matrix from work-group memory to memory."""
 
-        def unit(units: Units, at: Element) -> None:
+        def unit(op: coopmatrix.PlainAccessOp, units: Units, at: Element) -> None:
             found = [buffer.load(b, place) for place in units.places(b, op, at)]
             numbers = _cast(b, found, units.number, units.numbers)
             width = units.numbers // units.pointees
@@ -417,7 +478,7 @@ class StagedMatrices:
                 value = _vector(b, some) if is_whole else some[0]
                 b.effect(element_access.store(op, value, positions))
 
-        def one(at: Element) -> None:
+        def one(op: coopmatrix.PlainAccessOp, at: Element) -> None:
             access_element(b, op, at, lambda: buffer.load(b, at))
 
         self._by_units(b, op, unit, one)
@@ -426,16 +487,40 @@ class StagedMatrices:
     def _by_units(
         self,
         b: Builder,
-        op: coopmatrix.LoadOp | coopmatrix.StoreOp,
-        unit: Callable[[Units, Element], None],
-        one: Callable[[Element], None],
+        op: coopmatrix.PlainAccessOp,
+        unit: Callable[[coopmatrix.PlainAccessOp, Units, Element], None],
+        one: Callable[[coopmatrix.PlainAccessOp, Element], None],
     ) -> None:
-        """Access each unit of a matrix where memory has no elements, else those."""
-        if (units := Units.of(op)) is None:
-            self.shared.each(b, op.matrix.shape, one)
+        """Access each unit of a matrix where memory has no elements, else those.
+
+        Where a constant names the layout, in that which it is.
+        """
+        if op.layout_name is not None:
+            number = self.shared.constant(op.layout_name.root_reference.data)
+            for layout in self._possible_layouts(op):
+                known = op.clone()
+                known.layout = coopmatrix.LayoutAttr(layout)
+                known.layout_name = None
+                value = b.constant(INDEX, coopmatrix.LAYOUT_NUMBERS[layout])
+
+                def access(known: coopmatrix.PlainAccessOp = known) -> Values:
+                    self._by_units(b, known, unit, one)
+                    return ()
+
+                b.branch(b.compare("eq", number, value), access)
+                known.erase()
+            return
+        shape = self.shared.shape(op.matrix)
+        if (units := Units.of(op, b, shape)) is None:
+            self.shared.each(b, shape, partial(one, op))
             return
         shape = units.lines, units.per_line
-        self.shared.each(b, shape, lambda at: unit(units, at))
+        self.shared.each(b, shape, partial(unit, op, units))
+
+    def _possible_layouts(self, op: coopmatrix.PlainAccessOp) -> list[Layout]:
+        """The layouts that a constant may name: packed only if it is the default."""
+        known = [Layout.ROW_MAJOR, Layout.COL_MAJOR]
+        return known if op.layout.data in known else [*known, op.layout.data]
 
     def atomic(self, b: Builder, op: coopmatrix.AtomicOp) -> SharedBuffer | Values:
         """Element by element; where the result is, if anything uses it."""
@@ -455,7 +540,7 @@ class StagedMatrices:
             if result is not None:
                 result.store(b, old[0], at)
 
-        self.shared.each(b, op.matrix.shape, one)
+        self.shared.each(b, self.shared.shape(op.matrix), one)
         return () if result is None else result
 
     # Single elements
@@ -464,14 +549,15 @@ class StagedMatrices:
         self, b: Builder, slot: SSAValue, matrix: MatrixType
     ) -> tuple[Element, SSAValue | bool]:
         """Return the element in a slot, and whether there is one."""
-        rows, cols = matrix.shape
-        at = BoundedIndex(0, slot, self.shared.slots(matrix) - 1, varies=True)
+        rows, cols = self.shared.shape(matrix)
+        most = b.sized(self.shared.slots(b, matrix)).most - 1
+        at = BoundedIndex(0, slot, most, varies=True)
         number = b.add(b.times(at, self.shared.lanes), self.shared.lane)
-        inside = b.below(number, rows * cols)
+        inside = b.below(number, b.product(rows, cols))
         return Element(b.divided(number, cols), b.remainder(number, cols)), inside
 
     def length(self, b: Builder, op: coopmatrix.LengthOp) -> Values:
-        return (b.constant(INDEX, self.shared.slots(op.matrix_type)),)
+        return (b.index(b.sized(self.shared.slots(b, op.matrix_type))),)
 
     def extract(self, b: Builder, op: coopmatrix.ExtractOp) -> Values:
         """Return an element; 0 where the slot holds none."""
@@ -491,12 +577,12 @@ class StagedMatrices:
     def coord(self, b: Builder, op: coopmatrix.CoordOp) -> Values:
         """Return where an element is; (M, N) where the slot holds none."""
         matrix = matrix_type(op.matrix)
-        if self.shared.device.element_access and not self.is_spilled(matrix):
+        if self.shared.target.device.element_access and not self.is_spilled(matrix):
             return self._driver_coord(b, matrix, op.index)
         at, inside = self._in_slot(b, op.index, matrix)
-        pairs = zip((at.row, at.col), matrix.shape, strict=True)
+        pairs = zip((at.row, at.col), self.shared.shape(matrix), strict=True)
         return tuple(
-            b.select(inside, b.index(number), b.constant(INDEX, size))
+            b.select(inside, b.index(number), b.index(b.sized(size)))
             for number, size in pairs
         )
 
@@ -516,7 +602,7 @@ class StagedMatrices:
                     buffer.store(start, number, at)
 
                 self.shared.barrier(start)
-                self.shared.each(start, matrix.shape, one)
+                self.shared.each(start, buffer.shape, one)
                 result = self.shared.take(start, buffer, matrix)
                 result.name_hint = name
                 return result
@@ -533,15 +619,16 @@ class StagedMatrices:
     # Row slices
 
     def _in_slice(
-        self, b: Builder, offset: SSAValue, number: int, shape: tuple[int, int]
+        self, b: Builder, offset: SSAValue, number: int, shape: tuple[Size, Size]
     ) -> tuple[Element, SSAValue]:
         """Return an element of a slice, and whether the matrix has it."""
-        rows, cols = shape
+        _, cols = shape
+        count = b.sized(b.product(*shape))
         if number:
             offset = b.pure(arith.AddiOp, offset, b.constant(INDEX, number))
         # A negative number is a great one without sign.
-        inside = b.compare("ult", offset, b.constant(INDEX, rows * cols))
-        place = BoundedIndex(0, offset, rows * cols - 1)
+        inside = b.compare("ult", offset, b.index(count))
+        place = BoundedIndex(0, offset, count.most - 1)
         return Element(b.divided(place, cols), b.remainder(place, cols)), inside
 
     def extract_row_slice(self, b: Builder, op: coopmatrix.ExtractRowSliceOp) -> Values:
@@ -789,9 +876,9 @@ class Units:
     A line of the matrix, which lies without gaps in memory, is whole units.
     """
 
-    lines: int
+    lines: Size
     """Rows of a row-major matrix, columns of a column-major one."""
-    per_line: int
+    per_line: Size
     """Units of a line."""
     elements: int
     """Of the matrix in a unit."""
@@ -803,10 +890,12 @@ class Units:
     """Of those in a unit."""
 
     @classmethod
-    def of(cls, op: coopmatrix.PlainAccessOp) -> Units | None:
+    def of(
+        cls, op: coopmatrix.PlainAccessOp, b: Builder, shape: tuple[Size, Size]
+    ) -> Units | None:
         """Return how memory is accessed in which there are no elements of the matrix.
 
-        None where there are.
+        None where there are.  Sizes that have names are taken to be whole units.
 
         Raises:
             Refused: elements of the matrix are not found in it.
@@ -815,7 +904,7 @@ class Units:
         if pointee == element:
             return None
         bits, pointee_bits = op.matrix.element_bits, op.pointee_bits
-        lines, along = op.matrix.shape
+        lines, along = shape
         if op.layout.data is Layout.COL_MAJOR:
             lines, along = along, lines
         if max(bits, pointee_bits) % min(bits, pointee_bits):
@@ -824,7 +913,7 @@ class Units:
                 f"expected memory whose {pointee} is a multiple or a part of "
                 f"{element}, got {pointee_bits} and {bits} bits",
             )
-        if along * bits % pointee_bits:
+        if isinstance(along, int) and along * bits % pointee_bits:
             raise Refused(
                 op,
                 f"expected rows in memory that are whole {pointee}, which the memref "
@@ -842,7 +931,8 @@ class Units:
         if is_vector(pointee):
             number, width = pointee.get_element_type(), pointee.element_count()
         numbers = pointees * width
-        return cls(lines, along // elements, elements, pointees, number, numbers)
+        per_line = b.tiles(along, elements)
+        return cls(lines, per_line, elements, pointees, number, numbers)
 
     def positions(
         self, b: Builder, op: coopmatrix.PlainAccessOp, at: Element

@@ -91,3 +91,8 @@ coopmatrix.spec_constant @L = 1 : i32
 %m, %i = "test.op"() : () -> (memref<8x8xf16>, index)
 %a = coopmatrix.load %m[%i, %i] row_major = @L : memref<8x8xf16> -> !coopmatrix.matrix<8x8xf16, a>
 // CHECK: coopmatrix.load: expected a coopmatrix.spec_constant @L, which row_major = @L names, got nothing
+
+// -----
+
+%m = coopmatrix.spec_value @M
+// CHECK: coopmatrix.spec_value: expected a coopmatrix.spec_constant @M, which coopmatrix.spec_value names, got nothing

@@ -160,3 +160,19 @@ func.func @row_slices(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index, %mask: ve
   %y = coopmatrix.insert_row_slice %v, %x[%i] mask %mask : vector<2xi1> : vector<2xf32>, !coopmatrix.matrix<8x8xf32, acc>
   func.return %v, %y : vector<2xf32>, !coopmatrix.matrix<8x8xf32, acc>
 }
+
+// A size that the device need not have: memory of this size holds the matrix, whatever it is set to.
+
+coopmatrix.spec_constant @M = 5 : i32
+
+// CHECK-LABEL: func.func @named
+func.func @named(%m: memref<64x8xf32>, %i: index) {
+  // CHECK:      %m_{{.*}} = coopmatrix.spec_value @M
+  // CHECK:      memref.alloca(%{{.*}}) : memref<1x?x8xf32, #simt.memory<workgroup>>
+  // CHECK-NOT:  coopmatrix.load
+  // CHECK:      scf.for
+  // CHECK:      func.return
+  %x = coopmatrix.load %m[%i, %i] row_major : memref<64x8xf32> -> !coopmatrix.matrix<@M x 8 x f32, acc>
+  coopmatrix.store %x, %m[%i, %i] col_major : !coopmatrix.matrix<@M x 8 x f32, acc>, memref<64x8xf32>
+  func.return
+}

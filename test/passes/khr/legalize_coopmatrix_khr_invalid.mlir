@@ -99,10 +99,10 @@ func.func @k(%n: f32) attributes {simt.kernel} {
 // -----
 
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
-coopmatrix.spec_constant @M = 8 : i32
+coopmatrix.spec_constant @S = 2 : i32
 func.func @k(%m: memref<?x?xf32>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.load: expected numbers for the sizes and the scope of a matrix that goes through work-group memory
-  %y = coopmatrix.load %m[%i, %i] row_major checked(rows) : memref<?x?xf32> -> !coopmatrix.matrix<@M x 8 x f32, acc>
+  // CHECK: error: coopmatrix.load: expected a matrix of scope subgroup, whose lanes share work-group memory here, got !coopmatrix.matrix<8x8xf32, acc, scope = @S>, by default {{.*}}workgroup
+  %y = coopmatrix.load %m[%i, %i] row_major checked(rows) : memref<?x?xf32> -> !coopmatrix.matrix<8x8xf32, acc, scope = @S>
   func.return
 }
 }

@@ -278,3 +278,30 @@ func.func @k(%m: {memory}) attributes {{simt.kernel}} {{
             "coopc-khr{device=nvidia}",
             "spirv",
         )
+
+
+STRIDED = """
+func.func @k(%m: memref<?x8xf32, strided<[?, 1]>>, %n: memref<?x8xf32, strided<[?, 1]>>)
+    attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %m[%0, %0] row_major
+    : memref<?x8xf32, strided<[?, 1]>> -> !coopmatrix.matrix<8x8xf32, acc>
+  coopmatrix.store %x, %n[%0, %0] row_major
+    : !coopmatrix.matrix<8x8xf32, acc>, memref<?x8xf32, strided<[?, 1]>>
+  func.return
+}
+"""
+
+
+def test_strides_known_at_run_time() -> None:
+    """A stride of 0 is one row for all in a load; elements of a store would overlap."""
+    artifact = coopc.compile(STRIDED, "coopc-khr{device=lavapipe}")
+    (interface,) = artifact.interface
+    rows = np.ones((8, 8), np.float32)
+    one = np.lib.stride_tricks.as_strided(rows, (8, 8), (0, 4))
+    back = rows[::-1]
+    pack(interface, [one, rows.copy()], (1, 1, 1))
+    with pytest.raises(ValueError, match=r"at least 1 \(.* would overlap\), got 0"):
+        pack(interface, [rows.copy(), one], (1, 1, 1))
+    with pytest.raises(ValueError, match="strides of whole elements that are not neg"):
+        pack(interface, [back, rows.copy()], (1, 1, 1))
