@@ -45,8 +45,14 @@ FloatAtomic: TypeAlias = Literal[
 ]
 """An instruction on floats in memory; `access` is a load and a store."""
 
-Matrix2: TypeAlias = Literal["reductions", "conversions", "per-element operations"]
-"""A feature of VK_NV_cooperative_matrix2; `conversions` change the use."""
+Matrix2: TypeAlias = Literal[
+    "reductions", "conversions", "per-element operations", "coordinates"
+]
+"""A feature of an extension of `Matrix2Vendor`; `conversions` change the use."""
+
+Matrix2Vendor: TypeAlias = Literal["NV", "EXT"]
+"""SPV_NV_cooperative_matrix2, or SPV_EXT_cooperative_matrix_maintenance1: this also
+converts operands to accumulators, and has coordinates."""
 
 Fills: TypeAlias = Literal["any", "zero"]
 """Which values a device fills a matrix with natively; others go another way."""
@@ -182,7 +188,9 @@ class Device:
     """Whether a matrix may be loaded from, and stored to, memory that holds something
     else than its elements: wider numbers, or vectors."""
     matrix2: frozenset[Matrix2] = frozenset()
-    """What it has of SPV_NV_cooperative_matrix2."""
+    """What it has of the extension of `matrix2_vendor`."""
+    matrix2_vendor: Matrix2Vendor = "NV"
+    """In whose words modules ask for that."""
     lockstep: bool = False
     """Whether the lanes of a subgroup are always at the same place, so that they need
     not wait for each other, only see what they wrote."""
@@ -243,6 +251,10 @@ class Device:
             raise ValueError(
                 f"{self.name}: expected fields of a device to be unknown, "
                 f"got {', '.join(sorted(strangers))}"
+            )
+        if self.matrix2_vendor == "NV" and "coordinates" in self.matrix2:
+            raise ValueError(
+                f"{self.name}: expected matrix2_vendor EXT for coordinates, got NV"
             )
         if self.amx is None:
             self._check_shapes()
@@ -321,6 +333,12 @@ class Device:
             if of == use and signless(has) == name
         }
         return tuple(found)
+
+    def changes_use(self, from_acc: bool, to_acc: bool) -> bool:
+        """Whether conversions make operands of accumulators, or the other way round."""
+        return "conversions" in self.matrix2 and (
+            from_acc or (to_acc and self.matrix2_vendor == "EXT")
+        )
 
     def types(self) -> Iterator[str]:
         """Yield the element types that it multiplies, as text, each once."""

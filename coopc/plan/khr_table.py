@@ -40,6 +40,7 @@ Fact: TypeAlias = Literal[
     "same use",
     "of floats",
     "of acc",
+    "use changes",
     "no function",
     "logical",
     "integers",
@@ -57,7 +58,8 @@ keeps zeros, infinities and NaN apart.
 `other pointee`: memory that holds something else than elements of the matrix, which
 the device does not access by matrices.
 `of floats`: bits of floats become integers, or the other way round.
-`of acc`: the matrix that is reduced or converted is an accumulator.
+`of acc`: the matrix that is reduced is an accumulator.
+`use changes`: the device converts matrices of the use to the other one.
 `no function`: the body writes memory, or uses private memory or matrices from outside.
 `logical`: atomic by means of integers, in memory that cannot be seen as such.
 `integers`: the elements are integers."""
@@ -67,8 +69,8 @@ Ability: TypeAlias = Literal[
     "element access",
     "any fill",
     "reductions",
-    "conversions",
     "per-element operations",
+    "coordinates",
 ]
 """What a device can do; the names of `coopc.device.Device`."""
 
@@ -146,6 +148,7 @@ TABLE: tuple[Row, ...] = (
     _row("fill", "elements", needs=("element access",)),
     _row("fill", "memory"),
     _row("mul_add spec_constant yield", "native"),
+    _row("coord", "native", needs=("element access", "coordinates")),
     # A matrix of rows and one of columns says where the driver has its elements.
     _row("coord", "staged", needs=("element access",)),
     _row("length extract insert", "native", needs=("element access",)),
@@ -162,10 +165,10 @@ TABLE: tuple[Row, ...] = (
     _row("apply", "native", needs=("per-element operations",)),
     # Conversions: the KHR extension keeps the use.
     _row("convert bitcast", "native", "same type", "same use"),
-    _row("convert", "native", "same type", "of acc", needs=("conversions",)),
+    _row("convert", "native", "same type", "use changes"),
     _row("bitcast", "staged", "of floats"),  # OpBitcast is of integers alone
     _row("convert bitcast", "staged", "bf16"),
-    _row("convert", "native", "of acc", needs=("conversions", "whole arithmetic")),
+    _row("convert", "native", "use changes", needs=("whole arithmetic",)),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
     _row("convert bitcast apply", "staged"),
 )
@@ -179,9 +182,8 @@ def abilities(device: Device) -> frozenset[Ability]:
         "element access": device.element_access,
         "any fill": device.fills == "any",
     }
-    return frozenset[Ability](name for name, able in has.items() if able).union(
-        device.matrix2
-    )
+    has |= {name: True for name in device.matrix2 if name != "conversions"}
+    return frozenset(name for name, able in has.items() if able)
 
 
 def way(op: str, facts: frozenset[Fact], device: Device) -> Row:

@@ -400,26 +400,29 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
 @handlers.on(coopmatrix.ConvertOp)
 def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
     source, result = matrix_type(op.value), matrix_type(op.result)
-    if source.use != result.use and (
-        source.use.data is not Use.ACC or "conversions" not in e.facts.device.matrix2
+    device = e.facts.device
+    if source.use != result.use and not device.changes_use(
+        source.use.data is Use.ACC, result.use.data is Use.ACC
     ):
         raise Refusal(
-            f"expected a result of use {source.use.data}, as {e.facts.device.name} "
-            f"has no conversion from use {source.use.data} to another, got "
-            f"{result.use.data}: {LEGALIZE} changes uses"
+            f"expected a result of use {source.use.data}, as {device.name} has no "
+            f"conversion from use {source.use.data} to {result.use.data}: {LEGALIZE} "
+            "changes uses"
         )
     if source == result:
         e.set(op.result, (e.value(op.value),))
         return
     if source.use != result.use:
-        e.module.capabilities.add("CooperativeMatrixConversionsNV")
+        vendor = device.matrix2_vendor
+        e.module.capabilities.add(f"CooperativeMatrixConversions{vendor}")
     opcode = conversion(source, result, op.signed is not None)
     id = e.value(op.value)
     if source.element_type == result.element_type:
-        id = e.emit("OpCooperativeMatrixConvertNV", id, type=e.types.matrix(result))
+        name = "ConvertNV" if device.matrix2_vendor == "NV" else "ConvertUseEXT"
+        id = e.emit(f"OpCooperativeMatrix{name}", id, type=e.types.matrix(result))
         e.set(op.result, id)
         return
-    if not e.facts.device.whole_arithmetic:
+    if not device.whole_arithmetic:
         _check(e, op, source)
     # Signed integers go by way of types that say that they are: drivers (lavapipe
     # 26.2.6, tried) go by the sign of the component type, not by the instruction's.

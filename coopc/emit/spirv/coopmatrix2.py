@@ -5,8 +5,10 @@
 | reduce, broadcast          | OpCooperativeMatrixReduceNV        | of two elements    |
 | apply                      | OpCooperativeMatrixPerElementOpNV  | the body           |
 | convert, of another use    | OpCooperativeMatrixConvertNV       |                    |
+| coord                      | OpCooperativeMatrixGetCoordinateEXT |                   |
 
-A body becomes a function of row, column and element.  What it uses from outside are
+SPV_EXT_cooperative_matrix_maintenance1 has the same instructions by other names, and
+the last one.  A body becomes a function of row, column and element.  What it uses from outside are
 further parameters, unless it is a constant.
 """
 
@@ -59,7 +61,7 @@ def reduce(e: Emission, op: coopmatrix.ReduceOp) -> None:
         with inner.beside() as code:
             _end(inner, code(reduction(op)(*pair)))
     id = e.emit(
-        "OpCooperativeMatrixReduceNV",
+        f"OpCooperativeMatrixReduce{e.facts.device.matrix2_vendor}",
         e.value(op.value),
         _REDUCED[op.axis.data],
         function.id,
@@ -94,13 +96,33 @@ def apply(e: Emission, op: coopmatrix.ApplyOp) -> None:
     (result,) = inner.block(body).operands
     _end(inner, result)
     id = e.emit(
-        "OpCooperativeMatrixPerElementOpNV",
+        f"OpCooperativeMatrixPerElementOp{e.facts.device.matrix2_vendor}",
         e.value(op.value),
         inner.function.id,
         *operands,
         type=e.types.matrix(matrix),
     )
     e.set(op.result, id)
+
+
+@handlers.on(coopmatrix.CoordOp)
+def coord(e: Emission, op: coopmatrix.CoordOp) -> None:
+    """OpCooperativeMatrixGetCoordinateEXT."""
+    if "coordinates" not in e.facts.device.matrix2:
+        raise Refusal(
+            f"{e.facts.device.name} does not say where elements are: {LEGALIZE} loads "
+            "matrices of rows and columns"
+        )
+    u32 = e.types.u32
+    pair = e.emit(
+        "OpCooperativeMatrixGetCoordinateEXT",
+        e.value(op.matrix),
+        e.value(op.index),
+        type=e.types.vector(u32, 2),
+    )
+    for at, result in enumerate(op.results):
+        id = e.emit("OpCompositeExtract", pair, at, type=u32)
+        e.set(result, e.index.narrow(id))
 
 
 def _ids(e: Emission, value: SSAValue) -> list[Id]:

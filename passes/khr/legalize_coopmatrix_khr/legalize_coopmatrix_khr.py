@@ -204,7 +204,8 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use
             found["same type"] = before.element_type == after.element_type
-            found["of acc"] = before.use.data is Use.ACC
+            uses = (x.use.data is Use.ACC for x in (before, after))
+            found["use changes"] = device.changes_use(*uses)
             found["of floats"] = not found["integers"]
         case coopmatrix.ReduceOp():
             found["same type"] = op.broadcast is not None

@@ -1,12 +1,16 @@
 """`coopc-khr`: what SPV_NV_cooperative_matrix2 has instructions for, on lavapipe."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.khr_kernels import ANY_F, Array, F, kernel, numbers
 
 import coopc
+from coopc.run.toolchain import validate_spirv
+
+LIT = Path(__file__).resolve().parents[3] / "emit"
 
 OnLavapipe = Callable[..., None]
 
@@ -136,3 +140,16 @@ def test_conversion_of_use_and_type(use: str, on_lavapipe: OnLavapipe) -> None:
     a = numbers(8, 8)
     names = ["OpCooperativeMatrixConvertNV", "OpFConvert"]
     check(body, names, [a, 0 * a], 2 * a @ a + a, on_lavapipe)
+
+
+@pytest.mark.parametrize("maintenance1", ["yes", "no"])
+def test_maintenance1_is_valid(maintenance1: str, tool: Callable[[str], Path]) -> None:
+    """What a device with SPV_EXT_cooperative_matrix_maintenance1 runs, and any other.
+
+    No driver that is at hand has it: spirv-val judges.
+    """
+    tool("spirv-val")
+    text = (LIT / "matrix_maintenance1.mlir").read_text()
+    of = f"any{{subgroup-size=32 maintenance1={maintenance1}}}"
+    made = coopc.compile(text, f"coopc-khr{{device={of}}}", "spirv-binary")
+    assert validate_spirv(made.bytes, "vulkan1.3") is None
