@@ -334,11 +334,19 @@ class Device:
         }
         return tuple(found)
 
-    def changes_use(self, from_acc: bool, to_acc: bool) -> bool:
-        """Whether conversions make operands of accumulators, or the other way round."""
-        return "conversions" in self.matrix2 and (
-            from_acc or (to_acc and self.matrix2_vendor == "EXT")
-        )
+    def changes_use(self, before: str, after: str, transposing: bool = False) -> bool:
+        """Whether it converts matrices of a use to another use, or transposes them so.
+
+        >>> from coopc.device import LAVAPIPE
+        >>> [LAVAPIPE.changes_use("acc", to, transposing=True) for to in ("a", "b")]
+        [False, True]
+        """
+        is_wide = self.matrix2_vendor == "EXT"
+        if "conversions" not in self.matrix2:
+            return False
+        if before == "acc":
+            return after == "b" or (after == "a" and (is_wide or not transposing))
+        return before in ("a", "b") and after == "acc" and is_wide and not transposing
 
     def types(self) -> Iterator[str]:
         """Yield the element types that it multiplies, as text, each once."""

@@ -59,7 +59,7 @@ keeps zeros, infinities and NaN apart.
 the device does not access by matrices.
 `of floats`: bits of floats become integers, or the other way round.
 `of acc`: the matrix that is reduced is an accumulator.
-`use changes`: the device converts matrices of the use to the other one.
+`use changes`: the device converts, or transposes, matrices of the use to the other one.
 `no function`: the body writes memory, or uses private memory or matrices from outside.
 `logical`: atomic by means of integers, in memory that cannot be seen as such.
 `integers`: the elements are integers."""
@@ -131,7 +131,7 @@ TABLE: tuple[Row, ...] = (
         "memory",
         "not held",
     ),
-    _row("reduce", "memory", "not held"),
+    _row("reduce transpose", "memory", "not held"),
     _row("reduce", "native", "same type", "of acc", needs=("reductions",)),
     _row("reduce", "memory"),
     # Memory.
@@ -171,6 +171,8 @@ TABLE: tuple[Row, ...] = (
     _row("convert", "native", "use changes", needs=("whole arithmetic",)),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
     _row("convert bitcast apply", "staged"),
+    _row("transpose", "native", "use changes"),
+    _row("transpose", "staged"),
 )
 """In the order in which rows are tried."""
 

@@ -45,7 +45,7 @@ OpCooperativeMatrixConvertNV
 """
 BY_OLDER_NAME = frozenset(_OLDER_NAMES.split())
 """Aliases to write, too: modules ask for SPV_INTEL_split_barrier, and for
-SPV_NV_cooperative_matrix2 where the device does not have the extension of all vendors."""
+SPV_NV_cooperative_matrix2 where the device has no extension of all vendors."""
 BY_ID = {"Scope", "MemorySemantics", "CooperativeMatrixLayout", "CooperativeMatrixUse"}
 """Enumerations whose values are given as constants, which no instruction names."""
 LACKING = {"OpMatrixTimesScalar": ("CooperativeMatrixKHR",)}

@@ -25,7 +25,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, Use, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
@@ -402,7 +402,7 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
     source, result = matrix_type(op.value), matrix_type(op.result)
     device = e.facts.device
     if source.use != result.use and not device.changes_use(
-        source.use.data is Use.ACC, result.use.data is Use.ACC
+        source.use.data, result.use.data
     ):
         raise Refusal(
             f"expected a result of use {source.use.data}, as {device.name} has no "

@@ -35,6 +35,7 @@ from coopc.dialects.coopmatrix import (
     DEVICE_USES,
     Layout,
     MatrixType,
+    Reduced,
     Scope,
     ScopeAttr,
     Use,
@@ -200,15 +201,18 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
                 found["other pointee"] = not (device.pointees or same)
         case coopmatrix.FillOp():
             found["fill of 0"] = is_zero(constant(op.value))
-        case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
+        case coopmatrix.ConvertOp() | coopmatrix.BitcastOp() | coopmatrix.TransposeOp():
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use
             found["same type"] = before.element_type == after.element_type
-            uses = (x.use.data is Use.ACC for x in (before, after))
-            found["use changes"] = device.changes_use(*uses)
+            found["use changes"] = device.changes_use(
+                before.use.data, after.use.data, isinstance(op, coopmatrix.TransposeOp)
+            )
             found["of floats"] = not found["integers"]
         case coopmatrix.ReduceOp():
-            found["same type"] = op.broadcast is not None
+            # Instructions halve the sizes by quads, and else keep them.
+            halves = op.axis.data is Reduced.QUADS
+            found["same type"] = halves == (op.broadcast is None)
             found["of acc"] = matrix_type(op.value).use.data is Use.ACC
         case coopmatrix.ApplyOp():
             found["no function"] = _is_no_function(op)

@@ -153,3 +153,76 @@ def test_maintenance1_is_valid(maintenance1: str, tool: Callable[[str], Path]) -
     of = f"any{{subgroup-size=32 maintenance1={maintenance1}}}"
     made = coopc.compile(text, f"coopc-khr{{device={of}}}", "spirv-binary")
     assert validate_spirv(made.bytes, "vulkan1.3") is None
+
+
+def reduced(kind: str, axis: str, a: Array) -> Array:
+    """What numpy makes one of each row, column, 2 x 2, or of all."""
+    rows, cols = a.shape
+    height, width = {"rows": (1, cols), "cols": (rows, 1), "all": a.shape}.get(
+        axis, (2, 2)
+    )
+    windows = a.reshape(rows // height, height, cols // width, width)
+    function = {"add": np.sum, "max": np.max, "min": np.min}[kind]
+    return function(windows, axis=(1, 3)).astype(a.dtype)
+
+
+@pytest.mark.parametrize("kind", ["add", "max"])
+@pytest.mark.parametrize("shape", [(8, 8), (24, 16)])
+def test_reduction_of_all(
+    kind: str, shape: tuple[int, int], on_lavapipe: OnLavapipe
+) -> None:
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {ANY_F} -> {F}
+  %y = coopmatrix.reduce {kind} all broadcast %x : {F} -> {F}"""
+    a = numbers(*shape)
+    expected = np.broadcast_to(reduced(kind, "all", a), shape).copy()
+    names = ["OpCooperativeMatrixReduceNV", "Row|Column"]
+    check(body, names, [a, 0 * a], expected, on_lavapipe)
+
+
+@pytest.mark.parametrize("use", ["a", "b"])
+@pytest.mark.parametrize("shape", [(8, 8), (24, 16)])
+def test_transposition(
+    use: str, shape: tuple[int, int], on_lavapipe: OnLavapipe
+) -> None:
+    """To b by an instruction, to a through work-group memory."""
+    rows, cols = shape
+    acc = f"!coopmatrix.matrix<{rows}x{cols}xf16, acc>"
+    other = f"!coopmatrix.matrix<{cols}x{rows}xf16, {use}>"
+    any_h = "memref<?x?xf16>"
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {any_h} -> {acc}
+  %y = coopmatrix.transpose %x : {acc} -> {other}
+  coopmatrix.store %y, %r[%0, %0] row_major : {other}, {any_h}"""
+    text = kernel(body, f"%a: {any_h}, %r: {any_h}")
+    made = coopc.compile(text, "coopc-khr{device=lavapipe}", "spirv").text
+    assert ("OpCooperativeMatrixTransposeNV" in made) == (use == "b")
+    a = numbers(rows, cols, np.float16)
+    on_lavapipe(text, [a, np.zeros_like(a.T)], {1: a.T.copy()})
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (24, 16), (6, 10)])
+@pytest.mark.parametrize("axis", ["all", "quads"])
+@pytest.mark.parametrize("kind", ["add", "min"])
+def test_reductions_in_memory(
+    kind: str, axis: str, shape: tuple[int, int], on_lavapipe: OnLavapipe
+) -> None:
+    """Of what the device has no instruction for: other sizes, and quads."""
+    rows, cols = shape
+    whole = f"!coopmatrix.matrix<{rows}x{cols}xi32, acc>"
+    a = numbers(rows, cols, np.int32)
+    expected = reduced(kind, axis, a)
+    part = "x".join(map(str, expected.shape))
+    one = f"!coopmatrix.matrix<{part}xi32, acc>"
+    signed = "" if kind == "add" else "signed "
+    reduce = f"coopmatrix.reduce {kind} {axis} {signed}"
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : memref<?x?xi32> -> {whole}
+  %y = {reduce} %x : {whole} -> {one}
+  %z = {reduce} broadcast %x : {whole} -> {whole}
+  coopmatrix.store %y, %r[%0, %0] row_major : {one}, memref<?x?xi32>
+  coopmatrix.store %z, %a[%0, %0] row_major : {whole}, memref<?x?xi32>"""
+    text = kernel(body, "%a: memref<?x?xi32>, %r: memref<?x?xi32>")
+    window = [x // y for x, y in zip(shape, expected.shape, strict=True)]
+    spread = np.kron(expected, np.ones(window, np.int32))
+    on_lavapipe(text, [a, 0 * expected], {0: spread, 1: expected})
