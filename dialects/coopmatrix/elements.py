@@ -450,6 +450,8 @@ class ReduceOp(CanonicalOp):
         if self.broadcast is None:
             expected = reduced(value, self.axis.data)
             why = f"one element for each of the {self.axis.data}"
+            if self.axis.data is Reduced.ALL:
+                why = "one element of all"
         if self.result.type != expected:
             raise VerifyException(f"expected {expected}, {why}, got {self.result.type}")
         if self.signed is None:
