@@ -46,13 +46,19 @@ FloatAtomic: TypeAlias = Literal[
 """An instruction on floats in memory; `access` is a load and a store."""
 
 Matrix2: TypeAlias = Literal[
-    "reductions", "conversions", "per-element operations", "coordinates"
+    "reductions",
+    "conversions",
+    "per-element operations",
+    "coordinates",
+    "tensor addressing",
 ]
 """A feature of an extension of `Matrix2Vendor`; `conversions` change the use."""
 
 Matrix2Vendor: TypeAlias = Literal["NV", "EXT"]
-"""SPV_NV_cooperative_matrix2, or SPV_EXT_cooperative_matrix_maintenance1: this also
-converts operands to accumulators, and has coordinates."""
+"""SPV_NV_cooperative_matrix2, or SPV_EXT_cooperative_matrix_maintenance1.
+
+Only the first has tensor addressing; only the other has coordinates, and conversions of
+operands to accumulators."""
 
 Fills: TypeAlias = Literal["any", "zero"]
 """Which values a device fills a matrix with natively; others go another way."""
@@ -252,10 +258,13 @@ class Device:
                 f"{self.name}: expected fields of a device to be unknown, "
                 f"got {', '.join(sorted(strangers))}"
             )
-        if self.matrix2_vendor == "NV" and "coordinates" in self.matrix2:
-            raise ValueError(
-                f"{self.name}: expected matrix2_vendor EXT for coordinates, got NV"
-            )
+        own = {"coordinates": "EXT", "tensor addressing": "NV"}
+        for feature in sorted(self.matrix2 & own.keys()):
+            if own[feature] != self.matrix2_vendor:
+                raise ValueError(
+                    f"{self.name}: expected matrix2_vendor {own[feature]} for "
+                    f"{feature}, got {self.matrix2_vendor}"
+                )
         if self.amx is None:
             self._check_shapes()
 

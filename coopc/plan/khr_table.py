@@ -27,6 +27,7 @@ the device has none of; not at all."""
 Fact: TypeAlias = Literal[
     "bf16",
     "checked",
+    "from start",
     "fill of 0",
     "inexact",
     "not held",
@@ -49,6 +50,7 @@ Fact: TypeAlias = Literal[
 
 `inexact`: arithmetic on whole matrices of floats, which the device has none of that
 keeps zeros, infinities and NaN apart.
+`from start`: of two dimensions, and memory that begins where a buffer does.
 `not held`: some matrix is of a type that no multiplication of the device has.
 `not multiplied`: a multiplication of types or sizes that the device does not list.
 `wide saturation`: one of 64 bits that saturates.
@@ -71,6 +73,7 @@ Ability: TypeAlias = Literal[
     "reductions",
     "per-element operations",
     "coordinates",
+    "tensor addressing",
 ]
 """What a device can do; the names of `coopc.device.Device`."""
 
@@ -136,9 +139,10 @@ TABLE: tuple[Row, ...] = (
     _row("reduce", "memory"),
     # Memory.
     _row("load store", "staged", "no unit stride"),
+    _row("load store", "staged", "other pointee"),
+    _row("load store", "native", "checked", "from start", needs=("tensor addressing",)),
     _row("load store", "staged", "misaligned"),
     _row("load store", "staged", "other layout"),
-    _row("load store", "staged", "other pointee"),
     _row("load store", "staged", "checked"),
     _row("load store prefetch", "native"),
     _row(ATOMICS, "staged"),

@@ -28,6 +28,7 @@ MATRIX2_FEATURES: dict[Matrix2, str] = {
     "conversions": "cooperativeMatrixConversions",
     "per-element operations": "cooperativeMatrixPerElementOperations",
     "coordinates": "cooperativeMatrixGetCoordinate",
+    "tensor addressing": "cooperativeMatrixTensorAddressing",
 }
 
 ATOMIC_FEATURES: dict[FloatAtomic, str] = {

@@ -194,6 +194,7 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
             if isinstance(op, coopmatrix.AtomicOp):
                 found["logical"] = _is_logical(op, device)
             elif isinstance(op, coopmatrix.PlainAccessOp):
+                found["from start"] = op.is_from_start
                 found["misaligned"] = device.aligned_rows and is_misaligned(op)
                 found["other layout"] = _is_other_layout(op, device)
                 pointee = op.memory_type.element_type

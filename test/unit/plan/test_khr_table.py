@@ -1,11 +1,13 @@
 """The table of `legalize-coopmatrix-khr`: complete, and each row says something."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import get_args
 
 import pytest
 
 from coopc.device import DEVICES, Device, device
+from coopc.device.model import Matrix2
 from coopc.dialects import coopmatrix
 from coopc.plan.khr_table import TABLE, Fact, abilities, way
 
@@ -14,7 +16,8 @@ FACTS: tuple[Fact, ...] = get_args(Fact)
 
 
 MAINTENANCE1 = device("any{subgroup-size=32 maintenance1=yes}")
-EVERY = (*DEVICES.values(), MAINTENANCE1)
+TENSORS = replace(DEVICES["nvidia"], matrix2=frozenset[Matrix2]({"tensor addressing"}))
+EVERY = (*DEVICES.values(), MAINTENANCE1, TENSORS)
 
 
 @pytest.mark.parametrize("device", EVERY, ids=lambda d: d.name)

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.checked_kernels import CHECKED, CheckedKernel, with_tensor_addressing
 from support.khr_kernels import ANY_F, Array, F, kernel, numbers
 
 import coopc
+from coopc.generate.programs import module_of
 from coopc.run.toolchain import validate_spirv
+from coopc.sim.simulate import simulate
 
 LIT = Path(__file__).resolve().parents[3] / "emit"
 
@@ -226,3 +229,37 @@ def test_reductions_in_memory(
     window = [x // y for x, y in zip(shape, expected.shape, strict=True)]
     spread = np.kron(expected, np.ones(window, np.int32))
     on_lavapipe(text, [a, 0 * expected], {0: spread, 1: expected})
+
+
+@pytest.mark.parametrize("case", CHECKED, ids=str)
+def test_tensor_addressing_is_valid(
+    case: CheckedKernel, tool: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Instructions, where a device has them; test/device runs them.
+
+    What they are expected to do is what the simulator does.
+    """
+    tool("spirv-val")
+    pipeline = f"coopc-khr{{{with_tensor_addressing(tmp_path)}}}"
+    made = coopc.compile(case.text, pipeline, "spirv").text
+    assert "OpCooperativeMatrixLoadTensorNV" in made
+    assert "OpCooperativeMatrixStoreTensorNV" in made
+    assert made.count("TensorView %") == (case.load, case.store).count("col_major")
+    assert "OpControlBarrier" not in made
+    binary = coopc.compile(case.text, pipeline, "spirv-binary").bytes
+    assert validate_spirv(binary, "vulkan1.3") is None
+    source, target = case.arrays
+    simulate(module_of(case.text), "k", [source, target], grid=(1, 1, 1))
+    np.testing.assert_array_equal(target, case.expected)
+
+
+def test_views_are_checked_by_loops(tmp_path: Path) -> None:
+    """A view need not begin where tensor addressing needs memory to begin."""
+    case = CheckedKernel("row_major", "row_major", (0, 0))
+    view = "memref<?x?xf32, strided<[?, 1], offset: ?>>"
+    text = case.text.replace("memref<?x?xf32>", view)
+    made = coopc.compile(
+        text, f"coopc-khr{{{with_tensor_addressing(tmp_path)}}}", "spirv"
+    ).text
+    assert "TensorNV" not in made
+    assert "OpControlBarrier" in made
