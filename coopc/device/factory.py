@@ -40,7 +40,7 @@ def made_device(text: str) -> Device | None:
     >>> made_device("any{lanes=32}")
     Traceback (most recent call last):
     ...
-    ValueError: any: unknown option 'lanes' (has subgroup-size, flavour)
+    ValueError: any: unknown option 'lanes' (has subgroup-size, flavour, maintenance1)
     """
     found = _CALL.fullmatch(text)
     if found is None or found[1] not in FACTORIES:
@@ -72,7 +72,7 @@ def usage(name: str) -> str:
     """Return the options of a factory, as help has them.
 
     >>> usage("any")
-    'subgroup-size=N flavour=opencl|vulkan'
+    'subgroup-size=N flavour=opencl|vulkan maintenance1=no|yes'
     """
     kinds = _kinds(_factory(name))
     forms = (f"{x}={'N' if k is int else '|'.join(get_args(k))}" for x, k in kinds)

@@ -45,8 +45,20 @@ FloatAtomic: TypeAlias = Literal[
 ]
 """An instruction on floats in memory; `access` is a load and a store."""
 
-Matrix2: TypeAlias = Literal["reductions", "conversions", "per-element operations"]
-"""A feature of VK_NV_cooperative_matrix2; `conversions` change the use."""
+Matrix2: TypeAlias = Literal[
+    "reductions",
+    "conversions",
+    "per-element operations",
+    "coordinates",
+    "tensor addressing",
+]
+"""A feature of an extension of `Matrix2Vendor`; `conversions` change the use."""
+
+Matrix2Vendor: TypeAlias = Literal["NV", "EXT"]
+"""SPV_NV_cooperative_matrix2, or SPV_EXT_cooperative_matrix_maintenance1.
+
+Only the first has tensor addressing; only the other has coordinates, and conversions of
+operands to accumulators."""
 
 Fills: TypeAlias = Literal["any", "zero"]
 """Which values a device fills a matrix with natively; others go another way."""
@@ -182,7 +194,9 @@ class Device:
     """Whether a matrix may be loaded from, and stored to, memory that holds something
     else than its elements: wider numbers, or vectors."""
     matrix2: frozenset[Matrix2] = frozenset()
-    """What it has of SPV_NV_cooperative_matrix2."""
+    """What it has of the extension of `matrix2_vendor`."""
+    matrix2_vendor: Matrix2Vendor = "NV"
+    """In whose words modules ask for that."""
     lockstep: bool = False
     """Whether the lanes of a subgroup are always at the same place, so that they need
     not wait for each other, only see what they wrote."""
@@ -244,6 +258,13 @@ class Device:
                 f"{self.name}: expected fields of a device to be unknown, "
                 f"got {', '.join(sorted(strangers))}"
             )
+        own = {"coordinates": "EXT", "tensor addressing": "NV"}
+        for feature in sorted(self.matrix2 & own.keys()):
+            if own[feature] != self.matrix2_vendor:
+                raise ValueError(
+                    f"{self.name}: expected matrix2_vendor {own[feature]} for "
+                    f"{feature}, got {self.matrix2_vendor}"
+                )
         if self.amx is None:
             self._check_shapes()
 
@@ -321,6 +342,20 @@ class Device:
             if of == use and signless(has) == name
         }
         return tuple(found)
+
+    def changes_use(self, before: str, after: str, transposing: bool = False) -> bool:
+        """Whether it converts matrices of a use to another use, or transposes them so.
+
+        >>> from coopc.device import LAVAPIPE
+        >>> [LAVAPIPE.changes_use("acc", to, transposing=True) for to in ("a", "b")]
+        [False, True]
+        """
+        is_wide = self.matrix2_vendor == "EXT"
+        if "conversions" not in self.matrix2:
+            return False
+        if before == "acc":
+            return after == "b" or (after == "a" and (is_wide or not transposing))
+        return before in ("a", "b") and after == "acc" and is_wide and not transposing
 
     def types(self) -> Iterator[str]:
         """Yield the element types that it multiplies, as text, each once."""

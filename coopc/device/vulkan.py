@@ -5,9 +5,9 @@ all that may be used.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from coopc.device.model import Device, Flavour, Limits
+from coopc.device.model import Device, Flavour, Limits, Matrix2
 from coopc.device.shape import AccessRule, GemmTiles, shapes
 
 _ANY_LAYOUT = (
@@ -61,11 +61,23 @@ def told_device(name: str, title: str, source: str, **told: Any) -> Device:
     )
 
 
-def any_device(name: str, subgroup_size: int, flavour: Flavour = "vulkan") -> Device:
+MAINTENANCE1 = frozenset[Matrix2](
+    {"reductions", "conversions", "per-element operations", "coordinates"}
+)
+"""VK_EXT_cooperative_matrix_maintenance1, without its query."""
+
+
+def any_device(
+    name: str,
+    subgroup_size: int,
+    flavour: Flavour = "vulkan",
+    maintenance1: Literal["no", "yes"] = "no",
+) -> Device:
     """Return a device that has what the API guarantees, and no fault.
 
     It multiplies what a program multiplies: the interface lists those shapes and all
-    else that is not guaranteed.  Under OpenCL a work-group is one subgroup, as the
+    else that is not guaranteed, VK_EXT_cooperative_matrix_maintenance1 where it is
+    asked for.  Under OpenCL a work-group is one subgroup, as the
     guaranteed CL_DEVICE_MAX_WORK_GROUP_SIZE is 1; work-group memory and parameters are
     the minima of CL_DEVICE_LOCAL_MEM_SIZE and CL_DEVICE_MAX_PARAMETER_SIZE (OpenCL API
     3.0, table "Device Queries").
@@ -96,6 +108,8 @@ def any_device(name: str, subgroup_size: int, flavour: Flavour = "vulkan") -> De
         stride_bits=32 if vulkan else 64,
         aligned_rows=vulkan,  # as Vulkan asks for it
         scalars=SCALARS,
+        matrix2=MAINTENANCE1 if maintenance1 == "yes" else frozenset(),
+        matrix2_vendor="EXT",
         unknown=("matrix_shapes",),
     )
 

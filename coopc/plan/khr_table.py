@@ -27,6 +27,7 @@ the device has none of; not at all."""
 Fact: TypeAlias = Literal[
     "bf16",
     "checked",
+    "from start",
     "fill of 0",
     "inexact",
     "not held",
@@ -40,6 +41,7 @@ Fact: TypeAlias = Literal[
     "same use",
     "of floats",
     "of acc",
+    "use changes",
     "no function",
     "logical",
     "integers",
@@ -48,6 +50,7 @@ Fact: TypeAlias = Literal[
 
 `inexact`: arithmetic on whole matrices of floats, which the device has none of that
 keeps zeros, infinities and NaN apart.
+`from start`: of two dimensions, and memory that begins where a buffer does.
 `not held`: some matrix is of a type that no multiplication of the device has.
 `not multiplied`: a multiplication of types or sizes that the device does not list.
 `wide saturation`: one of 64 bits that saturates.
@@ -57,7 +60,8 @@ keeps zeros, infinities and NaN apart.
 `other pointee`: memory that holds something else than elements of the matrix, which
 the device does not access by matrices.
 `of floats`: bits of floats become integers, or the other way round.
-`of acc`: the matrix that is reduced or converted is an accumulator.
+`of acc`: the matrix that is reduced is an accumulator.
+`use changes`: the device converts, or transposes, matrices of the use to the other one.
 `no function`: the body writes memory, or uses private memory or matrices from outside.
 `logical`: atomic by means of integers, in memory that cannot be seen as such.
 `integers`: the elements are integers."""
@@ -67,8 +71,9 @@ Ability: TypeAlias = Literal[
     "element access",
     "any fill",
     "reductions",
-    "conversions",
     "per-element operations",
+    "coordinates",
+    "tensor addressing",
 ]
 """What a device can do; the names of `coopc.device.Device`."""
 
@@ -129,14 +134,15 @@ TABLE: tuple[Row, ...] = (
         "memory",
         "not held",
     ),
-    _row("reduce", "memory", "not held"),
+    _row("reduce transpose", "memory", "not held"),
     _row("reduce", "native", "same type", "of acc", needs=("reductions",)),
     _row("reduce", "memory"),
     # Memory.
     _row("load store", "staged", "no unit stride"),
+    _row("load store", "staged", "other pointee"),
+    _row("load store", "native", "checked", "from start", needs=("tensor addressing",)),
     _row("load store", "staged", "misaligned"),
     _row("load store", "staged", "other layout"),
-    _row("load store", "staged", "other pointee"),
     _row("load store", "staged", "checked"),
     _row("load store prefetch", "native"),
     _row(ATOMICS, "staged"),
@@ -146,6 +152,7 @@ TABLE: tuple[Row, ...] = (
     _row("fill", "elements", needs=("element access",)),
     _row("fill", "memory"),
     _row("mul_add spec_constant spec_value yield", "native"),
+    _row("coord", "native", needs=("element access", "coordinates")),
     # A matrix of rows and one of columns says where the driver has its elements.
     _row("coord", "staged", needs=("element access",)),
     _row("length extract insert", "native", needs=("element access",)),
@@ -162,12 +169,14 @@ TABLE: tuple[Row, ...] = (
     _row("apply", "native", needs=("per-element operations",)),
     # Conversions: the KHR extension keeps the use.
     _row("convert bitcast", "native", "same type", "same use"),
-    _row("convert", "native", "same type", "of acc", needs=("conversions",)),
+    _row("convert", "native", "same type", "use changes"),
     _row("bitcast", "staged", "of floats"),  # OpBitcast is of integers alone
     _row("convert bitcast", "staged", "bf16"),
-    _row("convert", "native", "of acc", needs=("conversions", "whole arithmetic")),
+    _row("convert", "native", "use changes", needs=("whole arithmetic",)),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
     _row("convert bitcast apply", "staged"),
+    _row("transpose", "native", "use changes"),
+    _row("transpose", "staged"),
 )
 """In the order in which rows are tried."""
 
@@ -179,9 +188,8 @@ def abilities(device: Device) -> frozenset[Ability]:
         "element access": device.element_access,
         "any fill": device.fills == "any",
     }
-    return frozenset[Ability](name for name, able in has.items() if able).union(
-        device.matrix2
-    )
+    has |= {name: True for name in device.matrix2 if name != "conversions"}
+    return frozenset(name for name, able in has.items() if able)
 
 
 def way(op: str, facts: frozenset[Fact], device: Device) -> Row:

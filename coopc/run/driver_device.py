@@ -27,6 +27,8 @@ MATRIX2_FEATURES: dict[Matrix2, str] = {
     "reductions": "cooperativeMatrixReductions",
     "conversions": "cooperativeMatrixConversions",
     "per-element operations": "cooperativeMatrixPerElementOperations",
+    "coordinates": "cooperativeMatrixGetCoordinate",
+    "tensor addressing": "cooperativeMatrixTensorAddressing",
 }
 
 ATOMIC_FEATURES: dict[FloatAtomic, str] = {
@@ -87,7 +89,7 @@ def device_of_info(name: str, info: VulkanInfo) -> Device:
             work_groups=limits.group_counts,
         ),
         bfloat16="khr" if bfloat16 else None,
-        matrix2=frozenset(x for x, of in MATRIX2_FEATURES.items() if of in features),
+        **_matrix2(info),
         scalars=frozenset(x for x, of in SCALAR_FEATURES.items() if of <= features),
         atomics=frozenset(
             x
@@ -95,6 +97,14 @@ def device_of_info(name: str, info: VulkanInfo) -> Device:
             if {f"shaderBuffer{end}", f"shaderShared{end}"} <= features
         ),
     )
+
+
+def _matrix2(info: VulkanInfo) -> dict[str, Any]:
+    """Return what it has of the extensions to matrices, by NVIDIA's if it has that."""
+    has = {x for x, of in MATRIX2_FEATURES.items() if of in info.features}
+    if "VK_NV_cooperative_matrix2" not in info.extensions and has:
+        return {"matrix2": frozenset(has), "matrix2_vendor": "EXT"}
+    return {"matrix2": frozenset(has - {"coordinates"})}
 
 
 def _shapes(info: VulkanInfo, bfloat16: bool) -> tuple[MatrixShape, ...]:

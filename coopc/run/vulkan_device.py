@@ -20,9 +20,11 @@ from coopc.spirv.facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 # --- Drivers. ---
 
 API_VERSION = 1 << 22 | 3 << 12
+MAINTENANCE1 = "VK_EXT_cooperative_matrix_maintenance1"
 OPTIONAL = {
     MATRIX_EXTENSION: vk.CooperativeMatrixFeatures,
     "VK_NV_cooperative_matrix2": vk.CooperativeMatrix2Features,
+    MAINTENANCE1: vk.CooperativeMatrixMaintenance1Features,
     "VK_KHR_shader_bfloat16": vk.Bfloat16Features,
     "VK_EXT_shader_atomic_float": vk.AtomicFloatFeatures,
     "VK_EXT_shader_atomic_float2": vk.AtomicFloat2Features,

@@ -406,15 +406,27 @@ def bitcast(machine: Machine, op: coopmatrix.BitcastOp, value: Array) -> Array:
 
 @implements(coopmatrix.ReduceOp)
 def reduce(machine: Machine, op: coopmatrix.ReduceOp, value: Array) -> Array:
-    """Reduce rows or columns, in ascending order."""
+    """Reduce each row of a window, then its column, in ascending order."""
     matrix = matrix_type(op.value)
     together(machine, matrix)
-    axis = value.ndim - (1 if op.axis.data == Axis.ROWS else 2)
+    *lanes, rows, cols = value.shape
+    height, width = op.axis.data.window(rows, cols)
+    windows = *lanes, rows // height, height, cols // width, width
+    found = value.reshape(windows)
     kind, is_signed = op.kind.data, op.signed is not None
-    found = reduce_axis(
-        machine, kind, matrix.element_type, value, axis, is_signed=is_signed
-    )
-    return found if op.broadcast is None else np.broadcast_to(found, value.shape)
+    for axis in (found.ndim - 1, found.ndim - 3):
+        found = reduce_axis(
+            machine, kind, matrix.element_type, found, axis, is_signed=is_signed
+        )
+    if op.broadcast is not None:
+        return np.broadcast_to(found, windows).reshape(value.shape)
+    return found.reshape(*lanes, rows // height, cols // width)
+
+
+@implements(coopmatrix.TransposeOp)
+def transpose(machine: Machine, op: coopmatrix.TransposeOp, value: Array) -> Array:
+    together(machine, matrix_type(op.value))
+    return value.swapaxes(-1, -2)
 
 
 # Products: of floats see `coopc.sim.numerics`, of integers below.

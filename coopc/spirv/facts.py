@@ -17,7 +17,7 @@ MAGIC = 0x07230203
 HEADER_WORDS = 5
 # The instructions read here, by opcode (SPIR-V specification, section 3.49).
 OP_ENTRY_POINT, OP_EXECUTION_MODE, OP_EXECUTION_MODE_ID = 15, 16, 331
-OP_CAPABILITY = 17
+OP_CAPABILITY, OP_EXTENSION = 17, 10
 OP_TYPE_INT, OP_TYPE_FLOAT, OP_CONSTANT, OP_SPEC_CONSTANT = 21, 22, 43, 50
 OP_DECORATE, OP_TYPE_MATRIX, OP_MUL_ADD = 71, 4456, 4459
 OP_MATRIX_LOAD, OP_MATRIX_STORE = 4457, 4458
@@ -82,6 +82,8 @@ class SpirvFacts:
     """The SPIR-V version, such as (1, 6)."""
     capabilities: list[int] = field(default_factory=list[int])
     """The capabilities that it declares, by number."""
+    extensions: list[str] = field(default_factory=list[str])
+    """The extensions that it declares."""
     preserving_bits: set[int] = field(default_factory=set[int])
     """The widths of floats whose signed zeros, infinities and NaN are to be kept."""
     entry_points: dict[int, str] = field(default_factory=dict[int, str])
@@ -160,6 +162,12 @@ def spirv_facts(
     return reader.facts
 
 
+def _text(words: Words) -> str:
+    """Return a literal string, which ends in a zero byte."""
+    text = struct.pack(f"<{len(words)}I", *words)
+    return text.split(b"\0", 1)[0].decode(errors="replace")
+
+
 class FactsReader:
     def __init__(self, specialization: Mapping[int, bytes]) -> None:
         self.facts = SpirvFacts()
@@ -172,6 +180,7 @@ class FactsReader:
         self._sized_by_id: dict[int, str] = {}
         self._visitors: dict[int, Callable[[Words], None]] = {
             OP_CAPABILITY: lambda words: self.facts.capabilities.append(words[0]),
+            OP_EXTENSION: lambda words: self.facts.extensions.append(_text(words)),
             OP_ENTRY_POINT: self._entry_point,
             OP_EXECUTION_MODE: self._execution_mode,
             OP_EXECUTION_MODE_ID: self._execution_mode_id,
@@ -194,9 +203,7 @@ class FactsReader:
             self._values[words[1]] = self._types[words[0]]
 
     def _entry_point(self, words: Words) -> None:
-        text = struct.pack(f"<{len(words) - 2}I", *words[2:])
-        name = text.split(b"\0", 1)[0].decode(errors="replace")
-        self.facts.entry_points[words[1]] = name
+        self.facts.entry_points[words[1]] = _text(words[2:])
 
     def _execution_mode(self, words: Words) -> None:
         entry = self.facts.entry_points[words[0]]

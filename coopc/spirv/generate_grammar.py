@@ -9,6 +9,7 @@ takes it.  To use a new extension, add its capabilities and run this again.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,10 @@ BFloat16ConversionINTEL SplitBarrierINTEL Subgroup2DBlockIOINTEL
 Subgroup2DBlockTransformINTEL Subgroup2DBlockTransposeINTEL
 SubgroupMatrixMultiplyAccumulateINTEL CacheControlsINTEL
 CooperativeMatrixReductionsNV CooperativeMatrixConversionsNV
-CooperativeMatrixPerElementOperationsNV
+CooperativeMatrixPerElementOperationsNV CooperativeMatrixTensorAddressingNV
+TensorAddressingNV CooperativeMatrixReductionsEXT CooperativeMatrixConversionsEXT
+CooperativeMatrixPerElementOperationsEXT CooperativeMatrixGetCoordinateEXT
+CooperativeMatrixLayoutsARM CooperativeMatrixConversionQCOM
 """
 CAPABILITIES = frozenset(_CAPABILITIES.split())
 """Those that emission has a use for; a kernel needs no other."""
@@ -40,8 +44,8 @@ OpCooperativeMatrixReduceNV OpCooperativeMatrixPerElementOpNV
 OpCooperativeMatrixConvertNV
 """
 BY_OLDER_NAME = frozenset(_OLDER_NAMES.split())
-"""Aliases to write instead of EXT names: modules ask for SPV_INTEL_split_barrier and
-SPV_NV_cooperative_matrix2, which more drivers have."""
+"""Aliases to write, too: modules ask for SPV_INTEL_split_barrier, and for
+SPV_NV_cooperative_matrix2 where the device has no extension of all vendors."""
 BY_ID = {"Scope", "MemorySemantics", "CooperativeMatrixLayout", "CooperativeMatrixUse"}
 """Enumerations whose values are given as constants, which no instruction names."""
 LACKING = {"OpMatrixTimesScalar": ("CooperativeMatrixKHR",)}
@@ -89,10 +93,21 @@ class _Grammar:
             kind["kind"]: kind for kind in core["operand_kinds"]
         }
         capabilities = self.kinds["Capability"]
+        older = {
+            each["enumerant"]: alias
+            for each in capabilities["enumerants"]
+            for alias in each.get("aliases", [])
+            if alias in BY_OLDER_NAME
+        }
+        for table, key in (
+            (core["instructions"], "opname"),
+            (capabilities["enumerants"], "enumerant"),
+        ):
+            table[:] = [x for each in table for x in _by_each_name(each, key, older)]
         self.capabilities: dict[str, Json] = {
             each["enumerant"]: each
             for each in capabilities["enumerants"]
-            if _name(each) in CAPABILITIES
+            if each["enumerant"] in CAPABILITIES
         }
         capabilities["enumerants"] = [*self.capabilities.values()]
         missing = CAPABILITIES.difference(map(_name, self.capabilities.values()))
@@ -175,7 +190,23 @@ class _Grammar:
 
 def _name(each: Json) -> str:
     name: str = each["opname"] if "opname" in each else each["enumerant"]
-    return next((a for a in each.get("aliases", []) if a in BY_OLDER_NAME), name)
+    return name
+
+
+def _by_each_name(each: Json, key: str, older: dict[str, str]) -> list[Json]:
+    """Return a row, and those of its older names, with the capabilities of a vendor."""
+    found = [each]
+    for alias in each.get("aliases", []):
+        if alias in BY_OLDER_NAME:
+            vendors = [older.get(x, x) for x in each.get("capabilities", [])]
+            found.append({**each, key: alias, "capabilities": vendors})
+    if len(found) > 1:
+        for x in found:
+            (end,) = re.findall("[A-Z]+$", x[key])
+            x["capabilities"] = [
+                name for name in x.get("capabilities", []) if name.endswith(end)
+            ]
+    return found
 
 
 def _value(enumerant: Json) -> int:

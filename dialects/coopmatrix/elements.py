@@ -12,6 +12,8 @@ They may stand in divergent control flow: each work-item runs them by itself.
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, VectorType, i1
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
@@ -42,12 +44,12 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects.constraints import Inferred, OfType
 from coopc.dialects.coopmatrix.fill import FillOp, fill_constant, fill_with
 from coopc.dialects.coopmatrix.types import (
-    Axis,
     AxisAttr,
     CanonicalForm,
     CanonicalOp,
     MatrixType,
     NamesConstants,
+    Reduced,
     Reduction,
     ReductionAttr,
     Size,
@@ -346,15 +348,17 @@ def verify_row_slice(value: SSAValue, matrix: MatrixType) -> VectorType:
 
 @irdl_op_definition
 class ReduceOp(CanonicalOp):
-    """Reduce each row, or each column, of a matrix to one element.
+    """Reduce each row, each column, all, or each 2 x 2, of a matrix to one element.
 
-    | axis | result          | element (i, j)              |
-    |------|-----------------|-----------------------------|
-    | rows | M x 1, or M x N | of row i, over all columns  |
-    | cols | 1 x N, or M x N | of column j, over all rows  |
+    | axis  | result              | element (i, j)                              |
+    |-------|---------------------|---------------------------------------------|
+    | rows  | M x 1, or M x N     | of row i, over all columns                  |
+    | cols  | 1 x N, or M x N     | of column j, over all rows                  |
+    | all   | 1 x 1, or M x N     | of the whole matrix                         |
+    | quads | M/2 x N/2, or M x N | of rows 2i, 2i + 1 and columns 2j, 2j + 1   |
 
-    With `broadcast` the result has the type of the value: all elements of a row, or of
-    a column, are the same.
+    With `broadcast` the result has the type of the value: all elements of what becomes
+    one are the same.  Quads need even M and N.
 
     The order is open: sums of floats are exact only where every order is.  Integers
     wrap around in `add`; `signed` orders them in `max` and `min`.  Of a number and a
@@ -369,6 +373,8 @@ class ReduceOp(CanonicalOp):
          !coopmatrix.matrix<8x16xi32, acc> -> !coopmatrix.matrix<1x16xi32, acc>
     %t = coopmatrix.reduce max rows broadcast %x :
          !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<8x16xf32, acc>
+    %q = coopmatrix.reduce max quads %x :
+         !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<4x8xf32, acc>
     ```
     """
 
@@ -391,7 +397,7 @@ class ReduceOp(CanonicalOp):
     def __init__(
         self,
         kind: Reduction,
-        axis: Axis,
+        axis: Reduced,
         value: SSAValue,
         signed: bool = False,
         broadcast: bool = False,
@@ -423,9 +429,10 @@ class ReduceOp(CanonicalOp):
             return None
         if self.kind.data != Reduction.ADD:
             return FillOp(fill.value, self.result.type)
-        count = matrix_type(self.value).sizes[self.axis.data == Axis.ROWS]
-        if not isinstance(number, IntegerAttr) or not isinstance(count, int):
+        value = matrix_type(self.value)
+        if not isinstance(number, IntegerAttr) or not value.is_static:
             return None
+        count = prod(self.axis.data.window(*value.shape))
         element_type: Attribute = number.type
         assert is_integer(element_type), element_type
         total = wrap(count * number.value.data, element_type.width.data, True)
@@ -433,10 +440,18 @@ class ReduceOp(CanonicalOp):
 
     def verify_(self) -> None:
         value = matrix_type(self.value)
+        if self.axis.data == Reduced.QUADS and (
+            not value.is_static or any(size % 2 for size in value.shape)
+        ):
+            raise VerifyException(
+                f"expected even numbers of rows and columns for quads, got {value}"
+            )
         expected, why = value, "as broadcast keeps the type"
         if self.broadcast is None:
             expected = reduced(value, self.axis.data)
             why = f"one element for each of the {self.axis.data}"
+            if self.axis.data is Reduced.ALL:
+                why = "one element of all"
         if self.result.type != expected:
             raise VerifyException(f"expected {expected}, {why}, got {self.result.type}")
         if self.signed is None:
@@ -445,6 +460,55 @@ class ReduceOp(CanonicalOp):
             raise VerifyException(
                 "expected max or min of integers, which can be signed, got "
                 f"{self.kind.data} of {value.element_type}"
+            )
+
+
+@irdl_op_definition
+class TransposeOp(CanonicalOp):
+    """Swap the rows and the columns of a matrix; the use may change, too.
+
+    | value  | shape                                            |
+    |--------|--------------------------------------------------|
+    | value  | M x N                                            |
+    | result | N x M, of the same scope and element type        |
+
+    ```mlir
+    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xf16, acc>
+    %b = coopmatrix.transpose %x :
+         !coopmatrix.matrix<8x16xf16, acc> -> !coopmatrix.matrix<16x8xf16, b>
+    ```
+    """
+
+    name = "coopmatrix.transpose"
+
+    value = operand_def(MatrixType)
+    result = result_def(MatrixType)
+
+    traits = traits_def(Collective(), Pure(), NamesConstants())
+
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def __init__(self, value: SSAValue, result: Attribute) -> None:
+        super().__init__(operands=[value], result_types=[result])
+
+    def canonical_form(self) -> CanonicalForm:
+        """Return what was transposed before, or a fill of the result's type."""
+        match self.value.owner:
+            case TransposeOp() as inner if inner.value.type == self.result.type:
+                return inner.value
+            case FillOp(is_pointer=False) as fill:
+                return FillOp(fill.value, self.result.type)
+            case _:
+                return None
+
+    def verify_(self) -> None:
+        value, result = matrix_type(self.value), matrix_type(self.result)
+        rows, cols = value.sizes
+        expected = result.with_shape(cols, rows).with_element(value.element_type)
+        if result != expected or result.scope != value.scope:
+            raise VerifyException(
+                f"expected a result of {cols} x {rows} of {value.element_type}, and of "
+                f"the scope of the value, got {result}"
             )
 
 
@@ -578,7 +642,13 @@ class ApplyOp(CanonicalOp):
                 )
 
 
-def reduced(matrix: MatrixType, axis: Axis) -> MatrixType:
+def reduced(matrix: MatrixType, axis: Reduced) -> MatrixType:
+    """Return the type of a reduction that is not broadcast."""
+    if axis is Reduced.QUADS:
+        rows, cols = matrix.shape
+        return matrix.with_shape(rows // 2, cols // 2)
     rows, cols = matrix.sizes
-    sizes: tuple[Size, Size] = (rows, 1) if axis == Axis.ROWS else (1, cols)
+    sizes: tuple[Size, Size] = 1, 1
+    if axis is not Reduced.ALL:
+        sizes = (rows, 1) if axis is Reduced.ROWS else (1, cols)
     return matrix.with_shape(*sizes)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     I32,
     I64,
     IndexType,
+    IntAttr,
     IntegerAttr,
     MemRefType,
     NoneAttr,
@@ -16,7 +17,8 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -129,6 +131,14 @@ class AccessOp(IRDLOperation, ABC):
         return Layout.COL_MAJOR if by_rows else Layout.ROW_MAJOR
 
 
+def _starts_at_0(layout: Attribute) -> bool:
+    return (
+        isinstance(layout, StridedLayoutAttr)
+        and isinstance(layout.offset, IntAttr)
+        and layout.offset.data == 0
+    )
+
+
 class PlainAccessOp(AccessOp, ABC):
     """A load or a store: an access with memory operands.
 
@@ -152,6 +162,27 @@ class PlainAccessOp(AccessOp, ABC):
     """Of a load: whose writes, made available, it sees."""
 
     irdl_options = (ParsePropInAttrDict(),)
+
+    @property
+    def is_from_start(self) -> bool:
+        """Whether the matrix is in an argument of a kernel, of two dimensions.
+
+        The memory then begins where a buffer does.
+        """
+        memory, owner = self.memory_type, self.memory.owner
+        parent = owner.parent_op() if isinstance(owner, Block) else None
+        layout = memory.layout
+        return (
+            isinstance(parent, FuncOp)
+            and "simt.kernel" in parent.attributes
+            and isinstance(memory.memory_space, NoneAttr)
+            and memory.get_num_dims() == 2
+            and (isinstance(layout, NoneAttr) or _starts_at_0(layout))
+            and memory.element_type == self.matrix.element_type
+            and self.matrix.is_static
+            and self.layout_in_memory in (Layout.ROW_MAJOR, Layout.COL_MAJOR)
+            and self.layout_name is self.available is self.visible is None
+        )
 
     @property
     def pointee_bits(self) -> int:

@@ -129,6 +129,27 @@ class Axis(StrEnum):
     COLS = auto()
 
 
+class Reduced(StrEnum):
+    """Which elements a reduction makes one of."""
+
+    ROWS = auto()
+    """Each row."""
+    COLS = auto()
+    ALL = auto()
+    QUADS = auto()
+    """Each 2 x 2, from element (0, 0) on."""
+
+    def window(self, rows: int, cols: int) -> tuple[int, int]:
+        """Return the rows and columns of what becomes one element of M x N.
+
+        >>> Reduced.ROWS.window(8, 16), Reduced.QUADS.window(8, 16)
+        ((1, 16), (2, 2))
+        """
+        if self is Reduced.QUADS:
+            return 2, 2
+        return 1 if self is Reduced.ROWS else rows, 1 if self is Reduced.COLS else cols
+
+
 class Operand(StrEnum):
     """The matrices of `result = a * b + c`."""
 
@@ -178,8 +199,8 @@ class LayoutAttr(EnumAttribute[Layout], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_attr_definition
-class AxisAttr(EnumAttribute[Axis], SpacedOpaqueSyntaxAttribute):
-    """An `Axis`, as in `#coopmatrix<axis rows>`."""
+class AxisAttr(EnumAttribute[Reduced], SpacedOpaqueSyntaxAttribute):
+    """What is `Reduced`, as in `#coopmatrix<axis rows>`."""
 
     name = "coopmatrix.axis"
 

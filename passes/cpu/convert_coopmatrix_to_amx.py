@@ -81,7 +81,12 @@ Access = coopmatrix.LoadOp | coopmatrix.StoreOp
 
 IN_MEMORY = (*ELEMENT_BY_ELEMENT, coopmatrix.ApplyOp)
 """Operations that are done on elements in memory, as tiles have no arithmetic."""
-WITHOUT_RULE = (coopmatrix.AtomicOp, coopmatrix.ReduceOp, coopmatrix.SpecConstantOp)
+WITHOUT_RULE = (
+    coopmatrix.AtomicOp,
+    coopmatrix.ReduceOp,
+    coopmatrix.SpecConstantOp,
+    coopmatrix.TransposeOp,
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ func.func @strides(%m: memref<8x8xf32, strided<[16, 2]>>) attributes {simt.kerne
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @checked(%m: memref<8x8xf32>) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
-  // CHECK: error: coopmatrix.load: expected an access without checks, as SPIR-V has none with them: legalize-coopmatrix-khr stages it
+  // CHECK: error: coopmatrix.load: expected an access without checks, as lavapipe has none with them: legalize-coopmatrix-khr stages it
   %a = coopmatrix.load %m[%0, %0] row_major checked(rows) : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
   func.return
 }
@@ -82,7 +82,7 @@ func.func @saturating(%n: i8, %m: i32) attributes {simt.kernel} {
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @other_use(%n: f16) attributes {simt.kernel} {
   %a = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<8x8xf16, b>
-  // CHECK: error: coopmatrix.convert: expected a result of use b, as lavapipe has no conversion from use b to another, got a: legalize-coopmatrix-khr changes uses
+  // CHECK: error: coopmatrix.convert: expected a result of use b, as lavapipe has no conversion from use b to a: legalize-coopmatrix-khr changes uses
   %b = coopmatrix.convert %a : !coopmatrix.matrix<8x8xf16, b> -> !coopmatrix.matrix<8x8xf16, a>
   func.return
 }

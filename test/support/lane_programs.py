@@ -631,7 +631,7 @@ def _row_slices(k: Kernel, use: str) -> None:
 
 
 def reductions(k: Kernel) -> None:
-    """Rows and columns of every use, of what has padding that is not 0."""
+    """Rows, columns, all, 2 x 2, of what has padding that is not 0; transposition."""
     case = k.case
     m, n, t = case.rows, case.cols, case.type
     value = "1" if case.is_integer else "1.0"
@@ -643,11 +643,17 @@ def reductions(k: Kernel) -> None:
             f"%r_ones_{use} = coopmatrix.fill %r_one : {t} -> {held}\n"
             f"%r_x_{use} = coopmatrix.sub %x_{use}, %r_ones_{use} : {held}"
         )
+        k.add(
+            f"%r_t_{use} = coopmatrix.transpose %r_x_{use} : {held} -> "
+            f"{matrix(n, m, t, 'b')}"
+        )
+        k.keep(f"r_t_{use}", n, m, t, "b")
+        axes = [("rows", m, 1), ("cols", 1, n), ("all", 1, 1)]
+        if m % 2 == n % 2 == 0:
+            axes.append(("quads", m // 2, n // 2))
         for number, kind in enumerate(case.some(("add", "max", "min"), 2)):
             sign = case.signed if kind != "add" else ""
-            for axis, rows, cols in case.some(
-                (("rows", m, 1), ("cols", 1, n)), 2 - number
-            ):
+            for axis, rows, cols in case.some(tuple(axes), 3 - number):
                 name = f"r_{kind}_{axis}_{use}"
                 k.add(
                     f"%{name} = coopmatrix.reduce {kind} {axis} {sign}%r_x_{use} : "

@@ -25,11 +25,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, Use, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Kept, Num, View
+from coopc.emit.spirv.tensor_addressing import tensor_load, tensor_store
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
@@ -64,6 +65,11 @@ MATRIX_STORAGE = (
 
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
+    if _is_tensor(e, op):
+        view = e.view(op.memory)
+        name, stride = memory_layout(e, op, view)
+        tensor_load(e, op, view, name, e.index.narrow(stride))
+        return
     type = e.types.matrix(op.matrix)
     pointer, *operands = _access(e, op)
     id = e.emit("OpCooperativeMatrixLoadKHR", pointer, *operands, type=type)
@@ -72,6 +78,12 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
+    if _is_tensor(e, op):
+        view = e.view(op.memory)
+        e.writes(view)
+        name, stride = memory_layout(e, op, view)
+        tensor_store(e, op, view, name, e.index.narrow(stride))
+        return
     pointer, *operands = _access(e, op)
     e.writes(e.view(op.memory))
     e.do("OpCooperativeMatrixStoreKHR", pointer, e.value(op.value), *operands)
@@ -82,14 +94,19 @@ def prefetch(e: Emission, op: coopmatrix.PrefetchOp) -> None:
     """Nothing: it is a hint, for which there is no instruction."""
 
 
+def _is_tensor(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> bool:
+    """Whether an access is checked, and the device has instructions for that."""
+    return op.checked is not None and "tensor addressing" in e.facts.device.matrix2
+
+
 def _access(
     e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp
 ) -> tuple[Operand, ...]:
     """The pointer, the layout, the stride and the memory operands of an access."""
     if op.checked is not None:
         raise Refusal(
-            "expected an access without checks, as SPIR-V has none with them: "
-            f"{LEGALIZE} stages it"
+            f"expected an access without checks, as {e.facts.device.name} has none "
+            f"with them: {LEGALIZE} stages it"
         )
     view, device = e.view(op.memory), e.facts.device
     if view.storage not in MATRIX_STORAGE:
@@ -408,26 +425,29 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
 @handlers.on(coopmatrix.ConvertOp)
 def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
     source, result = matrix_type(op.value), matrix_type(op.result)
-    if source.use != result.use and (
-        source.use.data is not Use.ACC or "conversions" not in e.facts.device.matrix2
+    device = e.facts.device
+    if source.use != result.use and not device.changes_use(
+        source.use.data, result.use.data
     ):
         raise Refusal(
-            f"expected a result of use {source.use.data}, as {e.facts.device.name} "
-            f"has no conversion from use {source.use.data} to another, got "
-            f"{result.use.data}: {LEGALIZE} changes uses"
+            f"expected a result of use {source.use.data}, as {device.name} has no "
+            f"conversion from use {source.use.data} to {result.use.data}: {LEGALIZE} "
+            "changes uses"
         )
     if source == result:
         e.set(op.result, (e.value(op.value),))
         return
     if source.use != result.use:
-        e.module.capabilities.add("CooperativeMatrixConversionsNV")
+        vendor = device.matrix2_vendor
+        e.module.capabilities.add(f"CooperativeMatrixConversions{vendor}")
     opcode = conversion(source, result, op.signed is not None)
     id = e.value(op.value)
     if source.element_type == result.element_type:
-        id = e.emit("OpCooperativeMatrixConvertNV", id, type=e.types.matrix(result))
+        name = "ConvertNV" if device.matrix2_vendor == "NV" else "ConvertUseEXT"
+        id = e.emit(f"OpCooperativeMatrix{name}", id, type=e.types.matrix(result))
         e.set(op.result, id)
         return
-    if not e.facts.device.whole_arithmetic:
+    if not device.whole_arithmetic:
         _check(e, op, source)
     # Signed integers go by way of types that say that they are: drivers (lavapipe
     # 26.2.6, tried) go by the sign of the component type, not by the instruction's.

@@ -1,13 +1,17 @@
 """`coopmatrix`: what SPV_NV_cooperative_matrix2 has instructions for.
 
-| operation                  | instruction                        | function           |
-|----------------------------|------------------------------------|--------------------|
-| reduce, broadcast          | OpCooperativeMatrixReduceNV        | of two elements    |
-| apply                      | OpCooperativeMatrixPerElementOpNV  | the body           |
-| convert, of another use    | OpCooperativeMatrixConvertNV       |                    |
+| operation                   | instruction                         | function        |
+| --------------------------- | ----------------------------------- | --------------- |
+| reduce, broadcast or quads  | OpCooperativeMatrixReduceNV         | of two elements |
+| apply                       | OpCooperativeMatrixPerElementOpNV   | the body        |
+| convert, of another use     | OpCooperativeMatrixConvertNV        |                 |
+| transpose of an accumulator | OpCooperativeMatrixTransposeNV      |                 |
+| coord                       | OpCooperativeMatrixGetCoordinateEXT |                 |
 
-A body becomes a function of row, column and element.  What it uses from outside are
-further parameters, unless it is a constant.
+SPV_EXT_cooperative_matrix_maintenance1 has the same instructions by other names, the
+last one, and a decoration of conversions that transpose.  A body becomes a function of
+row, column and element.  What it uses from outside are further parameters, unless it is
+a constant.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from dataclasses import replace
 from xdsl.ir import SSAValue
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import Axis, Use, matrix_type
+from coopc.dialects.coopmatrix import Reduced, Use, matrix_type
 from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv.coopmatrix import LEGALIZE
 from coopc.emit.spirv.emission import Emission, Handlers
@@ -31,7 +35,12 @@ from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 
-_REDUCED = {Axis.ROWS: "Row", Axis.COLS: "Column"}
+_MODES = {
+    Reduced.ROWS: "Row",
+    Reduced.COLS: "Column",
+    Reduced.ALL: "Row|Column",
+    Reduced.QUADS: "2x2",
+}
 
 
 @handlers.on(coopmatrix.ReduceOp)
@@ -43,10 +52,11 @@ def reduce(e: Emission, op: coopmatrix.ReduceOp) -> None:
             f"{e.facts.device.name} has no reductions of matrices: {LEGALIZE} lets its "
             "lanes do it"
         )
-    if op.broadcast is None or matrix.use.data is not Use.ACC:
+    halves = op.axis.data is Reduced.QUADS
+    if halves != (op.broadcast is None) or matrix.use.data is not Use.ACC:
         raise Refusal(
-            "expected broadcast and a matrix of use acc, as SPIR-V reduces no other, "
-            f"got {matrix}: {LEGALIZE} lets lanes reduce it"
+            f"expected {'no ' * halves}broadcast and a matrix of use acc, as SPIR-V "
+            f"reduces no other, got {matrix}: {LEGALIZE} lets lanes reduce it"
         )
     element = e.types.number(matrix.element_type)
     sign = " signed" if op.signed is not None else ""
@@ -59,12 +69,31 @@ def reduce(e: Emission, op: coopmatrix.ReduceOp) -> None:
         with inner.beside() as code:
             _end(inner, code(reduction(op)(*pair)))
     id = e.emit(
-        "OpCooperativeMatrixReduceNV",
+        f"OpCooperativeMatrixReduce{e.facts.device.matrix2_vendor}",
         e.value(op.value),
-        _REDUCED[op.axis.data],
+        _MODES[op.axis.data],
         function.id,
-        type=e.types.matrix(matrix),
+        type=e.types.matrix(matrix_type(op.result)),
     )
+    e.set(op.result, id)
+
+
+@handlers.on(coopmatrix.TransposeOp)
+def transpose(e: Emission, op: coopmatrix.TransposeOp) -> None:
+    """OpCooperativeMatrixTransposeNV, or a decorated conversion of the use."""
+    before, after = matrix_type(op.value), matrix_type(op.result)
+    device = e.facts.device
+    if not device.changes_use(before.use.data, after.use.data, transposing=True):
+        raise Refusal(
+            f"{device.name} makes no {after} of the transpose of {before}: {LEGALIZE} "
+            "lets lanes do it"
+        )
+    is_own = device.matrix2_vendor == "NV"
+    name = "TransposeNV" if is_own else "ConvertUseEXT"
+    type = e.types.matrix(after)
+    id = e.emit(f"OpCooperativeMatrix{name}", e.value(op.value), type=type)
+    if not is_own:
+        e.module.decorate(id, "CooperativeMatrixTransposeEXT")
     e.set(op.result, id)
 
 
@@ -94,13 +123,33 @@ def apply(e: Emission, op: coopmatrix.ApplyOp) -> None:
     (result,) = inner.block(body).operands
     _end(inner, result)
     id = e.emit(
-        "OpCooperativeMatrixPerElementOpNV",
+        f"OpCooperativeMatrixPerElementOp{e.facts.device.matrix2_vendor}",
         e.value(op.value),
         inner.function.id,
         *operands,
         type=e.types.matrix(matrix),
     )
     e.set(op.result, id)
+
+
+@handlers.on(coopmatrix.CoordOp)
+def coord(e: Emission, op: coopmatrix.CoordOp) -> None:
+    """OpCooperativeMatrixGetCoordinateEXT."""
+    if "coordinates" not in e.facts.device.matrix2:
+        raise Refusal(
+            f"{e.facts.device.name} does not say where elements are: {LEGALIZE} loads "
+            "matrices of rows and columns"
+        )
+    u32 = e.types.u32
+    pair = e.emit(
+        "OpCooperativeMatrixGetCoordinateEXT",
+        e.value(op.matrix),
+        e.value(op.index),
+        type=e.types.vector(u32, 2),
+    )
+    for at, result in enumerate(op.results):
+        id = e.emit("OpCompositeExtract", pair, at, type=u32)
+        e.set(result, e.index.narrow(id))
 
 
 def _ids(e: Emission, value: SSAValue) -> list[Id]:

@@ -1,6 +1,7 @@
 """What a host has to find before it loads a module: the member `requires` of abi-json.
 
     capabilities   SPIR-V's, which OpenCL has a list of
+    extensions     SPIR-V's; a Vulkan driver that has one has an extension to match
     features       Vulkan's, for those capabilities and for the modes of entry points
     matrices       multiplications that the driver has to list
     matrix_types   matrices that are no operand of those, each to be one of some other
@@ -29,6 +30,14 @@ ATOMICS = {
     for bits in (16, 32, 64)
     for kind in ("Add", "MinMax")
 }
+MATRIX2 = {
+    f"CooperativeMatrix{name}{vendor}": (f"cooperativeMatrix{name}",)
+    for vendor, names in (
+        ("NV", "Reductions Conversions PerElementOperations TensorAddressing"),
+        ("EXT", "Reductions Conversions PerElementOperations GetCoordinate"),
+    )
+    for name in names.split()
+}
 FEATURES: dict[str, tuple[str, ...]] = {
     "Shader": (),
     "Int8": ("shaderInt8",),
@@ -50,11 +59,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "GroupNonUniformShuffle": ("VK_SUBGROUP_FEATURE_SHUFFLE_BIT",),
     "GroupNonUniformShuffleRelative": ("VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",),
     "CooperativeMatrixKHR": ("cooperativeMatrix",),
-    "CooperativeMatrixReductionsNV": ("cooperativeMatrixReductions",),
-    "CooperativeMatrixConversionsNV": ("cooperativeMatrixConversions",),
-    "CooperativeMatrixPerElementOperationsNV": (
-        "cooperativeMatrixPerElementOperations",
-    ),
+    **MATRIX2,
     "BFloat16TypeKHR": ("shaderBFloat16Type",),
     "BFloat16CooperativeMatrixKHR": ("shaderBFloat16CooperativeMatrix",),
     # By the widths of an execution mode, see `_features`.
@@ -72,11 +77,15 @@ def requirements(binary: bytes, interfaces: Sequence[Interface]) -> dict[str, Js
         interfaces: of its kernels.
     """
     facts = spirv_facts(binary)
-    names = {
-        each.value: each.name for each in enumeration("Capability").members.values()
-    }
+    # Of two names of a number, that of an extension of the module.
+    known = enumeration("Capability").members.values()
+    named = sorted(known, key=lambda each: each.needs.extension in facts.extensions)
+    names = {each.value: each.name for each in named}
     capabilities = [names[x] for x in facts.capabilities]
-    found: dict[str, Json] = {"capabilities": capabilities}
+    found: dict[str, Json] = {
+        "capabilities": capabilities,
+        "extensions": list(facts.extensions),
+    }
     if vulkan := any(each.flavour == "vulkan" for each in interfaces):
         found["features"] = list(dict.fromkeys(_features(capabilities, facts)))
     products = sorted(facts.multiplications)

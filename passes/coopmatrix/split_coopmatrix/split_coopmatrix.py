@@ -125,6 +125,7 @@ class Cutter:
             (coopmatrix.FillOp, self.fill),
             (coopmatrix.MulAddOp, self.mul_add),
             (coopmatrix.ReduceOp, self.reduce),
+            (coopmatrix.TransposeOp, self.transpose),
             (coopmatrix.ApplyOp, self.apply),
             (coopmatrix.ExtractOp, self.extract),
             (coopmatrix.InsertOp, self.insert),
@@ -209,24 +210,38 @@ class Cutter:
         return [tuple(results)]
 
     def reduce(self, op: coopmatrix.ReduceOp, splitter: Splitter) -> Sequence[Values]:
-        """The tiles of each row (column) of tiles combined, then reduced once."""
+        """The tiles of a row (column) of tiles, or all, combined, then reduced once."""
         rows, cols = self.grid(op.value).shape
         parts = splitter.parts(op.value)
-        by_rows = op.axis.data == coopmatrix.Axis.ROWS
-        lines = [parts[p * cols : (p + 1) * cols] for p in range(rows)]
-        if not by_rows:
-            lines = [parts[q::cols] for q in range(cols)]
+        axis, together = op.axis.data, (1, 1)
+        if axis is not coopmatrix.Reduced.QUADS:
+            together = axis.window(rows, cols)
+        groups: dict[Tile, list[SSAValue]] = {}
+        for part, (p, q) in zip(parts, self.grid(op.value).places, strict=True):
+            groups.setdefault((p // together[0], q // together[1]), []).append(part)
         results: list[SSAValue] = []
-        for line in lines:
+        for line in groups.values():
             value = line[0]
             for other in line[1:]:
                 value = splitter.insert(_combined(op, value, other)).result
             new = _remade(op, (value,), [self.grid(op.result).tile_type])
             results.append(splitter.insert(new).results[0])
         if op.broadcast is not None:
+            made = dict(zip(groups, results, strict=True))
             places = self.grid(op.result).places
-            results = [results[p if by_rows else q] for p, q in places]
+            results = [made[p // together[0], q // together[1]] for p, q in places]
         return [tuple(results)]
+
+    def transpose(
+        self, op: coopmatrix.TransposeOp, splitter: Splitter
+    ) -> Sequence[Values]:
+        """Each tile, in the place of the other tile across the diagonal."""
+        source, target = self.grid(op.value), self.grid(op.result)
+        tiles = dict(zip(source.places, splitter.parts(op.value), strict=True))
+        new = (
+            _remade(op, (tiles[q, p],), [target.tile_type]) for p, q in target.places
+        )
+        return [tuple(splitter.insert(each).results[0] for each in new)]
 
     def apply(self, op: coopmatrix.ApplyOp, splitter: Splitter) -> Sequence[Values]:
         """The same body for each tile, with its origin added to row and column."""

@@ -95,6 +95,7 @@ CUT = (
     coopmatrix.FillOp,
     coopmatrix.MulAddOp,
     coopmatrix.ReduceOp,
+    coopmatrix.TransposeOp,
     SelectOp,
 )
 """Operations whose matrices can be cut; not so those of `ROW_SLICES`."""
@@ -137,6 +138,11 @@ class MatrixAxes:
             self._product(op)
         elif isinstance(op, coopmatrix.ReduceOp):
             self._reduce(op)
+        elif isinstance(op, coopmatrix.TransposeOp):
+            for one, other in zip(
+                self.of(op.value), reversed(self.of(op.result)), strict=True
+            ):
+                self.classes.union(one, other)
         elif isinstance(op, SAME_AXES):
             self._alike(matrices)
         return matrices
@@ -198,14 +204,14 @@ class MatrixAxes:
             self.classes.union(n, cols)
 
     def _reduce(self, op: coopmatrix.ReduceOp) -> None:
-        """Note that one axis stays, and that the other is reduced to one element."""
-        kept, gone = (0, 1) if op.axis.data == coopmatrix.Axis.ROWS else (1, 0)
-        value, result = self.of(op.value), self.of(op.result)
-        self.classes.union(value[kept], result[kept])
-        if op.broadcast is None:
-            self.free.add(result[gone])
-        else:
-            self.classes.union(value[gone], result[gone])
+        """Note that an axis stays, or is reduced to one element."""
+        of = op.axis.data.window(2, 2)
+        axes = zip(self.of(op.value), self.of(op.result), of, strict=True)
+        for value, result, count in axes:
+            if op.broadcast is None and count > 1:
+                self.free.add(result)
+            else:
+                self.classes.union(value, result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +333,8 @@ def is_cut(op: Operation, known: Functions) -> bool:
         return callee(op, known) is not None
     if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
         return False
+    if isinstance(op, coopmatrix.ReduceOp) and op.broadcast is None:
+        return op.axis.data is not coopmatrix.Reduced.QUADS
     return isinstance(op, CUT) and not isinstance(op, ROW_SLICES)
 
 

@@ -38,6 +38,7 @@ from coopc.dialects.coopmatrix import (
     USE_NUMBERS,
     Layout,
     MatrixType,
+    Reduced,
     Scope,
     ScopeAttr,
     Size,
@@ -192,6 +193,7 @@ def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
             if isinstance(op, coopmatrix.AtomicOp):
                 found["logical"] = _is_logical(op, device)
             elif isinstance(op, coopmatrix.PlainAccessOp):
+                found["from start"] = op.is_from_start
                 found["misaligned"] = device.aligned_rows and is_misaligned(op)
                 found["other layout"] = _is_other_layout(op, target)
                 pointee = op.memory_type.element_type
@@ -199,14 +201,18 @@ def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
                 found["other pointee"] = not (device.pointees or same)
         case coopmatrix.FillOp():
             found["fill of 0"] = is_zero(constant(op.value))
-        case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
+        case coopmatrix.ConvertOp() | coopmatrix.BitcastOp() | coopmatrix.TransposeOp():
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use
             found["same type"] = before.element_type == after.element_type
-            found["of acc"] = before.use.data is Use.ACC
+            found["use changes"] = device.changes_use(
+                before.use.data, after.use.data, isinstance(op, coopmatrix.TransposeOp)
+            )
             found["of floats"] = not found["integers"]
         case coopmatrix.ReduceOp():
-            found["same type"] = op.broadcast is not None
+            # Instructions halve the sizes by quads, and else keep them.
+            halves = op.axis.data is Reduced.QUADS
+            found["same type"] = halves == (op.broadcast is None)
             found["of acc"] = matrix_type(op.value).use.data is Use.ACC
         case coopmatrix.ApplyOp():
             found["no function"] = _is_no_function(op)

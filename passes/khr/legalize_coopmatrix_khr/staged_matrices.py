@@ -72,7 +72,6 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
     CHANNEL_BITS,
     DEVICE_USES,
-    Axis,
     Layout,
     MatrixType,
     Operand,
@@ -699,33 +698,44 @@ class StagedMatrices:
         return buffer
 
     def reduce(self, b: Builder, op: coopmatrix.ReduceOp) -> SharedBuffer:
-        """Each lane reduces whole rows or columns, in order."""
+        """Each lane reduces whole windows: rows, columns, all or 2 x 2; in order."""
         source = self._given(b, op.value)
         buffer = self._new(matrix_type(op.result), 1)
-        by_row = op.axis.data == Axis.ROWS
+        rows, cols = source.shape
+        height, width = op.axis.data.window(rows, cols)
         make = reduction(op)
 
         def one(at: Element) -> None:
-            def step(k: BoundedIndex, now: Values) -> Values:
-                place = Element(at.row, k) if by_row else Element(k, at.col)
-                return (b.pure(make, *now, source.load(b, place)),)
+            first = Element(b.times(at.row, height), b.times(at.col, width))
 
-            first = source.load(b, at)
-            (found,) = b.loop(source.shape[by_row], (first,), step, start=1)
+            def place(k: BoundedIndex) -> Element:
+                row = b.add(first.row, b.divided(k, width))
+                return Element(row, b.add(first.col, b.remainder(k, width)))
+
+            def step(k: BoundedIndex, now: Values) -> Values:
+                return (b.pure(make, *now, source.load(b, place(k))),)
+
+            begin = source.load(b, first)
+            (found,) = b.loop(height * width, (begin,), step, start=1)
             if op.broadcast is None:
                 buffer.store(b, found, at)
                 return
+            b.loop(height * width, (), lambda k, _: buffer.store(b, found, place(k)))
 
-            def put(k: BoundedIndex, _: Values) -> Values:
-                return buffer.store(
-                    b, found, Element(at.row, k) if by_row else Element(k, at.col)
-                )
-
-            b.loop(source.shape[by_row], (), put)
-
-        rows, cols = source.shape
         self.shared.barrier(b)
-        self.shared.each(b, (rows, 1) if by_row else (1, cols), one)
+        self.shared.each(b, (rows // height, cols // width), one)
+        return buffer
+
+    def transpose(self, b: Builder, op: coopmatrix.TransposeOp) -> SharedBuffer:
+        """Each lane moves elements, in the order of the result."""
+        source = self._given(b, op.value)
+        buffer = self._new(matrix_type(op.result), 1)
+
+        def one(at: Element) -> None:
+            buffer.store(b, source.load(b, Element(at.col, at.row)), at)
+
+        self.shared.barrier(b)
+        self.shared.each(b, buffer.shape, one)
         return buffer
 
     def multiply(self, b: Builder, op: coopmatrix.MulAddOp) -> SharedBuffer:
@@ -855,6 +865,7 @@ RULES: dict[
     coopmatrix.InsertRowSliceOp: StagedMatrices.insert_row_slice,
     coopmatrix.FillOp: StagedMatrices.fill,
     coopmatrix.ReduceOp: StagedMatrices.reduce,
+    coopmatrix.TransposeOp: StagedMatrices.transpose,
     coopmatrix.MulAddOp: StagedMatrices.multiply,
     **dict.fromkeys(CONTROL, StagedMatrices.pass_on),
     **{

@@ -65,6 +65,7 @@ from coopc.passes.lanes.distribute_coopmatrix.memory import (
 )
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     LaneProduct,
+    gathered,
     multiply_add,
     reduced,
 )
@@ -164,6 +165,7 @@ class Distributor:
             coopmatrix.ConvertOp: self.convert,
             coopmatrix.BitcastOp: self.elementwise,
             coopmatrix.ReduceOp: self.reduce,
+            coopmatrix.TransposeOp: self.transpose,
             coopmatrix.ApplyOp: self.apply,
             coopmatrix.ExtractOp: self.extract,
             coopmatrix.InsertOp: self.insert,
@@ -292,6 +294,12 @@ class Distributor:
         """In each lane, then between lanes."""
         b, source, values = self.opened(op, op.value, splitter)
         return [reduced(b, op, source, values, self.of(op.result))]
+
+    def transpose(self, op: coopmatrix.TransposeOp, splitter: Splitter) -> Results:
+        """Each element from the lane that has it."""
+        b, source, values = self.opened(op, op.value, splitter)
+        target = self.of(op.result)
+        return [gathered(b, source, values, target, lambda at: Element(at.col, at.row))]
 
     def apply(self, op: coopmatrix.ApplyOp, splitter: Splitter) -> Results:
         """The body for each component; padding stays what it is."""

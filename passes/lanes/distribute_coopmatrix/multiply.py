@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from functools import reduce as fold
-from itertools import product
+from itertools import product, starmap
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type
@@ -30,12 +30,18 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import Axis
+from coopc.dialects.coopmatrix import Reduced
 from coopc.dialects.narrow import is_integer
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.passes.coopmatrix.elementwise import converted, neutral, reduction
+from coopc.passes.coopmatrix.elementwise import (
+    Make,
+    converted,
+    neutral,
+    reduction,
+)
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -43,6 +49,7 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     digits,
     element,
     inside,
+    owner,
 )
 
 
@@ -71,7 +78,22 @@ def reduced(
             first *= 2
         return found
 
-    if op.axis.data == Axis.COLS:
+    if op.axis.data is Reduced.ALL:
+        parts = product(range(x.channels), range(x.blocks), range(x.steps))
+        total = line(starmap(Digits.known, parts), 1, x.lanes)
+        return _spread(b, target, lambda _, __, ___: total)
+    if op.axis.data is Reduced.QUADS:
+        found = _spread(b, held, partial(_quad, b, x, make, own))
+        if op.broadcast is not None:
+            return found
+        return gathered(
+            b,
+            held,
+            found,
+            target,
+            lambda at: Element(b.times(at.row, 2), b.times(at.col, 2)),
+        )
+    if op.axis.data is Reduced.COLS:
         sums = [
             [
                 line((Digits.known(c, k, u) for k in range(x.blocks)), 1, x.block_rows)
@@ -94,6 +116,62 @@ def reduced(
         for block in range(x.blocks)
     ]
     return _spread(b, target, lambda _, block, __: rows[block])
+
+
+def _quad(
+    b: Builder,
+    x: CoopmatrixLayout,
+    make: Make,
+    own: Callable[[Digits], SSAValue],
+    channel: int,
+    block: int,
+    step: int,
+) -> SSAValue:
+    """Return a component combined with its neighbours in the 2 x 2 around it.
+
+    A neighbour is in another lane, or another component of this one.
+    """
+
+    def with_lane(value: SSAValue, bit: int) -> SSAValue:
+        other = b.from_lane(value, BoundedIndex(bit), ShuffleMode.XOR)
+        return b.pure(make, value, other)
+
+    def column(channel: int, step: int) -> SSAValue:
+        if x.block_rows > 1:
+            return with_lane(own(Digits.known(channel, block, step)), 1)
+        pair = (own(Digits.known(channel, y, step)) for y in (block & ~1, block | 1))
+        return b.pure(make, *pair)
+
+    if x.channels > 1:
+        return b.pure(make, *(column(y, step) for y in (channel & ~1, channel | 1)))
+    if x.lanes_per_row > 1:
+        return with_lane(column(channel, step), x.block_rows)
+    return b.pure(make, *(column(channel, y) for y in (step & ~1, step | 1)))
+
+
+def gathered(
+    b: Builder,
+    held: LaneFragment,
+    values: Values,
+    target: LaneFragment,
+    source: Callable[[Element], Element],
+) -> Values:
+    """Return a fragment of which each element is some element of another one.
+
+    A lane reads each component of the lane that has it, and keeps the one it needs.
+    """
+
+    def one(at: BoundedIndex, _: Values) -> SSAValue:
+        lane, wanted = owner(b, held.layout, source(target.place(b, at)))
+        found = b.constant(held.element, 0)
+        for number in range(held.layout.components):
+            here = b.equal(wanted, number)
+            if here is not False:
+                value = held.get(b, values, BoundedIndex(number))
+                found = b.select(here, b.from_lane(value, lane), found)
+        return found
+
+    return target.made(b, one)
 
 
 def _spread(

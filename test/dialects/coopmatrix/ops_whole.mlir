@@ -47,6 +47,22 @@ func.func @reduce(%f: !coopmatrix.matrix<8x4xf32, acc>, %i: !coopmatrix.matrix<8
   func.return
 }
 
+// CHECK-LABEL: func.func @reduce_windows(
+func.func @reduce_windows(%f: !coopmatrix.matrix<8x4xf32, acc>) {
+  // CHECK-NEXT: %0 = coopmatrix.reduce add all %f : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<1x1xf32, acc>
+  %0 = coopmatrix.reduce add all %f : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<1x1xf32, acc>
+  // CHECK-NEXT: %1 = coopmatrix.reduce max quads %f : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<4x2xf32, acc>
+  %1 = coopmatrix.reduce max quads %f : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<4x2xf32, acc>
+  func.return
+}
+
+// CHECK-LABEL: func.func @transpose(
+func.func @transpose(%f: !coopmatrix.matrix<8x4xf32, acc>) {
+  // CHECK-NEXT: %0 = coopmatrix.transpose %f {note} : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<4x8xf32, b>
+  %0 = coopmatrix.transpose %f {note} : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<4x8xf32, b>
+  func.return
+}
+
 // The arguments are row, column and element; values from outside may be used.
 // CHECK-LABEL: func.func @apply(
 func.func @apply(%x: !coopmatrix.matrix<8x4xf32, acc>, %zero: f32) {

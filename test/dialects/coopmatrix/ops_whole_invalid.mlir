@@ -38,6 +38,40 @@
 
 // -----
 
+// Rows and columns are swapped; the element type and the scope stay.
+
+%x = "test.op"() : () -> !coopmatrix.matrix<8x4xf32, acc>
+%y = coopmatrix.transpose %x : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<8x4xf32, b>
+// CHECK: coopmatrix.transpose: expected a result of 4 x 8 of f32, and of the scope of the value, got !coopmatrix.matrix<8x4xf32, b>
+
+// -----
+
+%x = "test.op"() : () -> !coopmatrix.matrix<8x4xf32, acc>
+%y = coopmatrix.transpose %x : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<4x8xf16, b>
+// CHECK: coopmatrix.transpose: expected a result of 4 x 8 of f32, and of the scope of the value, got !coopmatrix.matrix<4x8xf16, b>
+
+// -----
+
+// Quads are whole.
+
+%x = "test.op"() : () -> !coopmatrix.matrix<8x5xf32, acc>
+%y = coopmatrix.reduce add quads broadcast %x : !coopmatrix.matrix<8x5xf32, acc> -> !coopmatrix.matrix<8x5xf32, acc>
+// CHECK: coopmatrix.reduce: expected even numbers of rows and columns for quads, got !coopmatrix.matrix<8x5xf32, acc>
+
+// -----
+
+%x = "test.op"() : () -> !coopmatrix.matrix<8x4xf32, acc>
+%y = coopmatrix.reduce add quads %x : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<8x4xf32, acc>
+// CHECK: coopmatrix.reduce: expected !coopmatrix.matrix<4x2xf32, acc>, one element for each of the quads, got !coopmatrix.matrix<8x4xf32, acc>
+
+// -----
+
+%x = "test.op"() : () -> !coopmatrix.matrix<8x4xf32, acc>
+%y = coopmatrix.reduce add all %x : !coopmatrix.matrix<8x4xf32, acc> -> !coopmatrix.matrix<8x1xf32, acc>
+// CHECK: coopmatrix.reduce: expected !coopmatrix.matrix<1x1xf32, acc>, one element of all, got !coopmatrix.matrix<8x1xf32, acc>
+
+// -----
+
 // Rows are reduced to a column of one element each, and columns to a row.
 
 %x = "test.op"() : () -> !coopmatrix.matrix<8x4xf32, acc>

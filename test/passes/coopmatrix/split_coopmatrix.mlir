@@ -201,6 +201,29 @@ func.func @reduce_to_one_tile(%x: !coopmatrix.matrix<16x8xi32, acc>) -> !coopmat
   func.return %r : !coopmatrix.matrix<1x8xi32, acc>
 }
 
+// All tiles are combined, and each tile of the result is the same.
+// CHECK-LABEL: func.func @reduce_all
+func.func @reduce_all(%x: !coopmatrix.matrix<16x8xi32, acc>) -> !coopmatrix.matrix<16x8xi32, acc> {
+  // CHECK-NEXT: %0 = coopmatrix.add %x_0x0, %x_1x0
+  // CHECK-NEXT: %[[R:.*]] = coopmatrix.reduce add all broadcast %0 : !coopmatrix.matrix<8x8xi32, acc> -> !coopmatrix.matrix<8x8xi32, acc>
+  // CHECK-NEXT: func.return %[[R]], %[[R]]
+  %r = coopmatrix.reduce add all broadcast %x : !coopmatrix.matrix<16x8xi32, acc> -> !coopmatrix.matrix<16x8xi32, acc>
+  func.return %r : !coopmatrix.matrix<16x8xi32, acc>
+}
+
+// Tiles swap places, too.
+// CHECK-LABEL: func.func @transpose
+func.func @transpose(%x: !coopmatrix.matrix<16x24xf32, acc>) -> !coopmatrix.matrix<24x16xf32, acc> {
+  // CHECK-NEXT: coopmatrix.transpose %x_0x0
+  // CHECK-NEXT: coopmatrix.transpose %x_1x0
+  // CHECK-NEXT: coopmatrix.transpose %x_0x1
+  // CHECK-NEXT: coopmatrix.transpose %x_1x1
+  // CHECK-NEXT: coopmatrix.transpose %x_0x2
+  // CHECK-NEXT: coopmatrix.transpose %x_1x2
+  %r = coopmatrix.transpose %x : !coopmatrix.matrix<16x24xf32, acc> -> !coopmatrix.matrix<24x16xf32, acc>
+  func.return %r : !coopmatrix.matrix<24x16xf32, acc>
+}
+
 // Rows and columns count from the origin of the whole matrix.
 // CHECK-LABEL: func.func @apply
 func.func @apply(%x: !coopmatrix.matrix<16x8xf32, acc>, %zero: f32) {

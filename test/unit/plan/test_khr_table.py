@@ -1,11 +1,13 @@
 """The table of `legalize-coopmatrix-khr`: complete, and each row says something."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import get_args
 
 import pytest
 
-from coopc.device import DEVICES, Device
+from coopc.device import DEVICES, Device, device
+from coopc.device.model import Matrix2
 from coopc.dialects import coopmatrix
 from coopc.plan.khr_table import TABLE, Fact, abilities, way
 
@@ -13,7 +15,12 @@ NAMES = [op.name.partition(".")[2] for op in coopmatrix.OPERATIONS]
 FACTS: tuple[Fact, ...] = get_args(Fact)
 
 
-@pytest.mark.parametrize("device", DEVICES.values(), ids=lambda d: d.name)
+MAINTENANCE1 = device("any{subgroup-size=32 maintenance1=yes}")
+TENSORS = replace(DEVICES["nvidia"], matrix2=frozenset[Matrix2]({"tensor addressing"}))
+EVERY = (*DEVICES.values(), MAINTENANCE1, TENSORS)
+
+
+@pytest.mark.parametrize("device", EVERY, ids=lambda d: d.name)
 def test_each_operation_has_a_row_in_all_circumstances(device: Device) -> None:
     for name in NAMES:
         for count in (0, 1, 2):
@@ -29,7 +36,7 @@ def test_each_row_holds_somewhere() -> None:
         way(name, row.facts, device)
         for row in TABLE
         for name in row.ops
-        for device in DEVICES.values()
+        for device in EVERY
     }
     assert used == set(TABLE)
 

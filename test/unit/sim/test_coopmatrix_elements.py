@@ -169,6 +169,38 @@ def test_reduce(name: str, axis: str, broadcast: str) -> None:
     assert (y == expected.astype(np.int8)).all()
 
 
+@pytest.mark.parametrize("broadcast", ["", "broadcast"])
+@pytest.mark.parametrize("axis", ["all", "quads"])
+@pytest.mark.parametrize("name", ["add", "max", "min signed"])
+def test_reduce_windows(name: str, axis: str, broadcast: str) -> None:
+    """Of 6 x 10 elements, all or each 2 x 2."""
+    rows, cols = (1, 1) if axis == "all" else (3, 5)
+    shape = "6x10" if broadcast else f"{rows}x{cols}"
+    target = f"!coopmatrix.matrix<{shape}xi8, acc>"
+    kind, _, signed = name.partition(" ")
+    words = f"{kind} {axis} {signed} {broadcast}"
+    body = f"%r = coopmatrix.reduce {words} %m : {{matrix}} -> {target}"
+    x = RANDOM.integers(-128, 128, (6, 10), np.int8)
+    plain = x if signed or kind == "add" else x.view(np.uint8)
+    windows = plain.reshape(rows, 6 // rows, cols, 10 // cols)
+    computes: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min}
+    expected = computes[kind](windows, axis=(1, 3)).astype(np.int8)
+    if broadcast:
+        expected = expected.repeat(6 // rows, 0).repeat(10 // cols, 1)
+    y = np.zeros(expected.shape, np.int8)
+    simulate(on_matrix(x.shape, "i8", body, result=target), "f", [x, y])
+    assert (y == expected).all()
+
+
+def test_transpose() -> None:
+    target = "!coopmatrix.matrix<7x5xi8, b>"
+    body = f"%r = coopmatrix.transpose %m : {{matrix}} -> {target}"
+    x = RANDOM.integers(-128, 128, (5, 7), np.int8)
+    y = np.zeros((7, 5), np.int8)
+    simulate(on_matrix(x.shape, "i8", body, result=target), "f", [x, y])
+    assert (y == x.T).all()
+
+
 def test_reduce_floats() -> None:
     target = "!coopmatrix.matrix<2x1xf16, acc>"
     for kind, expected in (("add", [2048.0, np.nan]), ("max", [2048.0, 3.0])):
