@@ -19,11 +19,11 @@ time: then it is computed from the number of the round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import nan
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, gpu, scf
@@ -47,7 +47,6 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import (
     Padding,
     ProgramAxis,
-    TensorDescType,
     block_io,
     in_memory,
     is_tensor,
@@ -149,44 +148,37 @@ class Kernel:
         if op.results and all(x in self.values for x in op.results):
             return  # it was needed before
         self.b.location = op.location
-        match op:
-            case scf.ForOp():
-                self.loop(op)
-            case scf.IfOp():
-                self.branch(op)
-            case scf.WhileOp():
-                self.loop_while(op)
-            case AssumeOp() | ttig.PrefetchOp() | ttig.DescriptorPrefetchOp():
-                pass  # hints
-            case tt.LoadOp() | tt.StoreOp() | tt.AtomicRMWOp():
-                self.access(op)
-            case tt.DescriptorLoadOp() | tt.DescriptorStoreOp():
-                self.descriptor_access(op)
-            case tt.DotOp():
-                self.dot(op)
-            case tt.ReduceOp():
-                found = self.write.reduce(self.b, op, [self.tensor(x) for x in op.srcs])
-                self.values.update(zip(op.results, found, strict=True))
-            case tt.ScanOp():
-                found = self.write.scan(self.b, op, [self.tensor(x) for x in op.srcs])
-                self.values.update(zip(op.results, found, strict=True))
-            case tt.HistogramOp():
-                mask = None if op.mask is None else self.tensor(op.mask)
-                src = self.tensor(op.src)
-                self.values[op.result] = self.write.histogram(self.b, op, src, mask)
-            case tt.SplitOp():
-                for which, result in enumerate(op.results):
-                    src = self.tensor(op.src)
-                    found = split_tensor(self.write.elements, src, which)
-                    self.values[result] = found
-            case _ if any(is_tensor(x.type) for x in op.results):
-                self.of_elements(op)
-            case _:
-                self.scalar(op)
+        if (rule := RULES.get(type(op))) is not None:
+            rule(self, op)
+        elif any(is_tensor(x.type) for x in op.results):
+            self.of_elements(op)
+        else:
+            self.scalar(op)
         for result in op.results:
             found = self.values.get(result)
             if isinstance(found, SSAValue) and found.name_hint is None:
                 found.name_hint = result.name_hint
+
+    def reduce(self, op: tt.ReduceOp) -> None:
+        found = self.write.reduce(self.b, op, [self.tensor(x) for x in op.srcs])
+        self.values.update(zip(op.results, found, strict=True))
+
+    def scan(self, op: tt.ScanOp) -> None:
+        found = self.write.scan(self.b, op, [self.tensor(x) for x in op.srcs])
+        self.values.update(zip(op.results, found, strict=True))
+
+    def histogram(self, op: tt.HistogramOp) -> None:
+        mask = None if op.mask is None else self.tensor(op.mask)
+        found = self.write.histogram(self.b, op, self.tensor(op.src), mask)
+        self.values[op.result] = found
+
+    def split(self, op: tt.SplitOp) -> None:
+        for which, result in enumerate(op.results):
+            found = split_tensor(self.write.elements, self.tensor(op.src), which)
+            self.values[result] = found
+
+    def hint(self, op: Operation) -> None:
+        """Nothing is left of it."""
 
     def of_elements(self, op: Operation) -> None:
         """Let tensors be computed where they are used, or once, if that is less."""
@@ -457,7 +449,7 @@ class Kernel:
                 return value
 
     def carried(self, old: SSAValue, name: str) -> Value:
-        """Return the form in which control flow carries a value: a buffer of its own."""
+        """Return the form in which control flow carries a value: a tensor's buffer."""
         value = self.values[old]
         if not isinstance(value, Tensor):
             return value
@@ -521,7 +513,8 @@ class Kernel:
         starts = self.hand_over(op, op.iter_args, forms)
         bounds = self.numbers((op.lb, op.ub, op.step))
         block = Block(arg_types=[bounds[0].type, *(x.type for x in starts)])
-        new = b.effect(scf.ForOp(*bounds, starts, block))
+        lower, upper, stride = bounds
+        new = b.effect(scf.ForOp(lower, upper, stride, starts, block))
         counter, *parts = block.args
         counter.name_hint = body.args[0].name_hint
         self.values[body.args[0]] = counter
@@ -596,9 +589,9 @@ class Kernel:
                 ends = self.hand_over(op, values, forms)
                 b.effect(scf.YieldOp(*ends))
         types = [x.type for x in ends]
-        regions = [Region(x) for x in blocks]
-        condition = self.number(op.cond)
-        found = b.effect(scf.IfOp(condition, types, *regions))
+        then, *rest = (Region(x) for x in blocks)
+        otherwise = rest[0] if rest else None
+        found = b.effect(scf.IfOp(self.number(op.cond), types, then, otherwise))
         self._enter(op.results, forms, iter(found.results))
 
     def loop_while(self, op: scf.WhileOp) -> None:
@@ -625,6 +618,27 @@ class Kernel:
         regions = [Region(x) for x in blocks]
         new = b.effect(scf.WhileOp(starts, [x.type for x in ends], *regions))
         self._enter(op.results, kept, iter(new.results))
+
+
+RULES: dict[type[Operation], Callable[[Kernel, Any], None]] = {
+    scf.ForOp: Kernel.loop,
+    scf.IfOp: Kernel.branch,
+    scf.WhileOp: Kernel.loop_while,
+    AssumeOp: Kernel.hint,
+    ttig.PrefetchOp: Kernel.hint,
+    ttig.DescriptorPrefetchOp: Kernel.hint,
+    tt.LoadOp: Kernel.access,
+    tt.StoreOp: Kernel.access,
+    tt.AtomicRMWOp: Kernel.access,
+    tt.DescriptorLoadOp: Kernel.descriptor_access,
+    tt.DescriptorStoreOp: Kernel.descriptor_access,
+    tt.DotOp: Kernel.dot,
+    tt.ReduceOp: Kernel.reduce,
+    tt.ScanOp: Kernel.scan,
+    tt.HistogramOp: Kernel.histogram,
+    tt.SplitOp: Kernel.split,
+}
+"""How an operation is written that is neither arithmetic nor a view."""
 
 
 def _base(value: Value | None) -> SSAValue | None:

@@ -1,10 +1,10 @@
 """What a kernel does with tensors, in order: loops over elements, and products.
 
-    %x = tt.load %p, %m, %o            for each element, shared among the lanes:
-                                         %x_buffer[i, j] = m(i, j) ? p(i, j)[] : o(i, j)
-    tt.store %p, %v, %m                for each element: where m(i, j), p(i, j)[] = v(i, j)
-    %d = tt.dot %a, %b, %c             %d_buffer = %c, then for each tile of it
-                                         coopmatrix.mul_add along k, of tiles of buffers
+    %x = tt.load %p, %m, %o     for each element, shared among the lanes:
+                                  buffer of x[i, j] = m(i, j) ? *p(i, j) : o(i, j)
+    tt.store %p, %v, %m         for each element: where m(i, j), *p(i, j) = v(i, j)
+    %d = tt.dot %a, %b, %c      buffer of d = c, then for each tile of it
+                                  coopmatrix.mul_add along k, of tiles of buffers
 
 The lanes of one subgroup, which a program is, share the elements: lane l has element
 l of each run of elements along the last dimension.  A buffer is work-group memory;
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import MemRefType, i1, i32
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt, tt
@@ -32,7 +32,6 @@ from coopc.ir.transaction import Refused
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Coordinates,
     Elements,
-    Pointer,
     Tensor,
     from_memory,
     in_buffer,
@@ -40,7 +39,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     to_memory,
     unflattened,
 )
-from coopc.passes.triton.memory import MANY, cast_memory, rmw
+from coopc.passes.triton.memory import KINDS, MANY, cast_memory, rmw
 
 WORK_GROUP = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
 Flag = SSAValue | bool
@@ -103,6 +102,13 @@ class Statements:
         type = MemRefType(in_memory(element), shape, memory_space=WORK_GROUP)
         return in_buffer(allocate(self.entry, type, name), shape, element)
 
+    def put(self, b: Builder, target: Tensor, at: Coordinates, value: SSAValue) -> None:
+        """Store an element of a tensor in a buffer."""
+        memory = target.buffer
+        assert memory is not None, target
+        value = to_memory(b, value, kind_of(memory))
+        b.effect(memref.StoreOp.get(value, memory, at))
+
     def barrier(self, b: Builder) -> None:
         b.effect(simt.BarrierOp(memory=simt.MemorySpace.WORKGROUP))
 
@@ -113,13 +119,9 @@ class Statements:
         element: Callable[[Coordinates], SSAValue],
     ) -> None:
         """Compute the elements of a tensor into its buffer."""
-        memory = target.buffer
-        assert memory is not None and is_memref(memory.type), target
-        kind = memory.type.get_element_type()
 
         def store(at: Coordinates) -> None:
-            value = to_memory(b, element(at), kind)
-            b.effect(memref.StoreOp.get(value, memory, at))
+            self.put(b, target, at, element(at))
 
         self.barrier(b)
         self.for_each(b, target.shape, store)
@@ -153,8 +155,7 @@ class Statements:
     ) -> SSAValue:
         """Return an element in memory where a flag is true, else something else."""
         memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
-        assert is_memref(base.type), base
-        kind = base.type.get_element_type()
+        kind = kind_of(base)
         if not isinstance(other, SSAValue):
             other = b.constant(element, other)
         rest = to_memory(b, other, kind) if flag is not True else other
@@ -166,8 +167,7 @@ class Statements:
     ) -> None:
         """Store an element where a flag is true."""
         memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
-        assert is_memref(base.type), base
-        value = to_memory(b, value, base.type.get_element_type())
+        value = to_memory(b, value, kind_of(base))
         b.effect_where(flag, lambda: memref.StoreOp.get(value, memory, [at]))
 
     def update(
@@ -181,21 +181,10 @@ class Statements:
     ) -> SSAValue:
         """Update an element where a flag is true; return what was there, or 0."""
         memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
-        assert is_memref(base.type), base
-        if base.type.get_element_type() != value.type:
+        if kind_of(base) != value.type:
             raise Refused(op, f"expected memory of {value.type}, got {base.type}")
         zero = b.constant(value.type, 0)
         return b.effect_where(flag, lambda: rmw(op, memory, value, [at]), [zero])[0]
-
-    def once(self, b: Builder, make: Callable[[Flag], SSAValue]) -> SSAValue:
-        """Return what the first lane computes, to all lanes.
-
-        Args:
-            b: the builder.
-            make: computes it where a flag is true.
-        """
-        first = b.equal(b.lane(self.lanes), 0)
-        return b.from_lane(make(first), BoundedIndex(0))
 
     # Combinations along an axis.
 
@@ -204,12 +193,12 @@ class Statements:
     ) -> Values:
         """Return what the body of a reduction or a scan makes of elements."""
         body = op.combine.block
-        known = dict(zip(body.args, (*sums, *values), strict=True))
+        known: dict[SSAValue, SSAValue] = {}
+        known.update(zip(body.args, (*sums, *values), strict=True))
         for each in body.ops:
-            operands = [known[x] if x in known else x for x in each.operands]
             if each is body.last_op:
-                return tuple(operands)
-            new = b.effect(each.clone(dict(known)))
+                return tuple(known.get(x, x) for x in each.operands)
+            new = b.effect(each.clone(known))
             known.update(zip(each.results, new.results, strict=True))
         raise AssertionError(op)
 
@@ -266,20 +255,16 @@ class Statements:
         elements = [element_of(x.type) for x in op.res]
         targets = [self.buffer(shape, each, "reduced") for each in elements]
 
-        def store(at: Coordinates, values: Values, flag: Flag = True) -> None:
+        def store(at: Coordinates, values: Values) -> Values:
             for target, value in zip(targets, values, strict=True):
-                memory = target.buffer
-                assert memory is not None and is_memref(memory.type), target
-                value = to_memory(b, value, memory.type.get_element_type())
-                b.effect_where(
-                    flag, lambda v=value, m=memory: memref.StoreOp.get(v, m, at)
-                )
+                self.put(b, target, at, value)
+            return ()
 
         def of_row(row: BoundedIndex, _: Values) -> Values:
             at = unflattened(b, b.index(row), shape)
             values = self._of_lanes(b, op, srcs, size, along(at))
-            store(at, values, b.equal(b.lane(self.lanes), 0))
-            return ()
+            is_first = b.equal(b.lane(self.lanes), 0)
+            return b.branch(is_first, lambda: store(at, values))
 
         self.barrier(b)
         if shared and prod(shape) < self.lanes:
@@ -311,10 +296,7 @@ class Statements:
 
             def store(here: Coordinates, values: Values) -> Values:
                 for target, value in zip(targets, values, strict=True):
-                    memory = target.buffer
-                    assert memory is not None and is_memref(memory.type), target
-                    value = to_memory(b, value, memory.type.get_element_type())
-                    b.effect(memref.StoreOp.get(value, memory, here))
+                    self.put(b, target, here, value)
                 return values
 
             def next(t: BoundedIndex, sums: Values) -> Values:
@@ -374,7 +356,7 @@ class Statements:
         of_d = MatrixType.of(m, n, elements[2], Use.ACC)
         signed = None
         if is_integer(elements[2]):
-            signed = SignedAttr(tuple(Operand))
+            signed = SignedAttr(frozenset(Operand))
 
         def load(tensor: Tensor, at: Coordinates, type: MatrixType) -> SSAValue:
             assert tensor.buffer is not None
@@ -385,7 +367,7 @@ class Statements:
                 at = b.index(b.times(t, k))
                 one = load(a, (*lead, row, at), of_a)
                 other = load(c, (*lead, at, col), of_b)
-                new = coopmatrix.MulAddOp(one, other, *sums, signed=signed)
+                new = coopmatrix.MulAddOp(one, other, sums[0], signed=signed)
                 return (b.effect(new).results[0],)
 
             sums = (load(d, (*lead, row, col), of_d),)
@@ -415,14 +397,15 @@ Put = Callable[[SSAValue], Coordinates]
 """From a place along the axis to the coordinates of an element."""
 
 
-def _add(value: SSAValue, memory: SSAValue, place: SSAValue) -> Operation:
-    from xdsl.dialects.builtin import IntegerAttr, i64
+def kind_of(memory: SSAValue) -> Attribute:
+    """Return what memory holds."""
+    assert is_memref(memory.type), memory
+    return memory.type.get_element_type()
 
+
+def _add(value: SSAValue, memory: SSAValue, place: SSAValue) -> Operation:
     return memref.AtomicRMWOp.create(
         operands=[value, memory, place],
         result_types=[value.type],
-        properties={"kind": IntegerAttr(1, i64)},
+        properties={"kind": IntegerAttr(KINDS[tt.Update.ADD], i64)},
     )
-
-
-__all__ = ["Flag", "Pointer", "Statements", "i1"]
