@@ -255,8 +255,8 @@ class Kernel:
 
     def _refuse(self, op: Operation, is_known: bool) -> None:
         if not is_known:
-            what = REASONS.get(op.name, "it is not converted to coopmatrix")
-            raise Refused(op, f"{op.name} is not supported: {what}")
+            what = REASONS.get(op.name, "no engine has it")
+            raise Refused(op, f"it is not supported: {what}")
 
     # Memory.
 
