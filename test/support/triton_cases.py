@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
@@ -34,7 +33,8 @@ ENGINES = {
 }
 """By engine, the pipeline, and what does whatever its matrix engine does not do."""
 MATRIX_ENGINES = {
-    "amx.tile_mul": "AMX tiles",
+    "amx.tile_mulf": "AMX tiles",
+    "amx.tile_muli": "AMX tiles",
     "coopmatrix.mul_add": "KHR matrices",
     "xe.dpas": "DPAS",
 }
@@ -82,8 +82,8 @@ def arrays_of(case: Any) -> dict[str, Any]:
     """Return the arguments of a launch that are given by name: arrays and numbers."""
     found: dict[str, Any] = {}
     for name, value in case.arguments.items():
-        data = getattr(getattr(value, "base", value), "data", value)
-        found[name] = np.array(data) if isinstance(data, np.ndarray) else data
+        data: Any = getattr(getattr(value, "base", value), "data", value)
+        found[name] = data.copy() if hasattr(data, "dtype") else data
     return found
 
 

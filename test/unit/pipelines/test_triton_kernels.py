@@ -92,7 +92,7 @@ def run(kernel: str, folder: Path, *options: str) -> list[str]:
     path = DOCUMENT.parents[1] / "test" / "inputs" / "triton" / source.name
     words = [str(path), "--grid", ",".join(map(str, case.grid)), *options]
     for name, value in arrays_of(case).items():
-        if isinstance(value, np.ndarray):
+        if hasattr(value, "dtype"):
             np.save(folder / f"{name}.npy", value)
             value = folder / f"{name}.npy"
         words += ["--arg", f"{name}={value}"]
