@@ -13,8 +13,10 @@ A word for a memref may be followed by `:256x64xf16` or `:256x64`: the shape, wh
 fit the kernel's.  Without it a dynamic dimension is as long as the one that it must be
 as long as, where that is known, and else has `DEFAULT_SIZE` elements, or what the
 caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.  Arrays get
-the strides that the kernel asks for.  Without a word `a.shape.0` or `a_shape0` is a size of
-the array `a`, `a.stride.0` a stride: Triton's host descriptors take these.
+the strides that the kernel asks for.
+
+Without a word `a.shape.0` or `a_shape0` is a size of the array `a`, `a.stride.0` a
+stride in elements: Triton's host descriptors take these.
 """
 
 import re

@@ -13,7 +13,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from coopc.compiler import new_context
+from coopc.compiler import compile, new_context
 from coopc.diagnostic import CompileError
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
@@ -25,13 +25,14 @@ INPUTS = ROOT / "test" / "inputs" / "triton"
 DOCUMENT = ROOT / "docs" / "triton.md"
 
 ENGINES = {
-    "cpu": ("coopc-cpu", "vectors"),
-    "amx": ("coopc-amx", "vectors"),
-    "lanes": ("coopc-lanes{device=intel-cpu}", "lanes"),
-    "khr": ("coopc-khr{device=nvidia}", "lanes"),
-    "xe": ("coopc-xe{device=bmg}", "lanes"),
+    "cpu": ("coopc-cpu", "llvm-ir", "vectors"),
+    "amx": ("coopc-amx", "llvm-ir", "vectors"),
+    "lanes": ("coopc-lanes{device=intel-cpu}", "spirv", "lanes"),
+    "khr": ("coopc-khr{device=nvidia}", "spirv", "lanes"),
+    "xe": ("coopc-xe{device=bmg}", "spirv", "lanes"),
 }
-"""By engine, the pipeline, and what does whatever its matrix engine does not do."""
+"""By engine: the pipeline, the target, what does all that its matrix engine does not.
+"""
 MATRIX_ENGINES = {
     "amx.tile_mulf": "AMX tiles",
     "amx.tile_muli": "AMX tiles",
@@ -99,12 +100,13 @@ def wrong(case: Any, after: dict[str, Any]) -> list[str]:
 
 def cell(kernel: str, engine: str) -> str:
     """Return what an engine makes of a kernel, in a few words."""
-    passes, otherwise = ENGINES[engine]
+    passes, target, otherwise = ENGINES[engine]
     source = source_of(kernel, layouts=engine == "xe")
     if source is None:
         return "no dump: Triton 3.3 has no such descriptors"
     try:
         module = compiled(source, passes)
+        compile(source.text, passes, target, name=source.name)  # emission refuses, too
     except CompileError as error:
         # Types, whose text differs between kernels, end the reason.
         return f"refused: {error.diagnostic.message.partition(', got !')[0]}"
