@@ -28,7 +28,8 @@ def step(name: str, **options: Any) -> ModulePass:
 class CoopcKhrPass(Pipeline):
     """Compile for SPV_KHR_cooperative_matrix, for `-t spirv`.
 
-    Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of any size.
+    Before: kernels of Triton, linalg.matmul on memrefs, or coopmatrix operations on
+            matrices of any size.
     After:  kernels of the operations on matrices that the device has as instructions,
             with loops over elements and work-group memory for the rest; a remark says
             what is far slower for that.
@@ -55,6 +56,7 @@ class CoopcKhrPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
+            *from_triton(),
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
@@ -147,8 +149,8 @@ class CoopcXePass(Pipeline):
 class CoopcLanesPass(Pipeline):
     """Compile to plain code of lanes, for any device with subgroups.
 
-    Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
-            subgroup.
+    Before: kernels of Triton, linalg.matmul on memrefs, or coopmatrix operations on
+            matrices of a subgroup.
     After:  kernels in which matrices are the vectors that each lane holds; those whose
             sizes are specialisation constants are in work-group memory. No matrix
             engine is used.
@@ -174,6 +176,7 @@ class CoopcLanesPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
+            *from_triton(subgroup_size=self.subgroup_size),
             step("convert-linalg-to-coopmatrix"),
             CanonicalizePass(),  # what is dead or constant need not be spread
             step(
@@ -202,8 +205,8 @@ CPU_TILE = (32, 32)
 class CoopcAmxPass(Pipeline):
     """Compile to functions on tiles of AMX, for `-t llvm-ir`.
 
-    Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
-            subgroup.
+    Before: kernels of Triton, linalg.matmul on memrefs, or coopmatrix operations on
+            matrices of a subgroup.
     After:  functions that loop over a part of the work-groups of a grid; matrices are
             tiles of AMX.
     Fails:  naming an operation on types that AMX does not hold or multiply, or one that
@@ -223,6 +226,7 @@ class CoopcAmxPass(Pipeline):
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
         return (
             step("narrow-matrix-scope"),
+            *from_triton("amx", self.subgroup_size, CPU_TILE),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
@@ -241,8 +245,8 @@ class CoopcAmxPass(Pipeline):
 class CoopcCpuPass(Pipeline):
     """Compile to vector code for x86-64 processors, for `-t llvm-ir`.
 
-    Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
-            subgroup.
+    Before: kernels of Triton, linalg.matmul on memrefs, or coopmatrix operations on
+            matrices of a subgroup.
     After:  functions that loop over a part of the work-groups of a grid; matrices are
             vectors.
     Fails:  naming an operation that has no form of vectors over lanes.
@@ -263,6 +267,7 @@ class CoopcCpuPass(Pipeline):
         """Vectorise what work-items do, then let one work-item hold each matrix."""
         return (
             step("narrow-matrix-scope"),
+            *from_triton("amx", self.subgroup_size, CPU_TILE),
             step(
                 "tile-matmul-cpu",
                 block=self.block,
@@ -283,6 +288,30 @@ class CoopcCpuPass(Pipeline):
             step("convert-simt-to-loops"),
             step("check-lowered"),
         )
+
+
+def from_triton(
+    device: str | None = None,
+    subgroup_size: int | None = None,
+    tile: tuple[int, int] = (16, 16),
+) -> tuple[ModulePass, ...]:
+    """The steps from Triton's kernels to those of matrices.
+
+    Args:
+        device: whose lanes run a program; the target's without it.
+        subgroup_size: their number, instead of the device's.
+        tile: rows and columns of one product.
+    """
+    return (
+        step("inline-tt-calls"),
+        step("expand-tt-math"),
+        step(
+            "convert-tt-to-coopmatrix",
+            device=device,
+            subgroup_size=subgroup_size,
+            tile=(*tile, 32),
+        ),
+    )
 
 
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:

@@ -8,6 +8,8 @@ options are refused, and the diagnostic says the new one.
 RENAMED = {
     "triton_gpu": "ttg",
     "triton_intel_gpu": "ttig",
+    "tt.experimental_descriptor_load": "tt.descriptor_load",
+    "tt.experimental_descriptor_store": "tt.descriptor_store",
     "ttg.shared": "ttg.swizzled_shared",
     "add-any-entry": "add-fallback-entry",
     "legalize-coopmatrix-khr.products-only": "legalize-coopmatrix-khr.only",

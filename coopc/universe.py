@@ -51,6 +51,7 @@ PASS_FOLDERS: dict[str, str] = {
     "legalize-coopmatrix-khr": "khr.legalize_coopmatrix_khr",
     "inline-tt-calls": "triton",
     "expand-tt-math": "triton",
+    "convert-tt-to-coopmatrix": "triton.convert_tt_to_coopmatrix",
     "unwrap-tt-offsets": "triton",
     "add-fallback-entry": "triton",
     "convert-tt-pointers-to-descriptors": "triton",

@@ -3,11 +3,12 @@
     coopc-run examples/gemm.mlir --on vulkan --check
     coopc-run kernel.mlir --on sim --arg a=rand:256x64xf16 --arg n=42 --expect c=c.npy
 
-| the source has | on vulkan              | on opencl                               |
-|----------------|------------------------|-----------------------------------------|
-| `coopmatrix`   | `coopc-khr{device=..}` | `coopc-khr{device=..}`                  |
-| `tt`, Triton's | refused                | `coopc-xe{device=.. emulate, fallback}` |
-| `xe`           | refused                | `emulate-xe`                            |
+| the source has   | on vulkan              | on opencl                               |
+|------------------|------------------------|-----------------------------------------|
+| `coopmatrix`     | `coopc-khr{device=..}` | `coopc-khr{device=..}`                  |
+| `tt`, Triton's   | `coopc-khr{device=..}` | `coopc-khr{device=..}`                  |
+| `tt` and layouts | `coopc-khr{device=..}` | `coopc-xe{device=.. emulate, fallback}` |
+| `xe`             | refused                | `emulate-xe`                            |
 
 On the simulator it runs as it is, on the processor after `coopc-amx` where that has
 tiles for it, else after `coopc-cpu`.  `--pipeline` says other passes.
@@ -178,6 +179,8 @@ def parser() -> ArgumentParser:
 class Level(Enum):
     COOPMATRIX = auto()
     TRITON = auto()
+    TRITON_GPU = auto()
+    """With layouts, those of a GPU."""
     XE = auto()
 
 
@@ -270,7 +273,7 @@ def prepare(args: argparse.Namespace) -> Job:
         known = interfaces(with_kernels(program, source), source, name)
     elif args.on == "cpu":
         program, tiles, owners = for_processor(args, module, source, steps)
-        known = interfaces(with_kernels(module, source), source, ON["cpu"])
+        known = interfaces(with_kernels(plain, source), source, ON["cpu"])
     else:
         artifact = compile(
             source.text,
@@ -326,13 +329,14 @@ def called(
 def level_of(module: ModuleOp) -> Level:
     dialects = {op.dialect_name() for op in module.walk()}
     if "tt" in dialects:
-        return Level.TRITON
+        has_layouts = "ttg.num-warps" in module.attributes
+        return Level.TRITON_GPU if has_layouts else Level.TRITON
     return Level.XE if "xe" in dialects else Level.COOPMATRIX
 
 
 def simulated_form(module: ModuleOp, level: Level) -> ModuleOp:
     """Return a module as the simulator takes it: Triton's kernels are functions."""
-    if level is not Level.TRITON:
+    if level not in (Level.TRITON, Level.TRITON_GPU):
         return module
     from coopc.sim.triton import with_functions
 
@@ -389,7 +393,8 @@ def for_processor(
     program = after(module, source, steps, owners)
     for op in module.walk():
         is_linalg = op.dialect_name() == "linalg"
-        if isinstance(op, MulAddOp) or (is_linalg and is_multiplication(op)):
+        is_product = isinstance(op, MulAddOp) or op.name == "tt.dot"
+        if is_product or (is_linalg and is_multiplication(op)):
             remark(op, f"done by vectors, not by tiles of AMX: {reason}")
             break
     return program, Tiles.NONE, owners
@@ -506,20 +511,19 @@ def pipeline(args: argparse.Namespace, level: Level) -> str:
         return args.pipeline
     if args.on == "sim":
         return ""
-    if args.on == "cpu" and level is Level.COOPMATRIX:
+    if args.on == "cpu" and level is not Level.XE:
         if tiles_of(args) == "none":
             return by_vectors(args)
         return f"coopc-amx{{threads={args.threads}}}"
-    name = args.device or (XE_DEVICE if level is Level.TRITON else ON[args.on])
-    emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
-    if level is Level.COOPMATRIX:
+    has_layouts = level is Level.TRITON_GPU and args.on == "opencl"
+    name = args.device or (XE_DEVICE if has_layouts else ON[args.on])
+    if level is not Level.XE:
         is_xe = args.on == "opencl" and name in DEVICES and DEVICES[name].family == "xe"
+        emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
         return emulating if is_xe else f'coopc-khr{{device="{name}"}}'
     if args.on != "opencl":
-        what = "Triton's kernels" if level is Level.TRITON else "kernels of xe"
-        raise wrong_call(TOOL, f"expected --on opencl or sim, where {what} can run")
-    if level is Level.TRITON:
-        return emulating
+        what = "expected --on opencl or sim, where kernels of xe can run"
+        raise wrong_call(TOOL, what)
     return f"emulate-xe,set-target{{device={ON['opencl']}}}"
 
 

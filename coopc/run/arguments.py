@@ -14,8 +14,12 @@ fit the kernel's.  Without it a dynamic dimension is as long as the one that it 
 as long as, where that is known, and else has `DEFAULT_SIZE` elements, or what the
 caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.  Arrays get
 the strides that the kernel asks for.
+
+Without a word `a.shape.0` or `a_shape0` is a size of the array `a`, `a.stride.0` a
+stride in elements: Triton's host descriptors take these.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -33,6 +37,10 @@ DEFAULT_SIZE = 64
 MAKERS = ("exact", "rand", "zeros", "ones", "iota")
 EXACT_LIMIT = 2
 """Exact inputs are integers of at most this magnitude."""
+
+
+FIELD = re.compile(r"(.+)(?:\.|_)(shape|stride)\.?(\d+)")
+"""The name of a size or a stride of a descriptor that the host makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +143,25 @@ def make_arguments(
     """
     given = {name: word.shape for name, word in words.items() if word.shape}
     shapes = default_shapes(interface, given, size)
-    return [
-        _make(
-            argument,
-            words.get(argument.name, ArgumentWord("exact")),
-            shapes.get(number),
-            (seed, number),
-        )
-        for number, argument in enumerate(interface.arguments)
-    ]
+    found: list[Given] = []
+    arrays: dict[str, Given] = {}
+    for number, argument in enumerate(interface.arguments):
+        word = words.get(argument.name)
+        field = FIELD.fullmatch(argument.name)
+        if word is None and field is not None and field[1] in arrays:
+            word = _field_of(arrays[field[1]], field[2], int(field[3]))
+        word = word or ArgumentWord("exact")
+        found.append(_make(argument, word, shapes.get(number), (seed, number)))
+        arrays[argument.name] = found[-1]
+    return found
+
+
+def _field_of(value: Given, name: str, dimension: int) -> ArgumentWord | None:
+    """Return a size or a stride, in elements, of an array behind a descriptor."""
+    if not isinstance(value, np.ndarray) or dimension >= value.ndim:
+        return None
+    strides = [each // value.itemsize for each in value.strides]
+    return ArgumentWord(str((value.shape if name == "shape" else strides)[dimension]))
 
 
 def default_shapes(

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
+    i1,
     i32,
     i64,
 )
@@ -608,6 +609,44 @@ class AtomicCASOp(IRDLOperation):
     def verify_(self) -> None:
         values = {"cmp": self.cmp, "val": self.val, "the result": self.result}
         verify_pointee(self.ptr, values)
+
+
+@irdl_op_definition
+class AtomicPollOp(IRDLOperation):
+    """Wait until what pointers point to is `expected`, or for so long; say if it was.
+
+    | value    | type                          | unit        |
+    |----------|-------------------------------|-------------|
+    | ptr      | !tt.ptr<T>, or tensor of them |             |
+    | expected | T, in that shape              |             |
+    | timeout  | i64; forever without it       | nanoseconds |
+    | result   | i1                            |             |
+
+    ```mlir
+    %p, %x, %t = "test.op"() : () -> (!tt.ptr<i32>, i32, i64)
+    %was = tt.atomic_poll acquire, gpu, %p, %x timeout %t : !tt.ptr<i32>, i32 -> i1
+    ```
+    """
+
+    name = "tt.atomic_poll"
+
+    sem = prop_def(EnumConstraint(Order))
+    scope = prop_def(EnumConstraint(SyncScope))
+    ptr = operand_def()
+    expected = operand_def()
+    timeout = opt_operand_def(eq(i64))
+    result = result_def(eq(i1))
+
+    traits = traits_def(ReadsAndWrites())
+    custom_directives = (Keyword,)
+    assembly_format = (
+        "custom<Keyword>($sem) `,` custom<Keyword>($scope) `,` $ptr `,` $expected "
+        "(`timeout` $timeout^)? attr-dict `:` type($ptr) `,` type($expected) "
+        "`->` type($result)"
+    )
+
+    def verify_(self) -> None:
+        verify_pointee(self.ptr, {"expected": self.expected})
 
 
 # Block pointers, as Triton had them until 2026: a block of a tensor in memory.

@@ -16,7 +16,8 @@ A descriptor that the host passes:
       tt.make_tensor_descriptor %x, [%x_shape0, %x_shape1], [%x_stride0, %c1]
 
 Its last stride is 1, and elements outside are read as zeros, which is the default of
-Triton's host descriptors.
+Triton's host descriptors.  Arguments %x.shape.0, .. and %x.stride.0, .. behind it, as
+Triton 3.9 has them, are its sizes and strides.
 
 A base that is not aligned moves to the last aligned address before it:
 
@@ -123,11 +124,11 @@ def make_host_descriptors(func: tt.FuncOp) -> None:
         attributes.append(DictionaryAttr(dict(func.argument_attributes(position))))
         if not isinstance(type := arg.type, TensorDescType):
             continue
-        kinds: list[tuple[str, Attribute]] = [
-            ("", PtrType.of(type.element)),
-            *((f"_shape{at}", i32) for at in range(type.rank)),
-            *((f"_stride{at}", i64) for at in range(type.rank - 1)),
-        ]
+        given = fields_behind(arg, type.rank)
+        kinds: list[tuple[str, Attribute]] = [("", PtrType.of(type.element))]
+        if not given:
+            kinds += [(f"_shape{at}", i32) for at in range(type.rank)]
+            kinds += [(f"_stride{at}", i64) for at in range(type.rank - 1)]
         values: list[BlockArgument] = []
         for suffix, kind in kinds:
             value = block.insert_arg(kind, arg.index)
@@ -135,7 +136,7 @@ def make_host_descriptors(func: tt.FuncOp) -> None:
             value.name_hint = None if arg.name_hint is None else arg.name_hint + suffix
             values.append(value)
         attributes += [DictionaryAttr({})] * (len(values) - 1)
-        base, *numbers = values
+        base, *numbers = [*values, *given[:-1]]
         one = ConstantOp(IntegerAttr(1, i64))
         strides = (*numbers[type.rank :], one.result)
         made = tt.MakeTensorDescriptorOp(base, numbers[: type.rank], strides, type)
@@ -147,6 +148,14 @@ def make_host_descriptors(func: tt.FuncOp) -> None:
     func.function_type = FunctionType.from_lists(types, func.function_type.outputs.data)
     if func.arg_attrs is not None:
         func.arg_attrs = ArrayAttr(attributes)
+
+
+def fields_behind(arg: BlockArgument, rank: int) -> list[BlockArgument]:
+    """Return the arguments that are the sizes and strides of a descriptor, if any."""
+    names = [f"{x}.{at}" for x in ("shape", "stride") for at in range(rank)]
+    found = list(arg.block.args[arg.index + 1 :][: len(names)])
+    wanted = [f"{arg.name_hint}.{name}" for name in names]
+    return found if [x.name_hint for x in found] == wanted else []
 
 
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp

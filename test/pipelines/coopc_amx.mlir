@@ -10,6 +10,9 @@
 // STEPS: Steps
 // STEPS:      check-uniformity
 // STEPS-NEXT: narrow-matrix-scope
+// STEPS-NEXT: inline-tt-calls
+// STEPS-NEXT: expand-tt-math
+// STEPS-NEXT: convert-tt-to-coopmatrix{device="amx" tile=32,32,32}
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
 // STEPS-NEXT: inline-matrix-calls

@@ -13,6 +13,9 @@
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: narrow-matrix-scope
 // STEPS-NEXT: set-target
+// STEPS-NEXT: inline-tt-calls
+// STEPS-NEXT: expand-tt-math
+// STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32}
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: canonicalize

@@ -35,19 +35,16 @@ from math import nan
 from xdsl.dialects.arith import AddiOp, AndIOp, ExtSIOp, IndexCastOp, MuliOp
 from xdsl.dialects.builtin import (
     IndexType,
-    IntegerAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
-    StringAttr,
     i64,
 )
-from xdsl.dialects.memref import AtomicRMWOp, LoadOp, ReinterpretCastOp, StoreOp
+from xdsl.dialects.memref import LoadOp, StoreOp
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from coopc.dialects import simt, tt, ttig, xe
-from coopc.dialects.coopmatrix import Ordering, Scope
+from coopc.dialects import tt, ttig, xe
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
@@ -57,6 +54,7 @@ from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
 from coopc.passes.triton.convert_tt_pointers_to_descriptors import is_block_pointer
+from coopc.passes.triton.memory import MANY, cast_memory, rmw
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
@@ -103,37 +101,8 @@ from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.channels import SlotLoad
 
-MANY = 1 << 40
-"""Elements that memory behind a pointer has, as far as anybody knows."""
 MOST_BYTES = 1 << 31
 """Of a row of a matrix, and from one to the next: as i32."""
-
-
-KINDS: Mapping[tt.Update, int] = {
-    tt.Update.FADD: 0,
-    tt.Update.ADD: 1,
-    tt.Update.EXCH: 2,
-    tt.Update.MAX: 4,
-    tt.Update.UMAX: 5,
-    tt.Update.MIN: 7,
-    tt.Update.UMIN: 8,
-    tt.Update.OR: 11,
-    tt.Update.AND: 12,
-    tt.Update.XOR: 15,
-}
-"""The numbers of MLIR's AtomicRMWKind."""
-
-ORDERS = {
-    tt.Order.RELAXED: Ordering.RELAXED,
-    tt.Order.ACQUIRE: Ordering.ACQUIRE,
-    tt.Order.RELEASE: Ordering.RELEASE,
-    tt.Order.ACQ_REL: Ordering.ACQUIRE_RELEASE,
-}
-SCOPES = {
-    tt.SyncScope.CTA: Scope.WORKGROUP,
-    tt.SyncScope.GPU: Scope.DEVICE,
-    tt.SyncScope.SYS: Scope.CROSS_DEVICE,
-}
 
 
 @dataclass(slots=True)
@@ -179,13 +148,13 @@ class TensorMemory:
         if base in self.moved:
             base, before = self.moved[base]
             offset = b.pure(AddiOp, before, offset)
-        result = b.pure(_cast_memory, base, offset, None)
+        result = b.pure(cast_memory, base, offset, None)
         self.moved[result] = base, offset
         return [(result,)]
 
     def view(self, b: Builder, memref: SSAValue) -> SSAValue:
         """Return all elements behind a pointer, as a memref of rank 1."""
-        return b.pure(_cast_memory, *self.moved.get(memref, (memref, 0)), MANY)
+        return b.pure(cast_memory, *self.moved.get(memref, (memref, 0)), MANY)
 
     def load_block(self, op: tt.DescriptorLoadOp, s: Splitter, b: Builder) -> Results:
         """By blocks, by channels, or each element by itself."""
@@ -477,17 +446,6 @@ def memref_of(value: SSAValue) -> Attribute:
     return MemRefType(memory_of(value), [], layout)
 
 
-def _cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Operation:
-    """Return memory from an offset on: of rank 1 and some size, or of rank 0."""
-    assert is_memref(base.type), base
-    sizes = [] if size is None else [size]
-    strides = [1 for _ in sizes]
-    is_plain = size is not None and offset == 0
-    layout = NoneAttr() if is_plain else StridedLayoutAttr(strides, None)
-    type = MemRefType(base.type.get_element_type(), sizes, layout)
-    return ReinterpretCastOp.from_dynamic(base, [offset], sizes, strides, type)
-
-
 def same_pointer(op: tt.BitcastOp, s: Splitter, b: Builder) -> Results:
     """What the pointer is that was cast."""
     source, result = element_of(op.src.type), element_of(op.result.type)
@@ -530,19 +488,3 @@ def _refuse_cast(op: tt.AtomicRMWOp, base: SSAValue, wanted: Attribute) -> None:
     if (kept := memory_of(base)) != wanted:
         what = f"expected memory of {wanted} to be updated, got {kept}, which was cast"
         raise Refused(op, what)
-
-
-def rmw(
-    op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Values
-) -> AtomicRMWOp:
-    """Return the update of one element."""
-    attributes: dict[str, Attribute] = {
-        simt.ORDERING: StringAttr(ORDERS[op.order]),
-        simt.ORDERING_SCOPE: StringAttr(SCOPES[op.sync_scope]),
-    }
-    return AtomicRMWOp.create(
-        operands=[value, target, *place],
-        result_types=[value.type],
-        properties={"kind": IntegerAttr(KINDS[op.kind], i64)},
-        attributes=attributes,
-    )

@@ -112,3 +112,15 @@ tt.func @f() {
 %d, %i, %x = "test.op"() : () -> (!tt.tensordesc<16xf32>, i32, tensor<8xf32>)
 tt.descriptor_reduce add, %d[%i], %x : !tt.tensordesc<16xf32>, tensor<8xf32>
 // CHECK: tt.descriptor_reduce: expected src of shape 16
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<i32>, i64)
+%y = tt.atomic_poll acquire, gpu, %p, %x : !tt.ptr<i32>, i64 -> i1
+// CHECK: tt.atomic_poll: expected expected to be i32, as ptr points to, got i64
+
+// -----
+
+%p, %x, %t = "test.op"() : () -> (!tt.ptr<i32>, i32, i32)
+%y = tt.atomic_poll acquire, gpu, %p, %x timeout %t : !tt.ptr<i32>, i32 -> i1
+// CHECK: operand is used with type i64, but has been previously used or defined with type i32

@@ -17,6 +17,7 @@ from coopc.universe import everything
 
 ROOT = Path(__file__).parents[3]
 INPUTS = ROOT / "test" / "inputs" / "ttgir"
+DUMPS = sorted((ROOT / "test" / "inputs" / "triton").glob("*.tt*ir"))
 KERNELS = sorted([*INPUTS.glob("*.ttgir"), *(ROOT / "examples").glob("*.ttgir")])
 
 
@@ -32,9 +33,10 @@ def of_type(module: ModuleOp, kind: type[Operation]) -> list[Operation]:
 
 def test_there_are_kernels() -> None:
     assert len(KERNELS) >= 10
+    assert len(DUMPS) == 57
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*KERNELS, *DUMPS], ids=lambda path: path.name)
 def test_round_trip(path: Path) -> None:
     module = read(path.read_text(), path.name)
     again = read(str(module))

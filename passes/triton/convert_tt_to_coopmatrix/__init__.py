@@ -1,0 +1,1 @@
+"""convert-tt-to-coopmatrix: its pass and what only that uses."""

@@ -1,0 +1,411 @@
+"""What a kernel does with tensors, in order: loops over elements, and products.
+
+    %x = tt.load %p, %m, %o     for each element, shared among the lanes:
+                                  buffer of x[i, j] = m(i, j) ? *p(i, j) : o(i, j)
+    tt.store %p, %v, %m         for each element: where m(i, j), *p(i, j) = v(i, j)
+    %d = tt.dot %a, %b, %c      buffer of d = c, then for each tile of it
+                                  coopmatrix.mul_add along k, of tiles of buffers
+
+The lanes of one subgroup, which a program is, share the elements: lane l has element
+l of each run of elements along the last dimension.  A buffer is work-group memory;
+barriers stand around what writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, i32, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from coopc.dialects import coopmatrix, simt, tt
+from coopc.dialects.coopmatrix import MatrixType, Operand, SignedAttr, Use
+from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.simt import ShuffleMode
+from coopc.dialects.tt.types import in_memory, shape_of
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values, allocate
+from coopc.ir.transaction import Refused
+from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
+    Coordinates,
+    Elements,
+    Tensor,
+    from_memory,
+    in_buffer,
+    index,
+    to_memory,
+    unflattened,
+)
+from coopc.passes.triton.memory import KINDS, MANY, cast_memory, rmw
+
+WORK_GROUP = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
+Flag = SSAValue | bool
+Combining = tt.ReduceOp | tt.ScanOp
+
+
+@dataclass(slots=True)
+class Statements:
+    """Writes statements on tensors into one kernel."""
+
+    entry: Block
+    """The first block of the kernel, where buffers are allocated."""
+    lanes: int
+    """Of the subgroup that runs a program, a power of two."""
+    tile: tuple[int, int, int]
+    """The most rows, columns and steps of k of one product."""
+    elements: Elements = field(default_factory=Elements)
+
+    # Elements, and the buffers that hold them.
+
+    def for_each(
+        self,
+        b: Builder,
+        shape: Sequence[int],
+        body: Callable[[Coordinates], object],
+    ) -> None:
+        """Run a body for each element of a shape, in one lane each."""
+        self.elements.known.clear()  # memory may have changed
+        lanes, total, run = self.lanes, prod(shape), shape[-1] if shape else 1
+        lane = b.lane(lanes)
+
+        def of_row(row: BoundedIndex, _: Values) -> Values:
+            def of_run(t: BoundedIndex, _: Values) -> Values:
+                col = b.index(b.add(b.times(t, lanes), lane))
+                body((*unflattened(b, b.index(row), shape[:-1]), col))
+                return ()
+
+            return b.loop(run // lanes, (), of_run, name="run")
+
+        def of_lanes(t: BoundedIndex, _: Values) -> Values:
+            number = b.index(b.add(b.times(t, lanes), lane))
+            body(unflattened(b, number, shape))
+            return ()
+
+        if run % lanes == 0:
+            b.loop(total // run, (), of_row, name="row")
+        elif total % lanes == 0:
+            b.loop(total // lanes, (), of_lanes, name="part")
+        else:
+            whole = total // lanes
+            b.loop(whole, (), of_lanes, name="part")
+
+            def of_rest() -> Values:
+                return of_lanes(BoundedIndex(whole), ())
+
+            b.branch(b.below(lane, total - whole * lanes), of_rest)
+
+    def buffer(self, shape: Sequence[int], element: Attribute, name: str) -> Tensor:
+        """Return a tensor in memory of its own."""
+        type = MemRefType(in_memory(element), shape, memory_space=WORK_GROUP)
+        return in_buffer(allocate(self.entry, type, name), shape, element)
+
+    def put(self, b: Builder, target: Tensor, at: Coordinates, value: SSAValue) -> None:
+        """Store an element of a tensor in a buffer."""
+        memory = target.buffer
+        assert memory is not None, target
+        value = to_memory(b, value, kind_of(memory))
+        b.effect(memref.StoreOp.get(value, memory, at))
+
+    def barrier(self, b: Builder) -> None:
+        b.effect(simt.BarrierOp(memory=simt.MemorySpace.WORKGROUP))
+
+    def fill(
+        self,
+        b: Builder,
+        target: Tensor,
+        element: Callable[[Coordinates], SSAValue],
+    ) -> None:
+        """Compute the elements of a tensor into its buffer."""
+
+        def store(at: Coordinates) -> None:
+            self.put(b, target, at, element(at))
+
+        self.barrier(b)
+        self.for_each(b, target.shape, store)
+        self.barrier(b)
+
+    def assign(self, b: Builder, target: Tensor, value: Tensor) -> None:
+        """Copy a tensor into the buffer of another; they may be the same."""
+        if target.buffer is not value.buffer:
+            self.fill(b, target, lambda at: self.elements.of(b, value, at))
+
+    def stored(
+        self, b: Builder, value: Tensor, element: Attribute, name: str
+    ) -> Tensor:
+        """Return a tensor with its elements in a buffer."""
+        if value.buffer is not None:
+            return value
+        found = self.buffer(value.shape, element, name)
+        self.assign(b, found, value)
+        return found
+
+    # Memory behind pointers.
+
+    def load(
+        self,
+        b: Builder,
+        base: SSAValue,
+        place: SSAValue,
+        flag: Flag,
+        other: SSAValue | float,
+        element: Attribute,
+    ) -> SSAValue:
+        """Return an element in memory where a flag is true, else something else."""
+        memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
+        kind = kind_of(base)
+        if not isinstance(other, SSAValue):
+            other = b.constant(element, other)
+        rest = to_memory(b, other, kind) if flag is not True else other
+        (found,) = b.effect_where(flag, lambda: memref.LoadOp.get(memory, [at]), [rest])
+        return from_memory(b, found, element)
+
+    def store(
+        self, b: Builder, base: SSAValue, place: SSAValue, flag: Flag, value: SSAValue
+    ) -> None:
+        """Store an element where a flag is true."""
+        memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
+        value = to_memory(b, value, kind_of(base))
+        b.effect_where(flag, lambda: memref.StoreOp.get(value, memory, [at]))
+
+    def update(
+        self,
+        b: Builder,
+        op: tt.AtomicRMWOp,
+        base: SSAValue,
+        place: SSAValue,
+        flag: Flag,
+        value: SSAValue,
+    ) -> SSAValue:
+        """Update an element where a flag is true; return what was there, or 0."""
+        memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
+        if kind_of(base) != value.type:
+            raise Refused(op, f"expected memory of {value.type}, got {base.type}")
+        zero = b.constant(value.type, 0)
+        return b.effect_where(flag, lambda: rmw(op, memory, value, [at]), [zero])[0]
+
+    # Combinations along an axis.
+
+    def combined(
+        self, b: Builder, op: Combining, sums: Values, values: Values
+    ) -> Values:
+        """Return what the body of a reduction or a scan makes of elements."""
+        body = op.combine.block
+        known: dict[SSAValue, SSAValue] = {}
+        known.update(zip(body.args, (*sums, *values), strict=True))
+        for each in body.ops:
+            if each is body.last_op:
+                return tuple(known.get(x, x) for x in each.operands)
+            new = b.effect(each.clone(known))
+            known.update(zip(each.results, new.results, strict=True))
+        raise AssertionError(op)
+
+    def _elements(self, b: Builder, srcs: Sequence[Tensor], at: Coordinates) -> Values:
+        return tuple(self.elements.of(b, x, at) for x in srcs)
+
+    def _of_lanes(
+        self, b: Builder, op: tt.ReduceOp, srcs: Sequence[Tensor], size: int, put: Put
+    ) -> Values:
+        """Reduce elements that all lanes share: each its own, then with each other."""
+        lane = b.lane(self.lanes)
+
+        def next(t: BoundedIndex, sums: Values) -> Values:
+            place = b.index(b.add(b.times(t, self.lanes), lane))
+            return self.combined(b, op, sums, self._elements(b, srcs, put(place)))
+
+        sums = self._elements(b, srcs, put(b.index(lane)))
+        sums = b.loop(size // self.lanes, sums, next, name="part", start=1)
+        step = self.lanes // 2
+        while step:
+            apart = b.constant(INDEX, step)
+            others = tuple(b.shuffle(x, apart, ShuffleMode.XOR) for x in sums)
+            sums = self.combined(b, op, sums, others)
+            step //= 2
+        return tuple(b.from_lane(x, BoundedIndex(0)) for x in sums)
+
+    def _in_turn(
+        self, b: Builder, op: tt.ReduceOp, srcs: Sequence[Tensor], size: int, put: Put
+    ) -> Values:
+        """Reduce elements one after the other."""
+
+        def next(t: BoundedIndex, sums: Values) -> Values:
+            here = self._elements(b, srcs, put(b.index(t)))
+            return self.combined(b, op, sums, here)
+
+        sums = self._elements(b, srcs, put(b.constant(INDEX, 0)))
+        return b.loop(size, sums, next, name="at", start=1)
+
+    def reduce(
+        self, b: Builder, op: tt.ReduceOp, srcs: Sequence[Tensor]
+    ) -> list[Tensor] | Values:
+        """Return tensors, or scalars, of the elements along an axis combined."""
+        axis, whole = op.axis.value.data, srcs[0].shape
+        shape, size = (*whole[:axis], *whole[axis + 1 :]), whole[axis]
+        shared = size % self.lanes == 0
+        reduced = self._of_lanes if shared else self._in_turn
+
+        def along(at: Coordinates) -> Put:
+            return lambda place: (*at[:axis], place, *at[axis:])
+
+        if not shape:
+            self.elements.known.clear()
+            return reduced(b, op, srcs, size, along(()))
+        elements = [element_of(x.type) for x in op.res]
+        targets = [self.buffer(shape, each, "reduced") for each in elements]
+
+        def store(at: Coordinates, values: Values) -> Values:
+            for target, value in zip(targets, values, strict=True):
+                self.put(b, target, at, value)
+            return ()
+
+        def of_row(row: BoundedIndex, _: Values) -> Values:
+            at = unflattened(b, b.index(row), shape)
+            values = self._of_lanes(b, op, srcs, size, along(at))
+            is_first = b.equal(b.lane(self.lanes), 0)
+            return b.branch(is_first, lambda: store(at, values))
+
+        self.barrier(b)
+        if shared and prod(shape) < self.lanes:
+            self.elements.known.clear()
+            b.loop(prod(shape), (), of_row, name="row")
+        else:
+            self.for_each(
+                b,
+                shape,
+                lambda at: store(at, self._in_turn(b, op, srcs, size, along(at))),
+            )
+        self.barrier(b)
+        return targets
+
+    def scan(self, b: Builder, op: tt.ScanOp, srcs: Sequence[Tensor]) -> list[Tensor]:
+        """Return tensors of each element combined with what is before it."""
+        axis, whole = op.axis.value.data, srcs[0].shape
+        shape, size = (*whole[:axis], *whole[axis + 1 :]), whole[axis]
+        backwards = bool(op.reverse.value.data)
+        elements = [element_of(x.type) for x in op.res]
+        targets = [self.buffer(whole, each, "scanned") for each in elements]
+
+        def of_row(at: Coordinates) -> None:
+            def put(t: BoundedIndex) -> Coordinates:
+                place = b.index(t)
+                if backwards:
+                    place = b.pure(arith.SubiOp, b.constant(INDEX, size - 1), place)
+                return (*at[:axis], place, *at[axis:])
+
+            def store(here: Coordinates, values: Values) -> Values:
+                for target, value in zip(targets, values, strict=True):
+                    self.put(b, target, here, value)
+                return values
+
+            def next(t: BoundedIndex, sums: Values) -> Values:
+                here = put(t)
+                new = self._elements(b, srcs, here)
+                return store(here, self.combined(b, op, sums, new))
+
+            first = put(BoundedIndex(0))
+            sums = store(first, self._elements(b, srcs, first))
+            b.loop(size, sums, next, name="at", start=1)
+
+        self.barrier(b)
+        self.for_each(b, shape or (1,), lambda at: of_row(at if shape else ()))
+        self.barrier(b)
+        return targets
+
+    def histogram(
+        self, b: Builder, op: tt.HistogramOp, src: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        """Return how many elements are 0, 1, 2, ..."""
+        result = self.buffer(shape_of(op.result.type), i32, "counts")
+        memory = result.buffer
+        assert memory is not None
+        self.fill(b, result, lambda at: b.constant(i32, 0))
+
+        def count(at: Coordinates) -> None:
+            place = index(b, self.elements.of(b, src, at))
+            flag: Flag = b.compare("ult", place, b.constant(INDEX, result.shape[0]))
+            if mask is not None:
+                flag = b.both(flag, self.elements.of(b, mask, at))
+            one = b.constant(i32, 1)
+            b.effect_where(flag, lambda: _add(one, memory, place))
+
+        self.for_each(b, src.shape, count)
+        self.barrier(b)
+        return result
+
+    # Products.
+
+    def dot(self, b: Builder, op: tt.DotOp, a: Tensor, c: Tensor, d: Tensor) -> None:
+        """Add the product of two tensors in buffers to a third one, tile by tile.
+
+        Args:
+            b: the builder.
+            op: says what is multiplied.
+            a: the first factor, in a buffer.
+            c: the second one, in a buffer.
+            d: the sum, in a buffer.
+        """
+        *batch, rows, cols = d.shape
+        depth = a.shape[-1]
+        sizes = [min(x, y) for x, y in zip(self.tile, (rows, cols, depth), strict=True)]
+        m, n, k = sizes
+        elements = [element_of(x.type) for x in (op.a, op.b, op.d)]
+        of_a = MatrixType.of(m, k, elements[0], Use.A)
+        of_b = MatrixType.of(k, n, elements[1], Use.B)
+        of_d = MatrixType.of(m, n, elements[2], Use.ACC)
+        signed = None
+        if is_integer(elements[2]):
+            signed = SignedAttr(frozenset(Operand))
+
+        def load(tensor: Tensor, at: Coordinates, type: MatrixType) -> SSAValue:
+            assert tensor.buffer is not None
+            return b.effect(coopmatrix.LoadOp(tensor.buffer, at, type)).results[0]
+
+        def of_tile(lead: Coordinates, row: SSAValue, col: SSAValue) -> None:
+            def step(t: BoundedIndex, sums: Values) -> Values:
+                at = b.index(b.times(t, k))
+                one = load(a, (*lead, row, at), of_a)
+                other = load(c, (*lead, at, col), of_b)
+                new = coopmatrix.MulAddOp(one, other, sums[0], signed=signed)
+                return (b.effect(new).results[0],)
+
+            sums = (load(d, (*lead, row, col), of_d),)
+            (total,) = b.loop(depth // k, sums, step, name="k")
+            assert d.buffer is not None
+            self.barrier(b)  # other lanes may have loaded what this one stores
+            b.effect(coopmatrix.StoreOp(total, d.buffer, (*lead, row, col)))
+
+        def of_batch(number: BoundedIndex, _: Values) -> Values:
+            lead = unflattened(b, b.index(number), batch)
+
+            def of_rows(row: BoundedIndex, _: Values) -> Values:
+                def of_cols(col: BoundedIndex, _: Values) -> Values:
+                    places = b.index(b.times(row, m)), b.index(b.times(col, n))
+                    of_tile(lead, *places)
+                    return ()
+
+                return b.loop(cols // n, (), of_cols, name="col")
+
+            return b.loop(rows // m, (), of_rows, name="row")
+
+        b.loop(prod(batch), (), of_batch, name="batch")
+        self.barrier(b)
+
+
+Put = Callable[[SSAValue], Coordinates]
+"""From a place along the axis to the coordinates of an element."""
+
+
+def kind_of(memory: SSAValue) -> Attribute:
+    """Return what memory holds."""
+    assert is_memref(memory.type), memory
+    return memory.type.get_element_type()
+
+
+def _add(value: SSAValue, memory: SSAValue, place: SSAValue) -> Operation:
+    return memref.AtomicRMWOp.create(
+        operands=[value, memory, place],
+        result_types=[value.type],
+        properties={"kind": IntegerAttr(KINDS[tt.Update.ADD], i64)},
+    )

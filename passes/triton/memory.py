@@ -1,0 +1,76 @@
+"""What memory behind Triton's pointers becomes, and its atomic updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+    i64,
+)
+from xdsl.dialects.memref import AtomicRMWOp, ReinterpretCastOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import simt, tt
+from coopc.dialects.coopmatrix import Ordering, Scope
+from coopc.dialects.narrow import is_memref
+
+MANY = 1 << 40
+"""Elements that memory behind a pointer has, as far as anybody knows."""
+
+KINDS: Mapping[tt.Update, int] = {
+    tt.Update.FADD: 0,
+    tt.Update.ADD: 1,
+    tt.Update.EXCH: 2,
+    tt.Update.MAX: 4,
+    tt.Update.UMAX: 5,
+    tt.Update.MIN: 7,
+    tt.Update.UMIN: 8,
+    tt.Update.OR: 11,
+    tt.Update.AND: 12,
+    tt.Update.XOR: 15,
+}
+"""The numbers of MLIR's AtomicRMWKind."""
+
+ORDERS = {
+    tt.Order.RELAXED: Ordering.RELAXED,
+    tt.Order.ACQUIRE: Ordering.ACQUIRE,
+    tt.Order.RELEASE: Ordering.RELEASE,
+    tt.Order.ACQ_REL: Ordering.ACQUIRE_RELEASE,
+}
+SCOPES = {
+    tt.SyncScope.CTA: Scope.WORKGROUP,
+    tt.SyncScope.GPU: Scope.DEVICE,
+    tt.SyncScope.SYS: Scope.CROSS_DEVICE,
+}
+
+
+def cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Operation:
+    """Return memory from an offset on: of rank 1 and some size, or of rank 0."""
+    assert is_memref(base.type), base
+    sizes = [] if size is None else [size]
+    strides = [1 for _ in sizes]
+    is_plain = size is not None and offset == 0
+    layout = NoneAttr() if is_plain else StridedLayoutAttr(strides, None)
+    type = MemRefType(base.type.get_element_type(), sizes, layout)
+    return ReinterpretCastOp.from_dynamic(base, [offset], sizes, strides, type)
+
+
+def rmw(
+    op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
+) -> AtomicRMWOp:
+    """Return the update of one element."""
+    attributes: dict[str, Attribute] = {
+        simt.ORDERING: StringAttr(ORDERS[op.order]),
+        simt.ORDERING_SCOPE: StringAttr(SCOPES[op.sync_scope]),
+    }
+    return AtomicRMWOp.create(
+        operands=[value, target, *place],
+        result_types=[value.type],
+        properties={"kind": IntegerAttr(KINDS[op.kind], i64)},
+        attributes=attributes,
+    )

@@ -1,0 +1,125 @@
+// RUN: coopc-opt %s -p "convert-tt-to-coopmatrix{subgroup-size=4 tile=8,8,8}" --split-input-file | filecheck %s
+
+// A masked copy: nothing is stored but what is loaded, each lane has elements of a run.
+
+// CHECK-LABEL: func.func @copy(%p: memref<f16>, %q: memref<f16>, %n: i32)
+// CHECK-SAME: simt.kernel, simt.subgroup_size = 4 : i32, simt.work_group_size = array<i32: 4>
+tt.func @copy(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %n: i32) {
+  // CHECK: %x = memref.alloca() : memref<16xf16, #simt.memory<workgroup>>
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %limit = tt.splat %n : i32 -> tensor<16xi32>
+  %mask = arith.cmpi slt, %at, %limit : tensor<16xi32>
+  %ps = tt.splat %p : !tt.ptr<f16> -> tensor<16x!tt.ptr<f16>>
+  %from = tt.addptr %ps, %at : tensor<16x!tt.ptr<f16>>, tensor<16xi32>
+  // CHECK: simt.barrier workgroup memory = <workgroup>
+  // CHECK-NEXT: %lane = simt.lane_id
+  // CHECK: scf.for %run
+  // CHECK: arith.cmpi slt
+  // CHECK: scf.if
+  // CHECK-NEXT: memref.load
+  // CHECK: memref.store %{{.+}}, %x
+  // CHECK: simt.barrier workgroup memory = <workgroup>
+  %x = tt.load %from, %mask : tensor<16x!tt.ptr<f16>>
+  %qs = tt.splat %q : !tt.ptr<f16> -> tensor<16x!tt.ptr<f16>>
+  %to = tt.addptr %qs, %at : tensor<16x!tt.ptr<f16>>, tensor<16xi32>
+  // CHECK: scf.for %run
+  // CHECK: memref.load %x
+  // CHECK: scf.if
+  // CHECK-NEXT: memref.store
+  tt.store %to, %x, %mask : tensor<16x!tt.ptr<f16>>
+  tt.return
+}
+
+// -----
+
+// What is used once is computed where it is stored; a sum of all is shuffled together.
+
+// CHECK-LABEL: func.func @sum
+tt.func @sum(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %ps = tt.splat %p : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %from = tt.addptr %ps, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %x = tt.load %from : tensor<16x!tt.ptr<f32>>
+  // CHECK: scf.for %part
+  // CHECK: math.exp
+  // CHECK: arith.addf
+  // CHECK: simt.shuffle xor
+  // CHECK-NEXT: arith.addf
+  // CHECK: simt.shuffle xor
+  // CHECK-NEXT: arith.addf
+  // CHECK: simt.broadcast
+  // CHECK-NOT: simt.shuffle
+  %e = math.exp %x : tensor<16xf32>
+  %s = "tt.reduce"(%e) <{axis = 0 : i32}> ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tt.reduce.return %c : f32
+  }) : (tensor<16xf32>) -> f32
+  // The first lane stores it.
+  // CHECK: scf.if
+  // CHECK-NEXT: memref.store
+  tt.store %q, %s : !tt.ptr<f32>
+  tt.return
+}
+
+// -----
+
+// A loop carries a sum in its buffer, which products are added to in place; pointers
+// that move by the same amount each round are computed from the number of the round.
+
+// CHECK-LABEL: func.func @product
+tt.func @product(%p: !tt.ptr<f16>, %q: !tt.ptr<f32>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sixteen = arith.constant dense<16> : tensor<16x16xi32>
+  %init = arith.constant dense<0.0> : tensor<16x16xf32>
+  %range = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %row = tt.expand_dims %range {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+  %col = tt.expand_dims %range {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+  %rows = tt.broadcast %row : tensor<16x1xi32> -> tensor<16x16xi32>
+  %cols = tt.broadcast %col : tensor<1x16xi32> -> tensor<16x16xi32>
+  %start = arith.muli %rows, %sixteen : tensor<16x16xi32>
+  %at = arith.addi %start, %cols : tensor<16x16xi32>
+  %ps = tt.splat %p : !tt.ptr<f16> -> tensor<16x16x!tt.ptr<f16>>
+  %first = tt.addptr %ps, %at : tensor<16x16x!tt.ptr<f16>>, tensor<16x16xi32>
+  // CHECK: scf.for %k = %{{.+}} to %{{.+}} step %{{.+}} : i32 {
+  %sum, %last = scf.for %k = %zero to %n step %one
+      iter_args(%acc = %init, %ptr = %first)
+      -> (tensor<16x16xf32>, tensor<16x16x!tt.ptr<f16>>) : i32 {
+    // CHECK: arith.muli
+    %x = tt.load %ptr : tensor<16x16x!tt.ptr<f16>>
+    // CHECK: %[[S:.+]] = coopmatrix.load %acc
+    // CHECK: scf.for %k_
+    // CHECK: coopmatrix.mul_add
+    // CHECK-SAME: !coopmatrix.matrix<8x8xf16, a>
+    // CHECK: coopmatrix.store %{{.+}}, %acc
+    %next = tt.dot %x, %x, %acc : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf32>
+    %moved = tt.addptr %ptr, %sixteen : tensor<16x16x!tt.ptr<f16>>, tensor<16x16xi32>
+    scf.yield %next, %moved : tensor<16x16xf32>, tensor<16x16x!tt.ptr<f16>>
+  }
+  %qs = tt.splat %q : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
+  %to = tt.addptr %qs, %at : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi32>
+  // CHECK: memref.load %acc
+  tt.store %to, %sum : tensor<16x16x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+// Layouts are not looked at, hints are dropped.
+
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#other = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+
+// CHECK: builtin.module {
+// CHECK-LABEL: func.func @layouts
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+  tt.func @layouts(%p: !tt.ptr<i32>) {
+    %at = tt.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32, #blocked>
+    %x = ttg.convert_layout %at : tensor<8xi32, #blocked> -> tensor<8xi32, #other>
+    %ps = tt.splat %p : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>, #other>
+    %to = tt.addptr %ps, %x : tensor<8x!tt.ptr<i32>, #other>, tensor<8xi32, #other>
+    tt.store %to, %x : tensor<8x!tt.ptr<i32>, #other>
+    tt.return
+  }
+}

@@ -1,0 +1,136 @@
+"""Kernels written in Triton, from their IR to results: `COOPC_TRITON=all` for all.
+
+Each kernel of test/inputs/triton is compared with a reference in numpy, on sizes that
+its blocks do not divide, after it was made a kernel of one subgroup, and as compiled.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.triton_cases import (
+    DOCUMENT,
+    arrays_of,
+    cases,
+    compiled,
+    row,
+    source_of,
+    wrong,
+)
+from xdsl.dialects.func import FuncOp
+
+from coopc.run.arguments import FIELD
+from coopc.sim.simulate import Options, simulate
+from coopc.tools.coopc_run import main
+
+HUB = "inline-tt-calls,expand-tt-math,convert-tt-to-coopmatrix"
+REFUSED = {
+    "grouped_gemm": "tt.int_to_ptr: it is not supported",
+    "layer_norm_backward": "tt.atomic_cas: it is not supported",
+    "matmul_fp8": "f8E4M3FN",
+}
+"""What is not done yet, with what is said of it."""
+QUICK = (
+    "argmax",
+    "cross_entropy",
+    "cumsum",
+    "dropout",
+    "embedding",
+    "linear_recurrence",
+    "matmul_batched",
+    "rms_norm_rope",
+    "softmax",
+)
+ALL = os.environ.get("COOPC_TRITON") == "all"
+KERNELS = [x for x in cases() if ALL or x in QUICK]
+DONE = [x for x in KERNELS if x not in REFUSED]
+
+
+def simulated(kernel: str, passes: str) -> list[str]:
+    """Simulate what passes make of a kernel; return where it is wrong."""
+    case, source = cases()[kernel](), source_of(kernel)
+    assert source is not None
+    module = compiled(source, passes)
+    (func,) = (x for x in module.ops if isinstance(x, FuncOp))
+    given, values = arrays_of(case), list[Any]()
+    names = [x.name_hint or "" for x in func.args]
+    named = dict(zip(names, [given.get(x) for x in names], strict=True))
+    if not set(given) <= set(names):  # 3.3 does not print names
+        named = given
+    for name, value in named.items():
+        if value is None:
+            field = FIELD.fullmatch(name)
+            assert field is not None, name
+            array = given[field[1]]
+            steps = [x // array.itemsize for x in array.strides]
+            sizes = array.shape if field[2] == "shape" else steps
+            value = sizes[int(field[3])]
+        values.append(value)
+    options = Options(grid=case.grid)
+    simulate(module, func.sym_name.data, values, options)
+    return wrong(case, dict(zip(named, values, strict=True)))
+
+
+@pytest.mark.parametrize("kernel", DONE)
+def test_one_subgroup(kernel: str) -> None:
+    """What stands for a program computes what the program does, without races."""
+    assert simulated(kernel, f"{HUB}{{subgroup-size=16}}") == []
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 32])
+def test_any_number_of_lanes(lanes: int) -> None:
+    for kernel in ("softmax", "argmax", "cumsum", "embedding"):
+        assert simulated(kernel, f"{HUB}{{subgroup-size={lanes}}}") == []
+
+
+def run(kernel: str, folder: Path, *options: str) -> list[str]:
+    """Run a kernel by coopc-run; return where it is wrong."""
+    case, source = cases()[kernel](), source_of(kernel)
+    assert source is not None
+    path = DOCUMENT.parents[1] / "test" / "inputs" / "triton" / source.name
+    words = [str(path), "--grid", ",".join(map(str, case.grid)), *options]
+    for name, value in arrays_of(case).items():
+        if hasattr(value, "dtype"):
+            np.save(folder / f"{name}.npy", value)
+            value = folder / f"{name}.npy"
+        words += ["--arg", f"{name}={value}"]
+    for name in case.expected:
+        words += ["--save", f"{name}={folder / name}.out.npy"]
+    assert main(words) == 0
+    after = {x: np.load(folder / f"{x}.out.npy") for x in case.expected}
+    return wrong(case, after)
+
+
+@pytest.mark.parametrize(
+    "kernel", [x for x in DONE if x != "matmul_block_pointer" and x != "top_k"]
+)
+def test_on_this_processor(kernel: str, tmp_path: Path) -> None:
+    assert run(kernel, tmp_path, "--on", "cpu", "--tiles", "none") == []
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "matmul_host_descriptor"])
+def test_as_it_was_written(kernel: str, tmp_path: Path) -> None:
+    """The simulator runs Triton's IR, too; what the host says of arrays is known."""
+    assert run(kernel, tmp_path, "--on", "sim") == []
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "matmul_batched"])
+def test_on_a_driver(kernel: str, tmp_path: Path) -> None:
+    lanes = "coopc-lanes{device=lavapipe}"
+    assert run(kernel, tmp_path, "--on", "vulkan", "-p", lanes) == []
+
+
+@pytest.mark.parametrize("kernel", KERNELS if ALL else ["softmax", "grouped_gemm"])
+def test_table(kernel: str) -> None:
+    """The documentation says what is made of each kernel."""
+    assert row(kernel) in DOCUMENT.read_text()
+
+
+def test_table_is_whole() -> None:
+    """Each kernel has a line, and no cell is empty."""
+    lines = DOCUMENT.read_text().splitlines()
+    rows = [x.split("|")[1:-1] for x in lines if x.startswith("|")][2:]
+    assert [x[0].strip() for x in rows] == [*cases()]
+    assert all(cell.strip() for line in rows for cell in line)
