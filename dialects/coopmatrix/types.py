@@ -122,6 +122,9 @@ LAYOUT_NUMBERS = {Layout.ROW_MAJOR: 0, Layout.COL_MAJOR: 1, Layout.PACKED: 2}
 """What SPIR-V calls the layouts; 2 is PackedINTEL of SPV_INTEL_joint_matrix."""
 
 
+SizeT = TypeVar("SizeT")
+
+
 class Axis(StrEnum):
     """The rows or the columns of a *matrix*, whatever its layout in memory."""
 
@@ -139,7 +142,7 @@ class Reduced(StrEnum):
     QUADS = auto()
     """Each 2 x 2, from element (0, 0) on."""
 
-    def window(self, rows: int, cols: int) -> tuple[int, int]:
+    def window(self, rows: SizeT, cols: SizeT) -> tuple[SizeT | int, SizeT | int]:
         """Return the rows and columns of what becomes one element of M x N.
 
         >>> Reduced.ROWS.window(8, 16), Reduced.QUADS.window(8, 16)

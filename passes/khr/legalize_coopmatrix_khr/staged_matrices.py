@@ -703,7 +703,12 @@ class StagedMatrices:
         buffer = self._new(matrix_type(op.result), 1)
         rows, cols = source.shape
         height, width = op.axis.data.window(rows, cols)
-        make = reduction(op)
+        count, make = b.product(height, width), reduction(op)
+        quads = op.axis.data is coopmatrix.Reduced.QUADS
+        windows = (
+            b.tiles(rows, 2) if quads else 1 if height is rows else rows,
+            b.tiles(cols, 2) if quads else 1 if width is cols else cols,
+        )
 
         def one(at: Element) -> None:
             first = Element(b.times(at.row, height), b.times(at.col, width))
@@ -716,14 +721,14 @@ class StagedMatrices:
                 return (b.pure(make, *now, source.load(b, place(k))),)
 
             begin = source.load(b, first)
-            (found,) = b.loop(height * width, (begin,), step, start=1)
+            (found,) = b.loop(count, (begin,), step, start=1)
             if op.broadcast is None:
                 buffer.store(b, found, at)
                 return
-            b.loop(height * width, (), lambda k, _: buffer.store(b, found, place(k)))
+            b.loop(count, (), lambda k, _: buffer.store(b, found, place(k)))
 
         self.shared.barrier(b)
-        self.shared.each(b, (rows // height, cols // width), one)
+        self.shared.each(b, windows, one)
         return buffer
 
     def transpose(self, b: Builder, op: coopmatrix.TransposeOp) -> SharedBuffer:

@@ -217,7 +217,7 @@ def test_elements_and_slices() -> None:
 def test_whole_matrices() -> None:
     x, scalar = value(C), value(i32)
     rows = coopmatrix.ReduceOp(
-        coopmatrix.Reduction.MAX, coopmatrix.Axis.ROWS, x, signed=True
+        coopmatrix.Reduction.MAX, coopmatrix.Reduced.ROWS, x, signed=True
     )
     assert rows.result.type == C.with_shape(8, 1)
     body = Block(arg_types=(INDEX, INDEX, C.element_type))

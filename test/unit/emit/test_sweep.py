@@ -547,7 +547,9 @@ def on_matrix(k: Kernel, type: MatrixType) -> None:
         k.add(coopmatrix.BitcastOp, [type], [to])
     for use in Use.A, Use.B, Use.ACC:
         k.add(coopmatrix.ConvertOp, [type], [MatrixType.of(rows, cols, element, use)])
-    for kind, axis, sign in product(coopmatrix.Reduction, coopmatrix.Axis, signs):
+    for kind, axis, sign in product(
+        coopmatrix.Reduction, (coopmatrix.Reduced.ROWS, coopmatrix.Reduced.COLS), signs
+    ):
         of = {
             "kind": coopmatrix.ReductionAttr(kind),
             "axis": coopmatrix.AxisAttr(axis),

@@ -16,7 +16,11 @@ from coopc.device import INTEL_CPU, LAVAPIPE, Device
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.generate.programs import module_of
 from coopc.interface_call import pack
-from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import SharedMemory
+from coopc.ir.builder import Builder
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
+    SharedMemory,
+    Target,
+)
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
@@ -138,8 +142,11 @@ def test_every_element_has_a_slot() -> None:
     """One of one lane; the rest of the slots is padding."""
 
     for rows, cols, lanes in ((3, 7, 8), (8, 16, 16), (1, 1, 4), (5, 5, 32)):
-        shared = SharedMemory(FuncOp("k", ((), ())), LAVAPIPE, lanes, subgroups=1)
-        slots = shared.slots(MatrixType.of(rows, cols, f32, Use.NONE))
+        func = FuncOp("k", ((), ()))
+        shared = SharedMemory(func, Target(LAVAPIPE, {}), lanes, subgroups=1)
+        b = Builder(func.body.block, None, func.location)
+        slots = shared.slots(b, MatrixType.of(rows, cols, f32, Use.NONE))
+        assert isinstance(slots, int)
         held = [i * lanes + lane for i in range(slots) for lane in range(lanes)]
         assert sorted(held)[: rows * cols] == list(range(rows * cols))
         assert len(held) - rows * cols < lanes
