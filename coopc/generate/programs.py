@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, func, llvm, math, memref, scf, ub, vector
+from xdsl.dialects import affine, func, llvm, math, memref, scf, ub, vector
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.ir import Dialect
 from xdsl.parser import Parser
@@ -13,12 +13,13 @@ from xdsl.parser import Parser
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.layout import Layout
 from coopc.dialects.row_slice import RowSlice
+from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
 
 DIALECTS = (
     Builtin,
     affine.Affine,
-    arith.Arith,
+    Arith,
     func.Func,
     llvm.LLVM,
     math.Math,

@@ -731,7 +731,7 @@ def _shared(
     >>> _shared((512, 512), (6, 16), (16, 32), threads=1)
     (16, 32)
     >>> _shared((96, 96), (6, 16), (16, 32), threads=4)
-    (8, 2)
+    (4, 2)
     """
     m, n = shape
     down, across = block

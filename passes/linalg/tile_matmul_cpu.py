@@ -92,6 +92,10 @@ class TileMatmulCpuPass(ModulePass):
             return
         fill = None if found.fill is None else constant_text(found.fill)
         kernel = VectorKernel(problem, plan, fill)
+        if not self.amx:
+            left, right, sums = problem.elements
+            reason = f"AMX does not multiply {left} and {right} into {sums}"
+            remark(found.op, f"done by vectors, not by tiles of AMX: {reason}")
         a, _, c = found.memories
         m, n = (extent(func, c, problem.c.dimension(axis)) for axis in AXES)
         k = extent(func, a, problem.a.dimension("cols"))

@@ -14,6 +14,7 @@
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: convert-tt-to-coopmatrix{device="amx" tile=32,32,32}
 // STEPS-NEXT: tile-matmul-amx
+// STEPS-NEXT: tile-matmul-cpu{amx=false}
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
 // STEPS-NEXT: inline-matrix-calls
 // STEPS-NEXT: pack-b-amx

@@ -521,7 +521,7 @@ MODULES = {
     "coopmatrix": ("coopmatrix",),
     "arith": ("arith",),
     "func": ("module",),
-    "llvm": ("vector", "arith"),
+    "llvm": ("vector",),
     "math": ("arith",),
     "memref": ("vector",),
     "row_slice": ("row_slice",),

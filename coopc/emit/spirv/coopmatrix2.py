@@ -85,7 +85,7 @@ def transpose(e: Emission, op: coopmatrix.TransposeOp) -> None:
     device = e.facts.device
     if not device.changes_use(before.use.data, after.use.data, transposing=True):
         raise Refusal(
-            f"{device.name} makes no {after} of the transpose of {before}: {LEGALIZE} "
+            f"{device.name} has no transposition of {before} to {after}: {LEGALIZE} "
             "lets lanes do it"
         )
     is_own = device.matrix2_vendor == "NV"
@@ -137,8 +137,8 @@ def coord(e: Emission, op: coopmatrix.CoordOp) -> None:
     """OpCooperativeMatrixGetCoordinateEXT."""
     if "coordinates" not in e.facts.device.matrix2:
         raise Refusal(
-            f"{e.facts.device.name} does not say where elements are: {LEGALIZE} loads "
-            "matrices of rows and columns"
+            f"{e.facts.device.name} has no instruction for the place of an element: "
+            f"{LEGALIZE} loads matrices of rows and columns"
         )
     u32 = e.types.u32
     pair = e.emit(

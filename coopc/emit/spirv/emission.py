@@ -696,7 +696,6 @@ MODULES = {
     "arith": ("arith",),
     "coopmatrix": ("coopmatrix", "coopmatrix2"),
     "func": ("module",),
-    "llvm": ("arith",),
     "math": ("arith",),
     "memref": ("vector",),
     "scf": ("flow",),

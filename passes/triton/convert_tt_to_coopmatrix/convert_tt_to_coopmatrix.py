@@ -362,7 +362,7 @@ class Kernel:
 
     def descriptor_access(self, op: tt.DescriptorLoadOp | tt.DescriptorStoreOp) -> None:
         if block_io(op) == "column_major":
-            raise Refused(op, "expected row_major memory, as without a device")
+            raise Refused(op, "column_major loads are supported by coopc-xe only")
         target, places = self.in_memory(op.desc), self.numbers(op.indices)
         self.block_access(op, target, places, range(len(places)))
 

@@ -24,6 +24,15 @@ func.func @fill_with_number(%f16: f16, %f32: f32, %i8: i8, %n: index) {
   func.return
 }
 
+// CHECK-LABEL: func.func @constants(
+func.func @constants() {
+  // CHECK: %m = coopmatrix.spec_value @M
+  %m = coopmatrix.spec_value @M
+  // CHECK-NEXT: %k = coopmatrix.spec_value @K {note}
+  %k = coopmatrix.spec_value @K {note}
+  func.return
+}
+
 // CHECK-LABEL: func.func @fill_from_pointer(
 func.func @fill_from_pointer(%f32: memref<f32>, %n: memref<index>, %slm: memref<i8, #simt.memory<workgroup>>, %opaque: !llvm.ptr) {
   // CHECK:      %0 = coopmatrix.fill %f32 : memref<f32> -> !coopmatrix.matrix<8x16xf32, acc>

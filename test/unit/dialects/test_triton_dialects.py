@@ -102,6 +102,7 @@ def example(op: type[Operation]) -> Operation:
 
 EFFECTS: dict[str, set[MemoryEffectKind]] = {
     "tt.atomic_cas": {MemoryEffectKind.READ, MemoryEffectKind.WRITE},
+    "tt.atomic_poll": {MemoryEffectKind.READ, MemoryEffectKind.WRITE},
     "tt.atomic_rmw": {MemoryEffectKind.READ, MemoryEffectKind.WRITE},
     "tt.descriptor_reduce": {MemoryEffectKind.READ, MemoryEffectKind.WRITE},
     "tt.assert": {MemoryEffectKind.WRITE},

@@ -533,6 +533,7 @@ def on_matrix(k: Kernel, type: MatrixType) -> None:
     k.add(coopmatrix.FillOp, [element], [type])
     k.add(coopmatrix.LengthOp, [], [IndexType()], matrix_type=type)
     k.add(coopmatrix.ExtractOp, [type, index], [element])
+    k.add(coopmatrix.CoordOp, [type, index], [IndexType()] * 2)
     k.add(coopmatrix.InsertOp, [element, type, index], [type])
     k.add(coopmatrix.ScaleOp, [type, element], [type])
     for op in UNARY_MATRICES:
@@ -541,6 +542,7 @@ def on_matrix(k: Kernel, type: MatrixType) -> None:
         signed = {"signed": sign} if op in WITH_SIGN else {}
         k.add(op, [type] * 2, [type], **signed)
     rows, cols = type.shape
+    k.add(coopmatrix.TransposeOp, [type], [type.with_shape(cols, rows)])
     for other, sign in product(MATRIX_ELEMENTS.values(), signs):
         to = MatrixType.of(rows, cols, other, type.use.data)
         k.add(coopmatrix.ConvertOp, [type], [to], signed=sign)
@@ -760,11 +762,14 @@ def test_every_operation_is_swept(emitter: str) -> None:
 NOT_SWEPT = {
     "coopmatrix.extract_row_slice",
     "coopmatrix.insert_row_slice",
+    "coopmatrix.spec_value",
     "memref.alloc",
     "memref.dealloc",
     "memref.memory_space_cast",
 }
-"""Slices, which are calls; the heap, which there is not; a cast between spaces."""
+"""Slices, which are calls; constants, which emit/spec_values.mlir has; the heap, which
+there is not; a cast between spaces.
+"""
 
 
 # --- what it computes ------------------------------------------------------------

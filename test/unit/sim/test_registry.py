@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from xdsl.dialects import affine, arith, func, math, memref, scf, ub, vector
+from xdsl.dialects import affine, func, math, memref, scf, ub, vector
 from xdsl.ir import Dialect
 
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.mixed_matmul import Linalg
+from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
 from coopc.generate.programs import module_of
 from coopc.sim.errors import SimulationError
@@ -15,7 +16,7 @@ from coopc.sim.simulate import DIALECTS as SIMULATED
 from coopc.sim.simulate import import_functions, simulate
 
 DIALECTS = (
-    arith.Arith,
+    Arith,
     math.Math,
     vector.Vector,
     memref.MemRef,

@@ -40,6 +40,7 @@ EXEMPT: dict[str, str] = {
             *("arith.subi", "arith.trunci", "arith.uitofp", "arith.xori"),
             *("coopmatrix.and", "coopmatrix.coord", "coopmatrix.length"),
             *("coopmatrix.not", "coopmatrix.or", "coopmatrix.prefetch"),
+            *("coopmatrix.spec_value",),
             *("coopmatrix.shl", "coopmatrix.shr", "coopmatrix.xor", "linalg.index"),
             *("llvm.intr.assume", "math.absi", "math.ctlz", "math.ctpop", "math.cttz"),
             *("math.ipowi", "memref.assume_alignment", "memref.dealloc", "memref.dim"),
@@ -97,7 +98,7 @@ TILE = "!amx.tile<4x4xf32>"
 HALVES = "!amx.tile<4x8xbf16>"
 FUNCTIONS_OF_SEVERAL = {
     *("addf", "subf", "mulf", "divf", "maximumf", "minimumf", "maxnumf", "minnumf"),
-    *("atan2", "copysign", "powf", "frem"),
+    *("atan2", "copysign", "powf", "remf"),
 }
 
 PROGRAMS: dict[str, str] = {
@@ -227,7 +228,8 @@ PROGRAMS: dict[str, str] = {
       }}
       %p = coopmatrix.extract_row_slice %o[%z] : {ACC} -> vector<4xf32>
       %s = coopmatrix.insert_row_slice %p, %zeros[%z] : vector<4xf32>, {ACC}
-      %t = coopmatrix.reduce min rows %s : {ACC} -> !coopmatrix.matrix<4x1xf32, acc>
+      %flip = coopmatrix.transpose %s : {ACC} -> {ACC}
+      %t = coopmatrix.reduce min rows %flip : {ACC} -> !coopmatrix.matrix<4x1xf32, acc>
       %u = coopmatrix.extract %t[%z] : !coopmatrix.matrix<4x1xf32, acc>
       %v = simt.reduce min %u : f32
       %w = coopmatrix.insert %v, %zeros[%z] : {ACC}
