@@ -41,7 +41,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import is_integer, vector_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.facts import constant_number
@@ -208,8 +208,7 @@ class Builder:
     def _component(
         self, vector: SSAValue, at: SSAValue | int | BoundedIndex
     ) -> SSAValue | int:
-        assert is_vector(vector.type), vector
-        if vector.type.get_shape() == (1,):
+        if vector_type(vector).get_shape() == (1,):
             return 0
         if not isinstance(at, BoundedIndex):
             return at
@@ -452,8 +451,7 @@ def constant_attr(
 
 
 def _extract(vector: SSAValue, at: SSAValue | int) -> Operation:
-    assert is_vector(vector.type), vector
-    return ExtractOp(vector, [at], vector.type.get_element_type())
+    return ExtractOp(vector, [at], vector_type(vector).get_element_type())
 
 
 def _insert(value: SSAValue, vector: SSAValue, at: SSAValue | int) -> Operation:
@@ -461,8 +459,7 @@ def _insert(value: SSAValue, vector: SSAValue, at: SSAValue | int) -> Operation:
 
 
 def _blend(one: SSAValue, other: SSAValue, chosen: tuple[int, ...]) -> Operation:
-    assert is_vector(one.type), one
-    type = VectorType(one.type.get_element_type(), [len(chosen)])
+    type = VectorType(vector_type(one).get_element_type(), [len(chosen)])
     mask = DenseArrayBase.from_list(i64, chosen)
     return ShuffleOp(one, other, mask, result_type=type)
 

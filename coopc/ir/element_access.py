@@ -39,7 +39,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
-from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.narrow import is_integer, memref_type
 from coopc.dialects.simt import per_pointee
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.transaction import Refused
@@ -125,8 +125,7 @@ def checks_of(
 
 def size_of(b: Builder, memory: SSAValue, dimension: int) -> SSAValue:
     """Return a size of a memref, an index."""
-    assert is_memref(memory.type), memory
-    size = memory.type.get_shape()[dimension]
+    size = memref_type(memory).get_shape()[dimension]
     if size != DYNAMIC_INDEX:
         return b.constant(INDEX, size)
     return b.pure(memref.DimOp, memory, b.constant(INDEX, dimension))

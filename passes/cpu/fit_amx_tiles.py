@@ -61,7 +61,7 @@ from coopc.dialects.amx import (
     element_bytes,
     tile_type,
 )
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import memref_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import defined_by
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
@@ -373,9 +373,8 @@ class TileSpiller:
         return stack_buffer(self.start, whole(element).shape, element, name)
 
     def _get(self, b: Builder, slot: SSAValue) -> SSAValue:
-        zero, type = self.start.constant(INDEX, 0), slot.type
-        assert is_memref(type), type
-        tile = whole(type.get_element_type())
+        zero = self.start.constant(INDEX, 0)
+        tile = whole(memref_type(slot).get_element_type())
         return b.effect(amx.TileLoadOp(slot, [zero, zero], tile)).results[0]
 
     def _put(self, b: Builder, tile: SSAValue, slot: SSAValue) -> None:

@@ -43,7 +43,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.traits import SymbolTable, is_side_effect_free
 
 from coopc.dialects import coopmatrix, row_slice, shaped_arith, simt
-from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.narrow import is_integer, is_memref, is_vector, vector_type
 from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.dialects.traits import Collective
 from coopc.ir.builder import INDEX, Values
@@ -257,7 +257,6 @@ OFFSETS = {
 
 def _taken(b: VectorBuilder, value: SSAValue, lanes: SSAValue) -> SSAValue:
     """Write, for each lane, what the lane of a number in its subgroup has."""
-    assert is_vector(value.type), value
     size = b.lanes.subgroup_size
     first = b.by_lane(lambda lane: lane // size * size)
     sources = b.pure(arith.AddiOp, first, lanes)
@@ -265,7 +264,7 @@ def _taken(b: VectorBuilder, value: SSAValue, lanes: SSAValue) -> SSAValue:
     def one(lane: SSAValue) -> Results:
         return [b.extract(value, b.extract(sources, lane))]
 
-    return b.each_lane([value.type.get_element_type()], one)[0]
+    return b.each_lane([vector_type(value).get_element_type()], one)[0]
 
 
 REDUCTIONS: dict[ReduceKind, tuple[str, str, str]] = {

@@ -23,7 +23,7 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, row_slice
-from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.narrow import is_memref, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 
 
@@ -194,11 +194,10 @@ class VectorBuilder(Builder):
 
 
 def _reduction(value: SSAValue, kind: CombiningKindFlag) -> Operation:
-    assert is_vector(value.type), value
     # The constructor of xDSL 0.74 gives the result the type of the vector.
     return vector.ReductionOp.create(
         operands=[value],
-        result_types=[value.type.get_element_type()],
+        result_types=[vector_type(value).get_element_type()],
         properties={
             "kind": CombiningKindAttr(kind),
             "fastmath": arith.FastMathFlagsAttr("none"),

@@ -29,7 +29,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr, rule_in
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import is_integer, length_of, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
 from coopc.ir.control_flow import (
     defined_by,
@@ -381,8 +381,7 @@ class Distributor:
     ) -> Results:
         """Each element from the lane that has it; 0 beyond the matrix."""
         b, held, values = self.opened(op, op.matrix, splitter)
-        x, type = held.layout, op.result.type
-        assert is_vector(type), type
+        x, type = held.layout, vector_type(op.result)
         zero, nothing = b.constant(held.element, 0), b.constant(INDEX, 0)
 
         def body(t: BoundedIndex, now: Values) -> Values:
@@ -404,9 +403,7 @@ class Distributor:
     ) -> Results:
         """Each lane takes what it is to hold."""
         b, held, values = self.opened(op, op.matrix, splitter)
-        x, type = held.layout, op.value.type
-        assert is_vector(type), type
-        zero, length = b.constant(INDEX, 0), type.element_count()
+        x, zero, length = held.layout, b.constant(INDEX, 0), length_of(op.value)
 
         def taken(at: BoundedIndex, now: Values) -> SSAValue:
             place = held.place(b, at)

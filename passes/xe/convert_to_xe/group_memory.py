@@ -31,17 +31,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, ttg
+from coopc.dialects.narrow import length_of
 from coopc.dialects.tt.types import bits_of, in_memory, transposed
 from coopc.ir.builder import Builder, allocate
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first, row_major
-from coopc.passes.xe.convert_to_xe.vectors import (
-    Rule,
-    length_of,
-    packed,
-    vectors_of,
-)
+from coopc.passes.xe.convert_to_xe.vectors import Rule, packed, vectors_of
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
 MOST_GROUP_BYTES = 1 << 16

@@ -13,21 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from xdsl.dialects.arith import (
-    AddiOp,
-    AndIOp,
-    ExtSIOp,
-    ExtUIOp,
-    IndexCastOp,
-    MuliOp,
-    OrIOp,
-    ShLIOp,
-    ShRSIOp,
-    ShRUIOp,
-    SubiOp,
-    TruncIOp,
-    XOrIOp,
-)
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, i32, i64
 from xdsl.ir import SSAValue
 
@@ -45,7 +31,7 @@ Id: TypeAlias = Literal["lane", "warp"]
 def id_of(b: Builder, name: Id) -> SSAValue:
     """Return the number of the lane in its subgroup, or of that in its work-group."""
     op = simt.LaneIdOp if name == "lane" else simt.SubgroupIdOp
-    found = b.pure(IndexCastOp, b.pure(op), i32)
+    found = b.pure(arith.IndexCastOp, b.pure(op), i32)
     found.name_hint = "lane" if name == "lane" else "subgroup"
     return found
 
@@ -59,7 +45,7 @@ def plus(b: Builder, value: SSAValue, number: int) -> SSAValue:
         return value
     if (known := constant_number(value)) is not None:
         return constant_i32(b, known + number)
-    return b.pure(AddiOp, value, constant_i32(b, number))
+    return b.pure(arith.AddiOp, value, constant_i32(b, number))
 
 
 def times(b: Builder, value: SSAValue, number: int) -> SSAValue:
@@ -68,7 +54,7 @@ def times(b: Builder, value: SSAValue, number: int) -> SSAValue:
         return value
     if (known := constant_number(value)) is not None:
         return constant_i32(b, known * number)
-    return b.pure(MuliOp, value, constant_i32(b, number))
+    return b.pure(arith.MuliOp, value, constant_i32(b, number))
 
 
 def divided(b: Builder, value: SSAValue, bits: int) -> SSAValue:
@@ -77,9 +63,9 @@ def divided(b: Builder, value: SSAValue, bits: int) -> SSAValue:
         return value
     if (known := constant_number(value)) is not None:
         return constant_i32(b, known >> bits)
-    if isinstance(op := value.owner, ShLIOp) and constant_number(op.rhs) == bits:
+    if isinstance(op := value.owner, arith.ShLIOp) and constant_number(op.rhs) == bits:
         return op.lhs
-    return b.pure(ShRSIOp, value, constant_i32(b, bits))
+    return b.pure(arith.ShRSIOp, value, constant_i32(b, bits))
 
 
 def narrowed(b: Builder, value: SSAValue) -> SSAValue:
@@ -90,7 +76,9 @@ def narrowed(b: Builder, value: SSAValue) -> SSAValue:
         return value
     if isinstance(op := value.owner, _CASTS) and op.operands[0].type == i32:
         return op.operands[0]
-    found = b.pure(TruncIOp if value.type == i64 else IndexCastOp, value, i32)
+    found = b.pure(
+        arith.TruncIOp if value.type == i64 else arith.IndexCastOp, value, i32
+    )
     found.name_hint = found.name_hint or value.name_hint
     return found
 
@@ -113,7 +101,7 @@ Terms: TypeAlias = list[tuple[tuple[SSAValue, ...], int]]
 MOST_TERMS = 16
 """Products of sums that have more terms than this are left as they are."""
 
-_CASTS = (IndexCastOp, ExtSIOp, ExtUIOp)
+_CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp)
 _WIDE = (IndexType(), i32, i64)
 
 
@@ -125,18 +113,18 @@ def terms_of(value: SSAValue) -> Terms:
     if (known := constant_number(value)) is not None:
         return [((), known)]
     match value.owner:
-        case IndexCastOp() | ExtSIOp() | ExtUIOp() as cast:
+        case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp() as cast:
             if cast.operands[0].type in _WIDE:
                 return terms_of(cast.operands[0])
-        case AddiOp(lhs=lhs, rhs=rhs):
+        case arith.AddiOp(lhs=lhs, rhs=rhs):
             return terms_of(lhs) + terms_of(rhs)
-        case SubiOp(lhs=lhs, rhs=rhs):
+        case arith.SubiOp(lhs=lhs, rhs=rhs):
             return terms_of(lhs) + product(terms_of(rhs), [((), -1)])
-        case MuliOp(lhs=lhs, rhs=rhs):
+        case arith.MuliOp(lhs=lhs, rhs=rhs):
             one, other = terms_of(lhs), terms_of(rhs)
             if len(one) * len(other) <= MOST_TERMS:
                 return product(one, other)
-        case ShLIOp(lhs=lhs, rhs=rhs):
+        case arith.ShLIOp(lhs=lhs, rhs=rhs):
             by = constant_number(rhs)
             if by is not None and 0 <= by < 32:
                 return product(terms_of(lhs), [((), 1 << by)])
@@ -171,13 +159,13 @@ def summed(b: Builder, terms: Terms) -> SSAValue:
     products: list[SSAValue] = []
     for (found, *rest), factor in sorted(narrow, key=lambda x: b.depth(x[0][-1])):
         for x in ([] if factor == 1 else [b.constant(i32, wrapped(factor))]) + rest:
-            found = b.pure(MuliOp, found, x)
+            found = b.pure(arith.MuliOp, found, x)
         products.append(found)
     if not products:
         return b.constant(i32, number)
     found, *rest = products
     for x in ([b.constant(i32, number)] if number else []) + rest:
-        found = b.pure(AddiOp, found, x)
+        found = b.pure(arith.AddiOp, found, x)
     return found
 
 
@@ -235,11 +223,11 @@ def of_bases(b: Builder, name: Id, bases: Sequence[int]) -> IdPart:
     for each in fields(bases):
         value = id_of(b, name)
         if each.start:
-            value = b.pure(ShRUIOp, value, constant_i32(b, each.start))
+            value = b.pure(arith.ShRUIOp, value, constant_i32(b, each.start))
         if each.start + each.width < len(bases):
-            value = b.pure(AndIOp, value, constant_i32(b, (1 << each.width) - 1))
+            value = b.pure(arith.AndIOp, value, constant_i32(b, (1 << each.width) - 1))
         if each.to:
-            value = b.pure(ShLIOp, value, constant_i32(b, each.to))
+            value = b.pure(arith.ShLIOp, value, constant_i32(b, each.to))
         found = together(b, found, IdPart(value, each.bits))
     return found
 
@@ -263,7 +251,7 @@ def together(b: Builder, one: IdPart, other: IdPart) -> IdPart:
     """Return the exclusive or of two parts, which may have bits in common, or not."""
     if one.value is None or other.value is None:
         return other if one.value is None else one
-    join = XOrIOp if one.bits & other.bits else OrIOp
+    join = arith.XOrIOp if one.bits & other.bits else arith.OrIOp
     return IdPart(b.pure(join, one.value, other.value), one.bits | other.bits)
 
 
@@ -313,11 +301,11 @@ class IndexSums:
         warp = part(b, layout, "warp", dimension, shift)
         value = warp.value
         if value is not None and warp.bits & number:
-            value, number = b.pure(XOrIOp, value, constant_i32(b, number)), 0
+            value, number = b.pure(arith.XOrIOp, value, constant_i32(b, number)), 0
         start = divided(b, index, shift)
         if value is not None:
             is_zero = constant_number(start) == 0
-            start = value if is_zero else b.pure(AddiOp, start, value)
+            start = value if is_zero else b.pure(arith.AddiOp, start, value)
         return plus(b, start, number)
 
 
@@ -337,7 +325,7 @@ def coordinates(
             continue
         wide = splat(b, ids.value, length)
         if any(chosen):
-            join = XOrIOp if any(ids.bits & x for x in chosen) else AddiOp
+            join = arith.XOrIOp if any(ids.bits & x for x in chosen) else arith.AddiOp
             wide = b.pure(join, wide, numbers(b, chosen))
         found.append(wide)
     return found
@@ -352,10 +340,10 @@ def row_major(b: Builder, registers: RegisterLayout) -> list[SSAValue]:
         along = coordinates(b, registers, dimension)
         if stride > 1:
             factor = numbers(b, [stride] * registers.length)
-            along = [b.pure(MuliOp, x, factor) for x in along]
+            along = [b.pure(arith.MuliOp, x, factor) for x in along]
         if found:
             pairs = zip(found, along, strict=True)
-            along = [b.pure(AddiOp, x, y) for x, y in pairs]
+            along = [b.pure(arith.AddiOp, x, y) for x, y in pairs]
         found = along
         stride *= sizes[dimension]
     return found or [numbers(b, [0] * registers.length)] * registers.vectors
@@ -387,18 +375,18 @@ def is_first(
         if name == "warp":
             bits &= ~sum(1 << bit for bit in apart)
         if bits:
-            masked = b.pure(AndIOp, id_of(b, name), constant_i32(b, bits))
+            masked = b.pure(arith.AndIOp, id_of(b, name), constant_i32(b, bits))
             flags.append(b.compare("eq", masked, constant_i32(b, 0)))
     return b.both(*flags)
 
 
 def is_first_of_all(b: Builder) -> SSAValue:
     """Return whether this is the first lane of the first subgroup."""
-    either = b.pure(OrIOp, id_of(b, "lane"), id_of(b, "warp"))
+    either = b.pure(arith.OrIOp, id_of(b, "lane"), id_of(b, "warp"))
     return b.compare("eq", either, constant_i32(b, 0))
 
 
 def has_bit(b: Builder, bit: int) -> SSAValue:
     """Return whether a bit of the lane's number is 1, an i1."""
-    masked = b.pure(AndIOp, id_of(b, "lane"), constant_i32(b, 1 << bit))
+    masked = b.pure(arith.AndIOp, id_of(b, "lane"), constant_i32(b, 1 << bit))
     return b.compare("ne", masked, constant_i32(b, 0))

@@ -31,8 +31,8 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from coopc.device import BlockIO, Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
-from coopc.dialects.narrow import is_memref
-from coopc.dialects.tt.types import bits_of
+from coopc.dialects.narrow import memref_type
+from coopc.dialects.simt import bits_of
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import (
     Element,
@@ -156,7 +156,6 @@ def _planned(
     if order == Layout.PACKED:
         layout = unpacked_layout(layout, bits)
     channel = 0 if packed is None else bits_of(packed.get_element_type())
-    assert channel is not None, packed
     found = plan(
         Request(
             layout,
@@ -257,9 +256,7 @@ def is_at_start(type: MemRefType) -> bool:
 
 def element_bytes(type: MemRefType) -> int:
     """Return the bytes of an element of a memref."""
-    width = getattr(type.element_type, "bitwidth", None)
-    assert isinstance(width, int), type
-    return width // 8
+    return bits_of(type.element_type) // 8
 
 
 def kernel_argument(memory: SSAValue) -> int | None:
@@ -276,8 +273,7 @@ def demand_surface(
     demands: Demands, memory: SSAValue, io: BlockIO, step: int = 1
 ) -> None:
     """Demand what must hold of the memref that is a surface of every step-th row."""
-    type, argument = memory.type, kernel_argument(memory)
-    assert is_memref(type), memory
+    type, argument = memref_type(memory), kernel_argument(memory)
     assert argument is not None, memory
     pitch = ("size", 1) if is_plain(type) else ("stride", 0)
     numbers: dict[Part, tuple[str, int]] = {
@@ -295,8 +291,7 @@ def demand_surface(
 
 def surface_of(b: Builder, memory: SSAValue) -> Surface:
     """Return the surface that a memref of a kernel is."""
-    type = memory.type
-    assert is_memref(type), type
+    type = memref_type(memory)
     size, strides = element_bytes(type), type.get_strides()
     assert strides is not None, type
     rows, cols = (narrowed(b, size_of(b, memory, dimension)) for dimension in (0, 1))
@@ -410,8 +405,7 @@ def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
 
 def strides_of(b: Builder, memory: SSAValue) -> list[Terms]:
     """Return the strides of a memref, in elements."""
-    type = memory.type
-    assert is_memref(type), memory
+    type = memref_type(memory)
     if not isinstance(type.layout, NoneAttr):
         known = type.get_strides()
         assert known is not None, type

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt
+from coopc.dialects.narrow import length_of
 from coopc.dialects.tt.types import is_tensor
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.split_values import Results, Splitter
@@ -38,7 +39,6 @@ from coopc.passes.xe.convert_to_xe.layout_to_arith import (
 from coopc.passes.xe.convert_to_xe.vectors import (
     constant_i32,
     gathered,
-    length_of,
     packed,
     splat,
     vectors_of,

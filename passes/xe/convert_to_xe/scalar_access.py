@@ -18,15 +18,10 @@ from xdsl.dialects.arith import AndIOp, IndexCastOp
 from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from coopc.dialects.narrow import length_of
 from coopc.ir.builder import BoundedIndex, Builder
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first
-from coopc.passes.xe.convert_to_xe.vectors import (
-    cast,
-    length_of,
-    packed,
-    splat,
-    unpacked,
-)
+from coopc.passes.xe.convert_to_xe.vectors import cast, packed, splat, unpacked
 from coopc.passes.xe.register_layout import RegisterLayout
 
 Values: TypeAlias = Sequence[SSAValue]

@@ -45,7 +45,7 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttig, xe
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
 from coopc.ir.builder import INDEX, Builder
@@ -424,8 +424,7 @@ def _store_scalar(op: tt.StoreOp, s: Splitter, b: Builder) -> None:
 
 def element_of_memory(memory: SSAValue) -> Attribute:
     """Return the element type of a memref."""
-    assert is_memref(memory.type), memory
-    return memory.type.get_element_type()
+    return memref_type(memory).get_element_type()
 
 
 def _store_to(memory: SSAValue) -> Write:

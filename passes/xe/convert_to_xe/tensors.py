@@ -23,15 +23,8 @@ from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.layout import LinearAttr
+from coopc.dialects.narrow import vector_type
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import (
-    Rounding,
-    bits_of,
-    is_tensor,
-    reshaped,
-    shape_of,
-    transposed,
-)
 from coopc.ir.builder import Builder
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
@@ -46,7 +39,6 @@ from coopc.passes.xe.convert_to_xe.vectors import (
     numbers,
     packed,
     splat,
-    vector_type,
     vectors_of,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of, sources
@@ -75,9 +67,9 @@ def view_sources(op: View) -> tuple[int, ...] | None:
     source, target = registers_of(op.src), registers_of(op.result)
     layout = source.layout
     if isinstance(op, tt.TransOp):
-        layout = transposed(layout, op.permutation)
+        layout = tt.transposed(layout, op.permutation)
     elif isinstance(op, tt.ExpandDimsOp | tt.ReshapeOp):
-        layout = reshaped(layout, shape_of(op.result.type))
+        layout = tt.reshaped(layout, tt.shape_of(op.result.type))
     sizes = tuple(layout.out_sizes.values())
 
     def before(place: Sequence[int]) -> tuple[int, ...]:
@@ -95,7 +87,7 @@ def view_sources(op: View) -> tuple[int, ...] | None:
 @cache
 def goes_through_memory(source: RegisterLayout, target: RegisterLayout) -> bool:
     """Whether the lanes of a subgroup do not exchange what they want."""
-    bits = bits_of(source.element) or 64
+    bits = tt.bits_of(source.element) or 64
     layouts = _kept(source.layout), _kept(target.layout)
     return plan_exchange(*layouts, element_bits=bits).through_memory
 
@@ -135,7 +127,7 @@ def elementwise(op: Operation, s: Splitter, b: Builder) -> Results:
     """The same operation on each vector; scalars are the same for all."""
     if isinstance(op, SelectOp) and isinstance(op.result.type, tt.TensorDescType):
         return [s.parts(op.lhs)]  # one of several was refused: both are the same
-    if not any(is_tensor(x.type) for x in (*op.operands, *op.results)):
+    if not any(tt.is_tensor(x.type) for x in (*op.operands, *op.results)):
         new = b.effect(
             type(op).create(
                 operands=[s.parts(value)[0] for value in op.operands],
@@ -198,10 +190,10 @@ def make_range(op: tt.MakeRangeOp, s: Splitter, b: Builder) -> Results:
 
 def fp_to_fp(op: tt.FpToFpOp, s: Splitter, b: Builder) -> Results:
     """To another format of floats."""
-    if op.rounding_mode is Rounding.RTZ:
+    if op.rounding_mode is tt.Rounding.RTZ:
         what = "expected rounding = rtne, which conversions have, got rtz"
         raise Refused(op, what)
-    if not is_tensor(op.result.type):
+    if not tt.is_tensor(op.result.type):
         raise Refused(op, "expected floats of a tensor, got one: expand-tt-math")
     result, vectors = element_of(op.result.type), vectors_of(op.src, s, b)
     found = [converted(b, each, result, signed=True) for each in vectors]
