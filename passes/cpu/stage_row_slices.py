@@ -125,7 +125,7 @@ class RowSliceStaging:
     """Replaces the row slices of a program."""
 
     buffers: StackBuffers
-    stored: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    stored: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
     """Where matrices with slices have been stored."""
 
     def run(self, root: Operation) -> None:

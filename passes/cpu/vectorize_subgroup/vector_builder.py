@@ -56,9 +56,9 @@ class VectorBuilder(Builder):
     lanes: Lanes
     varying: AbstractSet[SSAValue]
     """Of the old values, those that become vectors."""
-    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    values: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
     """From old values to new ones."""
-    strides: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    strides: dict[SSAValue, int] = field(default_factory=lambda: {})
     """Of old indices that vary evenly: by how much they grow from lane to lane."""
     mask: SSAValue | None = None
     """Active lanes; all if it is None."""

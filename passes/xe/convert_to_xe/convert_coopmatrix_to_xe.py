@@ -113,18 +113,12 @@ class Matrices:
 
     device: Device
     lanes: int
-    moves: dict[Operation, Moves] = field(default_factory=dict[Operation, Moves])
+    moves: dict[Operation, Moves] = field(default_factory=lambda: {})
     """Of the loads and stores that are done by blocks."""
-    prefetches: dict[Operation, Prefetches] = field(
-        default_factory=dict[Operation, Prefetches]
-    )
-    channels: dict[Operation, ChannelPlan] = field(
-        default_factory=dict[Operation, ChannelPlan]
-    )
+    prefetches: dict[Operation, Prefetches] = field(default_factory=lambda: {})
+    channels: dict[Operation, ChannelPlan] = field(default_factory=lambda: {})
     """Of the loads that are done by channels."""
-    told: list[tuple[Operation, str]] = field(
-        default_factory=list[tuple[Operation, str]]
-    )
+    told: list[tuple[Operation, str]] = field(default_factory=lambda: [])
     """What was decided, for people."""
     blocks: BlockMessages = field(default_factory=BlockMessages)
 

@@ -67,13 +67,11 @@ class Emulator:
     """Whether loops are written out."""
     alone: frozenset[Operation]
     """The split DPAS that not all subgroups of a work-group execute."""
-    names: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
+    names: dict[Hashable, str] = field(default_factory=lambda: {})
     """The functions that are there, by what decides on them."""
-    scratch: dict[FuncOp, SSAValue] = field(default_factory=dict[FuncOp, SSAValue])
+    scratch: dict[FuncOp, SSAValue] = field(default_factory=lambda: {})
     """The work-group memory of kernels in which pairs exchange."""
-    positions: dict[SSAValue, SSAValue] = field(
-        default_factory=dict[SSAValue, SSAValue]
-    )
+    positions: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
     """The memory of x and y of payloads."""
 
     def emulate(self, op: Operation) -> None:
