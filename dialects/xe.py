@@ -590,12 +590,10 @@ class BlockLoadOp(IRDLOperation):
 
     @property
     def slots(self) -> int:
-        """How many each lane gets."""
         return length_of(self.result)
 
     @property
     def slot_bits(self) -> int:
-        """The width of each."""
         return simt.bits_of(vector_type(self.result).get_element_type())
 
     def verify_(self) -> None:

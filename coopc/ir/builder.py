@@ -196,7 +196,6 @@ class Builder:
     # Vectors
 
     def extract(self, vector: SSAValue, at: SSAValue | int | BoundedIndex) -> SSAValue:
-        """Return a component of a vector."""
         return self.pure(_extract, vector, self._component(vector, at))
 
     def insert(

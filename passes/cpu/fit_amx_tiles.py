@@ -76,8 +76,6 @@ Live = frozenset[SSAValue]
 
 @dataclass(frozen=True)
 class FitAmxTilesPass(ModulePass):
-    """Keep tiles in as many registers as there are."""
-
     name = "fit-amx-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -153,7 +151,6 @@ INSTRUCTIONS = ("math.absf", "math.absi", "math.sqrt", "math.copysign")
 
 
 def tiles(values: Iterable[SSAValue]) -> Live:
-    """Return those values that are tiles."""
     return frozenset(x for x in values if isinstance(x.type, TileType))
 
 

@@ -68,6 +68,5 @@ class StackBuffers:
         return found
 
     def of_matrix(self, b: Builder, matrix: SSAValue, purpose: str) -> SSAValue:
-        """Return a buffer for a whole matrix."""
         type = matrix_type(matrix)
         return self.get(b, type.shape, type.element_type, purpose)

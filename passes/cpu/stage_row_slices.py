@@ -42,8 +42,6 @@ Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
 
 @dataclass(frozen=True)
 class StageRowSlicesPass(ModulePass):
-    """Make accesses to memory of row slices."""
-
     name = "stage-row-slices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

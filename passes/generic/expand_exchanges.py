@@ -47,8 +47,6 @@ Part: TypeAlias = tuple[SSAValue, dict[int, int]]
 
 @dataclass(frozen=True)
 class ExpandExchangesPass(ModulePass):
-    """Replace each `simt.exchange` by the steps of its plan."""
-
     name = "expand-exchanges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -259,7 +257,6 @@ class ExchangeLowering:
         return self._two(arith.AndIOp, moved, 1)
 
     def _read(self, value: SSAValue, origins: tuple[int, ...]) -> SSAValue:
-        """Return what some lanes have."""
         size = self.plan.subgroup_size
         masks = {lane % size ^ other for lane, other in enumerate(origins)}
         if len(masks) == 1:

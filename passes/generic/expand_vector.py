@@ -128,7 +128,5 @@ def create_mask(code: Code, op: vector.CreateMaskOp) -> SSAValue:
 
 
 class ExpandVectorPass(ExpandPass):
-    """Writes reductions as one operation a component."""
-
     name = "expand-vector"
     table = table

@@ -243,8 +243,6 @@ def block_of(value: SSAValue) -> Block | None:
 
 
 class NormalizePass(ModulePass):
-    """Shares equal values, moves them out of loops, folds constants, drops the dead."""
-
     name = "normalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -41,7 +41,6 @@ SOURCES: tuple[Source, Source] = ("a", "b")
 
 
 def staged_kernel(problem: Problem, plan: GemmPlan) -> str:
-    """Return the kernel by which several subgroups multiply."""
     return StagedKernel(Operands(problem), plan).text()
 
 
@@ -175,7 +174,6 @@ class State:
     """Parts of the next product that are done."""
 
     def values(self) -> list[str]:
-        """Return all that is carried."""
         assert not self.following, self
         words = [x for of in SOURCES for tile in self.words[of] for x in tile]
         return [*self.totals, *self.now, *words]

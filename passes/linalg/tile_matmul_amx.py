@@ -39,8 +39,6 @@ from coopc.remarks import remark
 
 @dataclass(frozen=True)
 class TileMatmulAmxPass(ModulePass):
-    """Make kernels for tiles of multiplications."""
-
     name = "tile-matmul-amx"
 
     block: tuple[int, ...] = ()

@@ -233,7 +233,6 @@ def edge_rows(g: VectorKernel, *, is_load: bool) -> str:
 
 
 def packing(g: VectorKernel) -> str:
-    """Return the kernel that packs A and B."""
     body = f"""
   %group = simt.workgroup_id x : index
   %is_a = arith.cmpi ult, %group, %panels_a : index

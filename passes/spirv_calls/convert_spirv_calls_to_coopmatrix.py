@@ -272,8 +272,6 @@ Function = llvm.FuncOp | func.FuncOp
 
 @dataclass(frozen=True)
 class ConvertSpirvCallsToCoopmatrixPass(ModulePass):
-    """Make coopmatrix operations of SPIR-V-friendly calls."""
-
     name = "convert-spirv-calls-to-coopmatrix"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -431,8 +431,6 @@ def convert(func: tt.FuncOp, explain: bool) -> None:
 
 @dataclass(frozen=True)
 class ConvertTtPointersToDescriptorsPass(ModulePass):
-    """Find the matrices behind pointers."""
-
     name = "convert-tt-pointers-to-descriptors"
 
     explain: bool = False

@@ -54,8 +54,6 @@ class Inliner:
 
 @dataclass(frozen=True)
 class InlineTtCallsPass(ModulePass):
-    """Put functions where they are called."""
-
     name = "inline-tt-calls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

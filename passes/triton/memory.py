@@ -62,7 +62,6 @@ def cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Ope
 def rmw(
     op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
 ) -> AtomicRMWOp:
-    """Return the update of one element."""
     attributes: dict[str, Attribute] = {
         simt.ORDERING: StringAttr(ORDERS[op.order]),
         simt.ORDERING_SCOPE: StringAttr(SCOPES[op.sync_scope]),

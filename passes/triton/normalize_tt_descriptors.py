@@ -292,7 +292,6 @@ def replace_field(op: ttig.ExtractDescOp, made: tt.MakeTensorDescriptorOp) -> No
 
 
 def block_rank(op: BlockOp) -> int:
-    """Return the rank of what is moved."""
     match op:
         case tt.DescriptorLoadOp():
             type = op.result.type
@@ -310,8 +309,6 @@ def block_rank(op: BlockOp) -> int:
 
 @dataclass(frozen=True)
 class NormalizeTtDescriptorsPass(ModulePass):
-    """Make descriptors surfaces."""
-
     name = "normalize-tt-descriptors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

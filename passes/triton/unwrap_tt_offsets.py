@@ -239,8 +239,6 @@ def after(value: SSAValue, new: Operation) -> SSAValue:
 
 @dataclass(frozen=True)
 class UnwrapTtOffsetsPass(ModulePass):
-    """Replace remainders whose effect nobody sees."""
-
     name = "unwrap-tt-offsets"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -190,7 +190,6 @@ FIRST = ("multiple_of", "at_least_argument")
 
 
 def condition(number: HostNumber, why: str, **limits: int | None) -> DictionaryAttr:
-    """Return one condition as an attribute."""
     told = {
         name: IntegerAttr(limit, i64)
         for name, limit in limits.items()

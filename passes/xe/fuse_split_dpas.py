@@ -367,7 +367,6 @@ def _terms(
 
 
 def _joined(b: Builder, one: SSAValue, other: SSAValue) -> SSAValue:
-    """Return the components of two vectors as one."""
     return b.blend(one, other, range(length_of(one) + length_of(other)))
 
 
@@ -386,8 +385,6 @@ def _erase_unused(value: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class FuseSplitDpasPass(ModulePass):
-    """Let pairs of subgroups share operands A."""
-
     name = "fuse-split-dpas"
 
     device: str | None = None
@@ -398,7 +395,6 @@ class FuseSplitDpasPass(ModulePass):
     """Whether each decision is printed to the standard error."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on every operand of `op`, then share those that can be."""
         device = device_of(self.device, op, self.name)
         if device.split_pair is None:
             raise PassFailedException(

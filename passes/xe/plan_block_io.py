@@ -221,7 +221,6 @@ def remark_second_entry(op: Operation, name: str) -> None:
 
 
 def write(op: Operation, decided: Decision) -> None:
-    """Write into an operation what was decided."""
     op.attributes.pop(xe.PLAN, None)
     op.attributes.pop(xe.REFUSAL, None)
     match decided:
@@ -237,8 +236,6 @@ def write(op: Operation, decided: Decision) -> None:
 
 @dataclass(frozen=True)
 class PlanBlockIoPass(ModulePass):
-    """Write a plan, or the reason against one, to each access of a tensor."""
-
     name = "plan-block-io"
 
     device: str | None = None
@@ -247,7 +244,6 @@ class PlanBlockIoPass(ModulePass):
     """Whether each decision is printed to the standard error."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on every access of `op`."""
         device = device_of(self.device, op, self.name)
         for func in op.ops:
             self.plan(func, device)
@@ -257,7 +253,6 @@ class PlanBlockIoPass(ModulePass):
                     remark_second_entry(entry, entry.sym_name.data)
 
     def plan(self, func: Operation, device: devices.Device) -> None:
-        """Decide on every access of a function."""
         for_any_memory = LANE_BY_LANE in func.attributes
         for op in func.walk():
             if isinstance(op, ttig.DescriptorPrefetchOp):

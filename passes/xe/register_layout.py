@@ -136,12 +136,10 @@ class RegisterLayout:
 
     @property
     def pieces(self) -> int:
-        """How many pieces there are."""
         return len(self.distinct) // self.run
 
     @property
     def vectors(self) -> int:
-        """How many vectors of elements there are."""
         return len(self.distinct) // self.length
 
     @property
@@ -268,7 +266,6 @@ def sources(
 
 
 def registers_of(value: SSAValue) -> RegisterLayout:
-    """Return how a tensor is spread."""
     assert tt.is_tensor(value.type), value
     return register_layout(value.type)
 

@@ -134,7 +134,6 @@ def uniform(b: VectorBuilder, op: Operation) -> Results:
 
 
 def elementwise(b: VectorBuilder, op: Operation) -> Results:
-    """Write an operation on vectors."""
     _check_numbers(op, *op.operands, *op.results)
     operands = [b.as_vector(x) for x in op.operands]
     if isinstance(op, DIVISIONS) and b.mask is not None:
@@ -152,7 +151,6 @@ def elementwise(b: VectorBuilder, op: Operation) -> Results:
 
 
 def each_lane(b: VectorBuilder, op: Operation) -> Results:
-    """Write an operation for each active lane."""
     _check_numbers(op, *op.operands, *op.results)
 
     def one(lane: SSAValue) -> Results:

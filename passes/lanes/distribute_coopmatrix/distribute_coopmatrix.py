@@ -420,8 +420,6 @@ class Distributor:
 
 @dataclass(frozen=True)
 class DistributeCoopmatrixPass(ModulePass):
-    """Spread matrices over the lanes of subgroups."""
-
     name = "distribute-coopmatrix"
 
     subgroup_size: int | None = None

@@ -239,7 +239,6 @@ class BlockMessages:
         surface: Surface,
         start: Start,
     ) -> None:
-        """Store the pieces of a tensor or a matrix."""
         held = {whole.first(at): piece for at, piece in enumerate(pieces)}
         for move in moves:
             plan, part = move.plan, move.registers

@@ -137,11 +137,9 @@ class Matrices:
         return self.tiling(matrix_type(value), op)
 
     def registers(self, value: SSAValue) -> RegisterLayout:
-        """Return what a lane holds of a matrix."""
         return self.of(value).registers
 
     def vectors(self, value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
-        """Return the vectors of elements that a lane holds of a matrix."""
         return unpacked(b, self.registers(value), s.parts(value))
 
     # Decisions
@@ -212,7 +210,6 @@ class Matrices:
     # Rules
 
     def rules(self) -> dict[type[Operation], Rule]:
-        """Return them, by operation."""
         own = (x for x in coopmatrix.OPERATIONS if issubclass(x, ELEMENTWISE))
         return {
             **dict.fromkeys(own, self.elementwise),
@@ -387,7 +384,6 @@ def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
 
 
 def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
-    """Return why a matrix cannot be loaded or stored."""
     for name in ("volatile", "available", "visible"):
         if getattr(op, name) is not None:
             return f"{name} accesses are not converted to xe"
@@ -400,7 +396,6 @@ def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
 
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
-    """Return why a function does not fit."""
     if has_matrices(func, {}) and (reason := why_not_structured(func)):
         return reason
     if coopmatrix.DISTRIBUTION in func.attributes:
@@ -477,8 +472,6 @@ def convert(module: ModuleOp, matrices: Matrices, fallback: bool) -> dict[str, F
 
 @dataclass(frozen=True)
 class ConvertCoopmatrixToXePass(ModulePass):
-    """Make operands of DPAS of matrices."""
-
     name = "convert-coopmatrix-to-xe"
 
     device: str | None = None
@@ -490,7 +483,6 @@ class ConvertCoopmatrixToXePass(ModulePass):
     `.fallback`, which moves all matrices lane by lane."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Convert `op`, if it has matrices."""
         if not any(
             each.dialect_name() == "coopmatrix"
             or any(isinstance(x.type, MatrixType) for x in block_arguments(each))

@@ -283,7 +283,6 @@ def convert(
 
 
 def _refuse_function(op: tt.FuncOp) -> None:
-    """Refuse a function that is no kernel that can be converted."""
     facts = tt.ModuleFacts.of(op)
     if not op.is_kernel:
         what = f"a kernel, got @{op.sym_name.data}: inline what is called"
@@ -300,15 +299,12 @@ def _refuse_function(op: tt.FuncOp) -> None:
 
 @dataclass(frozen=True)
 class ConvertTtgirToXePass(ModulePass):
-    """Make functions of one lane of Triton's kernels."""
-
     name = "convert-ttgir-to-xe"
 
     payload: Payload = "none"
     """Which addresses are held in payloads: those of prefetches, or of loads too."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Convert `op`, if it has kernels of Triton."""
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
             return
         target = simt.target_of(op)

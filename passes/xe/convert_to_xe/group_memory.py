@@ -47,7 +47,6 @@ Values = Sequence[SSAValue]
 
 
 def bytes_of(element: Attribute, count: int) -> int:
-    """Return the bytes of so many elements in memory."""
     return count * max(8, bits_of(in_memory(element)) or 64) // 8
 
 
@@ -186,7 +185,6 @@ class GroupMemory:
     # The rules for Triton's buffers
 
     def rules(self) -> dict[type[Operation], Rule]:
-        """Return them, by operation."""
         return {
             ttg.LocalAllocOp: self.alloc_buffer,
             ttg.LocalDeallocOp: lambda op, s, b: (),
@@ -248,12 +246,10 @@ class GroupMemory:
 
 
 def barrier(b: Builder) -> None:
-    """Wait for all subgroups."""
     b.effect(simt.BarrierOp(simt.FenceScope.WORKGROUP))
 
 
 def buffer_type(type: ttg.MemDescType) -> MemRefType:
-    """Return the type of the work-group memory of a buffer."""
     return in_group_memory(type.element, prod(type.shape))
 
 

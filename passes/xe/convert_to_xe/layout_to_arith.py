@@ -40,7 +40,6 @@ def id_of(b: Builder, name: Id) -> SSAValue:
 
 
 def plus(b: Builder, value: SSAValue, number: int) -> SSAValue:
-    """Return an i32 and a number."""
     if number == 0:
         return value
     if (known := constant_number(value)) is not None:
@@ -49,7 +48,6 @@ def plus(b: Builder, value: SSAValue, number: int) -> SSAValue:
 
 
 def times(b: Builder, value: SSAValue, number: int) -> SSAValue:
-    """Return an i32 times a number."""
     if number == 1:
         return value
     if (known := constant_number(value)) is not None:
@@ -191,7 +189,6 @@ class IndexSums:
         return self.builders[index]
 
     def plus(self, b: Builder, index: SSAValue, number: int) -> SSAValue:
-        """Return an i32 and a number."""
         return plus(self.at(b, index), index, number)
 
     def origin(

@@ -240,7 +240,6 @@ def is_at_start(type: MemRefType) -> bool:
 
 
 def element_bytes(type: MemRefType) -> int:
-    """Return the bytes of an element of a memref."""
     return bits_of(type.element_type) // 8
 
 
@@ -411,7 +410,6 @@ class MatrixPlaces:
 
     @property
     def element(self) -> Attribute:
-        """The type of an element."""
         return self.registers.element
 
     def of(

@@ -59,7 +59,6 @@ KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
 
 
 def _refuse(op: tt.ReduceOp) -> None:
-    """Refuse a reduction that cannot be converted."""
     axis = op.axis.value.data
     sources = [registers_of(src) for src in op.srcs]
     for src, registers in zip(op.srcs, sources, strict=True):

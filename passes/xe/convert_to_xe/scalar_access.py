@@ -63,7 +63,6 @@ class VectorPlaces:
     """Whether a lane accesses any, where there are no masks."""
 
     def of(self, b: Builder, vector: int, at: SSAValue | int) -> tuple[Flag, Values]:
-        """See `Places`."""
         offset = b.extract(self.offsets[vector], at)
         index = b.pure(IndexCastOp, offset, IndexType())
         flag = self.flag

@@ -119,7 +119,6 @@ class TensorMemory:
     """For each memref that was moved, what it is in and the index of its start."""
 
     def rules(self) -> dict[type[Operation], Rule]:
-        """Return them, by operation."""
         return {
             tt.AddPtrOp: self.add_pointer,
             tt.AtomicRMWOp: self.update,
@@ -419,7 +418,6 @@ def _store_scalar(op: tt.StoreOp, s: Splitter, b: Builder) -> None:
 
 
 def element_of_memory(memory: SSAValue) -> Attribute:
-    """Return the element type of a memref."""
     return memref_type(memory).get_element_type()
 
 

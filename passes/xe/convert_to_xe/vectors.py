@@ -42,7 +42,6 @@ def with_builders(
 
 
 def constant_i32(b: Builder, value: int) -> SSAValue:
-    """Return a constant i32."""
     found = b.constant(i32, value)
     found.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
     return found
@@ -74,7 +73,6 @@ def cast(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
 
 
 def bitcast(b: Builder, value: SSAValue, type: VectorType) -> SSAValue:
-    """Return the same bits as another type."""
     return value if value.type == type else b.pure(BitcastOp, value, type)
 
 

@@ -85,12 +85,10 @@ class BlockPiece:
 
     @property
     def slots(self) -> int:
-        """Slots of the piece."""
         return self.type.get_shape()[0]
 
     @property
     def slot_bits(self) -> int:
-        """Width of a slot."""
         return element_bits(self.type.get_element_type())
 
     @property

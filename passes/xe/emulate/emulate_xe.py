@@ -360,15 +360,12 @@ def _is_emulated(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class EmulateXePass(ModulePass):
-    """Replace the operations of `xe` by code that any device runs."""
-
     name = "emulate-xe"
 
     unroll: bool = False
     """Whether loops over what a lane holds are written out."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all of `op`, or nothing of it."""
         if not any(map(_is_emulated, op.walk())):
             return
         with transaction(op) as draft:
