@@ -133,6 +133,17 @@ class Builder:
         Rewriter.insert_op(op, InsertPoint.before(self.before) if self.before else end)
         return op
 
+    def like(
+        self, op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]
+    ) -> Operation:
+        """Insert an operation of a kind and with the properties of another one."""
+        properties = dict(op.properties)
+        return self.effect(
+            type(op).create(
+                operands=operands, result_types=types, properties=properties
+            )
+        )
+
     def pure(self, make: Callable[..., Operation], *operands: Any) -> SSAValue:
         """Return the result of an operation that this block may share.
 

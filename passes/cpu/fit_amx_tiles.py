@@ -424,10 +424,8 @@ class TileSpiller:
         b = Builder.at(op)
         operands = [self._get(b, self.slots[x]) for x in op.operands]
         result = whole(tile_type(op.result).element_type)
-        new = type(op).create(
-            operands=operands, result_types=[result], properties=op.properties
-        )
-        self._put(b, b.effect(new).results[0], self.slots[op.result])
+        new = b.like(op, operands, [result])
+        self._put(b, new.results[0], self.slots[op.result])
         return [()]
 
     def _copy_rows(self, op: amx.TileLoadOp | amx.TileStoreOp, value: SSAValue) -> None:

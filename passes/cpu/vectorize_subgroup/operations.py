@@ -141,13 +141,9 @@ def elementwise(b: VectorBuilder, op: Operation) -> Results:
         operands[1] = b.select(b.mask, operands[1], one)
     if (step := stride_of_result(b, op)) is not None:
         b.strides[op.results[0]] = step
-    new = op.create(
-        operands=operands,
-        result_types=[b.wide(x.type) for x in op.results],
-        properties=op.properties,
-        attributes=op.attributes,
-    )
-    return b.effect(new).results
+    new = b.like(op, operands, [b.wide(x.type) for x in op.results])
+    new.attributes |= op.attributes
+    return new.results
 
 
 def each_lane(b: VectorBuilder, op: Operation) -> Results:

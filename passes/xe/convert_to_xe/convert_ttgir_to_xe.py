@@ -55,11 +55,10 @@ from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
-from coopc.passes.xe.convert_to_xe.reductions import reduce
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
-from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout
+from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout, reduce
 from coopc.passes.xe.convert_to_xe.vectors import Rule, with_builders
 from coopc.passes.xe.register_layout import register_layout
 
