@@ -43,7 +43,6 @@ from coopc.dialects.coopmatrix.types import CHANNEL_BITS
 from coopc.dialects.narrow import is_integer
 from coopc.ir.element_access import memory_extent
 from coopc.ir.transaction import Refused
-from coopc.passes.spirv_calls.branches import read_blocks
 from coopc.passes.spirv_calls.reader import Reader, Value, constant, enumerant
 
 Read = Callable[[Reader, llvm.CallOp], SSAValue | None]
@@ -284,7 +283,7 @@ class ConvertSpirvCallsToCoopmatrixPass(ModulePass):
             and any(isinstance(x, llvm.FuncOp | llvm.CallOp) for x in each.walk())
         ]
         try:
-            read = [Reader(each, read_call).read(read_blocks) for each in concerned]
+            read = [Reader(each, read_call).read() for each in concerned]
         except Refused as error:
             error.report()
         for each, new in zip(concerned, read, strict=True):
