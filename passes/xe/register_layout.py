@@ -45,10 +45,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.device import Device
-from coopc.dialects import coopmatrix, tt, xe
+from coopc.dialects import tt, xe
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
-from coopc.ir.matrix_size import why_matrix_too_large
+from coopc.ir.matrix_size import why_not_held
 from coopc.ir.split_values import Parts
 from coopc.layout.dpas import (
     CHANNEL_BITS,
@@ -312,7 +312,7 @@ def why_not_multiple_of_dpas(
 @lru_cache(maxsize=256)
 def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
     """Return how lanes hold matrices of a type, or why they cannot."""
-    if (reason := _why_not_type(type)) is not None:
+    if (reason := why_not_held(type, ELEMENT_BITS)) is not None:
         return reason
     matrix = matrix_of(type)
     operand = matrix.operand
@@ -343,16 +343,3 @@ def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
             tuple(product(*starts)),
         ),
     )
-
-
-def _why_not_type(type: MatrixType) -> str | None:
-    """Return why no device holds matrices of a type as operands of DPAS."""
-    if not type.is_static:
-        names = ", ".join(f"@{name}" for name in type.names)
-        return f"expected sizes that are numbers, got {type} with {names}"
-    assert isinstance(type.scope, coopmatrix.ScopeAttr)
-    if type.scope.data != coopmatrix.Scope.SUBGROUP:
-        return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
-    if type.element_bits not in ELEMENT_BITS:
-        return f"expected elements of 8, 16 or 32 bits, got {type.element_type}"
-    return why_matrix_too_large(type)

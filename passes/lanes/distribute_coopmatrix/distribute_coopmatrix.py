@@ -36,11 +36,10 @@ from coopc.ir.control_flow import (
     free_name,
     functions,
     has_matrices,
-    why_not_structured,
 )
 from coopc.ir.element_access import Element, view_elements
 from coopc.ir.facts import constant_number
-from coopc.ir.matrix_size import why_matrix_too_large
+from coopc.ir.matrix_size import why_not_held, why_not_of_lanes
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.coopmatrix import ELEMENT_BITS
@@ -135,7 +134,7 @@ class Distributor:
         Raises:
             Refused: it cannot, which the operation is blamed for.
         """
-        if reason := _why_not_spread(type):
+        if reason := why_not_held(type, ELEMENT_BITS, ", as lanes need"):
             raise Refused(op, reason)
         layout = CoopmatrixFamily().distribution(matrix_of(type), self.lanes)
         if layout.components > (most := MOST_VECTORS * self.max_vector):
@@ -499,8 +498,6 @@ class DistributeCoopmatrixPass(ModulePass):
 
 def _check_kernel(func: FuncOp, lanes: int) -> None:
     """Refuse a function that says of its subgroups what is not so."""
-    if has_matrices(func, {}) and (reason := why_not_structured(func)):
-        raise Refused(func, reason)
     found = func.attributes.get(coopmatrix.DISTRIBUTION)
     if found is not None and not isinstance(rule_in(found), CoopmatrixFamily):
         raise Refused(
@@ -508,33 +505,6 @@ def _check_kernel(func: FuncOp, lanes: int) -> None:
             f"expected {coopmatrix.DISTRIBUTION} to be #layout.coopmatrix, which lanes "
             f"hold matrices in, got {found}",
         )
-    if simt.KERNEL not in func.attributes:
-        return
-    kernel = simt.kernel_of(func)
-    if kernel.subgroup_size not in (None, lanes):
-        raise Refused(
-            func,
-            f"expected a kernel of {lanes} lanes, the subgroup size asked for, "
-            f"got {kernel.subgroup_size}",
-        )
-    if simt.WORK_GROUP_SIZE in func.attributes and kernel.work_items % lanes:
-        raise Refused(
-            func,
-            f"expected a work-group size that is a multiple of {lanes}, so that all "
-            f"subgroups are full, got {kernel.work_items} work-items",
-        )
-
-
-def _why_not_spread(type: MatrixType) -> str | None:
-    """Return why lanes do not hold matrices of a type, however many they are."""
-    if not type.is_static:
-        names = ", ".join(f"@{name}" for name in type.names)
-        return (
-            f"expected sizes that are numbers, as lanes need, got {type} with {names}"
-        )
-    assert isinstance(type.scope, coopmatrix.ScopeAttr)
-    if type.scope.data != coopmatrix.Scope.SUBGROUP:
-        return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
-    if type.element_bits not in ELEMENT_BITS:
-        return f"expected elements of 8, 16, 32 or 64 bits, got {type.element_type}"
-    return why_matrix_too_large(type)
+    asked = ", the subgroup size asked for"
+    if (reason := why_not_of_lanes(func, lanes, asked)) is not None:
+        raise Refused(func, reason)

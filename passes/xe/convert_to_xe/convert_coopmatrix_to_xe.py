@@ -44,9 +44,9 @@ from coopc.ir.control_flow import (
     function_around,
     functions,
     has_matrices,
-    why_not_structured,
 )
 from coopc.ir.device_option import device_of
+from coopc.ir.matrix_size import why_not_of_lanes
 from coopc.ir.split_values import Parts, Results, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_value
@@ -396,25 +396,13 @@ def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
 
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
-    if has_matrices(func, {}) and (reason := why_not_structured(func)):
-        return reason
     if coopmatrix.DISTRIBUTION in func.attributes:
         return (
             f"{coopmatrix.DISTRIBUTION} = "
             f"{func.attributes[coopmatrix.DISTRIBUTION]} is not "
             "supported: on xe, lanes hold matrices as DPAS operands"
         )
-    if simt.KERNEL not in func.attributes:
-        return None
-    kernel = simt.kernel_of(func)
-    if kernel.subgroup_size not in (None, lanes):
-        return f"expected a kernel of {lanes} lanes, got {kernel.subgroup_size}"
-    if simt.WORK_GROUP_SIZE in func.attributes and kernel.work_items % lanes:
-        return (
-            f"expected a work-group size that is a multiple of {lanes}, so that all "
-            f"subgroups are full, got {kernel.work_items} work-items"
-        )
-    return None
+    return why_not_of_lanes(func, lanes)
 
 
 def subgroup_size(module: ModuleOp, device: devices.Device) -> int:
