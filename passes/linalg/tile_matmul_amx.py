@@ -11,13 +11,13 @@ Fails:   never; other multiplications, such as transposed or batched ones, stay,
     @multiply  a work-group computes a block of C, panel by panel
 
 Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
-the rows of two tiles, those of B with rows of K by turns.  What is beyond the matrices
-is zero, so that only C has edges.  The memref of it has 32 rows of 64 bytes from each
-element on: a tile is named by its first element alone, which one register counts.
+the rows of two tiles, those of B with rows of K by turns.  The memref of it has 32 rows
+of 64 bytes from each element on: a tile is named by its first element alone, which one
+register counts.
 
 The sums of a panel of A and one of B are loaded, grow along K, and are stored.  At
-first they come from C or what it is filled with, at last they go to C, at its edges
-through memory of their own; in between they are in memory of the function.
+first they come from C or what it is filled with, at last they go to C; in between they
+are in memory of the function.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir.affine import AffineConstantExpr
 from xdsl.passes import ModulePass
 
+from coopc.device import signless
 from coopc.ir.transaction import Refused
-from coopc.passes.linalg.kernel_text import Operands, kernel, zero
+from coopc.passes.linalg.kernel_text import zero
 from coopc.passes.linalg.match import Multiplication, constant_text, extent, matched
-from coopc.passes.linalg.staged_by_packing import become_stages
+from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
 from coopc.plan.gemm import (
     PANEL,
     STEP_BYTES,
@@ -49,87 +50,47 @@ from coopc.plan.gemm import (
 )
 from coopc.remarks import remark
 
-ATTRIBUTES = (
-    "simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1>"
-)
 HALF = PANEL // 2
 """Columns of a tile of B."""
-LANES = f"vector<{PANEL}xi1>"
-"""A mask of a row of a panel."""
 
 
-class AmxKernel(Operands):
-    """`C = fill + A * B`, or `C += A * B`, by a plan."""
-
+class AmxKernel(PackedKernel):
     def __init__(self, problem: Problem, plan: GemmPlan, fill: str | None) -> None:
-        """Choose the types of a kernel.
-
-        Args:
-            problem: what is multiplied.
-            plan: how.
-            fill: a constant that C is filled with first; None to add to what is there.
-        """
-        super().__init__(problem)
         assert isinstance(plan.b, Packed), plan
-        self.plan, self.fill = plan, fill
-        self.packs_a = isinstance(plan.a, Packed)
-        """Whether A is packed, too: else it is whole panels and steps."""
-        self.element = self.a.element
+        self.element = signless(problem.a.element)
         """Of A and B: bf16, f16 or i8."""
-        self.sum = self.c.element
-        """The type of an element of C."""
-        self.types = problem.a.type, problem.b.type, problem.c.type
-        """Of the memrefs."""
         self.step = plan.depth
         """Elements of K in a product: those of a row of a tile of A."""
+        packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
+        super().__init__(problem, plan, fill, (PANEL, PANEL), packed)
+        self.packs_a = isinstance(plan.a, Packed)
+        """Whether A is packed, too: else it is whole panels and steps."""
+        self.types = problem.a.type, problem.b.type, problem.c.type
+        """Of the memrefs."""
         self.unit = PANEL * self.step if self.packs_a else self.step
         """What the innermost loop counts a product as."""
-        self.packed = plan.b.channel
+        self.channel = plan.b.channel
         """Rows of B that share a row of its tile."""
-        self.panels = plan.group[0] // PANEL, plan.group[1] // PANEL
-        """Panels of A, and of B, of a work-group."""
-        self.rows = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
-        """The type of A and of B, packed."""
         self.row = f"vector<{self.step}x{self.element}>"
         """The type of a row of a tile, packed: 64 bytes."""
         self.tile = PANEL, HALF, self.step
         """M, N and K of a product: half a panel of B."""
-        self.part = self.part_of("?")
-        """The type of memory that has the sums of two panels, wherever that is."""
-        self.own = f"memref<{PANEL}x{PANEL}x{self.sum}>"
-        """The type of memory of the function for the sums of two panels."""
         panels = self.panels[0] * self.panels[1]
-        self.block = f"memref<{panels * PANEL}x{PANEL}x{self.sum}>"
+        self.kept = f"memref<{panels * PANEL}x{PANEL}x{self.sum}>"
         """The type of memory of the function for the sums of a block."""
 
-    def part_of(self, stride: int | str | None) -> str:
-        known = "?" if stride is None else stride
-        layout = f"strided<[{known}, 1], offset: ?>"
-        return f"memref<{PANEL}x{PANEL}x{self.sum}, {layout}>"
-
-    def text(self, name: str, body: str) -> str:
-        """Return a kernel of a body, which begins with how many panels and steps are.
-
-        Indices of constant value are %c of their numbers.
-        """
-        a, b, c = self.types
-        memory = f"%a: {a}, %b: {b}, %c: {c}, %pa: {self.rows}, %pb: {self.rows}"
-        sizes = f"""
-  %m = memref.dim %c, %c0 : {c}
-  %n = memref.dim %c, %c1 : {c}
-  %k = memref.dim %a, %c1 : {a}
-  %panels_a = arith.ceildivui %m, %c{PANEL} : index
-  %panels_b = arith.ceildivui %n, %c{PANEL} : index
+    def text_of_steps(self, name: str, body: str) -> str:
+        """Return a kernel, as `text` does, that knows how many steps there are."""
+        steps = f"""
   %steps = arith.ceildivui %k, %c{self.step} : index"""
-        return kernel(memory, sizes + body, name, ATTRIBUTES)
+        return self.text(name, steps, body)
 
 
 # --- the kernel that multiplies ------------------------------------------------------
 
 
 def multiplying(g: AmxKernel) -> str:
-    rows, cols = g.panels
-    row, size = f"vector<{PANEL}x{g.sum}>", PANEL * g.step
+    size = PANEL * g.step
     # The innermost loop counts elements of A: as it is packed, or along its rows.
     if g.packs_a:
         first = f"""
@@ -148,25 +109,17 @@ def multiplying(g: AmxKernel) -> str:
         scf.yield %filled : {g.part}"""
     if g.fill is None:
         begin = f"""
-        scf.if %outside {{{edge_rows(g, is_load=True)}
+        scf.if %outside {{{g.left}{g.from_edge("%value")}
         }}{of_c(g)}"""
     body = f"""
-  %sums = memref.alloca() {{alignment = 64 : i64}} : {g.block}
+  %sums = memref.alloca() {{alignment = 64 : i64}} : {g.kept}
   %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
   %fill = memref.alloca() {{alignment = 64 : i64}} : {g.own}
-  %value = arith.constant dense<{g.fill or zero(g.sum)}> : {row}
+  %value = arith.constant dense<{g.fill or zero(g.sum)}> : {g.sums}
   scf.for %r = %c0 to %c{PANEL} step %c1 {{
-    vector.store %value, %fill[%r, %c0] : {g.own}, {row}
-    vector.store %value, %edge[%r, %c0] : {g.own}, {row}
-  }}
-  %x = simt.workgroup_id x : index
-  %y = simt.workgroup_id y : index
-  %j0 = arith.muli %x, %c{cols} : index
-  %i0 = arith.muli %y, %c{rows} : index
-  %j_end = arith.addi %j0, %c{cols} : index
-  %i_end = arith.addi %i0, %c{rows} : index
-  %j1 = arith.minui %j_end, %panels_b : index
-  %i1 = arith.minui %i_end, %panels_a : index
+    vector.store %value, %fill[%r, %c0] : {g.own}, {g.sums}
+    vector.store %value, %edge[%r, %c0] : {g.own}, {g.sums}
+  }}{g.block}
   %all = arith.maxui %steps, %c1 : index
   scf.for %s0 = %c0 to %all step %c{g.plan.products} {{
     %s_end = arith.addi %s0, %c{g.plan.products} : index
@@ -178,19 +131,10 @@ def multiplying(g: AmxKernel) -> str:
     %whole = arith.subi %some, %rest : index
     %length = arith.muli %some, %c{g.unit} : index
     %whole_length = arith.muli %whole, %c{g.unit} : index
-    scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{
-      %row = arith.muli %i, %c{PANEL} : index
-      %col = arith.muli %j, %c{PANEL} : index
-      %row_end = arith.addi %row, %c{PANEL} : index
-      %col_end = arith.addi %col, %c{PANEL} : index
-      %row_in = arith.cmpi ule, %row_end, %m : index
-      %col_in = arith.cmpi ule, %col_end, %n : index
-      %inside = arith.andi %row_in, %col_in : i1
-      %yes = arith.constant true
-      %outside = arith.xori %inside, %yes : i1
+    scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}
       %jj = arith.subi %j, %j0 : index
       %ii = arith.subi %i, %i0 : index
-      %jr = arith.muli %jj, %c{rows} : index
+      %jr = arith.muli %jj, %c{g.panels[0]} : index
       %number = arith.addi %jr, %ii : index
       %place = arith.muli %number, %c{PANEL} : index
       %source = scf.if %is_first -> ({g.part}) {{{begin}
@@ -203,11 +147,11 @@ def multiplying(g: AmxKernel) -> str:
       %middle = arith.addi %from, %whole_length : index
       %to = arith.addi %from, %length : index{sums(g)}
       %copy = arith.andi %is_last, %outside : i1
-      scf.if %copy {{{edge_rows(g, is_load=False)}
+      scf.if %copy {{{g.left}{g.to_edge}
       }}
     }} }}
   }}"""
-    return g.text("multiply", body)
+    return g.text_of_steps("multiply", body)
 
 
 def of_c(g: AmxKernel) -> str:
@@ -231,7 +175,7 @@ def of_block(g: AmxKernel) -> str:
     inside = g.part_of(PANEL)
     return f"""
         %kept = memref.subview %sums[%place, 0] [{PANEL}, {PANEL}] [1, 1]
-          : {g.block} to {inside}
+          : {g.kept} to {inside}
         %kept_ = "memref.cast"(%kept) : ({inside}) -> ({g.part})
         scf.yield %kept_ : {g.part}"""
 
@@ -258,7 +202,7 @@ def products(g: AmxKernel, unroll: int) -> str:
     """Return some steps: two tiles of A, two of B, four products."""
     a, b = (g.matrix(use, *g.tile) for use in ("a", "b"))
     if g.packs_a:
-        at, memory = "%pa[%c0", g.rows
+        at, memory = "%pa[%c0", g.packed
         lines = """
         %r = arith.addi %s, %to_b : index"""
     else:
@@ -272,33 +216,11 @@ def products(g: AmxKernel, unroll: int) -> str:
         %rb{u} = arith.addi %r, %c{u * PANEL * g.step} : index
         %rc{u} = arith.addi %r, %c{(u * PANEL + HALF) * g.step} : index
         %p{u} = coopmatrix.load {at}, %ra{u}] row_major : {memory} -> {a}
-        %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.rows} -> {b}
-        %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.rows} -> {b}
+        %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.packed} -> {b}
+        %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.packed} -> {b}
         {g.multiply(f"%t{u + 1}", f"%p{u}", f"%q{u}", f"%t{u}", g.tile)}
         {g.multiply(f"%v{u + 1}", f"%p{u}", f"%o{u}", f"%v{u}", g.tile)}"""
     return lines
-
-
-def edge_rows(g: AmxKernel, *, is_load: bool) -> str:
-    """Return the copying of a part of C at an edge, in or out, row by row."""
-    c, row = g.types[2], f"vector<{PANEL}x{g.sum}>"
-    if is_load:
-        copy = f"""
-          %old = vector.maskedload %c[%at, %col], %mask, %value : {c}, {LANES}, {row}
-            into {row}
-          vector.store %old, %edge[%r, %c0] : {g.own}, {row}"""
-    else:
-        copy = f"""
-          %new = vector.load %edge[%r, %c0] : {g.own}, {row}
-          vector.maskedstore %c[%at, %col], %mask, %new : {c}, {LANES}, {row}"""
-    return f"""
-        %rows_left = arith.subi %m, %row : index
-        %rows_here = arith.minui %rows_left, %c{PANEL} : index
-        %cols_left = arith.subi %n, %col : index
-        %mask = vector.create_mask %cols_left : {LANES}
-        scf.for %r = %c0 to %rows_here step %c1 {{
-          %at = arith.addi %row, %r : index{copy}
-        }}"""
 
 
 # --- the kernel that packs -----------------------------------------------------------
@@ -313,7 +235,7 @@ def packing(g: AmxKernel) -> str:
   scf.if %is_a {{{panel_of_a(g)}
   }} else {{{step_of_b(g)}
   }}"""
-    return g.text("pack", body)
+    return g.text_of_steps("pack", body)
 
 
 def panel_of_a(g: AmxKernel) -> str:
@@ -346,7 +268,7 @@ def panel_of_a(g: AmxKernel) -> str:
             : {g.types[0]}, {mask}, {g.row} into {g.row}
           scf.yield %v1 : {g.row}
         }}
-        vector.store %v, %pa[%c0, %to] : {g.rows}, {g.row}
+        vector.store %v, %pa[%c0, %to] : {g.packed}, {g.row}
       }}
     }}"""
 
@@ -357,8 +279,8 @@ def step_of_b(g: AmxKernel) -> str:
     Rows of B that share a row are loaded each, then interleaved.
     """
     row = f"vector<{PANEL}x{g.element}>"
-    shared = range(g.packed)
-    many = ", ".join([row] * g.packed)
+    shared = range(g.channel)
+    many = ", ".join([row] * g.channel)
     places = "".join(
         f"""
         %kr{t} = arith.addi %kr, %c{t} : index"""
@@ -366,7 +288,7 @@ def step_of_b(g: AmxKernel) -> str:
     )
     casts = "".join(
         f"""
-        %i{t} = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{32 // g.packed}>"""
+        %i{t} = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{32 // g.channel}>"""
         for t in shared
     )
     return f"""
@@ -381,18 +303,18 @@ def step_of_b(g: AmxKernel) -> str:
       %at = arith.addi %before, %s : index
       %base = arith.muli %at, %c{PANEL * g.step} : index
       scf.for %r = %c0 to %c{HALF} step %c1 {{
-        %rk = arith.muli %r, %c{g.packed} : index
+        %rk = arith.muli %r, %c{g.channel} : index
         %kr = arith.addi %k0, %rk : index{places}
-        %end = arith.cmpi ult, %kr{g.packed - 1}, %k : index
+        %end = arith.cmpi ult, %kr{g.channel - 1}, %k : index
         %all = arith.andi %end, %whole : i1
-        %v:{g.packed} = scf.if %all -> ({many}) {{{loads(g, masked=False)}
+        %v:{g.channel} = scf.if %all -> ({many}) {{{loads(g, masked=False)}
         }} else {{{loads(g, masked=True)}
         }}{casts}{interleaved(g)}
         %r_at = arith.muli %r, %c{g.step} : index
         %to = arith.addi %base, %r_at : index
         %beside = arith.addi %to, %c{HALF * g.step} : index
-        vector.store %row0, %pb[%c0, %to] : {g.rows}, {g.row}
-        vector.store %row1, %pb[%c0, %beside] : {g.rows}, {g.row}
+        vector.store %row0, %pb[%c0, %to] : {g.packed}, {g.row}
+        vector.store %row1, %pb[%c0, %beside] : {g.packed}, {g.row}
       }}
     }}"""
 
@@ -401,20 +323,20 @@ def loads(g: AmxKernel, *, masked: bool) -> str:
     """Return the loads of rows of B that share a row, with zeros beyond if masked."""
     b, row = g.types[1], f"vector<{PANEL}x{g.element}>"
     lines = ""
-    for t in range(g.packed):
+    for t in range(g.channel):
         load = f"vector.load %b[%kr{t}, %n0] : {b}, {row}"
         if masked:
             lines += f"""
           %in{t} = arith.cmpi ult, %kr{t}, %k : index
           %rest{t} = arith.select %in{t}, %left, %c0 : index
           %near{t} = arith.select %in{t}, %kr{t}, %c0 : index
-          %mask{t} = vector.create_mask %rest{t} : {LANES}"""
+          %mask{t} = vector.create_mask %rest{t} : {g.mask}"""
             load = f"""vector.maskedload %b[%near{t}, %n0], %mask{t}, %none
-            : {b}, {LANES}, {row} into {row}"""
+            : {b}, {g.mask}, {row} into {row}"""
         lines += f"""
           %x{t} = {load}"""
-    names = ", ".join(f"%x{t}" for t in range(g.packed))
-    types = ", ".join([row] * g.packed)
+    names = ", ".join(f"%x{t}" for t in range(g.channel))
+    types = ", ".join([row] * g.channel)
     return f"""{lines}
           scf.yield {names} : {types}"""
 
@@ -434,7 +356,7 @@ def interleaved(g: AmxKernel) -> str:
     lines = ""
     for tile in range(2):
         columns = range(tile * HALF, (tile + 1) * HALF)
-        if g.packed == 2:
+        if g.channel == 2:
             lines += shuffle(f"words{tile}", "i0", "i1", words, columns)
         else:
             for name, a, b in (("low", "i0", "i1"), ("high", "i2", "i3")):
