@@ -41,7 +41,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.definitions import dialect_of
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import memref_type
 from coopc.dialects.traits import FillsCache
 
 MAX_ROWS = 16
@@ -151,8 +151,7 @@ def verify_access(
     op: "TileLoadOp | TileStoreOp", tile: TileType, indices: Sequence[SSAValue]
 ) -> None:
     """Check the memref and the indices of an access against the tile."""
-    memory = op.base.type
-    assert is_memref(memory), memory
+    memory = memref_type(op.base)
     rank = memory.get_num_dims()
     if rank < 2 and op.stride is None:
         raise VerifyException(

@@ -5,7 +5,7 @@
 
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import IntegerType, MemRefType, VectorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 
 def is_integer(attr: Attribute) -> TypeIs[IntegerType]:
@@ -20,3 +20,20 @@ def is_memref(attr: Attribute) -> TypeIs[MemRefType]:
 
 def is_vector(attr: Attribute) -> TypeIs[VectorType]:
     return isinstance(attr, VectorType)
+
+
+def memref_type(value: SSAValue) -> MemRefType:
+    """Return the type of a value that is a memref, in IR that verifies."""
+    assert is_memref(value.type), value
+    return value.type
+
+
+def vector_type(value: SSAValue) -> VectorType:
+    """Return the type of a value that is a vector, in IR that verifies."""
+    assert is_vector(value.type), value
+    return value.type
+
+
+def length_of(value: SSAValue) -> int:
+    """Return the number of components of a vector."""
+    return vector_type(value).element_count()

@@ -72,7 +72,7 @@ from coopc.dialects.layout import (
     parse_linear,
     parse_list,
 )
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import length_of, vector_type
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
 from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
@@ -590,17 +590,11 @@ class BlockLoadOp(IRDLOperation):
 
     @property
     def slots(self) -> int:
-        """How many each lane gets."""
-        assert is_vector(self.result.type), self.result
-        return self.result.type.get_shape()[0]
+        return length_of(self.result)
 
     @property
     def slot_bits(self) -> int:
-        """The width of each."""
-        assert is_vector(self.result.type), self.result
-        element = self.result.type.get_element_type()
-        assert is_integer(element), element
-        return element.width.data
+        return simt.bits_of(vector_type(self.result).get_element_type())
 
     def verify_(self) -> None:
         allowed = [

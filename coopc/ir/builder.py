@@ -41,7 +41,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import is_integer, vector_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.facts import constant_number
@@ -82,9 +82,9 @@ class Built:
     """What builders have built, for builders at later places of the same function."""
 
     values: dict[Block, dict[tuple[Any, ...], SSAValue]] = field(
-        default_factory=dict[Block, dict[tuple[Any, ...], SSAValue]]
+        default_factory=lambda: {}
     )
-    depths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    depths: dict[SSAValue, int] = field(default_factory=lambda: {})
 
 
 @dataclass(slots=True)
@@ -132,6 +132,17 @@ class Builder:
         end = InsertPoint.at_end(self.block)
         Rewriter.insert_op(op, InsertPoint.before(self.before) if self.before else end)
         return op
+
+    def like(
+        self, op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]
+    ) -> Operation:
+        """Insert an operation of a kind and with the properties of another one."""
+        properties = dict(op.properties)
+        return self.effect(
+            type(op).create(
+                operands=operands, result_types=types, properties=properties
+            )
+        )
 
     def pure(self, make: Callable[..., Operation], *operands: Any) -> SSAValue:
         """Return the result of an operation that this block may share.
@@ -196,7 +207,6 @@ class Builder:
     # Vectors
 
     def extract(self, vector: SSAValue, at: SSAValue | int | BoundedIndex) -> SSAValue:
-        """Return a component of a vector."""
         return self.pure(_extract, vector, self._component(vector, at))
 
     def insert(
@@ -208,8 +218,7 @@ class Builder:
     def _component(
         self, vector: SSAValue, at: SSAValue | int | BoundedIndex
     ) -> SSAValue | int:
-        assert is_vector(vector.type), vector
-        if vector.type.get_shape() == (1,):
+        if vector_type(vector).get_shape() == (1,):
             return 0
         if not isinstance(at, BoundedIndex):
             return at
@@ -452,8 +461,7 @@ def constant_attr(
 
 
 def _extract(vector: SSAValue, at: SSAValue | int) -> Operation:
-    assert is_vector(vector.type), vector
-    return ExtractOp(vector, [at], vector.type.get_element_type())
+    return ExtractOp(vector, [at], vector_type(vector).get_element_type())
 
 
 def _insert(value: SSAValue, vector: SSAValue, at: SSAValue | int) -> Operation:
@@ -461,8 +469,7 @@ def _insert(value: SSAValue, vector: SSAValue, at: SSAValue | int) -> Operation:
 
 
 def _blend(one: SSAValue, other: SSAValue, chosen: tuple[int, ...]) -> Operation:
-    assert is_vector(one.type), one
-    type = VectorType(one.type.get_element_type(), [len(chosen)])
+    type = VectorType(vector_type(one).get_element_type(), [len(chosen)])
     mask = DenseArrayBase.from_list(i64, chosen)
     return ShuffleOp(one, other, mask, result_type=type)
 

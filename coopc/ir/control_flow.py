@@ -13,17 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+from xdsl.dialects import scf
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.dialects.scf import (
-    ConditionOp,
-    ExecuteRegionOp,
-    ForOp,
-    IfOp,
-    IndexSwitchOp,
-    WhileOp,
-    YieldOp,
-)
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -34,14 +26,14 @@ OpT = TypeVar("OpT", bound=Operation)
 TRANSPARENT: frozenset[type[Operation]] = frozenset(
     {
         CallOp,
-        ConditionOp,
-        ExecuteRegionOp,
-        ForOp,
-        IfOp,
-        IndexSwitchOp,
+        scf.ConditionOp,
+        scf.ExecuteRegionOp,
+        scf.ForOp,
+        scf.IfOp,
+        scf.IndexSwitchOp,
         ReturnOp,
-        WhileOp,
-        YieldOp,
+        scf.WhileOp,
+        scf.YieldOp,
     }
 )
 """Operations that only pass values on.
@@ -145,17 +137,17 @@ def uses_dialect(module: Operation, dialect: str) -> bool:
 def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
     """Yield groups of values that are one value, as it goes through `op`."""
     match op:
-        case ForOp():
+        case scf.ForOp():
             carried, ends = op.body.block.args[1:], yielded(op.body)
             yield from zip(op.iter_args, carried, ends, op.res, strict=True)
-        case WhileOp():
+        case scf.WhileOp():
             before, after = op.before_region, op.after_region
             yield from zip(op.arguments, before.block.args, yielded(after), strict=True)
             passed = yielded(before)[1:]
             yield from zip(passed, after.block.args, op.res, strict=True)
-        case IfOp() | ExecuteRegionOp() | IndexSwitchOp():
+        case scf.IfOp() | scf.ExecuteRegionOp() | scf.IndexSwitchOp():
             for block in (block for region in op.regions for block in region.blocks):
-                if isinstance(end := block.last_op, YieldOp):
+                if isinstance(end := block.last_op, scf.YieldOp):
                     yield from zip(op.results, end.operands, strict=True)
         case SelectOp():
             yield op.lhs, op.rhs, op.result
@@ -195,7 +187,7 @@ def kernel_around(op: Operation) -> FuncOp | None:
     return func if simt.KERNEL in func.attributes else None
 
 
-def is_inside(value: SSAValue, loop: ForOp) -> bool:
+def is_inside(value: SSAValue, loop: scf.ForOp) -> bool:
     return loop.body.block.is_ancestor(value.owner)
 
 

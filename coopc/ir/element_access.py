@@ -39,7 +39,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
-from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.narrow import is_integer, memref_type
 from coopc.dialects.simt import per_pointee
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.transaction import Refused
@@ -68,27 +68,28 @@ def in_layout(
             return b.divided(at.row, count), b.add(b.times(at.col, count), within)
 
 
-def memory_offset(
-    layout: Layout, row: int, col: int, element_bits: int
+def memory_extent(
+    layout: Layout, rows: int, cols: int, element_bits: int
 ) -> tuple[int, int]:
-    """Return how far element (row, col) of a matrix is from its positions in memory.
+    """Return how far so many rows and columns of a matrix reach in memory.
 
-    The row of a packed matrix must be the first of a channel.
+    They are the sizes of a part, or where the next one begins.  A packed part is of
+    whole channels.
 
-    >>> memory_offset(Layout.COL_MAJOR, 8, 16, 16)
+    >>> memory_extent(Layout.COL_MAJOR, 8, 16, 16)
     (16, 8)
-    >>> memory_offset(Layout.PACKED, 8, 16, 16)
+    >>> memory_extent(Layout.PACKED, 8, 16, 16)
     (4, 32)
     """
     match layout:
         case Layout.ROW_MAJOR:
-            return row, col
+            return rows, cols
         case Layout.COL_MAJOR:
-            return col, row
+            return cols, rows
         case Layout.PACKED:
             per_channel = CHANNEL_BITS // element_bits
-            assert row % per_channel == 0, (row, per_channel)
-            return row // per_channel, col * per_channel
+            assert rows % per_channel == 0, (rows, per_channel)
+            return rows // per_channel, cols * per_channel
 
 
 def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:
@@ -125,8 +126,7 @@ def checks_of(
 
 def size_of(b: Builder, memory: SSAValue, dimension: int) -> SSAValue:
     """Return a size of a memref, an index."""
-    assert is_memref(memory.type), memory
-    size = memory.type.get_shape()[dimension]
+    size = memref_type(memory).get_shape()[dimension]
     if size != DYNAMIC_INDEX:
         return b.constant(INDEX, size)
     return b.pure(memref.DimOp, memory, b.constant(INDEX, dimension))

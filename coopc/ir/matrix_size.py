@@ -1,4 +1,4 @@
-"""How large a matrix may be that a subgroup holds in registers, or in tiles.
+"""Which matrices a subgroup holds in registers, or in tiles, and how large they may be.
 
 What a lowering writes for a matrix grows with it.  The largest register file of a
 subgroup among the devices that coopc knows is 32 KiB (NVIDIA: 255 registers of 4 bytes
@@ -8,7 +8,13 @@ spill everywhere, after a compilation of minutes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.dialects.func import FuncOp
+
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
+from coopc.ir.control_flow import has_matrices, why_not_structured
 
 MOST_MATRIX_ELEMENTS = 1 << 16
 """256x256: twice what fits in the largest register file, in elements of one byte."""
@@ -32,3 +38,47 @@ loop over smaller matrices'
         f"expected a matrix of at most {MOST_MATRIX_ELEMENTS} elements, got "
         f"{rows}x{cols}: write a loop over smaller matrices"
     )
+
+
+def why_not_held(type: MatrixType, widths: Sequence[int], of: str = "") -> str | None:
+    """Return why lanes of a subgroup do not hold matrices of a type, or None.
+
+    Args:
+        type: of the matrices.
+        widths: that elements have, in bits.
+        of: why sizes must be numbers, as the message goes on.
+    """
+    if not type.is_static:
+        names = ", ".join(f"@{name}" for name in type.names)
+        return f"expected sizes that are numbers{of}, got {type} with {names}"
+    assert isinstance(type.scope, coopmatrix.ScopeAttr)
+    if type.scope.data != coopmatrix.Scope.SUBGROUP:
+        return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
+    if type.element_bits not in widths:
+        *most, last = widths
+        known = f"{', '.join(map(str, most))} or {last}"
+        return f"expected elements of {known} bits, got {type.element_type}"
+    return why_matrix_too_large(type)
+
+
+def why_not_of_lanes(func: FuncOp, lanes: int, of: str = "") -> str | None:
+    """Return why a function with matrices is not one of subgroups of so many lanes.
+
+    Args:
+        func: a kernel, or what it calls.
+        lanes: of every subgroup.
+        of: who says so, as the message goes on.
+    """
+    if has_matrices(func, {}) and (reason := why_not_structured(func)):
+        return reason
+    if simt.KERNEL not in func.attributes:
+        return None
+    kernel = simt.kernel_of(func)
+    if kernel.subgroup_size not in (None, lanes):
+        return f"expected a kernel of {lanes} lanes{of}, got {kernel.subgroup_size}"
+    if simt.WORK_GROUP_SIZE in func.attributes and kernel.work_items % lanes:
+        return (
+            f"expected a work-group size that is a multiple of {lanes}, so that all "
+            f"subgroups are full, got {kernel.work_items} work-items"
+        )
+    return None

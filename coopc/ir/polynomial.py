@@ -42,7 +42,7 @@ _WIDE = (IndexType(), i32, i64)
 class Polynomial:
     """A sum of products of values, each with an integer factor that is not 0."""
 
-    terms: Mapping[Monomial, int] = field(default_factory=dict[Monomial, int])
+    terms: Mapping[Monomial, int] = field(default_factory=lambda: {})
 
     @classmethod
     def sum(cls, terms: Iterable[tuple[Monomial, int]]) -> Polynomial:
@@ -58,12 +58,10 @@ class Polynomial:
 
     @classmethod
     def number(cls, value: int) -> Polynomial:
-        """Return a constant."""
         return cls({(): value} if value else {})
 
     @classmethod
     def value(cls, value: SSAValue) -> Polynomial:
-        """Return a value by itself."""
         return cls({(value,): 1})
 
     @classmethod
@@ -103,7 +101,6 @@ class Polynomial:
 
     @property
     def values(self) -> set[SSAValue]:
-        """The values in it."""
         return {value for factors in self.terms for value in factors}
 
     def __eq__(self, other: object) -> bool:

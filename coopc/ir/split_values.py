@@ -75,9 +75,7 @@ class Splitter:
 
     op: Operation
     """The operation that the rule is for."""
-    known: dict[SSAValue, tuple[SSAValue, ...]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
-    )
+    known: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
 
     def parts(self, value: SSAValue) -> tuple[SSAValue, ...]:
         """Return what a value has become; the value itself where it was left alone."""
@@ -145,9 +143,7 @@ class _Rewrite:
 
     changed: Mapping[SSAValue, Parts]
     rules: Mapping[type[Operation], Rule]
-    new: dict[SSAValue, tuple[SSAValue, ...]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
-    )
+    new: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
 
     def replace(self, op: Operation) -> None:
         """Insert what an operation and its blocks' arguments become."""

@@ -56,7 +56,13 @@ from xdsl.utils.str_enum import StrEnum
 from coopc.diagnostic import either
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.layout import rule_in
-from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.narrow import (
+    is_integer,
+    is_memref,
+    is_vector,
+    length_of,
+    memref_type,
+)
 from coopc.dialects.simt.kernels import *
 from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
 from coopc.layout.distribution import Distribution
@@ -653,9 +659,8 @@ class ExchangeOp(IRDLOperation):
         ):
             held, wanted = 0, components(layout)
             for value in values:
-                assert is_vector(value.type)
                 verify_number(value.type)
-                held += value.type.element_count()
+                held += length_of(value)
             if held < wanted:
                 raise VerifyException(
                     f"expected {what} of {wanted} components, as the layout has for "
@@ -848,23 +853,19 @@ class ViewElementsOp(IRDLOperation):
         shape: tuple[int, int],
         element: Attribute,
     ) -> None:
-        assert is_memref(memory.type), memory.type
-        layout = StridedLayoutAttr([_stride(memory.type, element), 1], None)
-        space = memory.type.memory_space
-        type = MemRefType(element, shape, layout, space)
+        old = memref_type(memory)
+        layout = StridedLayoutAttr([_stride(old, element), 1], None)
+        type = MemRefType(element, shape, layout, old.memory_space)
         super().__init__(operands=[memory, positions], result_types=[type])
 
     @property
     def per_pointee(self) -> int:
         """How many elements are one of what the memref holds."""
-        assert is_memref(self.memory.type)
-        assert is_memref(self.result.type)
-        return per_pointee(self.memory.type.element_type, self.result.type.element_type)
+        memory, result = memref_type(self.memory), memref_type(self.result)
+        return per_pointee(memory.element_type, result.element_type)
 
     def verify_(self) -> None:
-        memory, result = self.memory.type, self.result.type
-        assert is_memref(memory), memory
-        assert is_memref(result), result
+        memory, result = memref_type(self.memory), memref_type(self.result)
         if len(self.positions) != memory.get_num_dims() or len(self.positions) < 2:
             raise VerifyException(
                 f"expected a memref of rank 2 or more, and a position for each "

@@ -666,7 +666,6 @@ def verify_axis(src: Tensor, axis: int) -> None:
 
 
 def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
-    """Check the type of one result."""
     verify_axis(src, axis)
     shape = src.get_shape()
     expect_element("the result", result, src.element_type, "as the source")
@@ -686,7 +685,6 @@ def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
 
 
 def expect_integers(name: str, type: Attribute) -> None:
-    """Check that a tensor has integers."""
     if not isinstance(found := element_of(type), IntegerType):
         raise VerifyException(f"expected integers for {name}, got {found}")
 

@@ -751,7 +751,6 @@ def without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> None:
-    """Check the shape of a value."""
     if shape_of(type) != tuple(shape):
         raise VerifyException(
             f"expected {name} of shape {sizes(shape)}, {why}, "
@@ -760,7 +759,6 @@ def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> 
 
 
 def expect_type(name: str, type: Attribute, wanted: Attribute, why: str) -> None:
-    """Check the type of a value."""
     if type != wanted:
         raise VerifyException(f"expected {name} to be {wanted}, {why}, got {type}")
 
@@ -810,7 +808,6 @@ def expect_encodings(src: Tensor, result: Tensor, why: str) -> None:
 
 
 def expect_element(name: str, type: Attribute, element: Attribute, why: str) -> None:
-    """Check the type of the elements of a value."""
     if (found := element_of(type)) != element:
         raise VerifyException(f"expected {name} to be of {element}, {why}, got {found}")
 
@@ -835,7 +832,6 @@ def expect_like(name: str, type: Attribute, other: str, like: Attribute) -> None
 
 
 def expect_rank(name: str, type: Attribute, rank: int) -> None:
-    """Check the number of dimensions of a tensor."""
     shape = shape_of(type)
     if len(shape) != rank:
         raise VerifyException(

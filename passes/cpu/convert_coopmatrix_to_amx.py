@@ -63,7 +63,7 @@ from coopc.ir.element_access import (
     Element,
     access_element,
     in_layout,
-    memory_offset,
+    memory_extent,
     view_elements,
 )
 from coopc.ir.matrix_size import why_matrix_too_large
@@ -91,12 +91,9 @@ WITHOUT_RULE = (
 
 @dataclass(frozen=True)
 class ConvertCoopmatrixToAmxPass(ModulePass):
-    """Cut matrices into tiles of AMX."""
-
     name = "convert-coopmatrix-to-amx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all of `op`, or nothing."""
         with transaction(op) as draft:
             scopes = core_scopes(draft)
             for each in draft.walk():
@@ -251,13 +248,11 @@ def _nest(
 
 
 def grid_of(type: MatrixType) -> TileGrid:
-    """Return the tiles of matrices of a type."""
     is_packed = type.use.data == Use.B
     return grid(*type.shape, element_bytes(type.element_type), is_packed)
 
 
 def tile_types(type: MatrixType) -> tuple[amx.TileType, ...]:
-    """Return the types of the tiles of matrices of a type."""
     element = type.element_type
     return tuple(amx.TileType.of(*cut.shape, element) for cut in grid_of(type).cuts)
 
@@ -327,7 +322,6 @@ class TileAccess:
     built: Built = field(default_factory=Built)
 
     def load(self, op: coopmatrix.LoadOp, splitter: Splitter) -> Sequence[Values]:
-        """Read each tile of a matrix."""
         cuts, types = grid_of(op.matrix).cuts, tile_types(op.matrix)
         places = [self._place(op, cut) for cut in cuts]
         parts: list[SSAValue] = []
@@ -338,7 +332,6 @@ class TileAccess:
         return [tuple(parts)]
 
     def store(self, op: coopmatrix.StoreOp, splitter: Splitter) -> Sequence[Values]:
-        """Write each tile of a matrix."""
         cuts, tiles = grid_of(op.matrix).cuts, splitter.parts(op.value)
         places = [self._place(op, cut) for cut in cuts]
         for cut, tile, (memory, place) in zip(cuts, tiles, places, strict=True):
@@ -354,7 +347,7 @@ class TileAccess:
         if why_staged(cuts, str(layout), stride, op.checked is not None):
             element = matrix.element_type
             return self.buffers.get(b, cut.shape, element, "tile"), origin(b)
-        offset = memory_offset(layout, cut.row, cut.col, matrix.element_bits)
+        offset = memory_extent(layout, cut.row, cut.col, matrix.element_bits)
         *leading, outer, inner = op.positions
         place = b.plus(outer, offset[0]), b.plus(inner, offset[1])
         return op.memory, (*leading, *place)

@@ -63,12 +63,9 @@ def is_of_work_items(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class ConvertSimtToLoopsPass(ModulePass):
-    """Make functions of kernels."""
-
     name = "convert-simt-to-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all of `op`, or nothing."""
         with transaction(op) as draft:
             kernels = list(simt.kernels(draft))
             known, started = functions(draft), {kernel.func for kernel in kernels}

@@ -61,7 +61,7 @@ from coopc.dialects.amx import (
     element_bytes,
     tile_type,
 )
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import memref_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import defined_by
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
@@ -76,8 +76,6 @@ Live = frozenset[SSAValue]
 
 @dataclass(frozen=True)
 class FitAmxTilesPass(ModulePass):
-    """Keep tiles in as many registers as there are."""
-
     name = "fit-amx-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -153,7 +151,6 @@ INSTRUCTIONS = ("math.absf", "math.absi", "math.sqrt", "math.copysign")
 
 
 def tiles(values: Iterable[SSAValue]) -> Live:
-    """Return those values that are tiles."""
     return frozenset(x for x in values if isinstance(x.type, TileType))
 
 
@@ -373,9 +370,8 @@ class TileSpiller:
         return stack_buffer(self.start, whole(element).shape, element, name)
 
     def _get(self, b: Builder, slot: SSAValue) -> SSAValue:
-        zero, type = self.start.constant(INDEX, 0), slot.type
-        assert is_memref(type), type
-        tile = whole(type.get_element_type())
+        zero = self.start.constant(INDEX, 0)
+        tile = whole(memref_type(slot).get_element_type())
         return b.effect(amx.TileLoadOp(slot, [zero, zero], tile)).results[0]
 
     def _put(self, b: Builder, tile: SSAValue, slot: SSAValue) -> None:
@@ -428,10 +424,8 @@ class TileSpiller:
         b = Builder.at(op)
         operands = [self._get(b, self.slots[x]) for x in op.operands]
         result = whole(tile_type(op.result).element_type)
-        new = type(op).create(
-            operands=operands, result_types=[result], properties=op.properties
-        )
-        self._put(b, b.effect(new).results[0], self.slots[op.result])
+        new = b.like(op, operands, [result])
+        self._put(b, new.results[0], self.slots[op.result])
         return [()]
 
     def _copy_rows(self, op: amx.TileLoadOp | amx.TileStoreOp, value: SSAValue) -> None:

@@ -28,8 +28,6 @@ from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import (
 
 @dataclass(frozen=True)
 class InferKernelSizesPass(ModulePass):
-    """Write the sizes of kernels into their attributes."""
-
     name = "infer-kernel-sizes"
 
     device: str = "amx"
@@ -41,7 +39,6 @@ class InferKernelSizesPass(ModulePass):
         check_subgroup_size(self.subgroup_size)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Infer the sizes of all kernels of `op`."""
         lanes_of_device = device_of(self.device, op, self.name).subgroup_size
         for kernel in list(simt.kernels(op)):
             lanes, group = self._sizes(kernel, op, lanes_of_device)

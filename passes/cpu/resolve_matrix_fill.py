@@ -37,15 +37,12 @@ from coopc.passes.coopmatrix.elementwise import converted, filled
 
 @dataclass(frozen=True)
 class ResolveMatrixFillPass(ModulePass):
-    """Make loops of fills that a device does not do itself."""
-
     name = "resolve-matrix-fill"
 
     device: str = "amx"
     """The device whose native fills stay."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Resolve all fills of `op`."""
         native = device_of(self.device, op, self.name).fills
         for fill in [x for x in op.walk() if isinstance(x, coopmatrix.FillOp)]:
             if not is_zero(constant(fill.value)):

@@ -45,12 +45,9 @@ SliceOp = (
 
 @dataclass(frozen=True)
 class ResolveMatrixWiSlicePass(ModulePass):
-    """Make operations on row slices of those on a work-item's elements."""
-
     name = "resolve-matrix-wi-slice"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all of `op`, or nothing."""
         with transaction(op) as draft:
             found = [x for x in draft.walk() if isinstance(x, SliceOp)]
             for each in found:
@@ -105,7 +102,6 @@ def _resolve(op: SliceOp) -> None:
 def _coordinates(
     b: Builder, op: coopmatrix.CoordOp, type: MatrixType
 ) -> list[SSAValue]:
-    """Compute row and column of an element."""
     rows, cols = (b.constant(INDEX, size) for size in type.shape)
     lanes, own = b.pure(simt.SubgroupSizeOp), b.pure(simt.LaneIdOp)
     if type.scope == ScopeAttr(Scope.WORKGROUP):

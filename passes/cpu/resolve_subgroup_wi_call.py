@@ -34,15 +34,12 @@ from coopc.ir.transaction import Refused, transaction
 
 @dataclass(frozen=True)
 class ResolveSubgroupWiCallPass(ModulePass):
-    """Make row slices of matrices of widened tokens."""
-
     name = "resolve-subgroup-wi-call"
 
     subgroup_size: int | None = None
     """S, which operations are checked against; what they say if it is absent."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all of `op`, or nothing."""
         with transaction(op) as draft:
             for each in tuple(draft.walk()):
                 if isinstance(each, row_slice.LengthOp):

@@ -55,7 +55,7 @@ class StackBuffers:
     """Buffers that others use for the same purpose, before and after."""
 
     known: dict[tuple[Block, Attribute, str], SSAValue] = field(
-        default_factory=dict[tuple[Block, Attribute, str], SSAValue]
+        default_factory=lambda: {}
     )
 
     def get(
@@ -68,6 +68,5 @@ class StackBuffers:
         return found
 
     def of_matrix(self, b: Builder, matrix: SSAValue, purpose: str) -> SSAValue:
-        """Return a buffer for a whole matrix."""
         type = matrix_type(matrix)
         return self.get(b, type.shape, type.element_type, purpose)

@@ -30,7 +30,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
-from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.narrow import length_of, memref_type
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.control_flow import defined_by
 from coopc.ir.facts import ValueFacts, constant_number
@@ -42,8 +42,6 @@ Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
 
 @dataclass(frozen=True)
 class StageRowSlicesPass(ModulePass):
-    """Make accesses to memory of row slices."""
-
     name = "stage-row-slices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -125,7 +123,7 @@ class RowSliceStaging:
     """Replaces the row slices of a program."""
 
     buffers: StackBuffers
-    stored: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    stored: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
     """Where matrices with slices have been stored."""
 
     def run(self, root: Operation) -> None:
@@ -227,8 +225,7 @@ def _access(op: Slice, memory: SSAValue) -> None:
 
 def _flat(memory: SSAValue) -> Operation:
     """Return the operation that sees memory as one row."""
-    type = memory.type
-    assert is_memref(type), type
+    type = memref_type(memory)
     rows, cols = type.get_shape()
     result = MemRefType(type.get_element_type(), [rows * cols])
     return memref.ReinterpretCastOp(memory, [], [], [], [0], [rows * cols], [1], result)
@@ -240,10 +237,9 @@ def _mask(b: Builder, op: Slice) -> SSAValue | None:
     Those in front of it, from a negative offset on, would be anybody's memory.
     """
     is_read = isinstance(op, coopmatrix.ExtractRowSliceOp)
-    type = op.result.type if is_read else op.value.type
-    assert is_vector(type), type
+    length = length_of(op.result if is_read else op.value)
     rows, cols = matrix_type(op.matrix).shape
-    end, length, offset = rows * cols, type.element_count(), constant_number(op.offset)
+    end, offset = rows * cols, constant_number(op.offset)
     if offset is not None and 0 <= offset <= end - length:
         return None
     bits = VectorType(i1, [length])

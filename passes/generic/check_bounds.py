@@ -126,8 +126,6 @@ def always_runs(op: Operation) -> bool:
 
 
 class CheckBoundsPass(ModulePass):
-    """Fails on accesses that are surely outside their memory."""
-
     name = "check-bounds"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

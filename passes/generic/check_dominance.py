@@ -93,8 +93,6 @@ def dominance(region: Region) -> dict[Block, set[Block]]:
 
 
 class CheckDominancePass(ModulePass):
-    """Fails on uses that their definition does not dominate."""
-
     name = "check-dominance"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -26,8 +26,6 @@ LOWERED = ("linalg", "tt", "ttg", "ttig")
 
 @dataclass(frozen=True)
 class CheckLoweredPass(ModulePass):
-    """Fails on what the pipeline that it ends has no form of."""
-
     name = "check-lowered"
 
     matrices: bool = False

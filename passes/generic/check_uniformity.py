@@ -138,8 +138,6 @@ def accessed(
 
 
 class CheckUniformityPass(ModulePass):
-    """Fails on collective operations in control flow that is not uniform."""
-
     name = "check-uniformity"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -273,7 +273,5 @@ def converted(code: Code, value: SSAValue, target: Attribute) -> SSAValue:
 
 
 class ExpandArithPass(ExpandPass):
-    """Expands what targets have no instruction of `arith` for."""
-
     name = "expand-arith"
     table = table

@@ -18,7 +18,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
     AnyFloat,
-    DenseArrayBase,
     IntegerType,
     ModuleOp,
     VectorType,
@@ -32,7 +31,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_vector
+from coopc.dialects.narrow import is_vector, length_of, vector_type
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import INDEX, Builder, Built
 from coopc.layout.exchange import ABSENT, ExchangePlan, Select, Shuffle, plan_exchange
@@ -48,8 +47,6 @@ Part: TypeAlias = tuple[SSAValue, dict[int, int]]
 
 @dataclass(frozen=True)
 class ExpandExchangesPass(ModulePass):
-    """Replace each `simt.exchange` by the steps of its plan."""
-
     name = "expand-exchanges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -68,7 +65,7 @@ class ExpandExchangesPass(ModulePass):
                 limits = devices.device(target.device.data).limits
                 longest = min(MAX_COMPONENTS, limits.max_vector)
             else:
-                longest = max(4, *map(_length, (*each.values, *each.outputs)))
+                longest = max(4, *map(length_of, (*each.values, *each.outputs)))
             builder = Builder.at(each, built, unroll=True)
             lowering = ExchangeLowering(builder, plan_of(each), longest)
             results = lowering.run(list(each.values), each.result_types)
@@ -76,7 +73,7 @@ class ExpandExchangesPass(ModulePass):
 
 
 def plan_of(op: simt.ExchangeOp) -> ExchangePlan:
-    element = _vector(op.values[0]).get_element_type()
+    element = vector_type(op.values[0]).get_element_type()
     bits = element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 64
     return plan_exchange(*op.layouts, element_bits=bits)
 
@@ -94,7 +91,7 @@ class ExchangeLowering:
         self, values: Sequence[SSAValue], types: Sequence[Attribute]
     ) -> list[SSAValue]:
         """Return vectors of some types, of vectors in the layout of the source."""
-        file = [(x, at) for x in values for at in range(_vector(x).element_count())]
+        file = [(x, at) for x in values for at in range(length_of(x))]
         for step in self.plan.steps:
             if isinstance(step, Select):
                 file = self._selected(step, file)
@@ -132,7 +129,7 @@ class ExchangeLowering:
             for chosen, other in pieces:
                 taken = [file[step.taken[x]] for x in chosen]
                 one = self._gathered(
-                    [now.get(x, x) for x in taken], _length(other), other
+                    [now.get(x, x) for x in taken], length_of(other), other
                 )
                 new = self.b.select(condition, one, other)
                 for at, number in enumerate(chosen):
@@ -152,7 +149,7 @@ class ExchangeLowering:
                 chosen = numbers[start : start + words * packed]
                 part = [found[x] for x in chosen]
                 value = self._gathered(part, words * packed, part[0][0])
-                type = _vector(value)
+                type = vector_type(value)
                 if packed > 1:
                     value = self._bitcast(value, VectorType(i32, [words]))
                 value = self._bitcast(self._read(value, origins), type)
@@ -182,7 +179,7 @@ class ExchangeLowering:
                 parts.setdefault(component[0], {})[place] = component[1]
         left = list(parts.items()) or [(any, dict[int, int]())]
         while len(left) > 2:
-            left.sort(key=lambda x: _length(x[0]))
+            left.sort(key=lambda x: length_of(x[0]))
             one, other, *left = left
             places = sorted({**one[1], **other[1]})
             # Of a length that SPIR-V has.
@@ -195,9 +192,11 @@ class ExchangeLowering:
         self, one: Part, other: Part, places: Sequence[int], length: int
     ) -> SSAValue:
         """Return a vector with what two have for some places, in order."""
-        size = max(_length(one[0]), _length(other[0]))
+        size = max(length_of(one[0]), length_of(other[0]))
         first, second = (
-            self._permuted(x, x, [*range(_length(x)), *[ABSENT] * (size - _length(x))])
+            self._permuted(
+                x, x, [*range(length_of(x)), *[ABSENT] * (size - length_of(x))]
+            )
             for x in (one[0], other[0])
         )
         found = {place: size + at for place, at in other[1].items()} | one[1]
@@ -208,11 +207,10 @@ class ExchangeLowering:
         self, one: SSAValue, other: SSAValue, mask: Sequence[int]
     ) -> SSAValue:
         """Return components of two vectors; where it is ABSENT, any."""
-        size = _vector(one).element_count()
+        size = length_of(one)
         if len(mask) == size and all(x in (ABSENT, n) for n, x in enumerate(mask)):
             return one
-        known = tuple(max(x, 0) for x in mask)
-        return self.b.pure(_vector_shuffle, one, other, known)
+        return self.b.blend(one, other, [max(x, 0) for x in mask])
 
     # Numbers of lanes
 
@@ -259,7 +257,6 @@ class ExchangeLowering:
         return self._two(arith.AndIOp, moved, 1)
 
     def _read(self, value: SSAValue, origins: tuple[int, ...]) -> SSAValue:
-        """Return what some lanes have."""
         size = self.plan.subgroup_size
         masks = {lane % size ^ other for lane, other in enumerate(origins)}
         if len(masks) == 1:
@@ -323,18 +320,3 @@ def _shifted(columns: Sequence[int]) -> dict[int, int]:
             if column >> to & 1:
                 found[to - bit] = found.get(to - bit, 0) | 1 << bit
     return found
-
-
-def _vector(value: SSAValue) -> VectorType:
-    assert is_vector(value.type), value
-    return value.type
-
-
-def _length(value: SSAValue) -> int:
-    return _vector(value).element_count()
-
-
-def _vector_shuffle(one: SSAValue, other: SSAValue, mask: tuple[int, ...]) -> Operation:
-    type = VectorType(_vector(one).get_element_type(), [len(mask)])
-    chosen = DenseArrayBase.from_list(i64, list(mask))
-    return vector.ShuffleOp(one, other, chosen, result_type=type)

@@ -368,7 +368,5 @@ def power_in_f64(code: Code, op: math.FPowIOp) -> SSAValue:
 
 
 class ExpandMathPass(ExpandPass):
-    """Computes functions that the target lacks from others."""
-
     name = "expand-math"
     table = table

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects.narrow import is_vector
+from coopc.dialects.narrow import vector_type
 from coopc.emit.walker import check_combining, count_of
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 
@@ -98,9 +98,8 @@ def is_one_by_one(op: vector.ReductionOp, target: Target) -> bool:
 @table.on(vector.ReductionOp, when=is_one_by_one)
 def reduce(code: Code, op: vector.ReductionOp) -> SSAValue:
     """Component by component, in order."""
-    assert is_vector(op.vector.type), op
     found = op.acc
-    for position in product(*map(range, op.vector.type.get_shape())):
+    for position in product(*map(range, vector_type(op.vector).get_shape())):
         one = code(vector.ExtractOp(op.vector, position, op.dest.type))
         if found is None:
             found = one
@@ -113,8 +112,7 @@ def reduce(code: Code, op: vector.ReductionOp) -> SSAValue:
 @table.on(vector.CreateMaskOp)
 def create_mask(code: Code, op: vector.CreateMaskOp) -> SSAValue:
     """Each position is below the bound of its dimension."""
-    assert is_vector(op.mask_vector.type), op
-    shape = op.mask_vector.type.get_shape()
+    shape = vector_type(op.mask_vector).get_shape()
     places = list(product(*map(range, shape)))
     type, found = VectorType(IndexType(), shape), None
     for dimension, bound in enumerate(op.mask_dim_sizes):
@@ -130,7 +128,5 @@ def create_mask(code: Code, op: vector.CreateMaskOp) -> SSAValue:
 
 
 class ExpandVectorPass(ExpandPass):
-    """Writes reductions as one operation a component."""
-
     name = "expand-vector"
     table = table

@@ -137,8 +137,6 @@ Made = TypeVar("Made", bound=SSAValue | Sequence[SSAValue])
 
 
 class Expansions:
-    """Expansions of operations, by their types."""
-
     def __init__(self) -> None:
         self.rows: dict[type[Operation], Rows] = {}
 

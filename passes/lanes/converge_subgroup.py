@@ -42,8 +42,6 @@ from coopc.ir.uniformity import Uniformity, Variation
 
 @dataclass(frozen=True)
 class ConvergeSubgroupPass(ModulePass):
-    """Put barriers before calls and into loops, where the target needs them."""
-
     name = "converge-subgroup"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -23,8 +23,6 @@ from coopc.ir.transaction import transaction
 
 @dataclass(frozen=True)
 class ConvertLinalgToCoopmatrixPass(ModulePass):
-    """Make a kernel of each function that multiplies matrices with linalg."""
-
     name = "convert-linalg-to-coopmatrix"
 
     tile: tuple[int, ...] = ()

@@ -35,8 +35,6 @@ from coopc.plan.gemm import (
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """An operand in memory."""
-
     name: str
     """Of its memref: %a, %b or %c."""
     matrix: GemmOperand

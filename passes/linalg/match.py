@@ -34,6 +34,7 @@ from xdsl.utils.hints import isa
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.mixed_matmul import BatchMatmulOp
+from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import EqualSizes
 from coopc.ir.transaction import Refused
 from coopc.passes.coopmatrix.supported_tiles import element_name
@@ -82,14 +83,8 @@ def argument_number(memory: SSAValue) -> int:
     return memory.index
 
 
-def type_of(memory: SSAValue) -> MemRefType:
-    type = memory.type
-    assert isa(type, MemRefType), type
-    return type
-
-
 def shape_of(memory: SSAValue) -> Sequence[int]:
-    return type_of(memory).get_shape()
+    return memref_type(memory).get_shape()
 
 
 def row_alignment(type: MemRefType) -> int:
@@ -189,7 +184,7 @@ def recognised(op: Operation) -> Multiplication:
     # A and C are transposed where M is their last loop, B where K is.
     lasts, signed = (m, k, m), (*signs, all(signs))
     for memory, axes, last, sign in zip(values, maps, lasts, signed, strict=True):
-        type = type_of(memory)
+        type = memref_type(memory)
         transposed, strides = order(axes)[-1] == last, type.get_strides()
         rows, cols = (-1, -2) if transposed else (-2, -1)
         shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
@@ -222,7 +217,7 @@ def _check_elements(op: ProductOp) -> None:
         Refused: none does.
     """
     values = (*op.inputs, *op.outputs)
-    types = [type_of(x).get_element_type() for x in values]
+    types = [memref_type(x).get_element_type() for x in values]
     for type in types:
         if (reason := unsupported_element(type)) is not None:
             raise Refused(op, reason)

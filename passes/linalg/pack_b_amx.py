@@ -40,8 +40,6 @@ from coopc.passes.linalg.packing import PackedB, packable
 
 @dataclass(frozen=True)
 class PackBAmxPass(ModulePass):
-    """Pack B before kernels run."""
-
     name = "pack-b-amx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PackCoopmatrixBPass(ModulePass):
-    """Pack B where the device multiplies it packed."""
-
     name = "pack-coopmatrix-b"
 
     device: str | None = None

@@ -26,7 +26,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import memref_type
 from coopc.ir.facts import ValueFacts
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.kernel_text import functions, kernel, zero
@@ -43,8 +43,7 @@ class PackedB:
 
     @property
     def type(self) -> MemRefType:
-        assert is_memref(self.memory.type), self.memory
-        return self.memory.type
+        return memref_type(self.memory)
 
     @property
     def channel(self) -> int:

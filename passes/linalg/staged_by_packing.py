@@ -3,6 +3,11 @@
 A function becomes two kernels, @f.pack and @f.multiply.  Both take its arguments, and A
 and B packed.  The module attribute `cpu.kernels` says how they run: see
 `coopc.passes.cpu.stages`.
+
+A is packed in panels of rows, and B in panels of columns.  What is beyond the matrices
+is zero there, so that only C has edges.  A work-group computes a block of C, the tiles
+of some panels of A and of B.  At the edges of C the sums of a tile are in memory of the
+function, and are copied.
 """
 
 from __future__ import annotations
@@ -17,12 +22,148 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.ir.control_flow import free_name
 from coopc.passes.cpu.stages import KERNELS, Stages, map_of_sizes
-from coopc.passes.linalg.kernel_text import functions
+from coopc.passes.linalg.kernel_text import Operands, functions, kernel
+from coopc.plan.gemm import GemmPlan, Problem
 
+ATTRIBUTES = (
+    "simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1>"
+)
 PACK, MULTIPLY = ".pack", ".multiply"
 """What the names of the kernels end in."""
 UNKNOWN = 1 << 40
 """A size of memory that is larger than any, where its own cannot be said."""
+
+
+class PackedKernel(Operands):
+    """`C = fill + A * B`, or `C += A * B`, by a plan, with A and B in panels."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        plan: GemmPlan,
+        fill: str | None,
+        tile: tuple[int, int],
+        packed: str,
+    ) -> None:
+        """Choose the types of a kernel.
+
+        Args:
+            problem: what is multiplied.
+            plan: how.
+            fill: a constant that C is filled with first; None to add to what is there.
+            tile: rows of a panel of A, and columns of one of B.
+            packed: the type of A and of B, packed.
+        """
+        super().__init__(problem)
+        self.plan, self.fill, self.packed = plan, fill, packed
+        self.rows, self.cols = tile
+        self.panels = plan.group[0] // self.rows, plan.group[1] // self.cols
+        """Panels of A, and of B, of a work-group."""
+        self.sum = self.c.element
+        """The type of an element of C."""
+        self.sums = f"vector<{self.cols}x{self.sum}>"
+        """The type of a row of a tile of C."""
+        self.mask = f"vector<{self.cols}xi1>"
+        self.part = self.part_of("?")
+        """The type of memory that has the sums of a tile, wherever that is."""
+        self.own = f"memref<{self.rows}x{self.cols}x{self.sum}>"
+        """The type of memory of the function for the sums of a tile."""
+
+    def part_of(self, stride: int | str | None) -> str:
+        known = "?" if stride is None else stride
+        layout = f"strided<[{known}, 1], offset: ?>"
+        return f"memref<{self.rows}x{self.cols}x{self.sum}, {layout}>"
+
+    def text(self, name: str, sizes: str, body: str) -> str:
+        """Return a kernel of a body, which begins with how many panels there are.
+
+        Indices of constant value are %c of their numbers.
+
+        Args:
+            name: of the function.
+            sizes: what else it begins with.
+            body: its operations.
+        """
+        operands = (self.a, self.b, self.c)
+        arguments = [f"{x.name}: {x.matrix.type}" for x in operands]
+        arguments += [f"{x}: {self.packed}" for x in ("%pa", "%pb")]
+        panels = f"""
+  %m = {self.c.dim("rows")}
+  %n = {self.c.dim("cols")}
+  %k = {self.a.dim("cols")}
+  %panels_a = arith.ceildivui %m, %c{self.rows} : index
+  %panels_b = arith.ceildivui %n, %c{self.cols} : index"""
+        return kernel(", ".join(arguments), panels + sizes + body, name, ATTRIBUTES)
+
+    @property
+    def block(self) -> str:
+        """The panels of a work-group: %i0 up to %i1 of A, and %j0 up to %j1 of B."""
+        rows, cols = self.panels
+        return f"""
+  %x = simt.workgroup_id x : index
+  %y = simt.workgroup_id y : index
+  %j0 = arith.muli %x, %c{cols} : index
+  %i0 = arith.muli %y, %c{rows} : index
+  %j_end = arith.addi %j0, %c{cols} : index
+  %i_end = arith.addi %i0, %c{rows} : index
+  %j1 = arith.minui %j_end, %panels_b : index
+  %i1 = arith.minui %i_end, %panels_a : index"""
+
+    @property
+    def tile_of_c(self) -> str:
+        """Where tile %i, %j of C is, and whether it is %inside or %outside."""
+        return f"""
+      %row = arith.muli %i, %c{self.rows} : index
+      %col = arith.muli %j, %c{self.cols} : index
+      %row_end = arith.addi %row, %c{self.rows} : index
+      %col_end = arith.addi %col, %c{self.cols} : index
+      %row_in = arith.cmpi ule, %row_end, %m : index
+      %col_in = arith.cmpi ule, %col_end, %n : index
+      %inside = arith.andi %row_in, %col_in : i1
+      %yes = arith.constant true
+      %outside = arith.xori %inside, %yes : i1"""
+
+    @property
+    def left(self) -> str:
+        """What of a tile at an edge is in C: %rows_here, and columns as a %mask."""
+        return f"""
+        %rows_left = arith.subi %m, %row : index
+        %rows_here = arith.minui %rows_left, %c{self.rows} : index
+        %cols_left = arith.subi %n, %col : index
+        %mask = vector.create_mask %cols_left : {self.mask}"""
+
+    def from_edge(self, beyond: str) -> str:
+        """Return the copying of a tile of C at an edge to %edge, row by row.
+
+        Args:
+            beyond: a row that has what is not in C.
+        """
+        return self._rows(
+            f"""
+          %old = vector.maskedload {self._there}, %mask, {beyond}
+            : {self.problem.c.type}, {self.mask}, {self.sums} into {self.sums}
+          vector.store %old, %edge[%r, %c0] : {self.own}, {self.sums}"""
+        )
+
+    @property
+    def to_edge(self) -> str:
+        """The copying of %edge to a tile of C at an edge, row by row."""
+        return self._rows(
+            f"""
+          %new = vector.load %edge[%r, %c0] : {self.own}, {self.sums}
+          vector.maskedstore {self._there}, %mask, %new
+            : {self.problem.c.type}, {self.mask}, {self.sums}"""
+        )
+
+    @property
+    def _there(self) -> str:
+        return f"{self.c.name}[{self.c.place('%at', '%col')}]"
+
+    def _rows(self, copy: str) -> str:
+        return f"""
+        scf.for %r = %c0 to %rows_here step %c1 {{
+          %at = arith.addi %row, %r : index{copy}
+        }}"""
 
 
 def become_stages(

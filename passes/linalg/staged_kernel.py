@@ -41,7 +41,6 @@ SOURCES: tuple[Source, Source] = ("a", "b")
 
 
 def staged_kernel(problem: Problem, plan: GemmPlan) -> str:
-    """Return the kernel by which several subgroups multiply."""
     return StagedKernel(Operands(problem), plan).text()
 
 
@@ -163,19 +162,18 @@ class State:
 
     totals: list[str]
     """The parts of C."""
-    now: list[str] = field(default_factory=list[str])
+    now: list[str] = field(default_factory=lambda: [])
     """The matrices of the product that is next: A, parts of B."""
     words: dict[Source, list[list[str]]] = field(
         default_factory=lambda: {"a": [], "b": []}
     )
     """The pieces of tiles in registers, the oldest first."""
-    following: list[str] = field(default_factory=list[str])
+    following: list[str] = field(default_factory=lambda: [])
     """The matrices of the product behind that; read in its midst."""
     done: int = 0
     """Parts of the next product that are done."""
 
     def values(self) -> list[str]:
-        """Return all that is carried."""
         assert not self.following, self
         words = [x for of in SOURCES for tile in self.words[of] for x in tile]
         return [*self.totals, *self.now, *words]

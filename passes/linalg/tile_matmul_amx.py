@@ -7,7 +7,17 @@ After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed i
 Fails:   never; other multiplications, such as transposed or batched ones, stay, with a
          remark where AMX multiplies the types.
 
-See `coopc.passes.linalg.staged_by_packing`.
+    @pack      a work-group packs a panel of A, or a step of K of all panels of B
+    @multiply  a work-group computes a block of C, panel by panel
+
+Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
+the rows of two tiles, those of B with rows of K by turns.  The memref of it has 32 rows
+of 64 bytes from each element on: a tile is named by its first element alone, which one
+register counts.
+
+The sums of a panel of A and one of B are loaded, grow along K, and are stored.  At
+first they come from C or what it is filled with, at last they go to C; in between they
+are in memory of the function.
 """
 
 from __future__ import annotations
@@ -21,26 +31,350 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir.affine import AffineConstantExpr
 from xdsl.passes import ModulePass
 
+from coopc.device import signless
 from coopc.ir.transaction import Refused
-from coopc.passes.linalg.amx_kernel import AmxKernel, multiplying, packing
+from coopc.passes.linalg.kernel_text import zero
 from coopc.passes.linalg.match import Multiplication, constant_text, extent, matched
-from coopc.passes.linalg.staged_by_packing import become_stages
+from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
 from coopc.plan.gemm import (
     PANEL,
     STEP_BYTES,
+    UNROLL,
     Block,
+    GemmPlan,
     Packed,
+    Problem,
     check_block,
     is_of_amx,
     plan_amx_gemm,
 )
 from coopc.remarks import remark
 
+HALF = PANEL // 2
+"""Columns of a tile of B."""
+
+
+class AmxKernel(PackedKernel):
+    def __init__(self, problem: Problem, plan: GemmPlan, fill: str | None) -> None:
+        assert isinstance(plan.b, Packed), plan
+        self.element = signless(problem.a.element)
+        """Of A and B: bf16, f16 or i8."""
+        self.step = plan.depth
+        """Elements of K in a product: those of a row of a tile of A."""
+        packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
+        super().__init__(problem, plan, fill, (PANEL, PANEL), packed)
+        self.packs_a = isinstance(plan.a, Packed)
+        """Whether A is packed, too: else it is whole panels and steps."""
+        self.types = problem.a.type, problem.b.type, problem.c.type
+        """Of the memrefs."""
+        self.unit = PANEL * self.step if self.packs_a else self.step
+        """What the innermost loop counts a product as."""
+        self.channel = plan.b.channel
+        """Rows of B that share a row of its tile."""
+        self.row = f"vector<{self.step}x{self.element}>"
+        """The type of a row of a tile, packed: 64 bytes."""
+        self.tile = PANEL, HALF, self.step
+        """M, N and K of a product: half a panel of B."""
+        panels = self.panels[0] * self.panels[1]
+        self.kept = f"memref<{panels * PANEL}x{PANEL}x{self.sum}>"
+        """The type of memory of the function for the sums of a block."""
+
+    def text_of_steps(self, name: str, body: str) -> str:
+        """Return a kernel, as `text` does, that knows how many steps there are."""
+        steps = f"""
+  %steps = arith.ceildivui %k, %c{self.step} : index"""
+        return self.text(name, steps, body)
+
+
+# --- the kernel that multiplies ------------------------------------------------------
+
+
+def multiplying(g: AmxKernel) -> str:
+    size = PANEL * g.step
+    # The innermost loop counts elements of A: as it is packed, or along its rows.
+    if g.packs_a:
+        first = f"""
+      %ja = arith.muli %i, %steps : index
+      %sa = arith.addi %ja, %s0 : index
+      %apart = arith.subi %jb, %ja : index
+      %from = arith.muli %sa, %c{size} : index
+      %to_b = arith.muli %apart, %c{size} : index"""
+    else:
+        first = f"""
+      %from = arith.muli %s0, %c{g.unit} : index
+      %to_b = arith.muli %jb, %c{size} : index"""
+    # What sums begin with.
+    begin = f"""
+        %filled = "memref.cast"(%fill) : ({g.own}) -> ({g.part})
+        scf.yield %filled : {g.part}"""
+    if g.fill is None:
+        begin = f"""
+        scf.if %outside {{{g.left}{g.from_edge("%value")}
+        }}{of_c(g)}"""
+    body = f"""
+  %sums = memref.alloca() {{alignment = 64 : i64}} : {g.kept}
+  %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
+  %fill = memref.alloca() {{alignment = 64 : i64}} : {g.own}
+  %value = arith.constant dense<{g.fill or zero(g.sum)}> : {g.sums}
+  scf.for %r = %c0 to %c{PANEL} step %c1 {{
+    vector.store %value, %fill[%r, %c0] : {g.own}, {g.sums}
+    vector.store %value, %edge[%r, %c0] : {g.own}, {g.sums}
+  }}{g.block}
+  %all = arith.maxui %steps, %c1 : index
+  scf.for %s0 = %c0 to %all step %c{g.plan.products} {{
+    %s_end = arith.addi %s0, %c{g.plan.products} : index
+    %s1 = arith.minui %s_end, %steps : index
+    %is_first = arith.cmpi eq, %s0, %c0 : index
+    %is_last = arith.cmpi eq, %s1, %steps : index
+    %some = arith.subi %s1, %s0 : index
+    %rest = arith.remui %some, %c{UNROLL} : index
+    %whole = arith.subi %some, %rest : index
+    %length = arith.muli %some, %c{g.unit} : index
+    %whole_length = arith.muli %whole, %c{g.unit} : index
+    scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}
+      %jj = arith.subi %j, %j0 : index
+      %ii = arith.subi %i, %i0 : index
+      %jr = arith.muli %jj, %c{g.panels[0]} : index
+      %number = arith.addi %jr, %ii : index
+      %place = arith.muli %number, %c{PANEL} : index
+      %source = scf.if %is_first -> ({g.part}) {{{begin}
+      }} else {{{of_block(g)}
+      }}
+      %target = scf.if %is_last -> ({g.part}) {{{of_c(g)}
+      }} else {{{of_block(g)}
+      }}
+      %jb = arith.muli %j, %steps : index{first}
+      %middle = arith.addi %from, %whole_length : index
+      %to = arith.addi %from, %length : index{sums(g)}
+      %copy = arith.andi %is_last, %outside : i1
+      scf.if %copy {{{g.left}{g.to_edge}
+      }}
+    }} }}
+  }}"""
+    return g.text_of_steps("multiply", body)
+
+
+def of_c(g: AmxKernel) -> str:
+    """Return the end of a region that gives a part of C, or at an edge its memory."""
+    inside = g.part_of(g.problem.c.strides[0])
+    return f"""
+        %of_c = scf.if %inside -> ({g.part}) {{
+          %there = memref.subview %c[%row, %col] [{PANEL}, {PANEL}] [1, 1]
+            : {g.types[2]} to {inside}
+          %there_ = "memref.cast"(%there) : ({inside}) -> ({g.part})
+          scf.yield %there_ : {g.part}
+        }} else {{
+          %at_edge = "memref.cast"(%edge) : ({g.own}) -> ({g.part})
+          scf.yield %at_edge : {g.part}
+        }}
+        scf.yield %of_c : {g.part}"""
+
+
+def of_block(g: AmxKernel) -> str:
+    """Return the end of a region that gives the place among the sums of the block."""
+    inside = g.part_of(PANEL)
+    return f"""
+        %kept = memref.subview %sums[%place, 0] [{PANEL}, {PANEL}] [1, 1]
+          : {g.kept} to {inside}
+        %kept_ = "memref.cast"(%kept) : ({inside}) -> ({g.part})
+        scf.yield %kept_ : {g.part}"""
+
+
+def sums(g: AmxKernel) -> str:
+    """Return the loops along K: some steps at a time, then the rest."""
+    acc = g.matrix("acc", *g.tile)
+    return f"""
+      %left = coopmatrix.load %source[%c0, %c0] row_major : {g.part} -> {acc}
+      %right = coopmatrix.load %source[%c0, %c{HALF}] row_major : {g.part} -> {acc}
+      %l:2 = scf.for %s = %from to %middle step %c{UNROLL * g.unit}
+          iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{products(g, UNROLL)}
+        scf.yield %t{UNROLL}, %v{UNROLL} : {acc}, {acc}
+      }}
+      %e:2 = scf.for %s = %middle to %to step %c{g.unit}
+          iter_args(%t0 = %l#0, %v0 = %l#1) -> ({acc}, {acc}) {{{products(g, 1)}
+        scf.yield %t1, %v1 : {acc}, {acc}
+      }}
+      coopmatrix.store %e#0, %target[%c0, %c0] row_major : {acc}, {g.part}
+      coopmatrix.store %e#1, %target[%c0, %c{HALF}] row_major : {acc}, {g.part}"""
+
+
+def products(g: AmxKernel, unroll: int) -> str:
+    """Return some steps: two tiles of A, two of B, four products."""
+    a, b = (g.matrix(use, *g.tile) for use in ("a", "b"))
+    if g.packs_a:
+        at, memory = "%pa[%c0", g.packed
+        lines = """
+        %r = arith.addi %s, %to_b : index"""
+    else:
+        at, memory = "%a[%row", g.types[0]
+        lines = f"""
+        %far = arith.muli %s, %c{PANEL} : index
+        %r = arith.addi %far, %to_b : index"""
+    for u in range(unroll):
+        lines += f"""
+        %ra{u} = arith.addi %s, %c{u * g.unit} : index
+        %rb{u} = arith.addi %r, %c{u * PANEL * g.step} : index
+        %rc{u} = arith.addi %r, %c{(u * PANEL + HALF) * g.step} : index
+        %p{u} = coopmatrix.load {at}, %ra{u}] row_major : {memory} -> {a}
+        %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.packed} -> {b}
+        %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.packed} -> {b}
+        {g.multiply(f"%t{u + 1}", f"%p{u}", f"%q{u}", f"%t{u}", g.tile)}
+        {g.multiply(f"%v{u + 1}", f"%p{u}", f"%o{u}", f"%v{u}", g.tile)}"""
+    return lines
+
+
+# --- the kernel that packs -----------------------------------------------------------
+
+
+def packing(g: AmxKernel) -> str:
+    """Return the kernel that packs A, if that is packed, and B, as text."""
+    body = f"""
+  %group = simt.workgroup_id x : index
+  %of_a = arith.muli %panels_a, %c{int(g.packs_a)} : index
+  %is_a = arith.cmpi ult, %group, %of_a : index
+  scf.if %is_a {{{panel_of_a(g)}
+  }} else {{{step_of_b(g)}
+  }}"""
+    return g.text_of_steps("pack", body)
+
+
+def panel_of_a(g: AmxKernel) -> str:
+    """Return what packs a panel of A: rows as they are, and zeros beyond."""
+    mask = f"vector<{g.step}xi1>"
+    return f"""
+    %none = arith.constant dense<{zero(g.element)}> : {g.row}
+    %row0 = arith.muli %group, %c{PANEL} : index
+    %first = arith.muli %group, %steps : index
+    scf.for %s = %c0 to %steps step %c1 {{
+      %k0 = arith.muli %s, %c{g.step} : index
+      %left = arith.subi %k, %k0 : index
+      %whole = arith.cmpi uge, %left, %c{g.step} : index
+      %at = arith.addi %first, %s : index
+      %base = arith.muli %at, %c{PANEL * g.step} : index
+      scf.for %r = %c0 to %c{PANEL} step %c1 {{
+        %row = arith.addi %row0, %r : index
+        %r_at = arith.muli %r, %c{g.step} : index
+        %to = arith.addi %base, %r_at : index
+        %there = arith.cmpi ult, %row, %m : index
+        %inside = arith.andi %there, %whole : i1
+        %v = scf.if %inside -> ({g.row}) {{
+          %v0 = vector.load %a[%row, %k0] : {g.types[0]}, {g.row}
+          scf.yield %v0 : {g.row}
+        }} else {{
+          %rest = arith.select %there, %left, %c0 : index
+          %near = arith.select %there, %row, %c0 : index
+          %mask = vector.create_mask %rest : {mask}
+          %v1 = vector.maskedload %a[%near, %k0], %mask, %none
+            : {g.types[0]}, {mask}, {g.row} into {g.row}
+          scf.yield %v1 : {g.row}
+        }}
+        vector.store %v, %pa[%c0, %to] : {g.packed}, {g.row}
+      }}
+    }}"""
+
+
+def step_of_b(g: AmxKernel) -> str:
+    """Return what packs a step of K of all panels of B, a row of two tiles at a time.
+
+    Rows of B that share a row are loaded each, then interleaved.
+    """
+    row = f"vector<{PANEL}x{g.element}>"
+    shared = range(g.channel)
+    many = ", ".join([row] * g.channel)
+    places = "".join(
+        f"""
+        %kr{t} = arith.addi %kr, %c{t} : index"""
+        for t in shared
+    )
+    casts = "".join(
+        f"""
+        %i{t} = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{32 // g.channel}>"""
+        for t in shared
+    )
+    return f"""
+    %none = arith.constant dense<{zero(g.element)}> : {row}
+    %s = arith.subi %group, %of_a : index
+    %k0 = arith.muli %s, %c{g.step} : index
+    scf.for %p = %c0 to %panels_b step %c1 {{
+      %n0 = arith.muli %p, %c{PANEL} : index
+      %left = arith.subi %n, %n0 : index
+      %whole = arith.cmpi uge, %left, %c{PANEL} : index
+      %before = arith.muli %p, %steps : index
+      %at = arith.addi %before, %s : index
+      %base = arith.muli %at, %c{PANEL * g.step} : index
+      scf.for %r = %c0 to %c{HALF} step %c1 {{
+        %rk = arith.muli %r, %c{g.channel} : index
+        %kr = arith.addi %k0, %rk : index{places}
+        %end = arith.cmpi ult, %kr{g.channel - 1}, %k : index
+        %all = arith.andi %end, %whole : i1
+        %v:{g.channel} = scf.if %all -> ({many}) {{{loads(g, masked=False)}
+        }} else {{{loads(g, masked=True)}
+        }}{casts}{interleaved(g)}
+        %r_at = arith.muli %r, %c{g.step} : index
+        %to = arith.addi %base, %r_at : index
+        %beside = arith.addi %to, %c{HALF * g.step} : index
+        vector.store %row0, %pb[%c0, %to] : {g.packed}, {g.row}
+        vector.store %row1, %pb[%c0, %beside] : {g.packed}, {g.row}
+      }}
+    }}"""
+
+
+def loads(g: AmxKernel, *, masked: bool) -> str:
+    """Return the loads of rows of B that share a row, with zeros beyond if masked."""
+    b, row = g.types[1], f"vector<{PANEL}x{g.element}>"
+    lines = ""
+    for t in range(g.channel):
+        load = f"vector.load %b[%kr{t}, %n0] : {b}, {row}"
+        if masked:
+            lines += f"""
+          %in{t} = arith.cmpi ult, %kr{t}, %k : index
+          %rest{t} = arith.select %in{t}, %left, %c0 : index
+          %near{t} = arith.select %in{t}, %kr{t}, %c0 : index
+          %mask{t} = vector.create_mask %rest{t} : {g.mask}"""
+            load = f"""vector.maskedload %b[%near{t}, %n0], %mask{t}, %none
+            : {b}, {g.mask}, {row} into {row}"""
+        lines += f"""
+          %x{t} = {load}"""
+    names = ", ".join(f"%x{t}" for t in range(g.channel))
+    types = ", ".join([row] * g.channel)
+    return f"""{lines}
+          scf.yield {names} : {types}"""
+
+
+def shuffle(result: str, a: str, b: str, type: str, components: range) -> str:
+    """Return the interleaving of some components of two vectors of one type."""
+    length = int(type.split("<")[1].split("x")[0])
+    mask = ", ".join(f"{n}, {n + length}" for n in components)
+    return f"""
+        %{result} = vector.shuffle %{a}, %{b} [{mask}] : {type}, {type}"""
+
+
+def interleaved(g: AmxKernel) -> str:
+    """Return how %i0, %i1, .. become %row0 and %row1, of two tiles side by side."""
+    words, bytes = f"vector<{PANEL}xi16>", f"vector<{PANEL}xi8>"
+    wide = f"vector<{HALF}xi16>"
+    lines = ""
+    for tile in range(2):
+        columns = range(tile * HALF, (tile + 1) * HALF)
+        if g.channel == 2:
+            lines += shuffle(f"words{tile}", "i0", "i1", words, columns)
+        else:
+            for name, a, b in (("low", "i0", "i1"), ("high", "i2", "i3")):
+                lines += shuffle(f"{name}{tile}", a, b, bytes, columns)
+                lines += f"""
+        %{name}{tile}_ = vector.bitcast %{name}{tile} : {bytes} to {wide}"""
+            pair = f"low{tile}_", f"high{tile}_"
+            lines += shuffle(f"words{tile}", *pair, wide, range(HALF))
+        lines += f"""
+        %row{tile} = vector.bitcast %words{tile} : {words} to {g.row}"""
+    return lines
+
+
+# --- the pass ------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class TileMatmulAmxPass(ModulePass):
-    """Make kernels for tiles of multiplications."""
-
     name = "tile-matmul-amx"
 
     block: tuple[int, ...] = ()
@@ -80,7 +414,7 @@ class TileMatmulAmxPass(ModulePass):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
         fill = None if found.fill is None else constant_text(found.fill)
-        kernel = AmxKernel(found.problem, plan, fill)
+        made = AmxKernel(found.problem, plan, fill)
         a, _, c = found.memories
         rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
         steps = extent(func, a, 1).ceil_div(plan.depth)
@@ -91,7 +425,7 @@ class TileMatmulAmxPass(ModulePass):
         )
         become_stages(
             func,
-            packing(kernel) + multiplying(kernel),
+            packing(made) + multiplying(made),
             ctx,
             ((of_a + steps,), blocks),
             ((of_a, steps, STEP_BYTES * PANEL), (cols, steps, STEP_BYTES * PANEL)),

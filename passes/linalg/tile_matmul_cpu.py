@@ -28,8 +28,6 @@ from coopc.remarks import remark
 
 @dataclass(frozen=True)
 class TileMatmulCpuPass(ModulePass):
-    """Make kernels for tiles of sums that vectors of a processor hold."""
-
     name = "tile-matmul-cpu"
 
     block: tuple[int, ...] = ()

@@ -29,8 +29,6 @@ from coopc.remarks import remark
 
 @dataclass(frozen=True)
 class TileMatmulKhrPass(ModulePass):
-    """Make a fast kernel of each function that multiplies matrices with linalg."""
-
     name = "tile-matmul-khr"
 
     device: str | None = None

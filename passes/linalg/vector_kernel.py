@@ -4,127 +4,71 @@
     @multiply  a work-group computes a block of C, tile by tile
 
 A panel of A is as many rows as a tile has, one of B as many columns, with the elements
-of each k side by side: element (k, i) of panel p is at (p * K + k) * size + i.  What is
-beyond the matrices is zero, so that only C has edges.  Elements are converted to the
-type of the sums when they are packed.  The panels of a batch follow those of the last.
+of each k side by side: element (k, i) of panel p is at (p * K + k) * size + i.
+Elements are converted to the type of the sums when they are packed.  The panels of a
+batch follow those of the last.
 
 The sums of a tile are one vector a row, in registers along a step of K; between steps
-they are in C.  At the edges of C they are in memory of the function, and are copied.
+they are in C.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coopc.passes.linalg.kernel_text import Memory, Operands, kernel, zero
+from coopc.passes.linalg.kernel_text import Memory, zero
+from coopc.passes.linalg.staged_by_packing import PackedKernel
 from coopc.plan.gemm import GemmPlan, Problem
 
-ATTRIBUTES = (
-    "simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1>"
-)
 UNROLL = 4
 """Steps along K that the innermost loop is unrolled by."""
 LENGTH = 16
 """Elements along K that are read at a time, to be packed."""
 
 
-class VectorKernel(Operands):
-    """`C = fill + A * B`, or `C += A * B`, by a plan."""
-
+class VectorKernel(PackedKernel):
     def __init__(self, problem: Problem, plan: GemmPlan, fill: str | None) -> None:
-        """Choose the types of a kernel.
+        packed = f"memref<?x{problem.c.element}>"
+        super().__init__(problem, plan, fill, plan.subgroup, packed)
 
-        Args:
-            problem: what is multiplied.
-            plan: how.
-            fill: a constant that C is filled with first; None to add to what is there.
-        """
-        super().__init__(problem)
-        self.plan, self.fill = plan, fill
-        self.sum = self.c.element
-        """The type of an element of C, and of what is packed."""
-        self.rows, self.cols = plan.subgroup
-        """Of a tile."""
-        self.panels = plan.group[0] // self.rows, plan.group[1] // self.cols
-        """Panels of A, and of B, of a work-group."""
-        self.packed = f"memref<?x{self.sum}>"
-        """The type of A and of B, packed."""
-        self.row = f"vector<{self.cols}x{self.sum}>"
-        """The type of a row of a tile."""
-        self.mask = f"vector<{self.cols}xi1>"
-        tile = f"{self.rows}x{self.cols}x{self.sum}"
-        self.part = f"memref<{tile}, strided<[?, 1], offset: ?>>"
-        """The type of memory that has the sums of a tile, wherever that is."""
-        self.own = f"memref<{tile}>"
-        """The type of memory of the function for the sums of a tile."""
-
-    def text(self, name: str, batch: str, body: str) -> str:
-        """Return a kernel of a body, which begins with how many panels there are.
+    def text_of_batch(self, name: str, batch: str, body: str) -> str:
+        """Return a kernel, as `text` does, of panels of a matrix of the batch.
 
         Args:
             name: of the function.
             batch: the axis of the grid along which the batch is.
-            body: its operations. Indices of constant value are %c of their numbers.
+            body: its operations.
         """
-        operands = (self.a, self.b, self.c)
-        arguments = [f"{x.name}: {x.matrix.type}" for x in operands]
-        arguments += [f"{x}: {self.packed}" for x in ("%pa", "%pb")]
         number = "arith.constant 0"
         if self.problem.batched:
             number = f"simt.workgroup_id {batch}"
-        sizes = f"""
-  %m = {self.c.dim("rows")}
-  %n = {self.c.dim("cols")}
-  %k = {self.a.dim("cols")}
-  %panels_a = arith.ceildivui %m, %c{self.rows} : index
-  %panels_b = arith.ceildivui %n, %c{self.cols} : index
+        before = f"""
   %batch = {number} : index
   %before_a = arith.muli %batch, %panels_a : index
   %before_b = arith.muli %batch, %panels_b : index"""
-        return kernel(", ".join(arguments), sizes + body, name, ATTRIBUTES)
+        return self.text(name, before, body)
 
 
 # --- the kernel that multiplies ------------------------------------------------------
 
 
 def multiplying(g: VectorKernel) -> str:
-    rows, cols = g.panels
     ones = "1, " * g.problem.batched
     body = f"""
   %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
-  %none = arith.constant dense<{zero(g.sum)}> : {g.row}
+  %none = arith.constant dense<{zero(g.sum)}> : {g.sums}
   scf.for %r = %c0 to %c{g.rows} step %c1 {{
-    vector.store %none, %edge[%r, %c0] : {g.own}, {g.row}
-  }}
-  %x = simt.workgroup_id x : index
-  %y = simt.workgroup_id y : index
-  %j0 = arith.muli %x, %c{cols} : index
-  %i0 = arith.muli %y, %c{rows} : index
-  %j_end = arith.addi %j0, %c{cols} : index
-  %i_end = arith.addi %i0, %c{rows} : index
-  %j1 = arith.minui %j_end, %panels_b : index
-  %i1 = arith.minui %i_end, %panels_a : index
+    vector.store %none, %edge[%r, %c0] : {g.own}, {g.sums}
+  }}{g.block}
   %some = arith.maxui %k, %c1 : index
   scf.for %k0 = %c0 to %some step %c{g.plan.step} {{
     %k_end = arith.addi %k0, %c{g.plan.step} : index
     %k1 = arith.minui %k_end, %k : index
     %depth = arith.subi %k1, %k0 : index
     %is_first = arith.cmpi eq, %k0, %c0 : index
-    scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{
-      %row = arith.muli %i, %c{g.rows} : index
-      %col = arith.muli %j, %c{g.cols} : index
-      %row_end = arith.addi %row, %c{g.rows} : index
-      %col_end = arith.addi %col, %c{g.cols} : index
-      %row_in = arith.cmpi ule, %row_end, %m : index
-      %col_in = arith.cmpi ule, %col_end, %n : index
-      %inside = arith.andi %row_in, %col_in : i1
-      %yes = arith.constant true
-      %outside = arith.xori %inside, %yes : i1
-      %rows_left = arith.subi %m, %row : index
-      %rows_here = arith.minui %rows_left, %c{g.rows} : index
-      %cols_left = arith.subi %n, %col : index
-      %mask = vector.create_mask %cols_left : {g.mask}
-      scf.if %outside {{{edge_rows(g, is_load=True)}
+    scf.for %j = %j0 to %j1 step %c1 {{
+    scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}{g.left}
+      scf.if %outside {{{g.from_edge("%none")}
       }}
       %sums = scf.if %inside -> ({g.part}) {{
         %there = memref.subview {g.c.name}[{g.c.place("%row", "%col")}]
@@ -140,27 +84,27 @@ def multiplying(g: VectorKernel) -> str:
       %jk = arith.muli %panel_b, %k : index
       %a_first = arith.addi %ik, %k0 : index
       %b_first = arith.addi %jk, %k0 : index{tile(g)}
-      scf.if %outside {{{edge_rows(g, is_load=False)}
+      scf.if %outside {{{g.to_edge}
       }}
     }} }}
   }}"""
-    return g.text("multiply", "z", body)
+    return g.text_of_batch("multiply", "z", body)
 
 
 def tile(g: VectorKernel) -> str:
     """Return the loops along K of a tile: some steps at a time, then the rest."""
     over = range(g.rows)
-    types = ", ".join([g.row] * g.rows)
+    types = ", ".join([g.sums] * g.rows)
     first = "".join(
         f"""
-        %o{r} = vector.load %sums[%c{r}, %c0] : {g.part}, {g.row}"""
+        %o{r} = vector.load %sums[%c{r}, %c0] : {g.part}, {g.sums}"""
         for r in over
     )
     names = [f"%o{r}" for r in over]
     if g.fill is not None:
         first = f"""
       %f:{g.rows} = scf.if %is_first -> ({types}) {{
-        %value = arith.constant dense<{g.fill}> : {g.row}
+        %value = arith.constant dense<{g.fill}> : {g.sums}
         scf.yield {", ".join(["%value"] * g.rows)} : {types}
       }} else {{{first}
         scf.yield {", ".join(names)} : {types}
@@ -175,7 +119,7 @@ def tile(g: VectorKernel) -> str:
 
     stores = "".join(
         f"""
-      vector.store %e#{r}, %sums[%c{r}, %c0] : {g.part}, {g.row}"""
+      vector.store %e#{r}, %sums[%c{r}, %c0] : {g.part}, {g.sums}"""
         for r in over
     )
     return f"""{first}
@@ -201,39 +145,20 @@ def products(g: VectorKernel, unroll: int) -> str:
     for u in range(unroll):
         lines += f"""
         %q{u} = arith.addi %from_b, %c{u * g.cols} : index
-        %b{u} = vector.load %pb[%q{u}] : {g.packed}, {g.row}"""
+        %b{u} = vector.load %pb[%q{u}] : {g.packed}, {g.sums}"""
         for r in range(g.rows):
             lines += f"""
         %p{u}_{r} = arith.addi %from_a, %c{u * g.rows + r} : index
         %x{u}_{r} = memref.load %pa[%p{u}_{r}] : {g.packed}
-        %a{u}_{r} = vector.broadcast %x{u}_{r} : {g.sum} to {g.row}
-        %t{u + 1}_{r} = vector.fma %a{u}_{r}, %b{u}, %t{u}_{r} : {g.row}"""
+        %a{u}_{r} = vector.broadcast %x{u}_{r} : {g.sum} to {g.sums}
+        %t{u + 1}_{r} = vector.fma %a{u}_{r}, %b{u}, %t{u}_{r} : {g.sums}"""
     return lines
-
-
-def edge_rows(g: VectorKernel, *, is_load: bool) -> str:
-    """Return the copying of a tile of C at an edge, in or out, row by row."""
-    c, there = g.problem.c.type, f"{g.c.name}[{g.c.place('%at', '%col')}]"
-    if is_load:
-        copy = f"""
-          %old = vector.maskedload {there}, %mask, %none : {c}, {g.mask}, {g.row}
-            into {g.row}
-          vector.store %old, %edge[%r, %c0] : {g.own}, {g.row}"""
-    else:
-        copy = f"""
-          %new = vector.load %edge[%r, %c0] : {g.own}, {g.row}
-          vector.maskedstore {there}, %mask, %new : {c}, {g.mask}, {g.row}"""
-    return f"""
-        scf.for %r = %c0 to %rows_here step %c1 {{
-          %at = arith.addi %row, %r : index{copy}
-        }}"""
 
 
 # --- the kernel that packs -----------------------------------------------------------
 
 
 def packing(g: VectorKernel) -> str:
-    """Return the kernel that packs A and B."""
     body = f"""
   %group = simt.workgroup_id x : index
   %is_a = arith.cmpi ult, %group, %panels_a : index
@@ -247,7 +172,7 @@ def packing(g: VectorKernel) -> str:
     %first = arith.muli %number, %c{g.cols} : index
     %left = arith.subi %n, %first : index{panel(g, g.b, g.cols, "%pb")}
   }}"""
-    return g.text("pack", "y", body)
+    return g.text_of_batch("pack", "y", body)
 
 
 def panel(g: VectorKernel, memory: Memory, size: int, to: str) -> str:

@@ -23,8 +23,6 @@ from coopc.passes.triton.access_attributes import LANE_BY_LANE
 
 @dataclass(frozen=True)
 class AddFallbackEntryPass(ModulePass):
-    """Copy each kernel to one that takes any memory."""
-
     name = "add-fallback-entry"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -21,20 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from xdsl.dialects.arith import (
-    CMPI_COMPARISON_OPERATIONS,
-    AddiOp,
-    AndIOp,
-    CmpiOp,
-    ConstantOp,
-    ExtSIOp,
-    ExtUIOp,
-    IndexCastOp,
-    MuliOp,
-    ShLIOp,
-    SubiOp,
-    TruncIOp,
-)
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -45,7 +32,7 @@ from coopc.ir.control_flow import is_inside, yielded
 from coopc.ir.facts import constant_number
 from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 
-CASTS = (ExtSIOp, ExtUIOp, IndexCastOp, TruncIOp)
+CASTS = (arith.ExtSIOp, arith.ExtUIOp, arith.IndexCastOp, arith.TruncIOp)
 ViewOp = tt.BroadcastOp | tt.ExpandDimsOp | tt.TransOp | ttg.ConvertLayoutOp
 
 
@@ -113,7 +100,7 @@ class Indices:
 
     through: bool = False
     """Whether a scalar pointer is what it is moved from, and how far, or is itself."""
-    known: dict[SSAValue, Affine] = field(default_factory=dict[SSAValue, Affine])
+    known: dict[SSAValue, Affine] = field(default_factory=lambda: {})
 
     def of(self, value: SSAValue) -> Affine:
         """Return what a scalar or a tensor of integers or pointers is.
@@ -224,7 +211,7 @@ def unknown(value: SSAValue) -> Affine:
     return Affine(Polynomial.value(value))
 
 
-def _constant(indices: Indices, op: ConstantOp) -> Affine:
+def _constant(indices: Indices, op: arith.ConstantOp) -> Affine:
     value = op.value
     zeros = (NOTHING,) * len(shape_of(op.result.type))
     if isinstance(value, IntegerAttr):
@@ -236,7 +223,7 @@ def _constant(indices: Indices, op: ConstantOp) -> Affine:
     return unknown(op.result)
 
 
-def _multiply(indices: Indices, op: MuliOp) -> Affine:
+def _multiply(indices: Indices, op: arith.MuliOp) -> Affine:
     one, other = indices.of(op.lhs), indices.of(op.rhs)
     if other.is_uniform:
         return one.scaled(other.start)
@@ -245,7 +232,7 @@ def _multiply(indices: Indices, op: MuliOp) -> Affine:
     raise NotAffine("coordinates are multiplied with each other")
 
 
-def _shift(indices: Indices, op: ShLIOp) -> Affine:
+def _shift(indices: Indices, op: arith.ShLIOp) -> Affine:
     by = indices.of(op.rhs)
     bits = by.start.constant
     if bits is None or bits < 0 or not by.is_uniform:
@@ -265,11 +252,11 @@ _RULES: Mapping[type[Operation], Callable[[Indices, Any], Affine]] = {
     **dict.fromkeys(
         get_args(ViewOp), lambda indices, op: indices.of(op.src).viewed(op)
     ),
-    AddiOp: lambda indices, op: indices.of(op.lhs) + indices.of(op.rhs),
-    ConstantOp: _constant,
-    MuliOp: _multiply,
-    ShLIOp: _shift,
-    SubiOp: lambda indices, op: indices.of(op.lhs) + -indices.of(op.rhs),
+    arith.AddiOp: lambda indices, op: indices.of(op.lhs) + indices.of(op.rhs),
+    arith.ConstantOp: _constant,
+    arith.MuliOp: _multiply,
+    arith.ShLIOp: _shift,
+    arith.SubiOp: lambda indices, op: indices.of(op.lhs) + -indices.of(op.rhs),
     tt.AddPtrOp: _addptr,
     tt.AdvanceOp: lambda indices, op: indices.of(op.ptr) + indices.steps(op.offsets),
     tt.MakeRangeOp: lambda indices, op: Affine(
@@ -307,15 +294,17 @@ def mask_of(value: SSAValue, indices: Indices) -> Mask:
     if not is_tensor(value.type):
         return Mask(flags=(value,))
     match value.owner:
-        case AndIOp() as op:
+        case arith.AndIOp() as op:
             return mask_of(op.lhs, indices) & mask_of(op.rhs, indices)
-        case CmpiOp() as op:
+        case arith.CmpiOp() as op:
             return _compare(indices, op)
-        case ConstantOp(value=DenseIntOrFPElementsAttr() as dense) if dense.is_splat():
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense) if (
+            dense.is_splat()
+        ):
             zeros = (NOTHING,) * len(shape_of(value.type))
             is_true = next(iter(dense.get_values()))
             return Mask() if is_true else Mask((Affine(NOTHING, zeros),))
-        case ConstantOp():
+        case arith.ConstantOp():
             raise NotAffine("a mask is a constant of several values")
         case tt.SplatOp() as op:
             return Mask(flags=(op.src,))
@@ -326,9 +315,9 @@ def mask_of(value: SSAValue, indices: Indices) -> Mask:
             raise NotAffine(f"a mask comes from {named(value)}")
 
 
-def _compare(indices: Indices, op: CmpiOp) -> Mask:
+def _compare(indices: Indices, op: arith.CmpiOp) -> Mask:
     one, other = indices.of(op.lhs), indices.of(op.rhs)
-    kind = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    kind = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
     if kind in ("eq", "ne"):
         raise NotAffine("a mask is where coordinates are equal, or are not")
     if kind[1] == "g":

@@ -40,19 +40,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import tt, ttig
-from coopc.dialects.tt.types import (
-    BLOCK_IO,
-    BLOCK_IO_STRIDE,
-    MemoryOrder,
-    Padding,
-    PtrType,
-    TensorDescType,
-    bits_of,
-    block_io,
-    is_tensor,
-    pointee_of,
-    shape_of,
-)
 from coopc.ir.builder import Builder, Built
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.polynomial import NOTHING, ONE, Polynomial
@@ -102,21 +89,21 @@ class MatrixAccess:
     pitch: Polynomial
     starts: tuple[Polynomial, Polynomial]
     """The row and the column where the tile begins."""
-    order: MemoryOrder
+    order: tt.MemoryOrder
     tile: tuple[int, int]
     """Rows and columns in memory."""
     flags: tuple[SSAValue, ...] = ()
     """Scalars, i1: where one is false all is outside."""
-    padding: Padding = Padding.ZERO
+    padding: tt.Padding = tt.Padding.ZERO
     """What is read outside."""
 
 
-def order_in(layout: ttig.MemoryLayout) -> MemoryOrder:
+def order_in(layout: ttig.MemoryLayout) -> tt.MemoryOrder:
     is_rows = layout is ttig.MemoryLayout.ROW_MAJOR
     return "row_major" if is_rows else "column_major"
 
 
-def axes_of(order: MemoryOrder) -> tuple[int, int]:
+def axes_of(order: tt.MemoryOrder) -> tuple[int, int]:
     """Return the dimensions of a tensor that are rows and columns in memory."""
     return (1, 0) if order == "column_major" else (0, 1)
 
@@ -129,7 +116,7 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
         NotAffine: its indices or its mask are not understood.
     """
     is_given = isinstance(op, ttig.BlockLoad2DFromPtrOp)
-    order = order_in(op.layout) if is_given else block_io(op)
+    order = order_in(op.layout) if is_given else tt.block_io(op)
     if order is None:
         what = "a pointer for each element"
         try:
@@ -137,7 +124,7 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
         except NotAffine as error:
             what += f": {error}"
         raise NoMatrix(Reason.UNKNOWN_MEMORY, what)
-    shape = shape_of(pointee_of(op.ptr.type) or op.ptr.type)
+    shape = tt.shape_of(tt.pointee_of(op.ptr.type) or op.ptr.type)
     if len(shape) != 2:
         raise NoMatrix(Reason.RANK, f"a tensor of pointers of rank {len(shape)}")
     found = indices.of(op.ptr)
@@ -157,7 +144,7 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
     for number, (dim, unit) in enumerate(((row, pitch), (col, ONE))):
         size = sized(starts[number], limits[dim], number)
         if size is None:
-            bits = bits_of(pointee(base))
+            bits = tt.bits_of(pointee(base))
             assert bits is not None, op
             least = 1 if number == 0 else LEAST_BYTES * 8 // bits
             size = Polynomial.number(max(shape[dim], least))
@@ -193,7 +180,7 @@ def claimed(op: PointerOp, pointers: Affine, row: int, col: int) -> Affine:
             pointers = pointers.where(next(iter(step.values)), ONE)
         if pointers.steps[col] != ONE:
             raise NoMatrix(Reason.STRIDE, f"a stride that is computed, in {op.name}")
-    said = op.attributes.get(BLOCK_IO_STRIDE)
+    said = op.attributes.get(tt.BLOCK_IO_STRIDE)
     pitch = pointers.steps[row]
     if isinstance(said, IntegerAttr):
         stride = Polynomial.number(said.value.data)
@@ -248,13 +235,13 @@ def may_be_negative(number: Polynomial) -> str | None:
 
 
 def pointee(pointer: SSAValue) -> Attribute:
-    assert isinstance(pointer.type, PtrType), pointer
+    assert isinstance(pointer.type, tt.PtrType), pointer
     return pointer.type.pointee
 
 
 def is_block_pointer(op: PointerOp) -> bool:
     type = op.ptr.type
-    return isinstance(type, PtrType) and bool(shape_of(type.pointee))
+    return isinstance(type, tt.PtrType) and bool(tt.shape_of(type.pointee))
 
 
 def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
@@ -269,7 +256,7 @@ def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
     made = found.base.owner
     if not isinstance(made, tt.MakeTensorPtrOp):
         raise NotAffine("a block pointer comes from " + named(found.base))
-    shape = shape_of(made.block)
+    shape = tt.shape_of(made.block)
     if len(shape) != 2:
         raise NoMatrix(Reason.RANK, f"a block pointer of rank {len(shape)}")
     # One dimension has the stride 1; where both have, it is the first in the order.
@@ -280,7 +267,7 @@ def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
         what = "no dimension of the block pointer has the stride 1"
         raise NoMatrix(Reason.STRIDE, what)
     row = 1 - col
-    order: MemoryOrder = "row_major" if col == 1 else "column_major"
+    order: tt.MemoryOrder = "row_major" if col == 1 else "column_major"
     number = indices.number
     padding = op.padding_option if isinstance(op, tt.LoadOp) else None
     return MatrixAccess(
@@ -291,7 +278,7 @@ def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
         (found.steps[row], found.steps[col]),
         order,
         (shape[row], shape[col]),
-        padding=Padding.ZERO if padding is None else padding,
+        padding=tt.Padding.ZERO if padding is None else padding,
     )
 
 
@@ -302,10 +289,10 @@ def of_block_load(op: ttig.BlockLoad2DOp, indices: Indices) -> MatrixAccess:
         NoMatrix: it is none.
         NotAffine: its sizes are not understood.
     """
-    shape = shape_of(op.result.type)
+    shape = tt.shape_of(op.result.type)
     if len(shape) != 2:
         raise NoMatrix(Reason.RANK, f"a load of rank {len(shape)}")
-    bits = bits_of(op.result.type)
+    bits = tt.bits_of(op.result.type)
     assert bits is not None, op
     size = Polynomial.number(max(1, bits // 8))
     width, height, pitch, x, y = (indices.number(x) for x in op.operands[1:])
@@ -326,7 +313,7 @@ def of_block_load(op: ttig.BlockLoad2DOp, indices: Indices) -> MatrixAccess:
         (y, x),
         order,
         (shape[row], shape[col]),
-        padding=Padding.ZERO if op.pad_nan is None else Padding.NAN,
+        padding=tt.Padding.ZERO if op.pad_nan is None else tt.Padding.NAN,
     )
 
 
@@ -344,7 +331,7 @@ def matrix_of(
             return of_block_load(op, indices)
         if is_block_pointer(op):
             return through_block_pointer(op, indices)
-        if isinstance(op, Given) or (is_promised and is_tensor(op.ptr.type)):
+        if isinstance(op, Given) or (is_promised and tt.is_tensor(op.ptr.type)):
             return through_pointers(op, indices)
         return None
     except NotAffine as error:
@@ -363,7 +350,7 @@ def rewrite(op: AccessOp, matrix: MatrixAccess, built: Built) -> None:
         base = b.pure(tt.AddPtrOp, base, matrix.moved.build(b, i64))
     sizes = tuple(x.build(b) for x in matrix.sizes)
     strides = tuple(x.build(b, i64) for x in (matrix.pitch, ONE))
-    type = TensorDescType.of(pointee(base), matrix.tile)
+    type = tt.TensorDescType.of(pointee(base), matrix.tile)
     desc = b.pure(tt.MakeTensorDescriptorOp, base, sizes, strides, type, matrix.padding)
     row, col = (x.build(b) for x in matrix.starts)
     for flag in matrix.flags:
@@ -387,10 +374,10 @@ def rewrite(op: AccessOp, matrix: MatrixAccess, built: Built) -> None:
             new = ttig.DescriptorPrefetchOp(desc, [row, col], op.cache_modifier)
     b.effect(new)
     new.attributes |= op.attributes
-    new.attributes.pop(BLOCK_IO_STRIDE, None)
-    if not isinstance(op, Given) and BLOCK_IO not in op.attributes:
+    new.attributes.pop(tt.BLOCK_IO_STRIDE, None)
+    if not isinstance(op, Given) and tt.BLOCK_IO not in op.attributes:
         new.attributes[NO_PROMISE] = UnitAttr()
-    new.attributes[BLOCK_IO] = StringAttr(matrix.order)
+    new.attributes[tt.BLOCK_IO] = StringAttr(matrix.order)
     results = list[SSAValue](new.results)
     if isinstance(op, tt.LoadOp | ttig.BlockLoad2DFromPtrOp):
         results[0].name_hint = op.result.name_hint
@@ -444,8 +431,6 @@ def convert(func: tt.FuncOp, explain: bool) -> None:
 
 @dataclass(frozen=True)
 class ConvertTtPointersToDescriptorsPass(ModulePass):
-    """Find the matrices behind pointers."""
-
     name = "convert-tt-pointers-to-descriptors"
 
     explain: bool = False

@@ -170,8 +170,6 @@ def function(code: Code, op: tt.ExternElementwiseOp) -> SSAValue:
 
 @dataclass(frozen=True)
 class ExpandTtMathPass(ExpandPass):
-    """Write arithmetic of Triton as `arith` and `math`."""
-
     name = "expand-tt-math"
     table = table
 

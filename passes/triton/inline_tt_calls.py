@@ -24,8 +24,8 @@ class Inliner:
     """Inlines the calls of functions, callees first."""
 
     functions: dict[str, tt.FuncOp]
-    started: set[str] = field(default_factory=set[str])
-    finished: set[str] = field(default_factory=set[str])
+    started: set[str] = field(default_factory=lambda: set())
+    finished: set[str] = field(default_factory=lambda: set())
 
     def inline_calls(self, func: tt.FuncOp) -> None:
         """Inline what a function calls.
@@ -54,8 +54,6 @@ class Inliner:
 
 @dataclass(frozen=True)
 class InlineTtCallsPass(ModulePass):
-    """Put functions where they are called."""
-
     name = "inline-tt-calls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

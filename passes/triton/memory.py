@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt
 from coopc.dialects.coopmatrix import Ordering, Scope
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import memref_type
 
 MANY = 1 << 40
 """Elements that memory behind a pointer has, as far as anybody knows."""
@@ -51,19 +51,17 @@ SCOPES = {
 
 def cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Operation:
     """Return memory from an offset on: of rank 1 and some size, or of rank 0."""
-    assert is_memref(base.type), base
     sizes = [] if size is None else [size]
     strides = [1 for _ in sizes]
     is_plain = size is not None and offset == 0
     layout = NoneAttr() if is_plain else StridedLayoutAttr(strides, None)
-    type = MemRefType(base.type.get_element_type(), sizes, layout)
+    type = MemRefType(memref_type(base).get_element_type(), sizes, layout)
     return ReinterpretCastOp.from_dynamic(base, [offset], sizes, strides, type)
 
 
 def rmw(
     op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
 ) -> AtomicRMWOp:
-    """Return the update of one element."""
     attributes: dict[str, Attribute] = {
         simt.ORDERING: StringAttr(ORDERS[op.order]),
         simt.ORDERING_SCOPE: StringAttr(SCOPES[op.sync_scope]),

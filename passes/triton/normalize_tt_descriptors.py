@@ -34,16 +34,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.arith import (
-    AddiOp,
-    AndIOp,
-    ConstantOp,
-    ExtSIOp,
-    MuliOp,
-    SelectOp,
-    SubiOp,
-    TruncIOp,
-)
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -64,15 +55,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import tt, ttig
-from coopc.dialects.tt.types import (
-    Padding,
-    PtrType,
-    TensorDescType,
-    bits_of,
-    block_io,
-    encoding_of,
-    is_tensor,
-)
 from coopc.dialects.ttg import SliceEncodingAttr
 from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
@@ -107,7 +89,7 @@ def not_a_number(type: TensorType[Attribute]) -> DenseIntOrFPElementsAttr:
     bits = NANS.get(str(type.element_type))
     if bits is None:
         raise ValueError(f"expected floats, got {type}")
-    width = bits_of(type.element_type)
+    width = tt.bits_of(type.element_type)
     assert width is not None, type
     found = BytesAttr(bits.to_bytes(width // 8, "little"))
     return DenseIntOrFPElementsAttr(type, found)  # pyright: ignore[reportArgumentType]
@@ -117,15 +99,15 @@ def make_host_descriptors(func: tt.FuncOp) -> None:
     """Let a kernel make the descriptors that are its arguments."""
     block = func.body.block
     args = list(block.args)
-    if not any(isinstance(arg.type, TensorDescType) for arg in args):
+    if not any(isinstance(arg.type, tt.TensorDescType) for arg in args):
         return
     attributes: list[DictionaryAttr] = []
     for position, arg in enumerate(args):
         attributes.append(DictionaryAttr(dict(func.argument_attributes(position))))
-        if not isinstance(type := arg.type, TensorDescType):
+        if not isinstance(type := arg.type, tt.TensorDescType):
             continue
         given = fields_behind(arg, type.rank)
-        kinds: list[tuple[str, Attribute]] = [("", PtrType.of(type.element))]
+        kinds: list[tuple[str, Attribute]] = [("", tt.PtrType.of(type.element))]
         if not given:
             kinds += [(f"_shape{at}", i32) for at in range(type.rank)]
             kinds += [(f"_stride{at}", i64) for at in range(type.rank - 1)]
@@ -137,7 +119,7 @@ def make_host_descriptors(func: tt.FuncOp) -> None:
             values.append(value)
         attributes += [DictionaryAttr({})] * (len(values) - 1)
         base, *numbers = [*values, *given[:-1]]
-        one = ConstantOp(IntegerAttr(1, i64))
+        one = arith.ConstantOp(IntegerAttr(1, i64))
         strides = (*numbers[type.rank :], one.result)
         made = tt.MakeTensorDescriptorOp(base, numbers[: type.rank], strides, type)
         one.location = made.location = arg.location
@@ -174,16 +156,16 @@ def flatten(op: BlockOp, made: tt.MakeTensorDescriptorOp) -> tt.MakeTensorDescri
     for index, size, stride in zip(leading, made.shape, made.strides, strict=False):
         if constant_number(index) == 0:
             continue
-        moved = b.pure(MuliOp, b.pure(ExtSIOp, index, i64), stride)
+        moved = b.pure(arith.MuliOp, b.pure(arith.ExtSIOp, index, i64), stride)
         base = b.pure(tt.AddPtrOp, base, moved)
         flag = b.compare("ult", index, size)
-        inside = flag if inside is None else b.pure(AndIOp, inside, flag)
-    type = TensorDescType.of(made.type.element, made.type.shape[count:])
+        inside = flag if inside is None else b.pure(arith.AndIOp, inside, flag)
+    type = tt.TensorDescType.of(made.type.element, made.type.shape[count:])
     sizes, strides = made.shape[count:], made.strides[count:]
     flat = tt.MakeTensorDescriptorOp(base, sizes, strides, type, made.padding_option)
     b.effect(flat)
     if inside is not None:
-        row = b.pure(SelectOp, inside, row, sizes[0])
+        row = b.pure(arith.SelectOp, inside, row, sizes[0])
     value = [op.src] if isinstance(op, tt.DescriptorStoreOp) else []
     op.operands = [flat.result, *value, row, col]
     return flat
@@ -194,12 +176,12 @@ def pad_with_nan(
 ) -> tt.MakeTensorDescriptorOp:
     """Load zeros outside, and put NaN there afterwards."""
     type = op.result.type
-    if not is_tensor(type) or encoding_of(type) is None:
+    if not tt.is_tensor(type) or tt.encoding_of(type) is None:
         return made
     if len(type.get_shape()) != 2 or not isinstance(type.element_type, AnyFloat):
         return made
     zero = tt.MakeTensorDescriptorOp(
-        made.base, made.shape, made.strides, made.type, Padding.ZERO
+        made.base, made.shape, made.strides, made.type, tt.Padding.ZERO
     )
     zero.location = made.location
     Rewriter.insert_op(zero, InsertPoint.after(made))
@@ -208,9 +190,9 @@ def pad_with_nan(
     assert last is not None, op
     b = Builder.at(last)
     mask = inside_of(op, made, type, b)
-    other = b.pure(ConstantOp, not_a_number(type))
+    other = b.pure(arith.ConstantOp, not_a_number(type))
     uses = list(op.result.uses)
-    chosen = b.pure(SelectOp, mask, op.result, other)
+    chosen = b.pure(arith.SelectOp, mask, op.result, other)
     for use in uses:
         use.operation.operands[use.index] = chosen
     return zero
@@ -223,24 +205,24 @@ def inside_of(
     b: Builder,
 ) -> SSAValue:
     """Return which elements of a block are inside of its matrix."""
-    parent, shape = encoding_of(type), type.get_shape()
+    parent, shape = tt.encoding_of(type), type.get_shape()
     assert parent is not None, type
     found: list[SSAValue] = []
     for dim, size in enumerate(shape):
-        in_memory = 1 - dim if block_io(op) == "column_major" else dim
+        in_memory = 1 - dim if tt.block_io(op) == "column_major" else dim
         encoding = SliceEncodingAttr(SliceEncoding(1 - dim, parent))
         numbers = TensorType(i32, [size], encoding)
         count = b.pure(tt.MakeRangeOp, 0, size, numbers)
         start = b.pure(tt.SplatOp, op.indices[in_memory], numbers)
         end = b.pure(tt.SplatOp, made.shape[in_memory], numbers)
         # Unsigned, so that what is before the first one is outside, too.
-        flags = b.compare("ult", b.pure(AddiOp, start, count), end)
+        flags = b.compare("ult", b.pure(arith.AddiOp, start, count), end)
         one = [x if at == dim else 1 for at, x in enumerate(shape)]
         expanded = TensorType(i1, one, type.encoding)
         column = b.pure(tt.ExpandDimsOp, flags, 1 - dim, expanded)
         whole = TensorType(i1, shape, type.encoding)
         found.append(b.pure(tt.BroadcastOp, column, whole))
-    return b.pure(AndIOp, *found)
+    return b.pure(arith.AndIOp, *found)
 
 
 def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> None:
@@ -261,16 +243,16 @@ def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> No
     unit = SURFACE_ALIGNMENT * 8 // bits
     b = Builder.at(made)
     moved = found.moved.build(b, i64)
-    rest = b.pure(AndIOp, moved, b.constant(i64, unit - 1))
-    start = b.pure(SubiOp, moved, rest)
+    rest = b.pure(arith.AndIOp, moved, b.constant(i64, unit - 1))
+    start = b.pure(arith.SubiOp, moved, rest)
     aligned = tt.AddPtrOp(found.base, start)
     aligned.attributes[ALIGNED] = UnitAttr()
     b.effect(aligned)
-    shift = b.pure(TruncIOp, rest, i32)
+    shift = b.pure(arith.TruncIOp, rest, i32)
     made.operands[0] = aligned.result
     made.operands[len(made.shape)] = b.constant(i32, width + unit)
     for op in blocks:
-        column = Builder.at(op).pure(AddiOp, op.indices[-1], shift)
+        column = Builder.at(op).pure(arith.AddiOp, op.indices[-1], shift)
         op.operands[len(op.operands) - 1] = column
 
 
@@ -286,7 +268,10 @@ def normalize(func: tt.FuncOp) -> bool:
             continue
         if made.type.rank > 2 and block_rank(op) == 2:
             made = flatten(op, made)
-        if isinstance(op, tt.DescriptorLoadOp) and made.padding_option is Padding.NAN:
+        if (
+            isinstance(op, tt.DescriptorLoadOp)
+            and made.padding_option is tt.Padding.NAN
+        ):
             made = pad_with_nan(op, made)
         blocks.setdefault(made, []).append(op)
     if LANE_BY_LANE not in func.attributes:
@@ -302,12 +287,11 @@ def replace_field(op: ttig.ExtractDescOp, made: tt.MakeTensorDescriptorOp) -> No
     index = op.index.value.data
     value = numbers[min(index, len(numbers) - 1)]
     if index < len(made.shape):
-        value = Builder.at(op).pure(ExtSIOp, value, i64)
+        value = Builder.at(op).pure(arith.ExtSIOp, value, i64)
     Rewriter.replace_op(op, [], [value])
 
 
 def block_rank(op: BlockOp) -> int:
-    """Return the rank of what is moved."""
     match op:
         case tt.DescriptorLoadOp():
             type = op.result.type
@@ -315,16 +299,16 @@ def block_rank(op: BlockOp) -> int:
             type = op.src.type
         case ttig.DescriptorPrefetchOp():
             type = op.desc.type
-            is_flat = isinstance(type, TensorDescType) and set(type.shape[:-2]) == {1}
+            is_flat = isinstance(type, tt.TensorDescType) and set(type.shape[:-2]) == {
+                1
+            }
             return 2 if is_flat else -1
-    assert is_tensor(type), op
+    assert tt.is_tensor(type), op
     return len(type.get_shape())
 
 
 @dataclass(frozen=True)
 class NormalizeTtDescriptorsPass(ModulePass):
-    """Make descriptors surfaces."""
-
     name = "normalize-tt-descriptors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -17,20 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.arith import (
-    AddiOp,
-    AndIOp,
-    CeilDivSIOp,
-    CeilDivUIOp,
-    CmpiOp,
-    DivSIOp,
-    DivUIOp,
-    ExtSIOp,
-    FloorDivSIOp,
-    MuliOp,
-    RemSIOp,
-    RemUIOp,
-)
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -49,9 +36,15 @@ from coopc.passes.triton.affine_tensors import (
     mask_of,
 )
 
-RemainderOp = RemSIOp | RemUIOp
+RemainderOp = arith.RemSIOp | arith.RemUIOp
 DIVISIONS = (
-    CeilDivSIOp | CeilDivUIOp | DivSIOp | DivUIOp | FloorDivSIOp | RemSIOp | RemUIOp
+    arith.CeilDivSIOp
+    | arith.CeilDivUIOp
+    | arith.DivSIOp
+    | arith.DivUIOp
+    | arith.FloorDivSIOp
+    | arith.RemSIOp
+    | arith.RemUIOp
 )
 Reached = list[tuple[SSAValue, int]]
 """Values, and in which dimension of each the coordinate is."""
@@ -68,10 +61,8 @@ class ForwardSlice:
     rule: Callable[[Operation, int, int], Reached | None]
     """What an operation makes of an operand by its number and the dimension; None where
     the way ends. Views and loops are the same for all."""
-    dims: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    ends: list[tuple[Operation, int]] = field(
-        default_factory=list[tuple[Operation, int]]
-    )
+    dims: dict[SSAValue, int] = field(default_factory=lambda: {})
+    ends: list[tuple[Operation, int]] = field(default_factory=lambda: [])
     """Operations where a way ends, and the operand's dimension."""
 
     def follow(self, value: SSAValue, dim: int) -> None:
@@ -122,7 +113,7 @@ def passed_on(op: Operation, index: int, dim: int) -> Reached | None:
 def of_address(op: Operation, index: int, dim: int) -> Reached | None:
     """From a remainder, sums and products of indices, pointers; loads are ends."""
     match op:
-        case AddiOp() | MuliOp() | ExtSIOp() | tt.AddPtrOp():
+        case arith.AddiOp() | arith.MuliOp() | arith.ExtSIOp() | tt.AddPtrOp():
             return [(op.results[0], dim)]
         case tt.LoadOp() if index == 0:
             return None
@@ -182,13 +173,13 @@ def unwrap(op: RemainderOp) -> None:
         return
     if not addresses.ends:
         return
-    inside = after(op.result, CmpiOp(op.lhs, op.rhs, "slt"))
+    inside = after(op.result, arith.CmpiOp(op.lhs, op.rhs, "slt"))
     masks: dict[SSAValue, SSAValue] = {op.result: inside}
     for load, _ in addresses.ends:
         assert isinstance(load, tt.LoadOp), load
         mask = mask_like(load.ptr, addresses.dims, masks)
         if load.mask is not None:
-            both = AndIOp(load.mask, mask)
+            both = arith.AndIOp(load.mask, mask)
             both.location = load.location
             Rewriter.insert_op(both, InsertPoint.before(load))
             mask = both.result
@@ -248,8 +239,6 @@ def after(value: SSAValue, new: Operation) -> SSAValue:
 
 @dataclass(frozen=True)
 class UnwrapTtOffsetsPass(ModulePass):
-    """Replace remainders whose effect nobody sees."""
-
     name = "unwrap-tt-offsets"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

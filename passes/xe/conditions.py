@@ -86,7 +86,7 @@ class HostNumber:
 class Demands:
     """What must hold of the arguments of a kernel, as `simt.conditions`."""
 
-    rules: dict[HostNumber, Rule] = field(default_factory=dict[HostNumber, Rule])
+    rules: dict[HostNumber, Rule] = field(default_factory=lambda: {})
 
     def add(self, number: HostNumber, rule: Rule) -> None:
         """Demand a rule, with what is demanded of the number already."""
@@ -190,7 +190,6 @@ FIRST = ("multiple_of", "at_least_argument")
 
 
 def condition(number: HostNumber, why: str, **limits: int | None) -> DictionaryAttr:
-    """Return one condition as an attribute."""
     told = {
         name: IntegerAttr(limit, i64)
         for name, limit in limits.items()

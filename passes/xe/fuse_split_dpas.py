@@ -38,13 +38,10 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    DenseArrayBase,
     Float16Type,
     ModuleOp,
-    VectorType,
     i1,
     i32,
-    i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -54,7 +51,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
 from coopc.dialects import simt, xe
-from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.narrow import is_memref, length_of, vector_type
 from coopc.dialects.xe import SPLIT_LANES, SPLIT_PRECISIONS, SPLIT_REPEAT_COUNTS
 from coopc.ir.builder import Builder, Built
 from coopc.ir.control_flow import kernel_around
@@ -169,8 +166,7 @@ def _against_uses(
             yield Refusal(SplitReason.PRECISION, " x ".join(op.precisions))
         if (repeat := op.repeat.value.data) not in SPLIT_REPEAT_COUNTS:
             yield Refusal(SplitReason.REPEAT, str(repeat))
-        assert is_vector(op.c.type)
-        element = op.c.type.get_element_type()
+        element = vector_type(op.c).get_element_type()
         if isinstance(element, Float16Type | BFloat16Type):
             yield Refusal(SplitReason.ACCUMULATOR, str(element))
         yield from _against_flow(op, uniformity)
@@ -371,13 +367,7 @@ def _terms(
 
 
 def _joined(b: Builder, one: SSAValue, other: SSAValue) -> SSAValue:
-    """Return the components of two vectors as one."""
-    assert is_vector(one.type)
-    assert is_vector(other.type)
-    length = one.type.get_shape()[0] + other.type.get_shape()[0]
-    mask = DenseArrayBase.from_list(i64, list(range(length)))
-    type = VectorType(i32, [length])
-    return b.effect(vector.ShuffleOp(one, other, mask, result_type=type)).results[0]
+    return b.blend(one, other, range(length_of(one) + length_of(other)))
 
 
 def _erase_unused(value: SSAValue) -> None:
@@ -395,8 +385,6 @@ def _erase_unused(value: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class FuseSplitDpasPass(ModulePass):
-    """Let pairs of subgroups share operands A."""
-
     name = "fuse-split-dpas"
 
     device: str | None = None
@@ -407,7 +395,6 @@ class FuseSplitDpasPass(ModulePass):
     """Whether each decision is printed to the standard error."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on every operand of `op`, then share those that can be."""
         device = device_of(self.device, op, self.name)
         if device.split_pair is None:
             raise PassFailedException(

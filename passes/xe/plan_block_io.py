@@ -20,15 +20,6 @@ from xdsl.passes import ModulePass
 
 from coopc import device as devices
 from coopc.dialects import tt, ttig, xe
-from coopc.dialects.tt.types import (
-    ModuleFacts,
-    Tensor,
-    bits_of,
-    block_io,
-    encoding_of,
-    is_tensor,
-    layout_of,
-)
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import (
@@ -59,7 +50,7 @@ AccessOp: TypeAlias = LoadOp | StoreOp
 BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 
 
-def tensor_type(op: AccessOp) -> Tensor | None:
+def tensor_type(op: AccessOp) -> tt.Tensor | None:
     """Return the type of what is loaded or stored; None for a scalar."""
     match op:
         case tt.DescriptorLoadOp() | tt.LoadOp():
@@ -68,14 +59,14 @@ def tensor_type(op: AccessOp) -> Tensor | None:
             type = op.src.type
         case tt.StoreOp():
             type = op.value.type
-    return type if is_tensor(type) else None
+    return type if tt.is_tensor(type) else None
 
 
-def request_of(op: AccessOp, type: Tensor) -> Request | Refusal:
+def request_of(op: AccessOp, type: tt.Tensor) -> Request | Refusal:
     """Return what the planner is to be asked, or why there is nothing to ask."""
-    if encoding_of(type) is None:
+    if tt.encoding_of(type) is None:
         return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
-    rank, order = len(type.get_shape()), block_io(op)
+    rank, order = len(type.get_shape()), tt.block_io(op)
     if isinstance(op, tt.LoadOp | tt.StoreOp):
         what = why_no_matrix(op, "a pointer for each element")
         # What the reason says already.
@@ -83,11 +74,11 @@ def request_of(op: AccessOp, type: Tensor) -> Request | Refusal:
         return Refusal(Reason.UNKNOWN_MEMORY, detail)
     if rank != 2 or len(op.indices) != 2:
         return Refusal(Reason.RANK, f"a tensor of rank {rank} of {len(op.indices)}")
-    width = bits_of(type)
+    width = tt.bits_of(type)
     assert width is not None, type
     run, channel = channel_bits(type)
     return Request(
-        layout_of(type),
+        tt.layout_of(type),
         rank - 2 if order == "column_major" else rank - 1,
         width,
         isinstance(op, StoreOp),
@@ -100,7 +91,9 @@ Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
 FOR_ANY = Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
 
 
-def decide(op: AccessOp, type: Tensor, device: devices.Device) -> BlockPlan | Refusal:
+def decide(
+    op: AccessOp, type: tt.Tensor, device: devices.Device
+) -> BlockPlan | Refusal:
     """Return how a tensor is moved on a device, or why not by block messages."""
     request = request_of(op, type)
     if isinstance(request, Refusal):
@@ -144,7 +137,7 @@ def refuse_column(op: BlockOp, bits: int) -> Refusal | None:
     known = ValueFacts().divisor(column)
     if unit <= 1 or known % unit == 0:
         return None
-    if block_io(op) is not None and NO_PROMISE not in op.attributes:
+    if tt.block_io(op) is not None and NO_PROMISE not in op.attributes:
         rest = rest_of(column, unit)
         if not rest:
             return None
@@ -179,7 +172,7 @@ def decide_prefetch(
 ) -> PrefetchPlan | Refusal:
     """Return how the subgroups of a work-group fetch a block, or why they do not."""
     type = op.desc.type
-    warps = ModuleFacts.of(op).num_warps
+    warps = tt.ModuleFacts.of(op).num_warps
     assert isinstance(type, tt.TensorDescType), op
     if type.rank != 2 or warps is None:
         return Refusal(Reason.RANK, f"a block of rank {type.rank}")
@@ -228,7 +221,6 @@ def remark_second_entry(op: Operation, name: str) -> None:
 
 
 def write(op: Operation, decided: Decision) -> None:
-    """Write into an operation what was decided."""
     op.attributes.pop(xe.PLAN, None)
     op.attributes.pop(xe.REFUSAL, None)
     match decided:
@@ -244,8 +236,6 @@ def write(op: Operation, decided: Decision) -> None:
 
 @dataclass(frozen=True)
 class PlanBlockIoPass(ModulePass):
-    """Write a plan, or the reason against one, to each access of a tensor."""
-
     name = "plan-block-io"
 
     device: str | None = None
@@ -254,7 +244,6 @@ class PlanBlockIoPass(ModulePass):
     """Whether each decision is printed to the standard error."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on every access of `op`."""
         device = device_of(self.device, op, self.name)
         for func in op.ops:
             self.plan(func, device)
@@ -264,7 +253,6 @@ class PlanBlockIoPass(ModulePass):
                     remark_second_entry(entry, entry.sym_name.data)
 
     def plan(self, func: Operation, device: devices.Device) -> None:
-        """Decide on every access of a function."""
         for_any_memory = LANE_BY_LANE in func.attributes
         for op in func.walk():
             if isinstance(op, ttig.DescriptorPrefetchOp):

@@ -49,7 +49,6 @@ def streams(loop: ForOp) -> list[tt.DescriptorLoadOp]:
 def add_prefetches(
     loop: ForOp, loads: Sequence[tt.DescriptorLoadOp], steps: int
 ) -> None:
-    """Add the prefetches of some loads of a loop."""
     counter, step = loop.body.block.args[0], constant_number(loop.step)
     assert step is not None, loop
     before = Builder.at(loop)
@@ -96,8 +95,6 @@ def add_barriers(loop: ForOp) -> None:
 
 @dataclass(frozen=True)
 class PrefetchBlockIoPass(ModulePass):
-    """Insert prefetches into loops that load tiles and have none."""
-
     name = "prefetch-block-io"
 
     steps: int = 3
@@ -111,7 +108,6 @@ class PrefetchBlockIoPass(ModulePass):
             raise ValueError(f"expected steps of at least 1, got {self.steps}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Look at every loop of `op`."""
         for loop in [each for each in op.walk() if isinstance(each, ForOp)]:
             if loads := streams(loop):
                 add_prefetches(loop, loads, self.steps)

@@ -45,18 +45,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.device import Device
-from coopc.dialects import coopmatrix, xe
+from coopc.dialects import tt, xe
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
-from coopc.dialects.tt.types import (
-    PtrType,
-    Tensor,
-    bits_of,
-    encoding_of,
-    is_tensor,
-    layout_of,
-)
-from coopc.ir.matrix_size import why_matrix_too_large
+from coopc.ir.matrix_size import why_not_held
 from coopc.ir.split_values import Parts
 from coopc.layout.dpas import (
     CHANNEL_BITS,
@@ -144,12 +136,10 @@ class RegisterLayout:
 
     @property
     def pieces(self) -> int:
-        """How many pieces there are."""
         return len(self.distinct) // self.run
 
     @property
     def vectors(self) -> int:
-        """How many vectors of elements there are."""
         return len(self.distinct) // self.length
 
     @property
@@ -168,16 +158,18 @@ class RegisterLayout:
 
 
 @lru_cache(maxsize=1024)
-def register_layout(type: Tensor) -> RegisterLayout:
+def register_layout(type: tt.Tensor) -> RegisterLayout:
     """Return how a tensor is spread.
 
     Raises:
         ValueError: it has no layout.
     """
-    layout, encoding = layout_of(type), encoding_of(type)
+    layout, encoding = tt.layout_of(type), tt.encoding_of(type)
     assert encoding is not None, type
     element = type.element_type
-    plain = RegisterLayout(layout, i64 if isinstance(element, PtrType) else element, 1)
+    plain = RegisterLayout(
+        layout, i64 if isinstance(element, tt.PtrType) else element, 1
+    )
     count = len(plain.distinct)
     run = 1 << (min(tile_run(encoding), count).bit_length() - 1)
     packed = packed_tensor(type)
@@ -223,9 +215,9 @@ def packed_type(
     return a if operand == "a" else b
 
 
-def packed_tensor(type: Tensor) -> VectorType | None:
+def packed_tensor(type: tt.Tensor) -> VectorType | None:
     """Return the type of one operand of DPAS, where a tensor is made of them."""
-    match encoding_of(type):
+    match tt.encoding_of(type):
         case DotOperandEncoding(parent=DpasEncoding() as parent) as encoding:
             return packed_type(encoding.operand, parent, type.element_type)
         case _:
@@ -245,16 +237,16 @@ def precision_of(element: Attribute) -> xe.Precision | None:
             return xe.Precision.S8 if element == i8 else None
 
 
-def channel_bits(type: Tensor) -> tuple[int, int]:
+def channel_bits(type: tt.Tensor) -> tuple[int, int]:
     """Return the elements of an operand of DPAS, and the width of its components.
 
     The width is 0 where nothing asks for one: 1 and 0 for tensors of other encodings.
     """
-    encoding = encoding_of(type)
+    encoding = tt.encoding_of(type)
     assert encoding is not None, type
     packed = packed_tensor(type)
     if packed is not None:
-        width = bits_of(packed.get_element_type())
+        width = tt.bits_of(packed.get_element_type())
         assert width is not None, packed
         return tile_run(encoding), width
     return (tile_run(encoding), 0) if isinstance(encoding, DpasEncoding) else (1, 0)
@@ -274,8 +266,7 @@ def sources(
 
 
 def registers_of(value: SSAValue) -> RegisterLayout:
-    """Return how a tensor is spread."""
-    assert is_tensor(value.type), value
+    assert tt.is_tensor(value.type), value
     return register_layout(value.type)
 
 
@@ -321,7 +312,7 @@ def why_not_multiple_of_dpas(
 @lru_cache(maxsize=256)
 def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
     """Return how lanes hold matrices of a type, or why they cannot."""
-    if (reason := _why_not_type(type)) is not None:
+    if (reason := why_not_held(type, ELEMENT_BITS)) is not None:
         return reason
     matrix = matrix_of(type)
     operand = matrix.operand
@@ -352,16 +343,3 @@ def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
             tuple(product(*starts)),
         ),
     )
-
-
-def _why_not_type(type: MatrixType) -> str | None:
-    """Return why no device holds matrices of a type as operands of DPAS."""
-    if not type.is_static:
-        names = ", ".join(f"@{name}" for name in type.names)
-        return f"expected sizes that are numbers, got {type} with {names}"
-    assert isinstance(type.scope, coopmatrix.ScopeAttr)
-    if type.scope.data != coopmatrix.Scope.SUBGROUP:
-        return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
-    if type.element_bits not in ELEMENT_BITS:
-        return f"expected elements of 8, 16 or 32 bits, got {type.element_type}"
-    return why_matrix_too_large(type)

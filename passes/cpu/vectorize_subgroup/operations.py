@@ -43,7 +43,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.traits import SymbolTable, is_side_effect_free
 
 from coopc.dialects import coopmatrix, row_slice, shaped_arith, simt
-from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.narrow import is_integer, is_memref, is_vector, vector_type
 from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.dialects.traits import Collective
 from coopc.ir.builder import INDEX, Values
@@ -134,7 +134,6 @@ def uniform(b: VectorBuilder, op: Operation) -> Results:
 
 
 def elementwise(b: VectorBuilder, op: Operation) -> Results:
-    """Write an operation on vectors."""
     _check_numbers(op, *op.operands, *op.results)
     operands = [b.as_vector(x) for x in op.operands]
     if isinstance(op, DIVISIONS) and b.mask is not None:
@@ -142,17 +141,12 @@ def elementwise(b: VectorBuilder, op: Operation) -> Results:
         operands[1] = b.select(b.mask, operands[1], one)
     if (step := stride_of_result(b, op)) is not None:
         b.strides[op.results[0]] = step
-    new = op.create(
-        operands=operands,
-        result_types=[b.wide(x.type) for x in op.results],
-        properties=op.properties,
-        attributes=op.attributes,
-    )
-    return b.effect(new).results
+    new = b.like(op, operands, [b.wide(x.type) for x in op.results])
+    new.attributes |= op.attributes
+    return new.results
 
 
 def each_lane(b: VectorBuilder, op: Operation) -> Results:
-    """Write an operation for each active lane."""
     _check_numbers(op, *op.operands, *op.results)
 
     def one(lane: SSAValue) -> Results:
@@ -257,7 +251,6 @@ OFFSETS = {
 
 def _taken(b: VectorBuilder, value: SSAValue, lanes: SSAValue) -> SSAValue:
     """Write, for each lane, what the lane of a number in its subgroup has."""
-    assert is_vector(value.type), value
     size = b.lanes.subgroup_size
     first = b.by_lane(lambda lane: lane // size * size)
     sources = b.pure(arith.AddiOp, first, lanes)
@@ -265,7 +258,7 @@ def _taken(b: VectorBuilder, value: SSAValue, lanes: SSAValue) -> SSAValue:
     def one(lane: SSAValue) -> Results:
         return [b.extract(value, b.extract(sources, lane))]
 
-    return b.each_lane([value.type.get_element_type()], one)[0]
+    return b.each_lane([vector_type(value).get_element_type()], one)[0]
 
 
 REDUCTIONS: dict[ReduceKind, tuple[str, str, str]] = {

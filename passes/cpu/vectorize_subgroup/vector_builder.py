@@ -23,7 +23,7 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, row_slice
-from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.narrow import is_memref, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 
 
@@ -56,9 +56,9 @@ class VectorBuilder(Builder):
     lanes: Lanes
     varying: AbstractSet[SSAValue]
     """Of the old values, those that become vectors."""
-    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    values: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
     """From old values to new ones."""
-    strides: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    strides: dict[SSAValue, int] = field(default_factory=lambda: {})
     """Of old indices that vary evenly: by how much they grow from lane to lane."""
     mask: SSAValue | None = None
     """Active lanes; all if it is None."""
@@ -194,11 +194,10 @@ class VectorBuilder(Builder):
 
 
 def _reduction(value: SSAValue, kind: CombiningKindFlag) -> Operation:
-    assert is_vector(value.type), value
     # The constructor of xDSL 0.74 gives the result the type of the vector.
     return vector.ReductionOp.create(
         operands=[value],
-        result_types=[value.type.get_element_type()],
+        result_types=[vector_type(value).get_element_type()],
         properties={
             "kind": CombiningKindAttr(kind),
             "fastmath": arith.FastMathFlagsAttr("none"),

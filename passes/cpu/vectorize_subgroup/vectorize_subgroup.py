@@ -48,8 +48,6 @@ SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
 
 @dataclass(frozen=True)
 class VectorizeSubgroupPass(ModulePass):
-    """Make vectors over lanes of what differs between them."""
-
     name = "vectorize-subgroup"
 
     subgroup_size: int | None = None
@@ -106,7 +104,6 @@ class VectorizeSubgroupPass(ModulePass):
             simt.set_sizes(kernel.func, 1, (items,))
 
     def _lanes(self, kernel: simt.Kernel, whole: bool) -> Lanes:
-        """Return the lanes of a kernel."""
         given = kernel.subgroup_size
         size = self.subgroup_size or given
         if size is None:

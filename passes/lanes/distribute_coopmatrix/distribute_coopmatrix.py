@@ -29,18 +29,17 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr, rule_in
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import is_integer, length_of, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
 from coopc.ir.control_flow import (
     defined_by,
     free_name,
     functions,
     has_matrices,
-    why_not_structured,
 )
 from coopc.ir.element_access import Element, view_elements
 from coopc.ir.facts import constant_number
-from coopc.ir.matrix_size import why_matrix_too_large
+from coopc.ir.matrix_size import why_not_held, why_not_of_lanes
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.coopmatrix import ELEMENT_BITS
@@ -93,10 +92,8 @@ class Distributor:
     max_vector: int
     """Components of the longest vector."""
     built: Built = field(default_factory=Built)
-    held_by_type: dict[MatrixType, LaneFragment] = field(
-        default_factory=dict[MatrixType, LaneFragment]
-    )
-    products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
+    held_by_type: dict[MatrixType, LaneFragment] = field(default_factory=lambda: {})
+    products: dict[LaneProduct, str] = field(default_factory=lambda: {})
 
     def of(self, value: SSAValue) -> LaneFragment:
         return self.held_by_type[matrix_type(value)]
@@ -137,7 +134,7 @@ class Distributor:
         Raises:
             Refused: it cannot, which the operation is blamed for.
         """
-        if reason := _why_not_spread(type):
+        if reason := why_not_held(type, ELEMENT_BITS, ", as lanes need"):
             raise Refused(op, reason)
         layout = CoopmatrixFamily().distribution(matrix_of(type), self.lanes)
         if layout.components > (most := MOST_VECTORS * self.max_vector):
@@ -381,8 +378,7 @@ class Distributor:
     ) -> Results:
         """Each element from the lane that has it; 0 beyond the matrix."""
         b, held, values = self.opened(op, op.matrix, splitter)
-        x, type = held.layout, op.result.type
-        assert is_vector(type), type
+        x, type = held.layout, vector_type(op.result)
         zero, nothing = b.constant(held.element, 0), b.constant(INDEX, 0)
 
         def body(t: BoundedIndex, now: Values) -> Values:
@@ -404,9 +400,7 @@ class Distributor:
     ) -> Results:
         """Each lane takes what it is to hold."""
         b, held, values = self.opened(op, op.matrix, splitter)
-        x, type = held.layout, op.value.type
-        assert is_vector(type), type
-        zero, length = b.constant(INDEX, 0), type.element_count()
+        x, zero, length = held.layout, b.constant(INDEX, 0), length_of(op.value)
 
         def taken(at: BoundedIndex, now: Values) -> SSAValue:
             place = held.place(b, at)
@@ -425,8 +419,6 @@ class Distributor:
 
 @dataclass(frozen=True)
 class DistributeCoopmatrixPass(ModulePass):
-    """Spread matrices over the lanes of subgroups."""
-
     name = "distribute-coopmatrix"
 
     subgroup_size: int | None = None
@@ -506,8 +498,6 @@ class DistributeCoopmatrixPass(ModulePass):
 
 def _check_kernel(func: FuncOp, lanes: int) -> None:
     """Refuse a function that says of its subgroups what is not so."""
-    if has_matrices(func, {}) and (reason := why_not_structured(func)):
-        raise Refused(func, reason)
     found = func.attributes.get(coopmatrix.DISTRIBUTION)
     if found is not None and not isinstance(rule_in(found), CoopmatrixFamily):
         raise Refused(
@@ -515,33 +505,6 @@ def _check_kernel(func: FuncOp, lanes: int) -> None:
             f"expected {coopmatrix.DISTRIBUTION} to be #layout.coopmatrix, which lanes "
             f"hold matrices in, got {found}",
         )
-    if simt.KERNEL not in func.attributes:
-        return
-    kernel = simt.kernel_of(func)
-    if kernel.subgroup_size not in (None, lanes):
-        raise Refused(
-            func,
-            f"expected a kernel of {lanes} lanes, the subgroup size asked for, "
-            f"got {kernel.subgroup_size}",
-        )
-    if simt.WORK_GROUP_SIZE in func.attributes and kernel.work_items % lanes:
-        raise Refused(
-            func,
-            f"expected a work-group size that is a multiple of {lanes}, so that all "
-            f"subgroups are full, got {kernel.work_items} work-items",
-        )
-
-
-def _why_not_spread(type: MatrixType) -> str | None:
-    """Return why lanes do not hold matrices of a type, however many they are."""
-    if not type.is_static:
-        names = ", ".join(f"@{name}" for name in type.names)
-        return (
-            f"expected sizes that are numbers, as lanes need, got {type} with {names}"
-        )
-    assert isinstance(type.scope, coopmatrix.ScopeAttr)
-    if type.scope.data != coopmatrix.Scope.SUBGROUP:
-        return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
-    if type.element_bits not in ELEMENT_BITS:
-        return f"expected elements of 8, 16, 32 or 64 bits, got {type.element_type}"
-    return why_matrix_too_large(type)
+    asked = ", the subgroup size asked for"
+    if (reason := why_not_of_lanes(func, lanes, asked)) is not None:
+        raise Refused(func, reason)

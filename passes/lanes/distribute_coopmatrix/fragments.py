@@ -142,7 +142,6 @@ class LaneFragment:
         return element(b, self.layout, digits(b, self.layout, at))
 
     def get(self, b: Builder, values: Values, at: BoundedIndex) -> SSAValue:
-        """Return a component."""
         vectors, position = self._where(b, at)
         found = b.extract(values[vectors[0]], position)
         number = b.divided(at, self.width)

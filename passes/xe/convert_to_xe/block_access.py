@@ -48,6 +48,8 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
+from coopc.dialects.narrow import length_of, vector_type
+from coopc.dialects.simt import bits_of
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.control_flow import is_inside
 from coopc.passes.xe.channel_plans import ChannelPlan
@@ -59,19 +61,16 @@ from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import (
-    bit_width,
     bitcast,
     concatenated,
     constant_i32,
     elements,
     gathered,
     joined,
-    length_of,
     numbers,
     packed,
     shuffled,
     unpacked,
-    vector_type,
 )
 from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
 from coopc.plan.block2d import BlockPlan
@@ -218,7 +217,7 @@ class BlockMessages:
         """Load what a plan says; return the slots that each message gives."""
         plan = move.plan
         type = slot_vector(plan, move.registers.run)
-        types = [type] * (plan.values * plan.element_bits // bit_width(type))
+        types = [type] * (plan.values * plan.element_bits // bits_of(type))
         slots = len(types) * type.get_shape()[0]
         if self.payload == "all" and plan.row_step == 1 and slots <= MAX_SLOTS:
             loop = loop_around(b, surface)
@@ -240,7 +239,6 @@ class BlockMessages:
         surface: Surface,
         start: Start,
     ) -> None:
-        """Store the pieces of a tensor or a matrix."""
         held = {whole.first(at): piece for at, piece in enumerate(pieces)}
         for move in moves:
             plan, part = move.plan, move.registers
@@ -434,8 +432,7 @@ def _of_neighbour(b: Builder, value: SSAValue, distance: int) -> SSAValue:
 
     In integers of 32 bits: Intel's compiler has no shuffle of vectors of f16.
     """
-    type = vector_type(value)
-    bits = bit_width(type)
+    type, bits = vector_type(value), bits_of(value.type)
     whole = VectorType(i32, [bits // 32])
     if bits % 32:
         whole = VectorType(IntegerType(bits // type.get_shape()[0]), type.shape)
@@ -546,7 +543,7 @@ def load_channels(
 
 def _slots_vector(b: Builder, slots: Sequence[Slot]) -> SSAValue:
     """Return slots as one vector of channels, or of what they are."""
-    bits = bit_width(vector_type(slots[0][0])) // length_of(slots[0][0])
+    bits = bits_of(vector_type(slots[0][0]).get_element_type())
     parts: list[SSAValue] = []
     for start in range(0, len(slots), MAX_COMPONENTS):
         some = _gathered_slots(b, slots[start : start + MAX_COMPONENTS])

@@ -44,9 +44,9 @@ from coopc.ir.control_flow import (
     function_around,
     functions,
     has_matrices,
-    why_not_structured,
 )
 from coopc.ir.device_option import device_of
+from coopc.ir.matrix_size import why_not_of_lanes
 from coopc.ir.split_values import Parts, Results, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_value
@@ -113,18 +113,12 @@ class Matrices:
 
     device: Device
     lanes: int
-    moves: dict[Operation, Moves] = field(default_factory=dict[Operation, Moves])
+    moves: dict[Operation, Moves] = field(default_factory=lambda: {})
     """Of the loads and stores that are done by blocks."""
-    prefetches: dict[Operation, Prefetches] = field(
-        default_factory=dict[Operation, Prefetches]
-    )
-    channels: dict[Operation, ChannelPlan] = field(
-        default_factory=dict[Operation, ChannelPlan]
-    )
+    prefetches: dict[Operation, Prefetches] = field(default_factory=lambda: {})
+    channels: dict[Operation, ChannelPlan] = field(default_factory=lambda: {})
     """Of the loads that are done by channels."""
-    told: list[tuple[Operation, str]] = field(
-        default_factory=list[tuple[Operation, str]]
-    )
+    told: list[tuple[Operation, str]] = field(default_factory=lambda: [])
     """What was decided, for people."""
     blocks: BlockMessages = field(default_factory=BlockMessages)
 
@@ -143,11 +137,9 @@ class Matrices:
         return self.tiling(matrix_type(value), op)
 
     def registers(self, value: SSAValue) -> RegisterLayout:
-        """Return what a lane holds of a matrix."""
         return self.of(value).registers
 
     def vectors(self, value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
-        """Return the vectors of elements that a lane holds of a matrix."""
         return unpacked(b, self.registers(value), s.parts(value))
 
     # Decisions
@@ -218,7 +210,6 @@ class Matrices:
     # Rules
 
     def rules(self) -> dict[type[Operation], Rule]:
-        """Return them, by operation."""
         own = (x for x in coopmatrix.OPERATIONS if issubclass(x, ELEMENTWISE))
         return {
             **dict.fromkeys(own, self.elementwise),
@@ -393,7 +384,6 @@ def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
 
 
 def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
-    """Return why a matrix cannot be loaded or stored."""
     for name in ("volatile", "available", "visible"):
         if getattr(op, name) is not None:
             return f"{name} accesses are not converted to xe"
@@ -406,26 +396,13 @@ def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
 
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
-    """Return why a function does not fit."""
-    if has_matrices(func, {}) and (reason := why_not_structured(func)):
-        return reason
     if coopmatrix.DISTRIBUTION in func.attributes:
         return (
             f"{coopmatrix.DISTRIBUTION} = "
             f"{func.attributes[coopmatrix.DISTRIBUTION]} is not "
             "supported: on xe, lanes hold matrices as DPAS operands"
         )
-    if simt.KERNEL not in func.attributes:
-        return None
-    kernel = simt.kernel_of(func)
-    if kernel.subgroup_size not in (None, lanes):
-        return f"expected a kernel of {lanes} lanes, got {kernel.subgroup_size}"
-    if simt.WORK_GROUP_SIZE in func.attributes and kernel.work_items % lanes:
-        return (
-            f"expected a work-group size that is a multiple of {lanes}, so that all "
-            f"subgroups are full, got {kernel.work_items} work-items"
-        )
-    return None
+    return why_not_of_lanes(func, lanes)
 
 
 def subgroup_size(module: ModuleOp, device: devices.Device) -> int:
@@ -483,8 +460,6 @@ def convert(module: ModuleOp, matrices: Matrices, fallback: bool) -> dict[str, F
 
 @dataclass(frozen=True)
 class ConvertCoopmatrixToXePass(ModulePass):
-    """Make operands of DPAS of matrices."""
-
     name = "convert-coopmatrix-to-xe"
 
     device: str | None = None
@@ -496,7 +471,6 @@ class ConvertCoopmatrixToXePass(ModulePass):
     `.fallback`, which moves all matrices lane by lane."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Convert `op`, if it has matrices."""
         if not any(
             each.dialect_name() == "coopmatrix"
             or any(isinstance(x.type, MatrixType) for x in block_arguments(each))

@@ -44,16 +44,6 @@ from coopc import device as devices
 from coopc.device import BlockIO, Device
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.llvm_target import AssumeOp
-from coopc.dialects.tt.types import (
-    NUM_CTAS,
-    NUM_WARPS,
-    ModuleFacts,
-    Padding,
-    ProgramAxis,
-    TensorDescType,
-    encoding_of,
-    is_tensor,
-)
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import defined_by
 from coopc.ir.split_values import Parts, Splitter, split_values
@@ -65,24 +55,23 @@ from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
-from coopc.passes.xe.convert_to_xe.reductions import reduce
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
-from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout
+from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout, reduce
 from coopc.passes.xe.convert_to_xe.vectors import Rule, with_builders
 from coopc.passes.xe.register_layout import register_layout
 
 _DIMENSIONS = {
-    ProgramAxis.X: simt.Dimension.X,
-    ProgramAxis.Y: simt.Dimension.Y,
-    ProgramAxis.Z: simt.Dimension.Z,
+    tt.ProgramAxis.X: simt.Dimension.X,
+    tt.ProgramAxis.Y: simt.Dimension.Y,
+    tt.ProgramAxis.Z: simt.Dimension.Z,
 }
 
 
 def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     """Make functions of a module's kernels, their bodies as they are."""
-    facts = ModuleFacts.of(module)
+    facts = tt.ModuleFacts.of(module)
     lanes = facts.threads_per_warp
     assert facts.num_warps is not None, module
     found: list[FuncOp] = []
@@ -173,7 +162,7 @@ def parts_of(value: SSAValue, op: Operation) -> Parts | None:
         Refused: nothing can be made of it.
     """
     match value.type:
-        case TensorDescType() as type:
+        case tt.TensorDescType() as type:
             base = memref_of(descriptor_behind(value, op).base)
             if type.rank != 2:
                 return Parts((base, *(i32,) * type.rank, *(i64,) * type.rank))
@@ -186,11 +175,11 @@ def parts_of(value: SSAValue, op: Operation) -> Parts | None:
                 raise Refused(op, what)
             if isinstance(type, ttg.MemDescType):
                 return Parts((buffer_type(type),))
-            if not is_tensor(type.pointee):
+            if not tt.is_tensor(type.pointee):
                 _refuse_width(type.pointee, value, op)
             return Parts((memref_of(value),))
-        case type if is_tensor(type):
-            if encoding_of(type) is None:
+        case type if tt.is_tensor(type):
+            if tt.encoding_of(type) is None:
                 what = f"expected a tensor with a known encoding, got {type}"
                 raise Refused(op, what)
             element = type.element_type
@@ -251,7 +240,7 @@ def memory_of(
             for op in ops
             if isinstance(op, BlockOp)
             and (made := made_by(op.desc)) is not None
-            and made.padding_option is Padding.NAN
+            and made.padding_option is tt.Padding.NAN
         ),
     )
 
@@ -293,14 +282,13 @@ def convert(
 
 
 def _refuse_function(op: tt.FuncOp) -> None:
-    """Refuse a function that is no kernel that can be converted."""
-    facts = ModuleFacts.of(op)
+    facts = tt.ModuleFacts.of(op)
     if not op.is_kernel:
         what = f"a kernel, got @{op.sym_name.data}: inline what is called"
     elif facts.num_warps is None:
-        what = f"{NUM_WARPS} on the module, got none"
+        what = f"{tt.NUM_WARPS} on the module, got none"
     elif facts.num_ctas != 1:
-        what = f"{NUM_CTAS} = 1, got {facts.num_ctas}"
+        what = f"{tt.NUM_CTAS} = 1, got {facts.num_ctas}"
     elif len(op.body.blocks) != 1:
         what = f"structured control flow, got {len(op.body.blocks)} blocks"
     else:
@@ -310,15 +298,12 @@ def _refuse_function(op: tt.FuncOp) -> None:
 
 @dataclass(frozen=True)
 class ConvertTtgirToXePass(ModulePass):
-    """Make functions of one lane of Triton's kernels."""
-
     name = "convert-ttgir-to-xe"
 
     payload: Payload = "none"
     """Which addresses are held in payloads: those of prefetches, or of loads too."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Convert `op`, if it has kernels of Triton."""
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
             return
         target = simt.target_of(op)

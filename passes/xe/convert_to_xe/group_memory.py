@@ -31,17 +31,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, ttg
+from coopc.dialects.narrow import length_of
 from coopc.dialects.tt.types import bits_of, in_memory, transposed
 from coopc.ir.builder import Builder, allocate
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first, row_major
-from coopc.passes.xe.convert_to_xe.vectors import (
-    Rule,
-    length_of,
-    packed,
-    vectors_of,
-)
+from coopc.passes.xe.convert_to_xe.vectors import Rule, packed, vectors_of
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
 MOST_GROUP_BYTES = 1 << 16
@@ -51,7 +47,6 @@ Values = Sequence[SSAValue]
 
 
 def bytes_of(element: Attribute, count: int) -> int:
-    """Return the bytes of so many elements in memory."""
     return count * max(8, bits_of(in_memory(element)) or 64) // 8
 
 
@@ -84,9 +79,7 @@ class GroupMemory:
 
     block: Block
     """The body of the kernel."""
-    made: dict[tuple[MemRefType, int], SSAValue] = field(
-        default_factory=dict[tuple[MemRefType, int], SSAValue]
-    )
+    made: dict[tuple[MemRefType, int], SSAValue] = field(default_factory=lambda: {})
     """By type, and number within a use."""
     buffer_bytes: int = 0
     """Of all of Triton's buffers so far."""
@@ -192,7 +185,6 @@ class GroupMemory:
     # The rules for Triton's buffers
 
     def rules(self) -> dict[type[Operation], Rule]:
-        """Return them, by operation."""
         return {
             ttg.LocalAllocOp: self.alloc_buffer,
             ttg.LocalDeallocOp: lambda op, s, b: (),
@@ -254,12 +246,10 @@ class GroupMemory:
 
 
 def barrier(b: Builder) -> None:
-    """Wait for all subgroups."""
     b.effect(simt.BarrierOp(simt.FenceScope.WORKGROUP))
 
 
 def buffer_type(type: ttg.MemDescType) -> MemRefType:
-    """Return the type of the work-group memory of a buffer."""
     return in_group_memory(type.element, prod(type.shape))
 
 

@@ -13,22 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from xdsl.dialects.arith import (
-    AddiOp,
-    AndIOp,
-    ExtSIOp,
-    ExtUIOp,
-    IndexCastOp,
-    MuliOp,
-    OrIOp,
-    ShLIOp,
-    ShRSIOp,
-    ShRUIOp,
-    SubiOp,
-    TruncIOp,
-    XOrIOp,
-)
-from xdsl.dialects.builtin import IndexType, i32, i64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from coopc.dialects import simt
@@ -45,7 +31,7 @@ Id: TypeAlias = Literal["lane", "warp"]
 def id_of(b: Builder, name: Id) -> SSAValue:
     """Return the number of the lane in its subgroup, or of that in its work-group."""
     op = simt.LaneIdOp if name == "lane" else simt.SubgroupIdOp
-    found = b.pure(IndexCastOp, b.pure(op), i32)
+    found = b.pure(arith.IndexCastOp, b.pure(op), i32)
     found.name_hint = "lane" if name == "lane" else "subgroup"
     return found
 
@@ -54,21 +40,19 @@ def id_of(b: Builder, name: Id) -> SSAValue:
 
 
 def plus(b: Builder, value: SSAValue, number: int) -> SSAValue:
-    """Return an i32 and a number."""
     if number == 0:
         return value
     if (known := constant_number(value)) is not None:
         return constant_i32(b, known + number)
-    return b.pure(AddiOp, value, constant_i32(b, number))
+    return b.pure(arith.AddiOp, value, constant_i32(b, number))
 
 
 def times(b: Builder, value: SSAValue, number: int) -> SSAValue:
-    """Return an i32 times a number."""
     if number == 1:
         return value
     if (known := constant_number(value)) is not None:
         return constant_i32(b, known * number)
-    return b.pure(MuliOp, value, constant_i32(b, number))
+    return b.pure(arith.MuliOp, value, constant_i32(b, number))
 
 
 def divided(b: Builder, value: SSAValue, bits: int) -> SSAValue:
@@ -77,107 +61,26 @@ def divided(b: Builder, value: SSAValue, bits: int) -> SSAValue:
         return value
     if (known := constant_number(value)) is not None:
         return constant_i32(b, known >> bits)
-    if isinstance(op := value.owner, ShLIOp) and constant_number(op.rhs) == bits:
+    if isinstance(op := value.owner, arith.ShLIOp) and constant_number(op.rhs) == bits:
         return op.lhs
-    return b.pure(ShRSIOp, value, constant_i32(b, bits))
+    return b.pure(arith.ShRSIOp, value, constant_i32(b, bits))
+
+
+_CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp)
 
 
 def narrowed(b: Builder, value: SSAValue) -> SSAValue:
     """Return the lower 32 bits of an index or an integer."""
     if (known := constant_number(value)) is not None:
-        return constant_i32(b, wrapped(known))
+        return constant_i32(b, (known + (1 << 31)) % (1 << 32) - (1 << 31))
     if value.type == i32:
         return value
     if isinstance(op := value.owner, _CASTS) and op.operands[0].type == i32:
         return op.operands[0]
-    found = b.pure(TruncIOp if value.type == i64 else IndexCastOp, value, i32)
+    found = b.pure(
+        arith.TruncIOp if value.type == i64 else arith.IndexCastOp, value, i32
+    )
     found.name_hint = found.name_hint or value.name_hint
-    return found
-
-
-def wrapped(number: int) -> int:
-    """Return a number as an i32 with the same lower bits.
-
-    >>> wrapped(5), wrapped((1 << 32) - 2)
-    (5, -2)
-    """
-    half = 1 << 31
-    return (number + half) % (1 << 32) - half
-
-
-# Sums of products
-
-Terms: TypeAlias = list[tuple[tuple[SSAValue, ...], int]]
-"""A sum: factors, each an index or an integer of 32 or 64 bits, and a number."""
-
-MOST_TERMS = 16
-"""Products of sums that have more terms than this are left as they are."""
-
-_CASTS = (IndexCastOp, ExtSIOp, ExtUIOp)
-_WIDE = (IndexType(), i32, i64)
-
-
-def terms_of(value: SSAValue) -> Terms:
-    """Return the sum that a value is, products of sums multiplied out.
-
-    (%i + 1) * %n * 4  +  %k * 16      %i %n : 4    %n : 4    %k : 16
-    """
-    if (known := constant_number(value)) is not None:
-        return [((), known)]
-    match value.owner:
-        case IndexCastOp() | ExtSIOp() | ExtUIOp() as cast:
-            if cast.operands[0].type in _WIDE:
-                return terms_of(cast.operands[0])
-        case AddiOp(lhs=lhs, rhs=rhs):
-            return terms_of(lhs) + terms_of(rhs)
-        case SubiOp(lhs=lhs, rhs=rhs):
-            return terms_of(lhs) + product(terms_of(rhs), [((), -1)])
-        case MuliOp(lhs=lhs, rhs=rhs):
-            one, other = terms_of(lhs), terms_of(rhs)
-            if len(one) * len(other) <= MOST_TERMS:
-                return product(one, other)
-        case ShLIOp(lhs=lhs, rhs=rhs):
-            by = constant_number(rhs)
-            if by is not None and 0 <= by < 32:
-                return product(terms_of(lhs), [((), 1 << by)])
-        case _:
-            pass
-    return [((value,), 1)]
-
-
-def product(one: Terms, other: Terms) -> Terms:
-    """Return the product of two sums."""
-    return [((*x, *y), p * q) for x, p in one for y, q in other]
-
-
-def summed(b: Builder, terms: Terms) -> SSAValue:
-    """Return the lower 32 bits of a sum, an i32.
-
-    An address is the sum of what is known before a loop and of what changes in it.
-    What is known further out is multiplied and added first, so that only the latter is
-    computed in the loop.  Integers wrap around, so that 32 bits of a result need no
-    more than 32 bits of what it is made of.
-    """
-    factors: dict[tuple[SSAValue, ...], int] = {}
-    for values, factor in terms:
-        factors[values] = factors.get(values, 0) + factor
-    number = wrapped(factors.pop((), 0))
-    narrow = [
-        (sorted((narrowed(b, x) for x in values), key=b.depth), factor)
-        for values, factor in factors.items()
-        if factor
-    ]
-    # In this order, too: Intel's compiler keeps it.
-    products: list[SSAValue] = []
-    for (found, *rest), factor in sorted(narrow, key=lambda x: b.depth(x[0][-1])):
-        for x in ([] if factor == 1 else [b.constant(i32, wrapped(factor))]) + rest:
-            found = b.pure(MuliOp, found, x)
-        products.append(found)
-    if not products:
-        return b.constant(i32, number)
-    found, *rest = products
-    for x in ([b.constant(i32, number)] if number else []) + rest:
-        found = b.pure(AddiOp, found, x)
     return found
 
 
@@ -235,11 +138,11 @@ def of_bases(b: Builder, name: Id, bases: Sequence[int]) -> IdPart:
     for each in fields(bases):
         value = id_of(b, name)
         if each.start:
-            value = b.pure(ShRUIOp, value, constant_i32(b, each.start))
+            value = b.pure(arith.ShRUIOp, value, constant_i32(b, each.start))
         if each.start + each.width < len(bases):
-            value = b.pure(AndIOp, value, constant_i32(b, (1 << each.width) - 1))
+            value = b.pure(arith.AndIOp, value, constant_i32(b, (1 << each.width) - 1))
         if each.to:
-            value = b.pure(ShLIOp, value, constant_i32(b, each.to))
+            value = b.pure(arith.ShLIOp, value, constant_i32(b, each.to))
         found = together(b, found, IdPart(value, each.bits))
     return found
 
@@ -263,7 +166,7 @@ def together(b: Builder, one: IdPart, other: IdPart) -> IdPart:
     """Return the exclusive or of two parts, which may have bits in common, or not."""
     if one.value is None or other.value is None:
         return other if one.value is None else one
-    join = XOrIOp if one.bits & other.bits else OrIOp
+    join = arith.XOrIOp if one.bits & other.bits else arith.OrIOp
     return IdPart(b.pure(join, one.value, other.value), one.bits | other.bits)
 
 
@@ -276,7 +179,7 @@ class IndexSums:
     loops that only precede them.
     """
 
-    builders: dict[SSAValue, Builder] = field(default_factory=dict[SSAValue, Builder])
+    builders: dict[SSAValue, Builder] = field(default_factory=lambda: {})
     """Behind the definitions of indices."""
 
     def at(self, b: Builder, index: SSAValue) -> Builder:
@@ -286,7 +189,6 @@ class IndexSums:
         return self.builders[index]
 
     def plus(self, b: Builder, index: SSAValue, number: int) -> SSAValue:
-        """Return an i32 and a number."""
         return plus(self.at(b, index), index, number)
 
     def origin(
@@ -313,11 +215,11 @@ class IndexSums:
         warp = part(b, layout, "warp", dimension, shift)
         value = warp.value
         if value is not None and warp.bits & number:
-            value, number = b.pure(XOrIOp, value, constant_i32(b, number)), 0
+            value, number = b.pure(arith.XOrIOp, value, constant_i32(b, number)), 0
         start = divided(b, index, shift)
         if value is not None:
             is_zero = constant_number(start) == 0
-            start = value if is_zero else b.pure(AddiOp, start, value)
+            start = value if is_zero else b.pure(arith.AddiOp, start, value)
         return plus(b, start, number)
 
 
@@ -337,7 +239,7 @@ def coordinates(
             continue
         wide = splat(b, ids.value, length)
         if any(chosen):
-            join = XOrIOp if any(ids.bits & x for x in chosen) else AddiOp
+            join = arith.XOrIOp if any(ids.bits & x for x in chosen) else arith.AddiOp
             wide = b.pure(join, wide, numbers(b, chosen))
         found.append(wide)
     return found
@@ -352,10 +254,10 @@ def row_major(b: Builder, registers: RegisterLayout) -> list[SSAValue]:
         along = coordinates(b, registers, dimension)
         if stride > 1:
             factor = numbers(b, [stride] * registers.length)
-            along = [b.pure(MuliOp, x, factor) for x in along]
+            along = [b.pure(arith.MuliOp, x, factor) for x in along]
         if found:
             pairs = zip(found, along, strict=True)
-            along = [b.pure(AddiOp, x, y) for x, y in pairs]
+            along = [b.pure(arith.AddiOp, x, y) for x, y in pairs]
         found = along
         stride *= sizes[dimension]
     return found or [numbers(b, [0] * registers.length)] * registers.vectors
@@ -387,18 +289,18 @@ def is_first(
         if name == "warp":
             bits &= ~sum(1 << bit for bit in apart)
         if bits:
-            masked = b.pure(AndIOp, id_of(b, name), constant_i32(b, bits))
+            masked = b.pure(arith.AndIOp, id_of(b, name), constant_i32(b, bits))
             flags.append(b.compare("eq", masked, constant_i32(b, 0)))
     return b.both(*flags)
 
 
 def is_first_of_all(b: Builder) -> SSAValue:
     """Return whether this is the first lane of the first subgroup."""
-    either = b.pure(OrIOp, id_of(b, "lane"), id_of(b, "warp"))
+    either = b.pure(arith.OrIOp, id_of(b, "lane"), id_of(b, "warp"))
     return b.compare("eq", either, constant_i32(b, 0))
 
 
 def has_bit(b: Builder, bit: int) -> SSAValue:
     """Return whether a bit of the lane's number is 1, an i1."""
-    masked = b.pure(AndIOp, id_of(b, "lane"), constant_i32(b, 1 << bit))
+    masked = b.pure(arith.AndIOp, id_of(b, "lane"), constant_i32(b, 1 << bit))
     return b.compare("ne", masked, constant_i32(b, 0))

@@ -31,17 +31,18 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from coopc.device import BlockIO, Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
-from coopc.dialects.narrow import is_memref
-from coopc.dialects.tt.types import bits_of
+from coopc.dialects.narrow import memref_type
+from coopc.dialects.simt import bits_of
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import (
     Element,
     checks_of,
-    memory_offset,
+    memory_extent,
     positions_of,
     size_of,
 )
 from coopc.ir.facts import ValueFacts
+from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.channel_plans import ChannelPlan, demand_reach, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
@@ -52,12 +53,8 @@ from coopc.passes.xe.convert_to_xe.block_access import (
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     IndexSums,
-    Terms,
     fields,
     narrowed,
-    product,
-    summed,
-    terms_of,
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
@@ -99,7 +96,7 @@ def decide_matrix_blocks(
         found = _planned(op, registers, io)
         if isinstance(found, Refusal):
             return found
-        offset = memory_offset(op.layout.data, *origin, tiling.type.element_bits)
+        offset = memory_extent(op.layout.data, *origin, tiling.type.element_bits)
         return BlockMove(found, registers, origin, offset)
 
     return _by_parts(op, device, moved)
@@ -112,10 +109,10 @@ def decide_matrix_prefetch(
     bits, order = op.matrix.element_bits, op.layout.data
 
     def fetched(origin: Pair, shape: Pair, io: BlockIO) -> PrefetchMove | Refusal:
-        found = plan_prefetch(*memory_sizes(order, shape, bits), bits, 1, io)
+        found = plan_prefetch(*memory_extent(order, *shape, bits), bits, 1, io)
         if isinstance(found, Refusal):
             return found
-        return found, memory_offset(order, *origin, bits)
+        return found, memory_extent(order, *origin, bits)
 
     return _by_parts(op, device, fetched)
 
@@ -156,7 +153,6 @@ def _planned(
     if order == Layout.PACKED:
         layout = unpacked_layout(layout, bits)
     channel = 0 if packed is None else bits_of(packed.get_element_type())
-    assert channel is not None, packed
     found = plan(
         Request(
             layout,
@@ -173,18 +169,6 @@ def _planned(
     return found
 
 
-def memory_sizes(order: Layout, shape: tuple[int, int], bits: int) -> tuple[int, int]:
-    """Return rows and columns of a matrix as memory has them."""
-    rows, cols = shape
-    match order:
-        case Layout.ROW_MAJOR:
-            return rows, cols
-        case Layout.COL_MAJOR:
-            return cols, rows
-        case Layout.PACKED:
-            return rows * bits // CHANNEL_BITS, cols * CHANNEL_BITS // bits
-
-
 def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
     """Return a layout of B as one of memory where its rows are packed in channels."""
     w = CHANNEL_BITS // bits
@@ -194,7 +178,7 @@ def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
         return row // w, col * w + row % w
 
     rows, cols = layout.out_sizes.values()
-    sizes = memory_sizes(Layout.PACKED, (rows, cols), bits)
+    sizes = memory_extent(Layout.PACKED, rows, cols, bits)
     ins = {name: [moved(x) for x in layout.bases(name)] for name in layout.in_names}
     return LinearLayout.of(ins, dict(zip(layout.out_names, sizes, strict=True)))
 
@@ -256,10 +240,7 @@ def is_at_start(type: MemRefType) -> bool:
 
 
 def element_bytes(type: MemRefType) -> int:
-    """Return the bytes of an element of a memref."""
-    width = getattr(type.element_type, "bitwidth", None)
-    assert isinstance(width, int), type
-    return width // 8
+    return bits_of(type.element_type) // 8
 
 
 def kernel_argument(memory: SSAValue) -> int | None:
@@ -276,8 +257,7 @@ def demand_surface(
     demands: Demands, memory: SSAValue, io: BlockIO, step: int = 1
 ) -> None:
     """Demand what must hold of the memref that is a surface of every step-th row."""
-    type, argument = memory.type, kernel_argument(memory)
-    assert is_memref(type), memory
+    type, argument = memref_type(memory), kernel_argument(memory)
     assert argument is not None, memory
     pitch = ("size", 1) if is_plain(type) else ("stride", 0)
     numbers: dict[Part, tuple[str, int]] = {
@@ -295,8 +275,7 @@ def demand_surface(
 
 def surface_of(b: Builder, memory: SSAValue) -> Surface:
     """Return the surface that a memref of a kernel is."""
-    type = memory.type
-    assert is_memref(type), type
+    type = memref_type(memory)
     size, strides = element_bytes(type), type.get_strides()
     assert strides is not None, type
     rows, cols = (narrowed(b, size_of(b, memory, dimension)) for dimension in (0, 1))
@@ -395,30 +374,27 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
 
 def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     """Return where the messages of a load begin; nothing is checked."""
-    size = op.matrix.element_bits // 8
-    strides = strides_of(b, op.memory)
-    start: Terms = []
-    for position, stride in zip(op.positions, strides, strict=True):
-        start += product(product(terms_of(position), stride), [((), size)])
+    size, strides = Polynomial.number(op.matrix.element_bits // 8), strides_of(b, op)
+    pairs = zip(op.positions, strides, strict=True)
+    start = sum((Polynomial.of(at) * stride for at, stride in pairs), NOTHING)
 
     def place(message: SlotLoad) -> tuple[SSAValue, None]:
-        line = product(strides[-2], [((), message.line * size)])
-        return summed(b, [*start, *line, ((), message.byte)]), None
+        first = start + strides[-2] * Polynomial.number(message.line)
+        return (first * size + Polynomial.number(message.byte)).build(b), None
 
     return place
 
 
-def strides_of(b: Builder, memory: SSAValue) -> list[Terms]:
-    """Return the strides of a memref, in elements."""
-    type = memory.type
-    assert is_memref(type), memory
-    if not isinstance(type.layout, NoneAttr):
+def strides_of(b: Builder, op: coopmatrix.LoadOp) -> list[Polynomial]:
+    """Return the strides of the memref of a load, in elements."""
+    type = op.memory_type
+    if not is_plain(type):
         known = type.get_strides()
         assert known is not None, type
-        return [[((), x or 0)] for x in known]
-    found: list[Terms] = [[((), 1)]]
-    for dimension in range(len(type.get_shape()) - 1, 0, -1):
-        found.insert(0, product(found[0], terms_of(size_of(b, memory, dimension))))
+        return [Polynomial.number(x or 0) for x in known]
+    found = [ONE]
+    for dimension in range(type.get_num_dims() - 1, 0, -1):
+        found.insert(0, found[0] * Polynomial.of(size_of(b, op.memory, dimension)))
     return found
 
 
@@ -434,7 +410,6 @@ class MatrixPlaces:
 
     @property
     def element(self) -> Attribute:
-        """The type of an element."""
         return self.registers.element
 
     def of(

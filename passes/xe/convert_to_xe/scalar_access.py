@@ -18,15 +18,10 @@ from xdsl.dialects.arith import AndIOp, IndexCastOp
 from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from coopc.dialects.narrow import length_of
 from coopc.ir.builder import BoundedIndex, Builder
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first
-from coopc.passes.xe.convert_to_xe.vectors import (
-    cast,
-    length_of,
-    packed,
-    splat,
-    unpacked,
-)
+from coopc.passes.xe.convert_to_xe.vectors import cast, packed, splat, unpacked
 from coopc.passes.xe.register_layout import RegisterLayout
 
 Values: TypeAlias = Sequence[SSAValue]
@@ -68,7 +63,6 @@ class VectorPlaces:
     """Whether a lane accesses any, where there are no masks."""
 
     def of(self, b: Builder, vector: int, at: SSAValue | int) -> tuple[Flag, Values]:
-        """See `Places`."""
         offset = b.extract(self.offsets[vector], at)
         index = b.pure(IndexCastOp, offset, IndexType())
         flag = self.flag

@@ -45,11 +45,12 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttig, xe
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
+from coopc.ir.polynomial import NOTHING, Polynomial
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
@@ -70,15 +71,11 @@ from coopc.passes.xe.convert_to_xe.group_memory import (
     refuse_too_large,
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
-    Terms,
     coordinates,
     divided,
     is_first_of_all,
     narrowed,
     part,
-    product,
-    summed,
-    terms_of,
     times,
     zero_masks,
 )
@@ -118,13 +115,10 @@ class TensorMemory:
     """The scalar pointer that the pointers of an access count from, if it is one."""
     padded: frozenset[Operation]
     """The accesses through descriptors that read NaN outside."""
-    moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
-    )
+    moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(default_factory=lambda: {})
     """For each memref that was moved, what it is in and the index of its start."""
 
     def rules(self) -> dict[type[Operation], Rule]:
-        """Return them, by operation."""
         return {
             tt.AddPtrOp: self.add_pointer,
             tt.AtomicRMWOp: self.update,
@@ -380,21 +374,22 @@ def _channel_place(
     b: Builder, op: tt.DescriptorLoadOp, surface: Surface
 ) -> ChannelPlace:
     """Return where the messages of a load begin, and whether that is inside."""
-    size = (bits_of(op.result.type) or 8) // 8
+    size = Polynomial.number((bits_of(op.result.type) or 8) // 8)
     layout = registers_of(op.result).layout
-    starts: list[Terms] = []
+    starts: list[Polynomial] = []
     for dimension, index in enumerate(op.indices):
         warp = part(b, layout, "warp", dimension).value
-        starts.append(terms_of(index) + ([] if warp is None else terms_of(warp)))
+        own = NOTHING if warp is None else Polynomial.of(warp)
+        starts.append(Polynomial.of(index) + own)
     y, x = starts
 
     def place(message: SlotLoad) -> tuple[SSAValue, SSAValue]:
-        row: Terms = [*y, ((), message.line)]
-        byte = [*product(x, [((), size)]), ((), message.byte)]
-        offset = summed(b, product(row, terms_of(surface.pitch)) + byte)
+        row = y + Polynomial.number(message.line)
+        byte = x * size + Polynomial.number(message.byte)
+        offset = (row * Polynomial.of(surface.pitch) + byte).build(b)
         guard = b.both(
-            b.compare("ult", summed(b, row), surface.height),
-            b.compare("ult", summed(b, byte), surface.width),
+            b.compare("ult", row.build(b), surface.height),
+            b.compare("ult", byte.build(b), surface.width),
         )
         assert isinstance(guard, SSAValue), op
         return offset, guard
@@ -423,9 +418,7 @@ def _store_scalar(op: tt.StoreOp, s: Splitter, b: Builder) -> None:
 
 
 def element_of_memory(memory: SSAValue) -> Attribute:
-    """Return the element type of a memref."""
-    assert is_memref(memory.type), memory
-    return memory.type.get_element_type()
+    return memref_type(memory).get_element_type()
 
 
 def _store_to(memory: SSAValue) -> Write:

@@ -1,8 +1,16 @@
-"""Arithmetic on tensors, and operations that only rename or move what lanes hold.
+"""Arithmetic on tensors, reductions, and operations that only move what lanes hold.
 
 `ttg.convert_layout` is an exchange of the lanes of each subgroup, `simt.exchange`, or
 goes through work-group memory, for what other subgroups have: as
 `coopc.layout.exchange` plans it.
+
+`tt.reduce`: inside of each lane, across the lanes of a subgroup, across subgroups.
+
+A lane combines what its registers hold along the axis, vector by vector; then lanes
+whose numbers differ in a bit that runs along the axis exchange what they have and
+combine it, bit after bit.  Where all lanes run along the axis and the combination is
+one that subgroups have, it is one reduction of the subgroup.  Where subgroups run along
+the axis, each leaves what it has in work-group memory, and all combine it alike.
 """
 
 from __future__ import annotations
@@ -10,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from math import prod
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp, SelectOp
@@ -23,30 +32,34 @@ from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.layout import LinearAttr
+from coopc.dialects.narrow import length_of, vector_type
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import (
-    Rounding,
-    bits_of,
-    is_tensor,
-    reshaped,
-    shape_of,
-    transposed,
-)
-from coopc.ir.builder import Builder
+from coopc.ir.builder import INDEX, Builder
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.exchange import plan_exchange
-from coopc.layout.linear import LinearLayout
+from coopc.layout.linear import LinearLayout, select_outs
 from coopc.passes.coopmatrix.elementwise import converted
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, refuse_too_large
-from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates
+from coopc.passes.xe.convert_to_xe.group_memory import (
+    GroupMemory,
+    barrier,
+    refuse_too_large,
+)
+from coopc.passes.xe.convert_to_xe.layout_to_arith import (
+    coordinates,
+    is_first,
+    of_bases,
+    row_major,
+    times,
+    zero_masks,
+)
 from coopc.passes.xe.convert_to_xe.vectors import (
     Rule,
+    constant_i32,
     gathered,
     numbers,
     packed,
     splat,
-    vector_type,
     vectors_of,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of, sources
@@ -75,9 +88,9 @@ def view_sources(op: View) -> tuple[int, ...] | None:
     source, target = registers_of(op.src), registers_of(op.result)
     layout = source.layout
     if isinstance(op, tt.TransOp):
-        layout = transposed(layout, op.permutation)
+        layout = tt.transposed(layout, op.permutation)
     elif isinstance(op, tt.ExpandDimsOp | tt.ReshapeOp):
-        layout = reshaped(layout, shape_of(op.result.type))
+        layout = tt.reshaped(layout, tt.shape_of(op.result.type))
     sizes = tuple(layout.out_sizes.values())
 
     def before(place: Sequence[int]) -> tuple[int, ...]:
@@ -95,7 +108,7 @@ def view_sources(op: View) -> tuple[int, ...] | None:
 @cache
 def goes_through_memory(source: RegisterLayout, target: RegisterLayout) -> bool:
     """Whether the lanes of a subgroup do not exchange what they want."""
-    bits = bits_of(source.element) or 64
+    bits = tt.bits_of(source.element) or 64
     layouts = _kept(source.layout), _kept(target.layout)
     return plan_exchange(*layouts, element_bits=bits).through_memory
 
@@ -135,30 +148,15 @@ def elementwise(op: Operation, s: Splitter, b: Builder) -> Results:
     """The same operation on each vector; scalars are the same for all."""
     if isinstance(op, SelectOp) and isinstance(op.result.type, tt.TensorDescType):
         return [s.parts(op.lhs)]  # one of several was refused: both are the same
-    if not any(is_tensor(x.type) for x in (*op.operands, *op.results)):
-        new = b.effect(
-            type(op).create(
-                operands=[s.parts(value)[0] for value in op.operands],
-                result_types=op.result_types,
-                properties=dict(op.properties),
-                attributes=dict(op.attributes),
-            )
-        )
+    if not any(tt.is_tensor(x.type) for x in (*op.operands, *op.results)):
+        new = b.effect(op.clone({x: s.parts(x)[0] for x in op.operands}))
         return [(result,) for result in new.results]
     columns = [vectors_of(value, s, b) for value in op.operands]
     count = max(len(column) for column in columns)
     rows = [column * (count if len(column) == 1 else 1) for column in columns]
     layouts = [registers_of(result) for result in op.results]
-    found = [
-        b.effect(
-            type(op).create(
-                operands=operands,
-                result_types=[registers.vector for registers in layouts],
-                properties=dict(op.properties),
-            )
-        ).results
-        for operands in zip(*rows, strict=True)
-    ]
+    types = [registers.vector for registers in layouts]
+    found = [b.like(op, each, types).results for each in zip(*rows, strict=True)]
     columns = [list(each) for each in zip(*found, strict=True)]
     return [packed(b, x, y) for x, y in zip(layouts, columns, strict=True)]
 
@@ -198,10 +196,10 @@ def make_range(op: tt.MakeRangeOp, s: Splitter, b: Builder) -> Results:
 
 def fp_to_fp(op: tt.FpToFpOp, s: Splitter, b: Builder) -> Results:
     """To another format of floats."""
-    if op.rounding_mode is Rounding.RTZ:
+    if op.rounding_mode is tt.Rounding.RTZ:
         what = "expected rounding = rtne, which conversions have, got rtz"
         raise Refused(op, what)
-    if not is_tensor(op.result.type):
+    if not tt.is_tensor(op.result.type):
         raise Refused(op, "expected floats of a tensor, got one: expand-tt-math")
     result, vectors = element_of(op.result.type), vectors_of(op.src, s, b)
     found = [converted(b, each, result, signed=True) for each in vectors]
@@ -271,6 +269,240 @@ def split(op: tt.SplitOp, s: Splitter, b: Builder) -> Results:
         assert wanted is not None, target
         results.append(packed(b, target, gathered(b, vectors, wanted, target.length)))
     return results
+
+
+# Reductions
+
+KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
+    arith.AddfOp: (simt.ReduceKind.ADD, False),
+    arith.AddiOp: (simt.ReduceKind.ADD, False),
+    arith.MaxnumfOp: (simt.ReduceKind.MAX, False),
+    arith.MinnumfOp: (simt.ReduceKind.MIN, False),
+    arith.MaxSIOp: (simt.ReduceKind.MAX, True),
+    arith.MinSIOp: (simt.ReduceKind.MIN, True),
+    arith.MaxUIOp: (simt.ReduceKind.MAX, False),
+    arith.MinUIOp: (simt.ReduceKind.MIN, False),
+}
+"""What subgroups reduce by, and whether integers are signed."""
+
+
+def _refuse_reduction(op: tt.ReduceOp) -> None:
+    axis = op.axis.value.data
+    sources = [registers_of(src) for src in op.srcs]
+    for src, registers in zip(op.srcs, sources, strict=True):
+        layout = registers.layout
+        for name in ("lane", "warp"):
+            for basis in layout.bases(name):
+                if basis[axis] and sum(map(bool, basis)) > 1:
+                    what = f"a basis of a {name} along one dimension, not {basis}"
+                    raise Refused(op, f"expected {what}, got {src.type}")
+        if zero_masks(layout) != layout.free_masks():
+            what = "elements that several lanes have to be the same by zero bases"
+            raise Refused(op, f"expected {what}, got {src.type}")
+    if bits := warp_bits(sources[0], axis):
+        kept = row_count(sources[0], axis) << len(bits)
+        refuse_too_large(op, [x.element for x in sources], kept)
+    for each in op.combine.block.ops:
+        if not isinstance(each, tt.ReduceReturnOp) and (
+            each.dialect_name() not in ("arith", "math") or each.regions
+        ):
+            what = "expected arithmetic in the region"
+            raise Refused(op, f"{what}, got {each.name}")
+
+
+def warp_bits(source: RegisterLayout, axis: int) -> list[int]:
+    """Return which bits of the subgroup's number run along an axis."""
+    bases = source.layout.bases("warp")
+    return [bit for bit, basis in enumerate(bases) if basis[axis]]
+
+
+def row_count(source: RegisterLayout, axis: int) -> int:
+    """Return how many elements are left without an axis."""
+    sizes = source.layout.out_sizes.values()
+    return prod(size for dim, size in enumerate(sizes) if dim != axis)
+
+
+def kept_layout(layout: LinearLayout, axis: int) -> LinearLayout:
+    """Return a layout without a dimension."""
+    outs = [name for dim, name in enumerate(layout.out_names) if dim != axis]
+    return select_outs(layout, outs)
+
+
+def reduce(group: GroupMemory, op: tt.ReduceOp, s: Splitter, b: Builder) -> Results:
+    """Combine registers, then lanes, then subgroups."""
+    _refuse_reduction(op)
+    targets = [target_of(op, at) for at in range(len(op.srcs))]
+    columns = [_copies(op, at, targets[at], s, b) for at in range(len(op.srcs))]
+    rows = [_within(op, each, b) for each in zip(*columns, strict=True)]
+    found = [_across(op, row, b) for row in rows]
+    if warp_bits(registers_of(op.srcs[0]), op.axis.value.data):
+        found = _through_memory(group, op, targets, found, b)
+    results: list[Sequence[SSAValue]] = []
+    for at, (result, target) in enumerate(zip(op.res, targets, strict=True)):
+        vectors = [row[at] for row in found]
+        if tt.is_tensor(result.type):
+            results.append(packed(b, target, vectors))
+        else:
+            results.append([b.extract(vectors[0], 0)])
+    return results
+
+
+def _through_memory(
+    group: GroupMemory,
+    op: tt.ReduceOp,
+    targets: Sequence[RegisterLayout],
+    rows: Sequence[list[SSAValue]],
+    b: Builder,
+) -> list[list[SSAValue]]:
+    """Combine what all subgroups along the axis have, the same way in each."""
+    axis = op.axis.value.data
+    source = registers_of(op.srcs[0])
+    bits = warp_bits(source, axis)
+    kept = row_count(source, axis)
+    memories = [
+        group.of(target.element, kept << len(bits), number)
+        for number, target in enumerate(targets)
+    ]
+    places = row_major(b, targets[0])
+    own = _moved(b, places, times(b, _number_along(b, bits), kept))
+    barrier(b)
+    flag = is_first(b, kept_layout(source.layout, axis), apart=bits)
+    for at, memory in enumerate(memories):
+        group.store(b, memory, [row[at] for row in rows], own, flag)
+    barrier(b)
+    found: list[list[SSAValue]] = []
+    for number in range(1 << len(bits)):
+        there = places
+        if number:
+            there = _moved(b, places, constant_i32(b, number * kept))
+        columns = [
+            group.load(b, memory, target, there)
+            for memory, target in zip(memories, targets, strict=True)
+        ]
+        loaded = [list(row) for row in zip(*columns, strict=True)]
+        if found:
+            pairs = zip(found, loaded, strict=True)
+            found = [combined(op, x, y, b) for x, y in pairs]
+        else:
+            found = loaded
+    return found
+
+
+def _copies(
+    op: tt.ReduceOp, at: int, target: RegisterLayout, s: Splitter, b: Builder
+) -> list[list[SSAValue]]:
+    """Return for each vector of the result the vectors that it is combined of."""
+    axis = op.axis.value.data
+    source = registers_of(op.srcs[at])
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for element, position in source.position.items():
+        kept = (*element[:axis], *element[axis + 1 :])
+        groups.setdefault(kept, []).append(position)
+    lists = [groups[target.coordinates[x]] for x in target.distinct]
+    vectors = vectors_of(op.srcs[at], s, b)
+    copies = [
+        gathered(b, vectors, [each[copy] for each in lists], target.length)
+        for copy in range(len(lists[0]))
+    ]
+    return [list(each) for each in zip(*copies, strict=True)]
+
+
+def _within(
+    op: tt.ReduceOp, sources: Sequence[list[SSAValue]], b: Builder
+) -> list[SSAValue]:
+    """Combine the vectors of one lane, as a tree."""
+    level = [list(each) for each in zip(*sources, strict=True)]
+    while len(level) > 1:
+        pairs = zip(level[::2], level[1::2], strict=True)
+        level = [combined(op, x, y, b) for x, y in pairs]
+    return level[0]
+
+
+def _across(op: tt.ReduceOp, values: list[SSAValue], b: Builder) -> list[SSAValue]:
+    """Combine the vectors of all lanes along the axis."""
+    axis = op.axis.value.data
+    bases = registers_of(op.srcs[0]).layout.bases("lane")
+    bits = [bit for bit, basis in enumerate(bases) if basis[axis]]
+    combiner = op.combiner
+    kind = None if combiner is None else KINDS.get(type(combiner))
+    if kind is not None and len(values) == 1 and len(bits) == len(bases):
+        return [reduced(b, values[0], *kind)]
+    for bit in bits:
+        distance = b.constant(INDEX, 1 << bit)
+        mode = simt.ShuffleMode.XOR
+        others = [b.pure(simt.ShuffleOp, mode, each, distance) for each in values]
+        values = combined(op, values, others, b)
+    return values
+
+
+def _number_along(b: Builder, bits: Sequence[int]) -> SSAValue:
+    """Return the number of a subgroup among those along the axis, an i32."""
+    bases = [0] * (max(bits) + 1)
+    for number, bit in enumerate(bits):
+        bases[bit] = 1 << number
+    # One more bit than there are: so that it is always masked.
+    found = of_bases(b, "warp", [*bases, 0]).value
+    assert found is not None, bits
+    return found
+
+
+def _moved(b: Builder, places: Sequence[SSAValue], by: SSAValue) -> list[SSAValue]:
+    """Return places in the part of memory of a subgroup."""
+    return [b.pure(arith.AddiOp, x, splat(b, by, length_of(x))) for x in places]
+
+
+def target_of(op: tt.ReduceOp, at: int) -> RegisterLayout:
+    """Return how a result is spread; a scalar as a tensor of one element."""
+    result = op.res[at]
+    if tt.is_tensor(result.type):
+        return registers_of(result)
+    source = registers_of(op.srcs[at]).layout
+    layout = kept_layout(source, op.axis.value.data)
+    ins = tuple(
+        (name, () if name == "register" else bases) for name, bases in layout.ins
+    )
+    return RegisterLayout(replace(layout, ins=ins), result.type, 1)
+
+
+def reduced(
+    b: Builder, vector: SSAValue, kind: simt.ReduceKind, signed: bool
+) -> SSAValue:
+    """Return a vector reduced over all lanes, a component at a time.
+
+    OpenCL has no reductions of vectors.
+    """
+    for at in range(length_of(vector)):
+        total = b.pure(simt.ReduceOp, kind, b.extract(vector, at), signed)
+        vector = b.insert(vector, at, total)
+    return vector
+
+
+def combined(
+    op: tt.ReduceOp, one: Sequence[SSAValue], other: Sequence[SSAValue], b: Builder
+) -> list[SSAValue]:
+    """Return vectors combined as the region of a reduction combines elements."""
+    block, length = op.combine.block, length_of(one[0])
+    meaning: dict[SSAValue, SSAValue] = dict(
+        zip(block.args, (*one, *other), strict=True)
+    )
+
+    def meant(value: SSAValue) -> SSAValue:
+        """What a value is; one from outside of the region is the same for all."""
+        if value not in meaning:
+            meaning[value] = splat(b, value, length)
+        return meaning[value]
+
+    for each in block.ops:
+        if isinstance(each, tt.ReduceReturnOp):
+            return [meant(value) for value in each.operands]
+        if isinstance(each, arith.ConstantOp):
+            scalar = b.pure(arith.ConstantOp, each.value)
+            meaning[each.result] = splat(b, scalar, length)
+            continue
+        types = [VectorType(x.type, [length]) for x in each.results]
+        new = b.like(each, [meant(value) for value in each.operands], types)
+        meaning |= zip(each.results, new.results, strict=True)
+    raise AssertionError(op)
 
 
 RULES: dict[type[Operation], Rule] = {

@@ -12,23 +12,13 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    VectorType,
-    i1,
-    i32,
-    i64,
-)
-from xdsl.dialects.vector import (
-    BitcastOp,
-    BroadcastOp,
-    ShuffleOp,
-)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i1, i32
+from xdsl.dialects.vector import BitcastOp, BroadcastOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
+from coopc.dialects.narrow import length_of
 from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.dialects.simt import bits_of
 from coopc.dialects.tt.types import is_tensor
 from coopc.ir import split_values
 from coopc.ir.builder import Builder, Built
@@ -51,27 +41,7 @@ def with_builders(
     return {op: with_builder(rule) for op, rule in table.items()}
 
 
-def vector_type(value: SSAValue) -> VectorType:
-    """Return the type of a value that is a vector."""
-    assert isa(value.type, VectorType), value
-    return value.type
-
-
-def length_of(value: SSAValue) -> int:
-    """Return the number of components of a vector."""
-    return vector_type(value).get_shape()[0]
-
-
-def bit_width(type: VectorType) -> int:
-    """Return the bits of all components of a vector."""
-    element = type.get_element_type()
-    width = getattr(element, "bitwidth", None)
-    assert isinstance(width, int), type
-    return type.get_shape()[0] * width
-
-
 def constant_i32(b: Builder, value: int) -> SSAValue:
-    """Return a constant i32."""
     found = b.constant(i32, value)
     found.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
     return found
@@ -103,7 +73,6 @@ def cast(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
 
 
 def bitcast(b: Builder, value: SSAValue, type: VectorType) -> SSAValue:
-    """Return the same bits as another type."""
     return value if value.type == type else b.pure(BitcastOp, value, type)
 
 
@@ -113,13 +82,7 @@ def shuffled(
     """Return components of two vectors, or the vector itself where that is the same."""
     if list(mask) == list(range(length_of(one))):
         return one
-    return b.pure(_shuffle, one, other, tuple(mask))
-
-
-def _shuffle(one: SSAValue, other: SSAValue, mask: tuple[int, ...]) -> Operation:
-    type = VectorType(vector_type(one).get_element_type(), [len(mask)])
-    chosen = DenseArrayBase.from_list(i64, mask)
-    return ShuffleOp(one, other, chosen, result_type=type)
+    return b.blend(one, other, mask)
 
 
 def concatenated(b: Builder, vectors: Sequence[SSAValue]) -> SSAValue:
@@ -200,8 +163,7 @@ def vectors_of(value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
 
 def elements(b: Builder, piece: SSAValue, type: VectorType) -> list[SSAValue]:
     """Return the bits of a vector as vectors of another type, one or more."""
-    width = bit_width(vector_type(piece))
-    wanted = bit_width(type)
+    width, wanted = bits_of(piece.type), bits_of(type)
     if width <= wanted:
         return [bitcast(b, piece, type)]
     slots = length_of(piece) * wanted // width
@@ -227,7 +189,7 @@ def packed(
 
 def joined(b: Builder, vectors: Sequence[SSAValue], type: VectorType) -> list[SSAValue]:
     """Return the bits of vectors as vectors of another type, as long or longer."""
-    count = bit_width(type) // bit_width(vector_type(vectors[0]))
+    count = bits_of(type) // bits_of(vectors[0].type)
     if count <= 1:
         return [bitcast(b, vector, type) for vector in vectors]
     part = VectorType(type.get_element_type(), [type.get_shape()[0] // count])

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import memref_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.plan.block_message import CHANNEL_BITS, BlockMode, BlockShape
 
@@ -85,12 +85,10 @@ class BlockPiece:
 
     @property
     def slots(self) -> int:
-        """Slots of the piece."""
         return self.type.get_shape()[0]
 
     @property
     def slot_bits(self) -> int:
-        """Width of a slot."""
         return element_bits(self.type.get_element_type())
 
     @property
@@ -222,8 +220,7 @@ class UnitSurface:
             b.branch(inside, partial(self._write, value, place))
 
     def _write(self, value: SSAValue, place: SSAValue) -> Sequence[SSAValue]:
-        assert is_memref(self.memory.type)
-        unit = bits_to(self.b, value, self.memory.type.element_type)
+        unit = bits_to(self.b, value, memref_type(self.memory).element_type)
         self.b.effect(memref.StoreOp.get(unit, self.memory, [place]))
         return ()
 
@@ -298,8 +295,6 @@ def _place(
 
 def _in_a_row(base: SSAValue, start: SSAValue, length: SSAValue) -> Operation:
     """Return the memory from an element on as one row."""
-    assert is_memref(base.type)
-    layout = StridedLayoutAttr([1], None)
-    space = base.type.memory_space
-    type = MemRefType(base.type.element_type, [DYNAMIC_INDEX], layout, space)
+    old, layout = memref_type(base), StridedLayoutAttr([1], None)
+    type = MemRefType(old.element_type, [DYNAMIC_INDEX], layout, old.memory_space)
     return memref.ReinterpretCastOp.from_dynamic(base, [start], [length], [1], type)

@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
-from coopc.dialects.narrow import is_vector
+from coopc.dialects.narrow import length_of
 from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.passes.xe.emulate.blocks import (
@@ -187,8 +187,7 @@ def gathered(b: Builder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAVa
             work-item.
         lanes: of a subgroup.
     """
-    assert is_vector(half.type)
-    rows = half.type.get_shape()[0]
+    rows = length_of(half)
     own = b.pure(simt.SubgroupIdOp)
     first = b.pure(arith.AndIOp, own, b.constant(INDEX, -2))
 

@@ -38,7 +38,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, xe
-from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.narrow import is_vector, length_of, memref_type, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, allocate
 from coopc.ir.control_flow import free_name, function_around, kernel_around
 from coopc.ir.transaction import Refused, transaction
@@ -67,13 +67,11 @@ class Emulator:
     """Whether loops are written out."""
     alone: frozenset[Operation]
     """The split DPAS that not all subgroups of a work-group execute."""
-    names: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
+    names: dict[Hashable, str] = field(default_factory=lambda: {})
     """The functions that are there, by what decides on them."""
-    scratch: dict[FuncOp, SSAValue] = field(default_factory=dict[FuncOp, SSAValue])
+    scratch: dict[FuncOp, SSAValue] = field(default_factory=lambda: {})
     """The work-group memory of kernels in which pairs exchange."""
-    positions: dict[SSAValue, SSAValue] = field(
-        default_factory=dict[SSAValue, SSAValue]
-    )
+    positions: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
     """The memory of x and y of payloads."""
 
     def emulate(self, op: Operation) -> None:
@@ -179,11 +177,8 @@ class Emulator:
             a, lanes = self._gather(op), LANES[0]
         else:
             a, lanes = op.a, lanes_of(op)
-        assert is_vector(a.type)
-        assert is_vector(op.b.type)
-        assert is_vector(op.c.type)
-        repeat = op.repeat.value.data
-        x = DpasShape(op.precisions, repeat, lanes, a.type, op.b.type, op.c.type)
+        types = map(vector_type, (a, op.b, op.c))
+        x = DpasShape(op.precisions, op.repeat.value.data, lanes, *types)
         if isinstance(op, xe.DpasOp) and (reason := x.why_not()) is not None:
             raise Refused(op, reason)
 
@@ -216,12 +211,11 @@ class Emulator:
             )
         if (memory := self.scratch.get(func)) is None:
             # The most rows that a lane gives to a split DPAS.
-            types = [x.a.type for x in func.walk() if isinstance(x, xe.SplitDpasOp)]
-            rows = max(x.get_shape()[0] for x in types if is_vector(x))
+            products = (x for x in func.walk() if isinstance(x, xe.SplitDpasOp))
+            rows = max(length_of(x.a) for x in products)
             type = scratch_type(simt.kernel_of(func), rows)
             memory = self.scratch[func] = allocate(func.body.block, type, "split")
-        assert is_vector(op.a.type)
-        lanes, rows = LANES[0], op.a.type.get_shape()[0]
+        lanes, rows = LANES[0], length_of(op.a)
 
         def body(b: Builder, values: Values) -> Values:
             half, scratch = values
@@ -331,8 +325,7 @@ def piece_of(
     """Return what a call moves of a block, if lanes hold these pieces of it."""
     first, lanes = types[0], lanes_of(op)
     assert is_vector(first)
-    assert is_memref(base.type)
-    piece = BlockPiece(shape, first, len(types), lanes, base.type)
+    piece = BlockPiece(shape, first, len(types), lanes, memref_type(base))
     if (reason := why_not_slots(shape, piece.slot_bits, lanes)) is not None:
         raise Refused(op, reason)
     bits, wanted = piece.pieces * piece.slots * piece.slot_bits, shape.bytes * 8
@@ -367,15 +360,12 @@ def _is_emulated(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class EmulateXePass(ModulePass):
-    """Replace the operations of `xe` by code that any device runs."""
-
     name = "emulate-xe"
 
     unroll: bool = False
     """Whether loops over what a lane holds are written out."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all of `op`, or nothing of it."""
         if not any(map(_is_emulated, op.walk())):
             return
         with transaction(op) as draft:
