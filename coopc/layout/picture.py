@@ -268,7 +268,9 @@ class OwnerGrid:
         return _label(box, text, complete, lane_count == 1)
 
 
-def owners_of(x: Placement, extent: tuple[int, ...]) -> tuple[OwnerGrid, list[IntArray]]:
+def owners_of(
+    x: Placement, extent: tuple[int, ...]
+) -> tuple[OwnerGrid, list[IntArray]]:
     """Return the grid of a tensor, and the subgroups of each group."""
     import numpy as np
 
