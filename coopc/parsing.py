@@ -291,14 +291,11 @@ class LocatedParser(Parser):
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         start = self.pos
         type = super()._parse_optional_integer_or_float_type()
-        if isinstance(type, FixedBitwidthType):
-            self._check_integer_width(type.bitwidth, start)
-        return type
-
-    def _check_integer_width(self, bits: int, position: int) -> None:
+        bits = type.bitwidth if isinstance(type, FixedBitwidthType) else 0
         if bits > MAX_INTEGER_BITS:
             message = f"expected an integer of at most {MAX_INTEGER_BITS} bits"
-            self.raise_error(f"{message}, got {bits}", position, position)
+            self.raise_error(f"{message}, got {bits}", start, start)
+        return type
 
     # Constants
 

@@ -22,7 +22,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,6 +37,7 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import print_remark, remark
+from coopc.sim.triton import simulated_form
 from coopc.source import Source, read_source
 from coopc.tools.driver import (
     ArgumentParser,
@@ -176,14 +176,6 @@ def parser() -> ArgumentParser:
 # --- The job: compile, make arguments. ---
 
 
-class Level(Enum):
-    COOPMATRIX = auto()
-    TRITON = auto()
-    TRITON_GPU = auto()
-    """With layouts, those of a GPU."""
-    XE = auto()
-
-
 @dataclass
 class Owners(Observer):
     """Notes what was decided first of each kernel, by its text or else by a pass.
@@ -221,7 +213,6 @@ class Job:
     """The text, for diagnostics."""
     module: ModuleOp
     """The source, as the simulator takes it."""
-    level: Level
     program: ModuleOp
     """What the simulator or LLVM gets: the source after its passes."""
     binary: bytes
@@ -261,11 +252,10 @@ def prepare(args: argparse.Namespace) -> Job:
     source = read_source(args.file)
     module = parse(new_context(everything()), source)
     Run(new_context(everything()), source).apply(module, ())  # which verifies it
-    level = level_of(module)
-    passes = pipeline(args, level)
+    passes = pipeline(args, module)
     steps = read_passes(passes, everything().all_passes)
     binary, tiles, owners = b"", None, Owners()
-    plain = program = simulated_form(module, level)
+    plain = program = simulated_form(module)
     if args.on == "sim":
         if steps:
             program = after(module, source, steps, owners)
@@ -300,7 +290,6 @@ def prepare(args: argparse.Namespace) -> Job:
         args=args,
         source=source,
         module=plain,
-        level=level,
         program=program,
         binary=binary,
         call=call,
@@ -326,23 +315,6 @@ def called(
         return pack(interface, given, read_grid(args.grid)), read_spec(args.spec)
 
 
-def level_of(module: ModuleOp) -> Level:
-    dialects = {op.dialect_name() for op in module.walk()}
-    if "tt" in dialects:
-        has_layouts = "ttg.num-warps" in module.attributes
-        return Level.TRITON_GPU if has_layouts else Level.TRITON
-    return Level.XE if "xe" in dialects else Level.COOPMATRIX
-
-
-def simulated_form(module: ModuleOp, level: Level) -> ModuleOp:
-    """Return a module as the simulator takes it: Triton's kernels are functions."""
-    if level not in (Level.TRITON, Level.TRITON_GPU):
-        return module
-    from coopc.sim.triton import with_functions
-
-    return with_functions(module)
-
-
 def after(
     module: ModuleOp,
     source: Source,
@@ -353,7 +325,7 @@ def after(
     program = module.clone()
     run = Run(new_context(everything()), source, observers=observers)
     run.apply(program, steps)
-    return simulated_form(program, level_of(program))
+    return simulated_form(program)
 
 
 def for_processor(
@@ -506,18 +478,21 @@ def by_vectors(args: argparse.Namespace) -> str:
     return f"coopc-cpu{{threads={args.threads} tile={tile[0]},{tile[1]}}}"
 
 
-def pipeline(args: argparse.Namespace, level: Level) -> str:
+def pipeline(args: argparse.Namespace, module: ModuleOp) -> str:
     if args.pipeline is not None:
         return args.pipeline
     if args.on == "sim":
         return ""
-    if args.on == "cpu" and level is not Level.XE:
+    is_triton = uses_dialect(module, "tt")
+    has_messages = uses_dialect(module, "xe") and not is_triton
+    if args.on == "cpu" and not has_messages:
         if tiles_of(args) == "none":
             return by_vectors(args)
         return f"coopc-amx{{threads={args.threads}}}"
-    has_layouts = level is Level.TRITON_GPU and args.on == "opencl"
-    name = args.device or (XE_DEVICE if has_layouts else ON[args.on])
-    if level is not Level.XE:
+    has_layouts = is_triton and "ttg.num-warps" in module.attributes
+    by_xe = has_layouts and args.on == "opencl"
+    name = args.device or (XE_DEVICE if by_xe else ON[args.on])
+    if not has_messages:
         is_xe = args.on == "opencl" and name in DEVICES and DEVICES[name].family == "xe"
         emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
         return emulating if is_xe else f'coopc-khr{{device="{name}"}}'
@@ -696,7 +671,7 @@ def reference(job: Job, distribution: Provider | None = None) -> Arrays:
 
     real = any("=rand" in word or ".npy" in word for word in job.args.arg)
     track = Inputs.REAL if real else Inputs.EXACT
-    if job.level is Level.XE:
+    if uses_dialect(job.module, "xe"):
         track = None
     decided = job.owners.distributions.get(job.source_name)
     if distribution is None and decided is not None:
