@@ -20,7 +20,7 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -96,15 +96,6 @@ MARKS = re.compile(r"\[/?(?:bold|green|red|yellow)\]")
 # --- The command line. ---
 
 
-class Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Help that says a default where there is one."""
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default is False or action.default in (None, []):
-            return action.help
-        return super()._get_help_string(action)
-
-
 def main(args: Sequence[str] | None = None) -> int:
     return run_tool(TOOL, lambda: body(read_arguments(args)))
 
@@ -129,16 +120,12 @@ def parser() -> ArgumentParser:
         description="Compile a kernel, run it, and compare what it did.",
         epilog="Values: exact (small integers, whose sums are exact), rand, zeros, "
         "ones, iota, each with an optional :256x64xf16; a file x.npy; a number.",
-        formatter_class=Help,
     )
     add = found.add_argument
     several = partial(add, action="append", default=[])
-
-    def number(flag: str, default: int, range: Callable[[str], int], **rest: Any):
-        add(flag, type=range, default=default, **rest)
-
+    count = partial(add, metavar="N", type=whole_number())
     add("file", help="the kernel's module, as coopc-opt reads it")
-    add("--on", choices=[*ON], default="sim", help="where it runs")
+    add("--on", choices=[*ON], default="sim", help="where it runs (default: sim)")
     add("--device", metavar="NAME", help="a device to compile for, as bmg or lavapipe")
     add_list(add, "devices")
     add(
@@ -146,25 +133,24 @@ def parser() -> ArgumentParser:
         choices=["auto", "amx", "emulated", "none"],
         default="auto",
         help="of AMX, with --on cpu: the processor's, emulated ones (slow), or none; "
-        "auto: the processor's where it has what the kernel needs, else none",
+        "auto, the default: the processor's where it has what the kernel needs, else "
+        "none",
     )
-    threads = whole_number(1, MAX_THREADS)
-    number("--threads", 1, threads, metavar="N", help="of --on cpu")
+    threads, what = whole_number(1, MAX_THREADS), "of --on cpu (default: 1)"
+    count("--threads", type=threads, default=1, help=what)
     add("--bounds", action="store_true", help="check every access, with --on cpu")
     add("--kernel", metavar="NAME", help="the kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
-    what = "how long it may take where it is not simulated"
-    number(
-        "--timeout", TOOL_TIMEOUT_SECONDS, whole_number(1), metavar="SECONDS", help=what
-    )
+    seconds = partial(add, type=whole_number(1), metavar="SECONDS")
+    what = "how long it may take where it is not simulated (default: %(default)s)"
+    seconds("--timeout", default=TOOL_TIMEOUT_SECONDS, help=what)
     several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
     several("--spec", metavar="NAME=N", help="a value of a specialisation constant")
-    what = "of dynamic dimensions not given"
-    number("--size", 64, whole_number(), metavar="N", help=what)
-    number("--seed", 0, whole_number(), metavar="N", help="of random arguments")
-    what = "how often it runs, for the timing"
-    number("--repeat", 1, whole_number(1), metavar="N", help=what)
+    count("--size", default=64, help="of dynamic dimensions not given (default: 64)")
+    count("--seed", default=0, help="of random arguments (default: 0)")
+    what = "how often it runs, for the timing (default: 1)"
+    count("--repeat", type=whole_number(1), default=1, help=what)
     add("--check", action="store_true", help="compare with the simulator")
     what = "compare an argument (the last memref) with a file"
     several("--expect", metavar="[NAME=]FILE.npy", help=what)
