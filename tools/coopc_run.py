@@ -378,11 +378,9 @@ def compiled_alone(
 
 def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     """Return the interfaces of kernels, as the simulator calls them for a device."""
-    from xdsl.utils.exceptions import PassFailedException
-
     from coopc.dialects.simt import kernels
     from coopc.emit.interface import interface_of
-    from coopc.emit.walker import Facts, Refusal
+    from coopc.emit.walker import Facts, refusing
 
     with usage_errors(TOOL, OSError):
         target = device(name)
@@ -392,11 +390,8 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     found: list[Interface] = []
     with explaining(Kind.VERIFY, source, "the interface of its kernels"):
         for kernel in kernels(module):
-            try:
+            with refusing(kernel.func):
                 found.append(interface_of(kernel, module, facts))
-            except Refusal as error:
-                refused = PassFailedException(str(error))
-                kernel.func.emit_error(str(error), refused)
     return found
 
 
@@ -409,11 +404,7 @@ def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     )
     from coopc.pipelines import CPU_TILE
 
-    found = module.clone()
-    step = ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))
-    with explaining(Kind.PASS, source, f"pass '{step}'"):
-        step.apply(new_context(everything()), found)
-    return found
+    return after(module, source, [ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))])
 
 
 def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None:
