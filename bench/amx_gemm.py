@@ -17,7 +17,7 @@ from bench.harness import Row, interleaved, seconds
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
-from coopc.run.cpu import Program, cores
+from coopc.run.cpu import Program, cores, llvm_ir
 from coopc.run.native import optimised
 from coopc.run.tiles import Tiles, best
 from coopc.source import Source
@@ -56,12 +56,7 @@ def program(element: str, size: int, threads: int) -> Program:
 
 def instructions(element: str) -> float:
     """Count the instructions of the innermost loop, for four products of tiles."""
-    from coopc.device import device
-    from coopc.emit.llvm.module import emit_module
-    from coopc.emit.llvm.types import Facts
-    from coopc.llvm.text import text
-
-    ir = text(emit_module(module(element, None, "coopc-amx"), Facts(device("amx"))))
+    ir = llvm_ir(module(element, None, "coopc-amx"))
     compiled, machine = optimised(ir, 3, PROCESSOR)
     blocks = re.split(r"^(?=\.LBB)", machine.emit_assembly(compiled), flags=re.M)
     loops: list[tuple[int, int]] = []

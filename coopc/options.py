@@ -77,7 +77,8 @@ class Option:
         >>> Option("payload", Literal["none", "all"]).usage
         'payload=none|all'
         """
-        return f"{self.name}={'|'.join(dict.fromkeys(map(_form, self.kinds)))}"
+        forms = (_described(kind)[1] for kind in self.kinds)
+        return f"{self.name}={'|'.join(dict.fromkeys(forms))}"
 
     @property
     def default_text(self) -> str:
@@ -103,7 +104,7 @@ class Option:
             return None
         if any(_is_one(values, kind) for kind in self.kinds):
             return None
-        wanted = " or ".join(map(_words, self.kinds))
+        wanted = " or ".join(_described(kind)[0] for kind in self.kinds)
         return f"expected {wanted}, got {','.join(map(_text, values)) or 'none'}"
 
 
@@ -128,20 +129,14 @@ def _is_one(values: ParameterListType, kind: Any) -> bool:
     return isa(values, kind)
 
 
-def _words(kind: Any) -> str:
+def _described(kind: Any) -> tuple[str, str]:
+    """Return what a type takes: in words, and as help has it."""
+    parts = get_args(kind)
     if get_origin(kind) is Literal:
-        return either(get_args(kind))
+        return either(parts), "|".join(map(str, parts))
     if get_origin(kind) is tuple:
-        return "numbers with commas between them"
-    return KINDS[kind][0]
-
-
-def _form(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        return "|".join(map(str, get_args(kind)))
-    if get_origin(kind) is tuple:
-        return f"{_form(get_args(kind)[0])},.."
-    return KINDS[kind][1] if kind in KINDS else str(kind)
+        return "numbers with commas between them", f"{_described(parts[0])[1]},.."
+    return KINDS.get(kind, (str(kind), str(kind)))
 
 
 def _text(value: ParameterType) -> str:

@@ -9,9 +9,10 @@ the text comes out as one `CompileError`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from math import prod
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -290,14 +291,11 @@ class LocatedParser(Parser):
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         start = self.pos
         type = super()._parse_optional_integer_or_float_type()
-        if isinstance(type, FixedBitwidthType):
-            self._check_integer_width(type.bitwidth, start)
-        return type
-
-    def _check_integer_width(self, bits: int, position: int) -> None:
+        bits = type.bitwidth if isinstance(type, FixedBitwidthType) else 0
         if bits > MAX_INTEGER_BITS:
             message = f"expected an integer of at most {MAX_INTEGER_BITS} bits"
-            self.raise_error(f"{message}, got {bits}", position, position)
+            self.raise_error(f"{message}, got {bits}", start, start)
+        return type
 
     # Constants
 
@@ -353,21 +351,35 @@ class LiteralElement(AttrParser._TensorLiteralElement):  # pyright: ignore[repor
         return super().to_type(parser, type)
 
 
+AnyParser = TypeVar("AnyParser", bound=LocatedParser)
+
+
+@contextmanager
+def reading(source: Source, make: Callable[[], AnyParser]) -> Generator[AnyParser]:
+    """Give the parser of a text, which `make` makes, and locate what it raises.
+
+    Raises:
+        CompileError: the text is not what is parsed.
+    """
+    parser: AnyParser | None = None
+    try:
+        parser = make()
+        yield parser
+    except (CompileError, MemoryError):
+        raise
+    except Exception as error:
+        position = parser.pos if parser is not None else 0
+        raise CompileError(of_parser(error, source, position)) from error
+
+
 def parse(ctx: Context, source: Source, *, implicit_module: bool = True) -> ModuleOp:
     """The module that `source` is, or that encloses what is in `source`.
 
     Raises:
         CompileError: The text is no IR.
     """
-    parser: LocatedParser | None = None
-    try:
-        parser = LocatedParser(ctx, source)
+    with reading(source, lambda: LocatedParser(ctx, source)) as parser:
         module = parser.parse_module(implicit_module)
-    except MemoryError:
-        raise
-    except Exception as error:
-        position = parser.pos if parser is not None else 0
-        raise CompileError(of_parser(error, source, position)) from error
     # What is implied, as the end of a loop, stands where what is before it stands.
     locate_by_neighbour(module)
     return module

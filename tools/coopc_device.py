@@ -25,7 +25,7 @@ from coopc.tools.driver import (
     write_output,
     wrong_call,
 )
-from coopc.tools.help import ListAction
+from coopc.tools.help import add_list
 
 TOOL = "coopc-device"
 
@@ -41,14 +41,7 @@ def print_device(args: Sequence[str] | None) -> None:
         action="store_true",
         help="ask the system's Vulkan loader, as the device driver{} does",
     )
-    add(
-        "--list",
-        action=ListAction,
-        lists=("devices",),
-        nargs=0,
-        const="devices",
-        help="print devices, a line each, and exit",
-    )
+    add_list(add, "devices")
     add("--output", "-o", metavar="FILE", help="where to write it, a .toml file")
     given = parser.read(args)
     if given.from_driver == (given.device is not None):

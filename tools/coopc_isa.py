@@ -143,9 +143,8 @@ def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:
             return compile_kernel(binary, device, registers=args.registers)
         except CompilerRefused as error:
             reason = f"{device}: {error}"
-            raise CompileError(
-                Diagnostic(Kind.EMIT, reason, Place(args.file))
-            ) from error
+            found = Diagnostic(Kind.EMIT, reason, Place(args.file))
+            raise CompileError(found) from error
 
 
 # --- Output. ---
@@ -210,18 +209,15 @@ def table_of(lines: Sequence[Sequence[str]], *, upright: bool = False) -> Table:
     """Return a table with a line, or for narrow terminals a column, for each line."""
     from rich.table import Table
 
-    heads = ("device", "kernel", "of", *COLUMNS, *KERNEL_COLUMNS)
+    words = ("device", "kernel", "of")
+    cells = [(*words, *COLUMNS, *KERNEL_COLUMNS), *lines]
+    heads, *rows = zip(*cells, strict=True) if upright else cells
     table = Table(box=None, pad_edge=False)
-    if not upright:
-        for number, head in enumerate(heads):
-            table.add_column(head, justify="left" if number < 3 else "right")
-        for line in lines:
-            table.add_row(*line)
-        return table
-    for number, head in enumerate((heads[0], *(line[0] for line in lines))):
-        table.add_column(head, justify="right" if number else "left")
-    for number, head in enumerate(heads[1:], 1):
-        table.add_row(head, *(line[number] for line in lines))
+    for number, head in enumerate(heads):
+        is_word = number < (1 if upright else len(words))
+        table.add_column(head, justify="left" if is_word else "right")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

@@ -17,8 +17,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias
@@ -32,7 +32,6 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from coopc import device as devices
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
-from coopc.explain import of_parser
 from coopc.layout.distribution import Distribution, LayoutDistribution
 from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import Encoding
@@ -55,7 +54,7 @@ from coopc.layout.show import (
     work_item_table,
 )
 from coopc.layout.strided import StridedLayout
-from coopc.parsing import LocatedParser
+from coopc.parsing import LocatedParser, reading
 from coopc.source import Source, read_source
 from coopc.tools.driver import (
     ArgumentParser,
@@ -185,21 +184,8 @@ class LayoutReader:
         self.known: dict[str, Attribute] = {}
         """The aliases, with their `#`."""
         if source is not None:
-            with self.parsing(source) as parser:
+            with reading(source, lambda: LayoutParser(self.context, source)) as parser:
                 self.known = parser.aliases()
-
-    @contextmanager
-    def parsing(self, source: Source) -> Generator[LayoutParser]:
-        parser: LayoutParser | None = None
-        try:
-            parser = LayoutParser(self.context, source)
-            parser.attribute_aliases |= self.known
-            yield parser
-        except CompileError:
-            raise
-        except Exception as error:
-            position = parser.pos if parser is not None else 0
-            raise CompileError(of_parser(error, source, position)) from error
 
     def read(self, text: str, where: str) -> Attribute:
         """Return the attribute or type that a text is, or the family that it names.
@@ -209,7 +195,9 @@ class LayoutReader:
         """
         if text in SHORT_NAMES:
             text = f"#layout.{text}"
-        with self.parsing(Source(text, where)) as parser:
+        source = Source(text, where)
+        with reading(source, lambda: LayoutParser(self.context, source)) as parser:
+            parser.attribute_aliases |= self.known
             return parser.only()
 
     def named(self, names: Sequence[str], file: str) -> dict[str, Attribute]:
@@ -535,83 +523,58 @@ def places(
 class LayoutArguments(ArgumentParser):
     """The command line; what is wrong with it comes with the usage."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            prog=TOOL,
-            description=__doc__,
-            usage=USAGE.removeprefix("usage: "),
-            formatter_class=RawHelpFormatter,
-            allow_abbrev=False,
-            add_help=False,
-        )
-        add = self.add_argument_group("what is laid out, and how").add_argument
-        add("shape", nargs="?", metavar="MATRIX", help="a matrix or tensor type")
-        add("-t", dest="tensor", metavar="TENSOR", help="the same, as an option")
-        add("-l", dest="layout", help="a layout: an attribute of layout, ttg, or ttig")
-        add("-i", dest="file", metavar="FILE", help="a file whose aliases are layouts")
-        names = partial(add, action="append", metavar="NAME,..")
-        names("--alias-names", default=[], help="only these aliases of the file")
-        names("-alias-names", dest="alias_names", help=argparse.SUPPRESS)
-        short = ", ".join(SHORT_NAMES)
-        add(
-            "--distribution",
-            metavar="NAME",
-            help=f"how a matrix is spread: {short}, or any layout",
-        )
-        add(
-            "--subgroup-size",
-            type=whole_number(1),
-            metavar="LANES",
-            help="lanes, where the layout does not say (default: 16)",
-        )
-        add = self.add_argument_group("what is shown").add_argument
-        view = partial(add, action="store_true", dest="use_hw_view")
-        view(
-            "--use-hw-view",
-            help="a line for each register of each subgroup, not for each row",
-        )
-        view("-use-hw-view", help=argparse.SUPPRESS)
-        add(
-            "--warp",
-            type=whole_number(),
-            metavar="NUMBER",
-            help="only this subgroup of the hardware view",
-        )
-        add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
-        add = self.add_argument_group("2D block messages that load it").add_argument
-        add(
-            "--plan",
-            nargs="?",
-            choices=WISHES,
-            const="cheapest",
-            help="those of the fewest instructions (the default), or the fewest ones",
-        )
-        add(
-            "--order",
-            choices=ORDERS,
-            help=f"how the tensor is in memory (default: {ORDERS[0]})",
-        )
-        add("--device", metavar="NAME", help="whose messages (default: bmg)")
-        add = self.add_argument_group("output").add_argument
-        formats = "|".join(FORMATS)
-        add(
-            "--format",
-            choices=FORMATS,
-            metavar="FORMAT",
-            help=f"{formats} (default: as FILE is named, or table)",
-        )
-        add("-o", dest="output", metavar="FILE", help="where to write")
-        about = self.add_argument_group("about the tool").add_argument
-        about("-h", "--help", action="help", help="print this, and exit")
-        add_list(about, "devices", fits=lambda device: device.block_io is not None)
-
     def error(self, message: str) -> NoReturn:
         raise CompileError(Diagnostic(Kind.USAGE, message, Place(TOOL), (Note(USAGE),)))
 
 
+def parser() -> LayoutArguments:
+    found = LayoutArguments(
+        prog=TOOL,
+        description=__doc__,
+        usage=USAGE.removeprefix("usage: "),
+        formatter_class=RawHelpFormatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    add = found.add_argument_group("what is laid out, and how").add_argument
+    add("shape", nargs="?", metavar="MATRIX", help="a matrix or tensor type")
+    add("-t", dest="tensor", metavar="TENSOR", help="the same, as an option")
+    add("-l", dest="layout", help="a layout: an attribute of layout, ttg, or ttig")
+    add("-i", dest="file", metavar="FILE", help="a file whose aliases are layouts")
+    names = partial(add, action="append", metavar="NAME,..")
+    names("--alias-names", default=[], help="only these aliases of the file")
+    names("-alias-names", dest="alias_names", help=argparse.SUPPRESS)
+    what = f"how a matrix is spread: {', '.join(SHORT_NAMES)}, or any layout"
+    add("--distribution", metavar="NAME", help=what)
+    what = "lanes, where the layout does not say (default: 16)"
+    add("--subgroup-size", type=whole_number(1), metavar="LANES", help=what)
+    add = found.add_argument_group("what is shown").add_argument
+    view = partial(add, action="store_true", dest="use_hw_view")
+    what = "a line for each register of each subgroup, not for each row"
+    view("--use-hw-view", help=what)
+    view("-use-hw-view", help=argparse.SUPPRESS)
+    what = "only this subgroup of the hardware view"
+    add("--warp", type=whole_number(), metavar="NUMBER", help=what)
+    add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
+    add = found.add_argument_group("2D block messages that load it").add_argument
+    what = "those of the fewest instructions (the default), or the fewest ones"
+    add("--plan", nargs="?", choices=WISHES, const="cheapest", help=what)
+    what = f"how the tensor is in memory (default: {ORDERS[0]})"
+    add("--order", choices=ORDERS, help=what)
+    add("--device", metavar="NAME", help="whose messages (default: bmg)")
+    add = found.add_argument_group("output").add_argument
+    what = f"{'|'.join(FORMATS)} (default: as FILE is named, or table)"
+    add("--format", choices=FORMATS, metavar="FORMAT", help=what)
+    add("-o", dest="output", metavar="FILE", help="where to write")
+    about = found.add_argument_group("about the tool").add_argument
+    about("-h", "--help", action="help", help="print this, and exit")
+    add_list(about, "devices", fits=lambda device: device.block_io is not None)
+    return found
+
+
 class Show:
     def __init__(self, args: Sequence[str] | None):
-        self.parser = LayoutArguments()
+        self.parser = parser()
         self.args = self.parser.read(args)
         self.check()
         path = self.args.file
@@ -849,9 +812,7 @@ def planned(
     from coopc.plan.block2d import BlockPlan, display_of
     from coopc.plan.search import Request, plan
 
-    if not isinstance(subject.layout, LinearLayout):
-        raise ValueError(f"expected a tensor to plan, got {shape}")
-    if not is_tensor(shape):
+    if not isinstance(subject.layout, LinearLayout) or not is_tensor(shape):
         raise ValueError(f"expected a tensor to plan, got {shape}")
     if len(shape.get_shape()) != 2:
         raise ValueError(f"expected a tensor of rank 2, got {shape}")

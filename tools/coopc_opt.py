@@ -231,12 +231,8 @@ def parser() -> ArgumentParser:
     )
     add = found.add_argument_group("input").add_argument
     flag = partial(add, action="store_true")
-    add(
-        "input_file",
-        nargs="?",
-        metavar="FILE",
-        help="IR, in a file named .mlir, .ttgir or .ttir (default: the standard input)",
-    )
+    what = "IR, in a file named .mlir, .ttgir or .ttir (default: the standard input)"
+    add("input_file", nargs="?", metavar="FILE", help=what)
     what = "read a file of any name as mlir, ttgir or ttir"
     add("-f", "--frontend", choices=EXTENSIONS, metavar="KIND", help=what)
     what = "process each piece between lines '// -----' by itself"
@@ -281,8 +277,8 @@ def parser() -> ArgumentParser:
     add_help(add)
     add_list(add, *LISTS)
     # As it was once called.
-    once: dict[str, Any] = {"nargs": 0, "const": "pipelines", "help": argparse.SUPPRESS}
-    add("--list-pipelines", action=ListAction, lists=LISTS, **once)
+    once = partial(add, nargs=0, const="pipelines", help=argparse.SUPPRESS)
+    once("--list-pipelines", action=ListAction, lists=LISTS)
     what = "print the versions of coopc and of the tools it uses, and exit"
     add("-v", "--version", action="store_true", help=what)
     return found

@@ -20,9 +20,8 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,6 +37,7 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import print_remark, remark
+from coopc.sim.triton import simulated_form
 from coopc.source import Source, read_source
 from coopc.tools.driver import (
     ArgumentParser,
@@ -96,15 +96,6 @@ MARKS = re.compile(r"\[/?(?:bold|green|red|yellow)\]")
 # --- The command line. ---
 
 
-class Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Help that says a default where there is one."""
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default is False or action.default in (None, []):
-            return action.help
-        return super()._get_help_string(action)
-
-
 def main(args: Sequence[str] | None = None) -> int:
     return run_tool(TOOL, lambda: body(read_arguments(args)))
 
@@ -129,16 +120,12 @@ def parser() -> ArgumentParser:
         description="Compile a kernel, run it, and compare what it did.",
         epilog="Values: exact (small integers, whose sums are exact), rand, zeros, "
         "ones, iota, each with an optional :256x64xf16; a file x.npy; a number.",
-        formatter_class=Help,
     )
     add = found.add_argument
     several = partial(add, action="append", default=[])
-
-    def number(flag: str, default: int, range: Callable[[str], int], **rest: Any):
-        add(flag, type=range, default=default, **rest)
-
+    count = partial(add, metavar="N", type=whole_number())
     add("file", help="the kernel's module, as coopc-opt reads it")
-    add("--on", choices=[*ON], default="sim", help="where it runs")
+    add("--on", choices=[*ON], default="sim", help="where it runs (default: sim)")
     add("--device", metavar="NAME", help="a device to compile for, as bmg or lavapipe")
     add_list(add, "devices")
     add(
@@ -146,25 +133,24 @@ def parser() -> ArgumentParser:
         choices=["auto", "amx", "emulated", "none"],
         default="auto",
         help="of AMX, with --on cpu: the processor's, emulated ones (slow), or none; "
-        "auto: the processor's where it has what the kernel needs, else none",
+        "auto, the default: the processor's where it has what the kernel needs, else "
+        "none",
     )
-    threads = whole_number(1, MAX_THREADS)
-    number("--threads", 1, threads, metavar="N", help="of --on cpu")
+    threads, what = whole_number(1, MAX_THREADS), "of --on cpu (default: 1)"
+    count("--threads", type=threads, default=1, help=what)
     add("--bounds", action="store_true", help="check every access, with --on cpu")
     add("--kernel", metavar="NAME", help="the kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
-    what = "how long it may take where it is not simulated"
-    number(
-        "--timeout", TOOL_TIMEOUT_SECONDS, whole_number(1), metavar="SECONDS", help=what
-    )
+    seconds = partial(add, type=whole_number(1), metavar="SECONDS")
+    what = "how long it may take where it is not simulated (default: %(default)s)"
+    seconds("--timeout", default=TOOL_TIMEOUT_SECONDS, help=what)
     several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
     several("--spec", metavar="NAME=N", help="a value of a specialisation constant")
-    what = "of dynamic dimensions not given"
-    number("--size", 64, whole_number(), metavar="N", help=what)
-    number("--seed", 0, whole_number(), metavar="N", help="of random arguments")
-    what = "how often it runs, for the timing"
-    number("--repeat", 1, whole_number(1), metavar="N", help=what)
+    count("--size", default=64, help="of dynamic dimensions not given (default: 64)")
+    count("--seed", default=0, help="of random arguments (default: 0)")
+    what = "how often it runs, for the timing (default: 1)"
+    count("--repeat", type=whole_number(1), default=1, help=what)
     add("--check", action="store_true", help="compare with the simulator")
     what = "compare an argument (the last memref) with a file"
     several("--expect", metavar="[NAME=]FILE.npy", help=what)
@@ -174,14 +160,6 @@ def parser() -> ArgumentParser:
 
 
 # --- The job: compile, make arguments. ---
-
-
-class Level(Enum):
-    COOPMATRIX = auto()
-    TRITON = auto()
-    TRITON_GPU = auto()
-    """With layouts, those of a GPU."""
-    XE = auto()
 
 
 @dataclass
@@ -221,7 +199,6 @@ class Job:
     """The text, for diagnostics."""
     module: ModuleOp
     """The source, as the simulator takes it."""
-    level: Level
     program: ModuleOp
     """What the simulator or LLVM gets: the source after its passes."""
     binary: bytes
@@ -261,11 +238,10 @@ def prepare(args: argparse.Namespace) -> Job:
     source = read_source(args.file)
     module = parse(new_context(everything()), source)
     Run(new_context(everything()), source).apply(module, ())  # which verifies it
-    level = level_of(module)
-    passes = pipeline(args, level)
+    passes = pipeline(args, module)
     steps = read_passes(passes, everything().all_passes)
     binary, tiles, owners = b"", None, Owners()
-    plain = program = simulated_form(module, level)
+    plain = program = simulated_form(module)
     if args.on == "sim":
         if steps:
             program = after(module, source, steps, owners)
@@ -300,7 +276,6 @@ def prepare(args: argparse.Namespace) -> Job:
         args=args,
         source=source,
         module=plain,
-        level=level,
         program=program,
         binary=binary,
         call=call,
@@ -326,23 +301,6 @@ def called(
         return pack(interface, given, read_grid(args.grid)), read_spec(args.spec)
 
 
-def level_of(module: ModuleOp) -> Level:
-    dialects = {op.dialect_name() for op in module.walk()}
-    if "tt" in dialects:
-        has_layouts = "ttg.num-warps" in module.attributes
-        return Level.TRITON_GPU if has_layouts else Level.TRITON
-    return Level.XE if "xe" in dialects else Level.COOPMATRIX
-
-
-def simulated_form(module: ModuleOp, level: Level) -> ModuleOp:
-    """Return a module as the simulator takes it: Triton's kernels are functions."""
-    if level not in (Level.TRITON, Level.TRITON_GPU):
-        return module
-    from coopc.sim.triton import with_functions
-
-    return with_functions(module)
-
-
 def after(
     module: ModuleOp,
     source: Source,
@@ -353,7 +311,7 @@ def after(
     program = module.clone()
     run = Run(new_context(everything()), source, observers=observers)
     run.apply(program, steps)
-    return simulated_form(program, level_of(program))
+    return simulated_form(program)
 
 
 def for_processor(
@@ -420,11 +378,9 @@ def compiled_alone(
 
 def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     """Return the interfaces of kernels, as the simulator calls them for a device."""
-    from xdsl.utils.exceptions import PassFailedException
-
     from coopc.dialects.simt import kernels
     from coopc.emit.interface import interface_of
-    from coopc.emit.walker import Facts, Refusal
+    from coopc.emit.walker import Facts, refusing
 
     with usage_errors(TOOL, OSError):
         target = device(name)
@@ -434,11 +390,8 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     found: list[Interface] = []
     with explaining(Kind.VERIFY, source, "the interface of its kernels"):
         for kernel in kernels(module):
-            try:
+            with refusing(kernel.func):
                 found.append(interface_of(kernel, module, facts))
-            except Refusal as error:
-                refused = PassFailedException(str(error))
-                kernel.func.emit_error(str(error), refused)
     return found
 
 
@@ -451,11 +404,7 @@ def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     )
     from coopc.pipelines import CPU_TILE
 
-    found = module.clone()
-    step = ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))
-    with explaining(Kind.PASS, source, f"pass '{step}'"):
-        step.apply(new_context(everything()), found)
-    return found
+    return after(module, source, [ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))])
 
 
 def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None:
@@ -506,18 +455,21 @@ def by_vectors(args: argparse.Namespace) -> str:
     return f"coopc-cpu{{threads={args.threads} tile={tile[0]},{tile[1]}}}"
 
 
-def pipeline(args: argparse.Namespace, level: Level) -> str:
+def pipeline(args: argparse.Namespace, module: ModuleOp) -> str:
     if args.pipeline is not None:
         return args.pipeline
     if args.on == "sim":
         return ""
-    if args.on == "cpu" and level is not Level.XE:
+    is_triton = uses_dialect(module, "tt")
+    has_messages = uses_dialect(module, "xe") and not is_triton
+    if args.on == "cpu" and not has_messages:
         if tiles_of(args) == "none":
             return by_vectors(args)
         return f"coopc-amx{{threads={args.threads}}}"
-    has_layouts = level is Level.TRITON_GPU and args.on == "opencl"
-    name = args.device or (XE_DEVICE if has_layouts else ON[args.on])
-    if level is not Level.XE:
+    has_layouts = is_triton and "ttg.num-warps" in module.attributes
+    by_xe = has_layouts and args.on == "opencl"
+    name = args.device or (XE_DEVICE if by_xe else ON[args.on])
+    if not has_messages:
         is_xe = args.on == "opencl" and name in DEVICES and DEVICES[name].family == "xe"
         emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
         return emulating if is_xe else f'coopc-khr{{device="{name}"}}'
@@ -696,7 +648,7 @@ def reference(job: Job, distribution: Provider | None = None) -> Arrays:
 
     real = any("=rand" in word or ".npy" in word for word in job.args.arg)
     track = Inputs.REAL if real else Inputs.EXACT
-    if job.level is Level.XE:
+    if uses_dialect(job.module, "xe"):
         track = None
     decided = job.owners.distributions.get(job.source_name)
     if distribution is None and decided is not None:

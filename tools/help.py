@@ -16,6 +16,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -238,14 +239,12 @@ def add_list(
     *lists: str,
     fits: Callable[[Device], bool] | None = None,
 ) -> None:
-    add(
-        "--list",
-        action=ListAction,
-        lists=lists,
-        fits=fits,
-        metavar="|".join(lists) if len(lists) == 1 else "WHAT",
-        help=f"print {', '.join(lists)}, a line each, and exit",
-    )
+    """Add `--list`; where there is one list, its name may be left out."""
+    what = f"print {', '.join(lists)}, a line each, and exit"
+    only = lists[0] if len(lists) == 1 else None
+    nargs, name = ("?", only) if only else (None, "WHAT")
+    named = partial(add, "--list", nargs=nargs, const=only, metavar=name, help=what)
+    named(action=ListAction, lists=lists, fits=fits)
 
 
 class HelpAction(argparse.Action):
@@ -279,7 +278,7 @@ class ListAction(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
     ) -> None:
-        what = self.const or values
+        what = values or self.const
         if what not in self.lists:
             expected = f", expected {', '.join(self.lists)}"
             near = near_match(what, self.lists) or expected

@@ -9,10 +9,13 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from coopc.device.model import Device
-from coopc.diagnostic import either, near_match
+from coopc.diagnostic import near_match
+
+if TYPE_CHECKING:
+    from coopc.options import Option
 
 FACTORIES = {
     "any": "coopc.device.vulkan:any_device",
@@ -74,40 +77,33 @@ def usage(name: str) -> str:
     >>> usage("any")
     'subgroup-size=N flavour=opencl|vulkan maintenance1=no|yes'
     """
-    kinds = _kinds(_factory(name))
-    forms = (f"{x}={'N' if k is int else '|'.join(get_args(k))}" for x, k in kinds)
-    return " ".join(forms)
+    return " ".join(option.usage for option in _known(_factory(name)).values())
 
 
-def _kinds(factory: Any) -> list[tuple[str, Any]]:
-    """Return the options of a factory and their types, without the text before them."""
+def _known(factory: Any) -> dict[str, "Option"]:
+    """Return the options of a factory by the names that users write."""
+    from coopc.options import Option  # imports xDSL, which few devices need
+
     types = get_type_hints(factory)
-    _, *names = inspect.signature(factory).parameters
-    # Of an optional integer only the integer can be given.
-    kinds = (int if int in get_args(types[x]) else types[x] for x in names)
-    return [(x.replace("_", "-"), kind) for x, kind in zip(names, kinds, strict=True)]
+    _, *parameters = inspect.signature(factory).parameters.values()
+    found = (Option(x.name, types[x.name], x.default) for x in parameters)
+    return {option.name: option for option in found}
 
 
 def _options(device: str, factory: Any, given: list[str]) -> Mapping[str, Any]:
-    kinds, values = dict(_kinds(factory)), dict[str, Any]()
+    known, values = _known(factory), dict[str, Any]()
     for each in given:
-        key, _, value = each.partition("=")
-        if key not in kinds:
-            near = near_match(key, kinds) or f" (has {', '.join(kinds)})"
+        key, _, text = each.partition("=")
+        if (option := known.get(key)) is None:
+            near = near_match(key, known) or f" (has {', '.join(known)})"
             raise ValueError(f"{device}: unknown option {key!r}{near}")
-        kind, name = kinds[key], key.replace("-", "_")
-        if name in values:
+        if option.field in values:
             raise ValueError(f"{device}: expected option {key} once")
-        if kind is int and value.isdecimal():
-            values[name] = int(value)
-        elif kind is not int and value in get_args(kind):
-            values[name] = value
-        else:
-            wanted = "a whole number" if kind is int else either(get_args(kind))
-            got = value or "none"
-            raise ValueError(f"{device}: option {key}: expected {wanted}, got {got}")
-    for name, each in inspect.signature(factory).parameters.items():
-        option = name.replace("_", "-")
-        if option in kinds and each.default is each.empty and name not in values:
-            raise ValueError(f"{device}: expected option {option}")
+        value = int(text) if text.isdecimal() else text or "none"
+        if reason := option.why_not((value,)):
+            raise ValueError(f"{device}: option {key}: {reason}")
+        values[option.field] = value
+    for option in known.values():
+        if option.default is inspect.Parameter.empty and option.field not in values:
+            raise ValueError(f"{device}: expected option {option.name}")
     return values

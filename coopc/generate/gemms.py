@@ -15,18 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from coopc.sim.numerics import from_bf16, to_bf16
+from coopc.run.arguments import encode
+from coopc.sim.numerics import from_bf16
 
 Array: TypeAlias = npt.NDArray[Any]
-
-NUMPY = {
-    "f16": np.float16,
-    "bf16": np.uint16,
-    "f32": np.float32,
-    "i8": np.int8,
-    "i32": np.int32,
-}
-"""The numpy type of an element type; of bf16 that of its bits."""
 
 BATCH = 2
 FILL = 3
@@ -110,9 +102,7 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
                 values: Array = generator.standard_normal(shape, np.float32)
             else:
                 values = generator.integers(low, high, shape)
-            bits = element == "bf16"
-            values = to_bf16(values.astype(np.float32)) if bits else values
-            found.append(values.astype(NUMPY[element]))
+            found.append(encode(values, element))
         return found
 
     def values(self, array: Array, operand: int) -> Array:

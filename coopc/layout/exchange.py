@@ -548,25 +548,19 @@ class _Moves:
         echelon = Echelon.of((*source.register, *source.lane, *source.warp))
         registers, lanes = len(source.register), len(source.lane)
 
-        def place(column: int) -> tuple[int, int, int]:
-            whole = echelon.solve(column)
+        def place(column: int, own: int = 0) -> tuple[int, int, int]:
+            """Return register, lane and warp; `own` is a bit of the last two."""
+            whole = echelon.solve(column) ^ own << registers
             register = whole & ((1 << registers) - 1)
             lane = whole >> registers & ((1 << lanes) - 1)
             return register, lane, whole >> registers + lanes
 
+        there, wanted = ((*x.lane, *x.warp) for x in (source, target))
+        by_place = [
+            place(column, (not there[bit]) << bit) for bit, column in enumerate(wanted)
+        ]
+        by_lane, by_warp = by_place[:lanes], by_place[lanes:]
         by_register = [place(x) for x in target.register]
-        by_lane = [
-            (register, lane ^ (not repeated) << bit, warp)
-            for bit, (repeated, (register, lane, warp)) in enumerate(
-                zip(source.lane, map(place, target.lane), strict=True)
-            )
-        ]
-        by_warp = [
-            (register, lane, warp ^ (not repeated) << bit)
-            for bit, (repeated, (register, lane, warp)) in enumerate(
-                zip(source.warp, map(place, target.warp), strict=True)
-            )
-        ]
         leaves = any(warp for _, _, warp in (*by_register, *by_lane)) or any(
             lane or warp != 1 << bit for bit, (_, lane, warp) in enumerate(by_warp)
         )

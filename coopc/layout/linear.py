@@ -52,10 +52,8 @@ Its laws:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -431,10 +429,12 @@ def select_outs(layout: LinearLayout, names: Sequence[str]) -> LinearLayout:
     widths = dict(layout.outs)
     if unknown := [name for name in names if name not in widths]:
         raise ValueError(f"expected outputs of {list(widths)}, got {unknown}")
-    outs = tuple((name, widths[name]) for name in names)
-    select = _mover(layout.outs, outs)
-    ins = tuple((name, tuple(map(select, bases))) for name, bases in layout.ins)
-    return LinearLayout(ins, outs)
+    places = [layout.out_names.index(name) for name in names]
+    bases = {
+        name: [[basis[place] for place in places] for basis in layout.bases(name)]
+        for name in layout.in_names
+    }
+    return LinearLayout.of(bases, {name: 1 << widths[name] for name in names})
 
 
 def product(*factors: LinearLayout) -> LinearLayout:
@@ -442,54 +442,21 @@ def product(*factors: LinearLayout) -> LinearLayout:
 
     Dimensions keep the order in which they first appear.
     """
-    return reduce(_product, factors)
-
-
-def _product(minor: LinearLayout, major: LinearLayout) -> LinearLayout:
-    low, high = dict(minor.outs), dict(major.outs)
-    outs = tuple((name, low.get(name, 0) + high.get(name, 0)) for name in low | high)
-    raise_low, raise_high = _mover(minor.outs, outs), _mover(major.outs, outs, low)
-    minor_ins, major_ins = dict(minor.ins), dict(major.ins)
-    ins = tuple(
-        (
-            name,
-            (
-                *map(raise_low, minor_ins.get(name, ())),
-                *map(raise_high, major_ins.get(name, ())),
-            ),
-        )
-        for name in minor_ins | major_ins
-    )
-    return LinearLayout(ins, outs)
-
-
-def _mover(
-    source: Sequence[tuple[str, int]],
-    target: Sequence[tuple[str, int]],
-    offsets: Mapping[str, int] | None = None,
-) -> Callable[[int], int]:
-    """Return what moves packed coordinates to other outputs, by an offset in each.
-
-    Outputs that the target lacks are left out.
-    """
-    first, to = _first_bits(source), _first_bits(target)
-    offsets = offsets or {}
-    moves = [
-        (first[name], (1 << bits) - 1, to[name] + offsets.get(name, 0))
-        for name, bits in source
-        if name in to
-    ]
-
-    def move(packed: int) -> int:
-        result = 0
-        for start, mask, end in moves:
-            result |= (packed >> start & mask) << end
-        return result
-
-    return move
-
-
-def _first_bits(outs: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Return where each output begins in packed coordinates."""
-    starts = accumulate((bits for _, bits in outs), initial=0)
-    return {name: start for (name, _), start in zip(outs, starts, strict=False)}
+    outs: dict[str, int] = {}
+    bases: dict[str, list[dict[str, int]]] = {}
+    for factor in factors:
+        for name in factor.in_names:
+            bases.setdefault(name, []).extend(
+                {
+                    out: x * outs.get(out, 1)
+                    for out, x in zip(factor.out_names, basis, strict=True)
+                }
+                for basis in factor.bases(name)
+            )
+        for out, size in factor.out_sizes.items():
+            outs[out] = outs.get(out, 1) * size
+    raised = {
+        name: [[basis.get(out, 0) for out in outs] for basis in each]
+        for name, each in bases.items()
+    }
+    return LinearLayout.of(raised, outs)

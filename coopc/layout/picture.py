@@ -268,13 +268,14 @@ class OwnerGrid:
         return _label(box, text, complete, lane_count == 1)
 
 
-def owners_of(x: Placement, extent: Sequence[int]) -> tuple[OwnerGrid, list[IntArray]]:
+def owners_of(
+    x: Placement, extent: tuple[int, ...]
+) -> tuple[OwnerGrid, list[IntArray]]:
     """Return the grid of a tensor, and the subgroups of each group."""
     import numpy as np
 
     blocks, warps, registers, lanes = x.coordinates.shape[:4]
-    by_lane = x.coordinates.transpose(0, 1, 3, 2, 4).reshape(-1, len(extent))
-    number = np.ravel_multi_index(tuple(by_lane.T), tuple(extent))
+    number = x.elements(extent)
     cells, first, counts = np.unique(number, return_index=True, return_counts=True)
     place = first % (lanes * registers)
     warp = np.arange(number.size) // (lanes * registers)
@@ -286,7 +287,7 @@ def owners_of(x: Placement, extent: Sequence[int]) -> tuple[OwnerGrid, list[IntA
     assert np.array_equal(held, cells)
     holders = np.array([each.size for each in sets])
     padding = np.any(
-        np.stack(np.unravel_index(cells, tuple(extent)), axis=-1) >= x.shape, axis=-1
+        np.stack(np.unravel_index(cells, extent), axis=-1) >= x.shape, axis=-1
     )
     # Rows of the last dimension, folded where it is the only one.
     cols = extent[-1] if len(extent) > 1 else min(FOLDED, *extent)

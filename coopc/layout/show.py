@@ -136,6 +136,16 @@ class Placement:
         far = self.coordinates.reshape(-1, len(self.shape)).max(axis=0) + 1
         return tuple(np.maximum(far, self.shape).tolist())
 
+    def elements(self, extent: tuple[int, ...]) -> IntArray:
+        """Return the row-major numbers in a tensor of a size of what places hold.
+
+        They are in one row, by block, subgroup, lane and register.
+        """
+        import numpy as np
+
+        by_lane = self.coordinates.transpose(4, 0, 1, 3, 2).reshape(len(extent), -1)
+        return np.ravel_multi_index(tuple(by_lane), extent)
+
     def lists(self) -> list[Any]:
         """Return the coordinates as lists in lists, with None for padding."""
         import numpy as np
@@ -153,18 +163,17 @@ def hardware_view(layout: LinearLayout, warps: Iterable[int] | None = None) -> s
         layout: with inputs of `encodings.INPUTS`; those that it lacks are of size 1.
         warps: the subgroups to show; None is all.
     """
-    registers, lanes, places, blocks = _images(layout)
-    cells = _Coordinates(layout)
-    shown = range(len(places)) if warps is None else tuple(warps)
+    x = Placement.of_linear(layout)
+    cell = ",".join(f"{{:>{len(str(size - 1))}}}" for size in x.shape)
+    shown = range(x.sizes["warp"]) if warps is None else tuple(warps)
     lines: list[str] = []
-    for number, block in enumerate(blocks):
-        if len(blocks) > 1:
+    for number, block in enumerate(x.coordinates):
+        if x.sizes["block"] > 1:
             lines.append(f"Block{number}:")
         for warp in shown:
             lines.append(f"Warp{warp}:")
-            for register in registers:
-                first = block ^ places[warp] ^ register
-                lines.append(", ".join([cells[first ^ lane] for lane in lanes]))
+            for lanes in block[warp].tolist():
+                lines.append(", ".join(f"({cell.format(*at)})" for at in lanes))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -182,8 +191,8 @@ def tensor_view(layout: LinearLayout) -> str:
             f"expected a layout that reaches every element, got rank {layout.rank} "
             f"for {layout.out_bits} bits"
         )
-    shape = list(layout.out_sizes.values())
-    cells = _owner_texts(layout)
+    x = Placement.of_linear(layout)
+    cells, shape = _owner_texts(x), x.shape
     rank, cols = len(shape), shape[-1]
     text: list[str] = []
     for row, index in enumerate(product(*map(range, shape[:-1]))):
@@ -233,47 +242,19 @@ def _dash_widths(x: Distribution, rows: IntArray, cols: IntArray) -> Iterator[in
         yield min(above, default=1)
 
 
-def _images(layout: LinearLayout) -> list[list[int]]:
-    """Return the packed coordinates of each input's values, the others being 0."""
-    found: list[list[int]] = []
-    for _, bases in with_inputs(layout).ins:
-        images = [0]
-        for basis in bases:
-            images += [image ^ basis for image in images]
-        found.append(images)
-    return found
-
-
-class _Coordinates(dict[int, str]):
-    """The text of packed coordinates, made when it is asked for."""
-
-    def __init__(self, layout: LinearLayout):
-        super().__init__()
-        self.layout = layout
-        self.widths = [len(str(size - 1)) for size in layout.out_sizes.values()]
-
-    def __missing__(self, packed: int) -> str:
-        values = zip(self.layout.unpack(packed), self.widths, strict=True)
-        text = f"({','.join(f'{value:>{width}}' for value, width in values)})"
-        self[packed] = text
-        return text
-
-
-def _owner_texts(layout: LinearLayout) -> list[str]:
+def _owner_texts(x: Placement) -> list[str]:
     """Return the text of each element's owners, in row-major order."""
-    registers, lanes, warps, blocks = images = _images(layout)
-    counts = (len(blocks), len(lanes) * len(warps), len(registers))
-    digits = sum(len(str(count - 1)) for count in counts)
+    registers, lanes, warps, blocks = x.sizes.values()
+    digits = sum(len(str(count - 1)) for count in (blocks, warps * lanes, registers))
     cells: dict[int, list[str]] = {}
-    for block, warp, lane in product(*(range(len(each)) for each in images[:0:-1])):
-        thread = lane + warp * len(lanes)
-        first = blocks[block] ^ warps[warp] ^ lanes[lane]
-        prefix = f"B{block}:" if len(blocks) > 1 else ""
-        for register, image in enumerate(registers):
-            spare = digits - len(f"{block}{thread}{register}")
-            cell = f"{' ' * spare}{prefix}T{thread}:{register}"
-            cells.setdefault(first ^ image, []).append(cell)
-    return ["|".join(cells[element]) for element in sorted(cells, key=layout.unpack)]
+    places = product(range(blocks), range(warps * lanes), range(registers))
+    numbers = x.elements(x.shape).tolist()
+    for element, (block, thread, register) in zip(numbers, places, strict=True):
+        spare = digits - len(f"{block}{thread}{register}")
+        prefix = f"B{block}:" if blocks > 1 else ""
+        cell = f"{' ' * spare}{prefix}T{thread}:{register}"
+        cells.setdefault(element, []).append(cell)
+    return ["|".join(cells[element]) for element in sorted(cells)]
 
 
 def _trailing(index: Sequence[int], edge: Sequence[int]) -> int:

@@ -1,6 +1,6 @@
 """Kernels of Triton GPU IR as the simulator takes them: tensors whole, not in lanes.
 
-    run = simulate(with_functions(module), "copy", [a, b, n], grid=(4,))
+    run = simulate(simulated_form(module), "copy", [a, b, n], grid=(4,))
 
 An argument for a pointer is an array of any shape without gaps, changed in place.
 """
@@ -16,9 +16,13 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.rewriter import Rewriter
 
-from coopc.dialects import simt, tt
-from coopc.dialects.tt.types import ModuleFacts, in_memory
-from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
+from coopc.dialects import simt
+
+
+def simulated_form(module: ModuleOp) -> ModuleOp:
+    """Return a module as the simulator takes it: Triton's kernels are functions."""
+    is_triton = any(op.name == "tt.func" for op in module.ops)
+    return with_functions(module) if is_triton else module
 
 
 def with_functions(module: ModuleOp) -> ModuleOp:
@@ -26,6 +30,11 @@ def with_functions(module: ModuleOp) -> ModuleOp:
 
     It is for the simulator alone: pointers are memrefs of rank 0 by their types only.
     """
+    # Triton's dialects are too much to import for other programs.
+    from coopc.dialects import tt
+    from coopc.dialects.tt.types import ModuleFacts, in_memory
+    from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
+
     copy = module.clone()
     facts = ModuleFacts.of(copy)
     for op in list(copy.ops):

@@ -44,15 +44,6 @@ Scratch: TypeAlias = tuple[AffineMap, MemRefType]
 """Memory that stages share: factors of its bytes, and its type."""
 
 
-def simulated_form(module: ModuleOp) -> ModuleOp:
-    """Return a module as the simulator takes it: Triton's kernels are functions."""
-    if not any(op.name == "tt.func" for op in module.ops):
-        return module
-    from coopc.sim.triton import with_functions
-
-    return with_functions(module)
-
-
 def loses_errors(module: ModuleOp) -> bool:
     """Whether errors are not tracked through some operations, 2D blocks and tiles.
 

@@ -29,6 +29,7 @@ from coopc.sim.launch import Argument
 from coopc.sim.matrices import provider_of
 from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, Options, SimulatedRun
 from coopc.sim.tracked import Inputs
+from coopc.sim.triton import simulated_form
 from coopc.sim.values import BFLOAT16, Array, scalar_of
 from coopc.validate.compare import Difference, compare
 from coopc.validate.forms import (
@@ -39,7 +40,6 @@ from coopc.validate.forms import (
     loses_errors,
     never_run,
     parts,
-    simulated_form,
 )
 from coopc.validate.inputs import (
     EXACT_VALUES,
@@ -191,13 +191,12 @@ def first_mismatch(
 
 
 class _Output(NamedTuple):
-    """What a run left in an argument, or gave as a result."""
+    """An array that a run left in an argument, or gave as a result."""
 
     name: str
     element: Attribute
-    """Its type, or that of its elements."""
-    value: Argument | None
-    """An array; of an argument that is a number, what was given."""
+    """The type of its elements."""
+    value: Array
     error: Array | None
     """Bounds of the errors of its elements, where they are tracked."""
 
@@ -211,7 +210,7 @@ class _Outcome:
     """What it left in its arguments."""
 
     def outputs(self, func: FuncOp) -> Iterator[_Output]:
-        """Yield all that the run of a function may have changed."""
+        """Yield all arrays that the run of a function may have changed."""
         run, types = self.run, func.function_type
         names = [
             f"argument {x.index}" + (f" (%{x.name_hint})" if x.name_hint else "")
@@ -222,15 +221,12 @@ class _Outcome:
             *(run.errors or (None,) * len(self.arguments)),
             *(run.result_errors or (None,) * len(run.results)),
         ]
-        all_types, values = (
-            (*types.inputs, *types.outputs),
-            (*self.arguments, *run.results),
-        )
-        for name, type, value, error in zip(
-            names, all_types, values, errors, strict=True
-        ):
-            element = type.get_element_type() if isa(type, MemRefType) else type
-            yield _Output(name, scalar_of(element), value, error)
+        values = (*self.arguments, *run.results)
+        of_values = zip((*types.inputs, *types.outputs), values, strict=True)
+        for name, (type, value), error in zip(names, of_values, errors, strict=True):
+            if isinstance(value, np.ndarray):
+                element = type.get_element_type() if isa(type, MemRefType) else type
+                yield _Output(name, scalar_of(element), value, error)
 
 
 @dataclass(frozen=True)
@@ -409,16 +405,11 @@ class _Pair:
         lost = old.run.lost_errors or new.run.lost_errors
         func = self.contract.func
         for before, after in zip(old.outputs(func), new.outputs(func), strict=True):
-            expected, found = before.value, after.value
-            if not isinstance(expected, np.ndarray) or not isinstance(
-                found, np.ndarray
-            ):
-                continue
             bound = None
             if before.error is not None and after.error is not None:
                 bound = allowed(before.error, after.error, lost)
             is_bf16 = before.element == BFLOAT16
-            difference = compare(found, expected, bound=bound, bf16=is_bf16)
+            difference = compare(after.value, before.value, bound=bound, bf16=is_bf16)
             if not difference.ok:
                 return Mismatch(self.name, before.name, *where, difference)
         return None

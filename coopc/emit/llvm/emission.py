@@ -20,11 +20,10 @@ from coopc.emit.llvm.flow import (
     LlvmFlow,
     Num,
     View,
-    flat_types,
     id_of,
 )
 from coopc.emit.llvm.types import Facts, Types, features
-from coopc.emit.view import space_of
+from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Refusal, element_of
 from coopc.llvm.module import Block as LlvmBlock
 from coopc.llvm.module import Function, Metadata, Module, Signature, Typed, arrive
@@ -38,6 +37,7 @@ from coopc.llvm.values import (
     Float,
     Int,
     Local,
+    Pointer,
     Struct,
     Type,
     Value,
@@ -134,11 +134,17 @@ class ModuleEmission:
         return " ".join(found)
 
     def flat(self, type: Attribute) -> list[Type]:
-        """The types of the values that an argument or a result becomes."""
-        if is_memref(type):
-            self.types.in_memory(element_of(type.element_type))
-            return flat_types(type, self.facts)
-        return [self.types.of(type)]
+        """The types of the values that an argument or a result becomes.
+
+        Raises:
+            Refusal: it has no form, or is a memref in no space of `#simt.memory`.
+        """
+        if not is_memref(type):
+            return [self.types.of(type)]
+        self.types.in_memory(element_of(type.element_type))
+        space = SPACES[space_of(type)]
+        pointer = Pointer(space if self.facts.gpu else 0)  # x86-64 has one space
+        return [pointer, *[I64] * len(Form.of(type).open)]
 
 
 def result_type(parts: list[Type]) -> Type:
@@ -284,8 +290,8 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
     def splat(self, scalar: Value, length: int) -> Value:
         if length == 1:
             return scalar
-        assert not isinstance(scalar.type, Vector), scalar
-        type = self.types.of_component(scalar.type, length)
+        assert isinstance(scalar.type, Int | Float), scalar
+        type = Vector(length, scalar.type)
         first = self.f.insert(poison(type), scalar, integer(I64, 0))
         return self.shuffled(first, None, [0] * length)
 

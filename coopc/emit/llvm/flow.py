@@ -13,8 +13,7 @@ from xdsl.ir import SSAValue
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit import view
-from coopc.emit.llvm.types import Facts
-from coopc.emit.view import Form, IndexOp, space_of
+from coopc.emit.view import Form, IndexOp
 from coopc.emit.walker import Flow, Refusal, control_flow
 from coopc.llvm.module import Block as LlvmBlock
 from coopc.llvm.module import Function, Instruction, Label, Typed, arrive
@@ -44,21 +43,6 @@ class View(view.View[Value, Value]):
     def space(self) -> int:
         assert isinstance(self.base.type, Pointer), self.base
         return self.base.type.space
-
-
-def address_space(type: MemRefType, facts: Facts) -> int:
-    """The address space of a memref that is an argument; x86-64 has one.
-
-    Raises:
-        Refusal: its memory space is no `#simt.memory`.
-    """
-    space = space_of(type)
-    return SPACES[space] if facts.gpu else 0
-
-
-def flat_types(type: MemRefType, facts: Facts) -> list[Type]:
-    """The types of the values that a memref is passed as."""
-    return [Pointer(address_space(type, facts)), *[I64] * len(Form.of(type).open)]
 
 
 def from_flat(type: MemRefType, values: Iterator[Value]) -> View:

@@ -174,10 +174,6 @@ class Types:
         """A vector; of one component, the number."""
         return element if length == 1 else Vector(length, element)
 
-    def of_component(self, element: Type, length: int) -> Vector:
-        assert isinstance(element, Int | Float), element
-        return Vector(length, element)
-
     def of(self, type: Attribute) -> Type:
         """The type of a number, a vector of numbers, a pointer, or a matrix.
 
