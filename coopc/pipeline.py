@@ -9,13 +9,15 @@ Every pipeline begins with the checks that xDSL's verifier lacks.
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -122,11 +124,10 @@ class Work:
     done: int = 0
     step: str = ""
 
-    def begin(self, step: str, module: ModuleOp) -> None:
+    def begin(self, step: str, module: Snapshot) -> None:
         """A pass looks at a module; at each function once for some of the others."""
         self.step = step
-        functions = sum(1 for _ in module.ops)
-        self._add(sum(1 for _ in module.walk()) + functions**2 // 50)
+        self._add(module.operations + len(module.bodies) ** 2 // 50)
 
     def place(self) -> None:
         """It puts an operation into a block."""
@@ -148,7 +149,8 @@ class Run:
     source: Source
     """Where the module came from, for diagnostics."""
     verify: bool = True
-    """Whether the module is verified at first and after each step that changes it."""
+    """Whether the module is verified at first and after each step, what that changed;
+    with `COOPC_VERIFY=all` all of it."""
     observers: Sequence[Observer] = ()
 
     def apply(self, module: ModuleOp, steps: Sequence[ModulePass]) -> None:
@@ -159,31 +161,37 @@ class Run:
         """
         work = Work()
         with keeping_locations():
-            self._verify(module, None)
-            verified = structure(module)
+            self._verify(module)
+            before = Snapshot.of(module)
             for observer in self.observers:
                 observer.start(module)
             for number, step in enumerate(steps, start=1):
                 with explaining(Kind.PASS, self.source, f"pass '{step}'", step):
-                    work.begin(str(step), module)
+                    work.begin(str(step), before)
                     with counting_operations(work.place):
                         step.apply(self.ctx, module)
                 locate_by_neighbour(module)
-                if (found := structure(module)) != verified:
-                    self._verify(module, step)
-                    verified = found
+                after = Snapshot.of(module)
+                if after != before or verifies_all():
+                    self._verify(module, step, after.changed(before))
+                before = after
                 for observer in self.observers:
                     what = f"the check of pass '{step}'"
                     with explaining(Kind.PASS, self.source, what):
                         observer.after(step, module, number == len(steps))
 
-    def _verify(self, module: ModuleOp, step: ModulePass | None) -> None:
+    def _verify(
+        self,
+        module: ModuleOp,
+        step: ModulePass | None = None,
+        changed: Sequence[bool] | None = None,
+    ) -> None:
         if not self.verify:
             return
         after = "" if step is None else f" after pass '{step}'"
         with explaining(Kind.VERIFY, self.source, f"verification{after}"):
             try:
-                verify(module)
+                verify(module, None if verifies_all() else changed)
             except VerifyException as error:
                 if step is not None:
                     _, whose = blame_for(error, step)
@@ -191,67 +199,111 @@ class Run:
                 raise
 
 
-def structure(module: ModuleOp) -> list[object]:
-    """Return all that verification looks at: equal for a module and its clone.
+def verifies_all() -> bool:
+    """Whether `COOPC_VERIFY=all` asks to verify what no step changed, as tests do."""
+    return os.environ.get("COOPC_VERIFY") == "all"
+
+
+Numbers: TypeAlias = dict[SSAValue | Block, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All of a module that verification looks at: equal for a module and its clone.
 
     Values and blocks count by their order; names and locations are left out.
     """
-    numbers: dict[SSAValue | Block, int] = {}
 
-    def number(it: SSAValue | Block) -> int:
-        return numbers.setdefault(it, len(numbers))
+    head: list[object]
+    """The module and the operations directly in it, without their regions: all that
+    the verification of one may ask of another."""
+    bodies: list[list[object]]
+    """The regions of each operation directly in the module."""
+    operations: int
 
-    found: list[object] = []
-    for op in module.walk():
-        found += (type(op), *op.properties.items(), *op.attributes.items())
-        found += map(number, op.operands)
-        found += ((number(value), value.type) for value in op.results)
-        found += map(number, op.successors)
-        for region in op.regions:
-            found.append(len(region.blocks))
-            for block in region.blocks:
-                found.append((number(block), len(block.ops)))
-                found += ((number(value), value.type) for value in block.args)
+    @classmethod
+    def of(cls, module: ModuleOp) -> Snapshot:
+        numbers: Numbers = {}
+        head: list[object] = []
+        bodies: list[list[object]] = []
+        operations = 1
+        for op in (module, *module.ops):
+            head += _described(op, numbers)
+        for top in module.ops:
+            body: list[object] = []
+            own = dict(numbers)
+            for op in top.walk():
+                operations += 1
+                if op is not top:
+                    body += _described(op, own)
+                for region in op.regions:
+                    body.append(len(region.blocks))
+                    for block in region.blocks:
+                        body += (own.setdefault(block, len(own)), len(block.ops))
+                        for value in block.args:
+                            body += (own.setdefault(value, len(own)), value.type)
+            bodies.append(body)
+        return cls(head, bodies, operations)
+
+    def changed(self, before: Snapshot) -> Sequence[bool]:
+        """Whether each operation directly in the module is to be verified again."""
+        if self.head != before.head:
+            return [True] * len(self.bodies)
+        return [x != y for x, y in zip(self.bodies, before.bodies, strict=True)]
+
+
+def _described(op: Operation, numbers: Numbers) -> list[object]:
+    """Return all of an operation but what is in its regions."""
+    found: list[object] = [type(op), *op.properties.items(), *op.attributes.items()]
+    for each in (*op.operands, *op.successors):
+        found.append(numbers.setdefault(each, len(numbers)))
+    for value in op.results:
+        found += (numbers.setdefault(value, len(numbers)), value.type)
     return found
 
 
-def verify(module: ModuleOp) -> None:
+def verify(module: ModuleOp, changed: Sequence[bool] | None = None) -> None:
     """Verify as xDSL does, and that definitions dominate uses; blame one operation.
+
+    Args:
+        module: the module.
+        changed: which operations directly in it to verify; all of them without it.
 
     Raises:
         VerifyException: The module is not valid.
     """
     with finding_symbols_once():
-        _verify_operations(module)
+        for number, top in enumerate(module.ops):
+            if changed is None or changed[number]:
+                for op in top.walk(region_first=True):
+                    _verify_operation(op)
+        _verify_operation(module)
     check_dominance(module)
 
 
-def _verify_operations(module: ModuleOp) -> None:
-    for op in module.walk(region_first=True):
-        try:
-            for region in op.regions:
-                for block in region.blocks:
-                    if block.first_op is None:
-                        block.verify()
-            op.verify(verify_nested_ops=False)
-            check_yields(op)
-            check_update(op)
-            if any(name.startswith(DIALECTS) for name in op.attributes):
-                # Of these dialects; what has none need not import them.
-                from coopc.dialects.discardable_attributes import verify_attributes
+def _verify_operation(op: Operation) -> None:
+    try:
+        for region in op.regions:
+            for block in region.blocks:
+                if block.first_op is None:
+                    block.verify()
+        op.verify(verify_nested_ops=False)
+        check_yields(op)
+        check_update(op)
+        if any(name.startswith(DIALECTS) for name in op.attributes):
+            # Of these dialects; what has none need not import them.
+            from coopc.dialects.discardable_attributes import verify_attributes
 
-                verify_attributes(op)
-        except (DiagnosticException, RecursionError, MemoryError) as error:
+            verify_attributes(op)
+    except (DiagnosticException, RecursionError, MemoryError) as error:
+        blame(error, op, str(error))
+        raise
+    except Exception as error:
+        plain = type(error) is Exception  # as xDSL's memref.load means it
+        if not plain and author_of(error) != "xdsl":
             blame(error, op, str(error))
             raise
-        except Exception as error:
-            plain = type(error) is Exception  # as xDSL's memref.load means it
-            if not plain and author_of(error) != "xdsl":
-                blame(error, op, str(error))
-                raise
-            message = (
-                str(error) if plain else f"xDSL does not verify it: {reason(error)}"
-            )
-            wrong = VerifyException(message)
-            blame(wrong, op, message)
-            raise wrong from error
+        message = str(error) if plain else f"xDSL does not verify it: {reason(error)}"
+        wrong = VerifyException(message)
+        blame(wrong, op, message)
+        raise wrong from error

@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.utils.arg_spec import ArgSpec
 
 from coopc.device import DEVICES, Flavour, device
 from coopc.diagnostic import either
+from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
 from coopc.universe import PASSES, factory
@@ -22,6 +26,32 @@ from coopc.universe import PASSES, factory
 def step(name: str, **options: Any) -> ModulePass:
     """A pass of coopc's, imported where a pipeline has it: Triton's are many."""
     return factory(PASSES[name])()(**options)
+
+
+@dataclass(frozen=True)
+class StepForDialect(ModulePass):
+    """A step that only changes operations of one dialect.
+
+    It is imported when a module has such operations: Triton's dialects and passes take
+    longer to import than a small program of matrices takes to compile.
+    """
+
+    dialect: str
+    pass_name: str
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.pass_name)
+
+    def spec(self, *, include_default: bool = False) -> ArgSpec:
+        """Return how the step is written, as that of any pass."""
+        given = {name: x for name, x in self.options.items() if x is not None}
+        lists = {k: x if isinstance(x, tuple) else (x,) for k, x in given.items()}
+        return ArgSpec(self.pass_name, lists)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if uses_dialect(op, self.dialect):
+            step(self.pass_name, **self.options).apply(ctx, op)
 
 
 @dataclass(frozen=True)
@@ -302,15 +332,11 @@ def from_triton(
         subgroup_size: their number, instead of the device's.
         tile: rows and columns of one product.
     """
+    options = {"subgroup_size": subgroup_size, "device": device, "tile": (*tile, 32)}
     return (
-        step("inline-tt-calls"),
-        step("expand-tt-math"),
-        step(
-            "convert-tt-to-coopmatrix",
-            device=device,
-            subgroup_size=subgroup_size,
-            tile=(*tile, 32),
-        ),
+        StepForDialect("tt", "inline-tt-calls", {}),
+        StepForDialect("tt", "expand-tt-math", {}),
+        StepForDialect("tt", "convert-tt-to-coopmatrix", options),
     )
 
 

@@ -28,6 +28,7 @@ if toolchain:
     config.environment["COOPC_TOOLCHAIN"] = toolchain
 if "PYTHONPATH" in os.environ:  # a checkout that is not installed
     config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+config.environment["COOPC_VERIFY"] = "all"
 config.substitutions.append(("%root", root))
 
 # Custom format in, generic format between, custom format out: what each op survives.

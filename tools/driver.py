@@ -10,16 +10,13 @@ passes), `coopc.explain` (exceptions to diagnostics) and `coopc.compiler`.
 from __future__ import annotations
 
 import argparse
-import gc
 import io
 import os
-import platform
 import stat
 import sys
 import textwrap
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
@@ -30,10 +27,6 @@ FAILED = 1
 
 INTERRUPTED = 130
 """The exit status after an interrupt from the keyboard, as shells have it."""
-
-GARBAGE = (100_000, 20, 20)
-"""When Python looks for garbage: imports and IR are many objects that stay.  By default
-it takes a tenth of the time of a small compilation."""
 
 
 class ClosedStream(io.TextIOBase):
@@ -156,8 +149,6 @@ def usage_errors(
 def run_tool(tool: str, body: Callable[[], int | None]) -> int:
     """Run `body` and return its exit status, 0 for None; exceptions end here."""
     replace_closed_streams()
-    thresholds = gc.get_threshold()
-    gc.set_threshold(*GARBAGE)
     try:
         status = body()
         sys.stdout.flush()
@@ -178,8 +169,6 @@ def run_tool(tool: str, body: Callable[[], int | None]) -> int:
     except Exception as error:
         notes = (Note(REPORT),)
         return report(Diagnostic(Kind.INTERNAL, summary(error), Place(tool), notes))
-    finally:
-        gc.set_threshold(*thresholds)
     return status or 0
 
 
@@ -245,6 +234,8 @@ def replace_file(path: str, content: bytes) -> None:
 
 def versions(tool: str) -> str:
     """What `--version` prints: coopc, what it stands on, and the tools it found."""
+    import platform
+
     from coopc.run.toolchain import version_report
 
     rows = {
@@ -259,6 +250,8 @@ def versions(tool: str) -> str:
 
 
 def installed(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:

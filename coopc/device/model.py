@@ -278,12 +278,13 @@ class Device:
                     f"{self.name}: expected a form of bf16, which {shape} needs, "
                     "got None"
                 )
-            for use, element, rows, cols in shape.operands:
-                if not self.layouts(use, element, rows, cols):
-                    raise ValueError(
-                        f"{self.name}: expected a layout for {use}, "
-                        f"{rows} x {cols} of {element} in {shape}, got none"
-                    )
+        operands = {x: shape for shape in self.matrix_shapes for x in shape.operands}
+        for (use, element, rows, cols), shape in operands.items():
+            if not self.layouts(use, element, rows, cols):
+                raise ValueError(
+                    f"{self.name}: expected a layout for {use}, "
+                    f"{rows} x {cols} of {element} in {shape}, got none"
+                )
 
     @property
     def summary(self) -> str:

@@ -45,7 +45,7 @@ def transaction(module: ModuleOp) -> Generator[ModuleOp]:
             operation of the module, or about what is around it if a rule has made it.
     """
     draft = module.clone()
-    originals = dict(zip(draft.walk(), module.walk(), strict=True))
+    copies = list(draft.walk())
     try:
         yield draft
     except Refused as error:
@@ -55,6 +55,7 @@ def transaction(module: ModuleOp) -> Generator[ModuleOp]:
         module.detach_region(0)
         module.add_region(draft.detach_region(0))
         return
+    originals = dict(zip(copies, module.walk(), strict=True))
     op: Operation | None = refused.op
     while op is not None and op not in originals:
         op = op.parent_op()

@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from coopc.dialects import coopmatrix, row_slice, simt
+from coopc.dialects import coopmatrix, simt
 from coopc.ir.control_flow import enclosing, yielded
 from coopc.ir.facts import constant_number
 
@@ -267,7 +267,7 @@ def _is_of_pairs(op: arith.AndIOp | arith.CmpiOp) -> bool:
     return False
 
 
-# Of xe by name, so that programs without it do not import it.
+# Of xe and row_slice by name, so that programs without them do not import them.
 SOURCES: dict[str, Variation] = {
     simt.LaneIdOp.name: Variation.LANES,
     simt.SubgroupIdOp.name: Variation.SUBGROUPS,
@@ -280,7 +280,7 @@ SOURCES: dict[str, Variation] = {
     "xe.split_dpas": Variation.LANES,
     coopmatrix.ExtractOp.name: Variation.LANES,
     coopmatrix.CoordOp.name: Variation.LANES,
-    row_slice.ExtractElementOp.name: Variation.LANES,
+    "row_slice.extract_element": Variation.LANES,
     memref.AtomicRMWOp.name: Variation.LANES,
 }
 """Operations whose results vary whatever the operands are."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -39,7 +40,7 @@ class Outcome:
     @property
     def median_milliseconds(self) -> float:
         """The median time of a run, without the first where there are more."""
-        return float(np.median(self.milliseconds[1:] or self.milliseconds))
+        return median(self.milliseconds[1:] or self.milliseconds)
 
 
 def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:

@@ -23,7 +23,6 @@ from xdsl.dialects.arith import (
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
@@ -465,12 +464,6 @@ def count_zeros(machine: Machine, op: Operation, value: Array) -> Array:
         if step < 8 * x.dtype.itemsize:
             x = x | (x >> x.dtype.type(step))
     return wrapped(bits - count_ones(x), type)
-
-
-@implements(AssumeOp)
-def assume(machine: Machine, op: AssumeOp, holds: Array) -> None:
-    """Check a promise, wherever somebody makes it."""
-    machine.refuse(~holds, "expected the assumption to be true, got false")
 
 
 @implements(ub.PoisonOp)

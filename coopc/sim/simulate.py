@@ -34,7 +34,7 @@ DIALECTS: Mapping[str, str] = {
     "coopmatrix": "coopmatrix",
     "func": "scf",
     "linalg": "linalg",
-    "llvm": "arith",
+    "llvm": "tt",
     "math": "arith",
     "memref": "memref",
     "row_slice": "row_slice",

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.coopmatrix import Ordering
+from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.tt.arithmetic import function_of
 from coopc.dialects.tt.types import (
     InputPrecision,
@@ -79,6 +80,12 @@ def program_id(machine: Machine, op: tt.GetProgramIdOp) -> Array:
 def num_programs(machine: Machine, op: tt.GetNumProgramsOp) -> Array:
     """Give the number of work-groups along an axis."""
     return number(machine.launch.grid[_AXES[op.program_axis]]).astype(np.int32)
+
+
+@implements(AssumeOp)
+def assume(machine: Machine, op: AssumeOp, holds: Array) -> None:
+    """Check a promise (`tl.assume`), wherever somebody makes it."""
+    machine.refuse(~holds, "expected the assumption to be true, got false")
 
 
 @implements(tt.MakeRangeOp)

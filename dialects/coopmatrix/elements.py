@@ -13,6 +13,7 @@ They may stand in divergent control flow: each work-item runs them by itself.
 from __future__ import annotations
 
 from math import prod
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, VectorType, i1
 from xdsl.ir import Attribute, Region, SSAValue
@@ -55,12 +56,13 @@ from coopc.dialects.coopmatrix.types import (
     Size,
     matrix_type,
 )
-from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective
-from coopc.layout.distribution import Distribution
-from coopc.layout.family import MatrixSpec, distribution
 from coopc.rounding import wrap
+
+if TYPE_CHECKING:
+    from coopc.layout.distribution import Distribution
+    from coopc.layout.family import MatrixSpec
 
 _MATRIX = VarConstraint("M", OfType(MatrixType))
 _SAME = Inferred("M", lambda matrix: matrix)
@@ -203,13 +205,16 @@ def verify_same_type(result: SSAValue, operand: SSAValue) -> None:
         )
 
 
-# Where the elements of a matrix type are, by the attribute of its kernel.
+# Where the elements of a matrix type are, by the attribute of its kernel.  Few programs
+# have one, and layouts take longer to import than these operations.
 
 
 def matrix_of(type: MatrixType) -> MatrixSpec:
     """Return what of a type decides where its elements are; its sizes are numbers."""
     use = type.use.data.value
     assert use in ("a", "b", "acc", "none"), use
+    from coopc.layout.family import MatrixSpec
+
     return MatrixSpec(*type.shape, type.element_bits, use)
 
 
@@ -225,6 +230,9 @@ def distribution_of(attr: Attribute, type: MatrixType, lanes: int) -> Distributi
         ValueError: the attribute is of another kind, or not for such a matrix or so
             many lanes.
     """
+    from coopc.dialects.layout import rule_in
+    from coopc.layout.family import distribution
+
     rule = rule_in(attr)
     if rule is None:
         raise ValueError(

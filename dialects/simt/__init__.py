@@ -6,7 +6,7 @@ import re
 from abc import ABC
 from collections.abc import Sequence
 from enum import auto
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -55,7 +55,6 @@ from xdsl.utils.str_enum import StrEnum
 
 from coopc.diagnostic import either
 from coopc.dialects.definitions import dialect_of
-from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import (
     is_integer,
     is_memref,
@@ -65,9 +64,9 @@ from coopc.dialects.narrow import (
 )
 from coopc.dialects.simt.kernels import *
 from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
-from coopc.layout.distribution import Distribution
-from coopc.layout.exchange import Layout, components, sources, subgroup_size
-from coopc.layout.linear import LinearLayout
+
+if TYPE_CHECKING:
+    from coopc.layout.exchange import Layout
 
 
 def scalar_type(type: Attribute) -> Attribute:
@@ -651,6 +650,8 @@ class ExchangeOp(IRDLOperation):
         return _layout(self.source), _layout(self.target)
 
     def verify_(self) -> None:
+        from coopc.layout.exchange import components, sources, subgroup_size
+
         for layout, values, what in zip(
             self.layouts,
             (self.values, self.outputs),
@@ -689,6 +690,11 @@ class ExchangeOp(IRDLOperation):
 
 
 def _layout(attr: Attribute) -> Layout:
+    # Few programs have layouts, which take longer to import than this dialect.
+    from coopc.dialects.layout import rule_in
+    from coopc.layout.distribution import Distribution
+    from coopc.layout.linear import LinearLayout
+
     rule = rule_in(attr)
     if not isinstance(rule, Distribution | LinearLayout):
         raise VerifyException(

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects import arith, math, memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -125,6 +125,8 @@ def _unary(b: Builder, op: coopmatrix.UnaryOp, x: SSAValue) -> SSAValue:
         case coopmatrix.NegOp():
             return b.pure(arith.NegfOp, x)
         case coopmatrix.AbsOp():
+            from xdsl.dialects import math  # many operations, of which this needs two
+
             return b.pure(math.AbsIOp if whole else math.AbsFOp, x)
         case _:
             assert isinstance(op, coopmatrix.NotOp), op

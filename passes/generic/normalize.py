@@ -41,7 +41,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -65,6 +65,8 @@ SCOPES = (*LOOPS, scf.IfOp, scf.IndexSwitchOp, scf.ExecuteRegionOp)
 """What constants are moved out of, and in what values from around it are shared."""
 INDEX_BITS = 32
 """At least, on every target."""
+UNDEFINED_FOR_SOME = ("arith.fptosi", "arith.fptoui", "math.ipowi")
+"""Operations undefined for some operands; by name, as few programs have `math`."""
 
 
 def may_run_early(op: Operation) -> bool:
@@ -76,7 +78,7 @@ def may_run_early(op: Operation) -> bool:
             return by is not None and all(0 <= x < bits for x in by)
         case vector.ExtractOp() | vector.InsertOp():
             return not op.dynamic_position
-        case arith.FPToSIOp() | arith.FPToUIOp() | math.IPowIOp():
+        case _ if op.name in UNDEFINED_FOR_SOME:
             return False
         case _:
             flags = op.properties.get("overflowFlags")

@@ -30,6 +30,8 @@ T = TypeVar("T")
 settings.register_profile("coopc", deadline=None)
 settings.load_profile("coopc")
 
+os.environ["COOPC_VERIFY"] = "all"
+
 NOT_INSTALLED_BY_MAKE = ("a C compiler",)
 SPIRV = Path(__file__).with_name("spirv")
 

@@ -1,6 +1,6 @@
 """Pipelines are their steps, and what goes wrong in a step has a place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -14,10 +14,19 @@ from xdsl.transforms.common_subexpression_elimination import (
 )
 from xdsl.utils.exceptions import PassFailedException
 
+from coopc import pipeline
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
 from coopc.parsing import parse
-from coopc.pipeline import Observer, Pipeline, Run, checks, flatten, read_passes
+from coopc.pipeline import (
+    Observer,
+    Pipeline,
+    Run,
+    Snapshot,
+    checks,
+    flatten,
+    read_passes,
+)
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -255,3 +264,53 @@ def test_observers_see_each_step() -> None:
     record = Record()
     run(MarkPass("a"), MarkPass("b"), observers=(record,))
     assert record.told == ["start", 'mark{label="a"}', 'mark{label="b"} last']
+
+
+TWO = """
+func.func @one(%x: i32) -> i32 {
+  %c = arith.constant 1 : i32
+  func.return %c : i32
+}
+func.func @two(%x: i32) -> i32 {
+  %y = func.call @one(%x) : (i32) -> i32
+  func.return %y : i32
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("constant 1", "constant 1", [False, False]),
+        ("constant 1", "constant 2", [True, False]),
+        ("%c : i32\n", "%x : i32\n", [True, False]),
+        ("@one(%x) :", "@two(%x) :", [False, True]),
+        ("i32 {\n  %c", "i32 attributes {k} {\n  %c", [True, True]),
+        ("(%x: i32) -> i32 {\n  %c", "(%x: i64) -> i32 {\n  %c", [True, True]),
+    ],
+)
+def test_what_is_verified_again(before: str, after: str, changed: list[bool]) -> None:
+    assert before in TWO
+    ctx = new_context(everything())
+    one, two = (
+        parse(ctx, Source(text)) for text in (TWO, TWO.replace(before, after, 1))
+    )
+    assert Snapshot.of(two).changed(Snapshot.of(one)) == changed
+    assert Snapshot.of(one) == Snapshot.of(one.clone())
+    assert Snapshot.of(one).operations == sum(1 for _ in one.walk())
+
+
+@pytest.mark.parametrize(("asked", "times"), [("all", 3), ("", 2)])
+def test_what_no_step_changed_is_verified_on_request(
+    asked: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verified: list[Sequence[bool] | None] = []
+
+    def record(module: ModuleOp, changed: Sequence[bool] | None = None) -> None:
+        verified.append(changed)
+
+    monkeypatch.setattr(pipeline, "verify", record)
+    monkeypatch.setenv("COOPC_VERIFY", asked)
+    run(MarkPass(), MarkPass())
+    assert len(verified) == times
+    assert asked == "all" or verified == [None, [True, True, True]]

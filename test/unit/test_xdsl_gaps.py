@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from xdsl.dialects import arith, builtin, func, memref, vector
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -27,7 +28,11 @@ from xdsl.traits import (
 )
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
-from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.exceptions import (
+    ParseError,
+    PyRDLOpDefinitionError,
+    VerifyException,
+)
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 from coopc import xdsl_gaps
@@ -436,3 +441,24 @@ def test_slow_symbols() -> None:
     assert SymbolTable().lookup_symbol(call, "f") is call.parent_op()
     with pytest.raises(VerifyException, match="could not be found"):
         verify(module)
+
+
+def wrong_op() -> type[IRDLOperation]:
+    """Define an operation whose format is wrong."""
+
+    class WrongOp(IRDLOperation):
+        name = "t.wrong"
+        assembly_format = "$x attr-dict"
+
+    return irdl_op_definition(WrongOp)
+
+
+def test_eager_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        parsed: list[str] = []
+        patch.setattr(FormatProgram, "from_str", lambda x, _: parsed.append(x))  # pyright: ignore
+        wrong_op()
+        assert parsed == ["$x attr-dict"]  # the gap
+    op = wrong_op().create()
+    with pytest.raises(PyRDLOpDefinitionError, match=r"format of t\.wrong: "):
+        str(op)

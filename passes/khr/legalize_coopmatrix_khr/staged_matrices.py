@@ -119,6 +119,9 @@ class Target:
     """The specialisation constants of the module, as they are by default."""
     for_lanes: bool = False
     """Whether lanes hold all matrices whose sizes and scope are numbers."""
+    _spilled: dict[MatrixType, bool] = field(
+        default_factory=dict[MatrixType, bool], compare=False
+    )
 
     def is_spilled(self, matrix: Attribute) -> bool:
         """Whether there are no matrices of a type, so that memory holds them.
@@ -128,6 +131,11 @@ class Target:
         """
         if not isinstance(matrix, MatrixType):
             return False
+        if (found := self._spilled.get(matrix)) is None:
+            found = self._spilled[matrix] = self._is_lacking(matrix)
+        return found
+
+    def _is_lacking(self, matrix: MatrixType) -> bool:
         static = matrix.specialised(self.constants)
         if self.for_lanes or static.scope != ScopeAttr(Scope.SUBGROUP):
             return self.for_lanes and not matrix.is_static
