@@ -8,7 +8,7 @@ no instruction.
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, math, vector
+from xdsl.dialects import arith, math, ub, vector
 from xdsl.dialects.builtin import Float64Type
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
@@ -88,6 +88,12 @@ def compare_floats(e: Emission, op: arith.CmpfOp) -> None:
         return found
 
     e.each(op.result, op.operands, make)
+
+
+@handlers.on(ub.PoisonOp)
+def poison(e: Emission, op: ub.PoisonOp) -> None:
+    parts = e.types.parts(op.result.type)
+    e.set(op.result, tuple(map(e.module.undef, parts)))
 
 
 @handlers.on(arith.SelectOp)
