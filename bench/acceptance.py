@@ -120,12 +120,18 @@ def reason_of(message: str) -> str:
 
 
 def listed(program: RandomProgram, target: Device) -> int:
-    """Return how many products of a program are multiplications of a device."""
+    """Return how many products of a program are multiplications of a device.
+
+    Those whose sizes have names are as they are, and cannot be cut.
+    """
 
     def fits(product: Product) -> bool:
         types = [name.replace("i", "s") for name in (product.factor, product.sum)]
+        size = product.m, product.n, product.k
         return product.scope == "subgroup" and any(
-            product.m % x.m == product.n % x.n == product.k % x.k == 0
+            size == (x.m, x.n, x.k)
+            if product.named
+            else product.m % x.m == product.n % x.n == product.k % x.k == 0
             for x in target.multiplications(types[0], types[0], types[1], types[1])
         )
 

@@ -1,8 +1,9 @@
 """Random kernels of coopmatrix that are legal in the dialect, each from a seed.
 
 A program is built around a few of the `AXES`: types and uses, scopes, orders in memory,
-pointees that are not the component, sizes that no tile divides, sizes with names,
-conditions, accesses to elements, and matrices through every kind of control flow.
+pointees that are not the component, sizes that no tile divides, names for sizes,
+scopes, uses and layouts, conditions, accesses to elements, and matrices through every
+kind of control flow.
 Its result depends on no element's owner.  Numbers are small integers, so that most
 results are exact; the simulator bounds the errors of the others.
 
@@ -68,7 +69,7 @@ PRODUCTS = (
     ("i16", "i32"),
 )
 """Types of A and B, and of C."""
-MAY_BE_ABSENT = frozenset({"reduce", "vectors", "pointee"})
+MAY_BE_ABSENT = frozenset({"vectors", "pointee"})
 """Axes that other axes, or the type of the elements, can leave without effect."""
 
 
@@ -83,6 +84,9 @@ class Product(NamedTuple):
     sum: str
     """The element type of C and of the result."""
     scope: str
+    """The default, where it has a name."""
+    named: bool = False
+    """Whether its sizes have names, so that it cannot be cut."""
 
 
 @dataclass(frozen=True)
@@ -108,18 +112,18 @@ class Matrix:
     use: str = "acc"
     scope: str = "subgroup"
     names: tuple[str, str] | None = None
-    """Of its sizes, where they have any."""
+    """Its sizes as text, where one has a name."""
+    use_name: str = ""
+    """` = @U` where the use has a name."""
 
     @property
     def type(self) -> str:
         scope = "" if self.scope == "subgroup" else f", scope = {self.scope}"
+        size = f"{self.rows}x{self.cols}x"
         if self.names is not None:
-            m, n = self.names
-            return (
-                f"!coopmatrix.matrix<@{m} x @{n} x {self.element}, {self.use}{scope}>"
-            )
-        size = f"{self.rows}x{self.cols}x{self.element}"
-        return f"!coopmatrix.matrix<{size}, {self.use}{scope}>"
+            size = "{} x {} x ".format(*self.names)
+        use = self.use + self.use_name
+        return f"!coopmatrix.matrix<{size}{self.element}, {use}{scope}>"
 
     @property
     def is_float(self) -> bool:
@@ -169,6 +173,8 @@ class ProgramWriter:
     products: list[Product] = field(default_factory=list[Product])
     effective: set[str] = field(default_factory=set[str])
     """Which of the axes that may be absent are not."""
+    constants: dict[str, int] = field(default_factory=dict[str, int])
+    """What has a name: the sizes M, N and K, the scope S, the use U, the layout L."""
     count: int = 0
 
     def program(self) -> RandomProgram:
@@ -177,10 +183,8 @@ class ProgramWriter:
         self.scope = "workgroup" if "work-group" in self.axes else "subgroup"
         element = self.element()
         rows, cols = self.size(), self.size()
-        names = ("M", "N") if "named" in self.axes else None
-        use = self.use()
-        base = Matrix("", rows, cols, element, use, self.scope, names)
-        found = self.load(base)
+        base = Matrix("", rows, cols, element, self.use(), self.scope)
+        found = self.load(self.named(base) if "named" in self.axes else base)
         if "product" in self.axes:
             found = self.product(found)
         for name in ("elementwise", "convert", "use", "reduce", "apply", "elements"):
@@ -194,19 +198,14 @@ class ProgramWriter:
         if "barrier" in self.axes:
             self.lines.append("simt.barrier workgroup")
         self.store(found)
-        return self.finished(names, rows, cols)
+        return self.finished()
 
-    def finished(
-        self, names: tuple[str, str] | None, rows: int, cols: int
-    ) -> RandomProgram:
+    def finished(self) -> RandomProgram:
         body = "\n  ".join(self.lines)
-        constants = ""
-        if names is not None:
-            sizes = zip(names, (rows, cols), strict=True)
-            constants = "".join(
-                f"coopmatrix.spec_constant @{name} = {size} : i32\n"
-                for name, size in sizes
-            )
+        constants = "".join(
+            f"coopmatrix.spec_constant @{name} = {value} : i32\n"
+            for name, value in self.constants.items()
+        )
         numbers = "\n  ".join(
             f"%c{n} = arith.constant {n} : index" for n in (0, 1, 2, 3, 4)
         )
@@ -222,6 +221,19 @@ class ProgramWriter:
         absent = MAY_BE_ABSENT - self.effective
         axes = frozenset(self.axes - absent)
         return RandomProgram(text, tuple(self.arrays), axes, tuple(self.products))
+
+    def named(self, x: Matrix) -> Matrix:
+        """Give names to the sizes of a matrix, and to something else."""
+        self.constants = {"M": x.rows, "N": x.cols}
+        what = self.one_of(("sizes", "scope", "use", "layout"))
+        if what == "scope" and self.scope == "subgroup":
+            self.constants["S"], self.scope = 3, "@S"
+        elif what == "use" and x.use != "none":
+            self.constants["U"] = USES.index(x.use)
+            x = replace(x, use_name=" = @U")
+        elif what == "layout" and not self.axes & {"checked", "vectors", "pointee"}:
+            self.constants["L"] = int("columns" in self.axes)
+        return replace(x, names=("@M", "@N"), scope=self.scope)
 
     def one_of(self, values: Any) -> Any:
         return values[int(self.random.integers(len(values)))]
@@ -279,7 +291,8 @@ class ProgramWriter:
             own = contents(self.random, (dims[0], dims[1] * width), matrix.element)
             array = own.view(array.dtype)
         self.arrays.append(array)
-        return name, text, f"{name}[%c{row}, %c{col}] {order}{checked}"
+        layout = " = @L" if "L" in self.constants else ""
+        return name, text, f"{name}[%c{row}, %c{col}] {order}{layout}{checked}"
 
     def condition(self, argument: int, rows: int) -> None:
         step = next(n for n in (8, 4, 2, 1) if rows % n == 0)
@@ -329,13 +342,17 @@ class ProgramWriter:
     def product(self, given: Matrix) -> Matrix:
         listed = [pair for pair in PRODUCTS if {*pair} <= {*self.types}]
         types, result = self.one_of(listed)
-        depth = self.size()
-        names_a = names_b = None
-        a = self.load(Matrix("", given.rows, depth, types, "a", self.scope, names_a))
-        b = self.load(Matrix("", depth, given.cols, types, "b", self.scope, names_b))
-        c = self.load(Matrix("", given.rows, given.cols, result, "acc", self.scope))
-        product = Product(given.rows, given.cols, depth, types, result, self.scope)
-        self.products.append(product)
+        m, n, k, scope = given.rows, given.cols, self.size(), self.scope
+        names: list[tuple[str, str] | None] = [None] * 3
+        if given.names is not None:
+            names = [("@M", "@K"), ("@K", "@N"), ("@M", "@N")]
+            self.constants["K"] = k
+        a = self.load(Matrix("", m, k, types, "a", scope, names[0]))
+        b = self.load(Matrix("", k, n, types, "b", scope, names[1]))
+        c = self.load(Matrix("", m, n, result, "acc", scope, names[2]))
+        held = "subgroup" if scope == "@S" else scope
+        is_named = given.names is not None
+        self.products.append(Product(m, n, k, types, result, held, is_named))
         signed = " signed(a, b, c, result)" if types.startswith("i") else ""
         text = f"{a.type}, {b.type}, {c.type}"
         return self.put(
@@ -348,20 +365,22 @@ class ProgramWriter:
                 return self.elementwise(x)
             case "convert":
                 to = self.one_of([e for e in self.types if e != x.element])
-                y = Matrix("", x.rows, x.cols, to, x.use, x.scope, x.names)
+                y = replace(x, name="", element=to)
                 word = "" if x.is_float and y.is_float else "signed "
                 text = f"coopmatrix.convert {word}{x.name} : {x.type} -> {y.type}"
                 return self.put(text, y)
             case "use":
                 use = self.one_of([u for u in USES if u != x.use])
-                y = Matrix("", x.rows, x.cols, x.element, use, x.scope, x.names)
+                y = replace(x, name="", use=use, use_name="")
                 text = f"coopmatrix.convert {x.name} : {x.type} -> {y.type}"
                 return self.put(text, y)
-            case "reduce" if x.names is None:
-                self.effective.add("reduce")
+            case "reduce":
                 axis, kind = self.one_of(("rows", "cols")), self.one_of(("add", "max"))
                 rows, cols = (x.rows, 1) if axis == "rows" else (1, x.cols)
-                y = Matrix("", rows, cols, x.element, x.use, x.scope)
+                y = replace(x, name="", rows=rows, cols=cols)
+                if x.names is not None:
+                    m, n = x.names
+                    y = replace(y, names=(m, "1") if axis == "rows" else ("1", n))
                 word = "" if x.is_float or kind == "add" else "signed "
                 text = f"coopmatrix.reduce {kind} {axis} {word}{x.name}"
                 return self.put(f"{text} : {x.type} -> {y.type}", y)
@@ -386,7 +405,7 @@ class ProgramWriter:
             text = f"coopmatrix.scale {x.name}, {number} : {x.type}, {x.element}"
             return self.put(text, x)
         other = x
-        if kind in ("div", "rem", "shl", "shr", "min"):
+        if kind in ("div", "rem", "shl", "shr", "min", "sub", "xor"):
             fill = f"coopmatrix.fill {number} : {x.element} -> {x.type}"
             other = self.put(fill, x)
         needs = kind in ("div", "rem", "shr", "min", "max") and not x.is_float
@@ -486,7 +505,7 @@ class ProgramWriter:
     def atomic(self, x: Matrix) -> None:
         kept, self.axes = self.axes, self.axes - {"vectors", "pointee"}
         _, text, access = self.memory(x)
-        self.axes = kept
+        access, self.axes = access.replace(" = @L", ""), kept
         kind = self.one_of(("add", "max"))
         word = "signed " if kind == "max" and not x.is_float else ""
         self.put(

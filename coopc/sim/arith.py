@@ -23,6 +23,7 @@ from xdsl.dialects.arith import (
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
@@ -469,5 +470,10 @@ def count_zeros(machine: Machine, op: Operation, value: Array) -> Array:
 @implements(ub.PoisonOp)
 def poison(machine: Machine, op: ub.PoisonOp) -> Array:
     """Give NaN, or a pattern of bits."""
-    value = machine.numerics.poison(element_type(op.result))
-    return np.broadcast_to(value, (1,) * AXES + shape_of(op.result.type))
+    type = op.result.type
+    if isinstance(type, MatrixType):
+        element, shape = type.element_type, machine.matrices.shape(type)
+    else:
+        element, shape = element_type(op.result), shape_of(type)
+    value = machine.numerics.poison(element)
+    return np.broadcast_to(value, (1,) * AXES + shape)

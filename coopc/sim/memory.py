@@ -168,12 +168,14 @@ def check_aligned(
 
 
 def chosen_memref(condition: Array, new: MemRef, old: MemRef) -> MemRef:
-    """Return one of two memrefs into the same memory for each work-item.
+    """Return one of two memrefs, for each work-item if into the same memory.
 
     Raises:
-        SimulationError: they are into different memory.
+        SimulationError: they are into different memory, and not all have the same one.
     """
     if new.buffer is not old.buffer:
+        if condition.all() or not condition.any():
+            return new if condition.all() else old
         raise SimulationError(
             f"cannot choose between {new} and {old} for each work-item: they are "
             "different memory"

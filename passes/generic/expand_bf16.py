@@ -4,7 +4,7 @@ Before:  operations on bf16, or on vectors of bf16.
 After:   extensions to f32, the operations on f32, and a truncation to bf16 each. Where
          the target does not convert bf16, conversions become shifts and integer
          arithmetic.  Between lanes bf16 and i1 go as integers.
-Fails:   where an integer is converted to bf16 through f64, on a device without f64.
+Fails:   where an `index` is converted to bf16.
 
     %c = arith.addf %a, %b : bf16        %x = arith.extf %a : bf16 to f32
                                          %y = arith.extf %b : bf16 to f32
@@ -46,6 +46,9 @@ from coopc.passes.generic.expansion import (
 
 table = Expansions()
 
+F32_BITS = 24
+"""Of an integer, at least those that f32 holds."""
+
 MATH: tuple[type[Operation], ...] = tuple(
     op
     for op in math.Math.operations
@@ -80,18 +83,28 @@ def is_bf16_of_wide_integer(op: Operation, target: Target) -> bool:
 
 @table.on(arith.SIToFPOp, arith.UIToFPOp, when=is_bf16_of_wide_integer)
 def integer_as_bf16(code: Code, op: arith.SIToFPOp | arith.UIToFPOp) -> SSAValue:
-    """By way of f64, which holds 32 bits; rounded to f32 it could be a wrong neighbour.
+    """By way of f32; an integer that this does not hold is first rounded to odd.
 
-    Raises:
-        Refusal: f64 does not hold it.
+    Of a number of 2^n or more, bf16 rounds at bit n - 8, so what is below bit n - 9 can
+    go there: f32 then holds numbers below 2^(n + 15).
     """
-    source = element_of(op.input.type)
-    if isinstance(source, IndexType) or bits_of(source) > 32:
-        raise Refusal(
-            f"expected an integer of at most 32 bits as bf16, got {op.input.type}"
-        )
-    wide = code.cast(type(op), op.input, f64)
-    return code.cast(arith.TruncFOp, wide, BFloat16Type())
+    number = op.input
+    if isinstance(element_of(number.type), IndexType):
+        raise Refusal(f"expected an integer of known bits as bf16, got {number.type}")
+    is_signed = isinstance(op, arith.SIToFPOp)
+    for n in range(F32_BITS, bits_of(element_of(number.type)), 15):
+        unit, none = code.like(number, 1 << (n - 9)), code.like(number, 0)
+        below = code(arith.AndIOp(number, code.like(number, (1 << (n - 9)) - 1)))
+        above = code(arith.SubiOp(number, below))
+        exact = code(arith.CmpiOp(below, none, "eq"))
+        odd = code.select(exact, above, code(arith.OrIOp(above, unit)))
+        limit, moved = code.like(number, 1 << n), number
+        if is_signed:
+            limit = code.like(number, 2 << n)
+            moved = code(arith.AddiOp(number, code.like(number, 1 << n)))
+        small = code(arith.CmpiOp(moved, limit, "ult"))
+        number = code.select(small, number, odd)
+    return code.cast(arith.TruncFOp, code.cast(type(op), number, f32), BFloat16Type())
 
 
 @table.on(*COMPUTED, when=is_bf16)

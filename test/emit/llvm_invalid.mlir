@@ -41,14 +41,6 @@ func.func @heap() attributes {simt.kernel} {
 
 // -----
 
-// CHECK: error: arith.sitofp: expected an integer of at most 32 bits as bf16, got i64
-func.func @rounded(%n: i64) attributes {simt.kernel} {
-  %0 = arith.sitofp %n : i64 to bf16
-  func.return
-}
-
-// -----
-
 // CHECK: error: memref.alloca: expected memory of a function: x86-64 has no work-groups
 func.func @shared() attributes {simt.kernel} {
   %0 = memref.alloca() : memref<4xf32, #simt.memory<workgroup>>

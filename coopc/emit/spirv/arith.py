@@ -8,7 +8,9 @@ no instruction.
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, math, vector
+from dataclasses import replace
+
+from xdsl.dialects import arith, math, ub, vector
 from xdsl.dialects.builtin import Float64Type
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
@@ -19,6 +21,7 @@ from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit import arith as shared
 from coopc.emit.arith import check_same_bits, is_bf16, is_i1, no_i1, unwrapped
 from coopc.emit.spirv.emission import Emission, Handlers
+from coopc.emit.spirv.flow import Num, View
 from coopc.emit.walker import Refusal, element_of
 from coopc.spirv.instruction import Id
 
@@ -30,6 +33,9 @@ _LOGICAL: dict[str, str] = {
     "OpBitwiseXor": "OpLogicalNotEqual",
 }
 """What an instruction is on i1."""
+
+CHOSEN = frozenset((x, x) for x in ("CrossWorkgroup", "PhysicalStorageBuffer"))
+"""Storage classes of pointers that are values without a capability."""
 
 _UNWRAPPED = {"nsw": "NoSignedWrap", "nuw": "NoUnsignedWrap"}
 
@@ -90,11 +96,46 @@ def compare_floats(e: Emission, op: arith.CmpfOp) -> None:
     e.each(op.result, op.operands, make)
 
 
+@handlers.on(ub.PoisonOp)
+def poison(e: Emission, op: ub.PoisonOp) -> None:
+    parts = e.types.parts(op.result.type)
+    e.set(op.result, tuple(map(e.module.undef, parts)))
+
+
+def _selected(e: Emission, op: arith.SelectOp) -> View:
+    """One of two memrefs: their numbers, and of two buffers the pointers."""
+    yes, no, condition = e.view(op.lhs), e.view(op.rhs), e.value(op.cond)
+
+    def one(a: Num, b: Num) -> Num:
+        if a == b:
+            return a
+        a, b = e.index.narrow(a), e.index.narrow(b)
+        return e.emit("OpSelect", condition, a, b, type=e.types.index)
+
+    base = yes.base
+    if base is not no.base:
+        storages = yes.storage, no.storage
+        if storages not in CHOSEN or base.type is not no.base.type:
+            raise Refusal(
+                "expected memrefs of one buffer, or pointers to global memory, which "
+                "buffers are under opencl, or under vulkan with addresses=true"
+            )
+        for each in (yes, no):
+            e.writes(each)  # if not this one, then the other
+        base = e.emit("OpSelect", condition, base, no.base, type=base.type)
+    rank = len(yes.sizes)
+    offset, *numbers = map(one, yes.numbers, no.numbers)
+    strides = None if yes.strides is None else tuple(numbers[rank:])
+    sizes = tuple(numbers[:rank])
+    return replace(yes, base=base, offset=offset, sizes=sizes, strides=strides)
+
+
 @handlers.on(arith.SelectOp)
 def select(e: Emission, op: arith.SelectOp) -> None:
     """One of two values, by an i1; matrices by branching, as they have no OpSelect."""
     if is_memref(op.result.type):
-        raise Refusal("expected numbers, vectors or matrices: a memref has no value")
+        e.set(op.result, _selected(e, op))
+        return
     if is_vector(op.cond.type):
         e.each(
             op.result, op.operands, lambda to, ids: e.emit("OpSelect", *ids, type=to)

@@ -700,6 +700,7 @@ MODULES = {
     "memref": ("vector",),
     "scf": ("flow",),
     "simt": ("simt",),
+    "ub": ("arith",),
     "vector": ("vector", "arith"),
     "xe": ("xe",),
 }

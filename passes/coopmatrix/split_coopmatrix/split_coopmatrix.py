@@ -23,6 +23,7 @@ from math import gcd
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, DivUIOp, MuliOp, RemUIOp, SelectOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.ub import PoisonOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -123,6 +124,7 @@ class Cutter:
     def rules(self) -> dict[type[Operation], Rule]:
         table: list[tuple[type[Operation], Callable[..., Sequence[Values]]]] = [
             (coopmatrix.FillOp, self.fill),
+            (PoisonOp, self.poison),
             (coopmatrix.MulAddOp, self.mul_add),
             (coopmatrix.ReduceOp, self.reduce),
             (coopmatrix.TransposeOp, self.transpose),
@@ -143,6 +145,12 @@ class Cutter:
         grid = self.grid(op.result)
         new = splitter.insert(coopmatrix.FillOp(op.value, grid.tile_type))
         return [(new.result,) * len(grid.origins)]
+
+    def poison(self, op: PoisonOp, splitter: Splitter) -> Sequence[Values]:
+        """Any matrix, which is every tile."""
+        grid = self.grid(op.result)
+        new = splitter.insert(_remade(op, (), [grid.tile_type]))
+        return [(new.results[0],) * len(grid.origins)]
 
     def element_by_element(self, op: Operation, splitter: Splitter) -> Sequence[Values]:
         """The same operation on each tile; once where the tiles are the same."""

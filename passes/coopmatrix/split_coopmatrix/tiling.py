@@ -31,6 +31,7 @@ from math import prod
 
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.func import CallOp
+from xdsl.dialects.ub import PoisonOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.disjoint_set import IntDisjointSet
 
@@ -96,6 +97,7 @@ CUT = (
     coopmatrix.MulAddOp,
     coopmatrix.ReduceOp,
     coopmatrix.TransposeOp,
+    PoisonOp,
     SelectOp,
 )
 """Operations whose matrices can be cut; not so those of `ROW_SLICES`."""

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.ub import PoisonOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -114,7 +115,7 @@ def decide(module: ModuleOp, target: Target) -> list[Decision]:
             continue
         if op.dialect_name() == "coopmatrix":
             found.append(_decision(op, target))
-        elif isinstance(op, (*CONTROL, arith.SelectOp)) and spilled:
+        elif isinstance(op, (*CONTROL, arith.SelectOp, PoisonOp)) and spilled:
             found.append(Decision(op, "memory"))
         elif spilled:
             raise Refused(
@@ -592,7 +593,7 @@ def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
     def rule(op: Operation, _: Splitter) -> list[tuple[SSAValue, ...]]:
         return [() if result in values else (result,) for result in op.results]
 
-    own = {type(op): rule for op in ops if op.dialect_name() == "coopmatrix"}
+    own = {type(op): rule for op in ops if op.dialect_name() in ("coopmatrix", "ub")}
     split_values(module, values, own)
 
 

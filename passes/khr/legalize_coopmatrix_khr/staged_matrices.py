@@ -52,7 +52,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, memref, scf, ub, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FixedBitwidthType,
@@ -680,6 +680,10 @@ class StagedMatrices:
         self.shared.each(b, buffer.shape, lambda at: buffer.store(b, value, at))
         return buffer
 
+    def poison(self, b: Builder, op: ub.PoisonOp) -> SharedBuffer:
+        """What the memory of a matrix holds."""
+        return self._new(matrix_type(op.result))
+
     def elementwise(self, b: Builder, op: Operation) -> SharedBuffer:
         """By elements; what is no matrix is the same for each.
 
@@ -880,6 +884,7 @@ RULES: dict[
     coopmatrix.ReduceOp: StagedMatrices.reduce,
     coopmatrix.TransposeOp: StagedMatrices.transpose,
     coopmatrix.MulAddOp: StagedMatrices.multiply,
+    ub.PoisonOp: StagedMatrices.poison,
     **dict.fromkeys(CONTROL, StagedMatrices.pass_on),
     **{
         op: StagedMatrices.atomic

@@ -19,6 +19,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.ub import PoisonOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -158,6 +159,7 @@ class Distributor:
             coopmatrix.StoreOp: self.store,
             coopmatrix.AtomicStoreOp: self.store,
             coopmatrix.FillOp: self.fill,
+            PoisonOp: self.poison,
             coopmatrix.MulAddOp: self.mul_add,
             coopmatrix.ConvertOp: self.convert,
             coopmatrix.BitcastOp: self.elementwise,
@@ -208,6 +210,10 @@ class Distributor:
         """The number, converted, in every component."""
         b = self.builder(op)
         return [self.of(op.result).splat(b, fill_value(b, op))]
+
+    def poison(self, op: PoisonOp, splitter: Splitter) -> Results:
+        types = self.of(op.result).parts.types
+        return [tuple(splitter.insert(PoisonOp(x)).result for x in types)]
 
     def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Results:
         """Call the function of such products."""

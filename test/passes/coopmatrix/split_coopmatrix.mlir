@@ -25,6 +25,17 @@ func.func @load_row_major(%m: memref<?x?xf32>, %i: index, %j: index) {
   func.return
 }
 
+// Any matrix is each of its tiles.
+// CHECK-LABEL: func.func @poison
+func.func @poison(%m: memref<?x?xf32>, %i: index) {
+  // CHECK:      %x = ub.poison : !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK:      coopmatrix.store %x, %m[%i, %i] row_major
+  // CHECK-NEXT: coopmatrix.store %x, %m[%i, %i_plus8] row_major
+  %x = ub.poison : !coopmatrix.matrix<8x16xf32, acc>
+  coopmatrix.store %x, %m[%i, %i] row_major : !coopmatrix.matrix<8x16xf32, acc>, memref<?x?xf32>
+  func.return
+}
+
 // Element (i, j) is at [j, i]: the offsets change places.
 // CHECK-LABEL: func.func @load_column_major
 func.func @load_column_major(%m: memref<?x?xf32>, %i: index, %j: index) {

@@ -1,20 +1,28 @@
 """Devices of files: what is read, what is the base's, and what mistakes are told."""
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import coopc
+from coopc.compiler import new_context
 from coopc.device import BMG, DEVICES, NVIDIA, Device, MatrixShape, device
 from coopc.device.file import REQUIRED, VERSION, written
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
 from coopc.run.toolchain import why_invalid
 from coopc.run.vulkan import TARGET_ENV
+from coopc.sim.simulate import simulate
+from coopc.source import Source
 from coopc.spirv.facts import spirv_facts
+from coopc.universe import everything
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ENGINE = """
@@ -202,6 +210,29 @@ def test_a_kernel_is_compiled_for_the_device_of_a_file(tmp_path: Path):
     file.write_text(ENGINE)
     found = coopc.compile(GEMM, f'coopc-khr{{device="{file}"}}', "spirv")
     assert found.text.count("OpCooperativeMatrixMulAddKHR") == 1
+
+
+@pytest.mark.parametrize("sizes", [(16, 16, 32), (32, 16, 64), (5, 7, 9)])
+def test_an_imaginary_engine_is_simulated(sizes: tuple[int, int, int], tmp_path: Path):
+    """What a kernel becomes for it: one tile, several, and none that divides."""
+    m, n, k = sizes
+    text = GEMM.replace("16x32x", f"{m}x{k}x").replace("32x16x", f"{k}x{n}x")
+    text = text.replace("16x16x", f"{m}x{n}x")
+    file = tmp_path / "engine.toml"
+    file.write_text(ENGINE)
+    universe, source = everything(), Source(text)
+    ctx = new_context(universe)
+    module = parse(ctx, source)
+    steps = read_passes(f'coopc-khr{{device="{file}"}}', universe.all_passes)
+    Run(ctx, source).apply(module, steps)
+    tiles = re.findall(r"mul_add.*matrix<(\d+)x(\d+)xf16, b>", str(module))
+    assert set(tiles) == ({("32", "16")} if m % 16 == 0 else set())
+    a, b = (np.arange(x * y).reshape(x, y) % 7 - 3 for x, y in ((m, k), (k, n)))
+    c = np.ones((m, n), np.float32)
+    expected = a @ b + c
+    arrays = [a.astype("f2"), b.astype("f2"), c]
+    simulate(module, "k", arrays, grid=(1, 1, 1), subgroup_size=32)
+    np.testing.assert_array_equal(c, expected)
 
 
 @pytest.mark.parametrize("staged", ["false", "true"])

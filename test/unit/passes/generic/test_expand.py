@@ -217,6 +217,7 @@ CASES = [
             *(("truncf", "f32", "bf16"), ("truncf", "f64", "bf16")),
             *(("truncf", "f64", "f16"), ("sitofp", "i8", "bf16")),
             *(("sitofp", "i32", "bf16"), ("uitofp", "i32", "bf16")),
+            *(("sitofp", "i64", "bf16"), ("uitofp", "i64", "bf16")),
         )
     ),
     *(
