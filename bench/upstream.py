@@ -39,15 +39,19 @@ _READER = "mlir/lib/Target/SPIRV/Deserialization/Deserializer.cpp"
 _OPS = "mlir/lib/Target/SPIRV/Deserialization/DeserializeOps.cpp"
 _GENERATED = "mlir/tools/mlir-tblgen/SPIRVUtilsGen.cpp"
 REFUSALS = {
-    r"unknown capability: 62(28|36)": f"2D block and subgroup MMA: {_READER}, "
-    "processCapability",
+    r"unknown capability: (62(28|36)|5430)": "2D block, subgroup MMA, NV's "
+    f"reductions: {_READER}, processCapability",
+    r"OpTypeArray count": f"array as long as a spec constant: {_READER}, "
+    "processArrayType",
+    r"unsupported composite type": f"constant matrix: {_READER}, "
+    "processConstantComposite",
     r"unhandled opcode (5571|227|5574)": "SubgroupShuffleINTEL, AtomicLoad, split "
     f"barrier: {_GENERATED}, dispatchToAutogenDeserialization; called from {_OPS}",
     r"GroupNonUniformBroadcast.*constant": "lane no constant, allowed from 1.5: "
     "mlir/lib/Dialect/SPIRV/IR/GroupOps.cpp, GroupNonUniformBroadcastOp::verify "
     "(a module read has no target_env, so it counts as 1.0)",
-    r"unhandled deserializations of (203|20) from": "s_mul_hi, erf of OpenCL.std: "
-    f"{_GENERATED}, emitExtendedSetDeserializationDispatch",
+    r"unhandled deserializations of (203|20|79|80) from": "u_mul_hi, erf of OpenCL, "
+    f"NMin, NMax of GLSL: {_GENERATED}, emitExtendedSetDeserializationDispatch",
     r"spirv.Bitcast": "bit cast of matrices, which 23 has: SPIRVCastOps.td, Bitcast",
     r"^$": f"crash without a message: {_OPS}, OpSwitch of 64 bits; {_READER}, "
     "processCooperativeMatrixTypeKHR of a matrix whose scope is a spec constant",

@@ -97,6 +97,7 @@ TARGETS: dict[str, str] = {
     "llvm-ir": "coopc.emit.targets:LlvmIrTarget",
     "spirv": "coopc.emit.targets:SpirvTarget",
     "spirv-binary": "coopc.emit.targets:SpirvBinaryTarget",
+    "mlir-spirv": "coopc.emit.targets:MlirSpirvTarget",
 }
 """From the name of a target (`-t`) to `module:class`."""
 

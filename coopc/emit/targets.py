@@ -117,6 +117,30 @@ class SpirvBinaryTarget(DeviceTarget):
 
 
 @dataclass(frozen=True)
+class MlirSpirvTarget(DeviceTarget):
+    """SPIR-V in upstream MLIR's `spirv` dialect.
+
+    mlir-translate --serialize-spirv takes it, with --no-implicit-module.
+    """
+
+    name = "mlir-spirv"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write one `spirv.module`.
+
+        Raises:
+            PassFailedException: upstream's dialect lacks an instruction of the module.
+        """
+        from coopc.spirv.mlir import Unsupported, text
+
+        emitted = self.module(module)
+        try:
+            output.write(text(emitted))
+        except Unsupported as error:
+            module.emit_error(str(error), PassFailedException(str(error)))
+
+
+@dataclass(frozen=True)
 class AbiJsonTarget(DeviceTarget):
     """How the kernels of a module are called, as JSON."""
 

@@ -37,7 +37,7 @@ _COLUMN = 15
 
 
 @dataclass(frozen=True)
-class _Ordered:
+class Ordered:
     """What the writers write."""
 
     instructions: tuple[tuple[Instruction, list[ResolvedOperand]], ...]
@@ -51,7 +51,7 @@ class _Ordered:
         return len(self.numbers) + 1
 
 
-def _ordered(module: Module) -> _Ordered:
+def ordered(module: Module) -> Ordered:
     """All instructions of a module, with the derived ones."""
     placed = [
         (instruction, resolve_operands(instruction)) for instruction in _given(module)
@@ -66,7 +66,7 @@ def _ordered(module: Module) -> _Ordered:
         ),
     ]
     head = [(instruction, resolve_operands(instruction)) for instruction in derived]
-    return _Ordered((*head, *placed), _numbers(body))
+    return Ordered((*head, *placed), _numbers(body))
 
 
 def _given(module: Module) -> list[Instruction]:
@@ -114,7 +114,7 @@ def _numbers(body: list[list[ResolvedOperand]]) -> dict[Id, int]:
 
 def binary(module: Module) -> bytes:
     """The module as little-endian words."""
-    order = _ordered(module)
+    order = ordered(module)
     major, minor = module.version
     words = [_MAGIC, major << 16 | minor << 8, _GENERATOR, order.bound, 0]
     for instruction, found in order.instructions:
@@ -174,12 +174,12 @@ def _number_words(literal: Literal) -> tuple[int, ...]:
 
 def text(module: Module, *, numeric_ids: bool = False) -> str:
     """The module as text, one instruction a line."""
-    order = _ordered(module)
+    order = ordered(module)
     major, minor = module.version
     if numeric_ids:
         names = {id: str(number) for id, number in order.numbers.items()}
     else:
-        names = _friendly_names(order.numbers)
+        names = friendly_names(order.numbers)
     lines = ["; SPIR-V", f"; Version: {major}.{minor}", f"; Bound: {order.bound}"]
     for instruction, found in order.instructions:
         if instruction.facts.name == "OpFunction":
@@ -236,7 +236,7 @@ _INTS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _FLOATS = {16: "half", 32: "float", 64: "double"}
 
 
-def _friendly_names(numbers: Mapping[Id, int]) -> dict[Id, str]:
+def friendly_names(numbers: Mapping[Id, int]) -> dict[Id, str]:
     """A name for each id, without the leading %: its debug name, else what it is.
 
     Types and constants are named as spirv-dis does (`%v4float`, `%uint_0`), other

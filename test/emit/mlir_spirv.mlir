@@ -1,0 +1,78 @@
+// REQUIRES: mlir-opt, spirv-val
+// RUN: coopc-opt %s -t 'mlir-spirv{device=lavapipe}' -o %t.mlir
+// RUN: filecheck %s < %t.mlir
+// RUN: mlir-translate --no-implicit-module --serialize-spirv %t.mlir -o %t.spv
+// RUN: spirv-val --target-env vulkan1.3 %t.spv
+// RUN: mlir-opt %t.mlir | filecheck %s --check-prefix=UPSTREAM
+
+// What upstream's serializer takes: regions in place of merge instructions, arguments
+// of blocks in place of OpPhi, and results of what is used after a region.  A result that
+// a loop carries goes through an argument of the loop's last block: upstream's serializer
+// would lose it otherwise.
+
+// CHECK:      spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader,
+// CHECK:      "spirv.SpecConstant"() {sym_name = "steps", spec_id = 0 : i32, default_value = 4 : i32}
+// CHECK:      "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, aliased, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0]), Block>, StorageBuffer>}
+// CHECK:      %steps = "spirv.mlir.referenceof"() {spec_const = @steps} : () -> i32
+// CHECK:      %s = "spirv.mlir.loop"() ({
+// CHECK-NEXT:   "spirv.Branch"(%{{.*}}, %{{.*}})[^for] : (i32, f32) -> ()
+// CHECK-NEXT: ^for(%j: i32, %s: f32):
+// CHECK:        %r = "spirv.mlir.selection"() ({
+// CHECK-NEXT:     "spirv.BranchConditional"(%{{.*}})[^then, ^else] {operandSegmentSizes = array<i32: 1, 0, 0>}
+// CHECK:          "spirv.Branch"(%v)[^done_0] : (f32) -> ()
+// CHECK:        ^done_0(%r: f32):
+// CHECK-NEXT:     "spirv.mlir.merge"(%r) : (f32) -> ()
+// CHECK-NEXT:   }) {selection_control = #spirv.selection_control<None>} : () -> f32
+// CHECK-NEXT:   "spirv.Branch"(%r)[^again] : (f32) -> ()
+// CHECK-NEXT: ^again(%r.again: f32):
+// CHECK:        "spirv.Branch"(%{{.*}}, %r.again)[^for] : (i32, f32) -> ()
+// CHECK-NEXT: ^done:
+// CHECK-NEXT:   "spirv.mlir.merge"(%s) : (f32) -> ()
+// CHECK-NEXT: }) {loop_control = #spirv.loop_control<None>} : () -> f32
+// CHECK:      %t = "spirv.mlir.selection"() ({
+// CHECK-NEXT:   "spirv.Switch"(%{{.*}})[^default, ^case1, ^case7] {{{.*}}literals = dense<[1, 7]> : vector<2xi32>
+// CHECK:      "spirv.ControlBarrier"() {execution_scope = #spirv.scope<Workgroup>, memory_scope = #spirv.scope<Workgroup>, memory_semantics =
+// CHECK:      "spirv.AtomicIAdd"(%{{.*}}, %{{.*}}) {memory_scope = #spirv.scope<
+// CHECK:      "spirv.ExecutionMode"() {execution_mode = #spirv.execution_mode<LocalSize>, fn = @m.any, values = [8 : i32, 1 : i32, 1 : i32]}
+
+// UPSTREAM:   spirv.SpecConstant @steps spec_id(0) = 4 : i32
+// UPSTREAM:   spirv.func @m.any() "None"
+// UPSTREAM:   spirv.mlir.loop -> f32
+coopmatrix.spec_constant @steps = 4 : i32
+
+func.func @m.any(%m: memref<?xf32>, %n: memref<?xi32>, %i: index)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 8>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %x = memref.load %m[%i] : memref<?xf32>
+  %steps = coopmatrix.spec_value @steps
+  %sum = scf.for %j = %c0 to %steps step %c1 iter_args(%s = %x) -> (f32) {
+    %y = arith.addf %s, %x : f32
+    %z = arith.mulf %s, %x : f32
+    %is_first = arith.cmpi eq, %j, %c0 : index
+    %r = scf.if %is_first -> (f32) {
+      %v = arith.addf %y, %y : f32
+      scf.yield %v : f32
+    } else {
+      scf.yield %z : f32
+    }
+    scf.yield %r : f32
+  }
+  %t = scf.index_switch %i -> f32
+  case 1 {
+    %v = arith.negf %sum : f32
+    scf.yield %v : f32
+  }
+  case 7 {
+    scf.yield %x : f32
+  }
+  default {
+    scf.yield %sum : f32
+  }
+  simt.barrier workgroup
+  %old = "memref.atomic_rmw"(%one, %n, %i) <{kind = 1 : i64}>
+      : (i32, memref<?xi32>, index) -> i32
+  memref.store %t, %m[%i] : memref<?xf32>
+  func.return
+}

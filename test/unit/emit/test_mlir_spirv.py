@@ -1,0 +1,151 @@
+"""What -t mlir-spirv prints, through upstream's mlir-translate, on a driver."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import coopc
+from coopc.device import device
+from coopc.diagnostic import CompileError
+from coopc.generate.gemms import NUMPY
+from coopc.generate.random_programs import RandomProgram, random_program
+from coopc.interface_call import pack
+from coopc.run import toolchain, vulkan
+from coopc.run.execute import on_vulkan
+from coopc.spirv.grammar_table import (
+    ENUMERATIONS,
+    EXTENDED_INSTRUCTIONS,
+    INSTRUCTIONS,
+    MASKS,
+)
+from coopc.spirv.mlir import EXTENDED, LACKING, SPELLED
+from coopc.validate.random_programs import difference
+
+PIPELINE = "coopc-khr{device=lavapipe}"
+PROGRAMS = 12
+SECONDS = 120.0
+"""For a driver's compiler on a machine that is busy."""
+STRUCTURE = re.compile(
+    "Op(Type.*|.*Constant.*|Function(Parameter|End)?|.*(Decorat|Name).*|Phi|.*Merge|"
+    "Label|Nop|String|.*Line|Source.*|.*Extension|ExtInst.*|MemoryModel|Capability|"
+    "ModuleProcessed|EntryPoint|ExecutionMode(Id)?)"
+)
+"""Instructions that are no operation of the dialect, or written by hand."""
+
+
+def serialized(text: str) -> bytes:
+    """The binary that upstream makes of a text, which must be valid."""
+    flags = ("--no-implicit-module", "--serialize-spirv")
+    binary, message = toolchain.run_filter("mlir-translate", *flags, data=text.encode())
+    assert message is None, f"{message}\n{text}"
+    assert toolchain.validate_spirv(binary, "vulkan1.3") is None, text
+    return binary
+
+
+def unknown(tool: Path, lines: list[str], word: str) -> set[int]:
+    """Which lines mlir-opt refuses by an error with a word in it."""
+    flags = ("--split-input-file", "-")
+    text = "\n// -----\n".join(lines)
+    done = subprocess.run(
+        [tool, *flags, "--allow-unregistered-dialect"],
+        input=text.encode(),
+        capture_output=True,
+        check=False,
+    )
+    errors = re.findall(rf":(\d+):\d+: error: .*{word}", done.stderr.decode())
+    return {(int(line) - 1) // 2 for line in errors}
+
+
+def test_instructions_that_upstream_lacks(tool: Callable[[str], Path]) -> None:
+    names = [name for name in INSTRUCTIONS if not STRUCTURE.fullmatch(name)]
+    lines: list[str] = []
+    for name in names:
+        found = re.fullmatch(r"Op(.+?)(KHR|EXT|INTEL)?", name)
+        assert found is not None, name
+        vendor = f"{found[2]}." if found[2] else ""
+        lines.append(f"spirv.{vendor}{found[1]}")
+    lacking = unknown(tool("mlir-opt"), lines, "is unknown")
+    assert {names[n] for n in lacking} == {x for x in LACKING if x.startswith("Op")}
+
+
+def test_extended_instructions_that_upstream_has(tool: Callable[[str], Path]) -> None:
+    for instructions, (prefix, has) in EXTENDED.items():
+        names = list(EXTENDED_INSTRUCTIONS[instructions])
+        lines = [f"spirv.{prefix}.{name}" for name in names]
+        lacking = unknown(tool("mlir-opt"), lines, "is unknown")
+        assert {name for n, name in enumerate(names) if n not in lacking} == has
+
+
+def capabilities() -> Iterator[tuple[str, str]]:
+    """Capabilities, extensions and modes, each with an attribute that names it."""
+    for name, (_, _, _, extension, _) in ENUMERATIONS["Capability"].items():
+        if extension not in LACKING:
+            yield name, f"#spirv.vce<v1.6, [{SPELLED.get(name, name)}], []>"
+    for name in ENUMERATIONS["ExecutionMode"]:
+        yield name, f"#spirv.execution_mode<{name}>"
+    tables = (INSTRUCTIONS, *ENUMERATIONS.values(), *MASKS.values())
+    for name in sorted(
+        {row[3] for table in tables for row in table.values() if row[3]}
+    ):
+        yield name, f"#spirv.vce<v1.6, [], [{name}]>"
+
+
+def test_capabilities_that_upstream_lacks(tool: Callable[[str], Path]) -> None:
+    cases = list(capabilities())
+    lines = [f'"a.b"() {{x = {text}}} : () -> ()' for _, text in cases]
+    lacking = {cases[n][0] for n in unknown(tool("mlir-opt"), lines, "")}
+    assert lacking == {name for name in LACKING if not name.startswith("Op")}
+
+
+@pytest.mark.parametrize("types", [("f16", "f32"), ("i8", "i32")])
+def test_gemm(types: tuple[str, str], root: Path, lavapipe: vulkan.Session) -> None:
+    text = (root / "examples/gemm.mlir").read_text()
+    text = text.replace("xf16", f"x{types[0]}").replace("f32", types[1])
+    text = text.replace("0.0 : i32", "0 : i32")
+    artifact = coopc.compile(text, PIPELINE)
+    binary = serialized(coopc.compile(text, PIPELINE, "mlir-spirv").text)
+    random = np.random.default_rng(1)
+    a = random.integers(0, 9, (48, 80)).astype(NUMPY[types[0]])
+    b = random.integers(0, 9, (80, 32)).astype(NUMPY[types[0]])
+    call = pack(artifact.interface[0], [a, b, np.zeros((48, 32), NUMPY[types[1]])])
+    found = on_vulkan(binary, call, session=lavapipe).arrays[2]
+    np.testing.assert_array_equal(found, a.astype(np.int64) @ b.astype(np.int64))
+
+
+def test_random_programs(lavapipe: vulkan.Session, tool: Callable[[str], Path]) -> None:
+    tool("mlir-translate")
+    ran = 0
+    for seed in range(PROGRAMS):
+        program = random_program(seed, device("lavapipe"))
+        ran += ran_alike(program, lavapipe)
+    assert ran >= PROGRAMS // 2, ran
+
+
+def ran_alike(program: RandomProgram, session: vulkan.Session) -> bool:
+    """Whether a program ran after a round trip; it must then be right."""
+
+    def ignore(_: Any) -> None:
+        pass
+
+    try:
+        artifact = coopc.compile(program.text, PIPELINE, on_remark=ignore)
+        call = pack(artifact.interface[0], program.copies(), (1, 1, 1))
+    except (CompileError, ValueError):
+        return False  # other tests are about these
+    try:
+        text = coopc.compile(
+            program.text, PIPELINE, "mlir-spirv", on_remark=ignore
+        ).text
+    except CompileError as error:
+        if "what the spirv dialect of LLVM 22 has" not in str(error):
+            raise
+        return False
+    arrays = on_vulkan(serialized(text), call, session, seconds=SECONDS).arrays
+    wrong = difference(program, arrays, artifact.interface[0].subgroup_size)
+    assert wrong is None, f"{wrong}\n{program.text}"
+    return True
