@@ -195,7 +195,9 @@ def resized(b: Builder, value: SSAValue, type: IntegerType) -> SSAValue:
     if value.type == type:
         return value
     if not is_integer(value.type):
-        return b.pure(arith.IndexCastOp, value, type)
+        found = b.pure(arith.IndexCastOp, value, type)
+        found.name_hint = found.name_hint or value.name_hint
+        return found
     grows = value.type.bitwidth < type.bitwidth
     return b.pure(arith.ExtSIOp if grows else arith.TruncIOp, value, type)
 

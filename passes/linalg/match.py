@@ -36,8 +36,8 @@ from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import EqualSizes
+from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
-from coopc.passes.coopmatrix.supported_tiles import element_name
 from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem
 
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
