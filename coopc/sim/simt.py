@@ -6,11 +6,11 @@ reaches it is checked.  What a shuffle takes from a lane that does not exist is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import Dimension, FenceScope, ShuffleMode
@@ -36,32 +36,28 @@ def coordinate(id: Array, axis: int, sizes: Sequence[int]) -> Array:
     return id // prod(sizes[:axis]) % sizes[axis] if sizes[axis] > 1 else number(0)
 
 
-@implements(simt.LocalIdOp, simt.WorkgroupIdOp)
-def id(machine: Machine, op: simt.LocalIdOp | simt.WorkgroupIdOp) -> Array:
-    axis = list(Dimension).index(op.dimension.data)
-    if isinstance(op, simt.WorkgroupIdOp):
-        return coordinate(machine.group, axis, machine.launch.grid)
-    return coordinate(machine.local_id, axis, machine.launch.work_group_size)
+ALONG_AXES: dict[type[Operation], Callable[[Machine, int], Array]] = {
+    simt.LocalIdOp: lambda m, x: coordinate(m.local_id, x, m.launch.work_group_size),
+    simt.WorkgroupIdOp: lambda m, x: coordinate(m.group, x, m.launch.grid),
+    simt.WorkgroupSizeOp: lambda m, x: number(m.launch.work_group_size[x]),
+    simt.NumWorkgroupsOp: lambda m, x: number(m.launch.grid[x]),
+}
+IN_WORK_GROUP: dict[type[Operation], Callable[[Machine], Array]] = {
+    simt.LaneIdOp: lambda m: m.lane,
+    simt.SubgroupIdOp: lambda m: m.subgroup,
+    simt.SubgroupSizeOp: lambda m: number(m.launch.subgroup_size),
+    simt.NumSubgroupsOp: lambda m: number(m.launch.subgroups),
+}
 
 
-@implements(simt.NumWorkgroupsOp, simt.WorkgroupSizeOp)
-def size(machine: Machine, op: simt.NumWorkgroupsOp | simt.WorkgroupSizeOp) -> Array:
-    is_grid = isinstance(op, simt.NumWorkgroupsOp)
-    sizes = machine.launch.grid if is_grid else machine.launch.work_group_size
-    return number(sizes[list(Dimension).index(op.dimension.data)])
+@implements(*ALONG_AXES)
+def along_axis(machine: Machine, op: simt.DimensionOp) -> Array:
+    return ALONG_AXES[type(op)](machine, list(Dimension).index(op.dimension.data))
 
 
-@implements(simt.LaneIdOp, simt.SubgroupIdOp)
-def id_in_work_group(machine: Machine, op: simt.LaneIdOp | simt.SubgroupIdOp) -> Array:
-    return machine.lane if isinstance(op, simt.LaneIdOp) else machine.subgroup
-
-
-@implements(simt.NumSubgroupsOp, simt.SubgroupSizeOp)
-def subgroup_numbers(
-    machine: Machine, op: simt.NumSubgroupsOp | simt.SubgroupSizeOp
-) -> Array:
-    is_size, launch = isinstance(op, simt.SubgroupSizeOp), machine.launch
-    return number(launch.subgroup_size if is_size else launch.subgroups)
+@implements(*IN_WORK_GROUP)
+def in_work_group(machine: Machine, op: Operation) -> Array:
+    return IN_WORK_GROUP[type(op)](machine)
 
 
 @implements(simt.BarrierOp)
