@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -40,7 +39,9 @@ class Outcome:
     @property
     def median_milliseconds(self) -> float:
         """The median time of a run, without the first where there are more."""
-        return median(self.milliseconds[1:] or self.milliseconds)
+        times = sorted(self.milliseconds[1:] or self.milliseconds)
+        middle = len(times) // 2
+        return (times[middle] + times[~middle]) / 2
 
 
 def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:

@@ -7,7 +7,6 @@ for what is not known or undefined.
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from fractions import Fraction
 from math import copysign, isfinite, isnan
 from typing import Any, TypeAlias
 
@@ -274,5 +273,7 @@ class Algebra:
             return result
         if not all(isfinite(value) for value in (*values, result)):
             return None
+        from fractions import Fraction
+
         exact = function(*map(Fraction, values)) == Fraction(result)
         return result if exact and FORMATS[format].round(result) == result else None
