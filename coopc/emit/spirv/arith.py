@@ -109,8 +109,8 @@ def _selected(e: Emission, op: arith.SelectOp) -> View:
     def one(a: Num, b: Num) -> Num:
         if a == b:
             return a
-        a, b = e.index.narrow(a), e.index.narrow(b)
-        return e.emit("OpSelect", condition, a, b, type=e.types.index)
+        ids = e.index.narrow(a), e.index.narrow(b)
+        return e.emit("OpSelect", condition, *ids, type=e.types.index)
 
     base = yes.base
     if base is not no.base:

@@ -261,16 +261,18 @@ def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
 
     Rows, or columns where these are contiguous, begin at multiples of 16 bytes, or of
     their length where that is less: VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986.
-    What is known only when the kernel runs is taken to be aligned.
+    Strides that are known only when the kernel runs are taken to be aligned; a length
+    that has a name may be any.
     """
     matrix, strides = op.matrix, op.memory_type.get_strides()
-    if not matrix.is_static or strides is None or op.layout_in_memory is None:
+    if strides is None or op.layout_in_memory is None:
         return False
     by_rows = op.layout_in_memory is not Layout.COL_MAJOR
-    length = matrix.shape[1] if by_rows else matrix.shape[0]
-    if op.layout_in_memory is Layout.PACKED:
-        length *= CHANNEL_BITS // matrix.element_bits
-    needed = 8 * min(ROW_BYTES, length * matrix.element_bits // 8)
+    length, needed = matrix.sizes[by_rows], 8 * ROW_BYTES
+    if isinstance(length, int) and op.layout_name is None:
+        if op.layout_in_memory is Layout.PACKED:
+            length *= CHANNEL_BITS // matrix.element_bits
+        needed = min(needed, length * matrix.element_bits)
     steps = [x for x in strides[-2:] if x is not None and x != 1]
     begin = 0
     for position, stride in zip(op.positions, strides, strict=True):

@@ -35,13 +35,13 @@ func.func @k(%m: memref<?x8xf16>, %n: memref<?x8xf16>, %r: memref<8x8xf16>, %i: 
 """
 
 
-def compare(artifact: coopc.Artifact, run: Any) -> None:
+def compare(artifact: coopc.Artifact, launch: Any, session: Any) -> None:
     (interface,) = artifact.interface
     random = np.random.default_rng(1)
     for which in (0, 1):
         arrays = [random.random((x, 8)).astype(np.float16) for x in (12, 9, 8)]
         call = pack(interface, [*(x.copy() for x in arrays), which], (1, 1, 1))
-        found = run(artifact.bytes, call).arrays
+        found = launch(artifact.bytes, call, session).arrays
         module, lanes = module_of(KERNEL), interface.subgroup_size
         simulate(module, "k", [*arrays, which], subgroup_size=lanes)
         for one, other in zip(found, arrays, strict=True):
@@ -52,13 +52,13 @@ def test_on_lavapipe(lavapipe: vulkan.Session) -> None:
     """By addresses, of matrices."""
     target = "spirv-binary{addresses=true}"
     artifact = coopc.compile(KERNEL, "coopc-khr{device=lavapipe}", target)
-    compare(artifact, lambda binary, call: on_vulkan(binary, call, lavapipe))
+    compare(artifact, on_vulkan, lavapipe)
 
 
 def test_on_intel_cpu(intel_cpu: opencl.Session) -> None:
     """By pointers, of vectors of lanes."""
     artifact = coopc.compile(KERNEL, "coopc-lanes{device=intel-cpu}")
-    compare(artifact, lambda binary, call: on_opencl(binary, call, intel_cpu))
+    compare(artifact, on_opencl, intel_cpu)
 
 
 def test_buffers_of_bindings() -> None:

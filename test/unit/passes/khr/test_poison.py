@@ -50,30 +50,26 @@ def text_of(type: str) -> str:
     return text.replace("ELEMENT", type.partition(",")[0].rpartition("x")[2])
 
 
-def compare(text: str, artifact: coopc.Artifact, run: Any, type: str) -> None:
+def compare(type: str, pipeline: str, launch: Any, session: Any) -> None:
+    text = text_of(type)
+    artifact = coopc.compile(text, pipeline, on_remark=print)
     (interface,) = artifact.interface
     dtype = type.partition(",")[0].rpartition("x")[2].replace("f", "float")
     array = np.arange(576).reshape(24, 24).astype(dtype)
     call = pack(interface, [array.copy()], (1, 1, 1))
-    (found,) = run(artifact.bytes, call).arrays
+    (found,) = launch(artifact.bytes, call, session).arrays
     simulate(module_of(text), "k", [array], subgroup_size=interface.subgroup_size)
     np.testing.assert_array_equal(found, array)
 
 
 @pytest.mark.parametrize("type", TYPES)
 def test_on_lavapipe(type: str, lavapipe: vulkan.Session) -> None:
-    text = text_of(type)
-    artifact = coopc.compile(text, "coopc-khr{device=lavapipe}", on_remark=print)
-    run = lambda binary, call: on_vulkan(binary, call, lavapipe)  # noqa: E731
-    compare(text, artifact, run, type)
+    compare(type, "coopc-khr{device=lavapipe}", on_vulkan, lavapipe)
 
 
 @pytest.mark.parametrize("type", TYPES)
 def test_lanes_on_intel_cpu(type: str, intel_cpu: opencl.Session) -> None:
-    text = text_of(type)
-    artifact = coopc.compile(text, "coopc-lanes{device=intel-cpu}", on_remark=print)
-    run = lambda binary, call: on_opencl(binary, call, intel_cpu)  # noqa: E731
-    compare(text, artifact, run, type)
+    compare(type, "coopc-lanes{device=intel-cpu}", on_opencl, intel_cpu)
 
 
 @pytest.mark.parametrize("device", ["nvidia", "xe2", "bmg"])

@@ -127,3 +127,37 @@ def test_sizes_that_do_not_fit_opencl(intel_amx: opencl.Session) -> None:
         on_opencl(artifact.bytes, call, intel_amx, spec=MISFITS)
     with pytest.raises(ValueError, match="one of M, N, K, L, S, order, got Q"):
         on_opencl(artifact.bytes, call, intel_amx, spec={"Q": 8})
+
+
+ROWS = """
+coopmatrix.spec_constant @M = 16 : i32
+coopmatrix.spec_constant @N = 16 : i32
+func.func @k(%a: memref<32xCOLUMNSxi32>) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %a[%0, %0] row_major
+    : memref<32xCOLUMNSxi32> -> !coopmatrix.matrix<@M x @N x i32, acc>
+  coopmatrix.store %x, %a[%0, COLUMN] row_major
+    : !coopmatrix.matrix<@M x @N x i32, acc>, memref<32xCOLUMNSxi32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "column", "staged"),
+    [(20, "%0", False), (18, "%0", True), (20, "%x", True)],
+)
+def test_rows_that_are_not_aligned(columns: int, column: str, staged: bool) -> None:
+    """Are accessed by lanes, as are those of matrices whose sizes are numbers."""
+    text = ROWS.replace("COLUMNS", str(columns)).replace("COLUMN", column)
+    if column == "%x":
+        text = text.replace("%x]", "%three]")
+        text = text.replace("  %x =", "  %three = arith.constant 3 : index\n  %x =")
+    for one in (text, text.replace("@M x @N x ", "16x16x")):
+        found = coopc.compile(one, "coopc-khr{device=nvidia}", "spirv")
+        whole = re.findall("OpCooperativeMatrix(?:Load|Store)KHR", found.text)
+        by_lanes = re.findall("OpAccessChain %ptr_StorageBuffer_uint", found.text)
+        assert len(whole) == 2
+        assert len(by_lanes) == 2
+        assert any("16-byte aligned" in str(x) for x in found.remarks) == staged
+        assert ("OpControlBarrier" in found.text) == staged
