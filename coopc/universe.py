@@ -44,6 +44,7 @@ PASS_FOLDERS: dict[str, str] = {
     "expand-vector": "generic",
     "convert-linalg-to-coopmatrix": "linalg",
     "convert-spirv-calls-to-coopmatrix": "spirv_calls",
+    "convert-gpu-mma-to-coopmatrix": "coopmatrix",
     "tile-matmul-khr": "linalg",
     "inline-matrix-calls": "coopmatrix",
     "split-coopmatrix": "coopmatrix.split_coopmatrix",
@@ -103,7 +104,7 @@ TARGETS: dict[str, str] = {
 
 REPLACED_DIALECTS: dict[str, str] = {
     "arith": "coopc.dialects.shaped_arith:Arith",
-    "gpu": "coopc.dialects.gpu_barrier:Gpu",
+    "gpu": "coopc.dialects.gpu_mma:Gpu",
     "linalg": "coopc.dialects.mixed_matmul:Linalg",
     "llvm": "coopc.dialects.llvm_target:Llvm",
     "memref": "coopc.dialects.effects:MemRef",

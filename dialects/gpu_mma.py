@@ -1,0 +1,264 @@
+"""`gpu.subgroup_mma_*`, and kernels of `gpu.func`, as MLIR prints them.
+
+xDSL 0.74 has no matrices in `gpu`, and reads its functions and ids generically only.
+`Gpu` is its dialect with these; `convert-gpu-mma-to-coopmatrix` reads them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import gpu
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    base,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects import gpu_barrier
+
+
+@irdl_attr_definition
+class MmaMatrixType(ParametrizedAttribute, TypeAttribute):
+    """A matrix: its size, its elements, and which operand it is, `"AOp"` to `"COp"`."""
+
+    name = "gpu.mma_matrix"
+
+    rows: IntAttr
+    cols: IntAttr
+    element_type: Attribute
+    operand: StringAttr
+
+    def verify(self) -> None:
+        if self.operand.data not in ("AOp", "BOp", "COp"):
+            raise VerifyException(f"expected AOp, BOp or COp, got {self.operand.data}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            sizes: list[Attribute] = []
+            for _ in range(2):
+                sizes.append(IntAttr(parser.parse_shape_dimension(allow_dynamic=False)))
+                parser.parse_shape_delimiter()
+            element = parser.parse_type()
+            parser.parse_punctuation(",")
+            return [*sizes, element, StringAttr(parser.parse_str_literal())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.rows.data}x{self.cols.data}x")
+            printer.print_attribute(self.element_type)
+            printer.print_string(f', "{self.operand.data}"')
+
+
+@irdl_op_definition
+class LoadMatrixOp(IRDLOperation):
+    """Rows, or with `transpose` columns, that lie `leadDimension` elements apart."""
+
+    name = "gpu.subgroup_mma_load_matrix"
+
+    memory = operand_def(MemRefType)
+    positions = var_operand_def(IndexType())
+    result = result_def(MmaMatrixType)
+    lead = prop_def(IntegerAttr, prop_name="leadDimension")
+    transpose = opt_prop_def(UnitAttr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$memory `[` $positions `]` attr-dict `:` type($memory) `->` type($result)"
+    )
+
+
+@irdl_op_definition
+class StoreMatrixOp(IRDLOperation):
+    """The same into memory."""
+
+    name = "gpu.subgroup_mma_store_matrix"
+
+    value = operand_def(MmaMatrixType)
+    memory = operand_def(MemRefType)
+    positions = var_operand_def(IndexType())
+    lead = prop_def(IntegerAttr, prop_name="leadDimension")
+    transpose = opt_prop_def(UnitAttr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$value `,` $memory `[` $positions `]` attr-dict `:` type($value) `,` "
+        "type($memory)"
+    )
+
+
+@irdl_op_definition
+class ComputeOp(IRDLOperation):
+    """`result = a * b + c`."""
+
+    name = "gpu.subgroup_mma_compute"
+
+    a = operand_def(MmaMatrixType)
+    b = operand_def(MmaMatrixType)
+    c = operand_def(VarConstraint("C", base(MmaMatrixType)))
+    result = result_def(VarConstraint("C", base(MmaMatrixType)))
+    a_transpose = opt_prop_def(UnitAttr)
+    b_transpose = opt_prop_def(UnitAttr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `->` type($result)"
+    )
+
+
+@irdl_op_definition
+class ConstantMatrixOp(IRDLOperation):
+    """A matrix of one value."""
+
+    name = "gpu.subgroup_mma_constant_matrix"
+
+    value = operand_def()
+    result = result_def(MmaMatrixType)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "ConstantMatrixOp":
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        if not isinstance(type, MmaMatrixType):
+            parser.raise_error(f"expected a gpu.mma_matrix, got {type}")
+        operand = parser.resolve_operand(value, type.element_type)
+        return cls(operands=[operand], result_types=[type])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+
+@irdl_op_definition
+class ElementwiseOp(IRDLOperation):
+    """What `opType` names, of each element: `addf`, `maxf`, `negatef`, ..."""
+
+    name = "gpu.subgroup_mma_elementwise"
+
+    args = var_operand_def(MmaMatrixType)
+    result = result_def(MmaMatrixType)
+    kind = prop_def(StringAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "ElementwiseOp":
+        kind = parser.parse_identifier()
+        args = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        parser.parse_punctuation(":")
+        position = parser.pos
+        type = parser.parse_type()
+        if not isinstance(type, FunctionType):
+            parser.raise_error(f"expected a function type, got {type}", position)
+        operands = parser.resolve_operands(args, type.inputs.data, position)
+        properties: dict[str, Attribute | None] = {"kind": StringAttr(kind)}
+        return cls(
+            operands=[operands],
+            result_types=list(type.outputs.data),
+            properties=properties,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data} ")
+        printer.print_list(self.args, printer.print_operand)
+        printer.print_string(" : ")
+        types = [value.type for value in self.args]
+        printer.print_attribute(FunctionType.from_lists(types, [self.result.type]))
+
+
+# Operations of xDSL that are read generically only.
+
+
+def parse_dimension(cls: type[Any], parser: Parser) -> Any:
+    """An id or a size along x, y or z."""
+    name = parser.parse_identifier()
+    if name not in ("x", "y", "z"):
+        parser.raise_error(f"expected a dimension, x, y or z, got {name}")
+    return cls(gpu.DimensionAttr(gpu.DimensionEnum(name)))
+
+
+def parse_module(cls: type[Any], parser: Parser) -> Any:
+    name = parser.parse_symbol_name()
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    op = cls(name, parser.parse_region())
+    op.attributes.update({} if attributes is None else attributes.data)
+    return op
+
+
+def parse_func(cls: type[gpu.FuncOp], parser: Parser) -> gpu.FuncOp:
+    """Parse a function without attributions, which `memref.alloca` says instead."""
+    name = parser.parse_symbol_name()
+    delimiter = parser.Delimiter.PAREN
+    args = parser.parse_comma_separated_list(delimiter, parser.parse_argument)
+    for word in ("workgroup", "private"):
+        position = parser.pos
+        if parser.parse_optional_keyword(word) is not None:
+            parser.raise_error(
+                f"expected no {word} attributions, which coopc does not read", position
+            )
+    is_kernel = parser.parse_optional_keyword("kernel") is not None
+    found = parser.parse_optional_attr_dict_with_keyword()
+    attributes = {} if found is None else dict(found.data)
+    type = FunctionType.from_lists([arg.type for arg in args], [])
+    op = cls(name.data, type, parser.parse_region(args), is_kernel or None)
+    if (sizes := attributes.pop("known_block_size", None)) is not None:
+        attributes["gpu.known_block_size"] = sizes
+    op.attributes.update(attributes)
+    return op
+
+
+def parse_plain(cls: type[Any], parser: Parser) -> Any:
+    """An operation of no operands."""
+    attributes = parser.parse_optional_attr_dict()
+    has_result = cls not in (gpu.ReturnOp,)
+    results = [IndexType()] if has_result else []
+    operands: list[Any] = [] if has_result else [[]]
+    return cls.build(operands=operands, result_types=results, attributes=attributes)
+
+
+for op, parse in (
+    *((op, parse_dimension) for op in (gpu.ThreadIdOp, gpu.BlockIdOp)),
+    *((op, parse_dimension) for op in (gpu.BlockDimOp, gpu.GridDimOp)),
+    *((op, parse_plain) for op in (gpu.LaneIdOp, gpu.SubgroupIdOp, gpu.SubgroupSizeOp)),
+    *((op, parse_plain) for op in (gpu.NumSubgroupsOp, gpu.ReturnOp)),
+    (gpu.ModuleOp, parse_module),
+    (gpu.FuncOp, parse_func),
+):
+    setattr(op, "parse", classmethod(parse))  # noqa: B010
+
+Gpu = Dialect(
+    "gpu",
+    [
+        *gpu_barrier.Gpu.operations,
+        LoadMatrixOp,
+        StoreMatrixOp,
+        ComputeOp,
+        ConstantMatrixOp,
+        ElementwiseOp,
+    ],
+    [*gpu_barrier.Gpu.attributes, MmaMatrixType],
+)

@@ -1,0 +1,232 @@
+"""convert-gpu-mma-to-coopmatrix: raises MLIR's `gpu.subgroup_mma_*` to coopmatrix.
+
+Before:  kernels of gpu.func in a gpu.module, or func.func, with gpu.subgroup_mma_*, ids
+         and barriers of gpu, as mlir-opt prints them.
+After:   func.func with coopmatrix and simt operations. Kernels of gpu.func are
+         simt kernels, with the work-group size of known_block_size.
+Fails:   naming an operation that cannot be raised. The module is then unchanged.
+
+    %m = gpu.subgroup_mma_load_matrix %a[%i, %j] {leadDimension = 64 : index}
+        : memref<?x64xf16> -> !gpu.mma_matrix<16x16xf16, "AOp">
+
+    %m = coopmatrix.load %a[%i, %j] row_major
+        : memref<?x64xf16> -> !coopmatrix.matrix<16x16xf16, a>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.context import Context
+from xdsl.dialects import func, gpu
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    UnitAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import coopmatrix, gpu_mma, simt
+from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, SignedAttr, Use
+from coopc.dialects.gpu_mma import MmaMatrixType
+from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.simt import KERNEL, SUBGROUP_SIZE, WORK_GROUP_SIZE
+from coopc.ir.transaction import Refused, transaction
+
+_USES = {"AOp": Use.A, "BOp": Use.B, "COp": Use.ACC}
+_ELEMENTWISE: dict[str, Callable[..., Operation]] = {
+    "addf": coopmatrix.AddOp,
+    "addi": coopmatrix.AddOp,
+    "subf": coopmatrix.SubOp,
+    "subi": coopmatrix.SubOp,
+    "mulf": coopmatrix.MulOp,
+    "muli": coopmatrix.MulOp,
+    "divf": coopmatrix.DivOp,
+    "divs": partial(coopmatrix.DivOp, signed=True),
+    "divu": coopmatrix.DivOp,
+    "negatef": coopmatrix.NegOp,
+    "negates": coopmatrix.NegOp,
+}
+"""`maxf` and `minf` give NaN where one element is NaN; coopmatrix gives the number."""
+_ALONG: dict[type[Operation], Callable[..., Operation]] = {
+    gpu.ThreadIdOp: simt.LocalIdOp,
+    gpu.BlockIdOp: simt.WorkgroupIdOp,
+    gpu.BlockDimOp: simt.WorkgroupSizeOp,
+    gpu.GridDimOp: simt.NumWorkgroupsOp,
+}
+_PLAIN: dict[type[Operation], Callable[[], Operation]] = {
+    gpu.LaneIdOp: simt.LaneIdOp,
+    gpu.SubgroupIdOp: simt.SubgroupIdOp,
+    gpu.SubgroupSizeOp: simt.SubgroupSizeOp,
+    gpu.NumSubgroupsOp: simt.NumSubgroupsOp,
+    gpu.BarrierOp: simt.BarrierOp,
+    gpu.ReturnOp: func.ReturnOp,
+}
+
+
+def converted_type(type: Attribute) -> Attribute:
+    """A matrix of coopmatrix, whose integers have no sign, in place of one of gpu."""
+    if not isinstance(type, MmaMatrixType):
+        return type
+    element = type.element_type
+    if is_integer(element):
+        element = IntegerType(element.bitwidth)
+    rows, cols = type.rows.data, type.cols.data
+    return MatrixType.of(rows, cols, element, _USES[type.operand.data])
+
+
+def _layout(op: gpu_mma.LoadMatrixOp | gpu_mma.StoreMatrixOp) -> Layout:
+    """The layout in memory, whose stride must be what `leadDimension` says.
+
+    Raises:
+        Refused: it is not, or is known only at run time.
+    """
+    type, lead = op.memory.type, op.lead.value.data
+    strides = type.get_strides() if is_memref(type) else None
+    if strides is None or len(strides) < 2 or strides[-2:] != (lead, 1):
+        raise Refused(
+            op,
+            f"expected a memref of rank 2 or more with rows {lead} elements apart, as "
+            f"leadDimension says, got {type}",
+        )
+    return Layout.ROW_MAJOR if op.transpose is None else Layout.COL_MAJOR
+
+
+def _signs(op: gpu_mma.ComputeOp) -> SignedAttr | None:
+    """Which operands are signed, by types that are not converted yet."""
+    operands = (
+        *((Operand.A, op.a), (Operand.B, op.b)),
+        *((Operand.C, op.c), (Operand.RESULT, op.result)),
+    )
+    signed = frozenset(operand for operand, x in operands if _is_signed(x.type))
+    return SignedAttr(signed) if signed else None
+
+
+def _is_signed(type: Attribute) -> bool:
+    """Whether integers are signed: of operands if they say so, always of sums."""
+    assert isinstance(type, MmaMatrixType), type
+    element = type.element_type
+    if not is_integer(element):
+        return False
+    is_sum = type.operand.data == "COp"
+    return is_sum or element.signedness.data is Signedness.SIGNED
+
+
+def _matrix(
+    op: Operation, operands: list[SSAValue], signs: SignedAttr | None
+) -> Operation | None:
+    """The operation of coopmatrix or simt for one of gpu; None for another dialect's.
+
+    Raises:
+        Refused: there is none.
+    """
+    match op:
+        case gpu_mma.LoadMatrixOp():
+            memory, *positions = operands
+            result = converted_type(op.result.type)
+            return coopmatrix.LoadOp(memory, positions, result, _layout(op))
+        case gpu_mma.StoreMatrixOp():
+            value, memory, *positions = operands
+            return coopmatrix.StoreOp(value, memory, positions, _layout(op))
+        case gpu_mma.ComputeOp(a_transpose=None, b_transpose=None):
+            a, b, c = operands
+            return coopmatrix.MulAddOp(a, b, c, c.type, signs, None)
+        case gpu_mma.ComputeOp():
+            wanted = "expected matrices that are transposed where they are loaded"
+            raise Refused(op, wanted)
+        case gpu_mma.ConstantMatrixOp():
+            return coopmatrix.FillOp(operands[0], converted_type(op.result.type))
+        case gpu_mma.ElementwiseOp() if op.kind.data in _ELEMENTWISE:
+            return _ELEMENTWISE[op.kind.data](*operands)
+        case gpu_mma.ElementwiseOp():
+            known = ", ".join(_ELEMENTWISE)
+            raise Refused(op, f"expected one of {known}, got {op.kind.data}")
+        case _:
+            return _work_item(op)
+
+
+def _work_item(op: Operation) -> Operation | None:
+    """The same for ids, sizes, barriers and returns."""
+    match op:
+        case gpu.ThreadIdOp() | gpu.BlockIdOp() | gpu.BlockDimOp() | gpu.GridDimOp():
+            return _ALONG[type(op)](simt.Dimension(op.dimension.data.value))
+        case _ if type(op) in _PLAIN:
+            return _PLAIN[type(op)]()
+        case _ if op.name.startswith("gpu."):
+            raise Refused(op, "it is not read: coopc has no operation for it")
+        case _:
+            return None
+
+
+def _function(op: gpu.FuncOp, subgroup_size: int | None) -> func.FuncOp:
+    name = op.sym_name.data
+    type = FunctionType.from_lists(op.function_type.inputs.data, [])
+    found = func.FuncOp(name, type, op.detach_region(op.body))
+    if op.kernel is not None:
+        found.attributes[KERNEL] = UnitAttr()
+        if op.known_block_size is not None:
+            found.attributes[WORK_GROUP_SIZE] = op.known_block_size
+        if subgroup_size is not None:
+            found.attributes[SUBGROUP_SIZE] = IntegerAttr(subgroup_size, i32)
+    return found
+
+
+def _retype(op: Operation) -> None:
+    """Give the arguments and results of other dialects' operations the new types."""
+    values: list[SSAValue] = list(op.results)
+    for region in op.regions:
+        for block in region.blocks:
+            values += block.args
+    for value in values:
+        if isinstance(value.type, MmaMatrixType):
+            Rewriter.replace_value_with_new_type(value, converted_type(value.type))
+
+
+def _convert(op: Operation, signs: dict[gpu_mma.ComputeOp, SignedAttr | None]) -> None:
+    sign = signs.get(op) if isinstance(op, gpu_mma.ComputeOp) else None
+    made = _matrix(op, list(op.operands), sign)
+    if made is None:
+        _retype(op)
+        return
+    made.location = op.location
+    for old, new in zip(op.results, made.results, strict=True):
+        new.name_hint = old.name_hint
+    Rewriter.replace_op(op, made)
+
+
+@dataclass(frozen=True)
+class ConvertGpuMmaToCoopmatrixPass(ModulePass):
+    """Raises MLIR's gpu.subgroup_mma operations, and the kernels around them."""
+
+    name = "convert-gpu-mma-to-coopmatrix"
+
+    subgroup_size: int | None = None
+    """Lanes of a subgroup, which kernels get; by default the device chooses."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with transaction(op) as draft:
+            for inner in list(draft.ops):
+                if isinstance(inner, gpu.ModuleOp):
+                    for each in list(inner.body.block.ops):
+                        each.detach()
+                        Rewriter.insert_op(each, InsertPoint.before(inner))
+                    Rewriter.erase_op(inner)
+            for inner in list(draft.ops):
+                if isinstance(inner, gpu.FuncOp):
+                    made = _function(inner, self.subgroup_size)
+                    made.location = inner.location
+                    Rewriter.replace_op(inner, made, [])
+            draft.attributes.pop("gpu.container_module", None)
+            found = list(draft.walk())
+            computes = [x for x in found if isinstance(x, gpu_mma.ComputeOp)]
+            signs = {each: _signs(each) for each in computes}
+            for inner in found:
+                _convert(inner, signs)

@@ -1,0 +1,108 @@
+"""convert-gpu-mma-to-coopmatrix: what mlir-opt prints, simulated and on a driver."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import coopc
+from coopc.diagnostic import CompileError
+from coopc.generate.programs import module_of
+from coopc.interface_call import pack
+from coopc.run import toolchain, vulkan
+from coopc.run.execute import on_vulkan
+from coopc.sim.simulate import simulate
+
+PASS = "convert-gpu-mma-to-coopmatrix{subgroup-size=8}"
+KHR = "coopc-khr{device=lavapipe}"
+KERNEL = """
+gpu.module @kernels {{
+  gpu.func @mm(%a: memref<?x80x{ab}>, %b: memref<?x{ldb}x{ab}>, %c: memref<?x32x{c}>)
+      kernel attributes {{known_block_size = array<i32: 8, 1, 1>}} {{
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c80 = arith.constant 80 : index
+    %bx = gpu.block_id x
+    %by = gpu.block_id y
+    %row = arith.muli %by, %c16 : index
+    %col = arith.muli %bx, %c16 : index
+    %start = gpu.subgroup_mma_load_matrix %c[%row, %col] {{leadDimension = 32 : index}}
+      : memref<?x32x{c}> -> !gpu.mma_matrix<16x16x{c}, "COp">
+    %acc = scf.for %k = %c0 to %c80 step %c16 iter_args(%s = %start)
+        -> (!gpu.mma_matrix<16x16x{c}, "COp">) {{
+      %x = gpu.subgroup_mma_load_matrix %a[%row, %k] {{leadDimension = 80 : index}}
+        : memref<?x80x{ab}> -> !gpu.mma_matrix<16x16x{mma}, "AOp">
+      %y = gpu.subgroup_mma_load_matrix %b[{at_b}]
+        {{leadDimension = {ldb} : index{transpose}}}
+        : memref<?x{ldb}x{ab}> -> !gpu.mma_matrix<16x16x{mma}, "BOp">
+      %n = gpu.subgroup_mma_compute %x, %y, %s : !gpu.mma_matrix<16x16x{mma}, "AOp">,
+        !gpu.mma_matrix<16x16x{mma}, "BOp"> -> !gpu.mma_matrix<16x16x{c}, "COp">
+      scf.yield %n : !gpu.mma_matrix<16x16x{c}, "COp">
+    }}
+    %two = arith.constant {two} : {c}
+    %twos = gpu.subgroup_mma_constant_matrix %two : !gpu.mma_matrix<16x16x{c}, "COp">
+    %e = gpu.subgroup_mma_elementwise {sub} %acc, %twos
+      : (!gpu.mma_matrix<16x16x{c}, "COp">, !gpu.mma_matrix<16x16x{c}, "COp">)
+      -> !gpu.mma_matrix<16x16x{c}, "COp">
+    gpu.subgroup_mma_store_matrix %e, %c[%row, %col] {{leadDimension = 32 : index}}
+      : !gpu.mma_matrix<16x16x{c}, "COp">, memref<?x32x{c}>
+    gpu.return
+  }}
+}}
+"""
+GROUPS = (2, 3, 1)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("types", ["f16", "si8", "ui8"])
+def test_product(
+    types: str,
+    transposed: bool,
+    tool: Callable[[str], Path],
+    lavapipe: vulkan.Session,
+) -> None:
+    tool("mlir-opt")
+    is_float = types == "f16"
+    text = KERNEL.format(
+        ab=types.lstrip("su"),
+        mma=types,
+        c="f32" if is_float else "i32",
+        two="2.0" if is_float else "2",
+        sub="subf" if is_float else "subi",
+        ldb=80 if transposed else 32,
+        at_b="%col, %k" if transposed else "%k, %col",
+        transpose=", transpose" if transposed else "",
+    )
+    printed, message = toolchain.run_filter("mlir-opt", data=text.encode())
+    assert message is None, message
+    ab = {"f16": np.float16, "si8": np.int8, "ui8": np.uint8}[types]
+    random = np.random.default_rng(1)
+    low = 0 if types == "ui8" else -9
+    a, b = (
+        random.integers(low, 10, shape).astype(ab) for shape in ((48, 80), (80, 32))
+    )
+    c = random.integers(-9, 10, (48, 32)).astype(np.float32 if is_float else np.int32)
+    expected = a.astype(np.int64) @ b.astype(np.int64) + c.astype(np.int64) - 2
+    stored: list[np.ndarray[Any, Any]] = [
+        a,
+        np.ascontiguousarray(b.T if transposed else b),
+        c,
+    ]
+    if types == "ui8":
+        stored = [x.view(np.int8) if x is not c else x for x in stored]
+    raised = coopc.compile(printed.decode(), PASS, "mlir").text
+    given = [x.copy() for x in stored]
+    simulate(module_of(raised), "mm", given, grid=GROUPS, subgroup_size=8)
+    np.testing.assert_array_equal(given[2], expected)
+    artifact = coopc.compile(printed.decode(), f"{PASS},{KHR}")
+    call = pack(artifact.interface[0], [x.copy() for x in stored], GROUPS)
+    found = on_vulkan(artifact.bytes, call, session=lavapipe, seconds=120.0).arrays[2]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_attributions_are_refused() -> None:
+    text = "gpu.module @m { gpu.func @f() workgroup(%s: memref<4xf32>) kernel {} }"
+    with pytest.raises(CompileError, match="expected no workgroup attributions"):
+        coopc.compile(text, PASS, "mlir")
