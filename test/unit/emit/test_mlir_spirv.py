@@ -12,10 +12,10 @@ import pytest
 import coopc
 from coopc.device import device
 from coopc.diagnostic import CompileError
-from coopc.generate.gemms import NUMPY
 from coopc.generate.random_programs import RandomProgram, random_program
 from coopc.interface_call import pack
 from coopc.run import toolchain, vulkan
+from coopc.run.arguments import encode
 from coopc.run.execute import on_vulkan
 from coopc.spirv.grammar_table import (
     ENUMERATIONS,
@@ -110,9 +110,9 @@ def test_gemm(types: tuple[str, str], root: Path, lavapipe: vulkan.Session) -> N
     artifact = coopc.compile(text, PIPELINE)
     binary = serialized(coopc.compile(text, PIPELINE, "mlir-spirv").text)
     random = np.random.default_rng(1)
-    a = random.integers(0, 9, (48, 80)).astype(NUMPY[types[0]])
-    b = random.integers(0, 9, (80, 32)).astype(NUMPY[types[0]])
-    call = pack(artifact.interface[0], [a, b, np.zeros((48, 32), NUMPY[types[1]])])
+    a = encode(random.integers(0, 9, (48, 80)), types[0])
+    b = encode(random.integers(0, 9, (80, 32)), types[0])
+    call = pack(artifact.interface[0], [a, b, encode(np.zeros((48, 32)), types[1])])
     found = on_vulkan(binary, call, session=lavapipe).arrays[2]
     np.testing.assert_array_equal(found, a.astype(np.int64) @ b.astype(np.int64))
 
