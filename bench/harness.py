@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +38,9 @@ def seconds(action: Callable[[], object], repeats: int = 5) -> float:
 
 
 def interleaved(
-    actions: Sequence[Callable[[], object]], repeats: int = 7
+    actions: Sequence[Callable[[], object]],
+    repeats: int = 7,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[float, ...]:
     """Return the median times of several actions, run in turn.
 
@@ -45,7 +48,7 @@ def interleaved(
     """
     for action in actions:
         action()
-    rounds = [[_once(action) for action in actions] for _ in range(repeats)]
+    rounds = [[_once(action, clock) for action in actions] for _ in range(repeats)]
     return tuple(median(times) for times in zip(*rounds, strict=True))
 
 
@@ -61,7 +64,15 @@ def command(*arguments: str) -> Callable[[], object]:
     return run
 
 
-def _once(action: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def processor_time() -> float:
+    """Return the seconds that this process and those it waited for have computed."""
+    used = map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _once(
+    action: Callable[[], object], clock: Callable[[], float] = time.perf_counter
+) -> float:
+    start = clock()
     action()
-    return time.perf_counter() - start
+    return clock() - start

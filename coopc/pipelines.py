@@ -46,7 +46,9 @@ class StepForDialect(ModulePass):
     def spec(self, *, include_default: bool = False) -> ArgSpec:
         """Return how the step is written, as that of any pass."""
         given = {name: x for name, x in self.options.items() if x is not None}
-        lists = {k: x if isinstance(x, tuple) else (x,) for k, x in given.items()}
+        lists: dict[str, Any] = {
+            name: x if isinstance(x, tuple) else (x,) for name, x in given.items()
+        }
         return ArgSpec(self.pass_name, lists)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -90,8 +90,8 @@ class DeferredFormat:
         self.program.print(*args)
 
 
-def deferred_format(text: str, op_def: OpDef) -> Any:
-    return DeferredFormat(text, op_def)
+def deferred_format(input: str, op_def: OpDef) -> Any:
+    return DeferredFormat(input, op_def)
 
 
 FormatProgram.from_str = deferred_format  # of all operations that are defined later
