@@ -681,7 +681,7 @@ class _FunctionWriter:
                 if label is again and value in self._results:
                     alias = Id()
                     alias.definition = Instruction("OpPhi", (), value.type, alias)
-                    self.writer.names[alias] = f"{self.writer.names[value]}.again"
+                    self.writer.names[alias] = f"again.{self.writer.names[value]}"
                     self._again[again].setdefault(value, alias)
         return list(self._again[again])
 
