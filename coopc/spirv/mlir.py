@@ -153,6 +153,8 @@ def _chosen(kind: str, id: ResolvedOperand) -> str:
         names = [member.name for member in members if member.value & number]
     else:
         names = [member.name for member in members if member.value == number]
+        if not names:
+            raise Unsupported(_lacks(f"{kind} {number}"))
     return "|".join(names) or "None"
 
 
@@ -314,11 +316,13 @@ class _Writer:
                 return f"vector<{count}x{self.type(element)}>"
             case "OpTypeArray", Id() as element, Id() as length:
                 count = _number(length, "the length of an array")
-                return f"!spirv.array<{count} x {self.type(element)}{self._stride(id)}>"
+                return (
+                    f"!spirv.array<{count} x {self._held(element)}{self._stride(id)}>"
+                )
             case "OpTypeRuntimeArray", Id() as element:
-                return f"!spirv.rtarray<{self.type(element)}{self._stride(id)}>"
+                return f"!spirv.rtarray<{self._held(element)}{self._stride(id)}>"
             case "OpTypePointer", str(storage), Id() as pointee:
-                return f"!spirv.ptr<{self.type(pointee)}, {storage}>"
+                return f"!spirv.ptr<{self._held(pointee)}, {storage}>"
             case "OpTypeStruct", *members:
                 return self._struct(id, _ids(members))
             case "OpTypeFunction", Id() as result, *inputs:
@@ -332,6 +336,13 @@ class _Writer:
                 return f"!spirv.coopmatrix<{shape}, {by}, {held}>"
             case opcode, *_:
                 raise Unsupported(_lacks(str(opcode)))
+
+    def _held(self, id: Id) -> str:
+        """A type in another one, where upstream's parser takes short vectors only."""
+        text = self.type(id)
+        if re.match(r"vector<(8|16)x", text):
+            raise Unsupported(_lacks(f"{text} in memory"))
+        return text
 
     def _stride(self, id: Id) -> str:
         for _, *operands in self.decorations.get(id, ()):
@@ -348,7 +359,7 @@ class _Writer:
                 is_offset = chosen.name == "Offset"
                 notes += [str(operands[0])] if is_offset else [chosen.name]
             suffix = f" [{', '.join(notes)}]" if notes else ""
-            texts.append(self.type(member) + suffix)
+            texts.append(self._held(member) + suffix)
         block = ", Block" if id in self.decorations else ""
         return f"!spirv.struct<({', '.join(texts)}){block}>"
 
@@ -670,7 +681,7 @@ class _FunctionWriter:
                 if label is again and value in self._results:
                     alias = Id()
                     alias.definition = Instruction("OpPhi", (), value.type, alias)
-                    self.writer.names[alias] = f"{self.writer.names[value]}.again"
+                    self.writer.names[alias] = f"again.{self.writer.names[value]}"
                     self._again[again].setdefault(value, alias)
         return list(self._again[again])
 

@@ -24,8 +24,8 @@
 // CHECK-NEXT:     "spirv.mlir.merge"(%r) : (f32) -> ()
 // CHECK-NEXT:   }) {selection_control = #spirv.selection_control<None>} : () -> f32
 // CHECK-NEXT:   "spirv.Branch"(%r)[^again] : (f32) -> ()
-// CHECK-NEXT: ^again(%r.again: f32):
-// CHECK:        "spirv.Branch"(%{{.*}}, %r.again)[^for] : (i32, f32) -> ()
+// CHECK-NEXT: ^again(%again.r: f32):
+// CHECK:        "spirv.Branch"(%{{.*}}, %again.r)[^for] : (i32, f32) -> ()
 // CHECK-NEXT: ^done:
 // CHECK-NEXT:   "spirv.mlir.merge"(%s) : (f32) -> ()
 // CHECK-NEXT: }) {loop_control = #spirv.loop_control<None>} : () -> f32

@@ -149,3 +149,29 @@ def ran_alike(program: RandomProgram, session: vulkan.Session) -> bool:
     wrong = difference(program, arrays, artifact.interface[0].subgroup_size)
     assert wrong is None, f"{wrong}\n{program.text}"
     return True
+
+
+REFUSED = {
+    "CooperativeMatrixLayout 2": """
+      %x = coopmatrix.load %m[%c0, %c0] packed
+        : memref<8x32xf16> -> !coopmatrix.matrix<16x16xf16, b>
+      coopmatrix.store %x, %m[%c0, %c0] packed
+        : !coopmatrix.matrix<16x16xf16, b>, memref<8x32xf16>""",
+    "vector<8xf16> in memory": """
+      %x = vector.load %m[%c0, %c0] {alignment = 16 : i64}
+        : memref<8x32xf16>, vector<8xf16>
+      vector.store %x, %m[%c0, %c0] {alignment = 16 : i64}
+        : memref<8x32xf16>, vector<8xf16>""",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused_for_intel(what: str) -> None:
+    text = f"""
+    func.func @k(%m: memref<8x32xf16>)
+        attributes {{simt.kernel, simt.subgroup_size = 16 : i32}} {{
+      %c0 = arith.constant 0 : index{REFUSED[what]}
+      func.return
+    }}"""
+    with pytest.raises(CompileError, match=f"LLVM 22 has, got {what}"):
+        coopc.compile(text, "", "mlir-spirv{device=bmg}")
