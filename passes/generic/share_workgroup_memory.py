@@ -76,7 +76,8 @@ def view(op: AllocaOp, memory: SSAValue, offset: int) -> None:
     """Put a view of memory in the place of an allocation."""
     type = op.memref.type
     assert is_memref(type), op
-    shape, strides = list(type.get_shape()), list(type.get_strides() or ())
+    shape = list(type.get_shape())
+    strides = [x for x in type.get_strides() or () if x is not None]
     layout = StridedLayoutAttr(strides, offset)
     result = MemRefType(type.element_type, shape, layout, type.memory_space)
     new = ReinterpretCastOp(memory, [], [], [], [offset], shape, strides, result)

@@ -782,10 +782,10 @@ class Kernel:
             else:
                 forms.append(self.carried(old, name))
         starts = self.hand_over(op, op.iter_args, forms)
-        bounds = self.numbers((op.lb, op.ub, op.step))
-        types = [x.type for x in (bounds[0], *sums, *starts)]
+        lower, upper, stride = self.numbers((op.lb, op.ub, op.step))
+        types = [x.type for x in (lower, *sums, *starts)]
         block = Block(arg_types=types)
-        new = b.effect(scf.ForOp(*bounds, [*sums, *starts], block))
+        new = b.effect(scf.ForOp(lower, upper, stride, [*sums, *starts], block))
         counter, *parts = block.args
         counter.name_hint = body.args[0].name_hint
         with self.inside(block):

@@ -237,9 +237,10 @@ def updated(op: tt.DotOp) -> SSAValue | None:
     Elements of it may be changed before, each in its place; nothing else sees it.
     """
     body = op.parent
-    if body is None or not isinstance(body.parent_op(), scf.ForOp):
+    loop = None if body is None else body.parent_op()
+    if body is None or not isinstance(loop, scf.ForOp) or not op.d.has_one_use():
         return None
-    ends = yielded(body.parent_op().regions[0]) if op.d.has_one_use() else ()
+    ends = yielded(loop.body)
     for arg, end in zip(body.args[1:], ends, strict=False):
         value: SSAValue = arg
         while value is not op.c and value.has_one_use():

@@ -400,8 +400,9 @@ def function_of(
     bases = {x.base for x in srcs if x.base is not None}
     if len(bases) > 1:
         raise Refused(op, "expected pointers into one argument, got into several")
-    found = Tensor(shape_of(result.type), function, None, reads, *bases)
-    found = replace(found, in_rounds=any(x.in_rounds for x in srcs))
+    base, in_rounds = next(iter(bases), None), any(x.in_rounds for x in srcs)
+    shape = shape_of(result.type)
+    found = Tensor(shape, function, None, reads, base, in_rounds=in_rounds)
     if isinstance(op, ttg.ConvertLayoutOp):
         found = replace(found, buffer=srcs[0].buffer, matrix=srcs[0].matrix)
     elif isinstance(op, tt.TransOp) and (matrix := srcs[0].matrix) is not None:

@@ -37,10 +37,14 @@ QUICK = (
     "argmax",
     "cross_entropy",
     "cumsum",
+    "descriptor_sum",
     "dropout",
     "embedding",
+    "gcd",
+    "histogram",
     "linear_recurrence",
     "matmul_batched",
+    "moved_pointer",
     "rms_norm_rope",
     "softmax",
 )
@@ -138,18 +142,25 @@ LARGE = (
     "matmul_host_descriptor",
 )
 """Kernels whose tensors do not fit into work-group memory all at once."""
+NOT_RUN = {
+    "flash_attention_descriptor": "lavapipe takes more than ten minutes",
+    "gcd": "a barrier in a loop that data end: refused",
+    "matmul_block_pointer": "its arguments have no names in the IR of Triton 3.3",
+}
+"""What drivers are not given, and why."""
+RUN = [x for x in DONE if x not in NOT_RUN]
 
 
 @pytest.mark.parametrize("pipeline", ["coopc-lanes", "coopc-khr"])
 @pytest.mark.parametrize(
-    "kernel", DONE if ALL else ["softmax", "matmul_abt", "matmul_bf16"]
+    "kernel", RUN if ALL else ["softmax", "matmul_abt", "matmul_bf16"]
 )
 def test_on_a_driver(kernel: str, pipeline: str, tmp_path: Path) -> None:
     passes = f"{pipeline}{{device=lavapipe}}"
     assert run(kernel, tmp_path, "--on", "vulkan", "-p", passes) == []
 
 
-@pytest.mark.parametrize("kernel", DONE if ALL else ["matmul_batched", "matmul_abt"])
+@pytest.mark.parametrize("kernel", RUN if ALL else ["matmul_batched", "matmul_abt"])
 def test_on_opencl(kernel: str, tmp_path: Path) -> None:
     """On plain lanes of Intel's run-time for processors."""
     passes = "coopc-lanes{device=intel-cpu}"

@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 from coopc.plan.shared_memory import Lifetime, share
 
 TIMES = st.integers(0, 30)
-LIFETIMES = st.lists(
-    st.builds(
-        lambda a, b, size: Lifetime(min(a, b), max(a, b), size),
-        TIMES,
-        TIMES,
-        st.integers(1, 40),
-    ),
-    max_size=12,
-)
+
+
+def lifetime(one: int, other: int, size: int) -> Lifetime:
+    return Lifetime(min(one, other), max(one, other), size)
+
+
+LIFETIMES = st.lists(st.builds(lifetime, TIMES, TIMES, st.integers(1, 40)), max_size=12)
 ALIGNMENTS = st.sampled_from([1, 4, 16])
 
 
