@@ -88,7 +88,7 @@ class CoopcKhrPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
-            *from_triton(),
+            *from_triton(rounds=True),
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
@@ -208,7 +208,7 @@ class CoopcLanesPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
-            *from_triton(subgroup_size=self.subgroup_size),
+            *from_triton(subgroup_size=self.subgroup_size, rounds=True),
             step("convert-linalg-to-coopmatrix"),
             CanonicalizePass(),  # what is dead or constant need not be spread
             step(
@@ -326,6 +326,7 @@ def from_triton(
     device: str | None = None,
     subgroup_size: int | None = None,
     tile: tuple[int, int] = (16, 16),
+    rounds: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The steps from Triton's kernels to those of matrices.
 
@@ -333,12 +334,24 @@ def from_triton(
         device: whose lanes run a program; the target's without it.
         subgroup_size: their number, instead of the device's.
         tile: rows and columns of one product.
+        rounds: whether matrices keep sums, and are loaded from where factors are.
     """
-    options = {"subgroup_size": subgroup_size, "device": device, "tile": (*tile, 32)}
+    options = {
+        "device": device,
+        "subgroup_size": subgroup_size,
+        "tile": (*tile, 32),
+        "rounds": rounds or None,
+    }
+    found = (
+        StepForDialect("tt", "unwrap-tt-offsets", {}),
+        StepForDialect("tt", "convert-tt-pointers-to-descriptors", {"known": True}),
+    )
     return (
         StepForDialect("tt", "inline-tt-calls", {}),
         StepForDialect("tt", "expand-tt-math", {}),
+        *(found if rounds else ()),
         StepForDialect("tt", "convert-tt-to-coopmatrix", options),
+        step("share-workgroup-memory"),
     )
 
 

@@ -53,6 +53,7 @@ PASS_FOLDERS: dict[str, str] = {
     "inline-tt-calls": "triton",
     "expand-tt-math": "triton",
     "convert-tt-to-coopmatrix": "triton.convert_tt_to_coopmatrix",
+    "share-workgroup-memory": "generic",
     "unwrap-tt-offsets": "triton",
     "add-fallback-entry": "triton",
     "convert-tt-pointers-to-descriptors": "triton",

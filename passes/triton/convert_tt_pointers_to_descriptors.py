@@ -7,6 +7,8 @@ After:   accesses of descriptor blocks, where the offsets form a 2D block; masks
 Fails:   never; other accesses stay, with the reason in `xe.no_matrix`, and in a remark
          with `explain=true`.
 
+With `known=true` loads need no `ttig.block_io` where arithmetic says which stride is 1.
+
 Matrices behind pointers: base, rows, columns and pitch out of index arithmetic.
 
 A tensor of pointers with `ttig.block_io`, which is Triton's promise that one stride is
@@ -22,6 +24,7 @@ the matrix's size; then the base moves to the tile, and the matrix is the tile.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -404,7 +407,25 @@ def is_zero(value: SSAValue) -> bool:
     )
 
 
-def convert(func: tt.FuncOp, explain: bool) -> None:
+def promise_known(func: tt.FuncOp) -> None:
+    """Say of loads which of their strides is 1, where that is known."""
+    indices = Indices()
+    for op in func.body.walk():
+        if not isinstance(op, tt.LoadOp) or BLOCK_IO in op.attributes:
+            continue
+        if not is_tensor(op.ptr.type) or len(shape_of(op.ptr.type)) != 2:
+            continue
+        with suppress(NotAffine):
+            steps = indices.of(op.ptr).steps
+            orders: list[MemoryOrder] = ["column_major", "row_major"]
+            known = [x for x, step in zip(orders, steps, strict=True) if step == ONE]
+            if len(known) == 1:
+                op.attributes[BLOCK_IO] = StringAttr(known[0])
+
+
+def convert(func: tt.FuncOp, explain: bool, known: bool) -> None:
+    if known:
+        promise_known(func)
     is_promised = LANE_BY_LANE not in func.attributes
     indices, through = Indices(), Indices(through=True)
     found: list[tuple[AccessOp, MatrixAccess]] = []
@@ -435,8 +456,11 @@ class ConvertTtPointersToDescriptorsPass(ModulePass):
 
     explain: bool = False
     """Whether it is said why accesses stay as they are."""
+    known: bool = False
+    """Whether loads without `ttig.block_io` are looked at, too, of which one stride is
+    known to be 1."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in op.ops:
             if isinstance(each, tt.FuncOp) and each.body.blocks:
-                convert(each, self.explain)
+                convert(each, self.explain, self.known)

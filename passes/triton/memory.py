@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.memref import AtomicRMWOp, ReinterpretCastOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt, tt
 from coopc.dialects.coopmatrix import Ordering, Scope
@@ -62,13 +62,19 @@ def cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Ope
 def rmw(
     op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
 ) -> AtomicRMWOp:
-    attributes: dict[str, Attribute] = {
-        simt.ORDERING: StringAttr(ORDERS[op.order]),
-        simt.ORDERING_SCOPE: StringAttr(SCOPES[op.sync_scope]),
-    }
+    """Return the update of one element."""
+    new = update_memory(op.kind, target, value, place)
+    new.attributes[simt.ORDERING] = StringAttr(ORDERS[op.order])
+    new.attributes[simt.ORDERING_SCOPE] = StringAttr(SCOPES[op.sync_scope])
+    return new
+
+
+def update_memory(
+    kind: tt.Update, target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
+) -> AtomicRMWOp:
+    """Return an update of one element in whatever order with other accesses."""
     return AtomicRMWOp.create(
         operands=[value, target, *place],
         result_types=[value.type],
-        properties={"kind": IntegerAttr(KINDS[op.kind], i64)},
-        attributes=attributes,
+        properties={"kind": IntegerAttr(KINDS[kind], i64)},
     )

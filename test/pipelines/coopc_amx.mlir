@@ -13,6 +13,7 @@
 // STEPS-NEXT: inline-tt-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: convert-tt-to-coopmatrix{device="amx" tile=32,32,32}
+// STEPS-NEXT: share-workgroup-memory
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}

@@ -15,7 +15,10 @@
 // STEPS-NEXT: set-target
 // STEPS-NEXT: inline-tt-calls
 // STEPS-NEXT: expand-tt-math
-// STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32}
+// STEPS-NEXT: unwrap-tt-offsets
+// STEPS-NEXT: convert-tt-pointers-to-descriptors{known=true}
+// STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32 rounds=true}
+// STEPS-NEXT: share-workgroup-memory
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: canonicalize

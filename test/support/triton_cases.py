@@ -103,7 +103,7 @@ def cell(kernel: str, engine: str) -> str:
     passes, target, otherwise = ENGINES[engine]
     source = source_of(kernel, layouts=engine == "xe")
     if source is None:
-        return "no dump: Triton 3.3 has no such descriptors"
+        return "no dump of Triton 3.3"
     try:
         module = compiled(source, passes)
         compile(source.text, passes, target, name=source.name)  # emission refuses, too

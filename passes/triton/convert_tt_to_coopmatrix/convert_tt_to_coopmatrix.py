@@ -14,36 +14,49 @@ Fails:   naming the first operation that cannot be converted. The module is then
         attributes {simt.kernel, simt.subgroup_size, simt.work_group_size}
 
 A tensor that a loop carries has a buffer, unless it only moves by the same amount each
-time: then it is computed from the number of the round.
+time: then it is computed from the number of the round. Buffers are allocated where they
+are first written, for `share-workgroup-memory` to place.
+
+With `rounds=true` blocks of memory that are factors are loaded as matrices, and a loop
+that only adds products is written around what stores its sums (rounds.py). That may not
+store to memory that the loop loads from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import nan
+from math import nan, prod
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, gpu, scf
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     FunctionType,
     MemRefType,
     ModuleOp,
+    StridedLayoutAttr,
     UnitAttr,
     i32,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.memref import ReinterpretCastOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc.dialects import simt, tt, ttg, ttig
+from coopc.dialects import coopmatrix, simt, tt, ttg, ttig
+from coopc.dialects.coopmatrix import Axis, MatrixType
 from coopc.dialects.llvm_target import AssumeOp
+from coopc.dialects.narrow import is_integer
 from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.simt import bits_of
+from coopc.dialects.tt.descriptors import Combination
 from coopc.dialects.tt.types import (
     Padding,
     ProgramAxis,
@@ -52,17 +65,33 @@ from coopc.dialects.tt.types import (
     is_tensor,
     shape_of,
 )
-from coopc.ir.builder import INDEX, Builder
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import yielded
 from coopc.ir.device_option import device_of
+from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.convert_tt_to_coopmatrix import tensors
-from coopc.passes.triton.convert_tt_to_coopmatrix.statements import Flag, Statements
+from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
+    VIEWS,
+    RoundsPlan,
+    feeds_products,
+    plan_rounds,
+    replaced,
+    updated,
+    waits,
+)
+from coopc.passes.triton.convert_tt_to_coopmatrix.statements import (
+    Flag,
+    Statements,
+    kind_of,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     ELEMENTWISE,
     FUNCTIONS,
     Coordinates,
+    Elements,
     InMemory,
+    MatrixInMemory,
     Pointer,
     Tensor,
     function_of,
@@ -71,7 +100,9 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     splat_tensor,
     split_tensor,
 )
+from coopc.passes.triton.memory import rmw, update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
+from coopc.remarks import remark
 
 Value: TypeAlias = SSAValue | Pointer | InMemory | Tensor
 
@@ -80,19 +111,47 @@ DIMENSIONS = {
     ProgramAxis.Y: simt.Dimension.Y,
     ProgramAxis.Z: simt.Dimension.Z,
 }
-VIEWS = (
-    tt.BroadcastOp | tt.ExpandDimsOp | tt.ReshapeOp | tt.TransOp | ttg.ConvertLayoutOp
-)
+ROW_BYTES = 16
+"""What rows in memory begin at multiples of for devices that want them aligned."""
+BLOCK = (32, 32)
+"""Rows and columns of sums that a subgroup keeps, where a device does not say it."""
 CARRIED = "expected pointers into one argument"
 REASONS = {
-    "tt.assert": "a kernel cannot stop with a message",
     "tt.atomic_cas": "memory has no compare-and-exchange",
     "tt.elementwise_inline_asm": "assembly is of one device",
     "tt.int_to_ptr": "expected a pointer that is an argument, moved by elements",
-    "tt.print": "a kernel has no output to print to",
     "tt.ptr_to_int": "expected a pointer that is moved by elements",
 }
 """Why operations are never converted, where there is more to say than that."""
+DROPPED = {
+    "tt.assert": "a kernel cannot stop with a message",
+    "tt.print": "a kernel has no output to print to",
+}
+"""Why operations are left out."""
+UPDATES = {
+    Combination.ADD: (tt.Update.FADD, tt.Update.ADD),
+    Combination.AND: (tt.Update.AND, tt.Update.AND),
+    Combination.OR: (tt.Update.OR, tt.Update.OR),
+    Combination.XOR: (tt.Update.XOR, tt.Update.XOR),
+}
+"""The atomic update of a combination: of floats, of integers."""
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The rounds of a statement, while they are written."""
+
+    plan: RoundsPlan
+    strip: Tensor | None = None
+    """The sums that are known where the statement is written."""
+    places: dict[Coordinates, Coordinates] = field(
+        default_factory=dict[Coordinates, Coordinates]
+    )
+    """Where in the strip an element of all sums is."""
+
+    def element(self, elements: Elements, b: Builder, at: Coordinates) -> SSAValue:
+        assert self.strip is not None, self.plan
+        return elements.of(b, self.strip, self.places[at])
 
 
 @dataclass(slots=True)
@@ -102,6 +161,8 @@ class Kernel:
     b: Builder
     write: Statements
     values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
+    rounds: dict[Operation, Rounds] = field(default_factory=dict[Operation, Rounds])
+    """By the statement that they are around."""
 
     # What old values are now.
 
@@ -132,11 +193,27 @@ class Kernel:
         """Return a tensor with its elements in a buffer, from here on."""
         name = value.name_hint or "tensor"
         tensor, element = self.tensor(value), _kept_as(value)
+        if tensor.buffer is None and (old := replaced(value)) is not None:
+            target = self.tensor(old)
+            if target.buffer is not None:
+                self.write.assign(self.b, target, tensor)
+                tensor = target
         found = self.write.stored(self.b, tensor, element, name)
         self.values[value] = found = replace(found, base=tensor.base)
         return found
 
     # Blocks, and operations one by one.
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Build at the end of another block, what is known in which is of no use after.
+
+        What was put in a buffer there is in none elsewhere: it may not run.
+        """
+        known = dict(self.values)
+        with self.b.inside(block):
+            yield
+        self.values = known
 
     def block(self, block: Block) -> None:
         """Write the operations of a block, without the one that ends it."""
@@ -175,10 +252,13 @@ class Kernel:
     def split(self, op: tt.SplitOp) -> None:
         for which, result in enumerate(op.results):
             found = split_tensor(self.write.elements, self.tensor(op.src), which)
-            self.values[result] = found
+            self.values.setdefault(result, found)
 
     def hint(self, op: Operation) -> None:
         """Nothing is left of it."""
+
+    def drop(self, op: tt.AssertOp | tt.PrintOp) -> None:
+        remark(op, f"it is left out: {DROPPED[op.name]}")
 
     def of_elements(self, op: Operation) -> None:
         """Let tensors be computed where they are used, or once, if that is less."""
@@ -199,7 +279,8 @@ class Kernel:
         for result in op.results:
             found = function_of(self.write.elements, op, srcs, result)
             self.values[result] = found
-            if found.reads and not isinstance(op, VIEWS) and _is_used_again(result):
+            is_kept = bool(found.reads) and not found.in_rounds
+            if is_kept and not isinstance(op, VIEWS) and _is_used_again(result):
                 self.in_buffer(result)
 
     def scalar(self, op: Operation) -> None:
@@ -287,6 +368,7 @@ class Kernel:
         mask: Tensor | None,
         inside: tensors.InsideAt | None = None,
         other: float = 0,
+        matrix: MatrixInMemory | None = None,
     ) -> None:
         """Write an access of each element of a tensor.
 
@@ -297,6 +379,7 @@ class Kernel:
             mask: of what is accessed, all without one.
             inside: what is accessed besides, all without it.
             other: what is loaded elsewhere, if the operation does not say it.
+            matrix: what is loaded, if that is a matrix in memory.
         """
         b, write = self.b, self.write
 
@@ -306,15 +389,8 @@ class Kernel:
                 found, True if mask is None else write.elements.of(b, mask, at)
             )
 
-        if isinstance(op, tt.StoreOp | tt.DescriptorStoreOp):
-            value = op.value if isinstance(op, tt.StoreOp) else op.src
-            source = self.tensor(value)
-
-            def store(at: Coordinates) -> None:
-                element = write.elements.of(b, source, at)
-                write.store(b, base, place(at), flag(at), element)
-
-            write.for_each(b, source.shape, store)
+        if isinstance(op, tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp):
+            self.tensor_store(op, base, place, flag)
             return
         (result,) = op.results
         element, shape = element_of(result.type), shape_of(result.type)
@@ -323,10 +399,11 @@ class Kernel:
 
             def get(at: Coordinates) -> SSAValue:
                 value = write.elements.of(b, values, at)
-                return write.update(b, update, base, place(at), flag(at), value)
+                how = partial(rmw, update)
+                return write.update(b, op, base, place(at), flag(at), value, how)
 
             if not result.uses:
-                write.for_each(b, shape, get)
+                self.each(op, shape, get)
                 return
         else:
             rest = op.other if isinstance(op, tt.LoadOp) else None
@@ -336,9 +413,46 @@ class Kernel:
                 spare = other if others is None else write.elements.of(b, others, at)
                 return write.load(b, base, place(at), flag(at), spare, element)
 
-        found = write.buffer(shape, element, result.name_hint or "loaded")
+        if isinstance(op, tt.LoadOp | tt.DescriptorLoadOp) and write.block is not None:
+            is_factor = matrix is not None and feeds_products(op)
+            if is_factor or waits(op):
+                reads = frozenset({base})
+                found = Tensor(shape, lambda b, at: get(at), None, reads)
+                found = replace(found, matrix=matrix if is_factor else None)
+                self.values[result] = found
+                return
+        found = write.buffer(b, shape, element, result.name_hint or "loaded")
         write.fill(b, found, get)
         self.values[result] = found
+
+    def tensor_store(
+        self,
+        op: tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp,
+        base: SSAValue,
+        place: tensors.At,
+        flag: Callable[[Coordinates], Flag],
+    ) -> None:
+        """Write a store of each element of a tensor, or an update of what is there."""
+        b, write = self.b, self.write
+        source = self.tensor(op.value if isinstance(op, tt.StoreOp) else op.src)
+
+        def store(at: Coordinates) -> None:
+            element = write.elements.of(b, source, at)
+            write.store(b, base, place(at), flag(at), element)
+
+        def update(at: Coordinates) -> None:
+            element = write.elements.of(b, source, at)
+            write.update(b, op, base, place(at), flag(at), element, how)
+
+        if not isinstance(op, tt.DescriptorReduceOp):
+            self.each(op, source.shape, store)
+            return
+        kind = Combination(op.kind.value.data)
+        if (kinds := UPDATES.get(kind)) is None:
+            what = f"expected add, and, or or xor, got {kind.name.lower()}"
+            raise Refused(op, what)
+        how = partial(update_memory, kinds[is_integer(element_of(op.src.type))])
+        self.each(op, source.shape, update)
 
     def scalar_access(
         self, op: tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp, target: Pointer
@@ -356,15 +470,17 @@ class Kernel:
         if isinstance(op, tt.StoreOp):
             self.write.store(b, base, place, first, self.number(op.value))
             return
-        found = self.write.update(b, op, base, place, first, self.number(op.val))
+        value, how = self.number(op.val), partial(rmw, op)
+        found = self.write.update(b, op, base, place, first, value, how)
         if op.result.uses:
             self.values[op.result] = b.from_lane(found, tensors.FIRST)
 
-    def descriptor_access(self, op: tt.DescriptorLoadOp | tt.DescriptorStoreOp) -> None:
-        if block_io(op) == "column_major":
-            raise Refused(op, "column_major loads are supported by coopc-xe only")
+    def descriptor_access(
+        self, op: tt.DescriptorLoadOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp
+    ) -> None:
         target, places = self.in_memory(op.desc), self.numbers(op.indices)
-        self.block_access(op, target, places, range(len(places)))
+        is_turned = block_io(op) == "column_major"
+        self.block_access(op, target, places, range(len(places)), is_turned)
 
     def block_access(
         self,
@@ -372,14 +488,25 @@ class Kernel:
         target: InMemory,
         starts: Sequence[SSAValue],
         checked: Sequence[int],
+        is_turned: bool = False,
     ) -> None:
-        """Write an access of a block of a tensor in memory, within its bounds."""
+        """Write an access of a block of a tensor in memory, within its bounds.
+
+        Args:
+            op: the access.
+            target: the tensor in memory.
+            starts: where in that the block begins.
+            checked: the dimensions in which it may be outside.
+            is_turned: whether its two dimensions are in the other order there.
+        """
         b = self.b
         pads_with_nan = target.pads_with_nan
         if isinstance(op, tt.LoadOp) and op.padding is not None:
             pads_with_nan = op.padding == Padding.NAN.attribute
 
         def coordinates(at: Coordinates) -> list[SSAValue]:
+            if is_turned:
+                at = at[::-1]
             whole = (*[b.constant(INDEX, 0)] * (len(starts) - len(at)), *at)
             pairs = zip(starts, whole, strict=True)
             return [b.pure(arith.AddiOp, offset(b, x), offset(b, y)) for x, y in pairs]
@@ -396,24 +523,122 @@ class Kernel:
             sizes = [offset(b, x) for x in target.sizes]
             return b.both(*(b.compare("ult", where[d], sizes[d]) for d in checked))
 
-        other = nan if pads_with_nan else 0
-        self.tensor_access(op, target.at.base, place, None, inside, other)
+        other, matrix = nan if pads_with_nan else 0, None
+        if self.write.block is not None and not pads_with_nan:
+            matrix = self._matrix(target, starts, checked)
+            if matrix is not None and is_turned:
+                matrix = matrix.transposed()
+        base = target.at.base
+        self.tensor_access(op, base, place, None, inside, other, matrix)
+
+    def _matrix(
+        self, target: InMemory, starts: Sequence[SSAValue], checked: Sequence[int]
+    ) -> MatrixInMemory | None:
+        """Return a block in memory as what matrices are loaded from, if they can be."""
+        if len(starts) != 2 or constant_number(target.strides[1]) != 1:
+            return None
+        b, base, element = self.b, target.at.base, kind_of(target.at.base)
+        layout = StridedLayoutAttr([None, 1], None)
+        type = MemRefType(element, [DYNAMIC_INDEX] * 2, layout)
+        begin, pitch = index(b, target.at.offset), index(b, target.strides[0])
+        sizes = [index(b, x) for x in target.sizes]
+        view = ReinterpretCastOp.from_dynamic(base, [begin], sizes, [pitch, 1], type)
+        memory = b.effect(view).results[0]
+        aligned: SSAValue | bool = True
+        least = ROW_BYTES * 8 // bits_of(element)
+        if self.write.aligns_rows and least > 1:
+            first = b.pure(arith.AddiOp, begin, index(b, starts[1]))
+            both = b.pure(arith.OrIOp, pitch, first)
+            rest = b.pure(arith.AndIOp, both, b.constant(INDEX, least - 1))
+            aligned = b.compare("eq", rest, b.constant(INDEX, 0))
+        places = tuple(index(b, x) for x in starts)
+        axes = tuple((Axis.ROWS, Axis.COLS)[x] for x in checked)
+        return MatrixInMemory(memory, places, axes, aligned)
 
     # Products.
 
     def dot(self, op: tt.DotOp) -> None:
         """Multiply tiles; into the buffer of c where nothing else needs that."""
-        a, b = self.in_buffer(op.a), self.in_buffer(op.b)
+        a, b = self.factor(op.a), self.factor(op.b)
         c = self.tensor(op.c)
+        if (carried := updated(op)) is not None:
+            target = self.tensor(carried)
+            self.write.assign(self.b, target, c)
+            c = target
         owner = op.c.owner
         around = owner if isinstance(owner, Block) else owner.parent
         is_last = c.buffer is not None and op.c.has_one_use()
-        if not is_last or around is not op.parent or isinstance(owner, VIEWS):
-            new = self.write.buffer(c.shape, element_of(op.d.type), "product")
+        is_last = is_last and around is op.parent and not isinstance(owner, VIEWS)
+        if carried is None and not is_last:
+            element = element_of(op.d.type)
+            new = self.write.buffer(self.b, c.shape, element, "product")
             self.write.assign(self.b, new, c)
             c = new
         self.write.dot(self.b, op, a, b, c)
         self.values[op.d] = c
+
+    def factor(self, value: SSAValue) -> Tensor:
+        """Return a tensor that products can load: in a buffer, or where it is."""
+        found = self.tensor(value)
+        can_load = self.write.block is not None and found.matrix is not None
+        return found if can_load else self.in_buffer(value)
+
+    def each(
+        self,
+        op: Operation,
+        shape: Sequence[int],
+        body: Callable[[Coordinates], object],
+    ) -> None:
+        """Run the body of a statement for each element, in rounds if there are some."""
+        if (rounds := self.rounds.get(op)) is None:
+            self.write.for_each(self.b, shape, body)
+            return
+        b, write, plan = self.b, self.write, rounds.plan
+        (rows, cols), (_, beside) = plan.block, plan.rounds
+        strip = write.sum_type(plan.dot)
+
+        def of_round(t: BoundedIndex, _: Values) -> Values:
+            at = (
+                b.index(b.times(b.divided(t, beside), rows)),
+                b.index(b.times(b.remainder(t, beside), cols)),
+            )
+            first = tuple(b.plus(x, y) for x, y in zip(at, plan.begin, strict=True))
+            sums = self.sums(plan, first, strip)
+            stage = write.buffer(b, strip.shape, strip.element_type, "sums")
+            assert stage.buffer is not None
+            rounds.strip = stage
+            zero = b.constant(INDEX, 0)
+            for number, each in enumerate(sums):
+
+                def of_strip(x: Coordinates, number: int = number) -> None:
+                    row = b.plus(x[0], number * strip.shape[0])
+                    whole = (
+                        b.pure(arith.AddiOp, at[0], row),
+                        b.pure(arith.AddiOp, at[1], x[1]),
+                    )
+                    rounds.places[whole] = x
+                    body(whole)
+
+                write.barrier(b)
+                b.effect(coopmatrix.StoreOp(each, stage.buffer, (zero, zero)))
+                write.barrier(b)
+                write.for_each(b, strip.shape, of_strip)
+            return ()
+
+        b.loop(prod(plan.rounds), (), of_round, name="round")
+
+    def sums(self, plan: RoundsPlan, at: Coordinates, strip: MatrixType) -> Values:
+        """Write a loop anew for a block of its sums; return their strips."""
+        b, op = self.b, plan.loop
+        init = self.write.elements.of(b, self.tensor(op.iter_args[plan.number]), at)
+        fill = b.effect(coopmatrix.FillOp(init, strip)).results[0]
+        count = plan.block[0] // strip.shape[0]
+
+        def add(sums: Values) -> Values:
+            a, c = (self.tensor(x) for x in (plan.dot.a, plan.dot.b))
+            return self.write.add_products(b, plan.dot, (a, c), at, sums)
+
+        return self.rewritten(op, {plan.number}, (fill,) * count, add, plan.dot)
 
     # Control flow. Tensors that it carries are in buffers, others are several numbers.
 
@@ -448,12 +673,18 @@ class Kernel:
             case Tensor():
                 return value
 
-    def carried(self, old: SSAValue, name: str) -> Value:
-        """Return the form in which control flow carries a value: a tensor's buffer."""
+    def carried(self, old: SSAValue, name: str, b: Builder | None = None) -> Value:
+        """Return the form in which control flow carries a value: a tensor's buffer.
+
+        Args:
+            old: the value.
+            name: of the buffer.
+            b: where that is allocated, in front of the control flow; here without it.
+        """
         value = self.values[old]
         if not isinstance(value, Tensor):
             return value
-        found = self.write.buffer(value.shape, _kept_as(old), name)
+        found = self.write.buffer(b or self.b, value.shape, _kept_as(old), name)
         return replace(found, base=value.base)
 
     def hand_over(
@@ -479,7 +710,9 @@ class Kernel:
                 if value.reads & targets and value.buffer not in (None, *targets):
                     pass  # a buffer of its own, computed already
                 elif value.reads & targets:
-                    spare = self.write.buffer(value.shape, _kept_as(old), "next")
+                    spare = self.write.buffer(
+                        self.b, value.shape, _kept_as(old), "next"
+                    )
                     self.write.assign(self.b, spare, value)
                     value = spare
                 waiting.append((form, value))
@@ -503,33 +736,77 @@ class Kernel:
         return found
 
     def loop(self, op: scf.ForOp) -> None:
-        """Write a loop anew."""
+        """Write a loop anew, where it stands or around what uses its sums."""
+        if self.write.block is not None:
+            plans = plan_rounds(op, set(self.steps(op)), self.write.block)
+            if not isinstance(plans, str):
+                # The sums first: a view of them may be what is used.
+                values = [op.results[plans[0].number], *(x.source for x in plans)]
+                all_rounds = [Rounds(plans[0]), *map(Rounds, plans)]
+                for value, each in zip(values, all_rounds, strict=True):
+                    self.rounds[each.plan.statement] = each
+                    element = partial(each.element, self.write.elements)
+                    shape = shape_of(value.type)
+                    self.values[value] = Tensor(shape, element, in_rounds=True)
+                return
+        self.rewritten(op, set())
+
+    def rewritten(
+        self,
+        op: scf.ForOp,
+        kept: set[int],
+        sums: Values = (),
+        add: Callable[[Values], Values] | None = None,
+        dot: Operation | None = None,
+    ) -> Values:
+        """Write a loop anew.
+
+        Args:
+            op: the loop.
+            kept: the numbers of what it carries in matrices.
+            sums: these matrices.
+            add: adds to them, in the place of an operation.
+            dot: that operation.
+        """
         b, body = self.b, op.body.block
         steps = self.steps(op)
         forms: list[Value | None] = []
         for number, old in enumerate(op.iter_args):
             name = body.args[1 + number].name_hint or "carried"
-            forms.append(None if number in steps else self.carried(old, name))
+            before, value = old.owner, self.values[old]
+            is_last = isinstance(before, scf.ForOp) and old.has_one_use()
+            if number in steps or number in kept:
+                forms.append(None)
+            elif is_last and before.parent is op.parent and isinstance(value, Tensor):
+                forms.append(value)  # nobody else needs that buffer
+            else:
+                forms.append(self.carried(old, name))
         starts = self.hand_over(op, op.iter_args, forms)
-        bounds = self.numbers((op.lb, op.ub, op.step))
-        block = Block(arg_types=[bounds[0].type, *(x.type for x in starts)])
-        lower, upper, stride = bounds
-        new = b.effect(scf.ForOp(lower, upper, stride, starts, block))
+        lower, upper, stride = self.numbers((op.lb, op.ub, op.step))
+        types = [x.type for x in (lower, *sums, *starts)]
+        block = Block(arg_types=types)
+        new = b.effect(scf.ForOp(lower, upper, stride, [*sums, *starts], block))
         counter, *parts = block.args
         counter.name_hint = body.args[0].name_hint
-        self.values[body.args[0]] = counter
-        with b.inside(block):
-            self._enter(body.args[1:], forms, iter(parts))
+        with self.inside(block):
+            self.values[body.args[0]] = counter
+            self._enter(body.args[1:], forms, iter(parts[len(sums) :]))
             for number, step in steps.items():
                 arg = body.args[1 + number]
                 start = self.tensor(op.iter_args[number])
                 self.values[arg] = self._moved(op, step, start, counter)
-            self.block(body)
+            totals: Values = ()
+            for each in body.ops:
+                if add is not None and each is dot:
+                    totals = add(tuple(parts[: len(sums)]))
+                elif each is not body.last_op:
+                    self.operation(each)
             self.b.location = op.location
             ends = self.hand_over(op, yielded(op.body), forms)
-            b.effect(scf.YieldOp(*ends))
+            b.effect(scf.YieldOp(*totals, *ends))
         results = [x for x, form in zip(op.results, forms, strict=True) if form]
-        self._enter(results, [x for x in forms if x], iter(new.results))
+        self._enter(results, [x for x in forms if x], iter(new.results[len(sums) :]))
+        return tuple(new.results[: len(sums)])
 
     def _enter(
         self,
@@ -573,18 +850,19 @@ class Kernel:
         """Write a branch anew."""
         b = self.b
         sides = [x.block for x in op.regions if x.blocks]
-        blocks = [Block() for _ in sides]
+        blocks, outside = [Block() for _ in sides], replace(b)
         forms: list[Value | None] = []
         ends: list[SSAValue] = []
         for old, new in zip(sides, blocks, strict=True):
-            with b.inside(new):
+            with self.inside(new):
                 self.block(old)
                 last = old.last_op
                 values = () if last is None else last.operands
                 if old is sides[0]:
                     pairs = zip(values, op.results, strict=True)
                     forms += [
-                        self.carried(x, y.name_hint or "chosen") for x, y in pairs
+                        self.carried(x, y.name_hint or "chosen", outside)
+                        for x, y in pairs
                     ]
                 ends = self.hand_over(op, values, forms)
                 b.effect(scf.YieldOp(*ends))
@@ -601,17 +879,17 @@ class Kernel:
         forms = [self.carried(x, "carried") for x in op.arguments]
         starts = self.hand_over(op, op.arguments, forms)
         types = [x.type for x in starts]
-        blocks = Block(arg_types=types), Block()
-        with b.inside(blocks[0]):
+        blocks, outside = (Block(arg_types=types), Block()), replace(b)
+        with self.inside(blocks[0]):
             self._enter(before.args, forms, iter(blocks[0].args))
             self.block(before)
             condition, *passed = yielded(op.before_region)
-            kept = [self.carried(x, "kept") for x in passed]
+            kept = [self.carried(x, "kept", outside) for x in passed]
             ends = self.hand_over(op, passed, kept)
             b.effect(scf.ConditionOp(self.number(condition), *ends))
         for each in ends:
             blocks[1].insert_arg(each.type, len(blocks[1].args))
-        with b.inside(blocks[1]):
+        with self.inside(blocks[1]):
             self._enter(after.args, kept, iter(blocks[1].args))
             self.block(after)
             b.effect(scf.YieldOp(*self.hand_over(op, yielded(op.after_region), forms)))
@@ -631,7 +909,10 @@ RULES: dict[type[Operation], Callable[[Kernel, Any], None]] = {
     tt.StoreOp: Kernel.access,
     tt.AtomicRMWOp: Kernel.access,
     tt.DescriptorLoadOp: Kernel.descriptor_access,
+    tt.DescriptorReduceOp: Kernel.descriptor_access,
     tt.DescriptorStoreOp: Kernel.descriptor_access,
+    tt.AssertOp: Kernel.drop,
+    tt.PrintOp: Kernel.drop,
     tt.DotOp: Kernel.dot,
     tt.ReduceOp: Kernel.reduce,
     tt.ScanOp: Kernel.scan,
@@ -687,7 +968,7 @@ def _needed(value: SSAValue, loop: scf.ForOp) -> list[Operation]:
     return list(dict.fromkeys([*before, owner]))
 
 
-def convert_function(old: tt.FuncOp, lanes: int, tile: tuple[int, int, int]) -> FuncOp:
+def convert_function(old: tt.FuncOp, statements: Statements) -> FuncOp:
     """Return the kernel of one subgroup that does what a kernel of Triton does."""
     if not old.is_kernel:
         what = f"a kernel, got @{old.sym_name.data}: inline what is called"
@@ -707,9 +988,9 @@ def convert_function(old: tt.FuncOp, lanes: int, tile: tuple[int, int, int]) -> 
     func = FuncOp(old.sym_name.data, FunctionType.from_lists(types, []), Region(entry))
     func.location = old.location
     func.attributes[simt.KERNEL] = UnitAttr()
-    simt.set_sizes(func, lanes, (lanes,))
+    simt.set_sizes(func, statements.lanes, (statements.lanes,))
     b = Builder.at_end(entry, old.location)
-    kernel = Kernel(b, Statements(entry, lanes, tile))
+    kernel = Kernel(b, statements)
     for arg, new in zip(args, entry.args, strict=True):
         new.name_hint, new.location = arg.name_hint, arg.location
         is_pointer = isinstance(arg.type, tt.PtrType)
@@ -731,6 +1012,9 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     """The device, if the module has no target."""
     tile: tuple[int, ...] = (16, 16, 16)
     """The most rows, columns and steps of k of one product."""
+    rounds: bool = False
+    """Whether factors are loaded from where they are in memory, as far as the device
+    can, and sums are kept in matrices, as many at a time as suit it."""
 
     def __post_init__(self) -> None:
         lanes = self.subgroup_size
@@ -746,18 +1030,21 @@ class ConvertTtToCoopmatrixPass(ModulePass):
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
             return
         m, n, k = self.tile
-        lanes = self.subgroup_size
-        if lanes is None:
+        statements = Statements(self.subgroup_size or 0, (m, n, k))
+        if self.rounds or not statements.lanes:
             if self.device is None and simt.target_of(op) is None:
                 what = f"expected a target, or {self.name}{{subgroup-size=..}}"
                 raise PassFailedException(f"{what}, got neither")
-            lanes = device_of(self.device, op, self.name).subgroup_size
+            device = device_of(self.device, op, self.name)
+            statements.lanes = statements.lanes or device.subgroup_size
+            if self.rounds:
+                tiles = device.gemm_tiles
+                statements.block = tiles[0].subgroup if tiles else BLOCK
+                statements.aligns_rows = device.aligned_rows
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, tt.FuncOp):
-                    Rewriter.replace_op(
-                        each, convert_function(each, lanes, (m, n, k)), []
-                    )
+                    Rewriter.replace_op(each, convert_function(each, statements), [])
             for name in list(draft.attributes):
                 if name.startswith(("ttg.", "ttig.")):
                     del draft.attributes[name]

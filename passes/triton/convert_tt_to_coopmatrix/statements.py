@@ -18,16 +18,23 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, i32, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt, tt
-from coopc.dialects.coopmatrix import MatrixType, Operand, SignedAttr, Use
+from coopc.dialects.coopmatrix import (
+    CheckedAttr,
+    Layout,
+    MatrixType,
+    Operand,
+    SignedAttr,
+    Use,
+)
 from coopc.dialects.narrow import is_integer, is_memref
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
 from coopc.dialects.tt.types import in_memory, shape_of
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values, allocate
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Coordinates,
@@ -39,7 +46,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     to_memory,
     unflattened,
 )
-from coopc.passes.triton.memory import KINDS, MANY, cast_memory, rmw
+from coopc.passes.triton.memory import MANY, cast_memory, update_memory
 
 WORK_GROUP = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
 Flag = SSAValue | bool
@@ -50,12 +57,15 @@ Combining = tt.ReduceOp | tt.ScanOp
 class Statements:
     """Writes statements on tensors into one kernel."""
 
-    entry: Block
-    """The first block of the kernel, where buffers are allocated."""
     lanes: int
     """Of the subgroup that runs a program, a power of two."""
     tile: tuple[int, int, int]
     """The most rows, columns and steps of k of one product."""
+    block: tuple[int, int] | None = None
+    """The most rows and columns of sums that matrices keep; None where products are
+    only loaded from work-group memory, and sums are kept there."""
+    aligns_rows: bool = False
+    """Whether rows of matrices in memory are to begin at multiples of 16 bytes."""
     elements: Elements = field(default_factory=Elements)
 
     # Elements, and the buffers that hold them.
@@ -97,10 +107,16 @@ class Statements:
 
             b.branch(b.below(lane, total - whole * lanes), of_rest)
 
-    def buffer(self, shape: Sequence[int], element: Attribute, name: str) -> Tensor:
-        """Return a tensor in memory of its own."""
+    def buffer(
+        self, b: Builder, shape: Sequence[int], element: Attribute, name: str
+    ) -> Tensor:
+        """Return a tensor in memory of its own, from here on in this block."""
         type = MemRefType(in_memory(element), shape, memory_space=WORK_GROUP)
-        return in_buffer(allocate(self.entry, type, name), shape, element)
+        new = memref.AllocaOp.build(
+            operands=[[], []], result_types=[type], properties={}
+        )
+        b.effect(new).results[0].name_hint = name
+        return in_buffer(new.memref, shape, element)
 
     def put(self, b: Builder, target: Tensor, at: Coordinates, value: SSAValue) -> None:
         """Store an element of a tensor in a buffer."""
@@ -138,7 +154,7 @@ class Statements:
         """Return a tensor with its elements in a buffer."""
         if value.buffer is not None:
             return value
-        found = self.buffer(value.shape, element, name)
+        found = self.buffer(b, value.shape, element, name)
         self.assign(b, found, value)
         return found
 
@@ -173,18 +189,29 @@ class Statements:
     def update(
         self,
         b: Builder,
-        op: tt.AtomicRMWOp,
+        op: Operation,
         base: SSAValue,
         place: SSAValue,
         flag: Flag,
         value: SSAValue,
+        how: Callable[[SSAValue, SSAValue, Sequence[SSAValue]], Operation],
     ) -> SSAValue:
-        """Update an element where a flag is true; return what was there, or 0."""
+        """Update an element where a flag is true; return what was there, or 0.
+
+        Args:
+            b: the builder.
+            op: the update.
+            base: the argument that the element is in.
+            place: where in it.
+            flag: whether it is updated.
+            value: what it is updated by.
+            how: the operation on memory, a value and a place.
+        """
         memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
         if kind_of(base) != value.type:
             raise Refused(op, f"expected memory of {value.type}, got {base.type}")
         zero = b.constant(value.type, 0)
-        return b.effect_where(flag, lambda: rmw(op, memory, value, [at]), [zero])[0]
+        return b.effect_where(flag, lambda: how(memory, value, [at]), [zero])[0]
 
     # Combinations along an axis.
 
@@ -253,7 +280,7 @@ class Statements:
             self.elements.known.clear()
             return reduced(b, op, srcs, size, along(()))
         elements = [element_of(x.type) for x in op.res]
-        targets = [self.buffer(shape, each, "reduced") for each in elements]
+        targets = [self.buffer(b, shape, each, "reduced") for each in elements]
 
         def store(at: Coordinates, values: Values) -> Values:
             for target, value in zip(targets, values, strict=True):
@@ -285,7 +312,7 @@ class Statements:
         shape, size = (*whole[:axis], *whole[axis + 1 :]), whole[axis]
         backwards = bool(op.reverse.value.data)
         elements = [element_of(x.type) for x in op.res]
-        targets = [self.buffer(whole, each, "scanned") for each in elements]
+        targets = [self.buffer(b, whole, each, "scanned") for each in elements]
 
         def of_row(at: Coordinates) -> None:
             def put(t: BoundedIndex) -> Coordinates:
@@ -317,7 +344,7 @@ class Statements:
         self, b: Builder, op: tt.HistogramOp, src: Tensor, mask: Tensor | None
     ) -> Tensor:
         """Return how many elements are 0, 1, 2, ..."""
-        result = self.buffer(shape_of(op.result.type), i32, "counts")
+        result = self.buffer(b, shape_of(op.result.type), i32, "counts")
         memory = result.buffer
         assert memory is not None
         self.fill(b, result, lambda at: b.constant(i32, 0))
@@ -328,7 +355,9 @@ class Statements:
             if mask is not None:
                 flag = b.both(flag, self.elements.of(b, mask, at))
             one = b.constant(i32, 1)
-            b.effect_where(flag, lambda: _add(one, memory, place))
+            b.effect_where(
+                flag, lambda: update_memory(tt.Update.ADD, memory, one, [place])
+            )
 
         self.for_each(b, src.shape, count)
         self.barrier(b)
@@ -336,14 +365,119 @@ class Statements:
 
     # Products.
 
-    def dot(self, b: Builder, op: tt.DotOp, a: Tensor, c: Tensor, d: Tensor) -> None:
-        """Add the product of two tensors in buffers to a third one, tile by tile.
+    def load_tile(
+        self, b: Builder, tensor: Tensor, at: Coordinates, type: MatrixType
+    ) -> SSAValue:
+        """Return a tile of a tensor that memory holds, which begins at an element."""
+        matrix = tensor.matrix
+        assert matrix is not None, tensor
+
+        def load() -> Values:
+            *lead, row, col = at
+            place = (*lead, col, row) if matrix.is_transposed else at
+            if matrix.starts:
+                pairs = zip(matrix.starts, place, strict=True)
+                place = tuple(b.pure(arith.AddiOp, x, y) for x, y in pairs)
+            layout = Layout.COL_MAJOR if matrix.is_transposed else Layout.ROW_MAJOR
+            new = coopmatrix.LoadOp(matrix.memory, place, type, layout)
+            if matrix.checked:
+                new.checked = CheckedAttr(frozenset(matrix.checked))
+            return tuple(b.effect(new).results)
+
+        def staged() -> Values:
+            stage = self.stage(b, tensor, at, type.shape, type.element_type)
+            assert stage.buffer is not None
+            zeros = (b.constant(INDEX, 0),) * len(stage.shape)
+            new = coopmatrix.LoadOp(stage.buffer, zeros, type)
+            return tuple(b.effect(new).results)
+
+        if isinstance(matrix.aligned, bool):
+            return load()[0]
+        return b.either(matrix.aligned, [type], load, staged)[0]
+
+    def stage(
+        self,
+        b: Builder,
+        tensor: Tensor,
+        at: Coordinates,
+        shape: Sequence[int],
+        element: Attribute,
+    ) -> Tensor:
+        """Return a buffer of the part of a tensor that begins at an element."""
+
+        def moved(x: Coordinates) -> Coordinates:
+            whole = (*[b.constant(INDEX, 0)] * (len(at) - len(x)), *x)
+            pairs = zip(at, whole, strict=True)
+            return tuple(b.pure(arith.AddiOp, one, other) for one, other in pairs)
+
+        found = self.buffer(b, shape, element, "stage")
+        self.fill(b, found, lambda x: self.elements.of(b, tensor, moved(x)))
+        return found
+
+    def sum_type(self, op: tt.DotOp) -> MatrixType:
+        """Return the type of the matrices that hold sums while they are kept."""
+        assert self.block is not None
+        shape = shape_of(op.d.type)
+        rows, cols = min(self.tile[0], shape[0]), min(self.block[1], shape[1])
+        return MatrixType.of(rows, cols, element_of(op.d.type), Use.ACC)
+
+    def add_products(
+        self,
+        b: Builder,
+        op: tt.DotOp,
+        factors: tuple[Tensor, Tensor],
+        at: Coordinates,
+        sums: Values,
+    ) -> Values:
+        """Return sums, strips of a block that begins at an element, and products.
 
         Args:
             b: the builder.
             op: says what is multiplied.
-            a: the first factor, in a buffer.
-            c: the second one, in a buffer.
+            factors: the tensors, of two dimensions.
+            at: the first row and the first column of the sums.
+            sums: the strips, below each other.
+        """
+        strip = self.sum_type(op)
+        (m, n), depth = strip.shape, factors[0].shape[-1]
+        k = min(self.tile[2], depth)
+        elements = element_of(op.a.type), element_of(op.b.type)
+        of_a = MatrixType.of(m, k, elements[0], Use.A)
+        of_b = MatrixType.of(k, n, elements[1], Use.B)
+        signed = (
+            SignedAttr(frozenset(Operand)) if is_integer(strip.element_type) else None
+        )
+
+        def step(t: BoundedIndex, sums: Values) -> Values:
+            parts: list[tuple[Tensor, Coordinates]] = []
+            along = b.index(b.times(t, k))
+            for tensor, place, shape, element in (
+                (factors[0], (at[0], along), (m * len(sums), k), elements[0]),
+                (factors[1], (along, at[1]), (k, n), elements[1]),
+            ):
+                if tensor.matrix is None:
+                    tensor = self.stage(b, tensor, place, shape, element)
+                    place = (b.constant(INDEX, 0),) * 2
+                parts.append((tensor, place))
+            (one, (row, col)), (other, start) = parts
+            right = self.load_tile(b, other, start, of_b)
+            found: list[SSAValue] = []
+            for number, total in enumerate(sums):
+                left = self.load_tile(b, one, (b.plus(row, number * m), col), of_a)
+                new = coopmatrix.MulAddOp(left, right, total, signed=signed)
+                found.append(b.effect(new).results[0])
+            return tuple(found)
+
+        return b.loop(depth // k, sums, step, name="k")
+
+    def dot(self, b: Builder, op: tt.DotOp, a: Tensor, c: Tensor, d: Tensor) -> None:
+        """Add the product of two tensors in memory to a third one, tile by tile.
+
+        Args:
+            b: the builder.
+            op: says what is multiplied.
+            a: the first factor, in memory.
+            c: the second one, in memory.
             d: the sum, in a buffer.
         """
         *batch, rows, cols = d.shape
@@ -359,8 +493,7 @@ class Statements:
             signed = SignedAttr(frozenset(Operand))
 
         def load(tensor: Tensor, at: Coordinates, type: MatrixType) -> SSAValue:
-            assert tensor.buffer is not None
-            return b.effect(coopmatrix.LoadOp(tensor.buffer, at, type)).results[0]
+            return self.load_tile(b, tensor, at, type)
 
         def of_tile(lead: Coordinates, row: SSAValue, col: SSAValue) -> None:
             def step(t: BoundedIndex, sums: Values) -> Values:
@@ -401,11 +534,3 @@ def kind_of(memory: SSAValue) -> Attribute:
     """Return what memory holds."""
     assert is_memref(memory.type), memory
     return memory.type.get_element_type()
-
-
-def _add(value: SSAValue, memory: SSAValue, place: SSAValue) -> Operation:
-    return memref.AtomicRMWOp.create(
-        operands=[value, memory, place],
-        result_types=[value.type],
-        properties={"kind": IntegerAttr(KINDS[tt.Update.ADD], i64)},
-    )

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
 from coopc.dialects import tt, ttg
+from coopc.dialects.coopmatrix import Axis
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, Rounding, is_tensor, shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
@@ -66,6 +67,27 @@ class InMemory:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class MatrixInMemory:
+    """Memory from which tiles of a tensor can be loaded as matrices."""
+
+    memory: SSAValue
+    """Of rank 2 or more."""
+    starts: tuple[SSAValue, ...]
+    """Where in it the tensor begins, an index for each dimension."""
+    checked: tuple[Axis, ...] = ()
+    """The axes of the tensor along which the memory may end before the tensor does."""
+    aligned: SSAValue | bool = True
+    """Whether rows begin where the device wants it; it may be known only then."""
+    is_transposed: bool = False
+    """Whether rows of the memory are columns of the tensor."""
+
+    def transposed(self) -> MatrixInMemory:
+        other = {Axis.ROWS: Axis.COLS, Axis.COLS: Axis.ROWS}
+        checked = tuple(other[x] for x in self.checked)
+        return replace(self, checked=checked, is_transposed=not self.is_transposed)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Tensor:
     """A tensor: what its elements are, by their coordinates."""
 
@@ -77,6 +99,10 @@ class Tensor:
     """The buffers that the function loads from."""
     base: SSAValue | None = None
     """Of pointers, the argument that their offsets count from."""
+    matrix: MatrixInMemory | None = None
+    """Where products can load it from, if it is in memory as it is."""
+    in_rounds: bool = False
+    """Whether it is made of sums that are known only in the rounds of a statement."""
 
 
 @dataclass(slots=True)
@@ -102,7 +128,8 @@ def in_buffer(buffer: SSAValue, shape: Sequence[int], element: Attribute) -> Ten
         found = b.effect(memref.LoadOp.get(buffer, at)).results[0]
         return from_memory(b, found, element)
 
-    return Tensor(tuple(shape), load, buffer, frozenset({buffer}))
+    matrix = MatrixInMemory(buffer, ()) if len(shape) >= 2 else None
+    return Tensor(tuple(shape), load, buffer, frozenset({buffer}), matrix=matrix)
 
 
 def from_memory(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
@@ -373,9 +400,14 @@ def function_of(
     bases = {x.base for x in srcs if x.base is not None}
     if len(bases) > 1:
         raise Refused(op, "expected pointers into one argument, got into several")
-    found = Tensor(shape_of(result.type), function, None, reads, *bases)
+    base, in_rounds = next(iter(bases), None), any(x.in_rounds for x in srcs)
+    shape = shape_of(result.type)
+    found = Tensor(shape, function, None, reads, base, in_rounds=in_rounds)
     if isinstance(op, ttg.ConvertLayoutOp):
-        found = replace(found, buffer=srcs[0].buffer)
+        found = replace(found, buffer=srcs[0].buffer, matrix=srcs[0].matrix)
+    elif isinstance(op, tt.TransOp) and (matrix := srcs[0].matrix) is not None:
+        is_swap = op.permutation == (1, 0)
+        found = replace(found, matrix=matrix.transposed() if is_swap else None)
     return found
 
 

@@ -1170,3 +1170,96 @@ def argmax_kernel(
     value, index = tl.max(x, axis=1, return_indices=True)
     tl.store(value_ptr + row, value)
     tl.store(index_ptr + row, index)
+
+
+# One operation each, which the kernels above do not have.
+
+
+@entry("histogram", "x_ptr:*i32 y_ptr:*i32 n:i32", {"BLOCK": 256, "BINS": 32})
+@triton.jit
+def histogram_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, BINS: tl.constexpr):
+    """How often each of the numbers below BINS occurs, in all blocks together."""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    counts = tl.histogram(tl.load(x_ptr + offsets, mask=mask, other=0), BINS, mask=mask)
+    tl.atomic_add(y_ptr + tl.arange(0, BINS), counts)
+
+
+@entry(
+    "gather",
+    "x_ptr:*fp32 index_ptr:*i32 y_ptr:*fp32",
+    {"ROWS": 4, "BLOCK": 32, "M": 16},
+)
+@triton.jit
+def gather_kernel(
+    x_ptr, index_ptr, y_ptr, ROWS: tl.constexpr, BLOCK: tl.constexpr, M: tl.constexpr
+):
+    """y[i, j] = x[i, index[i, j]]: places in a tensor, not in memory."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    x = tl.load(x_ptr + row * BLOCK + tl.arange(0, BLOCK)[None, :])
+    places = row * M + tl.arange(0, M)[None, :]
+    y = tl.gather(x, tl.load(index_ptr + places), 1)
+    tl.store(y_ptr + places, y)
+
+
+@entry("cat", "x_ptr:*fp32 y_ptr:*fp32 z_ptr:*fp32", {"BLOCK": 64})
+@triton.jit
+def cat_kernel(x_ptr, y_ptr, z_ptr, BLOCK: tl.constexpr):
+    """The sum and the maximum of two blocks in one tensor, in whatever order."""
+    at = tl.arange(0, BLOCK)
+    both = tl.cat(tl.load(x_ptr + at), tl.load(y_ptr + at), can_reorder=True)
+    tl.store(z_ptr, tl.sum(both, axis=0))
+    tl.store(z_ptr + 1, tl.max(both, axis=0))
+
+
+@entry("gcd", "a_ptr:*i32 b_ptr:*i32 c_ptr:*i32 steps_ptr:*i32", {"BLOCK": 64})
+@triton.jit
+def gcd_kernel(a_ptr, b_ptr, c_ptr, steps_ptr, BLOCK: tl.constexpr):
+    """Greatest common divisors: a loop while any is not found, of tensors and a number."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a, b = tl.load(a_ptr + at), tl.load(b_ptr + at)
+    steps = 0
+    while tl.max(b, axis=0) > 0:
+        rest = tl.where(b > 0, a % tl.maximum(b, 1), 0)
+        a = tl.where(b > 0, b, a)
+        b = rest
+        steps += 1
+    tl.store(c_ptr + at, a)
+    tl.store(steps_ptr + tl.program_id(0), steps)
+
+
+@entry("moved_pointer", "from_ptr:*fp32 y_ptr:*fp32 n:i32", {"BLOCK": 32, "STEPS": 4})
+@triton.jit
+def moved_pointer_kernel(from_ptr, y_ptr, n, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+    """Sums of blocks from a pointer on that a branch chooses and a loop moves."""
+    pid = tl.program_id(0)
+    if pid % 2 == 1:
+        from_ptr += n
+    total = tl.zeros((BLOCK,), tl.float32)
+    for _ in range(STEPS):
+        total += tl.load(from_ptr + tl.arange(0, BLOCK))
+        from_ptr += BLOCK
+    tl.store(y_ptr + pid * BLOCK + tl.arange(0, BLOCK), total)
+
+
+@entry("checked", "x_ptr:*i32 y_ptr:*i32", {"BLOCK": 32}, debug=True)
+@triton.jit
+def checked_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    """Twice a number, with a print and an assertion."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.device_assert(x >= 0, "expected no negative number")
+    tl.device_print("x", x)
+    tl.store(y_ptr + at, x + x)
+
+
+@entry("descriptor_sum", "x_ptr:*fp32 y_ptr:*fp32 M:i32 N:i32", {"BLOCK": 16}, "N")
+@triton.jit
+def descriptor_sum_kernel(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
+    """The sum of matrices, a program each, added to Y through a descriptor."""
+    x = tl.make_tensor_descriptor(
+        x_ptr + tl.program_id(0) * M * N, [M, N], [N, 1], [BLOCK, BLOCK]
+    )
+    y = tl.make_tensor_descriptor(y_ptr, [M, N], [N, 1], [BLOCK, BLOCK])
+    for col in range(0, N, BLOCK):
+        y.atomic_add([0, col], x.load([0, col]))

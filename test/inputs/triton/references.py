@@ -643,3 +643,73 @@ def _argmax(name: str) -> Case:
     }
     want = {"value_ptr": x.data.max(1), "index_ptr": x.data.argmax(1).astype(np.int32)}
     return Case(arguments, (rows // 8, 1, 1), want, relative=0, absolute=0)
+
+
+@case("histogram")
+def _histogram(name: str) -> Case:
+    n, bins = 700, 32
+    x = Random(name).integers("i32", 0, bins, n)
+    arguments = {"x_ptr": x, "y_ptr": zeros("i32", bins), "n": n}
+    want = np.bincount(x.data, minlength=bins).astype(np.int32)
+    return Case(arguments, (3, 1, 1), {"y_ptr": want})
+
+
+@case("gather")
+def _gather(name: str) -> Case:
+    r = Random(name)
+    x, index = r.normal("fp32", 8, 32), r.integers("i32", 0, 32, 8, 16)
+    arguments = {"x_ptr": x, "index_ptr": index, "y_ptr": empty("fp32", 8, 16)}
+    want = np.take_along_axis(x.data, index.data, 1)
+    return Case(arguments, (2, 1, 1), {"y_ptr": want}, relative=0, absolute=0)
+
+
+@case("cat")
+def _cat(name: str) -> Case:
+    r = Random(name)
+    x, y = r.normal("fp32", 64), r.normal("fp32", 64)
+    both = np.concatenate([x.data, y.data]).astype(np.float64)
+    want = np.array([both.sum(), both.max()], np.float32)
+    arguments = {"x_ptr": x, "y_ptr": y, "z_ptr": empty("fp32", 2)}
+    return Case(arguments, (1, 1, 1), {"z_ptr": want}, relative=1e-5, absolute=1e-5)
+
+
+@case("gcd")
+def _gcd(name: str) -> Case:
+    r = Random(name)
+    a, b = r.integers("i32", 1, 5000, 128), r.integers("i32", 1, 5000, 128)
+    steps: list[int] = []
+    for block in range(0, 128, 64):
+        x, y = (v.data[block : block + 64].copy() for v in (a, b))
+        steps.append(0)
+        while y.max() > 0:
+            x, y = np.where(y > 0, y, x), np.where(y > 0, x % np.maximum(y, 1), 0)
+            steps[-1] += 1
+    arguments = {"a_ptr": a, "b_ptr": b, "c_ptr": empty("i32", 128)}
+    want = {"c_ptr": np.gcd(a.data, b.data), "steps_ptr": np.array(steps, np.int32)}
+    return Case({**arguments, "steps_ptr": empty("i32", 2)}, (2, 1, 1), want)
+
+
+@case("moved_pointer")
+def _moved_pointer(name: str) -> Case:
+    n = 150
+    x = Random(name).normal("fp32", 300)
+    rows = [x.data[k * n : k * n + 128].reshape(4, 32).sum(0) for k in (0, 1, 0)]
+    arguments = {"from_ptr": x, "y_ptr": empty("fp32", 3, 32), "n": n}
+    want = {"y_ptr": np.stack(rows)}
+    return Case(arguments, (3, 1, 1), want, relative=1e-5, absolute=1e-5)
+
+
+@case("checked")
+def _checked(name: str) -> Case:
+    x = Random(name).integers("i32", 0, 99, 64)
+    arguments = {"x_ptr": x, "y_ptr": empty("i32", 64)}
+    return Case(arguments, (2, 1, 1), {"y_ptr": 2 * x.data})
+
+
+@case("descriptor_sum")
+def _descriptor_sum(name: str) -> Case:
+    count, m, n = 3, 12, 48
+    x = Random(name).normal("fp32", count, m, n)
+    arguments = {"x_ptr": x, "y_ptr": zeros("fp32", m, n), "M": m, "N": n}
+    want = x.data.sum(0, dtype=np.float64).astype(np.float32)
+    return Case(arguments, (count, 1, 1), {"y_ptr": want}, relative=1e-5, absolute=1e-5)

@@ -123,3 +123,33 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32}
     tt.return
   }
 }
+
+// -----
+
+// Nobody can see what a kernel prints, or that it stopped: both are left out.
+
+// CHECK-LABEL: func.func @seen
+// CHECK-NOT: tt.
+// CHECK: func.return
+tt.func @seen(%x: i32, %c: i1) {
+  tt.assert %c, "positive" : i1
+  tt.print "x: " {hex = false, isSigned = array<i32: 1>} : %x : i32
+  tt.return
+}
+
+// -----
+
+// A block is added to memory element by element, where it is inside.
+
+// CHECK-LABEL: func.func @added
+tt.func @added(%p: !tt.ptr<f32>, %n: i32, %pitch: i64) {
+  %unit = arith.constant 1 : i64
+  %zero = arith.constant 0 : i32
+  %x = arith.constant dense<1.0> : tensor<8x8xf32>
+  %d = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <f32>, <8x8xf32>
+  // CHECK: scf.for %row
+  // CHECK: arith.cmpi ult
+  // CHECK: memref.atomic_rmw
+  tt.descriptor_reduce add, %d[%zero, %zero], %x : !tt.tensordesc<8x8xf32>, tensor<8x8xf32>
+  tt.return
+}

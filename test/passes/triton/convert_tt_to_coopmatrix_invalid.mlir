@@ -59,3 +59,15 @@ tt.func @rounding(%x: f32) {
   %c = arith.constant dense<[1, 2]> : tensor<2xi32>
   tt.return
 }
+
+// -----
+
+tt.func @smallest(%p: !tt.ptr<f32>, %n: i32, %pitch: i64) {
+  %unit = arith.constant 1 : i64
+  %zero = arith.constant 0 : i32
+  %x = arith.constant dense<1.0> : tensor<8x8xf32>
+  %d = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <f32>, <8x8xf32>
+  // CHECK: tt.descriptor_reduce: expected add, and, or or xor, got min
+  tt.descriptor_reduce min, %d[%zero, %zero], %x : !tt.tensordesc<8x8xf32>, tensor<8x8xf32>
+  tt.return
+}

@@ -148,12 +148,14 @@ def test_bits(runner: Any, bits: int):
 
 
 def test_erf(runner: Any):
-    a = np.linspace(-2, 2, 8).astype(np.float32)
+    a = np.linspace(-7, 7, 64).astype(np.float32)
+    a[:8] = 0.0, -0.0, 1e-30, -1e-6, 1.0, np.inf, -np.inf, np.nan
     bodies = {"erf": ("f32", "%r = math.erf %a : f32")}
+    found = runner.elementwise(bodies, ["f32"], [a])["erf"]
+    expected = np.array([math.erf(x) for x in a.tolist()])
+    np.testing.assert_allclose(found, expected, 1e-6)  # of the result
+    np.testing.assert_array_equal(np.signbit(found[:7]), np.signbit(a[:7]))
     if runner.flavour == "vulkan":
+        wide = {"erf": ("f64", "%r = math.erf %a : f64")}
         with pytest.raises(CompileError, match=r"GLSL.std.450 has no erf"):
-            runner.elementwise(bodies, ["f32"], [a])
-    else:
-        found = runner.elementwise(bodies, ["f32"], [a])
-        expected = np.array([math.erf(x) for x in a.tolist()], np.float32)
-        close(found["erf"], expected, "erf")
+            runner.elementwise(wide, ["f64"], [a.astype(np.float64)])

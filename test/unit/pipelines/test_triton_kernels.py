@@ -21,6 +21,7 @@ from support.triton_cases import (
 )
 from xdsl.dialects.func import FuncOp
 
+from coopc.compiler import compile
 from coopc.run.arguments import FIELD
 from coopc.sim.simulate import Options, simulate
 from coopc.tools.coopc_run import main
@@ -36,10 +37,14 @@ QUICK = (
     "argmax",
     "cross_entropy",
     "cumsum",
+    "descriptor_sum",
     "dropout",
     "embedding",
+    "gcd",
+    "histogram",
     "linear_recurrence",
     "matmul_batched",
+    "moved_pointer",
     "rms_norm_rope",
     "softmax",
 )
@@ -116,10 +121,58 @@ def test_as_it_was_written(kernel: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "sim") == []
 
 
-@pytest.mark.parametrize("kernel", ["softmax", "matmul_batched"])
-def test_on_a_driver(kernel: str, tmp_path: Path) -> None:
-    lanes = "coopc-lanes{device=lavapipe}"
-    assert run(kernel, tmp_path, "--on", "vulkan", "-p", lanes) == []
+@pytest.mark.parametrize("kernel", ["matmul_abt", "matmul_device_descriptor"])
+def test_in_rounds(kernel: str) -> None:
+    """Sums that matrices keep, and factors that are loaded from where they are."""
+    found = "unwrap-tt-offsets,convert-tt-pointers-to-descriptors{known=true}"
+    ahead = HUB.replace("convert-tt", f"{found},convert-tt")
+    for device in ("lavapipe", "nvidia") if ALL else ("lavapipe",):
+        passes = f"{ahead}{{rounds=true device={device}}},share-workgroup-memory"
+        assert simulated(kernel, passes) == []
+
+
+LARGE = (
+    "flash_attention_descriptor",
+    "layer_norm_backward_sum",
+    "matmul",
+    "matmul_abt",
+    "matmul_bf16",
+    "matmul_block_pointer",
+    "matmul_device_descriptor",
+    "matmul_host_descriptor",
+)
+"""Kernels whose tensors do not fit into work-group memory all at once."""
+NOT_RUN = {
+    "flash_attention_descriptor": "lavapipe takes more than ten minutes",
+    "gcd": "a barrier in a loop that data end: refused",
+    "matmul_block_pointer": "its arguments have no names in the IR of Triton 3.3",
+}
+"""What drivers are not given, and why."""
+RUN = [x for x in DONE if x not in NOT_RUN]
+
+
+@pytest.mark.parametrize("pipeline", ["coopc-lanes", "coopc-khr"])
+@pytest.mark.parametrize(
+    "kernel", RUN if ALL else ["softmax", "matmul_abt", "matmul_bf16"]
+)
+def test_on_a_driver(kernel: str, pipeline: str, tmp_path: Path) -> None:
+    passes = f"{pipeline}{{device=lavapipe}}"
+    assert run(kernel, tmp_path, "--on", "vulkan", "-p", passes) == []
+
+
+@pytest.mark.parametrize("kernel", RUN if ALL else ["matmul_batched", "matmul_abt"])
+def test_on_opencl(kernel: str, tmp_path: Path) -> None:
+    """On plain lanes of Intel's run-time for processors."""
+    passes = "coopc-lanes{device=intel-cpu}"
+    assert run(kernel, tmp_path, "--on", "opencl", "-p", passes) == []
+
+
+@pytest.mark.parametrize("device", ["nvidia", "lavapipe"])
+@pytest.mark.parametrize("kernel", LARGE if ALL else ["matmul_device_descriptor"])
+def test_fits_into_memory(kernel: str, device: str) -> None:
+    source = source_of(kernel)
+    assert source is not None
+    compile(source.text, f"coopc-khr{{device={device}}}", "spirv")
 
 
 @pytest.mark.parametrize("kernel", KERNELS if ALL else ["softmax", "grouped_gemm"])

@@ -235,8 +235,9 @@ CASES = [
     ),
     *(
         Case(MATH, VULKAN, f"%r = math.{op} %a : f32", ("f32",), "f32", ulps=8)
-        for op in ("cbrt", "expm1", "log10", "log1p")
+        for op in ("cbrt", "erf", "expm1", "log10", "log1p")
     ),
+    Case(MATH, VULKAN, "%r = math.erf %a : f16", ("f16",), "f16"),
     Case(
         MATH, VULKAN, "%r = math.fpowi %a, %b : f32, i8", ("f32", "i8"), "f32", ulps=8
     ),

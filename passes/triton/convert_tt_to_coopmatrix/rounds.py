@@ -1,0 +1,348 @@
+"""Which products go in rounds, and which loads wait until they are used.
+
+    %sums = scf.for .. (%acc = 0) { .. yield tt.dot %a, %b, %acc }      128 x 128
+    tt.store %p, f(%sums)
+
+    for each block of 64 x 64: sums = matrices, which the loop carries
+                               store f(sums), a strip of the block at a time
+
+A loop that does nothing but add products to one tensor is not written where it stands,
+but around the one statement that uses the sums element by element, once for each block
+of them.  So no memory has to hold all sums, and a subgroup has as many as it can keep.
+
+What such a statement stores to may not be what the loop loads from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from coopc.dialects import simt, tt, ttg
+from coopc.dialects.tt.types import is_tensor, shape_of
+from coopc.ir.control_flow import yielded
+from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import ELEMENTWISE, FUNCTIONS
+
+WRITES = (
+    tt.AtomicCASOp,
+    tt.AtomicRMWOp,
+    tt.DescriptorReduceOp,
+    tt.DescriptorStoreOp,
+    tt.StoreOp,
+    ttg.BarrierOp,
+    simt.BarrierOp,
+)
+OWNERS = (tt.DescriptorLoadOp, tt.DotOp, tt.LoadOp)
+"""Operations whose results may have a buffer, which nothing else has."""
+VIEWS = (
+    tt.BroadcastOp,
+    tt.ExpandDimsOp,
+    tt.ReshapeOp,
+    tt.TransOp,
+    ttg.ConvertLayoutOp,
+)
+POINTWISE = ELEMENTWISE | {tt.FpToFpOp, ttg.ConvertLayoutOp}
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsPlan:
+    """How the sums of a loop are computed for one statement: in blocks."""
+
+    loop: scf.ForOp
+    number: int
+    """Of the sums among what the loop carries."""
+    dot: tt.DotOp
+    statement: Operation
+    source: SSAValue
+    """What it uses: the sums, or a view of some of them."""
+    begin: tuple[int, int]
+    """The first row and column of these among all sums."""
+    block: tuple[int, int]
+    """Rows and columns of sums at a time."""
+
+    @property
+    def rounds(self) -> tuple[int, int]:
+        """Blocks below each other, and beside each other."""
+        rows, cols = shape_of(self.source.type)
+        return rows // self.block[0], cols // self.block[1]
+
+    def __str__(self) -> str:
+        (m, n), (rows, cols) = self.block, self.rounds
+        return f"{rows} x {cols} rounds of {m} x {n} sums around {self.statement.name}"
+
+
+def plan_rounds(
+    loop: scf.ForOp, moved: set[int], block: tuple[int, int]
+) -> tuple[RoundsPlan, ...] | str:
+    """Return how the sums of a loop go in rounds, or why they do not.
+
+    Args:
+        loop: the loop.
+        moved: the numbers of what it carries that moves by the same amount each time.
+        block: the most rows and columns of sums at a time.
+    """
+    body = loop.body.block
+    ends, args = yielded(loop.body), body.args[1:]
+    used = [n for n, x in enumerate(loop.results) if x.uses]
+    tensors = [n for n, x in enumerate(args) if is_tensor(x.type) and n not in moved]
+    if len(tensors) != 1 or used != tensors:
+        return f"it carries {len(tensors)} tensors, and {len(used)} results are used"
+    (number,) = tensors
+    dot, shape = ends[number].owner, shape_of(args[number].type)
+    if not isinstance(dot, tt.DotOp) or dot.parent is not body or len(shape) != 2:
+        return "what it carries is no sum of products"
+    if dot.c is not args[number] or not (dot.c.has_one_use() and dot.d.has_one_use()):
+        return "the sums are used in it"
+    if writes(loop):
+        return "it writes to memory"
+    if not is_splat(loop.iter_args[number]):
+        return "the sums do not begin with the same number"
+    users = pointwise_users(loop.results[number])
+    if not users:
+        return "not all uses are by statements, element by element"
+    found: list[RoundsPlan] = []
+    for statement, (source, path) in users.items():
+        if any(map(writes, {*between(loop, statement)} - {*users})):
+            return "memory is written before the sums are used"
+        if (begin := path.begin(shape_of(source.type))) is None:
+            return "it is no block of the sums that is used"
+        pairs = zip(block, shape_of(source.type), strict=True)
+        rows, cols = (min(x, y) for x, y in pairs)
+        plan = RoundsPlan(loop, number, dot, statement, source, begin, (rows, cols))
+        found.append(plan)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Views of the sums, in order: of a split with which of its results."""
+
+    views: tuple[tuple[Operation, int], ...] = ()
+
+    def origin(self, at: tuple[int, ...]) -> tuple[int, ...]:
+        """Return where among the sums an element is."""
+        for op, which in reversed(self.views):
+            match op:
+                case tt.SplitOp():
+                    at = (*at, which)
+                case tt.TransOp():
+                    before = dict(zip(op.permutation, at, strict=True))
+                    at = tuple(before[d] for d in range(len(at)))
+                case _:
+                    number = 0
+                    for x, size in zip(at, shape_of(op.results[0].type), strict=True):
+                        number = number * size + x
+                    left: list[int] = []
+                    for size in reversed(shape_of(op.operands[0].type)):
+                        number, x = divmod(number, size)
+                        left.insert(0, x)
+                    at = tuple(left)
+        return at
+
+    def begin(self, shape: tuple[int, ...]) -> tuple[int, int] | None:
+        """Return the first sum of a view that is a block of them; None of another.
+
+        Sizes are powers of two, so that views move bits of coordinates: if those of the
+        first element and of each bit are in place, all are.
+        """
+        if len(shape) != 2:
+            return None
+        row, col = self.origin((0, 0))
+        for dim, size in enumerate(shape):
+            for bit in range(size.bit_length() - 1):
+                x, y = (1 << bit if d == dim else 0 for d in range(2))
+                if self.origin((x, y)) != (row + x, col + y):
+                    return None
+        return (row, col) if row % shape[0] == 0 == col % shape[1] else None
+
+
+def writes(op: Operation) -> bool:
+    """Whether an operation may change memory that others see."""
+    return any(isinstance(each, WRITES) for each in op.walk())
+
+
+def between(first: Operation, last: Operation) -> list[Operation]:
+    """Return the operations of a block between two of them."""
+    found: list[Operation] = []
+    op = first.next_op
+    while op is not None and op is not last:
+        found.append(op)
+        op = op.next_op
+    return found
+
+
+def is_splat(value: SSAValue) -> bool:
+    """Whether a tensor has the same element everywhere."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp):
+        dense = owner.value
+        return isinstance(dense, DenseIntOrFPElementsAttr) and dense.is_splat()
+    return isinstance(owner, tt.SplatOp)
+
+
+Users: TypeAlias = dict[Operation, tuple[SSAValue, Path]]
+
+
+def pointwise_users(value: SSAValue) -> Users | None:
+    """Return the statements that use a tensor element by element, and what of it.
+
+    None if anything else uses it.
+    """
+    found, block = Users(), value.owner.parent_block()
+    known: dict[SSAValue, tuple[SSAValue, Path]] = {value: (value, Path())}
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        for use in one.uses:
+            op, here = use.operation, known[one]
+            if is_store(op, use.index) and op.parent is block:
+                if found.setdefault(op, here) != here:
+                    return None
+                continue
+            is_view = isinstance(op, tt.ReshapeOp | tt.TransOp | tt.SplitOp)
+            is_known = one is here[0] if is_view else type(op) in POINTWISE
+            if op.parent is not block or not is_known:
+                return None
+            for number, result in enumerate(op.results):
+                path = Path((*here[1].views, (op, number)))
+                there = (result, path) if is_view else here
+                if result not in known:
+                    waiting.append(result)
+                if known.setdefault(result, there) != there:
+                    return None
+    return found
+
+
+def is_store(op: Operation, operand: int) -> bool:
+    """Whether an operation stores what is an operand of it, and does no more."""
+    match op:
+        case tt.StoreOp():
+            return op.operands[operand] is op.value and op.value is not op.mask
+        case tt.AtomicRMWOp():
+            return op.operands[operand] is op.val and not op.result.uses
+        case tt.DescriptorStoreOp():
+            return True
+        case _:
+            return False
+
+
+def updated(op: tt.DotOp) -> SSAValue | None:
+    """Return what a loop carries that a product is added to, and is then.
+
+    Elements of it may be changed before, each in its place; nothing else sees it.
+    """
+    body = op.parent
+    loop = None if body is None else body.parent_op()
+    if body is None or not isinstance(loop, scf.ForOp) or not op.d.has_one_use():
+        return None
+    ends = yielded(loop.body)
+    for arg, end in zip(body.args[1:], ends, strict=False):
+        value: SSAValue = arg
+        while value is not op.c and value.has_one_use():
+            user = next(iter(value.uses)).operation
+            if type(user) not in POINTWISE or user.parent is not body:
+                break
+            value = user.results[0]
+        if end is op.d and value is op.c and value.has_one_use():
+            return arg
+    return None
+
+
+def replaced(value: SSAValue) -> SSAValue | None:
+    """Return a tensor that nobody needs when another one is computed from it.
+
+    Each element of the other one is computed from the same element of it.
+    """
+    op = value.owner
+    if not isinstance(op, Operation) or type(op) not in POINTWISE:
+        return None
+    for operand in op.operands:
+        before, users = operand.owner, [x.operation for x in operand.uses]
+        if operand.type != value.type or not isinstance(before, Operation):
+            continue
+        if any(x.parent is not op.parent for x in (before, *users)):
+            continue
+        is_pointwise = type(before) in POINTWISE
+        if is_pointwise and len(users) == 1:
+            if (found := replaced(operand)) is not None:
+                return found
+        elif is_pointwise or isinstance(before, OWNERS):
+            others = [x for x in users if x is not op]
+            if all(isinstance(x, tt.ReduceOp) and op in after(x) for x in others):
+                return operand
+    return None
+
+
+def after(op: Operation) -> list[Operation]:
+    """Return the operations of its block that follow one."""
+    last = around(op).last_op
+    assert last is not None, op
+    return [*between(op, last), last]
+
+
+def around(op: Operation) -> Block:
+    assert op.parent is not None, op
+    return op.parent
+
+
+# Loads that wait
+
+
+def waits(op: tt.LoadOp | tt.DescriptorLoadOp) -> bool:
+    """Whether a load may run where its elements are used, once.
+
+    Then nothing in between writes to memory, and elements that are used again, or
+    elsewhere, are put in a buffer.
+    """
+    value: SSAValue = op.result
+    while True:
+        uses = list(value.uses)
+        if len(uses) != 1 or uses[0].operation.parent is not op.parent:
+            return False
+        user = uses[0].operation
+        if isinstance(user, (*WRITES, tt.LoadOp, scf.ForOp, scf.WhileOp)):
+            return False
+        if type(user) not in FUNCTIONS:
+            break
+        (value, *others) = user.results
+        if others:
+            return False
+        again = len(list(value.uses)) > 1
+        if again and isinstance(user, VIEWS):
+            return False
+        if again:
+            break
+    return not any(map(writes, between(op, user)))
+
+
+def feeds_products(op: Operation) -> bool:
+    """Whether a load is used as a factor only, and memory stays the same till then."""
+    block, users = op.parent, list[Operation]()
+    if block is None or not factors(op.results[0], users.append):
+        return False
+    ends = [block.find_ancestor_op_in_block(x) for x in users]
+    return all(
+        end is not None and not any(map(writes, [*between(op, end), end]))
+        for end in ends
+    )
+
+
+def factors(value: SSAValue, note: Callable[[Operation], object]) -> bool:
+    """Whether all uses of a tensor are as factors, transposed or not; note these."""
+    if not value.uses:
+        return False
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, tt.TransOp | ttg.ConvertLayoutOp):
+            if not factors(op.results[0], note):
+                return False
+        elif isinstance(op, tt.DotOp) and use.index < 2:
+            note(op)
+        else:
+            return False
+    return True

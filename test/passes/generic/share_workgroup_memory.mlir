@@ -1,0 +1,76 @@
+// RUN: coopc-opt %s -p share-workgroup-memory --split-input-file | filecheck %s
+
+// Buffers that are not needed together have the same place; a barrier is in between.
+
+// CHECK-LABEL: func.func @in_turn
+func.func @in_turn(%p: memref<64xf32>, %i: index) {
+  // CHECK-NEXT: %[[M:.+]] = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: %x = memref.reinterpret_cast %[[M]] to offset: [0], sizes: [64], strides: [1]
+  // CHECK-NEXT: simt.barrier workgroup memory = <workgroup>
+  %x = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
+  %0 = memref.load %p[%i] : memref<64xf32>
+  memref.store %0, %x[%i] : memref<64xf32, #simt.memory<workgroup>>
+  simt.barrier workgroup memory = <workgroup>
+  // CHECK: memref.load %x
+  %1 = memref.load %x[%i] : memref<64xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: %y = memref.reinterpret_cast %[[M]] to offset: [0], sizes: [4, 8], strides: [8, 1]
+  // CHECK-NEXT: simt.barrier workgroup memory = <workgroup>
+  // CHECK-NEXT: memref.store %{{.+}}, %y
+  %y = memref.alloca() : memref<4x8xf32, #simt.memory<workgroup>>
+  memref.store %1, %y[%i, %i] : memref<4x8xf32, #simt.memory<workgroup>>
+  func.return
+}
+
+// -----
+
+// What a loop accesses is needed in all of it; what is allocated in it only from one
+// access to another. A barrier that is there is enough.
+
+// CHECK-LABEL: func.func @loop
+func.func @loop(%n: index, %i: index, %v: f32) {
+  // CHECK-NEXT: %[[M:.+]] = memref.alloca() : memref<24xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: %sum = memref.reinterpret_cast %[[M]] to offset: [0], sizes: [8]
+  %sum = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: simt.barrier workgroup memory = <workgroup>
+  // CHECK-NEXT: memref.store
+  memref.store %v, %sum[%i] : memref<8xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: scf.for
+  scf.for %t = %i to %n step %n {
+    // CHECK-NEXT: %x = memref.reinterpret_cast %[[M]] to offset: [8], sizes: [8]
+    // CHECK-NEXT: simt.barrier workgroup memory = <workgroup>
+    // CHECK-NEXT: memref.store
+    %x = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+    simt.barrier workgroup memory = <workgroup>
+    memref.store %v, %x[%i] : memref<8xf32, #simt.memory<workgroup>>
+    %0 = memref.load %x[%i] : memref<8xf32, #simt.memory<workgroup>>
+    // CHECK: %y = memref.reinterpret_cast %[[M]] to offset: [8], sizes: [8]
+    %y = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+    memref.store %0, %y[%i] : memref<8xf32, #simt.memory<workgroup>>
+    %1 = memref.load %y[%i] : memref<8xf32, #simt.memory<workgroup>>
+    memref.store %1, %sum[%i] : memref<8xf32, #simt.memory<workgroup>>
+  }
+  // CHECK: %z = memref.reinterpret_cast %[[M]] to offset: [0], sizes: [24]
+  %z = memref.alloca() : memref<24xf32, #simt.memory<workgroup>>
+  memref.store %v, %z[%i] : memref<24xf32, #simt.memory<workgroup>>
+  func.return
+}
+
+// -----
+
+// What control flow passes on stays, and what is of another memory.
+
+// CHECK-LABEL: func.func @stays
+// CHECK-NEXT: %x = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+// CHECK-NEXT: %y = memref.alloca() : memref<8xf32, #simt.memory<private>>
+func.func @stays(%c: i1, %i: index, %v: f32) {
+  %x = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+  %y = memref.alloca() : memref<8xf32, #simt.memory<private>>
+  memref.store %v, %y[%i] : memref<8xf32, #simt.memory<private>>
+  %z = scf.if %c -> (memref<8xf32, #simt.memory<workgroup>>) {
+    scf.yield %x : memref<8xf32, #simt.memory<workgroup>>
+  } else {
+    scf.yield %x : memref<8xf32, #simt.memory<workgroup>>
+  }
+  memref.store %v, %z[%i] : memref<8xf32, #simt.memory<workgroup>>
+  func.return
+}
