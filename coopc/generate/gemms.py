@@ -15,18 +15,21 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from coopc.sim.numerics import from_bf16, to_bf16
+from coopc.interface_call import CODED
+from coopc.sim.numerics import decoded, encoded
 
 Array: TypeAlias = npt.NDArray[Any]
 
 NUMPY = {
     "f16": np.float16,
     "bf16": np.uint16,
+    "f8E4M3FN": np.uint8,
+    "f8E5M2": np.uint8,
     "f32": np.float32,
     "i8": np.int8,
     "i32": np.int32,
 }
-"""The numpy type of an element type; of bf16 that of its bits."""
+"""The numpy type of an element type; of a float that numpy lacks, of its bits."""
 
 BATCH = 2
 FILL = 3
@@ -110,15 +113,15 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
                 values: Array = generator.standard_normal(shape, np.float32)
             else:
                 values = generator.integers(low, high, shape)
-            bits = element == "bf16"
-            values = to_bf16(values.astype(np.float32)) if bits else values
+            if element in CODED:
+                values = encoded(values.astype(np.float32), element)
             found.append(values.astype(NUMPY[element]))
         return found
 
     def values(self, array: Array, operand: int) -> Array:
         """Return the numbers of A or B (operand 0 or 1), as f64."""
-        if self.types[0] == "bf16":
-            return from_bf16(array).astype(np.float64)
+        if self.types[0] in CODED:
+            return decoded(array, self.types[0]).astype(np.float64)
         if self.types[0] == "i8" and self.extended[operand] == "extui":
             array = array.view(np.uint8)
         return array.astype(np.float64)

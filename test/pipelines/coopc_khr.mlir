@@ -18,6 +18,7 @@
 // STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32}
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
+// STEPS-NEXT: widen-products
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: legalize-coopmatrix-khr{only="products"}
 // STEPS-NEXT: split-coopmatrix{by_lanes=true}

@@ -29,7 +29,6 @@ HUB = "inline-tt-calls,expand-tt-math,convert-tt-to-coopmatrix"
 REFUSED = {
     "grouped_gemm": "tt.int_to_ptr: it is not supported",
     "layer_norm_backward": "tt.atomic_cas: it is not supported",
-    "matmul_fp8": "f8E4M3FN",
 }
 """What is not done yet, with what is said of it."""
 QUICK = (
@@ -40,6 +39,7 @@ QUICK = (
     "embedding",
     "linear_recurrence",
     "matmul_batched",
+    "matmul_fp8",
     "rms_norm_rope",
     "softmax",
 )
