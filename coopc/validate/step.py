@@ -417,8 +417,8 @@ class _Pair:
             bound = None
             if before.error is not None and after.error is not None:
                 bound = allowed(before.error, after.error, lost)
-            element = None if before.element is None else before.element.name
-            difference = compare(found, expected, bound=bound, element=element)
+            name = before.element.name
+            difference = compare(found, expected, bound=bound, element=name)
             if not difference.ok:
                 return Mismatch(self.name, before.name, *where, difference)
         return None
