@@ -45,10 +45,14 @@ DTYPES: dict[str, tuple[str, ...]] = {
     "i64": ("int64", "uint64"),
     "f16": ("float16",),
     "bf16": ("uint16", "int16", "bfloat16"),
+    "f8E4M3FN": ("uint8", "int8", "float8_e4m3fn"),
+    "f8E5M2": ("uint8", "int8", "float8_e5m2"),
     "f32": ("float32",),
     "f64": ("float64",),
 }
-"""Element type to the numpy types that hold it; bf16 as its bits."""
+"""Element type to the numpy types that hold it; floats that numpy lacks as bits."""
+CODED = ("bf16", "f8E4M3FN", "f8E5M2")
+"""Those."""
 
 
 def element_strides(array: Array) -> tuple[int, ...] | None:
@@ -77,19 +81,19 @@ def value_of(interface: Interface, given: Sequence[Given], field: Field) -> Any:
 def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> bytes:
     """The bytes of a field.
 
-    A float is rounded to bf16, to nearest even; an int is taken for its bits.
+    A float is rounded to a type that numpy lacks, to nearest even; an int is its bits.
 
     Raises:
         ValueError: the number does not fit.
     """
     number = np.asarray(value_of(interface, given, field)).item()
     type, size = field.type, SCALAR_BYTES[field.type]
-    if type == "bf16" and not isinstance(number, int):
+    if type in CODED and not isinstance(number, int):
         from coopc.rounding import FORMATS
 
-        return struct.pack("<f", FORMATS["bf16"].round(float(number)))[2:]
+        return FORMATS[type].encode(float(number)).to_bytes(size, "little")
     try:
-        if type == "bf16":
+        if type in CODED:
             return number.to_bytes(size, "little")
         if type in ("i1", "f16", "f32", "f64"):
             return struct.pack(f"<{dtype_of(type).char}", number)

@@ -92,6 +92,7 @@ class CoopcKhrPass(Pipeline):
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
+            step("widen-products"),  # for the target
             CanonicalizePass(),  # what is dead or constant need not be cut
             step("legalize-coopmatrix-khr", only="products"),  # else not to be split
             step("split-coopmatrix", by_lanes=True),  # for the target

@@ -11,6 +11,7 @@ RENAMED = {
     "tt.experimental_descriptor_load": "tt.descriptor_load",
     "tt.experimental_descriptor_store": "tt.descriptor_store",
     "ttg.shared": "ttg.swizzled_shared",
+    "expand-bf16": "expand-narrow-floats",
     "add-any-entry": "add-fallback-entry",
     "legalize-coopmatrix-khr.products-only": "legalize-coopmatrix-khr.only",
     "settle-kernels": "infer-kernel-sizes",

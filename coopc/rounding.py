@@ -3,19 +3,22 @@
 A binary format keeps `fraction_bits` behind the leading one; its least normal exponent
 is `min_exponent`, its greatest `max_exponent`.  A number x rounds to the nearest
 multiple of 2^(max(e, min_exponent) - fraction_bits), e its exponent, and to the even
-one of two; what is greater than any finite number of the format becomes an infinity.
+one of two.  What is greater than any finite number of the format becomes an infinity,
+or NaN in a format without infinities, as of `arith.truncf` in MLIR: nothing saturates.
 
-    format  fraction_bits  min_exponent  max_exponent
-    f16     10             -14           15
-    bf16     7             -126          127
-    f32     23             -126          127
-    f64     52             -1022         1023
+    format    fraction_bits  min_exponent  max_exponent
+    f8E4M3FN   3             -6            8, no infinities: the last code is NaN
+    f8E5M2     2             -14           15
+    f16       10             -14           15
+    bf16       7             -126          127
+    f32       23             -126          127
+    f64       52             -1022         1023
 
 Laws (test/unit/test_rounding.py): idempotent, monotone, and as numpy rounds.
 """
 
 from dataclasses import dataclass
-from math import frexp, inf, isfinite, ldexp
+from math import copysign, frexp, inf, isfinite, isnan, ldexp, nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class FloatFormat:
     (65504.0, inf)
     >>> FORMATS["bf16"].round(1 + 2**-8)
     1.0
+    >>> FORMATS["f8E4M3FN"].round(464.0), FORMATS["f8E4M3FN"].round(465.0)
+    (448.0, nan)
     """
 
     name: str
@@ -36,11 +41,25 @@ class FloatFormat:
     min_exponent: int
     """Of the least normal number."""
     max_exponent: int
+    has_infinity: bool = True
+    """Whether the greatest exponent stands for infinities and NaN; else it stands for
+    numbers, and its last code for NaN."""
+
+    @property
+    def greatest_code(self) -> int:
+        """The bits of the greatest finite number; the next are of `overflow`."""
+        last = (1 << (self.bits - 1)) - 1
+        return last - (1 << self.fraction_bits if self.has_infinity else 1)
 
     @property
     def greatest(self) -> float:
         """The greatest finite number."""
-        return ldexp(2.0 - ldexp(1.0, -self.fraction_bits), self.max_exponent)
+        return self.decode(self.greatest_code)
+
+    @property
+    def overflow(self) -> float:
+        """What greater numbers become."""
+        return inf if self.has_infinity else nan
 
     @property
     def epsilon(self) -> float:
@@ -50,22 +69,50 @@ class FloatFormat:
     def round(self, value: float) -> float:
         """Return the number of this format nearest to `value`, the even one of two.
 
-        Zeros, infinities and NaN stay as they are.  An `int` is rounded once, however
-        many bits it has.
+        Zeros and NaN stay as they are, and infinities where there are any.  An `int` is
+        rounded once, however many bits it has.
         """
         if isinstance(value, int):
             value = float(value if self.bits == 64 else odd_float(value))
-        if value == 0 or not isfinite(value) or self.bits == 64:
+        if value == 0 or isnan(value) or self.bits == 64:
             return value
         if abs(value) >= 2 * self.greatest:
-            return inf if value > 0 else -inf
+            return copysign(self.overflow, value)
         exponent = max(frexp(value)[1] - 1, self.min_exponent) - self.fraction_bits
-        units = round(ldexp(value, -exponent))
-        if units == 0:
-            return 0.0 if value > 0 else -0.0
-        if units.bit_length() + exponent > self.max_exponent + 1:
-            return inf if value > 0 else -inf
-        return ldexp(units, exponent)
+        near = copysign(ldexp(round(ldexp(value, -exponent)), exponent), value)
+        return near if abs(near) <= self.greatest else copysign(self.overflow, value)
+
+    def encode(self, value: float) -> int:
+        """Return the bits of the number nearest to `value`; of NaN, a quiet one's.
+
+        >>> hex(FORMATS["f16"].encode(1.5)), hex(FORMATS["f8E4M3FN"].encode(-448.0))
+        ('0x3e00', '0xfe')
+        """
+        value, special = self.round(value), self.greatest_code + 1
+        if value == 0:
+            code = 0
+        elif isnan(value):
+            code = special + (1 << self.fraction_bits - 1) * self.has_infinity
+        elif not isfinite(value):
+            code = special
+        else:
+            exponent = max(frexp(value)[1] - 1, self.min_exponent)
+            code = int(ldexp(abs(value), self.fraction_bits - exponent))
+            code += exponent - self.min_exponent << self.fraction_bits
+        return code | (copysign(1.0, value) < 0) << (self.bits - 1)
+
+    def decode(self, bits: int) -> float:
+        """Return the number that has these bits."""
+        sign, code = divmod(bits, 1 << (self.bits - 1))
+        exponent, units = divmod(code, 1 << self.fraction_bits)
+        if code > self.greatest_code:
+            found = self.overflow if code == self.greatest_code + 1 else nan
+        elif exponent:
+            units += 1 << self.fraction_bits
+            found = ldexp(units, exponent - 1 + self.min_exponent - self.fraction_bits)
+        else:
+            found = ldexp(units, self.min_exponent - self.fraction_bits)
+        return -found if sign else found
 
 
 def odd_float(value: int) -> int:
@@ -86,6 +133,8 @@ def odd_float(value: int) -> int:
 FORMATS = {
     format.name: format
     for format in (
+        FloatFormat("f8E4M3FN", 8, 3, -6, 8, has_infinity=False),
+        FloatFormat("f8E5M2", 8, 2, -14, 15),
         FloatFormat("f16", 16, 10, -14, 15),
         FloatFormat("bf16", 16, 7, -126, 127),
         FloatFormat("f32", 32, 23, -126, 127),

@@ -671,7 +671,7 @@ def differences_from(
             after[buffer.name],
             array,
             bound=None if error is None else 2 * error,
-            bf16=buffer.element == "bf16",
+            element=buffer.element,
         )
         for buffer, (array, error) in zip(job.interface.buffers, expected, strict=True)
     }

@@ -50,17 +50,19 @@ RDNA3 = told_device(
     atomics=frozenset({"f32 access", "f32 add", "f64 access"}),
 )
 
+_F8 = "f8E4M3FN", "f8E5M2"
 RDNA4 = replace(
     RDNA3,
     name="rdna4",
     title="AMD RDNA 4 (GFX12) under RADV",
     bfloat16="khr",
+    float8=True,
     matrix_shapes=(
         *RDNA3.matrix_shapes,
         *shapes((16,), (16,), (16,), ("bf16 bf16 bf16", "bf16 bf16 f32")),
         *shapes(
             *((16,), (16,), (16,)),
-            (f"{a} {b} f32" for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")),
+            (f"{a} {b} f32" for a in _F8 for b in _F8),
         ),
     ),
 )

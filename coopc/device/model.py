@@ -167,6 +167,8 @@ class Device:
     limits: Limits
     bfloat16: Bfloat16 | None = None
     """None where bf16 is only memory: its bits are shifted and rounded in integers."""
+    float8: bool = False
+    """Whether modules have the types of SPV_EXT_float8; else an f8 is a byte."""
     zero_matrix: ZeroMatrix = "constant-composite"
     fills: Fills = "any"
     stride_bits: int = 32
@@ -278,6 +280,8 @@ class Device:
                     f"{self.name}: expected a form of bf16, which {shape} needs, "
                     "got None"
                 )
+            if not self.float8 and any(x.startswith("f8") for x in shape.elements):
+                raise ValueError(f"{self.name}: expected float8, which {shape} needs")
         operands = {x: shape for shape in self.matrix_shapes for x in shape.operands}
         for (use, element, rows, cols), shape in operands.items():
             if not self.layouts(use, element, rows, cols):

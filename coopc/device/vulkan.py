@@ -105,6 +105,7 @@ def any_device(
         # Buffers above the guaranteed number are listed as required.
         limits=replace(limits, buffers=None),
         bfloat16="khr" if vulkan else None,
+        float8=vulkan,
         stride_bits=32 if vulkan else 64,
         aligned_rows=vulkan,  # as Vulkan asks for it
         scalars=SCALARS,

@@ -20,7 +20,6 @@ one entry and one exit, as SPIR-V's structured control flow asks: `open_loop` an
 
 from __future__ import annotations
 
-import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -450,17 +449,14 @@ def count_of(type: Attribute) -> int:
 
 
 def float_bits(type: Attribute, value: float) -> int:
-    """The bits of a float of a type; too great a number is infinite."""
+    """The bits of a float of a type; too great a number is as it rounds to it."""
     from coopc.rounding import FORMATS
 
-    format = FORMATS[str(type)]
-    code = {"f16": "<e", "f64": "<d"}.get(format.name, "<f")
-    bits = int.from_bytes(struct.pack(code, format.round(value)), "little")
-    return bits >> 16 if format.name == "bf16" else bits
+    return FORMATS[type.name].encode(value)
 
 
-NUMBERS = "integers, index, f16, bf16, f32 or f64"
-"""What numbers are, for messages: there are narrower floats."""
+NUMBERS = "integers, index, f8E4M3FN, f8E5M2, f16, bf16, f32 or f64"
+"""What numbers are, for messages: there are other floats."""
 
 
 def check_combining(kind: str, element: Attribute) -> None:

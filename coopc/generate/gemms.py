@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from coopc.interface_call import CODED
 from coopc.run.arguments import encode
-from coopc.sim.numerics import from_bf16
+from coopc.sim.numerics import decoded
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -107,8 +108,8 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
 
     def values(self, array: Array, operand: int) -> Array:
         """Return the numbers of A or B (operand 0 or 1), as f64."""
-        if self.types[0] == "bf16":
-            return from_bf16(array).astype(np.float64)
+        if self.types[0] in CODED:
+            return decoded(array, self.types[0]).astype(np.float64)
         if self.types[0] == "i8" and self.extended[operand] == "extui":
             array = array.view(np.uint8)
         return array.astype(np.float64)

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from coopc.device import Device
-from coopc.sim.numerics import to_bf16
+from coopc.interface_call import CODED
+from coopc.sim.numerics import encoded
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -154,8 +155,8 @@ def contents(
     random: np.random.Generator, shape: tuple[int, ...], element: str
 ) -> Array:
     numbers = random.integers(-2, 4, shape)
-    if element == "bf16":
-        return to_bf16(numbers.astype(np.float64))
+    if element in CODED:
+        return encoded(numbers.astype(np.float64), element)
     kind = "f" if element.startswith("f") else "i"
     return numbers.astype(f"{kind}{BITS[element] // 8}")
 

@@ -17,12 +17,14 @@ integers until nothing came between:
 
 What is compared is bits: NaNs and zeros of both signs are what they are.
 
->>> from coopc.device import BMG, LAVAPIPE
+>>> from coopc.interface import SCALAR_BYTES
+from coopc.device import BMG, LAVAPIPE
 >>> [atomic_form(e, "add", BMG) for e in ("i32", "f32", "bf16", "i8")]
 ['native', 'native', 'word', 'word']
 >>> atomic_form("f64", "add", BMG), atomic_form("f64", "add", LAVAPIPE)
 ('native', 'integer')
->>> from coopc.device import AMX
+>>> from coopc.interface import SCALAR_BYTES
+from coopc.device import AMX
 >>> atomic_form("i8", "add", AMX), atomic_form("f16", "add", AMX)
 ('native', 'integer')
 """
@@ -32,6 +34,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from coopc.device import Device
+from coopc.interface import SCALAR_BYTES
 
 Access: TypeAlias = Literal["access", "add", "min_max", "bits", "other"]
 """A load or a store; a sum; an extreme (of floats: of a number and a NaN, the number);
@@ -80,6 +83,6 @@ def atomic_form(element: str, access: Access, device: Device) -> AtomicForm:
     is_float = "f" in element
     if f"{element} {access}" in device.atomics:
         return "native"
-    if int(element.lstrip("bfi")) < device.atomic_bits:
+    if 8 * SCALAR_BYTES[element] < device.atomic_bits:
         return "word"
     return "integer" if is_float or access == "other" else "native"

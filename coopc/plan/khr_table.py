@@ -25,7 +25,7 @@ memory, back to a matrix; by the lanes in work-group memory, where a matrix stay
 the device has none of; not at all."""
 
 Fact: TypeAlias = Literal[
-    "bf16",
+    "narrow float",
     "checked",
     "from start",
     "fill of 0",
@@ -48,6 +48,7 @@ Fact: TypeAlias = Literal[
 ]
 """What is true of one operation.
 
+`narrow float`: some elements are bf16 or f8, of which SPIR-V has no arithmetic.
 `inexact`: arithmetic on whole matrices of floats, which the device has none of that
 keeps zeros, infinities and NaN apart.
 `from start`: of two dimensions, and memory that begins where a buffer does.
@@ -160,7 +161,7 @@ TABLE: tuple[Row, ...] = (
     _row(ROW_SLICES, "staged"),  # the driver spreads matrices as it likes
     # Arithmetic.
     _row("scale", "elements", "integers", needs=("element access",)),
-    _row(WHOLE, "elements", "bf16", needs=("element access",)),
+    _row(WHOLE, "elements", "narrow float", needs=("element access",)),
     _row("add sub mul div scale", "elements", "inexact", needs=("element access",)),
     _row(WHOLE, "native", needs=("whole arithmetic",)),
     _row(f"{WHOLE} {SINGLE}", "elements", needs=("element access",)),
@@ -171,7 +172,7 @@ TABLE: tuple[Row, ...] = (
     _row("convert bitcast", "native", "same type", "same use"),
     _row("convert", "native", "same type", "use changes"),
     _row("bitcast", "staged", "of floats"),  # OpBitcast is of integers alone
-    _row("convert bitcast", "staged", "bf16"),
+    _row("convert bitcast", "staged", "narrow float"),
     _row("convert", "native", "use changes", needs=("whole arithmetic",)),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
     _row("convert bitcast apply", "staged"),

@@ -29,7 +29,15 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from coopc.interface import Argument, Buffer, Interface, Scalar
-from coopc.interface_call import Given, check_shape, dtype_of, memory_of, strided_zeros
+from coopc.interface_call import (
+    CODED,
+    Given,
+    check_shape,
+    dtype_of,
+    memory_of,
+    strided_zeros,
+)
+from coopc.rounding import FORMATS
 from coopc.run.arrays import Array
 
 DEFAULT_SIZE = 64
@@ -314,15 +322,15 @@ def _filled(
 
 
 def is_float(type: str) -> bool:
-    return type in ("f16", "bf16", "f32", "f64")
+    return type in FORMATS
 
 
 def encode(values: Array, type: str) -> Array:
-    """Numbers as an element type: rounded, wrapped around, or the bits of bf16."""
-    if type == "bf16":
-        from coopc.sim.numerics import to_bf16
+    """Numbers as an element type: rounded, wrapped around, or bits as of bf16."""
+    if type in CODED:
+        from coopc.sim.numerics import encoded
 
-        return to_bf16(values.astype(np.float32))
+        return encoded(values.astype(np.float32), type)
     if type == "i1":
         return values.astype(bool)
     if is_float(type):

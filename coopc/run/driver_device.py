@@ -67,6 +67,9 @@ def driver_device(
 def device_of_info(name: str, info: VulkanInfo) -> Device:
     limits, features = info.limits, info.features
     bfloat16 = "shaderBFloat16CooperativeMatrix" in features
+    float8 = "shaderFloat8CooperativeMatrix" in features
+    forms = {"bf16": bfloat16, "f8E4M3FN": float8, "f8E5M2": float8}
+    known = {x for x in ELEMENT_BITS if forms.get(x, True)}
     low, high = info.subgroup_sizes
     return told_device(
         name,
@@ -77,7 +80,7 @@ def device_of_info(name: str, info: VulkanInfo) -> Device:
             size for size in (1 << bit for bit in range(16)) if low <= size <= high
         ),
         subgroup_size=info.subgroup_size,
-        matrix_shapes=_shapes(info, bfloat16),
+        matrix_shapes=_shapes(info, known),
         limits=Limits(
             work_items=limits.invocations,
             work_group_size=limits.group_sizes,
@@ -89,6 +92,7 @@ def device_of_info(name: str, info: VulkanInfo) -> Device:
             work_groups=limits.group_counts,
         ),
         bfloat16="khr" if bfloat16 else None,
+        float8=float8,
         **_matrix2(info),
         scalars=frozenset(x for x, of in SCALAR_FEATURES.items() if of <= features),
         atomics=frozenset(
@@ -107,9 +111,8 @@ def _matrix2(info: VulkanInfo) -> dict[str, Any]:
     return {"matrix2": frozenset(has - {"coordinates"})}
 
 
-def _shapes(info: VulkanInfo, bfloat16: bool) -> tuple[MatrixShape, ...]:
+def _shapes(info: VulkanInfo, known: set[str]) -> tuple[MatrixShape, ...]:
     """Return the multiplications of a subgroup, of element types that are known."""
-    known = ELEMENT_BITS.keys() - ({"bf16"} if not bfloat16 else set[str]())
     found: dict[MatrixShape, Any] = {}
     for x in info.matrix_shapes:
         if x.scope == "subgroup" and known.issuperset(x.elements):

@@ -26,6 +26,7 @@ OPTIONAL = {
     "VK_NV_cooperative_matrix2": vk.CooperativeMatrix2Features,
     MAINTENANCE1: vk.CooperativeMatrixMaintenance1Features,
     "VK_KHR_shader_bfloat16": vk.Bfloat16Features,
+    "VK_EXT_shader_float8": vk.Float8Features,
     "VK_EXT_shader_atomic_float": vk.AtomicFloatFeatures,
     "VK_EXT_shader_atomic_float2": vk.AtomicFloat2Features,
 }
@@ -56,7 +57,7 @@ COMPONENTS = dict(
     enumerate(
         ("f16", "f32", "f64", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64")
     )
-) | {1000141000: "bf16", 1000491002: "e4m3", 1000491003: "e5m2"}
+) | {1000141000: "bf16", 1000491002: "f8E4M3FN", 1000491003: "f8E5M2"}
 # VkPhysicalDeviceLimits: name here, offset in bytes, format.
 LIMITS = (
     ("storage_buffer_bytes", 28, "<I"),

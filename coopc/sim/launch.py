@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
     IndexType,
     MemRefType,
     NoneAttr,
@@ -22,11 +21,12 @@ from xdsl.utils.hints import isa
 from coopc.dialects import simt
 from coopc.interface_call import element_strides, memory_of
 from coopc.sim.memory import Allocation, MemRef
-from coopc.sim.numerics import Numerics, from_bf16
+from coopc.sim.numerics import Numerics, decoded
 from coopc.sim.undefined import Shadows
 from coopc.sim.values import (
     AXES,
     Array,
+    CodedType,
     is_float,
     is_integer,
     memory_dtype,
@@ -36,7 +36,7 @@ from coopc.sim.values import (
 )
 
 Argument: TypeAlias = "Array | np.generic | float | int"
-"""An array for a memref, a number for a number; of bf16, its bits as a np.uint16."""
+"""An array for a memref, a number for a number; of bf16 and f8, its bits."""
 
 
 def bind(
@@ -71,8 +71,9 @@ def bind(
                 raise ValueError(
                     f"expected a number for argument {position}, a {type}, got an array"
                 )
-            if type == BFloat16Type() and np.asarray(argument).dtype == np.uint16:
-                argument = from_bf16(np.asarray(argument))
+            bits = np.asarray(argument)
+            if isinstance(type, CodedType) and bits.dtype == memory_dtype(type):
+                argument = decoded(bits, type.name)
             value = numerics.constant(argument, type)
             found.append(value.reshape((1,) * AXES))
             continue

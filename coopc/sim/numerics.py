@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float64Type
 from xdsl.ir import Attribute
 
-from coopc.rounding import FORMATS
+from coopc.rounding import FORMATS, FloatFormat
 from coopc.sim.undefined import StoredErrors
 from coopc.sim.values import (
-    BFLOAT16,
+    CODED,
     Array,
+    CodedType,
     DType,
     FloatType,
     bits_of,
@@ -69,8 +70,10 @@ def fused_multiply_add_f64(x: Array, y: Array, z: Array) -> Array:
 
 def rounded(array: Array, type: Attribute) -> Array:
     """Return floats of any format rounded to the values of a type."""
-    if isinstance(type, BFloat16Type):
-        return _bf16_of_f64(array) if array.dtype == np.float64 else _bf16(array)
+    if isinstance(type, BFloat16Type) and array.dtype != np.float64:
+        return _bf16(array)
+    if isinstance(type, CodedType):
+        return _nearest(array.astype(np.float64), FORMATS[type.name])
     return array.astype(value_dtype(type), copy=False)
 
 
@@ -83,42 +86,67 @@ def rounded_integers(array: Array, type: Attribute) -> Array:
     return rounded(_sticky(array), type)
 
 
-def bits_from_bf16(array: Array) -> Array:
-    """Return the 16 bits of each bf16, as uint16."""
-    return (array.astype(np.float32, copy=False).view(np.uint32) >> 16).astype(
-        np.uint16
-    )
+def encoded(numbers: Array, format: str) -> Array:
+    """Return floats as memory holds those of a format: rounded, as their bits.
+
+    >>> encoded(np.array([1.0, -2.0]), "bf16").tolist()
+    [16256, 49152]
+    >>> encoded(np.array([1.0, -1e9, 1e-9]), "f8E4M3FN").tolist()
+    [56, 255, 0]
+    """
+    return _codes(rounded(np.asarray(numbers), CODED[format]), CODED[format])
+
+
+def decoded(bits: Array, format: str) -> Array:
+    """Return the numbers of which memory holds the bits, as float32.
+
+    >>> decoded(np.array([16256, 49152], dtype=np.uint16), "bf16").tolist()
+    [1.0, -2.0]
+    """
+    if format == "bf16":
+        return (np.asarray(bits).astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return _numbers(format)[np.asarray(bits).view(np.uint8)]
+
+
+def _codes(array: Array, type: CodedType) -> Array:
+    """Return the bits of numbers that are values of a type."""
+    if isinstance(type, BFloat16Type):
+        words = array.astype(np.float32, copy=False).view(np.uint32)
+        return (words >> np.uint32(16)).astype(np.uint16)
+    format = FORMATS[type.name]
+    # Codes ascend with numbers.
+    known = _numbers(type.name)[: format.greatest_code + 1 + format.has_infinity]
+    codes = np.searchsorted(known, np.abs(array))
+    codes = np.where(np.isnan(array), format.encode(math.nan), codes)
+    return (codes | np.where(np.signbit(array), 128, 0)).astype(np.uint8)
+
+
+@cache
+def _numbers(format: str) -> Array:
+    """Return the number of each code of eight bits."""
+    return np.array([FORMATS[format].decode(x) for x in range(256)], np.float32)
 
 
 def to_bf16(numbers: Array) -> Array:
-    """Return floats as an array of bf16 in memory: rounded, and the bits as uint16.
-
-    >>> to_bf16(np.array([1.0, -2.0])).tolist()
-    [16256, 49152]
-    """
-    return bits_from_bf16(rounded(np.asarray(numbers), BFLOAT16))
+    return encoded(numbers, "bf16")
 
 
 def from_bf16(bits: Array) -> Array:
-    """Return the numbers in an array of bf16 in memory, as float32.
-
-    >>> from_bf16(np.array([16256, 49152], dtype=np.uint16)).tolist()
-    [1.0, -2.0]
-    """
-    return (np.asarray(bits).astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return decoded(bits, "bf16")
 
 
 def float_bits(array: Array, type: FloatType) -> Array:
     """Return the bits of floats of a type, as signed integers of its width."""
-    if isinstance(type, BFloat16Type):
-        return bits_from_bf16(array).view(np.int16)
+    if isinstance(type, CodedType):
+        codes = _codes(array, type)
+        return codes.view(np.dtype(f"i{codes.dtype.itemsize}"))
     return array.view(np.dtype(f"i{array.dtype.itemsize}"))
 
 
 def float_of_bits(bits: Array, type: Attribute) -> Array:
     """Return the floats of a type that integers of its width are the bits of."""
-    if isinstance(type, BFloat16Type):
-        return from_bf16(bits.view(np.uint16))
+    if isinstance(type, CodedType):
+        return decoded(bits.view(np.dtype(f"u{type.size}")), type.name)
     return bits.view(value_dtype(type))
 
 
@@ -146,17 +174,15 @@ def _bf16(array: Array) -> Array:
     return np.where(np.isnan(array), quiet, up).view(np.float32)
 
 
-def _bf16_of_f64(array: Array) -> Array:
-    """Round f64 to bf16, not by way of f32, which would round twice."""
-    format = FORMATS["bf16"]
+def _nearest(array: Array, format: FloatFormat) -> Array:
+    """Round f64 to a narrower format, not by way of f32, which would round twice."""
     _, exponent = np.frexp(array)
     unit = np.maximum(exponent - 1, format.min_exponent) - format.fraction_bits
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.ldexp(np.rint(np.ldexp(array, -unit)), unit)
-        near = np.where(
-            np.abs(near) > format.greatest, np.copysign(np.inf, array), near
-        )
-        return np.where(np.isfinite(array), near, array).astype(np.float32)
+        near = np.where(np.isfinite(array), near, array)
+        beyond = np.copysign(format.overflow, array)
+        return np.where(np.abs(near) > format.greatest, beyond, near).astype(np.float32)
 
 
 def _sticky(array: Array) -> Array:
@@ -189,7 +215,7 @@ class FloatFunction:
     """A function of one to three floats of a type to one of that type."""
 
     compute: Compute
-    """On arrays of the type, bf16 as f32; of f64 where `wide`."""
+    """On arrays of the type, narrow floats as f32; of f64 where `wide`."""
     spread: Spread
     wide: bool = False
     """Computed in f64 and then rounded: more exact than any device's library."""
@@ -359,8 +385,8 @@ FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
 #
 # A product of matrices of floats is `c`, to which the products of elements are added
 # one after the other, by ascending k, in f32 (in f64 if any of the four types is f64),
-# and is then rounded to the type of the result.  Products of f16 and bf16 are exact in
-# f32.
+# and is then rounded to the type of the result.  Products of f16 and of narrower floats
+# are exact in f32.
 
 Matrices: TypeAlias = tuple[Array, Array, Array]
 """a, b and c, their last two axes rows and columns."""
@@ -375,12 +401,12 @@ class Numerics:
         return value_dtype(type)
 
     def from_memory(self, array: Array, type: Attribute) -> Array:
-        if isinstance(type, BFloat16Type):
-            return from_bf16(array)
+        if isinstance(type, CodedType):
+            return decoded(array, type.name)
         return array if is_float(type) else wrapped(array, type)
 
     def to_memory(self, array: Array, type: Attribute) -> Array:
-        return bits_from_bf16(array) if isinstance(type, BFloat16Type) else array
+        return _codes(array, type) if isinstance(type, CodedType) else array
 
     def with_stored_errors(
         self,

@@ -109,9 +109,9 @@ def simulate(
 ) -> SimulatedRun:
     """Run a kernel for all work-groups of a grid, or a function for one work-item.
 
-    The arrays of arguments are changed in place.  A memref of bf16 is an array of
-    uint16, see `coopc.sim.numerics.to_bf16`; of i4 an array of int8; of f16, f32, f64
-    and integers what one would expect, signed or unsigned.  Strides are the array's.
+    The arrays of arguments are changed in place.  A memref of bf16 or f8 is an array of
+    bits, see `coopc.sim.numerics.encoded`; of i4 an array of int8; of f16, f32, f64 and
+    integers what one would expect, signed or unsigned.  Strides are the array's.
 
     Args:
         module: the program, verified.

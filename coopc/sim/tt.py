@@ -30,6 +30,7 @@ from coopc.dialects.tt.types import (
     member,
 )
 from coopc.dialects.tt.types import bits_of as element_bits
+from coopc.rounding import FORMATS
 from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import (
@@ -186,7 +187,17 @@ def gather(machine: Machine, op: tt.GatherOp, src: Array, indices: Array) -> Arr
 
 # Products, reductions and arithmetic that `arith` lacks.
 
-implements(tt.FpToFpOp)(cast)
+
+@implements(tt.FpToFpOp)
+def fp_to_fp(machine: Machine, op: tt.FpToFpOp, value: Array) -> Array:
+    """Give a float in another format; of f8, at most its greatest number."""
+    source, result = element_type(op.src), element_type(op.result)
+    wide, narrow = FORMATS.get(source.name), FORMATS.get(result.name)
+    numerics = machine.numerics
+    if wide and narrow and narrow.bits == 8 and wide.greatest > narrow.greatest:
+        for name, end in (("maximum", -narrow.greatest), ("minimum", narrow.greatest)):
+            value = numerics.call(name, source, value, numerics.constant(end, source))
+    return cast(machine, op, value)
 
 
 @implements(tt.DotOp)

@@ -22,8 +22,9 @@ Arrays are never changed once they are the value of something.  Numbers are kept
     index            int64            int64
     f16, f32, f64    the same         the same
     bf16             float32, exact   uint16, the bits
+    f8E4M3FN, f8E5M2 float32, exact   uint8, the bits
 
-so that i4 takes a byte of memory.  `from_bf16` and `to_bf16` make arrays of uint16 from
+so that i4 takes a byte of memory.  `coopc.sim.numerics` makes arrays of bits from
 numbers and back.
 """
 
@@ -37,6 +38,8 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import (
     BFloat16Type,
     FixedBitwidthType,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -52,18 +55,24 @@ from coopc.sim.errors import SimulationError
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
-FloatType: TypeAlias = BFloat16Type | Float16Type | Float32Type | Float64Type
+CodedType: TypeAlias = BFloat16Type | Float8E4M3FNType | Float8E5M2Type
+"""Floats that numpy lacks, so that memory has their bits."""
+FloatType: TypeAlias = CodedType | Float16Type | Float32Type | Float64Type
 
 GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS = 0, 1, 2
 AXES = 3
 """The leading axes of every array."""
 
 INDEX_BITS = 64
-BFLOAT16 = BFloat16Type()
+CODED: dict[str, CodedType] = {
+    type.name: type for type in (BFloat16Type(), Float8E4M3FNType(), Float8E5M2Type())
+}
 
 _FLOATS: dict[type[Attribute], DType] = {
     Float16Type: np.dtype(np.float16),
     BFloat16Type: np.dtype(np.float32),
+    Float8E4M3FNType: np.dtype(np.float32),
+    Float8E5M2Type: np.dtype(np.float32),
     Float32Type: np.dtype(np.float32),
     Float64Type: np.dtype(np.float64),
 }
@@ -122,7 +131,9 @@ def value_dtype(type: Attribute) -> DType:
 
 def memory_dtype(type: Attribute) -> DType:
     """Return how numbers of a type are kept in memory."""
-    return np.dtype(np.uint16) if type == BFLOAT16 else value_dtype(type)
+    if isinstance(type, CodedType):
+        return np.dtype(f"u{type.size}")
+    return value_dtype(type)
 
 
 def trailing(array: Array, axes: int) -> Array:

@@ -8,7 +8,7 @@ order of their numbers.
 
 Some uses follow from types and values, not from an opcode or enumerant:
 
-- the widths of integers and floats, long vectors, bf16 in cooperative matrices;
+- the widths of integers and floats, long vectors, bf16 and f8 in cooperative matrices;
 - 8 and 16-bit members of buffers and push constants of shaders;
 - atomics by the type that they work on;
 - memory scopes of the whole device under the Vulkan memory model.
@@ -26,6 +26,12 @@ Alternatives = tuple[str, ...]
 
 _INTS = {8: "Int8", 16: "Int16", 64: "Int64"}
 _FLOATS = {16: "Float16", 64: "Float64"}
+_MATRICES = {
+    "BFloat16KHR": "BFloat16CooperativeMatrixKHR",
+    "Float8E4M3EXT": "Float8CooperativeMatrixEXT",
+    "Float8E5M2EXT": "Float8CooperativeMatrixEXT",
+}
+"""Encoding of the elements of a cooperative matrix to the capability."""
 _ACCESS = {
     ("StorageBuffer", 8): "StorageBuffer8BitAccess",
     ("StorageBuffer", 16): "StorageBuffer16BitAccess",
@@ -122,9 +128,10 @@ def _type_needs(instruction: Instruction) -> Iterator[Alternatives]:
             yield (_FLOATS[bits],)
         case "OpTypeVector", _, 8 | 16:
             yield ("Vector16",)
-        case "OpTypeCooperativeMatrixKHR", Id() as element, *_ if _is_bf16(element):
+        case "OpTypeCooperativeMatrixKHR", Id(definition=Instruction() as element), *_:
             # OpDot of bf16 would need BFloat16DotProductKHR, but nothing emits OpDot.
-            yield ("BFloat16CooperativeMatrixKHR",)
+            for encoding in _MATRICES.keys() & set(element.operands):
+                yield (_MATRICES[str(encoding)],)
         case _:
             pass
 
@@ -170,11 +177,6 @@ def _atomic_needs(instruction: Instruction) -> Iterator[Alternatives]:
         yield (f"AtomicFloat{bits}AddEXT",)
     elif name in ("OpAtomicFMinEXT", "OpAtomicFMaxEXT"):
         yield (f"AtomicFloat{bits}MinMaxEXT",)
-
-
-def _is_bf16(type: Id) -> bool:
-    definition = type.definition
-    return definition is not None and "BFloat16KHR" in definition.operands
 
 
 def _has_device_scope(instruction: Instruction) -> bool:

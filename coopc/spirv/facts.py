@@ -26,7 +26,7 @@ SIGNED_ZERO_INF_NAN_PRESERVE = 4461
 SPEC_ID, BINDING = 1, 33
 MATRIX_SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
 """Scopes by number: SPIR-V's, which are also Vulkan's."""
-FLOATS = {(16, 0): "bf16", (8, 4214): "e4m3", (8, 4215): "e5m2"}
+FLOATS = {(16, 0): "bf16", (8, 4214): "f8E4M3FN", (8, 4215): "f8E5M2"}
 SATURATING = 0x10
 USES = "abc"
 LAYOUTS = range(3)

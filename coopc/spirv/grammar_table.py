@@ -435,6 +435,7 @@ ENUMERATIONS: dict[str, dict[str, Row]] = {
 "MaxByteOffset": (45, 'LiteralInteger', ('Addresses',), None, (1, 1)),
 "AlignmentId": (46, 'IdRef', ('Kernel',), None, (1, 2)),
 "MaxByteOffsetId": (47, 'IdRef', ('Addresses',), None, (1, 2)),
+"SaturatedToLargestFloat8NormalConversionEXT": (4216, '', ('Float8EXT',), None, None),
 "NoSignedWrap": (4469, '', (), 'SPV_KHR_no_integer_wrap_decoration', (1, 4)),
 "NoUnsignedWrap": (4470, '', (), 'SPV_KHR_no_integer_wrap_decoration', (1, 4)),
 "RestrictPointer": (5355, '', ('PhysicalStorageBufferAddresses',), None, None),
@@ -506,6 +507,8 @@ ENUMERATIONS: dict[str, dict[str, Row]] = {
 "GroupNonUniformShuffle": (65, '', ('GroupNonUniform',), None, (1, 3)),
 "GroupNonUniformShuffleRelative": (66, '', ('GroupNonUniform',), None, (1, 3)),
 "CooperativeMatrixLayoutsARM": (4201, '', (), 'SPV_ARM_cooperative_matrix_layouts', None),
+"Float8EXT": (4212, '', (), 'SPV_EXT_float8', None),
+"Float8CooperativeMatrixEXT": (4213, '', ('Float8EXT', 'CooperativeMatrixKHR'), 'SPV_EXT_float8', None),
 "StorageBuffer16BitAccess": (4433, '', (), 'SPV_KHR_16bit_storage', (1, 3)),
 "StoragePushConstant16": (4435, '', (), 'SPV_KHR_16bit_storage', (1, 3)),
 "StorageBuffer8BitAccess": (4448, '', (), 'SPV_KHR_8bit_storage', (1, 5)),
@@ -567,6 +570,8 @@ ENUMERATIONS: dict[str, dict[str, Row]] = {
 },
 "FPEncoding": {
 "BFloat16KHR": (0, '', ('BFloat16TypeKHR',), None, None),
+"Float8E4M3EXT": (4214, '', ('Float8EXT',), None, None),
+"Float8E5M2EXT": (4215, '', ('Float8EXT',), None, None),
 },
 }
 

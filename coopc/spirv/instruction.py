@@ -104,11 +104,20 @@ class Literal(NamedTuple):
         """The number as spirv-as reads it."""
         definition, width = self.type.definition, width_of(self.type)
         if definition is not None and definition.facts.name == "OpTypeFloat":
-            short = "BFloat16KHR" in definition.operands
-            return float_text(self.bits, FORMATS["bf16" if short else f"f{width}"])
+            encoding = next((x for x in definition.operands if isinstance(x, str)), "")
+            name = _ENCODINGS.get(encoding, f"f{width}")
+            return float_text(self.bits, FORMATS[name])
         if self.signed and self.bits >> (width - 1):
             return str(self.bits - (1 << width))
         return str(self.bits)
+
+
+_ENCODINGS = {
+    "BFloat16KHR": "bf16",
+    "Float8E4M3EXT": "f8E4M3FN",
+    "Float8E5M2EXT": "f8E5M2",
+}
+"""Floats by SPIR-V's names."""
 
 
 class Selected(NamedTuple):

@@ -14,8 +14,6 @@ are written as the exponent after the largest, `0x1.8p+128`.
 Law: what spirv-as makes of `float_text(bits)` is `bits`.
 """
 
-import struct
-
 from coopc.rounding import FORMATS, FloatFormat
 
 
@@ -30,17 +28,12 @@ def float_text(bits: int, form: FloatFormat) -> str:
     minus = "-" if bits >> (form.bits - 1) else ""
     magnitude = bits & ((1 << (form.bits - 1)) - 1)
     exponent, mantissa = divmod(magnitude, 1 << fraction_bits)
-    if exponent in (0, (1 << (form.bits - 1 - fraction_bits)) - 1):
+    if exponent == 0 or magnitude > form.greatest_code:
         return minus + _hex_text(exponent, mantissa, form)
-    # A bf16 is the upper half of an f32.
-    code, above = {"f16": ("<e", 0), "f64": ("<d", 0)}.get(
-        form.name, ("<f", 32 - form.bits)
-    )
-    data = (magnitude << above).to_bytes(struct.calcsize(code), "little")
-    value: float = struct.unpack(code, data)[0]
+    value = form.decode(magnitude)
     if form.bits == 64:
         return minus + repr(value).removesuffix(".0")
-    # spirv-as reads 16-bit floats as binary32 and cuts off, so the text is exact there
+    # spirv-as reads shorter floats as binary32 and cuts off, so the text is exact there
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"
         if FORMATS["f32"].round(float(text)) == value:
@@ -57,7 +50,7 @@ def _hex_text(exponent: int, mantissa: int, form: FloatFormat) -> str:
         fraction = mantissa ^ (1 << (mantissa.bit_length() - 1))
         fraction_bits = mantissa.bit_length() - 1
     else:
-        power = form.max_exponent + 1
+        power = form.max_exponent + form.has_infinity
         fraction, fraction_bits = mantissa, form.fraction_bits
     digits = -(-fraction_bits // 4)
     shifted = fraction << (digits * 4 - fraction_bits)

@@ -292,8 +292,8 @@ def _type(instruction: Instruction, number: int, names: Mapping[Id, str]) -> str
             return stem if signed else f"u{stem}"
         case "OpTypeFloat", int(bits):
             return _FLOATS.get(bits, f"float{bits}")
-        case "OpTypeFloat", _, "BFloat16KHR":
-            return "bfloat16"
+        case "OpTypeFloat", _, str() as encoding:
+            return encoding[: -len("KHR")].lower()
         case "OpTypeVector", Id() as element, int(count):
             return f"v{count}{_of(element, names)}"
         case "OpTypePointer", str(storage), Id() as pointee:

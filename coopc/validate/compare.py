@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from coopc.sim.numerics import from_bf16
-from coopc.sim.values import Array
+from coopc.sim.numerics import decoded
+from coopc.sim.values import CODED, Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def compare(
     expected: Array,
     *,
     bound: Array | float | None = None,
-    bf16: bool = False,
+    element: str | None = None,
 ) -> Difference:
     """Return how two arrays of one shape and type differ.
 
@@ -74,7 +74,7 @@ def compare(
         expected: what it is judged by.
         bound: how far elements may be from each other; where it is 0, or None, the
             bits are the same.  Infinite where nothing is known.  Not for integers.
-        bf16: whether the arrays are of uint16 that are the bits of bf16.
+        element: the type of which numpy's integers may be the bits: bf16, f8E5M2.
 
     Raises:
         ValueError: the arrays differ in shape or type.
@@ -84,8 +84,8 @@ def compare(
             f"expected an array of {expected.shape} {expected.dtype}, "
             f"got {found.shape} {found.dtype}"
         )
-    if bf16:
-        found, expected = from_bf16(found), from_bf16(expected)
+    if element in CODED:
+        found, expected = decoded(found, element), decoded(expected, element)
     if found.dtype == np.bool_:
         found, expected = found.astype(np.int8), expected.astype(np.int8)
     limit = np.broadcast_to(np.float64(0 if bound is None else bound), found.shape)

@@ -47,10 +47,10 @@ from coopc.interface import Buffer, Condition, Interface, Scalar
 from coopc.interface_call import strided_zeros, violated_condition
 from coopc.ir.facts import constant_number
 from coopc.sim.launch import Argument
-from coopc.sim.numerics import to_bf16
+from coopc.sim.numerics import encoded
 from coopc.sim.tracked import Inputs
 from coopc.sim.values import (
-    BFLOAT16,
+    CODED,
     Array,
     bits_of,
     is_float,
@@ -418,7 +418,9 @@ class Contents:
     def stored(self, type: Attribute, shape: Sequence[int]) -> Array:
         """Return numbers as memory holds them."""
         found = self.numbers(type, shape)
-        return to_bf16(found) if type == BFLOAT16 else found.astype(memory_dtype(type))
+        if type.name in CODED:
+            return encoded(found, type.name)
+        return found.astype(memory_dtype(type))
 
 
 def make_arguments(

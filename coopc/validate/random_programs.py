@@ -28,8 +28,9 @@ def difference(
     )
     for n, (x, y) in enumerate(zip(found, expected, strict=True)):
         bound = run.errors[n]
-        is_bf16 = "bf16" in program.text.split(f"%m{n}: ")[1].split(">")[0]
+        memory = program.text.split(f"%m{n}: ")[1].split(">")[0]
+        element = memory.rpartition("x")[2]
         both = None if bound is None else 2 * bound
-        if not (compared := compare(x, y, bound=both, bf16=is_bf16)).ok:
+        if not (compared := compare(x, y, bound=both, element=element)).ok:
             return f"argument {n}: {compared}"
     return None

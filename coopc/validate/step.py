@@ -30,7 +30,7 @@ from coopc.sim.matrices import provider_of
 from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, Options, SimulatedRun
 from coopc.sim.tracked import Inputs
 from coopc.sim.triton import simulated_form
-from coopc.sim.values import BFLOAT16, Array, scalar_of
+from coopc.sim.values import Array, scalar_of
 from coopc.validate.compare import Difference, compare
 from coopc.validate.forms import (
     FunctionForm,
@@ -408,8 +408,8 @@ class _Pair:
             bound = None
             if before.error is not None and after.error is not None:
                 bound = allowed(before.error, after.error, lost)
-            is_bf16 = before.element == BFLOAT16
-            difference = compare(after.value, before.value, bound=bound, bf16=is_bf16)
+            name = before.element.name
+            difference = compare(found, expected, bound=bound, element=name)
             if not difference.ok:
                 return Mismatch(self.name, before.name, *where, difference)
         return None

@@ -75,7 +75,8 @@ class FillOp(CanonicalOp, ConditionallySpeculatableInterface):
     | float   | integer  | fptosi     | rounded towards 0; undefined where that   |
     |         |          |            | does not fit                              |
 
-    f16 and bf16 are converted into each other by way of f32, which holds both.
+    Floats of one width are converted into each other by way of f32, which holds both.
+    What f8E4M3FN has no number for, 465 and infinities, becomes NaN: nothing saturates.
 
     ```mlir
     %zero = arith.constant 0.0 : f32

@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import (
     I32,
     ArrayAttr,
     BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -258,10 +260,10 @@ class SignedAttr(BitEnumAttribute[Operand]):
 
 # The types and attributes of `coopmatrix`: matrices, uses, scopes, memory layouts.
 
-ElementType: TypeAlias = (
-    BFloat16Type | Float16Type | Float32Type | Float64Type | IntegerType
-)
-FloatElement: TypeAlias = BFloat16Type | Float16Type | Float32Type | Float64Type
+NarrowFloat: TypeAlias = BFloat16Type | Float8E4M3FNType | Float8E5M2Type
+"""Floats that are computed in f32."""
+FloatElement: TypeAlias = NarrowFloat | Float16Type | Float32Type | Float64Type
+ElementType: TypeAlias = FloatElement | IntegerType
 
 ELEMENT_BITS = (4, 8, 16, 32, 64)
 """The widths of integer elements."""
@@ -497,7 +499,10 @@ def unsupported_element(attr: Attribute) -> str | None:
     if isinstance(attr, FloatElement):
         return None
     if not is_integer(attr):
-        return f"expected elements of f16, bf16, f32, f64 or an integer, got {attr}"
+        return (
+            "expected elements of f8E4M3FN, f8E5M2, f16, bf16, f32, f64 or an integer, "
+            f"got {attr}"
+        )
     if attr.signedness.data != Signedness.SIGNLESS:
         return f"expected signless integers: operations have the sign, got {attr}"
     if attr.width.data not in ELEMENT_BITS:

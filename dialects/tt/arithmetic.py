@@ -178,6 +178,9 @@ class PtrToIntOp(CastOp):
 class FpToFpOp(CastOp):
     """A float of another format, with a rounding where it gets narrower.
 
+    What is greater than all numbers of f8E4M3FN or f8E5M2 becomes the greatest, also an
+    infinity; NaN stays.
+
     | value  | type                |
     |--------|---------------------|
     | src    | float, or tensor of |

@@ -12,7 +12,7 @@ An engine takes matrices apart, gives an element of each (or a vector of element
 | min, max                 | take the number of a number and a NaN | the same        |
 | neg, abs, not            | `negf`, `absf`      | 0 - x, `absi`, x xor -1           |
 | and, or, xor, shl, shr   |                     | `shr` of signed numbers or not    |
-| convert                  | f16 to bf16 and back by way of f32 | extended by the sign |
+| convert                  | of one width by way of f32 | extended by the sign     |
 | apply                    | its body            | its body                          |
 
 `rem` has the sign of the dividend, as in `coopc.sim`.
@@ -26,8 +26,6 @@ from typing import Any
 from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
     IndexType,
     f32,
     i64,
@@ -211,7 +209,7 @@ def _conversions(
             return [(target, arith.SIToFPOp if signed else arith.UIToFPOp)]
         case False, True:
             return [(target, arith.FPToSIOp if signed else arith.FPToUIOp)]
-        case False, False if _is_half(source) and _is_half(target):
+        case False, False if _bits(source) == _bits(target):
             return [(f32, arith.ExtFOp), (target, arith.TruncFOp)]
         case is_whole, _:
             longer: Make = arith.ExtSIOp if signed else arith.ExtUIOp
@@ -219,10 +217,6 @@ def _conversions(
                 longer = arith.ExtFOp
             shorter: Make = arith.TruncIOp if is_whole else arith.TruncFOp
             return [(target, longer if _bits(target) > _bits(source) else shorter)]
-
-
-def _is_half(type: Attribute) -> bool:
-    return isinstance(type, Float16Type | BFloat16Type)
 
 
 def _bits(type: Any) -> int:

@@ -18,7 +18,6 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     Float16Type,
     Float64Type,
     IndexType,
@@ -33,7 +32,12 @@ from coopc.dialects.narrow import is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.walker import element_of
 from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
-from coopc.passes.generic.expand_bf16 import MATH, computed_in_f32, is_bf16
+from coopc.passes.generic.expand_narrow_floats import (
+    MATH,
+    NARROW,
+    computed_in_f32,
+    is_narrow,
+)
 from coopc.passes.generic.expansion import (
     Code,
     ExpandPass,
@@ -123,8 +127,8 @@ class Floats:
 
 
 def lacks(op: Operation, target: Target) -> bool:
-    """Whether GLSL lacks a function; bf16 is computed in f32 first."""
-    return target.language == "vulkan" and not is_bf16(op, target)
+    """Whether GLSL lacks a function; narrow floats are computed in f32 first."""
+    return target.language == "vulkan" and not is_narrow(op, target)
 
 
 def lacks_of_short(op: Operation, target: Target) -> bool:
@@ -375,9 +379,7 @@ def is_short(op: Operation, target: Target, *more: type[Attribute]) -> bool:
     return target.language == "x86" and isinstance(element, (Float16Type, *more))
 
 
-@table.on(
-    *(math.FmaOp, vector.FMAOp), when=lambda op, to: is_short(op, to, BFloat16Type)
-)
+@table.on(*(math.FmaOp, vector.FMAOp), when=lambda op, to: is_short(op, to, *NARROW))
 def fma(code: Code, op: math.FmaOp | vector.FMAOp) -> SSAValue:
     """In f64 a product is exact, and the sum rounds at a bit that never decides."""
     a, b, c = (code.as_float(x, f64) for x in op.operands)
@@ -392,7 +394,7 @@ def in_f32(code: Code, op: Operation) -> SSAValue:
 
 
 @table.on(
-    math.RsqrtOp, when=lambda op, to: to.language == "x86" and not is_bf16(op, to)
+    math.RsqrtOp, when=lambda op, to: to.language == "x86" and not is_narrow(op, to)
 )
 def rsqrt(code: Code, op: math.RsqrtOp) -> SSAValue:
     """One by the root."""

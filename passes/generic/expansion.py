@@ -84,6 +84,11 @@ class Target:
             return self.device.bfloat16 is not None
         return self.language == "spir64"
 
+    @property
+    def has_f8(self) -> bool:
+        """Whether f8 is a type, with conversions to f16; else it is a byte."""
+        return self.is_spirv and self.device.float8
+
 
 @dataclass(slots=True)
 class Code:
@@ -162,12 +167,12 @@ def expansion_of(rows: Rows, op: Operation, target: Target) -> Expansion | None:
 
 
 TABLES: dict[str, tuple[str, ...]] = {
-    "arith": ("expand_bf16", "expand_arith"),
-    "arith.remf": ("expand_bf16", "expand_math"),
+    "arith": ("expand_narrow_floats", "expand_arith"),
+    "arith.remf": ("expand_narrow_floats", "expand_math"),
     "coopmatrix": ("expand_arith",),
-    "math": ("expand_math", "expand_bf16"),
-    "simt": ("expand_bf16",),
-    "vector": ("expand_math", "expand_bf16", "expand_vector"),
+    "math": ("expand_math", "expand_narrow_floats"),
+    "simt": ("expand_narrow_floats",),
+    "vector": ("expand_math", "expand_narrow_floats", "expand_vector"),
 }
 """Dialects or operations to the modules here that expand them, in this order."""
 

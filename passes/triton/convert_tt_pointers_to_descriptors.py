@@ -411,16 +411,16 @@ def promise_known(func: tt.FuncOp) -> None:
     """Say of loads which of their strides is 1, where that is known."""
     indices = Indices()
     for op in func.body.walk():
-        if not isinstance(op, tt.LoadOp) or BLOCK_IO in op.attributes:
+        if not isinstance(op, tt.LoadOp) or tt.BLOCK_IO in op.attributes:
             continue
-        if not is_tensor(op.ptr.type) or len(shape_of(op.ptr.type)) != 2:
+        if not tt.is_tensor(op.ptr.type) or len(tt.shape_of(op.ptr.type)) != 2:
             continue
         with suppress(NotAffine):
             steps = indices.of(op.ptr).steps
-            orders: list[MemoryOrder] = ["column_major", "row_major"]
+            orders: list[tt.MemoryOrder] = ["column_major", "row_major"]
             known = [x for x, step in zip(orders, steps, strict=True) if step == ONE]
             if len(known) == 1:
-                op.attributes[BLOCK_IO] = StringAttr(known[0])
+                op.attributes[tt.BLOCK_IO] = StringAttr(known[0])
 
 
 def convert(func: tt.FuncOp, explain: bool, known: bool) -> None:

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
     Float16Type,
-    Float32Type,
     Float64Type,
     ModuleOp,
     f32,
@@ -38,6 +37,7 @@ from coopc.dialects.tt.arithmetic import FUNCTIONS, function_of
 from coopc.dialects.tt.types import PropagateNan, Rounding, is_tensor, member
 from coopc.emit.walker import Refusal
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
+from coopc.rounding import FORMATS
 
 table = Expansions()
 
@@ -128,17 +128,31 @@ def bits(code: Code, op: tt.BitcastOp) -> SSAValue:
 
 
 def is_of_floats(op: tt.FpToFpOp, target: Target) -> bool:
-    """Whether one float of a format of `arith` becomes another, rounded to nearest."""
-    if is_tensor(op.src.type) or op.rounding_mode is Rounding.RTZ:
+    """Whether a float of a format of `arith` becomes another, rounded to nearest.
+
+    Of tensors only those that saturate: passes convert the others.
+    """
+    if op.rounding_mode is Rounding.RTZ:
         return False
-    floats = Float16Type | BFloat16Type | Float32Type | Float64Type
-    return all(isinstance(x, floats) for x in (op.src.type, op.result.type))
+    types = element_of(op.src.type), element_of(op.result.type)
+    known = all(x.name in FORMATS for x in types)
+    return known and (not is_tensor(op.src.type) or types[1].name.startswith("f8"))
 
 
 @table.on(tt.FpToFpOp, when=is_of_floats)
 def float_of_another_format(code: Code, op: tt.FpToFpOp) -> SSAValue:
-    """Wider or narrower."""
-    return code.as_float(op.src, element_of(op.result.type))
+    """Wider or narrower; of f8 what is too great becomes the greatest number.
+
+    So do Triton's test_conversions.py (test_typeconvert_downcast_clamping) and its
+    back ends; NaN stays.
+    """
+    value, element = op.src, element_of(op.result.type)
+    most = FORMATS[element.name].greatest
+    source = FORMATS[element_of(value.type).name]
+    if element.name.startswith("f8") and source.greatest > most:
+        value = code(arith.MaximumfOp(value, code.like(value, -most)))
+        value = code(arith.MinimumfOp(value, code.like(value, most)))
+    return code.as_float(value, element)
 
 
 @table.on(tt.ExternElementwiseOp)

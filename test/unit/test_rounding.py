@@ -1,7 +1,7 @@
 """Laws of rounding: idempotent, monotone, to the nearest number, as numpy rounds."""
 
 from fractions import Fraction
-from math import copysign, inf, isfinite, ldexp, nan, nextafter
+from math import copysign, inf, isfinite, isnan, ldexp, nan, nextafter
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from coopc.rounding import FORMATS, FloatFormat, odd_float, wrap
 
-NARROW = [FORMATS[name] for name in ("f16", "bf16", "f32")]
+NARROW = [FORMATS[name] for name in ("f8E4M3FN", "f8E5M2", "f16", "bf16", "f32")]
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
 floats = st.floats(allow_nan=False)
@@ -26,15 +26,15 @@ def numpy_round(format: FloatFormat, value: float) -> float:
 @given(floats)
 def test_idempotent(format: FloatFormat, value: float) -> None:
     once = format.round(value)
-    assert format.round(once) == once
+    assert format.round(once) == once or isnan(once)
     assert copysign(1, once) == copysign(1, value)
 
 
 @pytest.mark.parametrize("format", FORMATS.values(), ids=str)
 @given(floats, floats)
 def test_monotone(format: FloatFormat, one: float, other: float) -> None:
-    low, high = sorted((one, other))
-    assert format.round(low) <= format.round(high)
+    low, high = (format.round(x) for x in sorted((one, other)))
+    assert low <= high or isnan(low) or isnan(high)
 
 
 @pytest.mark.parametrize("format", [FORMATS["f16"], FORMATS["f32"]], ids=str)
@@ -70,12 +70,21 @@ def test_ties_go_to_even(format: FloatFormat) -> None:
 
 @pytest.mark.parametrize("format", NARROW, ids=str)
 def test_greatest_number(format: FloatFormat) -> None:
-    """Half a unit more than the greatest number is an infinity."""
+    """Half a unit more than the greatest number is an infinity, or NaN.
+
+    Of f8E4M3FN it still is 448, which is even; the code after it is NaN.
+    """
     half = ldexp(1.0, format.max_exponent - format.fraction_bits - 1)
     assert format.round(format.greatest) == format.greatest
     assert format.round(nextafter(format.greatest + half, 0)) == format.greatest
-    assert format.round(format.greatest + half) == inf
-    assert format.round(-format.greatest - half) == -inf
+    if format.has_infinity:
+        assert format.round(format.greatest + half) == inf
+        assert format.round(-format.greatest - half) == -inf
+    else:
+        assert format.round(format.greatest + half) == format.greatest == 448
+        for value in (nextafter(464.0, inf), -465.0, 1e30):
+            assert isnan(format.round(value))
+            assert copysign(1, format.round(value)) == copysign(1, value)
 
 
 @pytest.mark.parametrize("format", NARROW, ids=str)
@@ -90,8 +99,9 @@ def test_least_number(format: FloatFormat) -> None:
 
 @pytest.mark.parametrize("format", FORMATS.values(), ids=str)
 def test_no_number_stays(format: FloatFormat) -> None:
-    assert format.round(inf) == inf
-    assert format.round(-inf) == -inf
+    for value in (inf, -inf):
+        assert format.round(value) == value or not format.has_infinity
+        assert format.round(value) != value or format.has_infinity
     assert format.round(nan) != format.round(nan)
 
 
@@ -108,6 +118,33 @@ def test_integers_round_to_the_nearest(format: FloatFormat, value: int) -> None:
     assert error <= Fraction(unit) / 2
     if error == Fraction(unit) / 2:
         assert Fraction(rounded) / Fraction(unit) % 2 == 0
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2", "f16", "bf16"])
+def test_codes(name: str) -> None:
+    """Codes ascend with numbers, and are there and back the same but for NaN."""
+    format = FORMATS[name]
+    sign = 1 << (format.bits - 1)
+    numbers = [format.decode(code) for code in range(format.greatest_code + 1)]
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] == 0
+    assert numbers[-1] == format.greatest
+    for code, number in enumerate(numbers):
+        assert format.encode(number) == code
+        assert format.encode(-number) == code | sign
+        assert format.decode(code | sign) == -number
+    rest = [format.decode(code) for code in range(format.greatest_code + 1, sign)]
+    assert (rest[0] == inf) == format.has_infinity
+    assert all(isnan(x) for x in rest[format.has_infinity :])
+    assert isnan(format.decode(format.encode(nan)))
+    assert format.encode(inf) == format.greatest_code + 1
+
+
+@given(st.floats())
+def test_codes_as_numpy(value: float) -> None:
+    with np.errstate(over="ignore"):
+        expected = int(np.array([value]).astype(np.float16).view(np.uint16)[0])
+    assert FORMATS["f16"].encode(value) == expected or isnan(value)
 
 
 @given(integers)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -123,6 +125,7 @@ def _needed(op: Operation) -> tuple[str, ...]:
 # | index          | i64                                     | i64       |
 # | i1             | i1                                      | a byte    |
 # | bf16           | i16; bfloat with `Facts.matrix` alone   | the same  |
+# | f8E5M2         | i8                                      | i8        |
 # | vector<4x8xf16>| <32 x half>, row-major                  | the same  |
 # | vector<1xf16>  | half                                    | the same  |
 # | memref         | no value: see `View`                    |           |
@@ -130,7 +133,7 @@ def _needed(op: Operation) -> tuple[str, ...]:
 # | RxC matrix     | <R*C x T>, with `Facts.matrix` alone    |           |
 # | token          | i64, with `Facts.matrix` alone          |           |
 #
-# No arithmetic is done on bf16: `expand-bf16`.  LLVM stops at vectors of
+# No arithmetic is done on these: `expand-narrow-floats`.  LLVM stops at vectors of
 # bfloat, and at some arguments, on processors without AVX512-FP16: they are i16.
 
 _OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})
@@ -166,6 +169,8 @@ class Types:
             return Int(type.width.data)
         if isinstance(type, BFloat16Type):
             return BFLOAT if self.facts.matrix else I16
+        if isinstance(type, Float8E4M3FNType | Float8E5M2Type):
+            return self.number(IntegerType(8))
         if (found := _FLOATS.get(type.__class__)) is None:
             raise Refusal(f"expected {NUMBERS}, got {type}")
         return found

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import BFloat16Type, IndexType, IntegerType, SymbolRefAttr
+from xdsl.dialects.builtin import IndexType, IntegerType, SymbolRefAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.device import Device, MatrixShape
@@ -384,7 +384,7 @@ def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
             f"{device.name} has no arithmetic on whole matrices: {LEGALIZE} makes it "
             "a loop over elements"
         )
-    if isinstance(matrix.element_type, BFloat16Type):
+    if isinstance(matrix.element_type, coopmatrix.NarrowFloat):
         raise Refusal(f"SPIR-V has no arithmetic on matrices of {matrix.element_type}")
 
 

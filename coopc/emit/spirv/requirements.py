@@ -61,6 +61,8 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "CooperativeMatrixKHR": ("cooperativeMatrix",),
     **MATRIX2,
     "BFloat16TypeKHR": ("shaderBFloat16Type",),
+    "Float8EXT": ("shaderFloat8",),
+    "Float8CooperativeMatrixEXT": ("shaderFloat8CooperativeMatrix",),
     "BFloat16CooperativeMatrixKHR": ("shaderBFloat16CooperativeMatrix",),
     # By the widths of an execution mode, see `_features`.
     "SignedZeroInfNanPreserve": (),

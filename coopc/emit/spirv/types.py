@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -88,7 +90,7 @@ def why_no_matrix(
 # | i1             | bool, in memory a byte                |
 #
 # Integers have no sign, as in the IR.  A bf16 is a float of its own, or a u16 where the
-# device only converts it, as `Facts.bf16` says.
+# device only converts it, as `Facts.bf16` says; so is an f8, or a u8.
 
 VECTOR_WIDTHS = {"vulkan": (4, 3, 2), "opencl": (16, 8, 4, 3, 2)}
 """Components of a vector type, by flavour, the widest first."""
@@ -113,6 +115,8 @@ _FIELDS: dict[str, Attribute] = {
     **{f"i{bits}": IntegerType(bits) for bits in (1, 8, 16, 32, 64)},
     "f16": Float16Type(),
     "bf16": BFloat16Type(),
+    "f8E4M3FN": Float8E4M3FNType(),
+    "f8E5M2": Float8E5M2Type(),
     "f32": Float32Type(),
     "f64": Float64Type(),
 }
@@ -150,7 +154,7 @@ class Types:
         self.facts = facts
         self.spec_constants = spec_constants
         self.float_bits: set[int] = set()
-        """Widths of the floats in use, in bits, without bf16."""
+        """Widths of the floats in use, in bits, without bf16 and f8."""
         self._numbers: dict[Attribute, Id] = {}
         self._parts: dict[Attribute, tuple[Id, ...]] = {}
 
@@ -194,8 +198,8 @@ class Types:
                 return self.index_bits
             case IntegerType(width=width):
                 return width.data
-            case BFloat16Type():
-                return 16
+            case BFloat16Type() | Float8E4M3FNType() | Float8E5M2Type():
+                return type.bitwidth
             case Float16Type() | Float32Type() | Float64Type():
                 return _FLOAT_BITS[type.__class__]
             case _:
@@ -226,6 +230,8 @@ class Types:
                 raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
             case BFloat16Type():
                 return self._bf16()
+            case Float8E4M3FNType() | Float8E5M2Type():
+                return self._f8(type)
             case Float16Type() | Float32Type() | Float64Type():
                 self.float_bits.add(bits := _FLOAT_BITS[type.__class__])
                 return self.module.type("OpTypeFloat", bits)
@@ -378,6 +384,12 @@ class Types:
         if self.facts.bf16 == "khr":
             return self.module.type("OpTypeFloat", 16, "BFloat16KHR")
         return self.int(16)
+
+    def _f8(self, type: Float8E4M3FNType | Float8E5M2Type) -> Id:
+        if not (self.facts.device.float8 and self.facts.vulkan):
+            return self.number(IntegerType(8))
+        encoding = f"Float8{type.name[2:].removesuffix('FN')}EXT"
+        return self.module.type("OpTypeFloat", 8, encoding)
 
     def by_default(self, type: coopmatrix.MatrixType) -> coopmatrix.MatrixType:
         """What a matrix type is unless its specialisation constants are set."""

@@ -17,7 +17,6 @@ from typing import Literal, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     DenseArrayBase,
     IntegerAttr,
     ModuleOp,
@@ -39,6 +38,7 @@ from coopc.dialects.coopmatrix import (
     USE_NUMBERS,
     Layout,
     MatrixType,
+    NarrowFloat,
     Reduced,
     Scope,
     ScopeAttr,
@@ -182,7 +182,7 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
 def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
     matrices, device = list(_matrices(op)), target.device
     found: dict[Fact, bool] = {
-        "bf16": any(isinstance(x.element_type, BFloat16Type) for x in matrices),
+        "narrow float": any(isinstance(x.element_type, NarrowFloat) for x in matrices),
         "integers": all(is_integer(x.element_type) for x in matrices),
         "not held": any(target.is_spilled(x) for x in matrices),
     }

@@ -25,7 +25,6 @@ from functools import partial
 from xdsl.context import Context
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import (
-    AnyFloat,
     DenseArrayBase,
     FunctionType,
     IntegerAttr,
@@ -61,6 +60,7 @@ from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
 from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout, reduce
 from coopc.passes.xe.convert_to_xe.vectors import Rule, with_builders
 from coopc.passes.xe.register_layout import register_layout
+from coopc.rounding import FORMATS
 
 _DIMENSIONS = {
     tt.ProgramAxis.X: simt.Dimension.X,
@@ -191,14 +191,12 @@ def parts_of(value: SSAValue, op: Operation) -> Parts | None:
 
 
 def _refuse_width(element: Attribute, value: SSAValue, op: Operation) -> None:
-    """Refuse elements of a width that vectors of a lane do not have.
-
-    Floats of 8 bits have no type in SPIR-V, nor in LLVM IR.
-    """
-    widths = WIDTHS[2:] if isinstance(element, AnyFloat) else WIDTHS
-    if isinstance(element, AnyFloat | IntegerType) and element.bitwidth in widths:
+    """Refuse elements that vectors of a lane do not have."""
+    if isinstance(element, IntegerType) and element.bitwidth in WIDTHS:
         return
-    kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
+    if element.name in FORMATS:
+        return
+    kinds = f"integers of 1, 8, 16, 32 or 64 bits, {', '.join(FORMATS)}"
     raise Refused(op, f"expected {kinds}, or pointers to them, got {value.type}")
 
 

@@ -30,7 +30,6 @@ HUB = "inline-tt-calls,expand-tt-math,convert-tt-to-coopmatrix"
 REFUSED = {
     "grouped_gemm": "tt.int_to_ptr: it is not supported",
     "layer_norm_backward": "tt.atomic_cas: it is not supported",
-    "matmul_fp8": "f8E4M3FN",
 }
 """What is not done yet, with what is said of it."""
 QUICK = (
@@ -44,6 +43,7 @@ QUICK = (
     "histogram",
     "linear_recurrence",
     "matmul_batched",
+    "matmul_fp8",
     "moved_pointer",
     "rms_norm_rope",
     "softmax",

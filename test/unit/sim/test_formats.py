@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type
 
 from coopc.rounding import FORMATS
 from coopc.sim.numerics import (
+    decoded,
+    encoded,
     float_bits,
     float_of_bits,
     from_bf16,
@@ -19,11 +21,11 @@ from coopc.sim.numerics import (
     rounded_integers,
     to_bf16,
 )
-from coopc.sim.values import FloatType
+from coopc.sim.values import CODED, FloatType
 
 TYPES: dict[str, FloatType] = {
+    **CODED,
     "f16": Float16Type(),
-    "bf16": BFloat16Type(),
     "f32": Float32Type(),
     "f64": Float64Type(),
 }
@@ -53,10 +55,26 @@ def test_rounded_near_the_middle(name: str, units: int, exponent: int, by: int) 
         )
 
 
+@pytest.mark.parametrize("name", CODED)
 @given(st.lists(st.floats(width=32), min_size=1, max_size=20))
-def test_bf16_from_f32(values: list[float]) -> None:
-    found = rounded(np.array(values, np.float32), TYPES["bf16"])
-    assert same(found, [FORMATS["bf16"].round(x) for x in values])
+def test_from_f32(name: str, values: list[float]) -> None:
+    found = rounded(np.array(values, np.float32), TYPES[name])
+    assert same(found, [FORMATS[name].round(x) for x in values])
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2"])
+def test_codes_and_ties(name: str) -> None:
+    """All 256 codes, all numbers half-way between two, and the neighbours of those."""
+    format = FORMATS[name]
+    numbers = decoded(np.arange(256, dtype=np.uint8), name).astype(np.float64)
+    finite = np.unique(numbers[np.isfinite(numbers)])
+    ends = [np.inf, np.nan, 464.0, 480.0, 61440.0, 65536.0, 1e300, 5e-324]
+    tried = np.concatenate([numbers, (finite[1:] + finite[:-1]) / 2, ends])
+    for dtype in (np.float64, np.float32):
+        with np.errstate(over="ignore"):
+            some = tried.astype(dtype)
+        for at in (some, np.nextafter(some, dtype("inf")), -some):
+            assert encoded(at, name).tolist() == [format.encode(x) for x in at.tolist()]
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "f32"])
@@ -99,5 +117,7 @@ def test_bf16_bits(bits: Any) -> None:
 def test_bits(name: str, data: st.DataObject) -> None:
     dtype = np.dtype(f"i{FORMATS[name].bits // 8}")
     bits = data.draw(numpy_strategies.arrays(dtype, 8))
-    type = TYPES[name]
-    assert (float_bits(float_of_bits(bits, type), type) == bits).all()
+    type, numbers = TYPES[name], float_of_bits(bits, TYPES[name])
+    if name in ("f8E4M3FN", "f8E5M2"):  # which keep no payload of NaN
+        bits[np.isnan(numbers)] = float_bits(numbers, type)[np.isnan(numbers)]
+    assert (float_bits(numbers, type) == bits).all()

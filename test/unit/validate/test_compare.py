@@ -82,8 +82,8 @@ def test_integers_are_compared_exactly(dtype: type[np.generic]) -> None:
 
 def test_bf16() -> None:
     one, other = to_bf16(np.array([1.0])), to_bf16(np.array([1.0078125]))
-    assert not compare(other, one, bf16=True).ok
-    assert compare(other, one, bound=0.0078125, bf16=True).ok
+    assert not compare(other, one, element="bf16").ok
+    assert compare(other, one, bound=0.0078125, element="bf16").ok
 
 
 def test_arrays_that_cannot_be_compared() -> None:

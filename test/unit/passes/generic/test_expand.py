@@ -18,13 +18,16 @@ from coopc.interface_call import DTYPES
 from coopc.parsing import parse
 from coopc.passes.generic import (
     expand_arith,
-    expand_bf16,
     expand_math,
+    expand_narrow_floats,
     expand_vector,
 )
 from coopc.passes.generic.expansion import ExpandPass
 from coopc.passes.generic.set_target import target
+from coopc.rounding import FORMATS
+from coopc.sim.numerics import decoded, encoded
 from coopc.sim.simulate import simulate
+from coopc.sim.values import CODED
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -33,6 +36,7 @@ Array = npt.NDArray[Any]
 VULKAN = ("lavapipe", "vulkan")
 OPENCL = ("bmg", "opencl")
 AMX = ("amx", None)
+RDNA4 = ("rdna4", "vulkan")
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,9 @@ def operands(types: Sequence[str]) -> list[Array]:
         if name == "bf16":
             wide = floats("f32")[number % 2]
             found.append((wide.view(np.uint32) >> 16).astype(np.uint16))
+        elif name in CODED:
+            codes = np.arange(256, dtype=np.uint8)
+            found.append(codes * np.uint8(37) if number % 2 else codes)
         elif name.startswith("f"):
             found.append(floats(name)[number % 2])
         else:
@@ -118,12 +125,15 @@ def expand(module: ModuleOp, case: Case) -> None:
 
 def numbers(values: Array, type: str) -> Array:
     """Floats of any format as f64."""
-    if type == "bf16":
-        return (values.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if type in CODED:
+        return decoded(values, type).astype(np.float64)
     return values.astype(np.float64)
 
 
-ARITH, BF16 = expand_arith.ExpandArithPass, expand_bf16.ExpandBf16Pass
+ARITH, NARROW = (
+    expand_arith.ExpandArithPass,
+    expand_narrow_floats.ExpandNarrowFloatsPass,
+)
 MATH, VECTOR = expand_math.ExpandMathPass, expand_vector.ExpandVectorPass
 
 
@@ -195,7 +205,7 @@ CASES = [
         for device in (VULKAN, OPENCL)
     ),
     *(
-        Case(BF16, device, binary(op, "bf16"), ("bf16", "bf16"), "bf16")
+        Case(NARROW, device, binary(op, "bf16"), ("bf16", "bf16"), "bf16")
         for op in (
             *("arith.addf", "arith.subf", "arith.mulf", "arith.divf"),
             *("arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf"),
@@ -203,21 +213,36 @@ CASES = [
         for device in (VULKAN, OPENCL, AMX)
     ),
     *(
-        Case(BF16, AMX, f"%r = {op} %a : bf16", ("bf16",), "bf16")
+        Case(NARROW, AMX, f"%r = {op} %a : bf16", ("bf16",), "bf16")
         for op in ("arith.negf", "math.sqrt", "math.absf", "math.floor")
     ),
     *(
-        Case(BF16, AMX, binary(f"arith.cmpf {p},", "bf16"), ("bf16", "bf16"), "i1")
+        Case(NARROW, AMX, binary(f"arith.cmpf {p},", "bf16"), ("bf16", "bf16"), "i1")
         for p in ("oeq", "olt", "uge", "ord", "uno")
     ),
     *(
-        Case(BF16, AMX, f"%r = arith.{op} %a : {s} to {t}", (s,), t)
+        Case(NARROW, AMX, f"%r = arith.{op} %a : {s} to {t}", (s,), t)
         for op, s, t in (
             *(("extf", "bf16", "f32"), ("extf", "bf16", "f64")),
             *(("truncf", "f32", "bf16"), ("truncf", "f64", "bf16")),
             *(("truncf", "f64", "f16"), ("sitofp", "i8", "bf16")),
             *(("sitofp", "i32", "bf16"), ("uitofp", "i32", "bf16")),
             *(("sitofp", "i64", "bf16"), ("uitofp", "i64", "bf16")),
+        )
+    ),
+    *(
+        Case(NARROW, device, text.format(t=t), types, to or t)
+        for t in ("f8E4M3FN", "f8E5M2")
+        for device in (AMX, RDNA4)
+        for text, types, to in (
+            ("%r = arith.extf %a : {t} to f32", (t,), "f32"),
+            ("%r = arith.extf %a : {t} to f16", (t,), "f16"),
+            ("%r = arith.extf %a : {t} to bf16", (t,), "bf16"),
+            ("%r = arith.truncf %a : f32 to {t}", ("f32",), ""),
+            ("%r = arith.truncf %a : f64 to {t}", ("f64",), ""),
+            ("%r = arith.sitofp %a : i32 to {t}", ("i32",), ""),
+            ("%r = arith.addf %a, %b : {t}", (t, t), ""),
+            ("%r = arith.cmpf olt, %a, %b : {t}", (t, t), "i1"),
         )
     ),
     *(
@@ -265,6 +290,7 @@ CASES = [
             ),
             ("f32", ("add", "mul", "minnumf", "maxnumf", "minimumf", "maximumf")),
             ("bf16", ("add", "mul", "maximumf")),
+            ("f8E5M2", ("add", "mul", "maximumf")),
         )
         for kind in kinds
     ),
@@ -302,7 +328,35 @@ def test_something_is_expanded(case: Case) -> None:
     has |= "cmpi eq" in case.text and case.types[0] == "i1"
     has |= "cmpi ne" in case.text and case.types[0] == "i1"
     has |= case.device == OPENCL and "remsi" in case.text
+    has |= case.device == RDNA4 and case.text.endswith("to f16")
     assert (str(module) == before) == has
+
+
+@pytest.mark.parametrize("type", ["f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f64"])
+def test_f8_is_rounded_once(source: str, type: str) -> None:
+    """Codes, what lies half-way between two, and the neighbours of that."""
+    codes = decoded(np.arange(256, dtype=np.uint8), type).astype(np.float64)
+    finite = np.unique(codes[np.isfinite(codes)])
+    middle = (finite[1:] + finite[:-1]) / 2
+    ends = [464.0, 480.0, 61440.0, 65536.0, 1e38, 2.0**-10, 2.0**-17, 2.0**-140, np.nan]
+    tried = np.concatenate([codes, middle, ends])
+    if source in ("f32", "f64"):
+        kind = np.dtype(DTYPES[source][0]).type
+        near = (np.nextafter(tried.astype(kind), kind(x)) for x in (-9e9, 9e9))
+        tried = np.concatenate([tried, *near])
+    given = encoded(tried, source) if source in CODED else None
+    if given is None:
+        with np.errstate(over="ignore"):
+            given = tried.astype(DTYPES[source][0])
+    text = f"%r = arith.truncf %a : {source} to {type}"
+    case = Case(NARROW, AMX, text, (source,), type)
+    module = module_of(case)
+    expand(module, case)
+    result = np.zeros(len(given), np.uint8)
+    simulate(module, "f", [given, result])
+    exact = (decoded(given, source) if source in CODED else given).tolist()
+    assert result.tolist() == [FORMATS[type].encode(x) for x in exact]
 
 
 @pytest.mark.parametrize("op", ["floordivsi", "ceildivui"])
