@@ -21,7 +21,7 @@ from support.triton_cases import (
 )
 from xdsl.dialects.func import FuncOp
 
-from coopc.run.arguments import FIELD
+from coopc.interface_call import FIELD
 from coopc.sim.simulate import Options, simulate
 from coopc.tools.coopc_run import main
 
