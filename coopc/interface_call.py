@@ -250,6 +250,24 @@ class Call:
         return tuple(arrays)
 
 
+def checked(interface: Interface, arguments: Sequence[Given]) -> list[Given]:
+    """Return arguments as a kernel takes them, whatever its conditions say.
+
+    Raises:
+        ValueError: one is missing, or of another type, shape or stride.
+    """
+    if len(arguments) != len(interface.arguments):
+        names = ", ".join(argument.name for argument in interface.arguments)
+        raise ValueError(
+            f"expected {len(interface.arguments)} arguments of {interface.name} "
+            f"({names}), got {len(arguments)}"
+        )
+    return [
+        _checked(argument, each)
+        for argument, each in zip(interface.arguments, arguments, strict=True)
+    ]
+
+
 def pack(
     interface: Interface,
     arguments: Sequence[Given],
@@ -263,16 +281,7 @@ def pack(
         ValueError: an argument is missing, of another type, shape or stride, or
             violates a condition; or there is no grid.
     """
-    if len(arguments) != len(interface.arguments):
-        names = ", ".join(argument.name for argument in interface.arguments)
-        raise ValueError(
-            f"expected {len(interface.arguments)} arguments of {interface.name} "
-            f"({names}), got {len(arguments)}"
-        )
-    given = [
-        _checked(argument, each)
-        for argument, each in zip(interface.arguments, arguments, strict=True)
-    ]
+    given = checked(interface, arguments)
     if (reason := violated_condition(interface, given)) is not None:
         raise ValueError(reason)
     buffers: list[Array] = []

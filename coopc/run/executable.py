@@ -14,6 +14,7 @@ from coopc.interface import SECOND_ENTRY, Buffer, Interface
 from coopc.interface_call import (
     Call,
     Given,
+    checked,
     entry_for,
     pack,
     violated_condition,
@@ -85,6 +86,7 @@ class Executable:
         """
         interface = self.kernel(name)
         if name is None:
+            given = checked(interface, given)
             entry = entry_for(self.interface, interface, given)
             if entry is not interface:
                 reason = violated_condition(interface, given)

@@ -16,6 +16,7 @@ LAYERS = (
         *("coopc.pipeline", "coopc.pipelines", "coopc.universe", "coopc.compiler"),
         "coopc.launcher",
     ),
+    ("coopc.triton",),
     ("coopc.tools", "coopc.__init__"),  # the latter imports on first use
 )
 
