@@ -92,12 +92,14 @@ class Executable:
                 reason = violated_condition(interface, given)
                 current_sink()(f"remark: {interface.name}: {reason}: runs {entry.name}")
             interface = entry
-        if grid is not None and interface.name in self.without_grid:
+        groups = None if grid is None else _three(grid)
+        if groups is not None and interface.name in self.without_grid:
             raise ValueError(
-                f"--grid is not allowed for {interface.name}, got {grid}: coopc "
-                "made this kernel and chooses its work-groups"
+                f"--grid is not allowed for {interface.name}, got "
+                f"{','.join(map(str, groups))}: coopc made this kernel and chooses its "
+                "work-groups"
             )
-        return pack(interface, given, None if grid is None else _three(grid))
+        return pack(interface, given, groups)
 
     def run(
         self,
