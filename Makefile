@@ -1,22 +1,26 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types unit lit toolchain venv dev bench clean
+.PHONY: help demo test test-frameworks check lint types unit lit toolchain venv dev bench clean
 
 # The environment: venv where Python has it, else uv.  `make VENV=dir` puts it elsewhere.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+FRAMEWORKS ?= .frameworks
 TOOLCHAIN := .toolchain
 export PATH := $(abspath $(BIN)):$(abspath $(TOOLCHAIN))/bin:$(PATH)
 export VIRTUAL_ENV := $(abspath $(VENV))
 
 help: ## show this help
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
 
 demo: $(VENV)/.run ## compile a matrix multiplication, simulate it, compare with numpy
 	@$(BIN)/python examples/demo.py
 
 test: dev toolchain ## every test, with all they need installed first
 	$(MAKE) check
+
+test-frameworks: $(FRAMEWORKS)/.triton ## Triton's kernels from Python, in an environment with Triton
+	$(FRAMEWORKS)/bin/python -m pytest -q -n 2 test/unit/triton test/unit/test_readme.py::test_triton
 
 check: lint types unit lit ## all of it, on what is installed
 
@@ -57,8 +61,16 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.run
 	  else uv pip install -q --python $(BIN)/python -e . --group dev; fi
 	@touch $@
 
+# Triton is 1.1 GB, and no part of what coopc needs to be worked on.
+$(FRAMEWORKS)/.triton: pyproject.toml
+	@$(MAKE) dev VENV=$(FRAMEWORKS)
+	@if [ -x $(FRAMEWORKS)/bin/pip ]; then \
+	  $(FRAMEWORKS)/bin/pip install -q --disable-pip-version-check -e '.[triton]'; \
+	  else uv pip install -q --python $(FRAMEWORKS)/bin/python -e '.[triton]'; fi
+	@touch $@
+
 toolchain: ## spirv-tools, lavapipe, Intel's offline compiler, MLIR: without root
 	@tools/get_toolchain.sh --mlir $(TOOLCHAIN)
 
 clean: ## remove what was built and installed here
-	rm -rf $(VENV) $(TOOLCHAIN) build *.egg-info
+	rm -rf $(VENV) $(FRAMEWORKS) $(TOOLCHAIN) build *.egg-info

@@ -8,8 +8,9 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -18,7 +19,7 @@ from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind
-from coopc.explain import explaining
+from coopc.explain import explaining, wrong_call
 from coopc.options import make, read_specs
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
@@ -28,6 +29,11 @@ from coopc.universe import everything
 
 if TYPE_CHECKING:
     from coopc.interface import Interface
+    from coopc.run.arrays import Outcome
+    from coopc.run.executable import Executable, Grid
+
+SPIRV = b"\x03\x02\x23\x07"
+"""How a binary module of SPIR-V begins."""
 
 PLANNING = "plan-block-io"
 """The pass whose decisions are attributes until a conversion has followed them."""
@@ -48,6 +54,24 @@ class Artifact:
     """The plans that the passes followed, as attributes are printed."""
     remarks: tuple[str, ...] = ()
     """What passes said without failing."""
+    load: Callable[[], Executable] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """Makes what `run` runs; None where nothing runs it."""
+
+    def run(self, *arguments: object, grid: Grid | None = None, **how: Any) -> Outcome:
+        """Run the kernel, or that of the name `kernel=`: see `coopc.launch`.
+
+        Raises:
+            CompileError: The arguments are wrong, or the kernel cannot be run.
+        """
+        if self.load is None:
+            message = (
+                "expected what spirv-binary gave, which a driver runs: coopc.launch "
+                "compiles for processors, too"
+            )
+            raise wrong_call("Artifact.run", message)
+        return self.load().run(*arguments, grid=grid, **how)
 
     @property
     def text(self) -> str:
@@ -170,5 +194,18 @@ def compile(
     from coopc.emit.spirv.module import interfaces_of
 
     with explaining(Kind.EMIT, source, f"target '{writer}'", writer):
-        interface = tuple(interfaces_of(module, writer.facts(module)))
-    return Artifact(content, interface, plans, remarks)
+        facts = writer.facts(module)
+        interface = tuple(interfaces_of(module, facts))
+    load = None
+    if content.startswith(SPIRV):
+        load = partial(_loaded, interface, facts.flavour, facts.device.name, content)
+    return Artifact(content, interface, plans, remarks, load)
+
+
+def _loaded(
+    interface: tuple[Interface, ...], flavour: str, device: str, binary: bytes
+) -> Executable:
+    from coopc.run.executable import Executable
+    from coopc.run.execute import on_driver
+
+    return Executable(interface, partial(on_driver, flavour, device, binary))

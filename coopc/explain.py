@@ -167,6 +167,22 @@ def explaining(
         raise CompileError(of_step(error, kind, source, what, step)) from error
 
 
+def wrong_call(tool: str, message: str) -> CompileError:
+    return CompileError(Diagnostic(Kind.USAGE, message, Place(tool)))
+
+
+@contextmanager
+def usage_errors(
+    tool: str, *kinds: type[Exception], about: str = ""
+) -> Generator[None]:
+    """Take a `ValueError`, and exceptions of other kinds, for mistakes of the user."""
+    try:
+        yield
+    except (ValueError, *kinds) as error:
+        message = f"{about}: {error}" if about else str(error)
+        raise wrong_call(tool, message) from error
+
+
 def place_of_op(op: Operation, source: Source) -> Place:
     """Where `op` was written, as far as it is known."""
     while (location := file_location(op.location)) is None:

@@ -7,10 +7,11 @@
 
 Arrays may be strided views where the memref has strides: a buffer is the memory from
 the first element of an array to its last.  For a memref in row-major order they are
-copied.  A memref of rank 0 is a pointer, to all of an array of any shape.  A wrong
-argument is a ValueError that names it.
+copied.  A memref of rank 0 is a pointer, to the memory of an array of any shape.  A
+wrong argument is a ValueError that names it.
 """
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,6 +54,42 @@ DTYPES: dict[str, tuple[str, ...]] = {
 """Element type to the numpy types that hold it; floats that numpy lacks as bits."""
 CODED = ("bf16", "f8E4M3FN", "f8E5M2")
 """Those."""
+
+
+FIELD = re.compile(r"(.+)(?:\.|_)(shape|stride)\.?(\d+)")
+"""The name of a size or a stride of a descriptor that the host makes."""
+
+
+def with_fields(interface: Interface, arguments: Sequence[Given]) -> list[Given]:
+    """Put sizes and strides of arrays, in elements, behind those of descriptors.
+
+    A caller gives them either all or not at all.
+    """
+    if len(arguments) == len(interface.arguments):
+        return list(arguments)
+    found: list[Given] = []
+    arrays: dict[str, Given] = {}
+    given = iter(arguments)
+    for argument in interface.arguments:
+        field = FIELD.fullmatch(argument.name)
+        value = None
+        if field is not None and field[1] in arrays:
+            value = field_of(arrays[field[1]], field[2], int(field[3]))
+        if value is None:
+            value = next(given, None)
+        if value is None:
+            break
+        arrays[argument.name] = value
+        found.append(value)
+    return [*found, *given]
+
+
+def field_of(value: Given, name: str, dimension: int) -> int | None:
+    """Return a size or a stride, in elements, of an array behind a descriptor."""
+    if not isinstance(value, np.ndarray) or dimension >= value.ndim:
+        return None
+    strides = [each // value.itemsize for each in value.strides]
+    return (value.shape if name == "shape" else strides)[dimension]
 
 
 def element_strides(array: Array) -> tuple[int, ...] | None:
@@ -184,7 +221,7 @@ class Call:
     interface: Interface
     given: tuple[Given, ...]
     buffers: tuple[Array, ...]
-    """What each memref's memory holds, one dimension each."""
+    """The memory of each memref, one dimension each: that of its array, or a copy."""
     push_constants: bytes
     """The block of push constants; empty under OpenCL."""
     groups: tuple[int, int, int]
@@ -217,6 +254,24 @@ class Call:
         return tuple(arrays)
 
 
+def checked(interface: Interface, arguments: Sequence[Given]) -> list[Given]:
+    """Return arguments as a kernel takes them, whatever its conditions say.
+
+    Raises:
+        ValueError: one is missing, or of another type, shape or stride.
+    """
+    if len(arguments) != len(interface.arguments):
+        names = ", ".join(argument.name for argument in interface.arguments)
+        raise ValueError(
+            f"expected {len(interface.arguments)} arguments of {interface.name} "
+            f"({names}), got {len(arguments)}"
+        )
+    return [
+        _checked(argument, each)
+        for argument, each in zip(interface.arguments, arguments, strict=True)
+    ]
+
+
 def pack(
     interface: Interface,
     arguments: Sequence[Given],
@@ -230,16 +285,7 @@ def pack(
         ValueError: an argument is missing, of another type, shape or stride, or
             violates a condition; or there is no grid.
     """
-    if len(arguments) != len(interface.arguments):
-        names = ", ".join(argument.name for argument in interface.arguments)
-        raise ValueError(
-            f"expected {len(interface.arguments)} arguments of {interface.name} "
-            f"({names}), got {len(arguments)}"
-        )
-    given = [
-        _checked(argument, each)
-        for argument, each in zip(interface.arguments, arguments, strict=True)
-    ]
+    given = checked(interface, arguments)
     if (reason := violated_condition(interface, given)) is not None:
         raise ValueError(reason)
     buffers: list[Array] = []
@@ -256,8 +302,10 @@ def pack(
             )
         if not memory.size:  # drivers have no empty buffers
             memory = np.zeros(1, array.dtype)
-        before = np.zeros(argument.offset or 0, array.dtype)
-        buffers.append(np.concatenate([before, memory]))
+        if argument.offset:
+            before = np.zeros(argument.offset, array.dtype)
+            memory = np.concatenate([before, memory])
+        buffers.append(memory)
     block = bytearray(interface.push_constant_bytes)
     for field in interface.fields if block else ():
         data = bytes_of(interface, given, field)
@@ -309,10 +357,11 @@ def _checked(argument: Argument, given: Given) -> Given:
         )
     if argument.shape:
         check_shape(argument, array.shape)
-    if argument.strides is None and not array.flags.c_contiguous:
-        return array.copy(order="C")
-    _check_strides(argument, array)
-    return array
+    if argument.strides is not None or not argument.shape:
+        _check_strides(argument, array)
+    if array.flags.c_contiguous or argument.strides is not None:
+        return array
+    return array.copy(order="C") if argument.shape else memory_of(array)
 
 
 def check_shape(argument: Buffer, found: Sequence[int]) -> None:
@@ -340,7 +389,7 @@ def _check_strides(argument: Buffer, array: Array) -> None:
             f"expected {argument.name} to have strides of whole elements that are not "
             f"negative, got {array.strides} bytes"
         )
-    expected = argument.strides or row_major(array.shape)
+    expected = argument.strides or (None,) * array.ndim
     for wanted, found, size in zip(expected, strides, array.shape, strict=True):
         if wanted is not None and wanted != found and size > 1:
             raise ValueError(

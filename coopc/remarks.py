@@ -38,6 +38,11 @@ def remarks_to(sink: Sink) -> Generator[None]:
         _sink.reset(token)
 
 
+def current_sink() -> Sink:
+    """Return what receives remarks now."""
+    return _sink.get()
+
+
 def remark(op: Operation, text: str, *, by: str | None = None) -> None:
     """Emit a remark about an operation, at its place or else `by` a pass."""
     line = remark_line(op, text) if by is None else f"remark: {by}: {op.name}: {text}"

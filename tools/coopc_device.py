@@ -17,13 +17,12 @@ from pathlib import Path
 
 from coopc.device import device
 from coopc.device.file import SUFFIXES, written
+from coopc.explain import usage_errors, wrong_call
 from coopc.tools.driver import (
     ArgumentParser,
     RawHelpFormatter,
     run_tool,
-    usage_errors,
     write_output,
-    wrong_call,
 )
 from coopc.tools.help import add_list
 

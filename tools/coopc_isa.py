@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from coopc.compiler import compile
 from coopc.device import DEVICES
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
+from coopc.explain import usage_errors, wrong_call
 from coopc.remarks import print_remark
 from coopc.run.isa import CLEAN, Isa, KernelIsa
 from coopc.run.offline_compiler import CompilerRefused, compile_kernel, options
@@ -29,8 +30,6 @@ from coopc.tools.driver import (
     FAILED,
     ArgumentParser,
     run_tool,
-    usage_errors,
-    wrong_call,
 )
 from coopc.tools.help import add_list
 

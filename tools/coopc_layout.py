@@ -32,6 +32,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from coopc import device as devices
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
+from coopc.explain import usage_errors
 from coopc.layout.distribution import Distribution, LayoutDistribution
 from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import Encoding
@@ -60,7 +61,6 @@ from coopc.tools.driver import (
     ArgumentParser,
     RawHelpFormatter,
     run_tool,
-    usage_errors,
     whole_number,
     write_output,
 )

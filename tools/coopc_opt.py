@@ -25,6 +25,7 @@ from xdsl.utils.target import Target
 
 from coopc.compiler import emit, new_context, read_target
 from coopc.diagnostic import CompileError, Diagnostic, Kind
+from coopc.explain import wrong_call
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.source import read_source
@@ -36,7 +37,6 @@ from coopc.tools.driver import (
     versions,
     whole_number,
     write_output,
-    wrong_call,
 )
 from coopc.tools.help import LISTS, ListAction, add_help, add_list
 from coopc.universe import everything

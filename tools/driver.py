@@ -15,12 +15,12 @@ import os
 import stat
 import sys
 import textwrap
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
-from coopc.explain import REPORT, debugging, summary
+from coopc.explain import REPORT, debugging, summary, wrong_call
 
 FAILED = 1
 """The exit status of whatever went wrong."""
@@ -128,22 +128,6 @@ def whole_number(least: int = 0, most: int | None = None) -> Callable[[str], int
         return found
 
     return read
-
-
-def wrong_call(tool: str, message: str) -> CompileError:
-    return CompileError(Diagnostic(Kind.USAGE, message, Place(tool)))
-
-
-@contextmanager
-def usage_errors(
-    tool: str, *kinds: type[Exception], about: str = ""
-) -> Generator[None]:
-    """Take a `ValueError`, and exceptions of other kinds, for mistakes of the user."""
-    try:
-        yield
-    except (ValueError, *kinds) as error:
-        message = f"{about}: {error}" if about else str(error)
-        raise wrong_call(tool, message) from error
 
 
 def run_tool(tool: str, body: Callable[[], int | None]) -> int:

@@ -19,7 +19,6 @@ Without a word `a.shape.0` or `a_shape0` is a size of the array `a`, `a.stride.0
 stride in elements: Triton's host descriptors take these.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -31,9 +30,11 @@ from numpy.lib.stride_tricks import as_strided
 from coopc.interface import Argument, Buffer, Interface, Scalar
 from coopc.interface_call import (
     CODED,
+    FIELD,
     Given,
     check_shape,
     dtype_of,
+    field_of,
     memory_of,
     strided_zeros,
 )
@@ -45,10 +46,6 @@ DEFAULT_SIZE = 64
 MAKERS = ("exact", "rand", "zeros", "ones", "iota")
 EXACT_LIMIT = 2
 """Exact inputs are integers of at most this magnitude."""
-
-
-FIELD = re.compile(r"(.+)(?:\.|_)(shape|stride)\.?(\d+)")
-"""The name of a size or a stride of a descriptor that the host makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,19 +154,12 @@ def make_arguments(
         word = words.get(argument.name)
         field = FIELD.fullmatch(argument.name)
         if word is None and field is not None and field[1] in arrays:
-            word = _field_of(arrays[field[1]], field[2], int(field[3]))
+            known = field_of(arrays[field[1]], field[2], int(field[3]))
+            word = None if known is None else ArgumentWord(str(known))
         word = word or ArgumentWord("exact")
         found.append(_make(argument, word, shapes.get(number), (seed, number)))
         arrays[argument.name] = found[-1]
     return found
-
-
-def _field_of(value: Given, name: str, dimension: int) -> ArgumentWord | None:
-    """Return a size or a stride, in elements, of an array behind a descriptor."""
-    if not isinstance(value, np.ndarray) or dimension >= value.ndim:
-        return None
-    strides = [each // value.itemsize for each in value.strides]
-    return ArgumentWord(str((value.shape if name == "shape" else strides)[dimension]))
 
 
 def default_shapes(
@@ -252,8 +242,11 @@ def read_array(path: str) -> Array:
 def laid_out(argument: Buffer, array: Array) -> Array:
     """An array with the strides that a memref has; those left open follow the others.
 
-    What cannot have them, having another rank, is left as it is.
+    What cannot have them, having another rank, is left as it is; that of a pointer, in
+    row-major order.
     """
+    if not argument.shape:
+        return np.ascontiguousarray(array)
     if argument.strides is None or array.ndim != len(argument.strides):
         return array
     strides: list[int] = []

@@ -1,14 +1,96 @@
 """Numpy arrays as the buffers of a kernel, and what a kernel made of them."""
 
+import ctypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
+
+from coopc.interface_call import memory_of
 
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = Array | np.generic
+
+BITS = {
+    "bfloat16": "uint16",
+    "float8_e4m3fn": "uint8",
+    "float8_e5m2": "uint8",
+}
+"""What holds the bits of types that numpy does not have."""
+
+
+def to_argument(given: object) -> Argument | int | float:
+    """Return an argument of a kernel as numpy has it: a number, or shared memory.
+
+    A descriptor of Triton is an array with its own sizes and strides.
+
+    Raises:
+        ValueError: it is neither a number nor an array in this processor's memory.
+    """
+    if isinstance(given, (np.ndarray, np.generic, int, float)):
+        return cast("Array | np.generic | int | float", given)
+    form: Any = given
+    if hasattr(form, "block_shape"):
+        if form.padding != "zero":
+            raise ValueError(f"expected a descriptor padded by zeros, got {form}")
+        base = to_argument(form.base)
+        if isinstance(base, np.ndarray):
+            steps = [each * base.itemsize for each in form.strides]
+            return as_strided(base, form.shape, steps)
+    if callable(getattr(form, "data_ptr", None)):  # of PyTorch, bf16 as its bits, too
+        return _memory_at(form)
+    try:
+        if hasattr(form, "__array_interface__"):
+            return np.asarray(form)
+        if hasattr(form, "__dlpack__"):
+            return np.from_dlpack(form)
+    except (TypeError, BufferError, RuntimeError) as error:
+        raise ValueError(f"cannot share the memory of an array: {error}") from error
+    raise ValueError(
+        "expected a number, or an array of numpy, DLPack or PyTorch, got "
+        f"{type(form).__name__}"
+    )
+
+
+def _memory_at(tensor: Any) -> Array:
+    """Return the memory of what is like a tensor of PyTorch."""
+    device = str(getattr(tensor, "device", "cpu"))
+    if not device.startswith("cpu"):
+        raise ValueError(f"expected a tensor in the processor's memory, got {device}")
+    name = str(tensor.dtype).rpartition(".")[2]
+    type = np.dtype(BITS.get(name, name))
+    shape = tuple(tensor.shape)
+    steps = [int(each) * type.itemsize for each in tensor.stride()]
+    size = type.itemsize + sum((n - 1) * x for n, x in zip(shape, steps, strict=True))
+    size = size if all(shape) else 0
+    memory = memoryview((ctypes.c_char * size).from_address(tensor.data_ptr()))
+    return np.ndarray(shape, type, memory, strides=steps)
+
+
+def write_back(before: Array, after: Array) -> None:
+    """Write what a kernel changed into the array that it was given.
+
+    Elements that it left alone are not written: another argument may have them, too.
+
+    Raises:
+        ValueError: the array is read-only.
+    """
+    if before.ctypes.data == after.ctypes.data:
+        return  # the kernel ran on this memory
+    if before.strides == after.strides:
+        before, after = memory_of(before), memory_of(after)
+    elif before.shape != after.shape:  # a pointer got all of its memory
+        before = memory_of(before)
+    bits = np.dtype(f"u{before.itemsize}")
+    changed = before.view(bits) != after.view(bits)
+    if not changed.any():
+        return
+    if not before.flags.writeable:
+        raise ValueError("expected an array that can be written, as the kernel does")
+    before[changed] = after[changed]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ kernel writes shortly before it changes what is unused, which is looked at after
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import os
 import signal
@@ -243,6 +244,19 @@ def _libc() -> ctypes.CDLL:
 # --- The worker's side: calls. ---
 
 
+@ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
+def _out_of_bounds(number: int, first: int, count: int, size: int) -> None:
+    last = "" if count == 1 else f" to {first + count - 1}"
+    got = f"{first}{last}"
+    give_up(f"expected indices from 0 to {size - 1}, got {got}", check=number)
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(ir: str, tiles: Tiles) -> Program:
+    define(OUT_OF_BOUNDS, _out_of_bounds)
+    return Program.of_text(ir, tiles)
+
+
 def _run(
     ir: str,
     steps: Steps,
@@ -255,16 +269,8 @@ def _run(
 
     The error of a check of bounds has its number, "check".
     """
-
-    def out_of_bounds(number: int, first: int, count: int, size: int) -> None:
-        last = "" if count == 1 else f" to {first + count - 1}"
-        got = f"{first}{last}"
-        give_up(f"expected indices from 0 to {size - 1}, got {got}", check=number)
-
-    refusing = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(out_of_bounds)
-    define(OUT_OF_BOUNDS, refusing)
     try:
-        program = Program.of_text(ir, tiles)
+        program = _compiled(ir, tiles)
     except (ToolMissing, ValueError) as error:
         raise RunFailed(str(error)) from error
     memory = GuardedMemory()

@@ -9,17 +9,27 @@ take.  What fails is a RunFailed, a wrong argument a ValueError.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import atexit
+import os
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from coopc.device.factory import options_of_device
 from coopc.interface import Interface
-from coopc.interface_call import Call, sizes_of
+from coopc.interface_call import (
+    Call,
+    sizes_of,
+)
 from coopc.run.arrays import Outcome
-from coopc.run.worker import TIMEOUT_SECONDS
+from coopc.run.worker import TIMEOUT_SECONDS, Worker
 
 if TYPE_CHECKING:
     from coopc.passes.cpu.stages import Stages
+    from coopc.run.cpu import Program
     from coopc.run.cpu_session import Session as CpuSession
     from coopc.run.opencl import Session as OpenCLSession
     from coopc.run.tiles import Tiles
@@ -27,6 +37,50 @@ if TYPE_CHECKING:
 
 SPEC_BYTES = 4
 """Specialisation constants are i32."""
+AnyWorker = TypeVar("AnyWorker", bound=Worker)
+
+_started: dict[tuple[object, ...], Worker] = {}
+_lock = threading.RLock()
+
+
+@contextmanager
+def kept(start: Callable[..., AnyWorker], **options: object) -> Generator[AnyWorker]:
+    """A session that this process starts once, for one thread at a time."""
+    key = (os.getpid(), start, *options.items())
+    with _lock:
+        if key not in _started:
+            _started[key] = start(**options)
+            atexit.register(_close, key[0], _started[key])
+        yield cast("AnyWorker", _started[key])
+
+
+def _close(process: int, worker: Worker) -> None:
+    """End a session, unless this is a fork of the process that started it."""
+    if process == os.getpid():
+        worker.close()
+
+
+def on_driver(
+    flavour: str,
+    device: str,
+    binary: bytes,
+    call: Call,
+    **how: Any,
+) -> Outcome:
+    """Run a SPIR-V module on the driver of this machine for a device."""
+    if flavour == "opencl":
+        from coopc.run.opencl import Session as OpenCL
+
+        amx = b"SPV_KHR_cooperative_matrix" in binary
+        with kept(OpenCL.start, amx=amx) as session:
+            return on_opencl(binary, call, session, **how)
+    from coopc.run.vulkan import Session as Vulkan
+
+    given = options_of_device(device)
+    loader = given.get("loader", "lavapipe" if device == "lavapipe" else "system")
+    index = given.get("index")
+    with kept(Vulkan.start, driver=loader, index=index) as session:
+        return on_vulkan(binary, call, session, **how)
 
 
 def on_vulkan(
@@ -117,6 +171,35 @@ def on_cpu_session(
         seconds=seconds,
     )
     return _unpacked(call, found)
+
+
+def on_program(
+    program: Program,
+    call: Call,
+    *,
+    threads: int = 1,
+    spec: Mapping[str, int] | None = None,
+    repeats: int = 1,
+    seconds: float = TIMEOUT_SECONDS,
+) -> Outcome:
+    """Run compiled code in this process, on the memory that the arguments are in.
+
+    What it does wrong, this process does: nothing is checked, and nothing ends it.
+    """
+    sizes = sizes_of(call.interface, call.given)
+    run = program.prepared(
+        call.interface.name,
+        call.opencl_arguments,
+        call.groups,
+        sizes=sizes,
+        threads=threads,
+    )
+    times: list[float] = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        run()
+        times.append(1000 * (time.perf_counter() - begin))
+    return _unpacked(call, Outcome(call.buffers, tuple(times), program.where))
 
 
 def _unpacked(call: Call, found: Outcome) -> Outcome:

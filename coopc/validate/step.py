@@ -409,7 +409,7 @@ class _Pair:
             if before.error is not None and after.error is not None:
                 bound = allowed(before.error, after.error, lost)
             name = before.element.name
-            difference = compare(found, expected, bound=bound, element=name)
+            difference = compare(after.value, before.value, bound=bound, element=name)
             if not difference.ok:
                 return Mismatch(self.name, before.name, *where, difference)
         return None

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
-from coopc.device import Flavour
+from coopc.device import DEVICES, Flavour
+from coopc.device import device as device_named
 from coopc.diagnostic import either
 from coopc.dialects import simt
 
@@ -27,9 +27,9 @@ def target(device: str, flavour: str | None) -> simt.TargetAttr:
     Raises:
         ValueError: There is none.
     """
-    known = devices.device(device)
+    known = device_named(device)
     if not known.flavours:
-        others = (each.name for each in devices.DEVICES.values() if each.flavours)
+        others = (each.name for each in DEVICES.values() if each.flavours)
         raise ValueError(
             f"expected a device that runs SPIR-V, {either(others)}, got {device}, "
             "which runs none: coopc-amx compiles for it"

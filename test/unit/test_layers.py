@@ -12,7 +12,11 @@ LAYERS = (
     ("coopc.dialects",),
     ("coopc.ir", "coopc.passes", "coopc.emit", "coopc.sim"),
     ("coopc.run", "coopc.validate", "coopc.generate"),
-    ("coopc.pipeline", "coopc.pipelines", "coopc.universe", "coopc.compiler"),
+    (
+        *("coopc.pipeline", "coopc.pipelines", "coopc.universe", "coopc.compiler"),
+        "coopc.launcher",
+    ),
+    ("coopc.triton",),
     ("coopc.tools", "coopc.__init__"),  # the latter imports on first use
 )
 

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 COMMANDS = re.findall(r"^    (coopc-.*)$", README, re.MULTILINE)
-(PROGRAM,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+PROGRAM, TRITON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 (KERNEL,) = re.findall(r"```mlir\n(.*?)```", README, re.DOTALL)
 
 
@@ -31,10 +32,27 @@ def test_command(command: str, tool: Callable[[str], Path]) -> None:
 
 
 def test_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {}
     exec(PROGRAM, names)
     assert "artifact" in names
+    assert np.array_equal(names["c"], np.full((64, 32), 48))  # pyright: ignore[reportArgumentType]
+
+
+def test_triton(tmp_path: Path) -> None:
+    """In a process and a file of its own: Triton reads the source of kernels."""
+    pytest.importorskip("triton", reason="Triton is not installed")
+    file = tmp_path / "program.py"
+    file.write_text(f"{TRITON}\nassert (out == 2 * np.arange(1000)).all()\n")
+    info = tmp_path / "points-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: points\nVersion: 1\n")
+    points = "[triton.backends]\ncoopc = coopc.triton\n"
+    (info / "entry_points.txt").write_text(points)
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": paths, "TRITON_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, str(file)], check=True, env=environment)
 
 
 def test_kernel_is_the_example() -> None:

@@ -1,7 +1,8 @@
-"""Kernels written in Triton, from their IR to results: `COOPC_TRITON=all` for all.
+"""Kernels written in Triton, from their IR to results.
 
 Each kernel of test/inputs/triton is compared with a reference in numpy, on sizes that
 its blocks do not divide, after it was made a kernel of one subgroup, and as compiled.
+`COOPC_TRITON_KERNELS=all` runs all.
 """
 
 import os
@@ -22,7 +23,7 @@ from support.triton_cases import (
 from xdsl.dialects.func import FuncOp
 
 from coopc.compiler import compile
-from coopc.run.arguments import FIELD
+from coopc.interface_call import FIELD
 from coopc.sim.simulate import Options, simulate
 from coopc.tools.coopc_run import main
 
@@ -48,7 +49,7 @@ QUICK = (
     "rms_norm_rope",
     "softmax",
 )
-ALL = os.environ.get("COOPC_TRITON") == "all"
+ALL = os.environ.get("COOPC_TRITON_KERNELS") == "all"
 KERNELS = [x for x in cases() if ALL or x in QUICK]
 DONE = [x for x in KERNELS if x not in REFUSED]
 

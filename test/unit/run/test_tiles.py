@@ -101,13 +101,13 @@ def test_the_default(
     path = tmp_path / "f.mlir"
     path.write_text(kernel.format(*types.split()))
     job = prepare(parser().read([str(path), "--on", "cpu"]))
-    assert job.tiles is expected
-    assert job.tiles is Tiles.AMX or "amx." not in str(job.program)
+    assert job.build.tiles is expected
+    assert job.build.tiles is Tiles.AMX or "amx." not in str(job.build.program)
     said = capsys.readouterr().err
     assert VECTORS in said if remark else said == ""
     assert remark in said
     job = prepare(parser().read([str(path), "--on", "cpu", "--tiles", "none"]))
-    assert job.tiles is Tiles.NONE
+    assert job.build.tiles is Tiles.NONE
     assert capsys.readouterr().err == "", "without tiles, as was asked for"
 
 
@@ -115,5 +115,5 @@ def test_emulated_tiles_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "f.mlir"
     path.write_text(MATMUL.format("f16", "f32"))
     job = prepare(parser().read([str(path), "--on", "cpu", "--tiles", "emulated"]))
-    assert job.tiles is Tiles.EMULATED
-    assert "amx.tile_mulf" in str(job.program)
+    assert job.build.tiles is Tiles.EMULATED
+    assert "amx.tile_mulf" in str(job.build.program)

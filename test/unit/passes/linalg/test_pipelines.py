@@ -12,13 +12,13 @@ from coopc.compiler import new_context
 from coopc.generate.gemms import Gemm
 from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
 from coopc.interface_call import pack
+from coopc.launcher import interfaces, with_kernels
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.cpu import Program
 from coopc.run.tiles import Tiles
 from coopc.sim.simulate import simulate
 from coopc.source import Source
-from coopc.tools.coopc_run import interfaces, with_kernels
 from coopc.universe import everything
 
 DEVICES = {

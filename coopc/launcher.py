@@ -1,0 +1,591 @@
+"""Compiles a module for where it is to run, and runs it: `coopc.launch`.
+
+| the source has   | on vulkan              | on opencl                               |
+|------------------|------------------------|-----------------------------------------|
+| `coopmatrix`     | `coopc-khr{device=..}` | `coopc-khr{device=..}`                  |
+| `tt`, Triton's   | `coopc-khr{device=..}` | `coopc-khr{device=..}`                  |
+| `tt` and layouts | `coopc-khr{device=..}` | `coopc-xe{device=.. emulate, fallback}` |
+| `xe`             | refused                | `emulate-xe`                            |
+
+On the simulator it runs as it is, on the processor after `coopc-amx` where that has
+tiles for it, else after `coopc-cpu`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from coopc.compiler import compile, new_context
+from coopc.device import DEVICES, device
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
+from coopc.explain import explaining, place_of_op, usage_errors
+from coopc.interface import SECOND_ENTRY
+from coopc.ir.control_flow import uses_dialect
+from coopc.parsing import parse
+from coopc.pipeline import Observer, Run, read_passes
+from coopc.remarks import current_sink, remark
+from coopc.run.executable import LAUNCH, TIMEOUT_SECONDS, Executable, Grid
+from coopc.sim.triton import simulated_form
+from coopc.source import Source, read_source
+from coopc.universe import everything
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
+    from xdsl.passes import ModulePass
+
+    from coopc.interface import Interface
+    from coopc.interface_call import Call
+    from coopc.run.arrays import Array, Outcome
+    from coopc.run.bounds_checks import CheckedAccess
+    from coopc.run.tiles import Tiles
+    from coopc.sim.matrices import Provider
+    from coopc.sim.tracked import Inputs
+
+    Arrays: TypeAlias = list[tuple[Array, Array | None]]
+    """What memrefs are, and bounds of the errors of their elements, if tracked."""
+
+PLACES: Mapping[str, str] = {
+    "sim": "intel-cpu",
+    "vulkan": "lavapipe",
+    "opencl": "intel-cpu",
+    "cpu": "intel-cpu",
+}
+"""Where a kernel can run, and the device that it is compiled for by default."""
+XE_DEVICE = "bmg"
+"""The one that kernels of Triton with layouts are planned for by default."""
+
+
+class Level(Enum):
+    COOPMATRIX = auto()
+    TRITON = auto()
+    TRITON_GPU = auto()
+    """With layouts, those of a GPU."""
+    XE = auto()
+
+
+@dataclass
+class Owners(Observer):
+    """Notes what was decided first of each kernel, by its text or else by a pass.
+
+    Later passes let one work-item hold all elements.
+    """
+
+    distributions: dict[str, Attribute] = field(default_factory=lambda: {})
+    """By the kernel's name."""
+    lanes: dict[str, int] = field(default_factory=dict[str, int])
+    """Of a subgroup, by the kernel's name."""
+    lowered: ModuleOp | None = None
+    """The module after the last pass."""
+
+    def start(self, module: ModuleOp) -> None:
+        from xdsl.dialects.builtin import IntegerAttr
+
+        from coopc.dialects import coopmatrix, simt
+
+        for op in module.ops:
+            if not isinstance(op, FuncOp):
+                continue
+            name = op.sym_name.data
+            if (found := op.attributes.get(coopmatrix.DISTRIBUTION)) is not None:
+                self.distributions.setdefault(name, found)
+            if isinstance(lanes := op.attributes.get(simt.SUBGROUP_SIZE), IntegerAttr):
+                self.lanes.setdefault(name, lanes.value.data)
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        self.start(module)
+        if last:
+            self.lowered = module
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a module is to run, and how it is compiled for that.
+
+    Raises:
+        ValueError: there is no such place.
+    """
+
+    on: str = "sim"
+    """One of `PLACES`."""
+    device: str | None = None
+    pipeline: str | None = None
+    """Passes, instead of the device's."""
+    tiles: str = "auto"
+    """Of AMX, on cpu: auto or one of `Tiles`."""
+    threads: int = 1
+    """Of cpu."""
+    bounds: bool = False
+    """Whether every access is checked, on cpu."""
+
+    def __post_init__(self) -> None:
+        if self.on not in PLACES:
+            raise ValueError(f"expected on={'|'.join(PLACES)}, got {self.on!r}")
+
+    def passes(self, level: Level) -> str:
+        """Return the passes for a module of some level.
+
+        Raises:
+            ValueError: nothing runs it there.
+        """
+        if self.pipeline is not None:
+            return self.pipeline
+        if self.on == "sim":
+            return ""
+        if self.on == "cpu" and level is not Level.XE:
+            if self.tiles_used == "none":
+                return self.vectors
+            return f"coopc-amx{{threads={self.threads}}}"
+        has_layouts = level is Level.TRITON_GPU and self.on == "opencl"
+        name = self.device or (XE_DEVICE if has_layouts else PLACES[self.on])
+        if level is not Level.XE:
+            known = name in DEVICES and DEVICES[name].family == "xe"
+            emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
+            is_xe = self.on == "opencl" and known
+            return emulating if is_xe else f'coopc-khr{{device="{name}"}}'
+        if self.on != "opencl":
+            raise ValueError("expected --on opencl or sim, where kernels of xe can run")
+        return f"emulate-xe,set-target{{device={PLACES['opencl']}}}"
+
+    @property
+    def tiles_used(self) -> Tiles:
+        """Which tiles of AMX a kernel runs on: those asked for, or the best."""
+        from coopc.run.tiles import Tiles, best
+
+        return best() if self.tiles == "auto" else Tiles(self.tiles)
+
+    @property
+    def vectors(self) -> str:
+        """The passes for vectors of this processor."""
+        from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
+        from coopc.run.tiles import cpu_flags
+
+        tile = WIDE_VECTOR_TILE if "avx512f" in cpu_flags() else VECTOR_TILE
+        return f"coopc-cpu{{threads={self.threads} tile={tile[0]},{tile[1]}}}"
+
+
+@dataclass(frozen=True)
+class Build:
+    """A module compiled for a place, with what it was."""
+
+    target: Target
+    source: Source
+    """The text, for diagnostics."""
+    given: ModuleOp
+    module: ModuleOp
+    """What was given, as the simulator takes it."""
+    level: Level
+    program: ModuleOp
+    """What the simulator or LLVM gets."""
+    owners: Owners
+    """Who holds which elements, as far as passes decide it."""
+    steps: Sequence[ModulePass]
+    binary: bytes
+    """What a driver gets; empty elsewhere."""
+    interface: tuple[Interface, ...]
+    tiles: Tiles | None
+    """Where tiles of AMX are, on the processor."""
+
+    @cached_property
+    def executable(self) -> Executable:
+        """What runs it."""
+        from coopc.dialects.simt import KERNEL
+
+        places = {"sim": self.on_simulator, "cpu": self.on_processor}
+        funcs = (op for op in self.given.ops if isinstance(op, FuncOp))
+        return Executable(
+            self.interface,
+            places.get(self.target.on, self.on_driver),
+            frozenset(x.sym_name.data for x in funcs if KERNEL not in x.attributes),
+        )
+
+    def on_driver(self, call: Call, **how: Any) -> Outcome:
+        """Run it on the driver of its device."""
+        from coopc.run.execute import on_driver
+
+        on, binary = self.target.on, self.binary_of(call.interface.name)
+        return on_driver(on, self.target.device or PLACES[on], binary, call, **how)
+
+    def binary_of(self, kernel: str) -> bytes:
+        """Return the module that has a kernel.
+
+        OpenCL's compiler takes all kernels of a module, and long for each that is
+        emulated: there it has no others.
+        """
+        if self.target.on != "opencl" or len(self.interface) == 1:
+            return self.binary
+        return compiled_alone(self.given, self.source, self.steps, kernel)
+
+    @property
+    def lowered(self) -> str:
+        """The text of what the passes made."""
+        return str(self.owners.lowered or self.program)
+
+    @property
+    def text(self) -> str:
+        """What a driver or a processor's compiler gets, to read."""
+        if self.target.on == "cpu":
+            return self.llvm_ir[0]
+        return compile(self.owners.lowered or self.program, "", "spirv").text
+
+    @property
+    def code(self) -> bytes:
+        """What is executed: SPIR-V, LLVM IR, or what the simulator takes."""
+        if self.binary:
+            return self.binary
+        return (self.llvm_ir[0] if self.target.on == "cpu" else self.lowered).encode()
+
+    @property
+    def emulated(self) -> str | None:
+        """The device whose instructions are emulated, or None."""
+        from coopc.dialects.simt import target_of
+        from coopc.passes.generic.set_target import SetTargetPass
+
+        target = target_of(self.module)
+        found = None if target is None else target.device.data
+        for step in self.steps:
+            if step.name == "emulate-xe":  # the class takes long to import
+                return found or "Xe"
+            if isinstance(step, SetTargetPass):
+                found = step.device or found
+        return None
+
+    def subgroup_size(self, call: Call) -> int:
+        """Return what a pass has decided, or the kernel's, or the device's."""
+        decided = self.owners.lanes.get(source_name(call.interface))
+        known = (
+            decided if self.target.on == "cpu" else 0
+        ) or call.interface.subgroup_size
+        name = self.target.device or PLACES[self.target.on]
+        return known or device(name).subgroup_size
+
+    def simulated(
+        self,
+        call: Call,
+        module: ModuleOp,
+        name: str,
+        spec: Mapping[str, int],
+        track: Inputs | None = None,
+        distribution: Provider | None = None,
+    ) -> Arrays:
+        """Simulate a module.
+
+        Raises:
+            CompileError: the program is undefined, or the simulator does not know it.
+            ValueError: the call does not fit the kernel.
+        """
+        import numpy as np
+
+        from coopc.run.arguments import copied
+        from coopc.sim.errors import SimulationError
+        from coopc.sim.simulate import Options, simulate
+
+        given = [copied(np.asarray(x)) if np.ndim(x) else x for x in call.given]
+        options = Options(
+            grid=call.groups,
+            subgroup_size=self.subgroup_size(call),
+            distribution=distribution,
+            constants=spec,
+            track=track,
+        )
+        try:
+            run = simulate(module, name, given, options)
+        except SimulationError as error:
+            place = Place(LAUNCH)
+            if error.op is not None:
+                place = place_of_op(error.op, self.source)
+            raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error
+        errors = run.errors or (None,) * len(given)
+        return [
+            (each, error)
+            for each, error in zip(given, errors, strict=True)
+            if isinstance(each, np.ndarray)
+        ]
+
+    def on_simulator(
+        self, call: Call, *, spec: Mapping[str, int], repeats: int, seconds: float
+    ) -> Outcome:
+        """Simulate what the passes made."""
+        from coopc.run.arrays import Outcome
+
+        times: list[float] = []
+        arrays: list[tuple[Array, ...]] = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            found = self.simulated(call, self.program, call.interface.name, spec)
+            arrays.append(tuple(array for array, _ in found))
+            times.append(1000 * (time.perf_counter() - start))
+        return Outcome(arrays[0], tuple(times), "the simulator")
+
+    def on_processor(
+        self, call: Call, *, spec: Mapping[str, int], repeats: int, seconds: float
+    ) -> Outcome:
+        """Compile what the passes made for this processor, and run it."""
+        from coopc.passes.cpu.stages import Stages
+        from coopc.run.cpu_session import Session
+        from coopc.run.execute import kept, on_cpu_session
+        from coopc.run.worker import RunFailed
+
+        assert self.tiles is not None, self
+        ir, checks = self.llvm_ir
+        try:
+            with kept(Session.start) as session:
+                return on_cpu_session(
+                    ir,
+                    Stages.of(self.program),
+                    call,
+                    session,
+                    tiles=self.tiles,
+                    threads=self.target.threads,
+                    repeats=repeats,
+                    seconds=seconds,
+                )
+        except RunFailed as error:
+            number: int | None = error.details.get("check")
+            if number is None:
+                raise
+            op, dimension, memory = checks[number]
+            name = "its memref" if memory.name_hint is None else f"%{memory.name_hint}"
+            what = f"{op.name}: in dimension {dimension} of {name}: {error}"
+            place = place_of_op(op, self.source)
+            raise CompileError(Diagnostic(Kind.USAGE, what, place)) from error
+
+    @cached_property
+    def llvm_ir(self) -> tuple[str, Sequence[CheckedAccess]]:
+        """What the processor's compiler gets, and the accesses that it checks."""
+        from coopc.run.bounds_checks import add_bounds_checks
+        from coopc.run.cpu import llvm_ir
+
+        checks = add_bounds_checks(self.program) if self.target.bounds else []
+        with explaining(Kind.EMIT, self.source, "target 'llvm-ir'"):
+            return llvm_ir(self.program), checks
+
+
+# --- Compile. ---
+
+
+def build(given: Source | ModuleOp, target: Target) -> Build:
+    """Compile a module for a place; the module given is not changed.
+
+    Raises:
+        CompileError: anything about the text, the passes or the device is wrong.
+        ValueError: nothing runs such a module there.
+    """
+    source = given if isinstance(given, Source) else Source("", "<module>")
+    ctx = new_context(everything())
+    module = parse(ctx, source) if isinstance(given, Source) else given.clone()
+    Run(ctx, source).apply(module, ())  # which verifies it
+    level = level_of(module)
+    passes = target.passes(level)
+    steps = read_passes(passes, everything().all_passes)
+    binary, tiles, owners = b"", None, Owners()
+    plain = program = simulated_form(module)
+    if target.on == "sim":
+        if steps:
+            program = after(module, source, steps, owners)
+        name = target.device or PLACES["sim"]
+        known = interfaces(with_kernels(program, source), source, name)
+    elif target.on == "cpu":
+        program, tiles, owners = for_processor(target, module, source, steps)
+        known = interfaces(with_kernels(plain, source), source, PLACES["cpu"])
+    else:
+        artifact = compile(
+            source.text or module,
+            passes,
+            "spirv-binary",
+            name=source.name,
+            observers=(owners,),
+            on_remark=current_sink(),
+        )
+        binary, known = artifact.bytes, artifact.interface
+    return Build(
+        target=target,
+        source=source,
+        given=module,
+        module=plain,
+        level=level,
+        program=program,
+        binary=binary,
+        interface=tuple(known),
+        owners=owners,
+        steps=steps,
+        tiles=tiles,
+    )
+
+
+def source_name(interface: Interface) -> str:
+    """Return the name of a kernel in the text, which second entry points extend."""
+    return interface.name.removesuffix(SECOND_ENTRY)
+
+
+def level_of(module: ModuleOp) -> Level:
+    dialects = {op.dialect_name() for op in module.walk()}
+    if "tt" in dialects:
+        has_layouts = "ttg.num-warps" in module.attributes
+        return Level.TRITON_GPU if has_layouts else Level.TRITON
+    return Level.XE if "xe" in dialects else Level.COOPMATRIX
+
+
+def after(
+    module: ModuleOp,
+    source: Source,
+    steps: Sequence[ModulePass],
+    *observers: Observer,
+) -> ModuleOp:
+    """Return what passes make of a module, which is not changed."""
+    program = module.clone()
+    run = Run(new_context(everything()), source, observers=observers)
+    run.apply(program, steps)
+    return simulated_form(program)
+
+
+def for_processor(
+    target: Target,
+    module: ModuleOp,
+    source: Source,
+    steps: Sequence[ModulePass],
+) -> tuple[ModuleOp, Tiles, Owners]:
+    """Return what passes make of a module for this processor, with its tiles.
+
+    Where none were asked for and tiles cannot do what it does, vectors do it.
+    """
+    from coopc.dialects.coopmatrix import MulAddOp
+    from coopc.emit.llvm.types import features
+    from coopc.passes.linalg.match import is_multiplication
+    from coopc.run.tiles import Tiles, cpu_flags, lacking
+
+    tiles, owners = target.tiles_used, Owners()
+    if target.pipeline is not None or target.tiles != "auto":
+        return after(module, source, steps, owners), tiles, owners
+    reason = "this processor has no AMX; --tiles emulated is slower"
+    if tiles is Tiles.AMX:
+        try:
+            program = after(module, source, steps, owners)
+        except CompileError as error:
+            if error.diagnostic.kind is not Kind.PASS:
+                raise
+            reason = error.diagnostic.message
+        else:
+            funcs = (op for op in program.walk() if isinstance(op, FuncOp))
+            needed = {x for func in funcs for x in features(func)}
+            if not (missing := lacking(needed, cpu_flags())):
+                return program, tiles, owners
+            reason = f"this processor has no {', '.join(missing)}"
+        steps = read_passes(target.vectors, everything().all_passes)
+        owners = Owners()
+    program = after(module, source, steps, owners)
+    for op in module.walk():
+        is_linalg = op.dialect_name() == "linalg"
+        is_product = isinstance(op, MulAddOp) or op.name == "tt.dot"
+        if is_product or (is_linalg and is_multiplication(op)):
+            remark(op, f"done by vectors, not by tiles of AMX: {reason}")
+            break
+    return program, Tiles.NONE, owners
+
+
+def compiled_alone(
+    module: ModuleOp, source: Source, steps: Sequence[ModulePass], name: str
+) -> bytes:
+    """Return what passes make of a module, with one of its kernels alone."""
+    from xdsl.rewriter import Rewriter
+
+    from coopc.dialects.simt import kernels
+
+    program = after(module, source, steps)
+    for kernel in list(kernels(program)):
+        if kernel.name != name:
+            Rewriter.erase_op(kernel.func)
+    return compile(program, "", "spirv-binary", name=source.name).bytes
+
+
+def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
+    """Return the interfaces of kernels, as the simulator calls them for a device.
+
+    Raises:
+        ValueError: the device is unknown, or runs no kernels.
+    """
+    from coopc.dialects.simt import kernels
+    from coopc.emit.interface import interface_of
+    from coopc.emit.walker import Facts, refusing
+
+    target = device(name)
+    if not target.flavours:
+        raise ValueError(f"expected a device that runs kernels, got {name}")
+    facts = Facts(target.flavours[0], target)
+    found: list[Interface] = []
+    with explaining(Kind.VERIFY, source, "the interface of its kernels"):
+        for kernel in kernels(module):
+            with refusing(kernel.func):
+                found.append(interface_of(kernel, module, facts))
+    return found
+
+
+def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
+    """Return a module in which functions of linalg, too, are kernels."""
+    if not uses_dialect(module, "linalg"):
+        return module
+    from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
+        ConvertLinalgToCoopmatrixPass,
+    )
+    from coopc.pipelines import CPU_TILE
+
+    return after(module, source, [ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))])
+
+
+# --- From Python. ---
+
+
+def launch(
+    module: str | Path | ModuleOp,
+    *arguments: object,
+    on: str = "sim",
+    device: str | None = None,
+    pipeline: str | None = None,
+    grid: Grid | None = None,
+    kernel: str | None = None,
+    tiles: str = "auto",
+    threads: int = 1,
+    spec: Mapping[str, int] | None = None,
+    seconds: float = TIMEOUT_SECONDS,
+) -> Outcome:
+    """Compile a module, and run a kernel on arrays, which it changes in place.
+
+    Args:
+        module: Text, the path of a file, or IR, which is not changed.
+        arguments: Those of the kernel: numbers, and for memrefs, pointers and
+            descriptors arrays of numpy or what has `__array_interface__`,
+            `__dlpack__`, or `data_ptr` as tensors of PyTorch, in this processor's
+            memory.  The sizes and strides of descriptors are those of their arrays.
+        on: sim, vulkan, opencl or cpu.
+        device: What it is compiled for; lavapipe on vulkan, or else a processor.
+        pipeline: Passes, instead of the device's.
+        grid: Work-groups, or programs of Triton, along x, y, z.
+        kernel: Its name, where there are several.
+        tiles: Of AMX, on cpu: auto, amx, emulated or none.
+        threads: Of cpu.
+        spec: Values of specialisation constants.
+        seconds: How long it may take.
+
+    Raises:
+        CompileError: Anything is wrong, in the words of coopc-run.
+    """
+    if isinstance(module, ModuleOp):
+        given = module
+    elif isinstance(module, str) and ("\n" in module or "{" in module):
+        given = Source(module, "<input>")
+    else:
+        given = read_source(str(module))
+    with usage_errors(LAUNCH, OSError):
+        target = Target(on, device, pipeline, tiles, threads)
+        executable = build(given, target).executable
+    return executable.run(
+        *arguments, grid=grid, kernel=kernel, spec=spec, seconds=seconds
+    )

@@ -1,0 +1,172 @@
+"""Kernels of Triton compiled ahead of a launch, by Triton's own front end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from coopc.compiler import Artifact
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
+from coopc.explain import usage_errors
+from coopc.launcher import Target, build
+from coopc.remarks import remarks_to
+from coopc.source import Source
+from coopc.triton.version import why_not
+
+TOOL = "coopc.triton"
+HINTS = {"": (), "16": (("tt.divisibility", 16),)}
+"""What may stand behind the colon of a type, beside 1."""
+Signature: TypeAlias = "str | Mapping[str, str]"
+"""Types of the arguments, as `triton.tools.compile` spells them: `*fp16:16, i32, 3`."""
+
+
+def compile(
+    kernel: Any,
+    signature: Signature,
+    constexprs: Mapping[str, object] | None = None,
+    *,
+    on: str = "cpu",
+    device: str | None = None,
+    pipeline: str | None = None,
+    num_warps: int = 4,
+    num_stages: int = 2,
+    tiles: str = "auto",
+    threads: int = 1,
+) -> Artifact:
+    """Compile a function of `@triton.jit`; `run` takes arrays, numbers and descriptors.
+
+    Args:
+        kernel: The function.
+        signature: The types of its arguments, without its constexprs or with their
+            values, or types by name.  `:16` says that 16 divides an address or a
+            number, `:1` that a number is 1 and no argument.
+        constexprs: Values by name.
+        on: cpu, sim, vulkan or opencl.
+        device: What it is compiled for, as for `coopc.launch`.
+        pipeline: Passes, instead of the device's.
+        num_warps: Subgroups of a program, on a GPU.
+        num_stages: An option of Triton, for the front end.
+        tiles: Of AMX, on cpu: auto, amx, emulated or none.
+        threads: Of cpu.
+
+    Raises:
+        CompileError: Triton is missing, or it or coopc refuses the kernel.
+    """
+    text = ttir(kernel, signature, constexprs or {}, num_warps, num_stages)
+    remarks: list[str] = []
+    with usage_errors(TOOL), remarks_to(remarks.append):
+        target = Target(on, device, pipeline, tiles, threads)
+        built = build(Source(text, f"{kernel.__name__}.ttir"), target)
+        code = built.code
+    return Artifact(
+        code, built.interface, remarks=tuple(remarks), load=lambda: built.executable
+    )
+
+
+def ttir(
+    kernel: Any,
+    signature: Signature,
+    constexprs: Mapping[str, object],
+    num_warps: int = 4,
+    num_stages: int = 2,
+) -> str:
+    """Return the IR that Triton's front end makes of a function.
+
+    Raises:
+        CompileError: Triton is missing, or refuses the function.
+    """
+    if (reason := why_not()) is not None:
+        raise CompileError(Diagnostic(Kind.USAGE, reason, Place(TOOL)))
+    from triton._C.libtriton import ir
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+    from triton.compiler.errors import CompilationError
+    from triton.runtime.jit import JITFunction
+
+    from coopc.triton.compiler import NAME, CoopcBackend, make_ttir
+
+    with usage_errors(TOOL):
+        if not isinstance(kernel, JITFunction):
+            what = type(kernel).__name__
+            raise ValueError(f"expected a function of @triton.jit, got {what}")
+        types, values, attributes = arguments_of(
+            kernel.arg_names, signature, constexprs
+        )
+    backend = CoopcBackend(GPUTarget(NAME, "cpu", 1))
+    options = backend.parse_options({"num_warps": num_warps, "num_stages": num_stages})
+    source = ASTSource(kernel, types, values, attributes)
+    context = ir.context()
+    ir.load_dialects(context)
+    functions = backend.get_codegen_implementation(options)
+    try:
+        module = source.make_ir(
+            backend.target, options, functions, backend.get_module_map(), context
+        )
+        return str(make_ttir(module, {}))
+    except (CompilationError, RuntimeError) as error:
+        # The first line of Triton's own says where, the last what.
+        lines = [x for x in str(error).splitlines() if x.strip()] or ["no reason"]
+        place = re.match(r"at (\d+):(\d+):", lines[0])
+        file, line = kernel.file_name, kernel.starting_line_number
+        where = Place(file) if place is None else Place(file, line + int(place[1]) - 1)
+        message = f"Triton refuses {kernel.__name__}: {lines[-1].strip()}"
+        raise CompileError(Diagnostic(Kind.PARSE, message, where)) from error
+
+
+def arguments_of(
+    names: list[str], signature: Signature, constexprs: Mapping[str, object]
+) -> tuple[dict[str, str], dict[str, object], dict[tuple[int], list[list[Any]]]]:
+    """Return types, values of constexprs, and attributes by position.
+
+    Raises:
+        ValueError: they are not what the kernel has.
+
+    >>> arguments_of(["x", "n", "B"], "*fp16:16, i32:1", {"B": 8})[:2]
+    ({'x': '*fp16', 'n': 'constexpr', 'B': 'constexpr'}, {'B': 8, 'n': 1})
+    """
+    if unknown := [x for x in constexprs if x not in names]:
+        raise ValueError(
+            f"expected constexprs among {', '.join(names)}, got {unknown[0]}"
+        )
+    if isinstance(signature, str):
+        words = [x.strip() for x in re.split(r",(?![^\[]*\])", signature)]
+        words = words if signature.strip() else []
+        taken = [x for x in names if x not in constexprs]
+        taken = names if len(words) == len(names) else taken
+        if len(words) != len(taken):
+            raise ValueError(
+                f"expected {len(taken)} types, for {', '.join(taken)}, got "
+                f"{len(words)} in {signature!r}"
+            )
+        signature = dict(zip(taken, words, strict=True))
+    elif wrong := set(signature) ^ {x for x in names if x not in constexprs}:
+        raise ValueError(
+            f"expected a type or a value for each of {', '.join(names)}, got a "
+            f"difference in {', '.join(sorted(wrong))}"
+        )
+    types = dict.fromkeys(names, "constexpr")
+    values = dict(constexprs)
+    attributes: dict[tuple[int], list[list[Any]]] = {}
+    for name, word in signature.items():
+        type, _, hint = word.partition(":")
+        number = value_of(word)
+        if hint == "1" or number is not None:
+            values.setdefault(name, 1 if number is None else number)
+        elif name not in constexprs:
+            if hint not in HINTS:
+                raise ValueError(f"expected :16 or :1 behind a type, got {word!r}")
+            types[name] = type
+            if hint:
+                attributes[(names.index(name),)] = [[*x] for x in HINTS[hint]]
+    return types, values, attributes
+
+
+def value_of(text: str) -> int | float | None:
+    """Return the number that a word is, or None."""
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None

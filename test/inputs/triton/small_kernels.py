@@ -1,0 +1,44 @@
+"""Small kernels, for what is not about their arithmetic."""
+
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(x_ptr + at, mask=inside, other=0)
+    y = tl.load(y_ptr + at, mask=inside, other=0)
+    tl.store(out_ptr + at, x + y, mask=inside)
+
+
+@triton.autotune(
+    [triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 16})],
+    key=["n"],
+    restore_value=["x_ptr"],
+)
+@triton.jit
+def increment(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(x_ptr + at, x + 1, mask=at < n)
+
+
+@triton.jit
+def refused(x_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.sort(tl.load(x_ptr + at)) + tl.missing(at))
+
+
+@triton.jit
+def tanh(x_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, libdevice.tanh(tl.load(x_ptr + at)))
+
+
+@triton.jit
+def double(x_ptr, row, column, COLUMNS: tl.constexpr):
+    at = tl.program_id(0) * row + tl.arange(0, COLUMNS) * column
+    tl.store(x_ptr + at, 2 * tl.load(x_ptr + at))

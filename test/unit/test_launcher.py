@@ -1,0 +1,215 @@
+"""`coopc.launch` and `Artifact.run`: arrays in and out, on every place."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.tensors import Tensor
+from xdsl.dialects.builtin import ModuleOp
+
+import coopc
+from coopc.compiler import new_context
+from coopc.interface import Buffer, Condition, Interface, Scalar, fields_of
+from coopc.interface_call import Call
+from coopc.parsing import parse
+from coopc.remarks import remarks_to
+from coopc.run.arrays import Outcome, to_argument, write_back
+from coopc.run.executable import Executable
+from coopc.source import Source
+from coopc.universe import everything
+
+Array = np.ndarray[Any, Any]
+SCALE = """
+func.func @scale(%a: memref<?xf32, strided<[?], offset: 0>>, %by: f32)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32} {
+  %group = simt.workgroup_id x : index
+  %lane = simt.lane_id : index
+  %lanes = arith.constant 8 : index
+  %first = arith.muli %group, %lanes : index
+  %at = arith.addi %first, %lane : index
+  %x = memref.load %a[%at] : memref<?xf32, strided<[?], offset: 0>>
+  %y = arith.mulf %x, %by : f32
+  memref.store %y, %a[%at] : memref<?xf32, strided<[?], offset: 0>>
+  func.return
+}
+"""
+MATMUL = """
+func.func @f(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>)
+                outs(%c : memref<?x?xf32>)
+  func.return
+}
+"""
+
+
+def numbers(*shape: int) -> Array:
+    """Small integers, whose products and sums are exact."""
+    return np.random.default_rng(0).integers(-2, 3, shape).astype(np.float16)
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu", "vulkan"])
+def test_linalg(on: str, request: pytest.FixtureRequest) -> None:
+    """Sizes that no tile divides; operands that are not in row-major order."""
+    if on == "cpu":
+        pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    if on == "vulkan":
+        request.getfixturevalue("lavapipe")
+    a, b, c = numbers(21, 17), numbers(19, 17).T, np.ones((21, 19), np.float32)
+    outcome = coopc.launch(MATMUL, a, b, c, on=on)
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32) + 1)
+    assert outcome.arrays[2] is c
+
+
+@pytest.mark.parametrize("form", ["text", "path", "module"])
+def test_strided_arrays_are_changed_in_place(form: str, tmp_path: Path) -> None:
+    given: str | Path | ModuleOp = SCALE
+    if form == "path":
+        given = tmp_path / "k.mlir"
+        given.write_text(SCALE)
+    elif form == "module":
+        given = parse(new_context(everything()), Source(SCALE))
+    memory = np.arange(64, dtype=np.float32)
+    coopc.launch(given, memory[1::4], 3.0, grid=(2, 1))
+    wanted = np.arange(64, dtype=np.float32)
+    wanted[1::4] *= 3
+    assert np.array_equal(memory, wanted)
+
+
+class Dlpack:
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> object:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("wrap", [Tensor, Dlpack])
+def test_memory_is_shared(wrap: Callable[[Array], object]) -> None:
+    memory = np.arange(32, dtype=np.float32)
+    view = memory[::2]
+    coopc.launch(SCALE, wrap(view), 2.0, grid=2)
+    assert np.array_equal(view, 2 * np.arange(0, 32, 2))
+    assert np.array_equal(memory[1::2], np.arange(1, 32, 2))
+
+
+def test_tensors_elsewhere_are_refused() -> None:
+    with pytest.raises(ValueError, match="memory, got cuda:0"):
+        to_argument(Tensor(np.zeros(2), "float64", "cuda:0"))
+    found = to_argument(Tensor(np.zeros(2, np.uint16), "bfloat16"))
+    assert isinstance(found, np.ndarray)
+    assert found.dtype == np.uint16
+
+
+def test_what_a_kernel_left_alone_is_not_written() -> None:
+    """So that an array may be two arguments."""
+    before = np.arange(4, dtype=np.float32)
+    seen = before.copy()
+    before[1] = 9
+    with pytest.raises(ValueError, match="expected an array that can be written"):
+        write_back(np.broadcast_to(before[:1], (4,)), seen)
+    after = seen.copy()
+    after[2] = np.nan
+    write_back(seen, after)
+    assert np.array_equal(seen, [0, 1, np.nan, 3], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((), {}, "expected 2 arguments of scale (a, by), got 0"),
+        ((np.zeros(8), 2.0), {}, "expected a to hold f32 (float32), got float64"),
+        (
+            ([1.0], 2.0),
+            {},
+            "expected a number, or an array of numpy, DLPack or PyTorch",
+        ),
+        ((np.zeros(8, "f4"), "x"), {}, "got str"),
+        ((np.zeros(8, "f4"), 2.0), {"grid": (1, 2, 3, 4)}, "one to three numbers"),
+        ((np.zeros(8, "f4"), 2.0), {"on": "gpu"}, "expected on=sim|vulkan|opencl|cpu"),
+        ((np.zeros(8, "f4"), 2.0), {"kernel": "scal"}, "did you mean 'scale'?"),
+        ((np.zeros(8, "f4"), 2.0), {"device": "bgm"}, "did you mean 'bmg'?"),
+        ((np.zeros(8, "f4"), 2.0), {"grid": 2}, "8 elements to be inside, got 8"),
+    ],
+)
+def test_one_diagnostic(
+    arguments: tuple[object, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(coopc.CompileError) as error:
+        coopc.launch(SCALE, *arguments, **options)
+    assert message in str(error.value)
+
+
+def test_no_file() -> None:
+    with pytest.raises(coopc.CompileError, match="cannot read the file"):
+        coopc.launch("missing.mlir")
+
+
+@pytest.mark.usefixtures("lavapipe")
+def test_artifact_runs() -> None:
+    artifact = coopc.compile(MATMUL, "coopc-khr{device=lavapipe}")
+    a, b, c = numbers(16, 16), numbers(16, 16), np.zeros((16, 16), np.float32)
+    for _ in range(2):
+        artifact.run(a, b, c)
+    assert np.array_equal(c, 2 * (a.astype(np.float32) @ b.astype(np.float32)))
+    with pytest.raises(coopc.CompileError, match="expected what spirv-binary gave"):
+        coopc.compile(MATMUL, "coopc-cpu", "llvm-ir").run(a, b, c)
+
+
+def executable(*kernels: Interface) -> tuple[Executable, list[Call]]:
+    """What notes its calls, and leaves arrays as they are."""
+    calls: list[Call] = []
+
+    def execute(call: Call, **how: Any) -> Outcome:
+        calls.append(call)
+        return Outcome(call.unpack(call.buffers), (0.0,), "nowhere")
+
+    return Executable(kernels, execute), calls
+
+
+ROWS = Interface(
+    *("rows", "opencl", (Buffer("a", "f32", (None, None)),)),
+    *(fields_of((Buffer("a", "f32", (None, None)),), "opencl"), (16, 1, 1), 16, None),
+    conditions=(Condition("size", 0, 1, multiple_of=4, why="pitch"),),
+)
+
+
+def test_fallback() -> None:
+    """It runs where a condition is violated, with a remark; without it that fails."""
+    found, calls = executable(ROWS, replace(ROWS, name="rows.fallback", conditions=()))
+    said: list[str] = []
+    with remarks_to(said.append):
+        found.run(np.zeros((3, 8), np.float32))
+        found.run(np.zeros((3, 7), np.float32))
+    assert [x.interface.name for x in calls] == ["rows", "rows.fallback"]
+    assert said == [
+        "remark: rows: size 1 of a: expected a multiple of 4 (pitch), got 7: runs "
+        "rows.fallback"
+    ]
+    with pytest.raises(coopc.CompileError, match="expected a to hold f32"):
+        found.run(3)
+    found, _ = executable(ROWS)
+    with pytest.raises(coopc.CompileError, match="expected a multiple of 4"):
+        found.run(np.zeros((3, 7), np.float32))
+
+
+def test_sizes_of_descriptors() -> None:
+    """They are those of arrays, and may be given, too."""
+    pointer, number = Buffer("d", "f32", ()), Scalar("n", "i32")
+    names = ("d.shape.0", "d.shape.1", "d.stride.0", "d.stride.1")
+    known = (pointer, *(Scalar(x, "i64") for x in names), number)
+    interface = replace(ROWS, arguments=known, fields=fields_of(known, "opencl"))
+    found, calls = executable(replace(interface, conditions=()))
+    array = np.arange(12, dtype=np.float32).reshape(3, 4)[:, :3]
+    for fields in ((), (3, 3, 4, 1)):
+        found.run(array, *fields, 5)
+    for call in calls:
+        assert list(call.given[1:]) == [3, 3, 4, 1, 5]
+        assert np.array_equal(call.buffers[0], np.arange(11)), "with what is between"
+    with pytest.raises(coopc.CompileError, match="expected 6 arguments"):
+        found.run(array)

@@ -1,0 +1,274 @@
+"""Kernels of Triton 3.9 from Python: `make test-frameworks` runs all of it.
+
+`COOPC_TRITON_KERNELS=all` launches each kernel of test/inputs/triton.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.tensors import Tensor
+from support.triton_cases import INPUTS, ROOT, cases
+
+import coopc
+import coopc.triton
+from coopc.tools import coopc_triton
+from coopc.triton.version import coopc_version
+from coopc.validate.compare import compare
+
+triton: Any = pytest.importorskip("triton", reason="Triton is not installed")
+if str(INPUTS) not in sys.path:
+    sys.path.append(str(INPUTS))
+small: Any = import_module("small_kernels")
+launch: Any = import_module("launch")
+KERNELS: dict[str, Any] = import_module("kernels").KERNELS
+BITS = {"bf16": "bfloat16", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2"}
+DUMPED = [x for x in KERNELS if KERNELS[x]["only"] is None]
+NOT_YET = {"matmul_fp8", "grouped_gemm", "layer_norm_backward", "top_k"}
+"""What docs/triton.md says is refused."""
+QUICK = ("softmax", "embedding", "matmul_batched", "argmax")
+ALL = os.environ.get("COOPC_TRITON_KERNELS") == "all"
+LAUNCHED = [x for x in DUMPED if x not in NOT_YET and (ALL or x in QUICK)]
+
+
+@pytest.fixture(autouse=True)
+def backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton with coopc's backend, as if it were installed, on the processor."""
+    from triton.backends import Backend, backends
+
+    from coopc.triton.compiler import CoopcBackend
+    from coopc.triton.driver import CoopcDriver
+
+    monkeypatch.setenv("COOPC_TRITON", "cpu")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setitem(backends, "coopc", Backend(CoopcBackend, CoopcDriver))
+    triton.runtime.driver.set_active(CoopcDriver())
+
+
+def signature(entry: dict[str, Any]) -> dict[str, str]:
+    """The types of a kernel's arguments, aligned as its dump has them."""
+    return {
+        name: f"{type}:16" if type[0] == "*" or name in entry["divisible"] else type
+        for name, type in entry["signature"].items()
+    }
+
+
+def without_locations(text: str) -> str:
+    """IR without its locations: lines of kernels.py are those of another format."""
+    text = re.sub(r"^#loc.*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r" loc\((?:[^()]|\([^()]*\))*\)", "", text)
+
+
+@pytest.mark.parametrize("name", DUMPED)
+def test_dumps_are_what_triton_makes(name: str) -> None:
+    from coopc.triton.front_end import ttir
+
+    entry = KERNELS[name]
+    found = ttir(entry["fn"], signature(entry), entry["constexprs"])
+    wanted = (INPUTS / f"{name}.ttir").read_text()
+    assert without_locations(found) == without_locations(wanted)
+
+
+def argument(value: Any) -> Any:
+    """What a user would pass: an array, a descriptor of one, or a number."""
+    if isinstance(value, launch.Descriptor):
+        made: Any = import_module("triton.tools.tensor_descriptor").TensorDescriptor
+        return made.from_tensor(argument(value.base), list(value.block))
+    if isinstance(value, launch.Buffer):
+        return coopc.triton.array(value.data, BITS.get(value.type))
+    return value
+
+
+def programs(n: int) -> Callable[[dict[str, int]], tuple[int]]:
+    """A grid that depends on a constexpr."""
+    return lambda meta: (triton.cdiv(n, meta["BLOCK"]),)
+
+
+def wrong(case: Any) -> list[str]:
+    buffers = {name: case.buffer(name) for name in case.expected}
+    found = (case.check(name, x.values) for name, x in buffers.items())
+    return [x for x in found if x is not None]
+
+
+@pytest.mark.parametrize("name", LAUNCHED)
+def test_launch(name: str) -> None:
+    """`kernel[grid](...)`, on the memory of the arrays."""
+    case, entry = cases()[name](), KERNELS[name]
+    given = {x: argument(value) for x, value in case.arguments.items()}
+    entry["fn"][case.grid](**given, **entry["constexprs"])
+    assert wrong(case) == []
+
+
+@pytest.mark.parametrize("on", ["cpu", "sim"])
+def test_compile(on: str) -> None:
+    """Ahead of a launch, from `triton.tools.compile`'s spelling."""
+    case, entry = cases()["softmax"](), KERNELS["softmax"]
+    types = ", ".join(signature(entry).values())
+    artifact = coopc.triton.compile(entry["fn"], types, entry["constexprs"], on=on)
+    names = [x.name for x in artifact.interface[0].arguments]
+    given = [getattr(x := case.arguments[name], "data", x) for name in names]
+    artifact.run(*given, grid=case.grid)
+    assert wrong(case) == []
+    with pytest.raises(coopc.CompileError, match="expected 6 arguments"):
+        artifact.run(*given[1:], grid=case.grid)
+
+
+def test_views_of_tensors() -> None:
+    """Strides and offsets are those of the tensors; what is around them stays."""
+    memory = np.arange(360, dtype=np.float32).reshape(9, 40)
+    wanted = memory.copy()
+    wanted[2:6, 5:37:2] *= 2
+    view = Tensor(memory[2:6, 5:37:2])
+    small.double[(4,)](view, *view.stride(), COLUMNS=16)
+    assert np.array_equal(memory, wanted)
+
+
+@pytest.mark.parametrize("place", ["cpu", "vulkan:lavapipe"])
+def test_places(
+    place: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if place.startswith("vulkan"):
+        request.getfixturevalue("lavapipe")
+    monkeypatch.setenv("COOPC_TRITON", place)
+    x, y = np.arange(100, dtype=np.int32), np.arange(100, dtype=np.int32)[::-1].copy()
+    out = np.zeros(100, np.int32)
+    given = [coopc.triton.array(each) for each in (x, y, out)]
+    kernel = small.add[programs(100)](*given, 100, BLOCK=32)
+    assert (out == 99).all()
+    assert "tt.store" in kernel.asm["ttir"]
+    assert "tt." not in kernel.asm["mlir"]
+    code, start = ("llir", "define") if place == "cpu" else ("spirv", "OpEntryPoint")
+    assert start in kernel.asm[code]
+
+
+def test_library_functions_and_stages() -> None:
+    x = np.linspace(-3, 3, 64, dtype=np.float32)
+    wanted = np.tanh(x)
+    kernel = small.tanh[(1,)](coopc.triton.array(x), BLOCK=64, num_stages=5)
+    assert compare(x, wanted, bound=4 * np.spacing(np.abs(wanted))).ok
+    assert "remark: num_stages=5: loops are not pipelined" in kernel.metadata.remarks
+
+
+def test_hash_names_what_code_depends_on() -> None:
+    from triton.backends.compiler import GPUTarget
+
+    from coopc.triton.compiler import CoopcBackend
+
+    found = [
+        CoopcBackend(GPUTarget("coopc", x, 1)).hash() for x in ("cpu", "opencl:bmg")
+    ]
+    version = coopc_version()
+    assert found[0].startswith(f"coopc-{version}-cpu-coopc-")
+    assert found[1].startswith(f"coopc-{version}-opencl:bmg-coopc-xe{{device=bmg")
+
+
+def test_autotuner() -> None:
+    """Without PyTorch; it restores what a configuration changed."""
+    x = np.zeros(50, np.float32)
+    for _ in range(2):
+        small.increment[programs(50)](coopc.triton.array(x), 50)
+    assert (x == 2).all()
+    assert len(small.increment.configs_timings) == 2
+    assert all(len(times) == 3 for times in small.increment.configs_timings.values())
+
+
+def test_errors_are_one_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(coopc.CompileError, match=r"kernels.py:\d+: error: Triton"):
+        coopc.triton.compile(small.refused, "*fp32", {"BLOCK": 64})
+    with pytest.raises(coopc.CompileError, match="expected a function of"):
+        coopc.triton.compile(print, "*fp32")
+    monkeypatch.setenv("COOPC_TRITON", "gpu")
+    with pytest.raises(ValueError, match="expected cpu, vulkan or opencl"):
+        triton.runtime.driver.active.get_current_target()
+
+
+def test_refused_kernels() -> None:
+    """The launch says why; an autotuner takes another configuration."""
+    from triton.runtime.errors import OutOfResources
+
+    case, entry = cases()["matmul_fp8"](), KERNELS["matmul_fp8"]
+    given = {x: argument(value) for x, value in case.arguments.items()}
+    with pytest.raises(coopc.CompileError, match="got f8E4M3FN") as error:
+        entry["fn"][case.grid](**given, **entry["constexprs"])
+    assert isinstance(error.value, OutOfResources)
+
+
+def test_tool(capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = f"{INPUTS / 'small_kernels.py'}:add"
+    types = ["--signature", "*fp32:16, *fp32:16, *fp32:16, i32"]
+    arguments = [kernel, *types, "--constexpr", "BLOCK=64", "-t"]
+    for target, text in (("ttir", "tt.func"), ("llvm-ir", "define")):
+        assert coopc_triton.main([*arguments, target]) == 0
+        assert text in capsys.readouterr().out
+    assert coopc_triton.main([f"{kernel}s", *types]) == 1
+    assert "expected a function adds in" in capsys.readouterr().err
+
+
+SCRIPT = """
+import sys, triton
+loaded = {"numpy", "xdsl", "torch"} & set(sys.modules)
+assert not loaded, loaded
+print(type(triton.runtime.driver.active).__name__)
+"""
+
+
+@pytest.mark.parametrize("other", [False, True])
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"COOPC_TRITON": "cpu"}, {"TRITON_DEFAULT_BACKEND": "coopc"}],
+)
+def test_which_driver_is_active(
+    environment: dict[str, str], other: bool, tmp_path: Path
+) -> None:
+    """coopc's if it is asked for, or if there is no other."""
+    points = ["[triton.backends]", "coopc = coopc.triton"]
+    if other:
+        points.append("other = other_backend")
+        (tmp_path / "other_backend").mkdir()
+        write_other(tmp_path / "other_backend")
+    info = tmp_path / "points-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: points\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("\n".join(points))
+    inherited = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("COOPC_TRITON", "TRITON_DEFAULT_BACKEND")
+    }
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**inherited, **environment, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    wanted = "OtherDriver" if other and not environment else "CoopcDriver"
+    assert done.stdout.strip() == wanted, done.stderr
+
+
+def write_other(folder: Path) -> None:
+    """A backend whose driver is always active."""
+    (folder / "compiler.py").write_text(
+        "from triton.backends.compiler import BaseBackend\n"
+        "nothing = lambda *_: None\n"
+        "class OtherBackend(BaseBackend):\n"
+        "    supports_target = staticmethod(lambda target: False)\n"
+        "    hash = parse_options = add_stages = nothing\n"
+        "    load_dialects = get_module_map = nothing\n"
+    )
+    (folder / "driver.py").write_text(
+        "from triton.backends.driver import DriverBase\n"
+        "nothing = lambda *_: None\n"
+        "class OtherDriver(DriverBase):\n"
+        "    is_active = classmethod(lambda cls: True)\n"
+        "    map_python_to_cpp_type = get_current_target = nothing\n"
+        "    get_active_torch_device = get_benchmarker = nothing\n"
+    )

@@ -1,0 +1,137 @@
+"""coopc-triton: compile a kernel of Triton, from its Python or from its IR.
+
+    coopc-triton kernels.py:add --signature "*fp32:16, *fp32:16, i32" --constexpr B=128
+    coopc-triton add.ttir -t spirv --on vulkan
+
+Python needs Triton (the extra `coopc[triton]`), but no GPU; a dumped TTIR does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from coopc.explain import usage_errors, wrong_call
+from coopc.launcher import PLACES, Target, build
+from coopc.source import Source, read_source
+from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
+from coopc.tools.help import add_list
+
+TOOL = "coopc-triton"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    return run_tool(TOOL, lambda: body(parser().read(args)))
+
+
+def parser() -> ArgumentParser:
+    found = ArgumentParser(
+        prog=TOOL, description="Compile a kernel of Triton, from its Python or its IR."
+    )
+    add = found.add_argument
+    add("kernel", help="FILE.py:FUNCTION, or a file of Triton's IR")
+    what = 'types of the arguments, as "*fp16:16, i32:16, i32, 3"'
+    add("--signature", metavar="TYPES", help=f"{what} (16 divides it; a constexpr)")
+    what = "the value of a constexpr: a number, True, False, None or a word"
+    add("--constexpr", metavar="N=VALUE", action="append", default=[], help=what)
+    warps = whole_number(1, 64)
+    add(
+        "--num-warps", type=warps, default=4, metavar="N", help="subgroups of a program"
+    )
+    add("--on", choices=[*PLACES], default="cpu", help="where it is to run")
+    add("--device", metavar="NAME", help="a device to compile for, as lavapipe or bmg")
+    add_list(add, "devices")
+    add("-p", "--pipeline", metavar="PASSES", help="passes, instead of the device's")
+    what = (
+        "the IR of Triton, or after the passes; code for a driver or LLVM; counts of "
+    )
+    kinds = ("ttir", "mlir", "spirv", "llvm-ir", "isa")
+    add("-t", "--target", choices=kinds, help=f"{what}Intel's compiler")
+    add("-o", "--output", metavar="FILE", help="instead of the standard output")
+    return found
+
+
+def body(args: argparse.Namespace) -> int | None:
+    source = source_of(args)
+    kind = args.target or ("llvm-ir" if args.on == "cpu" else "spirv")
+    if kind == "ttir":
+        return write_output(args.output, source.text.encode())
+    if kind == "isa":
+        return isa(args, source)
+    on = "cpu" if kind == "llvm-ir" else args.on
+    if kind == "spirv" and on not in ("vulkan", "opencl"):
+        on = "vulkan"
+    with usage_errors(TOOL, OSError):
+        built = build(source, Target(on, args.device, args.pipeline))
+        text = built.lowered if kind == "mlir" else built.text
+    return write_output(args.output, text.encode())
+
+
+def source_of(args: argparse.Namespace) -> Source:
+    """Return the IR of Triton: what a file holds, or what Triton makes of Python."""
+    file, _, name = args.kernel.rpartition(":")
+    if name.endswith(".py"):
+        raise wrong_call(TOOL, f"expected {name}:FUNCTION, got {name}")
+    if not file.endswith(".py"):
+        if args.signature or args.constexpr:
+            what = "expected FILE.py:FUNCTION with --signature or --constexpr, got "
+            raise wrong_call(TOOL, f"{what}{args.kernel}")
+        return read_source(args.kernel)
+    if args.signature is None:
+        raise wrong_call(TOOL, f"expected --signature, the types of {name}")
+    from coopc.triton.front_end import ttir
+
+    values = dict(constexpr(each) for each in args.constexpr)
+    kernel = function_in(Path(file), name)
+    return Source(ttir(kernel, args.signature, values, args.num_warps), f"{name}.ttir")
+
+
+def constexpr(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise wrong_call(TOOL, f"expected --constexpr NAME=VALUE, got {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def function_in(path: Path, name: str) -> Any:
+    """Run a file of Python and return what a name is in it."""
+    read_source(str(path))
+    sys.path.insert(0, str(path.parent.absolute()))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None, path
+    assert spec.loader is not None, path
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        return getattr(module, name)
+    except AttributeError as error:
+        raise wrong_call(TOOL, f"expected a function {name} in {path}") from error
+    except Exception as error:
+        what = f"{path} cannot be imported: {type(error).__name__}: {error}"
+        raise wrong_call(TOOL, what) from error
+
+
+def isa(args: argparse.Namespace, source: Source) -> int:
+    """Let coopc-isa count instructions of the kernel."""
+    from coopc.tools import coopc_isa
+
+    device = args.device or "bmg"
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / Path(source.name).name
+        file.write_text(source.text)
+        engine = "xe" if "ttg.num-warps" in source.text else "lanes"  # has it layouts?
+        passes = args.pipeline or f"coopc-{engine}{{device={device}}}"
+        return coopc_isa.main([str(file), "-p", passes, "--device", device])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
