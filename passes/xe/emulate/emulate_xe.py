@@ -334,7 +334,7 @@ def piece_of(
         raise Refused(op, f"{what}, got {bits * lanes}")
     if piece.base_bits not in (8, 16, 32, 64):
         what = "expected a surface of elements of 8, 16, 32 or 64 bits"
-        raise Refused(op, f"{what}, got {base.type.element_type}")
+        raise Refused(op, f"{what}, got {memref_type(base).element_type}")
     return piece
 
 
