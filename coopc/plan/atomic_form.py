@@ -17,14 +17,12 @@ integers until nothing came between:
 
 What is compared is bits: NaNs and zeros of both signs are what they are.
 
->>> from coopc.interface import SCALAR_BYTES
-from coopc.device import BMG, LAVAPIPE
+>>> from coopc.device import BMG, LAVAPIPE
 >>> [atomic_form(e, "add", BMG) for e in ("i32", "f32", "bf16", "i8")]
 ['native', 'native', 'word', 'word']
 >>> atomic_form("f64", "add", BMG), atomic_form("f64", "add", LAVAPIPE)
 ('native', 'integer')
->>> from coopc.interface import SCALAR_BYTES
-from coopc.device import AMX
+>>> from coopc.device import AMX
 >>> atomic_form("i8", "add", AMX), atomic_form("f16", "add", AMX)
 ('native', 'integer')
 """
