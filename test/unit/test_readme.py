@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coopc.triton.version import why_not
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 COMMANDS = re.findall(r"^    (coopc-.*)$", README, re.MULTILINE)
@@ -42,7 +44,8 @@ def test_program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_triton(tmp_path: Path) -> None:
     """In a process and a file of its own: Triton reads the source of kernels."""
-    pytest.importorskip("triton", reason="Triton is not installed")
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
     file = tmp_path / "program.py"
     file.write_text(f"{TRITON}\nassert (out == 2 * np.arange(1000)).all()\n")
     info = tmp_path / "points-1.dist-info"
