@@ -195,9 +195,7 @@ def resized(b: Builder, value: SSAValue, type: IntegerType) -> SSAValue:
     if value.type == type:
         return value
     if not is_integer(value.type):
-        found = b.pure(arith.IndexCastOp, value, type)
-        found.name_hint = found.name_hint or value.name_hint
-        return found
+        return b.pure(arith.IndexCastOp, value, type)
     grows = value.type.bitwidth < type.bitwidth
     return b.pure(arith.ExtSIOp if grows else arith.TruncIOp, value, type)
 
