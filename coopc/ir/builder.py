@@ -82,9 +82,9 @@ class Built:
     """What builders have built, for builders at later places of the same function."""
 
     values: dict[Block, dict[tuple[Any, ...], SSAValue]] = field(
-        default_factory=lambda: {}
+        default_factory=dict[Block, dict[tuple[Any, ...], SSAValue]]
     )
-    depths: dict[SSAValue, int] = field(default_factory=lambda: {})
+    depths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
 
 
 @dataclass(slots=True)

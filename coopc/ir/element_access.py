@@ -68,28 +68,27 @@ def in_layout(
             return b.divided(at.row, count), b.add(b.times(at.col, count), within)
 
 
-def memory_extent(
-    layout: Layout, rows: int, cols: int, element_bits: int
+def memory_offset(
+    layout: Layout, row: int, col: int, element_bits: int
 ) -> tuple[int, int]:
-    """Return how far so many rows and columns of a matrix reach in memory.
+    """Return how far element (row, col) of a matrix is from its positions in memory.
 
-    They are the sizes of a part, or where the next one begins.  A packed part is of
-    whole channels.
+    The row of a packed matrix must be the first of a channel.
 
-    >>> memory_extent(Layout.COL_MAJOR, 8, 16, 16)
+    >>> memory_offset(Layout.COL_MAJOR, 8, 16, 16)
     (16, 8)
-    >>> memory_extent(Layout.PACKED, 8, 16, 16)
+    >>> memory_offset(Layout.PACKED, 8, 16, 16)
     (4, 32)
     """
     match layout:
         case Layout.ROW_MAJOR:
-            return rows, cols
+            return row, col
         case Layout.COL_MAJOR:
-            return cols, rows
+            return col, row
         case Layout.PACKED:
             per_channel = CHANNEL_BITS // element_bits
-            assert rows % per_channel == 0, (rows, per_channel)
-            return rows // per_channel, cols * per_channel
+            assert row % per_channel == 0, (row, per_channel)
+            return row // per_channel, col * per_channel
 
 
 def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:

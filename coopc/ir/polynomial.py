@@ -42,7 +42,7 @@ _WIDE = (IndexType(), i32, i64)
 class Polynomial:
     """A sum of products of values, each with an integer factor that is not 0."""
 
-    terms: Mapping[Monomial, int] = field(default_factory=lambda: {})
+    terms: Mapping[Monomial, int] = field(default_factory=dict[Monomial, int])
 
     @classmethod
     def sum(cls, terms: Iterable[tuple[Monomial, int]]) -> Polynomial:

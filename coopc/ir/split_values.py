@@ -75,7 +75,9 @@ class Splitter:
 
     op: Operation
     """The operation that the rule is for."""
-    known: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
+    known: dict[SSAValue, tuple[SSAValue, ...]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
+    )
 
     def parts(self, value: SSAValue) -> tuple[SSAValue, ...]:
         """Return what a value has become; the value itself where it was left alone."""
@@ -143,7 +145,9 @@ class _Rewrite:
 
     changed: Mapping[SSAValue, Parts]
     rules: Mapping[type[Operation], Rule]
-    new: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
+    new: dict[SSAValue, tuple[SSAValue, ...]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
+    )
 
     def replace(self, op: Operation) -> None:
         """Insert what an operation and its blocks' arguments become."""

@@ -63,7 +63,7 @@ from coopc.ir.element_access import (
     Element,
     access_element,
     in_layout,
-    memory_extent,
+    memory_offset,
     view_elements,
 )
 from coopc.ir.matrix_size import why_matrix_too_large
@@ -347,7 +347,7 @@ class TileAccess:
         if why_staged(cuts, str(layout), stride, op.checked is not None):
             element = matrix.element_type
             return self.buffers.get(b, cut.shape, element, "tile"), origin(b)
-        offset = memory_extent(layout, cut.row, cut.col, matrix.element_bits)
+        offset = memory_offset(layout, cut.row, cut.col, matrix.element_bits)
         *leading, outer, inner = op.positions
         place = b.plus(outer, offset[0]), b.plus(inner, offset[1])
         return op.memory, (*leading, *place)

@@ -55,7 +55,7 @@ class StackBuffers:
     """Buffers that others use for the same purpose, before and after."""
 
     known: dict[tuple[Block, Attribute, str], SSAValue] = field(
-        default_factory=lambda: {}
+        default_factory=dict[tuple[Block, Attribute, str], SSAValue]
     )
 
     def get(

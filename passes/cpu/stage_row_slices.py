@@ -123,7 +123,7 @@ class RowSliceStaging:
     """Replaces the row slices of a program."""
 
     buffers: StackBuffers
-    stored: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
+    stored: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Where matrices with slices have been stored."""
 
     def run(self, root: Operation) -> None:

@@ -127,9 +127,13 @@ def loops_around(value: SSAValue) -> int:
 class Sharing:
     """Merges and moves the operations of one region and those in it, in one walk."""
 
-    known: dict[Hashable, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
+    known: dict[Hashable, tuple[SSAValue, ...]] = field(
+        default_factory=dict[Hashable, tuple[SSAValue, ...]]
+    )
     """The results of the operations that dominate the place where the walk is."""
-    of_block: dict[Block, list[Hashable]] = field(default_factory=lambda: {})
+    of_block: dict[Block, list[Hashable]] = field(
+        default_factory=dict[Block, list[Hashable]]
+    )
     """What is no longer known behind each block around that place."""
     regroups: int = 0
     """How many sums and products were computed in another order."""

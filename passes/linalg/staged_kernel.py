@@ -162,13 +162,13 @@ class State:
 
     totals: list[str]
     """The parts of C."""
-    now: list[str] = field(default_factory=lambda: [])
+    now: list[str] = field(default_factory=list[str])
     """The matrices of the product that is next: A, parts of B."""
     words: dict[Source, list[list[str]]] = field(
         default_factory=lambda: {"a": [], "b": []}
     )
     """The pieces of tiles in registers, the oldest first."""
-    following: list[str] = field(default_factory=lambda: [])
+    following: list[str] = field(default_factory=list[str])
     """The matrices of the product behind that; read in its midst."""
     done: int = 0
     """Parts of the next product that are done."""

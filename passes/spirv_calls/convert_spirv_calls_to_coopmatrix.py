@@ -41,7 +41,6 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, SignedAttr
 from coopc.dialects.coopmatrix.types import CHANNEL_BITS
 from coopc.dialects.narrow import is_integer
-from coopc.ir.element_access import memory_extent
 from coopc.ir.transaction import Refused
 from coopc.passes.spirv_calls.reader import Reader, Value, constant, enumerant
 
@@ -160,10 +159,14 @@ def _memory(
     number = _number(op, list(op.args).index(rest[0]), "a layout")
     layout = enumerant(_LAYOUTS, number, "a layout", op)
     place = r.place(pointer, op, type.element_type)
-    factor = CHANNEL_BITS // type.element_bits
-    if layout == Layout.PACKED and (factor < 1 or type.shape[0] % factor):
-        raise Refused(op, f"expected rows in groups of {factor}, got {type}")
-    sizes = list(memory_extent(layout, *type.shape, type.element_bits))
+    sizes = list(type.shape)
+    if layout == Layout.COL_MAJOR:
+        sizes.reverse()
+    elif layout == Layout.PACKED:
+        factor = CHANNEL_BITS // type.element_bits
+        if factor < 1 or sizes[0] % factor:
+            raise Refused(op, f"expected rows in groups of {factor}, got {type}")
+        sizes = [sizes[0] // factor, sizes[1] * factor]
     number = constant(rest[1])
     stride = r.index(rest[1], op) if number is None else number
     offset = 0 if place.offset is None else place.offset

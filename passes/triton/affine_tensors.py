@@ -100,7 +100,7 @@ class Indices:
 
     through: bool = False
     """Whether a scalar pointer is what it is moved from, and how far, or is itself."""
-    known: dict[SSAValue, Affine] = field(default_factory=lambda: {})
+    known: dict[SSAValue, Affine] = field(default_factory=dict[SSAValue, Affine])
 
     def of(self, value: SSAValue) -> Affine:
         """Return what a scalar or a tensor of integers or pointers is.

@@ -24,8 +24,8 @@ class Inliner:
     """Inlines the calls of functions, callees first."""
 
     functions: dict[str, tt.FuncOp]
-    started: set[str] = field(default_factory=lambda: set())
-    finished: set[str] = field(default_factory=lambda: set())
+    started: set[str] = field(default_factory=set[str])
+    finished: set[str] = field(default_factory=set[str])
 
     def inline_calls(self, func: tt.FuncOp) -> None:
         """Inline what a function calls.

@@ -61,8 +61,10 @@ class ForwardSlice:
     rule: Callable[[Operation, int, int], Reached | None]
     """What an operation makes of an operand by its number and the dimension; None where
     the way ends. Views and loops are the same for all."""
-    dims: dict[SSAValue, int] = field(default_factory=lambda: {})
-    ends: list[tuple[Operation, int]] = field(default_factory=lambda: [])
+    dims: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    ends: list[tuple[Operation, int]] = field(
+        default_factory=list[tuple[Operation, int]]
+    )
     """Operations where a way ends, and the operand's dimension."""
 
     def follow(self, value: SSAValue, dim: int) -> None:

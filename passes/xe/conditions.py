@@ -86,7 +86,7 @@ class HostNumber:
 class Demands:
     """What must hold of the arguments of a kernel, as `simt.conditions`."""
 
-    rules: dict[HostNumber, Rule] = field(default_factory=lambda: {})
+    rules: dict[HostNumber, Rule] = field(default_factory=dict[HostNumber, Rule])
 
     def add(self, number: HostNumber, rule: Rule) -> None:
         """Demand a rule, with what is demanded of the number already."""

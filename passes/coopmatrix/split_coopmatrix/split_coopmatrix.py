@@ -32,7 +32,7 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
 from coopc.ir.device_option import device_of
-from coopc.ir.element_access import memory_extent
+from coopc.ir.element_access import memory_offset
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
@@ -182,7 +182,7 @@ class Cutter:
         offsets: list[tuple[int, int]] = []
         for row, col in grid.origins:
             bits = grid.type.element_bits
-            offset = memory_extent(op.layout.data, row, col, bits)
+            offset = memory_offset(op.layout.data, row, col, bits)
             if isinstance(op, coopmatrix.PlainAccessOp):
                 # Positions count what the memref holds.
                 offset = offset[0], offset[1] * bits // op.pointee_bits

@@ -56,9 +56,9 @@ class VectorBuilder(Builder):
     lanes: Lanes
     varying: AbstractSet[SSAValue]
     """Of the old values, those that become vectors."""
-    values: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """From old values to new ones."""
-    strides: dict[SSAValue, int] = field(default_factory=lambda: {})
+    strides: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Of old indices that vary evenly: by how much they grow from lane to lane."""
     mask: SSAValue | None = None
     """Active lanes; all if it is None."""

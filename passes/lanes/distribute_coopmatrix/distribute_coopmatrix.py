@@ -93,8 +93,10 @@ class Distributor:
     max_vector: int
     """Components of the longest vector."""
     built: Built = field(default_factory=Built)
-    held_by_type: dict[MatrixType, LaneFragment] = field(default_factory=lambda: {})
-    products: dict[LaneProduct, str] = field(default_factory=lambda: {})
+    held_by_type: dict[MatrixType, LaneFragment] = field(
+        default_factory=dict[MatrixType, LaneFragment]
+    )
+    products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
 
     def of(self, value: SSAValue) -> LaneFragment:
         return self.held_by_type[matrix_type(value)]

@@ -113,12 +113,18 @@ class Matrices:
 
     device: Device
     lanes: int
-    moves: dict[Operation, Moves] = field(default_factory=lambda: {})
+    moves: dict[Operation, Moves] = field(default_factory=dict[Operation, Moves])
     """Of the loads and stores that are done by blocks."""
-    prefetches: dict[Operation, Prefetches] = field(default_factory=lambda: {})
-    channels: dict[Operation, ChannelPlan] = field(default_factory=lambda: {})
+    prefetches: dict[Operation, Prefetches] = field(
+        default_factory=dict[Operation, Prefetches]
+    )
+    channels: dict[Operation, ChannelPlan] = field(
+        default_factory=dict[Operation, ChannelPlan]
+    )
     """Of the loads that are done by channels."""
-    told: list[tuple[Operation, str]] = field(default_factory=lambda: [])
+    told: list[tuple[Operation, str]] = field(
+        default_factory=list[tuple[Operation, str]]
+    )
     """What was decided, for people."""
     blocks: BlockMessages = field(default_factory=BlockMessages)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import IndexType, i32, i64
 from xdsl.ir import SSAValue
 
 from coopc.dialects import simt
@@ -66,13 +66,10 @@ def divided(b: Builder, value: SSAValue, bits: int) -> SSAValue:
     return b.pure(arith.ShRSIOp, value, constant_i32(b, bits))
 
 
-_CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp)
-
-
 def narrowed(b: Builder, value: SSAValue) -> SSAValue:
     """Return the lower 32 bits of an index or an integer."""
     if (known := constant_number(value)) is not None:
-        return constant_i32(b, (known + (1 << 31)) % (1 << 32) - (1 << 31))
+        return constant_i32(b, wrapped(known))
     if value.type == i32:
         return value
     if isinstance(op := value.owner, _CASTS) and op.operands[0].type == i32:
@@ -81,6 +78,92 @@ def narrowed(b: Builder, value: SSAValue) -> SSAValue:
         arith.TruncIOp if value.type == i64 else arith.IndexCastOp, value, i32
     )
     found.name_hint = found.name_hint or value.name_hint
+    return found
+
+
+def wrapped(number: int) -> int:
+    """Return a number as an i32 with the same lower bits.
+
+    >>> wrapped(5), wrapped((1 << 32) - 2)
+    (5, -2)
+    """
+    half = 1 << 31
+    return (number + half) % (1 << 32) - half
+
+
+# Sums of products
+
+Terms: TypeAlias = list[tuple[tuple[SSAValue, ...], int]]
+"""A sum: factors, each an index or an integer of 32 or 64 bits, and a number."""
+
+MOST_TERMS = 16
+"""Products of sums that have more terms than this are left as they are."""
+
+_CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp)
+_WIDE = (IndexType(), i32, i64)
+
+
+def terms_of(value: SSAValue) -> Terms:
+    """Return the sum that a value is, products of sums multiplied out.
+
+    (%i + 1) * %n * 4  +  %k * 16      %i %n : 4    %n : 4    %k : 16
+    """
+    if (known := constant_number(value)) is not None:
+        return [((), known)]
+    match value.owner:
+        case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp() as cast:
+            if cast.operands[0].type in _WIDE:
+                return terms_of(cast.operands[0])
+        case arith.AddiOp(lhs=lhs, rhs=rhs):
+            return terms_of(lhs) + terms_of(rhs)
+        case arith.SubiOp(lhs=lhs, rhs=rhs):
+            return terms_of(lhs) + product(terms_of(rhs), [((), -1)])
+        case arith.MuliOp(lhs=lhs, rhs=rhs):
+            one, other = terms_of(lhs), terms_of(rhs)
+            if len(one) * len(other) <= MOST_TERMS:
+                return product(one, other)
+        case arith.ShLIOp(lhs=lhs, rhs=rhs):
+            by = constant_number(rhs)
+            if by is not None and 0 <= by < 32:
+                return product(terms_of(lhs), [((), 1 << by)])
+        case _:
+            pass
+    return [((value,), 1)]
+
+
+def product(one: Terms, other: Terms) -> Terms:
+    """Return the product of two sums."""
+    return [((*x, *y), p * q) for x, p in one for y, q in other]
+
+
+def summed(b: Builder, terms: Terms) -> SSAValue:
+    """Return the lower 32 bits of a sum, an i32.
+
+    An address is the sum of what is known before a loop and of what changes in it.
+    What is known further out is multiplied and added first, so that only the latter is
+    computed in the loop.  Integers wrap around, so that 32 bits of a result need no
+    more than 32 bits of what it is made of.
+    """
+    factors: dict[tuple[SSAValue, ...], int] = {}
+    for values, factor in terms:
+        factors[values] = factors.get(values, 0) + factor
+    number = wrapped(factors.pop((), 0))
+    narrow = [
+        (sorted((narrowed(b, x) for x in values), key=b.depth), factor)
+        for values, factor in factors.items()
+        if factor
+    ]
+    # In this order, too: Intel's compiler keeps it.
+    products: list[SSAValue] = []
+    for (found, *rest), factor in sorted(narrow, key=lambda x: b.depth(x[0][-1])):
+        for x in ([] if factor == 1 else [b.constant(i32, wrapped(factor))]) + rest:
+            found = b.pure(arith.MuliOp, found, x)
+        products.append(found)
+    if not products:
+        return b.constant(i32, number)
+    found, *rest = products
+    for x in ([b.constant(i32, number)] if number else []) + rest:
+        found = b.pure(arith.AddiOp, found, x)
     return found
 
 
@@ -179,7 +262,7 @@ class IndexSums:
     loops that only precede them.
     """
 
-    builders: dict[SSAValue, Builder] = field(default_factory=lambda: {})
+    builders: dict[SSAValue, Builder] = field(default_factory=dict[SSAValue, Builder])
     """Behind the definitions of indices."""
 
     def at(self, b: Builder, index: SSAValue) -> Builder:

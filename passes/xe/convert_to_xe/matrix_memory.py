@@ -37,12 +37,11 @@ from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import (
     Element,
     checks_of,
-    memory_extent,
+    memory_offset,
     positions_of,
     size_of,
 )
 from coopc.ir.facts import ValueFacts
-from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.channel_plans import ChannelPlan, demand_reach, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
@@ -53,8 +52,12 @@ from coopc.passes.xe.convert_to_xe.block_access import (
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     IndexSums,
+    Terms,
     fields,
     narrowed,
+    product,
+    summed,
+    terms_of,
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
@@ -96,7 +99,7 @@ def decide_matrix_blocks(
         found = _planned(op, registers, io)
         if isinstance(found, Refusal):
             return found
-        offset = memory_extent(op.layout.data, *origin, tiling.type.element_bits)
+        offset = memory_offset(op.layout.data, *origin, tiling.type.element_bits)
         return BlockMove(found, registers, origin, offset)
 
     return _by_parts(op, device, moved)
@@ -109,10 +112,10 @@ def decide_matrix_prefetch(
     bits, order = op.matrix.element_bits, op.layout.data
 
     def fetched(origin: Pair, shape: Pair, io: BlockIO) -> PrefetchMove | Refusal:
-        found = plan_prefetch(*memory_extent(order, *shape, bits), bits, 1, io)
+        found = plan_prefetch(*memory_sizes(order, shape, bits), bits, 1, io)
         if isinstance(found, Refusal):
             return found
-        return found, memory_extent(order, *origin, bits)
+        return found, memory_offset(order, *origin, bits)
 
     return _by_parts(op, device, fetched)
 
@@ -169,6 +172,18 @@ def _planned(
     return found
 
 
+def memory_sizes(order: Layout, shape: tuple[int, int], bits: int) -> tuple[int, int]:
+    """Return rows and columns of a matrix as memory has them."""
+    rows, cols = shape
+    match order:
+        case Layout.ROW_MAJOR:
+            return rows, cols
+        case Layout.COL_MAJOR:
+            return cols, rows
+        case Layout.PACKED:
+            return rows * bits // CHANNEL_BITS, cols * CHANNEL_BITS // bits
+
+
 def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
     """Return a layout of B as one of memory where its rows are packed in channels."""
     w = CHANNEL_BITS // bits
@@ -178,7 +193,7 @@ def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
         return row // w, col * w + row % w
 
     rows, cols = layout.out_sizes.values()
-    sizes = memory_extent(Layout.PACKED, rows, cols, bits)
+    sizes = memory_sizes(Layout.PACKED, (rows, cols), bits)
     ins = {name: [moved(x) for x in layout.bases(name)] for name in layout.in_names}
     return LinearLayout.of(ins, dict(zip(layout.out_names, sizes, strict=True)))
 
@@ -374,27 +389,29 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
 
 def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     """Return where the messages of a load begin; nothing is checked."""
-    size, strides = Polynomial.number(op.matrix.element_bits // 8), strides_of(b, op)
-    pairs = zip(op.positions, strides, strict=True)
-    start = sum((Polynomial.of(at) * stride for at, stride in pairs), NOTHING)
+    size = op.matrix.element_bits // 8
+    strides = strides_of(b, op.memory)
+    start: Terms = []
+    for position, stride in zip(op.positions, strides, strict=True):
+        start += product(product(terms_of(position), stride), [((), size)])
 
     def place(message: SlotLoad) -> tuple[SSAValue, None]:
-        first = start + strides[-2] * Polynomial.number(message.line)
-        return (first * size + Polynomial.number(message.byte)).build(b), None
+        line = product(strides[-2], [((), message.line * size)])
+        return summed(b, [*start, *line, ((), message.byte)]), None
 
     return place
 
 
-def strides_of(b: Builder, op: coopmatrix.LoadOp) -> list[Polynomial]:
-    """Return the strides of the memref of a load, in elements."""
-    type = op.memory_type
-    if not is_plain(type):
+def strides_of(b: Builder, memory: SSAValue) -> list[Terms]:
+    """Return the strides of a memref, in elements."""
+    type = memref_type(memory)
+    if not isinstance(type.layout, NoneAttr):
         known = type.get_strides()
         assert known is not None, type
-        return [Polynomial.number(x or 0) for x in known]
-    found = [ONE]
-    for dimension in range(type.get_num_dims() - 1, 0, -1):
-        found.insert(0, found[0] * Polynomial.of(size_of(b, op.memory, dimension)))
+        return [[((), x or 0)] for x in known]
+    found: list[Terms] = [[((), 1)]]
+    for dimension in range(len(type.get_shape()) - 1, 0, -1):
+        found.insert(0, product(found[0], terms_of(size_of(b, memory, dimension))))
     return found
 
 

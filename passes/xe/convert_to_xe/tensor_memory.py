@@ -50,7 +50,6 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
-from coopc.ir.polynomial import NOTHING, Polynomial
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
@@ -71,11 +70,15 @@ from coopc.passes.xe.convert_to_xe.group_memory import (
     refuse_too_large,
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
+    Terms,
     coordinates,
     divided,
     is_first_of_all,
     narrowed,
     part,
+    product,
+    summed,
+    terms_of,
     times,
     zero_masks,
 )
@@ -115,7 +118,9 @@ class TensorMemory:
     """The scalar pointer that the pointers of an access count from, if it is one."""
     padded: frozenset[Operation]
     """The accesses through descriptors that read NaN outside."""
-    moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(default_factory=lambda: {})
+    moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
+    )
     """For each memref that was moved, what it is in and the index of its start."""
 
     def rules(self) -> dict[type[Operation], Rule]:
@@ -374,22 +379,21 @@ def _channel_place(
     b: Builder, op: tt.DescriptorLoadOp, surface: Surface
 ) -> ChannelPlace:
     """Return where the messages of a load begin, and whether that is inside."""
-    size = Polynomial.number((bits_of(op.result.type) or 8) // 8)
+    size = (bits_of(op.result.type) or 8) // 8
     layout = registers_of(op.result).layout
-    starts: list[Polynomial] = []
+    starts: list[Terms] = []
     for dimension, index in enumerate(op.indices):
         warp = part(b, layout, "warp", dimension).value
-        own = NOTHING if warp is None else Polynomial.of(warp)
-        starts.append(Polynomial.of(index) + own)
+        starts.append(terms_of(index) + ([] if warp is None else terms_of(warp)))
     y, x = starts
 
     def place(message: SlotLoad) -> tuple[SSAValue, SSAValue]:
-        row = y + Polynomial.number(message.line)
-        byte = x * size + Polynomial.number(message.byte)
-        offset = (row * Polynomial.of(surface.pitch) + byte).build(b)
+        row: Terms = [*y, ((), message.line)]
+        byte = [*product(x, [((), size)]), ((), message.byte)]
+        offset = summed(b, product(row, terms_of(surface.pitch)) + byte)
         guard = b.both(
-            b.compare("ult", row.build(b), surface.height),
-            b.compare("ult", byte.build(b), surface.width),
+            b.compare("ult", summed(b, row), surface.height),
+            b.compare("ult", summed(b, byte), surface.width),
         )
         assert isinstance(guard, SSAValue), op
         return offset, guard

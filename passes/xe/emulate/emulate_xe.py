@@ -67,11 +67,13 @@ class Emulator:
     """Whether loops are written out."""
     alone: frozenset[Operation]
     """The split DPAS that not all subgroups of a work-group execute."""
-    names: dict[Hashable, str] = field(default_factory=lambda: {})
+    names: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
     """The functions that are there, by what decides on them."""
-    scratch: dict[FuncOp, SSAValue] = field(default_factory=lambda: {})
+    scratch: dict[FuncOp, SSAValue] = field(default_factory=dict[FuncOp, SSAValue])
     """The work-group memory of kernels in which pairs exchange."""
-    positions: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
+    positions: dict[SSAValue, SSAValue] = field(
+        default_factory=dict[SSAValue, SSAValue]
+    )
     """The memory of x and y of payloads."""
 
     def emulate(self, op: Operation) -> None:
