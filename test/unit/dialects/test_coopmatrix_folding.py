@@ -137,6 +137,9 @@ def test_float_signs(name: str, x: float) -> None:
         (coopmatrix.AbsOp, np.abs(rounded)),
     ):
         found = ALGEBRA[op].float_result((rounded,), name)
+        if np.isnan(rounded):  # f8E4M3FN has no infinity
+            assert found is None
+            continue
         assert found is not None
         assert np.float64(found).tobytes() == np.float64(expected).tobytes()
 

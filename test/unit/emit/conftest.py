@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import coopc
+from coopc.device import device as device_of
 from coopc.interface_call import Given, pack
 from coopc.run import opencl, toolchain, vulkan
 
@@ -145,8 +146,7 @@ def valid(tool: Callable[[str], Any]) -> Callable[[str, str], str]:
     tool("spirv-as")
 
     def compiled(text: str, device: str) -> str:
-        flavour = "vulkan" if device in ("lavapipe", "nvidia") else "opencl"
-        env = ENVIRONMENTS[flavour]
+        env = ENVIRONMENTS[device_of(device).flavours[0]]
         binary = coopc.compile(text, "", f"spirv-binary{{device={device}}}").bytes
         assert toolchain.validate_spirv(binary, env) is None
         numeric = f"spirv{{device={device} numeric_ids=true}}"

@@ -596,7 +596,8 @@ class Sweep:
         """What emits an operation, or leaves it out where it is refused."""
 
         def emit_or_leave_out(e: Any, op: Operation) -> None:
-            if op.parent_op() is None:  # of an expansion, which is refused as a whole
+            if not isinstance(op.get_toplevel_object(), ModuleOp):
+                # Of an expansion, which is refused as a whole.
                 emit(e, op)
                 return
             if self.only is not None and op not in self.needed:
@@ -612,7 +613,7 @@ class Sweep:
                 emit(e, op)
             except Refusal as refusal:
                 self.refused[op] = str(refusal)
-                restore(function, before)
+                restore(e, function, before)
             except Exception as error:
                 error.add_note(f"of {op}")
                 raise
@@ -626,11 +627,14 @@ def state_of(function: Any) -> Any:
     return len(function.blocks), function.block, len(function.block.instructions)
 
 
-def restore(function: Any, state: Any) -> None:
+def restore(e: Any, function: Any, state: Any) -> None:
     """Take back what was emitted of an operation before it was refused."""
     if hasattr(function, "body"):
         length, function.block = state
+        gone = {instruction.result for instruction in function.body[length:]}
         del function.body[length:]
+        notes = e.module.annotations
+        notes[:] = [note for note in notes if note.operands[0] not in gone]
         return
     blocks, function.block, length = state
     del function.blocks[blocks:]

@@ -128,7 +128,8 @@ class Sample:
         elif facts.name == "OpExtInstImport":
             yield ("OpenCL.std",)
         elif facts.name == "OpTypeFloat":
-            yield (16, "BFloat16KHR")
+            for encoding in enumeration("FPEncoding").members:
+                yield (16 if encoding == "BFloat16KHR" else 8, encoding)
         elif facts.name == "OpTypeInt":
             yield (32, 1)
         elif not facts.parameters:
