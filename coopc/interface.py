@@ -22,6 +22,10 @@ multiple of 4 bytes: so wide are the narrowest atomic instructions.
 `-t abi-json` prints interfaces, and as `requires` what a host has to find for them
 (`coopc.emit.spirv.requirements`).  `Interface.from_json` reads them, and
 `coopc.interface_call` packs arguments as they ask.
+
+A *launch sequence* is what a function of several kernels becomes: steps, each a kernel
+and the memory and numbers that it is given.  The host allocates the temporaries, and
+the results, whose shapes are expressions of the sizes of the other arguments.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -203,8 +207,52 @@ class SpecConstant:
 
 
 @dataclass(frozen=True, slots=True)
+class Temporary:
+    """Memory that the host allocates for a launch sequence."""
+
+    element: str
+    """A key of `SCALAR_BYTES`."""
+    elements: Expression
+    """How many; under Vulkan at least one."""
+    steps: tuple[int, int]
+    """The first and the last step that uses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Memory that a step gives a kernel: that of an argument or of a temporary."""
+
+    memory: str
+    """argument or temporary."""
+    number: int
+    """Which of them, from 0."""
+    offset: Expression
+    """Of the first element, in elements, after that of the argument."""
+    shape: tuple[Expression, ...]
+    strides: tuple[Expression, ...] | None
+    """In elements; None for an argument as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A scalar that a step gives a kernel."""
+
+    argument: int | None
+    """The scalar argument of the sequence, from 0; None for an expression."""
+    value: Expression = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One launch of a sequence."""
+
+    kernel: str
+    arguments: tuple[View | Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Interface:
-    """How one kernel is called."""
+    """How one kernel is called, or a launch sequence."""
 
     name: str
     flavour: str
@@ -223,6 +271,12 @@ class Interface:
     """General registers of a thread that the kernel was compiled for."""
     conditions: tuple[Condition, ...] = ()
     spec_constants: tuple[SpecConstant, ...] = ()
+    steps: tuple[Step, ...] = ()
+    """Of a launch sequence: each begins when the one before it has ended."""
+    temporaries: tuple[Temporary, ...] = ()
+    """Of a launch sequence."""
+    results: tuple[tuple[Expression, ...], ...] = ()
+    """The shapes of the last arguments of a launch sequence, which it only writes."""
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -277,11 +331,15 @@ class Interface:
             for x in self.sizes
         ]
         json["push_constant_bytes"] = self.push_constant_bytes
-        return {name: json[name] for name in MEMBERS}
+        members = SEQUENCE_MEMBERS if self.steps else MEMBERS
+        return {name: json[name] for name in members}
 
     @classmethod
     def from_json(cls, json: Mapping[str, Json]) -> "Interface":
-        found = {each.name: _tuples(json[each.name]) for each in fields(cls)}
+        names = {each.name for each in fields(cls)} & json.keys()
+        found = {name: _tuples(json[name]) for name in names}
+        if "steps" in json:
+            return cls._sequence(json, found)
         found["arguments"] = tuple(map(_argument, json["arguments"]))
         found["fields"] = tuple(
             replace(Field(**each), what=What(each["what"])) for each in json["fields"]
@@ -293,7 +351,28 @@ class Interface:
             )
         return cls(**found)
 
+    @classmethod
+    def _sequence(cls, json: Mapping[str, Json], found: dict[str, Json]) -> "Interface":
+        """Read a launch sequence."""
+        arguments = tuple(map(_argument, json["arguments"]))
+        flavour = json["flavour"]
+        found["arguments"] = arguments
+        found["fields"] = fields_of(arguments, flavour)
+        found["temporaries"] = tuple(
+            Temporary(**{name: _tuples(x) for name, x in each.items()})
+            for each in json["temporaries"]
+        )
+        found["steps"] = tuple(
+            Step(each["kernel"], tuple(map(_given, each["arguments"])))
+            for each in json["steps"]
+        )
+        return cls(work_group_size=(1, 1, 1), subgroup_size=None, grid=None, **found)
 
+
+SEQUENCE_MEMBERS = (
+    *("name", "flavour", "arguments", "sizes", "results", "temporaries", "steps"),
+)
+"""Of what `Interface.to_json` gives of a launch sequence, in this order."""
 MEMBERS = (
     *("name", "flavour", "arguments", "fields", "push_constant_bytes"),
     *("work_group_size", "sizes", "subgroup_size", "grid", "work_group_memory_bytes"),
@@ -343,6 +422,11 @@ def _tuples(json: Json) -> Json:
     if not isinstance(json, list):
         return json
     return tuple(map(_tuples, cast("list[Json]", json)))
+
+
+def _given(json: Mapping[str, Json]) -> View | Number:
+    members = {name: _tuples(x) for name, x in json.items()}
+    return View(**members) if "memory" in json else Number(**members)
 
 
 def _argument(json: Mapping[str, Json]) -> Argument:

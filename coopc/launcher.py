@@ -514,6 +514,7 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     """
     from coopc.dialects.simt import kernels
     from coopc.emit.interface import interface_of
+    from coopc.emit.sequence import sequences_of
     from coopc.emit.walker import Facts, refusing
 
     target = device(name)
@@ -525,6 +526,7 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
         for kernel in kernels(module):
             with refusing(kernel.func):
                 found.append(interface_of(kernel, module, facts))
+        found += sequences_of(module, facts)
     return found
 
 

@@ -136,7 +136,7 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
     # Not the types of the block: the simulator's form of Triton's kernels has others.
     inputs = kernel.func.function_type.inputs.data
     arguments = tuple(
-        _argument(name_of(arg, position), type)
+        argument_of(name_of(arg, position), type)
         for position, (arg, type) in enumerate(
             zip(kernel.func.args, inputs, strict=True)
         )
@@ -285,7 +285,7 @@ def name_of(arg: BlockArgument, position: int) -> str:
     return arg.name_hint or f"arg{position}"
 
 
-def _argument(name: str, type: Attribute) -> Argument:
+def argument_of(name: str, type: Attribute) -> Argument:
     if isinstance(type, IndexType):
         return Scalar(name, "index")
     if not is_memref(type):

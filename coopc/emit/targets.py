@@ -156,7 +156,9 @@ class AbiJsonTarget(DeviceTarget):
         from coopc.spirv.writer import binary
 
         facts = self.facts(module)
-        interfaces = interfaces_of(module, facts)
+        known = interfaces_of(module, facts)
+        interfaces = [each for each in known if not each.steps]
+        sequences = [each.to_json() for each in known if each.steps]
         device = facts.device
         found = {
             "version": FORMAT,
@@ -166,6 +168,7 @@ class AbiJsonTarget(DeviceTarget):
                 "source": device.source,
             },
             "kernels": [each.to_json() for each in interfaces],
+            **({"sequences": sequences} if sequences else {}),
             "requires": requirements(binary(self.module(module)), interfaces),
         }
         json.dump(found, output, indent=2)

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from coopc.diagnostic import near_match
 from coopc.explain import usage_errors
-from coopc.interface import SECOND_ENTRY, Buffer, Interface
+from coopc.interface import (
+    SECOND_ENTRY,
+    Buffer,
+    Interface,
+    Number,
+    View,
+    evaluate,
+)
 from coopc.interface_call import (
+    Array,
     Call,
     Given,
     checked,
+    dtype_of,
     entry_for,
     pack,
+    sizes_of,
     violated_condition,
     with_fields,
 )
@@ -44,8 +55,8 @@ class Executable:
     """Compiled kernels, and what runs them."""
 
     interface: tuple[Interface, ...]
-    execute: Callable[..., Outcome]
-    """Runs a `Call`; it takes `spec`, `repeats` and `seconds`: see
+    execute_kernel: Callable[..., Outcome]
+    """Runs a `Call` of a kernel; it takes `spec`, `repeats` and `seconds`: see
     `coopc.run.execute`."""
     without_grid: frozenset[str] = frozenset()
     """Kernels whose work-groups coopc chose."""
@@ -57,10 +68,12 @@ class Executable:
             ValueError: there is none, or there are several and no name.
         """
         names = [interface.name for interface in self.interface]
+        launched = {step.kernel for each in self.interface for step in each.steps}
         first = [
             x
             for x in names
-            if not x.endswith(SECOND_ENTRY) or x.removesuffix(SECOND_ENTRY) not in names
+            if x not in launched
+            and (not x.endswith(SECOND_ENTRY) or x[: -len(SECOND_ENTRY)] not in names)
         ]
         if not names:
             raise ValueError(
@@ -101,6 +114,74 @@ class Executable:
             )
         return pack(interface, given, groups)
 
+    def execute(self, call: Call, *, repeats: int = 1, **how: Any) -> Outcome:
+        """Run a `Call` of a kernel or of a launch sequence."""
+        if not call.interface.steps:
+            return self.execute_kernel(call, repeats=repeats, **how)
+        times: list[float] = []
+        arrays: list[Array] = []
+        where = ""
+        for _ in range(repeats):
+            given = [x.copy() if isinstance(x, np.ndarray) else x for x in call.given]
+            memories = [given, _temporaries(call.interface, given)]
+            steps = self._calls(call.interface, memories)
+            total = 0.0
+            for step, known, views in steps:
+                packed = pack(step, known)
+                outcome = self.execute_kernel(packed, repeats=1, **how)
+                for before, after in zip(views, outcome.arrays, strict=True):
+                    write_back(before, after)
+                total += outcome.milliseconds[0]
+                where = outcome.where
+            times.append(total)
+            arrays = arrays or [x for x in given if isinstance(x, np.ndarray)]
+        return Outcome(tuple(arrays), tuple(times), where)
+
+    def _calls(
+        self, interface: Interface, memories: Sequence[Sequence[Given]]
+    ) -> list[tuple[Interface, list[Given], list[Array]]]:
+        """Return the kernel of each step, its arguments, and the memory it is given.
+
+        Raises:
+            ValueError: a kernel does not take them; nothing has run yet.
+        """
+        found: list[tuple[Interface, list[Given], list[Array]]] = []
+        known = {each.name: each for each in self.interface}
+        sizes = sizes_of(interface, memories[0])
+        for step in interface.steps:
+            given = [_given(each, memories, sizes) for each in step.arguments]
+            kernel = known[step.kernel]
+            views = [x for x in given if isinstance(x, np.ndarray)]
+            given = checked(kernel, given)
+            kernel = entry_for(self.interface, kernel, given)
+            if (reason := violated_condition(kernel, given)) is not None:
+                raise ValueError(f"{step.kernel}: {reason}")
+            found.append((kernel, given, views))
+        return found
+
+    def with_results(self, interface: Interface, given: Sequence[Given]) -> list[Given]:
+        """Put arrays for the results of a launch sequence behind its arguments.
+
+        A caller gives them either all or not at all.
+        """
+        count = len(interface.results)
+        missing = len(interface.arguments) - len(given)
+        if not count or missing != count:
+            return list(given)
+        number = len(given)
+        fields = tuple(x for x in interface.fields if x.argument < number)
+        inputs = replace(
+            interface, arguments=interface.arguments[:number], fields=fields
+        )
+        sizes = sizes_of(inputs, checked(inputs, given))
+        found = list(given)
+        results = interface.arguments[-count:]
+        for argument, shape in zip(results, interface.results, strict=True):
+            assert isinstance(argument, Buffer), argument
+            numbers = [evaluate(size, sizes) for size in shape]
+            found.append(np.zeros(numbers, dtype_of(argument.element)))
+        return found
+
     def run(
         self,
         *arguments: object,
@@ -116,7 +197,8 @@ class Executable:
         """
         with usage_errors(LAUNCH, OSError, *failures()):
             found = [to_argument(each) for each in arguments]
-            given = with_fields(self.kernel(kernel), found)
+            interface = self.kernel(kernel)
+            given = self.with_results(interface, with_fields(interface, found))
             call = self.call(given, grid, kernel)
             outcome = self.execute(call, spec=spec or {}, repeats=1, seconds=seconds)
             pairs = zip(call.interface.arguments, given, strict=True)
@@ -124,6 +206,33 @@ class Executable:
             for before, after in zip(buffers, outcome.arrays, strict=True):
                 write_back(before, after)
         return replace(outcome, arrays=tuple(buffers))
+
+
+def _temporaries(interface: Interface, given: Sequence[Given]) -> list[Given]:
+    sizes = sizes_of(interface, given)
+    return [
+        np.zeros(evaluate(each.elements, sizes), dtype_of(each.element))
+        for each in interface.temporaries
+    ]
+
+
+def _given(
+    value: View | Number, memories: Sequence[Sequence[Given]], sizes: Sequence[int]
+) -> Given:
+    """Return what a step gives a kernel, of arguments and temporaries."""
+    arguments, temporaries = memories
+    if isinstance(value, Number):
+        at = value.argument
+        return evaluate(value.value, sizes) if at is None else arguments[at]
+    memory = np.asarray(
+        (arguments if value.memory == "argument" else temporaries)[value.number]
+    )
+    if value.strides is None:
+        return memory
+    shape = [evaluate(size, sizes) for size in value.shape]
+    strides = [memory.itemsize * evaluate(x, sizes) for x in value.strides]
+    start = memory.reshape(-1)[evaluate(value.offset, sizes) :]
+    return as_strided(start, shape, strides)
 
 
 def _three(grid: Grid) -> tuple[int, int, int]:

@@ -75,6 +75,9 @@ class ConvertSimtToLoopsPass(ModulePass):
             for kernel in kernels:
                 _check(kernel)
                 Loops(kernel).rewrite()
+            for each in list(draft.ops):
+                if isinstance(each, simt.SequenceOp):  # the host launches no functions
+                    Rewriter.erase_op(each)
             for other in tuple(draft.walk()):
                 if not is_of_work_items(other):
                     continue

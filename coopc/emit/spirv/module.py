@@ -18,6 +18,7 @@ from coopc.emit.interface import (
     settled,
     spec_constant_ids,
 )
+from coopc.emit.sequence import sequences_of
 from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission
 from coopc.emit.spirv.flow import PHYSICAL, Later, Num, View, is_wide
 from coopc.emit.view import Form, space_of
@@ -279,7 +280,8 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
 
         whole.on_control = (begin_control, end_control)
     for op in source.ops:
-        if not isinstance(op, func.FuncOp | coopmatrix.SpecConstantOp):
+        known = func.FuncOp | coopmatrix.SpecConstantOp | simt.SequenceOp
+        if not isinstance(op, known):
             refuse(op, "expected functions and specialisation constants at the top")
     for op, number in spec_constant_ids(source):
         name = op.sym_name.data
@@ -312,7 +314,7 @@ def _finish(whole: ModuleEmission) -> None:
 
 
 def interfaces_of(source: ModuleOp, facts: Facts) -> list[Interface]:
-    """How the kernels of a module are called.
+    """How the kernels of a module, and then its launch sequences, are called.
 
     Raises:
         PassFailedException: as of `emit_module`.
@@ -321,7 +323,7 @@ def interfaces_of(source: ModuleOp, facts: Facts) -> list[Interface]:
     for kernel in kernels_of(source):
         with refusing(kernel.func):
             found.append(interface_of(kernel, source, facts))
-    return found
+    return [*found, *sequences_of(source, facts)]
 
 
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:

@@ -1,0 +1,211 @@
+"""How a launch sequence is run: its `simt.sequence` as an `Interface`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from coopc.dialects import simt
+from coopc.dialects.narrow import memref_type
+from coopc.emit.interface import argument_of, name_of
+from coopc.emit.walker import Facts, Refusal, refusing
+from coopc.interface import (
+    OPERATIONS,
+    Buffer,
+    Expression,
+    Interface,
+    Number,
+    Step,
+    Temporary,
+    View,
+    What,
+    fields_of,
+)
+from coopc.ir.facts import constant_number
+
+ARITHMETIC: dict[type[Operation], str] = {
+    arith.AddiOp: "add",
+    arith.MuliOp: "mul",
+    arith.RemUIOp: "mod",
+    arith.DivUIOp: "floordiv",
+    arith.FloorDivSIOp: "floordiv",
+    arith.CeilDivUIOp: "ceildiv",
+    arith.CeilDivSIOp: "ceildiv",
+}
+"""What a host computes of sizes."""
+
+
+def computed(kind: str, left: Expression, right: Expression) -> Expression:
+    """Return an operation on two numbers; what is known is computed.
+
+    >>> computed("mul", 1, ("size", 0)), computed("add", 2, 3)
+    (('size', 0), 5)
+    """
+    if isinstance(left, int) and isinstance(right, int):
+        return OPERATIONS[kind](left, right)
+    neutral = {"mul": 1, "add": 0}.get(kind)
+    if neutral is not None and neutral in (left, right):
+        return right if left == neutral else left
+    return (kind, left, right)
+
+
+def product(sizes: Sequence[Expression]) -> Expression:
+    found: Expression = 1
+    for size in sizes:
+        found = computed("mul", found, size)
+    return found
+
+
+def sequences_of(module: ModuleOp, facts: Facts) -> list[Interface]:
+    """Return the interfaces of the launch sequences of a module.
+
+    Raises:
+        PassFailedException: a sequence has an operation that no host does.
+    """
+    found: list[Interface] = []
+    for op in module.ops:
+        if isinstance(op, simt.SequenceOp):
+            with refusing(op):
+                found.append(_Reader(op, facts).read())
+    return found
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Follows the operations of a sequence."""
+
+    op: simt.SequenceOp
+    facts: Facts
+    numbers: dict[SSAValue, Expression] = field(
+        default_factory=dict[SSAValue, Expression]
+    )
+    views: dict[SSAValue, View] = field(default_factory=dict[SSAValue, View])
+    temporaries: list[Temporary] = field(default_factory=list[Temporary])
+    steps: list[Step] = field(default_factory=list[Step])
+    results: list[tuple[Expression, ...]] = field(
+        default_factory=list[tuple[Expression, ...]]
+    )
+
+    def read(self) -> Interface:
+        block, name = self.op.body.block, self.op.sym_name.data
+        arguments = tuple(
+            argument_of(name_of(arg, at), arg.type) for at, arg in enumerate(block.args)
+        )
+        fields = fields_of(arguments, self.facts.flavour)
+        found = Interface(
+            name, self.facts.flavour, arguments, fields, (1, 1, 1), None, None
+        )
+        sizes: dict[tuple[int, int], Expression] = {}
+        for at, each in enumerate(found.sizes):
+            sizes[each.argument, each.dimension] = ("size", at)
+            if each.what is What.VALUE:
+                self.numbers[block.args[each.argument]] = ("size", at)
+        for at, (arg, given) in enumerate(zip(block.args, arguments, strict=True)):
+            if isinstance(given, Buffer):
+                shape = tuple(
+                    sizes[at, dimension] if size is None else size
+                    for dimension, size in enumerate(given.shape)
+                )
+                self.views[arg] = View("argument", at, 0, shape, None)
+        for op in block.ops:
+            self._operation(op)
+        return replace(
+            found,
+            steps=tuple(self.steps),
+            temporaries=tuple(self.temporaries),
+            results=tuple(self.results),
+        )
+
+    def _operation(self, op: Operation) -> None:
+        match op:
+            case arith.ConstantOp():
+                if (number := constant_number(op.result)) is not None:
+                    self.numbers[op.result] = int(number)
+            case memref.DimOp():
+                dimension = self._number(op.index)
+                assert isinstance(dimension, int), op
+                self.numbers[op.result] = self.views[op.source].shape[dimension]
+            case memref.AllocOp():
+                self._allocation(op)
+            case simt.ResultOp():
+                shape = self._shape(memref_type(op.memory), op.sizes)
+                self.results.append(shape)
+                old = self.views[op.memory]
+                self.views[op.memory] = replace(old, shape=shape)
+            case memref.ReinterpretCastOp():
+                offset = self._mixed(op.static_offsets, op.offsets)
+                shape = self._mixed(op.static_sizes, op.sizes)
+                strides = self._mixed(op.static_strides, op.strides)
+                old = self.views[op.source]
+                self.views[op.result] = replace(
+                    old, offset=offset[0], shape=shape, strides=strides
+                )
+            case memref.CastOp():
+                self.views[op.dest] = self.views[op.source]
+            case simt.LaunchOp():
+                given = tuple(map(self._given, op.arguments))
+                self._use(given)
+                self.steps.append(Step(op.kernel.root_reference.data, given))
+            case _ if (kind := ARITHMETIC.get(type(op))) is not None:
+                left, right = map(self._number, op.operands)
+                self.numbers[op.results[0]] = computed(kind, left, right)
+            case _:
+                raise Refusal(f"expected what a host does between launches: {op.name}")
+
+    def _allocation(self, op: memref.AllocOp) -> None:
+        type = op.memref.type
+        shape = self._shape(type, op.dynamic_sizes)
+        strides = tuple(product(shape[at + 1 :]) for at in range(len(shape)))
+        self.views[op.memref] = View(
+            "temporary", len(self.temporaries), 0, shape, strides
+        )
+        steps = len(self.steps), len(self.steps)
+        element = str(type.get_element_type())
+        self.temporaries.append(Temporary(element, product(shape), steps))
+
+    def _shape(
+        self, type: MemRefType, sizes: Sequence[SSAValue]
+    ) -> tuple[Expression, ...]:
+        dynamic: Iterator[SSAValue] = iter(sizes)
+        return tuple(
+            self._number(next(dynamic)) if size == DYNAMIC_INDEX else size
+            for size in type.get_shape()
+        )
+
+    def _use(self, given: Sequence[View | Number]) -> None:
+        """Note that the next step uses memory."""
+        for each in given:
+            if isinstance(each, View) and each.memory == "temporary":
+                old = self.temporaries[each.number]
+                self.temporaries[each.number] = replace(
+                    old, steps=(old.steps[0], len(self.steps))
+                )
+
+    def _given(self, value: SSAValue) -> View | Number:
+        if value in self.views:
+            return self.views[value]
+        if value not in self.numbers and isinstance(owner := value.owner, Block):
+            return Number(owner.args.index(value))
+        return Number(None, self._number(value))
+
+    def _number(self, value: SSAValue) -> Expression:
+        if (found := self.numbers.get(value)) is None:
+            raise Refusal(
+                "expected numbers that a host computes from the sizes of arguments, "
+                f"got %{value.name_hint or '?'}"
+            )
+        return found
+
+    def _mixed(
+        self, known: DenseArrayBase, rest: Sequence[SSAValue]
+    ) -> tuple[Expression, ...]:
+        """Return numbers of which some are values."""
+        values: Iterator[SSAValue] = iter(rest)
+        return tuple(
+            self._number(next(values)) if number == DYNAMIC_INDEX else int(number)
+            for number in known.get_values()
+        )
