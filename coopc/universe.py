@@ -66,6 +66,8 @@ PASS_FOLDERS: dict[str, str] = {
     "expand-exchanges": "generic",
     "fuse-split-dpas": "xe",
     "emulate-xe": "xe.emulate",
+    "fuse-linalg": "linalg",
+    "outline-linalg-kernels": "linalg.outline_linalg_kernels",
     "tile-matmul-amx": "linalg",
     "tile-matmul-cpu": "linalg",
     "pack-b-amx": "linalg",

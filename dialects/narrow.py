@@ -4,7 +4,7 @@
 """
 
 from typing_extensions import TypeIs
-from xdsl.dialects.builtin import IntegerType, MemRefType, VectorType
+from xdsl.dialects.builtin import IntegerType, MemRefType, TensorType, VectorType
 from xdsl.ir import Attribute, SSAValue
 
 
@@ -18,6 +18,11 @@ def is_memref(attr: Attribute) -> TypeIs[MemRefType]:
     return isinstance(attr, MemRefType)
 
 
+def is_tensor(attr: Attribute) -> TypeIs[TensorType]:
+    """Whether a type is a tensor's, of a known rank."""
+    return isinstance(attr, TensorType)
+
+
 def is_vector(attr: Attribute) -> TypeIs[VectorType]:
     return isinstance(attr, VectorType)
 
@@ -25,6 +30,12 @@ def is_vector(attr: Attribute) -> TypeIs[VectorType]:
 def memref_type(value: SSAValue) -> MemRefType:
     """Return the type of a value that is a memref, in IR that verifies."""
     assert is_memref(value.type), value
+    return value.type
+
+
+def tensor_type(value: SSAValue) -> TensorType:
+    """Return the type of a value that is a tensor, in IR that verifies."""
+    assert is_tensor(value.type), value
     return value.type
 
 

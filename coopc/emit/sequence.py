@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import simt
@@ -137,9 +137,9 @@ class _Reader:
                 old = self.views[op.memory]
                 self.views[op.memory] = replace(old, shape=shape)
             case memref.ReinterpretCastOp():
-                offset = self._mixed(op.static_offsets, op.offsets)
-                shape = self._mixed(op.static_sizes, op.sizes)
-                strides = self._mixed(op.static_strides, op.strides)
+                offset = self._mixed(op.static_offsets.get_values(), op.offsets)
+                shape = self._mixed(op.static_sizes.get_values(), op.sizes)
+                strides = self._mixed(op.static_strides.get_values(), op.strides)
                 old = self.views[op.source]
                 self.views[op.result] = replace(
                     old, offset=offset[0], shape=shape, strides=strides
@@ -201,11 +201,11 @@ class _Reader:
         return found
 
     def _mixed(
-        self, known: DenseArrayBase, rest: Sequence[SSAValue]
+        self, known: Sequence[int], rest: Sequence[SSAValue]
     ) -> tuple[Expression, ...]:
         """Return numbers of which some are values."""
         values: Iterator[SSAValue] = iter(rest)
         return tuple(
-            self._number(next(values)) if number == DYNAMIC_INDEX else int(number)
-            for number in known.get_values()
+            self._number(next(values)) if number == DYNAMIC_INDEX else number
+            for number in known
         )

@@ -63,7 +63,7 @@ from coopc.dialects.narrow import (
     memref_type,
 )
 from coopc.dialects.simt.kernels import *
-from coopc.dialects.simt.sequences import LaunchOp, ResultOp, SequenceOp
+from coopc.dialects.simt.sequences import *
 from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
 
 if TYPE_CHECKING:

@@ -168,7 +168,9 @@ class LaunchOp(IRDLOperation):
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect(), HasParent(SequenceOp))
 
-    assembly_format = "$kernel `(` $arguments `)` attr-dict `:` `(` type($arguments) `)`"
+    assembly_format = (
+        "$kernel `(` $arguments `)` attr-dict `:` `(` type($arguments) `)`"
+    )
 
     def __init__(self, kernel: str, arguments: Sequence[SSAValue]) -> None:
         super().__init__(

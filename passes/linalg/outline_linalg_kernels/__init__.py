@@ -1,0 +1,1 @@
+"""The pass outline-linalg-kernels."""

@@ -1,0 +1,129 @@
+"""Which argument of a sequence each tensor of a function is computed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import bufferization, tensor
+from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Block, Operation, SSAValue
+
+from coopc.passes.linalg.fuse_linalg import is_elementwise, maps_of, output_arguments
+from coopc.passes.linalg.outline_linalg_kernels.groups import Group
+
+VIEWS = (
+    tensor.CastOp,
+    tensor.CollapseShapeOp,
+    tensor.ExpandShapeOp,
+    tensor.ExtractSliceOp,
+)
+"""Operations on tensors that see the same memory in another way."""
+
+
+def replaced(value: SSAValue) -> SSAValue | None:
+    """Return the tensor that an operation updates, if its result is one."""
+    op = value.owner
+    if isinstance(op, tensor.InsertSliceOp):
+        return op.dest
+    if isinstance(op, linalg.GenericOp):
+        at = op.results.index(value)
+        if output_arguments(op)[at].uses:
+            return op.outputs[at]
+    return None
+
+
+def users(value: SSAValue) -> Iterator[tuple[SSAValue, Operation]]:
+    """Yield the operations that use a tensor or a view of it, with what they use."""
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        for use in each.uses:
+            if isinstance(use.operation, VIEWS):
+                todo.append(use.operation.results[0])
+            else:
+                yield each, use.operation
+
+
+@dataclass(slots=True)
+class Destinations:
+    """Decides for the tensors of a block."""
+
+    block: Block
+    groups: Mapping[Operation, Group]
+    found: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The argument, or the memref of the function, that a tensor is computed in."""
+
+    @classmethod
+    def of(
+        cls,
+        block: Block,
+        groups: Mapping[Operation, Group],
+        results: Sequence[SSAValue],
+    ) -> Mapping[SSAValue, SSAValue]:
+        """Decide, given the arguments for what a function returns."""
+        its = cls(block, groups)
+        for op in block.ops:
+            if not isinstance(op, bufferization.MaterializeInDestinationOp):
+                continue
+            if its.may_overwrite(op.dest, op.source):
+                its.want(op.source, op.dest)
+        last = block.last_op
+        assert isinstance(last, ReturnOp), block
+        for value, target in zip(last.arguments, results, strict=True):
+            its.want(value, target)
+        return its.found
+
+    def want(self, value: SSAValue, target: SSAValue) -> None:
+        """Let a tensor be computed in an argument, and with it what it updates."""
+        known = linalg.GenericOp | linalg.FillOp | tensor.InsertSliceOp
+        if value in self.found or not isinstance(value.owner, known):
+            return
+        self.found[value] = target
+        old = replaced(value)
+        if old is not None and len(list(old.uses)) == 1:
+            self.want(old, target)
+
+    def group_of(self, op: Operation) -> tuple[Operation, ...]:
+        """Return the operations of the kernel that an operation is part of."""
+        return next((x.ops for x in self.groups.values() if op in x.ops), (op,))
+
+    def may_overwrite(self, memory: SSAValue, value: SSAValue) -> bool:
+        """Whether a tensor can be computed in memory that the function reads.
+
+        That is so if it is read before, or by the same kernel, element by element.
+        """
+        writer = value.owner
+        if isinstance(writer, Block):
+            return False
+        order = {op: at for at, op in enumerate(self.block.ops)}
+        group = self.group_of(writer)
+        first = min(order[op] for op in group)
+        tensors = (
+            use.operation.tensor
+            for use in memory.uses
+            if isinstance(use.operation, bufferization.ToTensorOp)
+        )
+        for seen in tensors:
+            for part, op in users(seen):
+                if op is writer and replaced(value) is part:
+                    others = [x for x in op.operands if x is part]
+                    if len(others) > 1:
+                        return False
+                elif op in group:
+                    if not _reads_what_it_writes(op, part) or op is not group[-1]:
+                        return False
+                elif order[op] >= first:
+                    return False
+        return True
+
+
+def _reads_what_it_writes(op: Operation, value: SSAValue) -> bool:
+    """Whether an operation only reads an element of a tensor to write that element."""
+    if not isinstance(op, linalg.GenericOp) or not is_elementwise(op):
+        return False
+    maps = maps_of(op)
+    return all(
+        map == maps[-1] for x, map in zip(op.inputs, maps, strict=False) if x is value
+    )

@@ -1,0 +1,513 @@
+"""outline-linalg-kernels: makes kernels, and a launch sequence, of functions of linalg.
+
+Before:  functions of linalg.generic, linalg.fill and views on tensors, as
+         `fuse-linalg` leaves them; memrefs are read at the beginning and written at
+         the end.
+After:   a function on memrefs for each group of operations that one kernel does, and a
+         `simt.sequence` of the name of the function, which launches them.  Tensors
+         that the function returns are memrefs behind its arguments.  A function on
+         memrefs that is one group is a function of its name, without a sequence.
+Fails:   naming the first operation that is no part of a kernel and that the host does
+         not do; the module is then unchanged.
+
+A group is a product of matrices and the elementwise operation that reads all of it, or
+one other operation.  What a group reads is not written by it, unless each element is
+written where it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from xdsl.context import Context
+from xdsl.dialects import arith, bufferization, memref, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    StridedLayoutAttr,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import simt
+from coopc.dialects.narrow import is_memref, is_tensor, memref_type, tensor_type
+from coopc.ir.builder import INDEX, Builder, Size
+from coopc.ir.control_flow import uses_dialect
+from coopc.ir.facts import constant_number
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.linalg.fuse_linalg import constant_of, output_arguments
+from coopc.passes.linalg.outline_linalg_kernels.destinations import (
+    VIEWS,
+    Destinations,
+    users,
+)
+from coopc.passes.linalg.outline_linalg_kernels.groups import Group, groups_of
+from coopc.passes.linalg.outline_linalg_kernels.kernel_writer import (
+    KernelWriter,
+    leaves_of,
+)
+
+NOT_DONE = "no kernel does it, and the host does not either"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Elements of a memref of the sequence."""
+
+    base: SSAValue
+    shape: tuple[Size, ...]
+    strides: tuple[Size, ...] | None
+    """In elements; None where the type of the memref leaves them open."""
+    offset: Size = 0
+    whole: bool = True
+    """Whether it is the memref as it is."""
+
+    @property
+    def element(self) -> Attribute:
+        return memref_type(self.base).get_element_type()
+
+
+@dataclass(slots=True)
+class SequenceWriter:
+    """The sequence of a function, while it is written."""
+
+    func: FuncOp
+    b: Builder
+    memories: dict[SSAValue, Memory] = field(default_factory=dict[SSAValue, Memory])
+    """Of tensors, and of memrefs of the function."""
+    numbers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """What scalars of the function are."""
+    targets: Mapping[SSAValue, SSAValue] = field(
+        default_factory=dict[SSAValue, SSAValue]
+    )
+    """Which argument a tensor that the function computes is to be in."""
+    kernels: list[FuncOp] = field(default_factory=list[FuncOp])
+    launches: list[simt.LaunchOp] = field(default_factory=list[simt.LaunchOp])
+
+    def add(self, arg: SSAValue, name: str | None) -> None:
+        """Add an argument of the function to the sequence."""
+        new = _insert(self.b.block, arg.type, name)
+        if not is_memref(new.type):
+            self.numbers[arg] = new
+            return
+        type = new.type
+        shape = tuple(
+            self.b.pure(memref.DimOp, new, self.value(at))
+            if size == DYNAMIC_INDEX
+            else size
+            for at, size in enumerate(type.get_shape())
+        )
+        strides: tuple[Size, ...] | None = self.row_major(shape)
+        if not isinstance(type.layout, NoneAttr):
+            known = [x for x in type.get_strides() or () if x is not None]
+            strides = tuple(known) if len(known) == len(shape) else None
+        self.memories[arg] = Memory(new, shape, strides)
+
+    def operation(self, op: Operation) -> None:
+        """Do an operation between launches."""
+        if isinstance(op, tensor.InsertSliceOp):
+            new = self.updated(op, op.result, op.dest)
+            self.memories[op.result] = new
+            self.copy(op, self.memory(op.source), self.slice(op, new))
+        elif isinstance(op, bufferization.MaterializeInDestinationOp):
+            source, dest = self.memory(op.source), self.memories[op.dest]
+            if source.base is not dest.base:
+                self.copy(op, source, dest)
+        elif not _is_later(op):
+            raise Refused(op, NOT_DONE)
+
+    # Sizes
+
+    def value(self, size: Size) -> SSAValue:
+        return size if isinstance(size, SSAValue) else self.b.constant(INDEX, size)
+
+    def plus(self, x: Size, y: Size) -> Size:
+        if isinstance(x, int) and isinstance(y, int):
+            return x + y
+        if 0 in (x, y):
+            return y if x == 0 else x
+        return self.b.pure(arith.AddiOp, self.value(x), self.value(y))
+
+    def number(self, value: SSAValue) -> Size:
+        """Return an index of the function, as the host computes it."""
+        if (known := constant_number(value)) is not None:
+            return int(known)
+        if value in self.numbers:
+            return self.numbers[value]
+        op = value.owner
+        assert isinstance(op, Operation), value
+        if isinstance(op, tensor.DimOp | memref.DimOp):
+            at = self.number(op.index)
+            assert isinstance(at, int), op
+            return self.shape(op.source)[at]
+        if op.dialect_name() != "arith":
+            raise Refused(op, "the host computes sizes, and no other numbers")
+        operands = {x: self.value(self.number(x)) for x in op.operands}
+        found = self.b.effect(op.clone(operands)).results[0]
+        self.numbers[value] = found
+        return found
+
+    def mixed(
+        self, known: Sequence[int], values: Sequence[SSAValue]
+    ) -> tuple[Size, ...]:
+        rest: Iterator[SSAValue] = iter(values)
+        return tuple(
+            self.number(next(rest)) if x == DYNAMIC_INDEX else x for x in known
+        )
+
+    def shape(self, value: SSAValue) -> tuple[Size, ...]:
+        """Return the shape of a tensor, which may have no memory yet."""
+        if (found := self.memories.get(value)) is not None:
+            return found.shape
+        known, op = tensor_type(value).get_shape(), value.owner
+        match op:
+            case _ if DYNAMIC_INDEX not in known:
+                return tuple(known)
+            case linalg.GenericOp() | linalg.FillOp():
+                return self.shape(op.outputs[op.results.index(value)])
+            case tensor.EmptyOp():
+                return self.mixed(known, op.dynamic_sizes)
+            case tensor.InsertSliceOp():
+                return self.shape(op.dest)
+            case _:
+                return self.memory(value).shape
+
+    def row_major(self, shape: Sequence[Size]) -> tuple[Size, ...]:
+        strides: list[Size] = [1]
+        for size in reversed(shape[1:]):
+            strides.insert(0, self.b.product(strides[0], size))
+        return tuple(strides[: len(shape)])
+
+    # Memory
+
+    def memory(self, value: SSAValue) -> Memory:
+        """Return the memory of a tensor; what a kernel computes is known already."""
+        if (found := self.memories.get(value)) is None:
+            assert isinstance(value.owner, Operation), value
+            found = self.memories[value] = self._seen(value.owner)
+        return found
+
+    def _seen(self, op: Operation) -> Memory:
+        match op:
+            case bufferization.ToTensorOp():
+                return self.memories[op.memref]
+            case tensor.CastOp():
+                return self.memory(op.source)
+            case tensor.ExtractSliceOp():
+                return self.slice(op, self.memory(op.source))
+            case tensor.CollapseShapeOp():
+                old = self.contiguous(op, op.src)
+                groups = ([x.value.data for x in each] for each in op.reassociation)
+                sizes = ([old.shape[n] for n in group] for group in groups)
+                return self.reshaped(old, [reduce(self.b.product, x, 1) for x in sizes])
+            case tensor.ExpandShapeOp():
+                old = self.contiguous(op, op.src)
+                known = op.static_output_shape.get_values()
+                return self.reshaped(old, self.mixed(known, op.dynamic_output_shape))
+            case tensor.EmptyOp():
+                return self.allocated(op.tensor)
+            case arith.ConstantOp() | linalg.FillOp():
+                return self._filled(op, op.results[0])
+            case _:
+                raise Refused(op, NOT_DONE)
+
+    def _filled(self, op: Operation, value: SSAValue) -> Memory:
+        """Return memory that holds one number in every element."""
+        if (number := constant_of(value)) is None:
+            raise Refused(op, "constants of different elements are no memory")
+        new, kernel = self.allocated(value), KernelWriter.at(op)
+        target = kernel.argument(self.memref(new), "result")
+        if isinstance(number, SSAValue):
+            for leaf in leaves_of((), [number]):
+                self.give(kernel, leaf)
+        kernel.fill(value, target)
+        self.launch(kernel)
+        return new
+
+    def reshaped(self, old: Memory, shape: Sequence[Size]) -> Memory:
+        strides = self.row_major(shape)
+        return Memory(old.base, tuple(shape), strides, old.offset, whole=False)
+
+    def slice(
+        self, op: tensor.ExtractSliceOp | tensor.InsertSliceOp, old: Memory
+    ) -> Memory:
+        """Return the part of memory that an operation reads or writes."""
+        if old.strides is None:
+            raise Refused(op, "the strides of the argument are not known")
+        offsets = self.mixed(op.static_offsets.get_values(), op.offsets)
+        shape = self.mixed(op.static_sizes.get_values(), op.sizes)
+        steps = self.mixed(op.static_strides.get_values(), op.strides)
+        offset = old.offset
+        for x, stride in zip(offsets, old.strides, strict=True):
+            offset = self.plus(offset, self.b.product(x, stride))
+        strides = [
+            self.b.product(x, stride)
+            for x, stride in zip(steps, old.strides, strict=True)
+        ]
+        part = op.result if isinstance(op, tensor.ExtractSliceOp) else op.source
+        kept = kept_dimensions(shape, tensor_type(part).get_shape())
+        return Memory(
+            old.base,
+            tuple(shape[n] for n in kept),
+            tuple(strides[n] for n in kept),
+            offset,
+            whole=False,
+        )
+
+    def contiguous(self, op: Operation, value: SSAValue) -> Memory:
+        """Return memory of a tensor without gaps: a copy, if there are any."""
+        found = self.memory(value)
+        if found.strides == self.row_major(found.shape):
+            return found
+        new = self.allocated(value)
+        self.copy(op, found, new)
+        return new
+
+    def allocated(self, value: SSAValue) -> Memory:
+        """Return new memory for a tensor, or the argument that it is to be in."""
+        shape = self.shape(value)
+        if (base := self.targets.get(value)) is not None:
+            return self.target(base, shape)
+        sizes = [x for x in shape if isinstance(x, SSAValue)]
+        known = [x if isinstance(x, int) else DYNAMIC_INDEX for x in shape]
+        type = MemRefType(tensor_type(value).element_type, known)
+        base = self.b.effect(memref.AllocOp(sizes, [], type)).results[0]
+        base.name_hint = value.name_hint
+        return Memory(base, shape, self.row_major(shape))
+
+    def target(self, base: SSAValue, shape: tuple[Size, ...]) -> Memory:
+        """Return the memory of an argument that a tensor of some shape is to be in."""
+        if (found := self.memories.get(base)) is not None:
+            return found
+        return Memory(base, shape, self.row_major(shape))
+
+    def memref(self, memory: Memory) -> SSAValue:
+        """Return the memref that a kernel is given."""
+        if memory.whole:
+            return memory.base
+        assert memory.strides is not None, memory
+        shape, strides = (
+            [None if isinstance(x, SSAValue) else x for x in numbers]
+            for numbers in (memory.shape, memory.strides)
+        )
+        layout = StridedLayoutAttr(strides, 0 if memory.offset == 0 else None)
+        plain = memory.offset == 0 and memory.strides == self.row_major(memory.shape)
+        type = MemRefType(
+            memory.element,
+            [DYNAMIC_INDEX if x is None else x for x in shape],
+            NoneAttr() if plain else layout,
+        )
+        return self.b.pure(
+            memref.ReinterpretCastOp.from_dynamic,
+            memory.base,
+            (memory.offset,),
+            memory.shape,
+            memory.strides,
+            type,
+        )
+
+    # Launches
+
+    def launch(self, kernel: KernelWriter) -> None:
+        name = f"{self.func.sym_name.data}.{len(self.kernels)}"
+        self.kernels.append(kernel.function(name))
+        op = self.b.effect(simt.LaunchOp(name, kernel.given))
+        assert isinstance(op, simt.LaunchOp)
+        self.launches.append(op)
+
+    def copy(self, op: Operation, source: Memory, target: Memory) -> None:
+        kernel = KernelWriter.at(op)
+        first = kernel.argument(self.memref(source), "source")
+        kernel.copy(first, kernel.argument(self.memref(target), "result"))
+        self.launch(kernel)
+
+    def give(self, kernel: KernelWriter, value: SSAValue) -> None:
+        """Give a kernel a tensor or a scalar of the function."""
+        if is_tensor(value.type):
+            given = self.memref(self.memory(value))
+        else:
+            given = self.value(self.numbers[value])
+        kernel.known[value] = kernel.argument(given, value.name_hint)
+
+    def group(self, group: Group) -> None:
+        """Launch the kernel of a group."""
+        results = group.results
+        kernel = KernelWriter.at(group.ops[-1])
+        for value in leaves_of(group.ops):
+            self.give(kernel, value)
+        fills: dict[SSAValue, SSAValue] = {}
+        for op in group.ops:
+            for at, (value, init) in enumerate(
+                zip(op.results, op.outputs, strict=True)
+            ):
+                reads = bool(output_arguments(op)[at].uses)
+                if value in results:
+                    self._output(kernel, op, value, init if reads else None)
+                else:
+                    kernel.temporary(op, at)
+                if reads and constant_of(init) is not None:
+                    fills[value] = init
+                elif reads and value not in results:
+                    raise Refused(op, "expected sums that begin with a constant")
+        for op in group.ops:
+            for value in op.results:
+                if value in fills:
+                    kernel.fill(fills[value], kernel.known[value])
+            kernel.generic(op)
+        self.launch(kernel)
+
+    def _output(
+        self,
+        kernel: KernelWriter,
+        op: linalg.GenericOp,
+        value: SSAValue,
+        init: SSAValue | None,
+    ) -> None:
+        """Give a kernel the memory of a result, with what it holds before."""
+        if init is None or constant_of(init) is not None:
+            found = self.allocated(value)
+        else:
+            found = self.updated(op, value, init)
+        self.memories[value] = found
+        kernel.known[value] = kernel.argument(self.memref(found), value.name_hint)
+
+    def updated(self, op: Operation, value: SSAValue, old: SSAValue) -> Memory:
+        """Return memory for a tensor that holds an older one, which it replaces."""
+        target = self.targets.get(value)
+        before = self.memory(old)
+        if target is not None:
+            found = self.target(target, self.shape(value))
+            if before.base is found.base:
+                return found
+        elif self.is_dead(old, op) and before.base.owner is not self.b.block:
+            return before
+        else:
+            found = self.allocated(value)
+        self.copy(op, before, found)
+        return found
+
+    def is_dead(self, value: SSAValue, op: Operation) -> bool:
+        """Whether an operation alone uses a tensor, whose memory is temporary."""
+        root = value
+        while isinstance(root.owner, VIEWS):
+            root = root.owner.operands[0]
+        if isinstance(root.owner, bufferization.ToTensorOp | Block):
+            return False
+        return all(user is op for _, user in users(root))
+
+
+def kept_dimensions(sizes: Sequence[Size], shape: Sequence[int]) -> list[int]:
+    """Return which dimensions of a slice its type keeps: units may be left out.
+
+    >>> kept_dimensions([1, 4, 1], [4, 1]), kept_dimensions([2, 1, 3], [2, 3])
+    ([1, 2], [0, 2])
+    """
+    kept = list(range(len(sizes)))
+    for at in range(len(sizes)):
+        if len(kept) > len(shape) and sizes[at] == 1:
+            rest = [sizes[n] for n in kept if n > at]
+            position = kept.index(at)
+            if len(rest) >= len(shape) - position:
+                kept.remove(at)
+    return kept
+
+
+# --- Rewrite. ---
+
+
+def outline(func: FuncOp) -> None:
+    """Put kernels and a sequence in place of a function.
+
+    Raises:
+        Refused: an operation is no part of a kernel.
+    """
+    block, entry = func.body.block, Block()
+    last = block.last_op
+    assert isinstance(last, ReturnOp), func
+    b = Builder.at_end(entry, func.location)
+    writer = SequenceWriter(func, b)
+    for arg in block.args:
+        writer.add(arg, arg.name_hint)
+    results: list[SSAValue] = []
+    for at, value in enumerate(last.arguments):
+        if not is_tensor(value.type):
+            raise Refused(last, f"expected results that are tensors, got {value.type}")
+        name = "result" if len(last.arguments) == 1 else f"result{at}"
+        results.append(_insert(entry, value.type, name))
+    groups = groups_of(block)
+    writer.targets = Destinations.of(block, groups, results)
+    members = {op for group in groups.values() for op in group.ops}
+    for op in list(block.ops):
+        b.location = op.location
+        if op in groups:
+            writer.group(groups[op])
+        elif op not in members and op is not last:
+            writer.operation(op)
+    for value, target in zip(last.arguments, results, strict=True):
+        shape = writer.shape(value)
+        found = writer.memory(value)
+        if found.base is not target:
+            writer.copy(last, found, writer.target(target, shape))
+        sizes = [x for x in shape if isinstance(x, SSAValue)]
+        b.effect(simt.ResultOp(target, sizes))
+    _replace(func, entry, writer, bool(results))
+
+
+def _insert(block: Block, type: Attribute, name: str | None) -> SSAValue:
+    """Add an argument to a sequence: a memref for a tensor."""
+    if is_tensor(type):
+        type = MemRefType(type.element_type, type.get_shape())
+    found = block.insert_arg(type, len(block.args))
+    found.name_hint = name
+    return found
+
+
+def _is_later(op: Operation) -> bool:
+    """Whether an operation is done where its results are needed."""
+    known = (*VIEWS, tensor.EmptyOp, tensor.DimOp, memref.DimOp, linalg.FillOp)
+    known = (*known, bufferization.ToTensorOp, tensor.ExtractOp)
+    return isinstance(op, known) or op.dialect_name() in ("arith", "math")
+
+
+def _replace(
+    func: FuncOp, entry: Block, writer: SequenceWriter, has_results: bool
+) -> None:
+    """Put what was written in place of the function."""
+    launches, name = writer.launches, func.sym_name.data
+    whole = len(launches) == 1 and tuple(launches[0].arguments) == entry.args
+    if whole and not has_results:
+        (kernel,) = writer.kernels
+        kernel.sym_name = func.sym_name
+        kernel.attributes = dict(func.attributes)
+        Rewriter.replace_op(func, kernel, [])
+        return
+    sequence = simt.SequenceOp(name, Region(entry))
+    sequence.location = func.location
+    Rewriter.insert_op([*writer.kernels, sequence], InsertPoint.before(func))
+    Rewriter.erase_op(func)
+
+
+@dataclass(frozen=True)
+class OutlineLinalgKernelsPass(ModulePass):
+    name = "outline-linalg-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not uses_dialect(op, "linalg"):
+            return
+        with transaction(op) as draft:
+            for each in list(draft.ops):
+                if isinstance(each, FuncOp) and _is_function_of_tensors(each):
+                    outline(each)
+
+
+def _is_function_of_tensors(func: FuncOp) -> bool:
+    if len(func.body.blocks) != 1 or simt.KERNEL in func.attributes:
+        return False
+    return any(is_tensor(x.type) for op in func.body.block.ops for x in op.operands)
