@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.traits import SymbolTable
 
 from coopc.compiler import compile, new_context
 from coopc.device import DEVICES, device
@@ -393,6 +394,7 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
             program = after(module, source, steps, owners)
         name = target.device or PLACES["sim"]
         known = interfaces(with_kernels(program, source), source, name)
+        known = [x for each in known if (x := as_simulated(each, program)) is not None]
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
         known = interfaces(with_kernels(plain, source), source, PLACES["cpu"])
@@ -497,9 +499,12 @@ def compiled_alone(
     """Return what passes make of a module, with one of its kernels alone."""
     from xdsl.rewriter import Rewriter
 
-    from coopc.dialects.simt import kernels
+    from coopc.dialects.simt import SequenceOp, kernels
 
     program = after(module, source, steps)
+    for op in list(program.ops):
+        if isinstance(op, SequenceOp):
+            Rewriter.erase_op(op)
     for kernel in list(kernels(program)):
         if kernel.name != name:
             Rewriter.erase_op(kernel.func)
@@ -530,16 +535,26 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     return found
 
 
+def as_simulated(interface: Interface, program: ModuleOp) -> Interface | None:
+    """Return the interface of a function that the simulator runs as a whole.
+
+    None for a kernel that is none of the program, but of what engines make of it.
+    """
+    op = SymbolTable.lookup_symbol(program, interface.name)
+    if isinstance(op, FuncOp):
+        return replace(interface, steps=(), temporaries=())
+    return None if op is None else interface
+
+
 def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     """Return a module in which functions of linalg, too, are kernels."""
     if not uses_dialect(module, "linalg"):
         return module
-    from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
-        ConvertLinalgToCoopmatrixPass,
-    )
-    from coopc.pipelines import CPU_TILE
+    from coopc.pipelines import CPU_TILE, from_linalg, step
 
-    return after(module, source, [ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))])
+    tile = (*CPU_TILE, 32)
+    made = step("convert-linalg-to-coopmatrix", tile=tile)
+    return after(module, source, (*from_linalg(), made))
 
 
 # --- From Python. ---

@@ -89,6 +89,7 @@ class CoopcKhrPass(Pipeline):
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(rounds=True),
+            *from_linalg(),
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
@@ -159,6 +160,7 @@ class CoopcXePass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
+            *from_linalg(),
             step("convert-linalg-to-coopmatrix"),
             step("inline-tt-calls"),
             step("expand-tt-math"),
@@ -210,6 +212,7 @@ class CoopcLanesPass(Pipeline):
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(subgroup_size=self.subgroup_size, rounds=True),
+            *from_linalg(),
             step("convert-linalg-to-coopmatrix"),
             CanonicalizePass(),  # what is dead or constant need not be spread
             step(
@@ -260,6 +263,7 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
+            *from_linalg(),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
@@ -301,6 +305,7 @@ class CoopcCpuPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
+            *from_linalg(),
             step(
                 "tile-matmul-cpu",
                 block=self.block,
@@ -354,6 +359,12 @@ def from_triton(
         StepForDialect("tt", "convert-tt-to-coopmatrix", options),
         step("share-workgroup-memory"),
     )
+
+
+def from_linalg() -> tuple[ModulePass, ...]:
+    """The steps from whole functions of linalg to those that one kernel does each."""
+    names = ("fuse-linalg", "outline-linalg-kernels")
+    return tuple(StepForDialect("linalg", name, {}) for name in names)
 
 
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:

@@ -12,7 +12,7 @@ Fails:   naming the first operation that is no part of a kernel and that the hos
 
 A group is a product of matrices and the elementwise operation that reads all of it, or
 one other operation.  What a group reads is not written by it, unless each element is
-written where it was read.
+written where it was read.  Temporary memory is used again when nothing reads it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, memref, tensor
@@ -457,6 +458,7 @@ def outline(func: FuncOp) -> None:
             writer.copy(last, found, writer.target(target, shape))
         sizes = [x for x in shape if isinstance(x, SSAValue)]
         b.effect(simt.ResultOp(target, sizes))
+    reuse_memory(entry)
     _replace(func, entry, writer, bool(results))
 
 
@@ -474,6 +476,39 @@ def _is_later(op: Operation) -> bool:
     known = (*VIEWS, tensor.EmptyOp, tensor.DimOp, memref.DimOp, linalg.FillOp)
     known = (*known, bufferization.ToTensorOp, tensor.ExtractOp)
     return isinstance(op, known) or op.dialect_name() in ("arith", "math")
+
+
+def reuse_memory(block: Block) -> None:
+    """Let temporary memory of a sequence be used again when nothing reads it."""
+    order = {op: at for at, op in enumerate(block.ops)}
+    free: dict[Attribute, list[tuple[int, memref.AllocOp]]] = {}
+    for op in list(block.ops):
+        if not isinstance(op, memref.AllocOp) or op.dynamic_sizes:
+            continue
+        users, todo = [order[op]], [op.memref]
+        while todo:
+            for use in todo.pop().uses:
+                users.append(order[use.operation])
+                todo += use.operation.results
+        type = op.memref.type
+        known = free.setdefault(type.element_type, [])
+        for at, (end, old) in enumerate(known):
+            if end < min(users[1:], default=0) and _size(old) >= _size(op):
+                known[at] = (max(users), old)
+                shape = type.get_shape()
+                strides = [prod(shape[n + 1 :]) for n in range(len(shape))]
+                new = memref.ReinterpretCastOp.from_dynamic(
+                    old.memref, [0], shape, strides, type
+                )
+                Rewriter.replace_op(op, new)
+                order[new] = order[op]
+                break
+        else:
+            known.append((max(users), op))
+
+
+def _size(op: memref.AllocOp) -> int:
+    return prod(op.memref.type.get_shape())
 
 
 def _replace(
