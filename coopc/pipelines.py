@@ -263,7 +263,7 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(),
+            *from_linalg(sequence=False),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
@@ -305,7 +305,7 @@ class CoopcCpuPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(),
+            *from_linalg(sequence=False),
             step(
                 "tile-matmul-cpu",
                 block=self.block,
@@ -361,10 +361,15 @@ def from_triton(
     )
 
 
-def from_linalg() -> tuple[ModulePass, ...]:
+def from_linalg(sequence: bool = True) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each."""
-    names = ("fuse-linalg", "outline-linalg-kernels")
-    return tuple(StepForDialect("linalg", name, {}) for name in names)
+    names = ("fuse-linalg",)
+    return (
+        *(StepForDialect("linalg", name, {}) for name in names),
+        StepForDialect(
+            "linalg", "outline-linalg-kernels", {} if sequence else {"sequence": False}
+        ),
+    )
 
 
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:

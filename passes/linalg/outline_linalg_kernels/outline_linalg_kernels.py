@@ -533,6 +533,10 @@ def _replace(
 class OutlineLinalgKernelsPass(ModulePass):
     name = "outline-linalg-kernels"
 
+    sequence: bool = True
+    """Whether there is a `simt.sequence`: passes that make several functions of a
+    kernel leave nothing to launch."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not uses_dialect(op, "linalg"):
             return
@@ -540,6 +544,9 @@ class OutlineLinalgKernelsPass(ModulePass):
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
                     outline(each)
+            for each in list(draft.ops):
+                if isinstance(each, simt.SequenceOp) and not self.sequence:
+                    Rewriter.erase_op(each)
 
 
 def _is_function_of_tensors(func: FuncOp) -> bool:
