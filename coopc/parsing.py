@@ -182,11 +182,17 @@ class LocatedParser(Parser):
     def parse_comma_separated_list(
         self, delimiter: Any, parse: Callable[[], Any], context_msg: str = ""
     ) -> list[Any]:
-        """Parse a list; parentheses are left out of `-> T`, and of no values at all."""
+        """Parse a list; parentheses are left out of `-> T`, and of no values at all.
+
+        `linalg.generic` has them around several results; xDSL expects none there.
+        """
         token = self._current_token
-        if delimiter is self.Delimiter.PAREN and token.text != "(":
-            start = token.span.start
-            before = self.source.text[max(0, start - MAX_SPACE) : start].rstrip()
+        start = token.span.start
+        before = self.source.text[max(0, start - MAX_SPACE) : start].rstrip()
+        if delimiter is self.Delimiter.NONE and token.text == "(":
+            if before.endswith("->"):
+                delimiter = self.Delimiter.PAREN
+        elif delimiter is self.Delimiter.PAREN and token.text != "(":
             if before.endswith("->"):
                 return [parse()]
             if before.endswith("scf.while") and token.text == ":":

@@ -43,6 +43,10 @@ PASS_FOLDERS: dict[str, str] = {
     "expand-narrow-floats": "generic",
     "expand-math": "generic",
     "expand-vector": "generic",
+    "inline-calls": "linalg",
+    "unroll-loops": "linalg",
+    "lift-memrefs-to-tensors": "linalg",
+    "generalize-linalg": "linalg",
     "convert-linalg-to-coopmatrix": "linalg",
     "convert-spirv-calls-to-coopmatrix": "spirv_calls",
     "convert-gpu-mma-to-coopmatrix": "coopmatrix",
@@ -109,9 +113,12 @@ TARGETS: dict[str, str] = {
 REPLACED_DIALECTS: dict[str, str] = {
     "arith": "coopc.dialects.shaped_arith:Arith",
     "gpu": "coopc.dialects.gpu_mma:Gpu",
-    "linalg": "coopc.dialects.mixed_matmul:Linalg",
+    "linalg": "coopc.dialects.linalg_forms:Linalg",
     "llvm": "coopc.dialects.llvm_target:Llvm",
     "memref": "coopc.dialects.effects:MemRef",
+    "bufferization": "coopc.dialects.tensor_forms:Bufferization",
+    "scf": "coopc.dialects.tensor_forms:Scf",
+    "tensor": "coopc.dialects.tensor_forms:Tensor",
     "vector": "coopc.dialects.effects:Vector",
 }
 """The same for dialects of xDSL that coopc mends: see `coopc.xdsl_gaps`."""

@@ -9,9 +9,15 @@
 | one result | `scf.if %c -> i32` and `scf.while :` fail | `coopc.parsing` |
 | scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
 | remainders | no `arith.remf` | the same |
-| mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.mixed_matmul` |
+| mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.linalg_forms` |
 | maps of matmul | `indexing_maps = [..]` is neither read nor printed | the same |
-| batches | no `linalg.batch_matmul` | the same |
+| named `linalg` | no `batch_matmul`, `div`, `softmax`, `map`, .. | the same |
+| `linalg.reduce` | one input; no `{ arith.addf }`; no maps | the same |
+| default steps | `linalg.conv_2d_..` without `strides` fails | the same |
+| narrowing fills | `linalg.fill` of f32 into f16 does not verify | the same |
+| several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
+| `scf.forall` | nor `tensor.parallel_insert_slice` | `dialects.tensor_forms` |
+| layouts of buffers | `bufferization` takes memrefs without strides | the same |
 | unknown effects | unused `arith.extsi`, `vector.bitcast` stay | `dialects.effects` |
 | divisions move | `licm` moves a guarded `arith.remsi`, which traps | the same |
 | views do not move | nor do `memref.dim` and `vector.shuffle` | the same |

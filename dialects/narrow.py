@@ -48,3 +48,16 @@ def vector_type(value: SSAValue) -> VectorType:
 def length_of(value: SSAValue) -> int:
     """Return the number of components of a vector."""
     return vector_type(value).element_count()
+
+
+def is_tensor(attr: Attribute) -> TypeIs[TensorType]:
+    """Whether a type is a tensor's, of a known rank."""
+    return isinstance(attr, TensorType)
+
+
+def as_tensor(attr: Attribute) -> TensorType:
+    """Return the type of a tensor like a memref; a tensor's is its own."""
+    if is_memref(attr):
+        return TensorType(attr.element_type, attr.shape)
+    assert is_tensor(attr), attr
+    return attr

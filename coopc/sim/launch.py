@@ -13,20 +13,23 @@ from xdsl.dialects.builtin import (
     IndexType,
     MemRefType,
     NoneAttr,
+    TensorType,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
+from coopc.dialects.narrow import is_tensor
 from coopc.interface_call import element_strides, memory_of
-from coopc.sim.memory import Allocation, MemRef
+from coopc.sim.memory import Allocation, MemRef, linear_index, shape_in
 from coopc.sim.numerics import Numerics, decoded
 from coopc.sim.undefined import Shadows
 from coopc.sim.values import (
     AXES,
     Array,
     CodedType,
+    components,
     is_float,
     is_integer,
     memory_dtype,
@@ -36,7 +39,7 @@ from coopc.sim.values import (
 )
 
 Argument: TypeAlias = "Array | np.generic | float | int"
-"""An array for a memref, a number for a number; of bf16 and f8, its bits."""
+"""An array for a memref or tensor, a number for a number; of bf16 and f8, its bits."""
 
 
 def bind(
@@ -77,11 +80,15 @@ def bind(
             value = numerics.constant(argument, type)
             found.append(value.reshape((1,) * AXES))
             continue
-        if not isa(type, MemRefType):
+        if not isa(type, MemRefType | TensorType):
             raise ValueError(
                 f"expected argument {position} to be simulated, got a {type}"
             )
         memory = _memref(type, argument, position)
+        if is_tensor(type):
+            elements = memory.buffer.flat[linear_index(memory, every(memory), None)]
+            found.append(numerics.from_memory(elements, type.get_element_type()))
+            continue
         buffer = memory.buffer
         shadow = shadows.of(
             buffer.data, buffer.name, axes=0, may_race=position in may_race
@@ -90,7 +97,12 @@ def bind(
     return tuple(found)
 
 
-def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
+def every(memory: MemRef) -> list[Array]:
+    """Return the places of all elements."""
+    return components(shape_in(memory))
+
+
+def _memref(type: MemRefType | TensorType, argument: Argument, position: int) -> MemRef:
     """Return an array as a memref; one of rank 0 points to all of a longer array.
 
     Raises:
@@ -128,7 +140,7 @@ def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
     )
 
 
-def _check_strides(type: MemRefType, array: Array, what: str) -> None:
+def _check_strides(type: MemRefType | TensorType, array: Array, what: str) -> None:
     """Check the strides of an array against those of a type.
 
     Raises:
@@ -140,7 +152,9 @@ def _check_strides(type: MemRefType, array: Array, what: str) -> None:
             f"expected strides of whole elements, at least 0, for {what}, got "
             f"{array.strides} bytes"
         )
-    if isinstance(type.layout, NoneAttr):
+    if is_tensor(type):
+        fits = True
+    elif isinstance(type.layout, NoneAttr):
         fits = array.flags.c_contiguous or not array.size
     else:
         fixed = type.get_strides()
@@ -177,14 +191,23 @@ def errors_in(value: Any, argument: Argument, numerics: Numerics) -> Array | Non
 
 def released(
     value: Any, type: Attribute, numerics: Numerics
-) -> tuple[Array | None, Array | None]:
+) -> tuple[Array, Array | None]:
     """Return a result as an array, as it would be in memory, and bounds of its errors.
 
-    A memref is None: it is memory that the caller cannot see, or has already.
+    Of a memref it has the elements that are there at the end.
     """
-    if isinstance(value, MemRef):
-        return None, None
     element = scalar_of(type)
+    if isinstance(value, MemRef):
+        element, buffer = value.element_type, value.buffer
+        places = linear_index(value, every(value), None)
+        stored = numerics.from_memory(buffer.flat[places], element)
+        if buffer.shadow is not None and buffer.shadow.errors is not None:
+            cells = buffer.shadow.cells(places, buffer.data.itemsize)
+            value = numerics.with_stored_errors(
+                stored, element, buffer.shadow.errors, cells, None
+            )
+        else:
+            value = stored
     here: Array = value.reshape(value.shape[AXES:])
     stored = Numerics().to_memory(numerics.plain(here, element), element)
     return stored, numerics.errors(here, element)

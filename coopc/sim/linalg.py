@@ -1,8 +1,8 @@
-"""Simulation of `linalg` on memrefs, by one work-item: what kernels are made from.
+"""Simulation of `linalg` on memrefs and tensors, by one work-item.
 
 The points of the parallel loops take the place of the lanes, so that the body runs once
-for each point of the reduction loops, in order.  A matmul of mixed types extends its
-operands to the type of the output, integers by their sign, as MLIR does.
+for each point of the reduction loops, in order.  What a named operation means is its
+maps and its body (`coopc.dialects.linalg_forms`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir.affine import AffineDimExpr
 
-from coopc.dialects.mixed_matmul import BatchMatmulOp
+from coopc.dialects.linalg_forms import Linalg, SoftmaxOp
+from coopc.dialects.narrow import as_tensor
+from coopc.passes.linalg.generalize_linalg import softmax_region
 from coopc.sim.affine import evaluate
-from coopc.sim.arith import call, convert_number
-from coopc.sim.errors import SimulationError
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import end_region, implements, run_region
 from coopc.sim.machine import Machine
-from coopc.sim.memory import MemRef
-from coopc.sim.values import Array, number
+from coopc.sim.memory import MemRef, shape_in
+from coopc.sim.values import AXES, Array, components, number
 
 UNREAD = number(0)
 """In place of an element that nothing uses: there may be nothing yet."""
@@ -35,17 +36,16 @@ def points(
     """Yield the indices of loops: the parallel ones all at once, as lanes.
 
     Raises:
-        SimulationError: no memref says how long a loop is.
+        SimulationError: no operand says how long a loop is.
     """
     kinds = [kind.data for kind in op.get_iterator_types()]
     sizes: dict[int, int] = {}
     for map, operand in zip(op.get_indexing_maps(), operands, strict=True):
-        if isinstance(operand, MemRef):
-            for expr, size in zip(map.data.results, operand.sizes, strict=True):
-                if isinstance(expr, AffineDimExpr):
-                    sizes[expr.position] = int(size.flat[0])
+        for expr, size in zip(map.data.results, shape_in(operand), strict=True):
+            if isinstance(expr, AffineDimExpr):
+                sizes[expr.position] = size
     if len(sizes) < len(kinds):
-        raise SimulationError("expected memrefs that say how long each loop is")
+        raise SimulationError("expected operands that say how long each loop is")
     parallel = [n for n, kind in enumerate(kinds) if kind == IteratorType.PARALLEL]
     others = [n for n in range(len(kinds)) if n not in parallel]
     grid = np.indices([sizes[n] for n in parallel], dtype=np.int64)
@@ -58,75 +58,84 @@ def points(
         yield list(found)
 
 
-MATMULS = (linalg.MatmulOp, BatchMatmulOp)
+STRUCTURED = [
+    op for op in Linalg.operations if issubclass(op, LinalgStructuredOperation)
+]
 
 
-@implements(
-    *MATMULS,
-    linalg.AddOp,
-    linalg.CopyOp,
-    linalg.ExpOp,
-    linalg.FillOp,
-    linalg.GenericOp,
-    linalg.LogOp,
-    linalg.MaxOp,
-    linalg.MinOp,
-    linalg.MulOp,
-    linalg.SelectOp,
-    linalg.SqrtOp,
-    linalg.SubOp,
-)
+@implements(*STRUCTURED)
 def structured(
     machine: Machine, op: LinalgStructuredOperation, *operands: MemRef | Array
-) -> None:
+) -> tuple[Array, ...]:
     """Run the body for each point of the loops.
 
     Raises:
         SimulationError: there are several work-items.
     """
-    maps = [map.data for map in op.get_indexing_maps()]
-    count = len(op.inputs)
-    read = [
-        position < count or isinstance(op, linalg.MatmulOp) or arg.first_use is not None
-        for position, arg in enumerate(op.body.block.args)
-    ]
     if machine.shape != (1, 1, 1):
         raise SimulationError("no simulation of linalg in kernels")
+    maps = [map.data for map in op.get_indexing_maps()]
+    count = len(op.inputs)
+    read = [arg.first_use is not None for arg in op.body.block.args]
+    now = [*operands[:count], *(_copied(x) for x in operands[count:])]
     machine.in_element = True  # points of loops are lanes
     for point in points(op, operands):
         elements: list[Array] = []
-        for operand, map, is_read in zip(operands, maps, read, strict=True):
-            if is_read and isinstance(operand, MemRef):
-                operand = machine.load(operand, evaluate(map, point), None)
-            elements.append(UNREAD if isinstance(operand, MemRef) else operand)
-        found = _computed(machine, op, elements, point)
-        outputs = zip(operands[count:], maps[count:], found, strict=True)
-        for memory, map, value in outputs:
-            assert isinstance(memory, MemRef), memory
-            machine.store(memory, evaluate(map, point), value, None)
+        for operand, map, is_read in zip(now, maps, read, strict=True):
+            if not is_read:
+                elements.append(UNREAD)
+            elif isinstance(operand, MemRef):
+                elements.append(machine.load(operand, evaluate(map, point), None))
+            else:
+                elements.append(operand[_place(operand, evaluate(map, point))].copy())
+        machine.loop_indices = point
+        found = run_region(machine, op.body, *elements)
+        for target, map, value in zip(now[count:], maps[count:], found, strict=True):
+            where = evaluate(map, point)
+            if isinstance(target, MemRef):
+                machine.store(target, where, value, None)
+            else:
+                target[_place(target, where)] = value
     machine.in_element = False
+    return tuple(x for x in now[count:] if not isinstance(x, MemRef))
 
 
-def _computed(
-    machine: Machine,
-    op: LinalgStructuredOperation,
-    elements: list[Array],
-    point: list[Array],
-) -> tuple[Array, ...]:
-    """Return the new elements of the outputs at one point."""
-    types = list(op.body.block.arg_types)
-    result = types[-1]
-    if isinstance(op, (*MATMULS, linalg.FillOp)):
-        elements = [
-            value if value is UNREAD else convert_number(machine, value, type, result)
-            for value, type in zip(elements, types, strict=True)
-        ]
-    if isinstance(op, MATMULS):
-        # Its body does not verify where the types are mixed.
-        a, b, c = elements
-        return (call(machine, "add", result, c, call(machine, "mul", result, a, b)),)
-    machine.loop_indices = point
-    return run_region(machine, op.body, *elements)
+def _copied(operand: MemRef | Array) -> MemRef | Array:
+    return operand if isinstance(operand, MemRef) else operand.copy()
+
+
+def _place(tensor: Array, indices: Sequence[Array]) -> tuple[Array | int, ...]:
+    """Return where elements of a tensor are.
+
+    Raises:
+        UndefinedBehaviour: some are outside.
+    """
+    for dimension, (index, size) in enumerate(
+        zip(indices, shape_in(tensor), strict=True)
+    ):
+        if index.size and (index.min() < 0 or index.max() >= size):
+            raise UndefinedBehaviour(
+                f"expected an index in dimension {dimension} of a tensor to be below "
+                f"{size}, got {index.min()} to {index.max()}"
+            )
+    return (0,) * AXES + tuple(np.broadcast_arrays(*indices)) if indices else (...,)
+
+
+@implements(SoftmaxOp)
+def softmax(
+    machine: Machine, op: SoftmaxOp, source: MemRef | Array, target: MemRef | Array
+) -> Array | None:
+    """Run what `generalize-linalg` makes of it."""
+    type = as_tensor(op.input.type)
+    if isinstance(source, MemRef):
+        source = machine.load(source, components(shape_in(source)), None)
+    (found,) = run_region(
+        machine, softmax_region(type, op.dimension.value.data), source
+    )
+    if not isinstance(target, MemRef):
+        return found
+    machine.store(target, components(shape_in(target)), found, None)
+    return None
 
 
 implements(linalg.YieldOp)(end_region)

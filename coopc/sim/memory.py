@@ -76,6 +76,13 @@ class MemRef:
         return f"{self.buffer.name} of {sizes or '1'} elements"
 
 
+def shape_in(value: MemRef | Array) -> tuple[int, ...]:
+    """Return the sizes of a memref, or of a tensor; a number has none."""
+    if isinstance(value, MemRef):
+        return tuple(int(size.flat[0]) for size in value.sizes)
+    return value.shape[AXES:]
+
+
 def memref_type(type: Attribute) -> MemRefType:
     assert isa(type, MemRefType), type
     return type

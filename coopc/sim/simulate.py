@@ -31,6 +31,7 @@ DIALECTS: Mapping[str, str] = {
     "affine": "affine",
     "amx": "amx",
     "arith": "arith",
+    "bufferization": "tensor",
     "coopmatrix": "coopmatrix",
     "func": "scf",
     "linalg": "linalg",
@@ -40,6 +41,7 @@ DIALECTS: Mapping[str, str] = {
     "row_slice": "row_slice",
     "scf": "scf",
     "simt": "simt",
+    "tensor": "tensor",
     "tt": "tt",
     "ttg": "tt",
     "ttig": "tt",
@@ -68,8 +70,8 @@ class SimulatedRun:
 
     errors: tuple[Array | None, ...] = ()
     """For each argument, bounds of the errors of its elements, if they are tracked."""
-    results: tuple[Array | None, ...] = ()
-    """Of a function that is no kernel: arrays as in memory, None for memrefs."""
+    results: tuple[Array, ...] = ()
+    """Of a function that is no kernel: arrays as in memory."""
     result_errors: tuple[Array | None, ...] = ()
     """Bounds of their errors, if they are tracked."""
     lost_errors: bool = False
@@ -116,7 +118,7 @@ def simulate(
     Args:
         module: the program, verified.
         name: of the kernel or function.
-        arguments: arrays for memrefs, and numbers.
+        arguments: arrays for memrefs and tensors, and numbers.
         options: how to simulate.
         settings: fields of `Options`, instead of it.
 

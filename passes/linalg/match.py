@@ -33,7 +33,7 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix.types import unsupported_element
-from coopc.dialects.mixed_matmul import BatchMatmulOp
+from coopc.dialects.linalg_forms import BatchMatmulOp
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import EqualSizes
 from coopc.ir.device_option import element_name

@@ -6,7 +6,7 @@ from xdsl.dialects import affine, func, math, memref, scf, ub, vector
 from xdsl.ir import Dialect
 
 from coopc.dialects.coopmatrix import Coopmatrix
-from coopc.dialects.mixed_matmul import Linalg
+from coopc.dialects.linalg_forms import Linalg
 from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
 from coopc.generate.programs import module_of
@@ -44,17 +44,6 @@ NOT_SIMULATED = {
     "affine.yield",
     "affine.vector_load",
     "affine.vector_store",
-    "linalg.broadcast",
-    "linalg.conv_2d_nchw_fchw",
-    "linalg.conv_2d_ngchw_fgchw",
-    "linalg.conv_2d_ngchw_gfchw",
-    "linalg.conv_2d_nhwc_fhwc",
-    "linalg.conv_2d_nhwc_hwcf",
-    "linalg.conv_2d_nhwgc_gfhwc",
-    "linalg.pooling_nchw_max",
-    "linalg.quantized_matmul",
-    "linalg.reduce",
-    "linalg.transpose",
     "memref.alloca_scope",
     "memref.alloca_scope.return",
     "memref.dma_start",

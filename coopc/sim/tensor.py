@@ -1,0 +1,272 @@
+"""Simulation of `tensor` and `bufferization`: values of arrays, by one work-item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import bufferization, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase
+from xdsl.ir import Attribute, SSAValue
+
+from coopc.dialects.narrow import as_tensor, memref_type
+from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
+from coopc.sim.errors import SimulationError
+from coopc.sim.interpreter import end_region, forward, implements, run_region
+from coopc.sim.machine import WORK_ITEM, Machine
+from coopc.sim.memory import MemRef, shape_in, whole, with_dynamic
+from coopc.sim.values import AXES, Array, components, number
+
+SliceOp = tensor.ExtractSliceOp | tensor.InsertSliceOp | ParallelInsertSliceOp
+FIRST = (0,) * AXES
+LEADING = (1,) * AXES
+
+implements(tensor.CastOp)(forward)
+implements(tensor.YieldOp)(end_region)
+
+
+def sizes_of(type: Attribute, dynamic: Sequence[Array]) -> tuple[int, ...]:
+    found = with_dynamic(as_tensor(type).get_shape(), dynamic)
+    return tuple(int(size.flat[0]) for size in found)
+
+
+@implements(tensor.DimOp)
+def dim(machine: Machine, op: tensor.DimOp, value: Array, index: Array) -> Array:
+    machine.refuse(
+        (index < 0) | (index >= value.ndim - AXES), "expected a dimension", index
+    )
+    return number(shape_in(value)[int(index.flat[0])])
+
+
+@implements(tensor.EmptyOp)
+def empty(machine: Machine, op: tensor.EmptyOp, *sizes: Array) -> Array:
+    """Give a tensor of poison."""
+    type = op.tensor.type
+    poison = machine.numerics.poison(type.get_element_type())
+    return np.full((*LEADING, *sizes_of(type, sizes)), poison.flat[0], poison.dtype)
+
+
+@implements(tensor.SplatOp)
+def splat(machine: Machine, op: tensor.SplatOp, value: Array, *sizes: Array) -> Array:
+    return np.full((*LEADING, *sizes_of(op.result.type, sizes)), value.flat[0])
+
+
+@implements(tensor.FromElementsOp)
+def from_elements(machine: Machine, op: tensor.FromElementsOp, *x: Array) -> Array:
+    shape = as_tensor(op.result.type).get_shape()
+    return np.concatenate([each.reshape(1) for each in x]).reshape(*LEADING, *shape)
+
+
+@implements(tensor.ConcatOp)
+def concat(machine: Machine, op: tensor.ConcatOp, *parts: Array) -> Array:
+    return np.concatenate(parts, op.dim.value.data + AXES)
+
+
+@implements(tensor.ExtractOp)
+def extract(
+    machine: Machine, op: tensor.ExtractOp, value: Array, *indices: Array
+) -> Array:
+    for index, size in zip(indices, shape_in(value), strict=True):
+        machine.refuse((index < 0) | (index >= size), "expected an element", index)
+    return value[FIRST + tuple(np.broadcast_arrays(*indices))] if indices else value
+
+
+@implements(tensor.InsertOp)
+def insert(
+    machine: Machine, op: tensor.InsertOp, element: Array, value: Array, *indices: Array
+) -> Array:
+    for index, size in zip(indices, shape_in(value), strict=True):
+        machine.refuse((index < 0) | (index >= size), "expected an element", index)
+    found = value.copy()
+    found[FIRST + tuple(int(index.flat[0]) for index in indices)] = element.flat[0]
+    return found
+
+
+def chosen(
+    machine: Machine, op: SliceOp, value: Array, rest: Sequence[Array]
+) -> tuple[slice, ...]:
+    """Return which part of a tensor an operation names."""
+    dynamic = iter(rest)
+    lists: list[list[int]] = []
+    static: tuple[DenseArrayBase[Any], ...] = (
+        op.static_offsets,
+        op.static_sizes,
+        op.static_strides,
+    )
+    for each in static:
+        found = with_dynamic(each.get_values(), dynamic)
+        lists.append([int(x.flat[0]) for x in found])
+    slices: list[slice] = []
+    for offset, size, stride, whole_size in zip(*lists, shape_in(value), strict=True):
+        last = offset + (size - 1) * stride
+        wrong = size < 0 or (size > 0 and not (offset >= 0 and last < whole_size))
+        reason = f"expected a part of a tensor of {whole_size}, got {offset} to {last}"
+        machine.refuse(np.full(LEADING, wrong), reason)
+        slices.append(slice(offset, offset + size * stride, stride))
+    return tuple(slices)
+
+
+def reduced(sizes: Sequence[int], static: Sequence[int]) -> list[int]:
+    """Return which dimensions stay where a type lacks some of size 1.
+
+    >>> reduced([1, 4, 1], [4, 1])
+    [1, 2]
+    """
+    kept: list[int] = []
+    for at, size in enumerate(sizes):
+        if len(kept) < len(static) and static[len(kept)] in (size, DYNAMIC_INDEX):
+            kept.append(at)
+    return kept
+
+
+@implements(tensor.ExtractSliceOp)
+def extract_slice(
+    machine: Machine, op: tensor.ExtractSliceOp, value: Array, *rest: Array
+) -> Array:
+    part = value[(..., *chosen(machine, op, value, rest))]
+    shape = shape_in(part)
+    kept = reduced(op.static_sizes.get_values(), op.result.type.get_shape())
+    return part.reshape(*LEADING, *(shape[at] for at in kept))
+
+
+@implements(tensor.InsertSliceOp)
+def insert_slice(
+    machine: Machine, op: tensor.InsertSliceOp, part: Array, value: Array, *rest: Array
+) -> Array:
+    found = value.copy()
+    where = (..., *chosen(machine, op, value, rest))
+    found[where] = part.reshape(found[where].shape)
+    return found
+
+
+@implements(tensor.CollapseShapeOp)
+def collapse_shape(machine: Machine, op: tensor.CollapseShapeOp, value: Array) -> Array:
+    shape = shape_in(value)
+    groups = [[int(x.value.data) for x in group] for group in op.reassociation]
+    sizes = [int(np.prod([shape[at] for at in group])) for group in groups]
+    return value.reshape(*LEADING, *sizes)
+
+
+@implements(tensor.ExpandShapeOp)
+def expand_shape(
+    machine: Machine, op: tensor.ExpandShapeOp, value: Array, *dynamic: Array
+) -> Array:
+    sizes = with_dynamic(op.static_output_shape.get_values(), dynamic)
+    return value.reshape(*LEADING, *(int(size.flat[0]) for size in sizes))
+
+
+@implements(tensor.PadOp)
+def pad(machine: Machine, op: tensor.PadOp, value: Array, *rest: Array) -> Array:
+    """Put a number around; the region may compute it of the indices."""
+    dynamic = iter(rest)
+    low, high = (
+        [int(x.flat[0]) for x in with_dynamic(each.get_values(), dynamic)]
+        for each in (op.static_low, op.static_high)
+    )
+    inside = shape_in(value)
+    shape = [a + n + b for a, n, b in zip(low, inside, high, strict=True)]
+    if min(low + high, default=0) < 0:
+        raise SimulationError("no simulation of a negative padding")
+    grid = [x.reshape(1, 1, -1) for x in np.indices(shape, dtype=np.int64)]
+    (around,) = run_region(machine, op.region, *grid)
+    found = np.broadcast_to(around, (1, 1, int(np.prod(shape))))
+    found = found.reshape(*LEADING, *shape).copy()
+    pairs = zip(low, inside, strict=True)
+    found[(..., *(slice(a, a + n) for a, n in pairs))] = value
+    return found
+
+
+@implements(ForallOp)
+def forall(machine: Machine, op: ForallOp, *rest: Array) -> tuple[Array, ...]:
+    """Run the points one after the other; each sees the outputs as they were."""
+    dynamic = iter(rest)
+    bounds = [
+        [int(x.flat[0]) for x in with_dynamic(each.get_values(), dynamic)]
+        for each in (op.static_lower, op.static_upper, op.static_step)
+    ]
+    outputs = [*dynamic]
+    count = len(bounds[0])
+    names = op.body.block.args[count:]
+    found: dict[SSAValue, Array] = dict(zip(names, outputs, strict=True))
+    last = op.body.block.last_op
+    assert isinstance(last, InParallelOp), op
+    ranges = (range(*each) for each in zip(*bounds, strict=True))
+    for point in product(*ranges):
+        run_region(machine, op.body, *map(number, point), *outputs)
+        for each in last.body.block.ops:
+            assert isinstance(each, ParallelInsertSliceOp), each
+            part, _, *rest_of = (machine.environment[x] for x in each.operands)
+            new = found[each.dest].copy()
+            where = (..., *chosen(machine, each, new, rest_of))
+            new[where] = part.reshape(new[where].shape)
+            found[each.dest] = new
+    return tuple(found[name] for name in names)
+
+
+implements(InParallelOp)(end_region)
+
+
+def load_all(machine: Machine, memory: MemRef) -> Array:
+    return machine.load(memory, components(shape_in(memory)), None)
+
+
+def store_all(machine: Machine, memory: MemRef, values: Array) -> None:
+    machine.store(memory, components(shape_in(memory)), values, None)
+
+
+@implements(bufferization.ToTensorOp)
+def to_tensor(machine: Machine, op: bufferization.ToTensorOp, memory: MemRef) -> Array:
+    return load_all(machine, memory)
+
+
+@implements(bufferization.ToBufferOp)
+def to_buffer(machine: Machine, op: bufferization.ToBufferOp, value: Array) -> MemRef:
+    """Give new memory, without gaps, with the elements."""
+    type = memref_type(op.memref)
+    count = int(np.prod(shape_in(value)))
+    buffer = machine.allocate(WORK_ITEM, count, type, str(type))
+    sizes = tuple(number(size) for size in shape_in(value))
+    found = MemRef(buffer, type.get_element_type(), number(0), sizes, ())
+    strides = np.cumprod([1, *shape_in(value)[:0:-1]])[::-1][: len(sizes)]
+    found = MemRef(
+        buffer, found.element_type, number(0), sizes, tuple(map(number, strides))
+    )
+    store_all(machine, found, value)
+    return found
+
+
+@implements(bufferization.MaterializeInDestinationOp)
+def materialize(
+    machine: Machine,
+    op: bufferization.MaterializeInDestinationOp,
+    value: Array,
+    target: MemRef | Array,
+) -> Array | None:
+    if not isinstance(target, MemRef):
+        return value
+    store_all(machine, target, value)
+    return None
+
+
+@implements(bufferization.AllocTensorOp)
+def alloc_tensor(
+    machine: Machine, op: bufferization.AllocTensorOp, *rest: Array
+) -> Array:
+    if op.copy is not None:
+        return rest[0]
+    type = as_tensor(op.tensor.type)
+    poison = machine.numerics.poison(type.get_element_type())
+    sizes = sizes_of(type, rest[: len(op.dynamic_sizes)])
+    return np.full((*LEADING, *sizes), poison.flat[0], poison.dtype)
+
+
+@implements(bufferization.CloneOp)
+def clone(machine: Machine, op: bufferization.CloneOp, source: MemRef) -> MemRef:
+    type = memref_type(op.output)
+    count = int(np.prod(shape_in(source)))
+    buffer = machine.allocate(WORK_ITEM, count, type, str(type))
+    found = whole(buffer, type, source.sizes)
+    store_all(machine, found, load_all(machine, source))
+    return found

@@ -1,0 +1,738 @@
+"""Operations of `linalg` as MLIR 22 prints them, which xDSL 0.74 lacks or misreads.
+
+    linalg.matmul ins(%a, %b : memref<4x8xf16>, ..) outs(%c : memref<4x4xf32>)
+    linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(..) outs(..)      B transposed
+    linalg.matmul {cast = #linalg.type_fn<cast_unsigned>} ins(..) outs(..)
+    linalg.batch_matmul, matvec, vecmat, dot, contract, conv_1d_.., pooling_..
+    linalg.div, tanh, ..; linalg.elementwise kind=#linalg.elementwise_kind<add> ..
+    linalg.map { arith.addf } ins(..) outs(..)
+    linalg.reduce { arith.addf } ins(..) outs(..) dimensions = [1]
+    linalg.broadcast ins(..) outs(..) dimensions = [0]
+    linalg.softmax dimension(1) ins(..) outs(..) -> ..
+
+What a named operation means is its maps and its body, and these come from the tables
+here: `PRODUCTS`, `POOLINGS` and `SCALARS`.  MLIR casts both factors to the element type
+of the result: floats are extended, and integers are, as signed ones unless `cast` says
+otherwise.  xDSL multiplies them as they are, which does not verify where types differ.
+
+Importing this module changes xDSL's classes in place, since whoever has to do with an
+operation finds it by its class; `linalg.broadcast` and `linalg.reduce`, which have
+neither maps nor several operands there, are classes of this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects import arith, linalg, math
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    ArrayAttr,
+    ContainerType,
+    DenseArrayBase,
+    DenseIntElementsAttr,
+    FixedBitwidthType,
+    FloatAttr,
+    IntegerAttr,
+    ShapedType,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.linalg import abstract_ops, ops
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.ir import Attribute, Block, Data, Dialect, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    OpDef,
+    ParsePropInAttrDict,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    var_result_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects.narrow import is_integer
+
+OpT = TypeVar("OpT", bound=LinalgStructuredOperation)
+
+Make = Callable[..., Operation]
+
+
+def reciprocal(x: SSAValue) -> Operation:
+    assert isinstance(x.type, AnyFloat)
+    return arith.DivfOp(arith.ConstantOp(FloatAttr(1.0, x.type)), x)
+
+
+def square(x: SSAValue) -> Operation:
+    return (arith.MulfOp if isinstance(x.type, AnyFloat) else arith.MuliOp)(x, x)
+
+
+SCALARS: dict[str, tuple[int, Make | None, Make | None]] = {
+    "abs": (1, math.AbsFOp, math.AbsIOp),
+    "add": (2, arith.AddfOp, arith.AddiOp),
+    "ceil": (1, math.CeilOp, None),
+    "div": (2, arith.DivfOp, arith.DivSIOp),
+    "div_unsigned": (2, None, arith.DivUIOp),
+    "erf": (1, math.ErfOp, None),
+    "exp": (1, math.ExpOp, None),
+    "floor": (1, math.FloorOp, None),
+    "log": (1, math.LogOp, None),
+    "max": (2, arith.MaximumfOp, arith.MaxSIOp),
+    "max_signed": (2, arith.MaximumfOp, arith.MaxSIOp),
+    "max_unsigned": (2, None, arith.MaxUIOp),
+    "min": (2, arith.MinimumfOp, arith.MinSIOp),
+    "min_signed": (2, arith.MinimumfOp, arith.MinSIOp),
+    "min_unsigned": (2, None, arith.MinUIOp),
+    "mul": (2, arith.MulfOp, arith.MuliOp),
+    "negf": (1, arith.NegfOp, None),
+    "powf": (2, math.PowFOp, None),
+    "reciprocal": (1, reciprocal, None),
+    "round": (1, math.RoundOp, None),
+    "rsqrt": (1, math.RsqrtOp, None),
+    "select": (3, arith.SelectOp, arith.SelectOp),
+    "sqrt": (1, math.SqrtOp, None),
+    "square": (1, square, square),
+    "sub": (2, arith.SubfOp, arith.SubiOp),
+    "tanh": (1, math.TanhOp, None),
+}
+"""Elementwise operations: how many operands, the operation on floats, on integers."""
+
+PRODUCTS: dict[str, str] = {
+    "batch_matmul": "b m k, b k n -> b m n",
+    "batch_reduce_matmul": "b m k, b k n -> m n",
+    "matvec": "m n, n -> m",
+    "vecmat": "m, m n -> n",
+    "batch_matvec": "b m k, b k -> b m",
+    "batch_vecmat": "b k, b k n -> b n",
+    "dot": "m, m ->",
+    "conv_1d": "w+i, i -> w",
+    "conv_1d_nwc_wcf": "n w+i c, i c f -> n w f",
+    "conv_1d_ncw_fcw": "n c w+i, f c i -> n f w",
+    "conv_2d": "h+i w+j, i j -> h w",
+    "depthwise_conv_2d_nhwc_hwc": "n h+i w+j c, i j c -> n h w c",
+    "depthwise_conv_2d_nhwc_hwcm": "n h+i w+j c, i j c m -> n h w c m",
+    "depthwise_conv_2d_nchw_chw": "n c h+i w+j, c i j -> n c h w",
+}
+"""The loops of each dimension of A, B and C; `h+i` is h * stride + i * dilation."""
+
+POOLINGS: dict[str, tuple[str, str]] = {
+    f"pooling_{layout}_{kind}": (loops, scalar)
+    for layout, loops in (
+        ("nhwc", "n h+i w+j c, i j -> n h w c"),
+        ("nchw", "n c h+i w+j, i j -> n c h w"),
+    )
+    for kind, scalar in (("sum", "add"), ("max", "max"), ("min", "min"))
+    if (layout, kind) not in (("nchw", "max"), ("nchw", "min"))
+}
+"""The same, and how an element joins the output; B only has the sizes of the window."""
+
+
+KINDS = ("max_signed", "max_unsigned", "min_signed", "min_unsigned")
+"""Names that are none of operations, but of kinds of `linalg.elementwise`."""
+
+LOOPS_OF = {**PRODUCTS, **{name: loops for name, (loops, _) in POOLINGS.items()}}
+SCALAR_OF = {
+    **{name: name for name in SCALARS},
+    **{name: scalar for name, (_, scalar) in POOLINGS.items()},
+}
+
+
+class InBrackets(Data[str]):
+    """`#linalg.name<value>`."""
+
+    VALUES: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        with parser.in_angle_brackets():
+            start = parser.pos
+            value = parser.parse_identifier()
+            if value not in cls.VALUES:
+                names = ", ".join(cls.VALUES)
+                parser.raise_error(f"expected {names}, got {value}", start, parser.pos)
+            return value
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data)
+
+
+@irdl_attr_definition
+class ElementwiseKindAttr(InBrackets):
+    name = "linalg.elementwise_kind"
+    VALUES = tuple(x for x in SCALARS if x not in ("max", "min"))
+
+
+@irdl_attr_definition
+class TypeFnAttr(InBrackets):
+    """How integers are extended."""
+
+    name = "linalg.type_fn"
+    VALUES = ("cast_signed", "cast_unsigned")
+
+
+def element_type(value: SSAValue) -> Attribute:
+    """Return the type of the elements of an operand; a scalar is its own."""
+    type: object = value.type
+    if isinstance(type, ContainerType):
+        return cast("ContainerType[Attribute]", type).get_element_type()
+    return value.type
+
+
+def body(
+    operands: Sequence[SSAValue], compute: Callable[..., SSAValue | Operation]
+) -> Region:
+    """Return the body of an operation, which yields what `compute` makes of elements.
+
+    Raises:
+        VerifyException: an operand has elements that nothing is computed of.
+    """
+    types = [element_type(value) for value in operands]
+    for type in types:
+        if not isinstance(type, AnyFloat) and not is_integer(type):
+            raise VerifyException(
+                f"expected elements that are floats or integers, got {type}"
+            )
+    block = Block(arg_types=types)
+    with ImplicitBuilder(block):
+        ops.YieldOp(compute(*block.args))
+    return Region(block)
+
+
+def cast_to(value: SSAValue, type: Attribute, unsigned: bool = False) -> SSAValue:
+    """Return a number as a number of another type."""
+    from_float, to_float = (isinstance(x, AnyFloat) for x in (value.type, type))
+    if value.type == type or not (is_integer(type) or to_float):
+        return value
+    if from_float != to_float:
+        choices = CONVERSIONS[to_float]
+        return choices[unsigned](value, type).result
+    wider = width_of(type) > width_of(value.type)
+    if from_float:
+        return (arith.ExtFOp if wider else arith.TruncFOp)(value, type).result
+    extend = arith.ExtUIOp if unsigned else arith.ExtSIOp
+    return (extend if wider else arith.TruncIOp)(value, type).result
+
+
+CONVERSIONS = (
+    (arith.FPToSIOp, arith.FPToUIOp),
+    (arith.SIToFPOp, arith.UIToFPOp),
+)
+"""To integers and to floats, with and without a sign."""
+
+
+def width_of(type: Attribute) -> int:
+    assert isinstance(type, FixedBitwidthType), type
+    return type.bitwidth
+
+
+def scalar(name: str, *operands: SSAValue) -> Operation:
+    """Compute what the table says, here.
+
+    Raises:
+        VerifyException: it has no such operation.
+    """
+    count, of_floats, of_integers = SCALARS[name]
+    if len(operands) != count:
+        raise VerifyException(f"{name}: expected {count} inputs, got {len(operands)}")
+    make = of_floats if isinstance(operands[-1].type, AnyFloat) else of_integers
+    if make is None:
+        raise VerifyException(f"{name} is not defined on {operands[-1].type}")
+    return make(*operands)
+
+
+def product_body(
+    inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], cast: Attribute | None
+) -> Region:
+    """Return the body of a product: `c + cast(a) * cast(b)`."""
+    unsigned = isinstance(cast, TypeFnAttr) and cast.data == "cast_unsigned"
+
+    def multiply_add(a: SSAValue, b: SSAValue, c: SSAValue) -> Operation:
+        a, b = (cast_to(x, c.type, unsigned) for x in (a, b))
+        return scalar("add", scalar("mul", a, b).results[0], c)
+
+    return body((*inputs, *outputs), multiply_add)
+
+
+def maps_of(
+    loops: str, strides: Sequence[int] = (), dilations: Sequence[int] = ()
+) -> tuple[AffineMap, ...]:
+    """Return the maps of operands whose dimensions follow loops, by their names.
+
+    Loops of the output come first, then the others.
+
+    >>> [str(map) for map in maps_of("m k, k n -> m n")]
+    ['(d0, d1, d2) -> (d0, d2)', '(d0, d1, d2) -> (d2, d1)', '(d0, d1, d2) -> (d0, d1)']
+    >>> str(maps_of("h+i, i -> h", [2], [3])[0])
+    '(d0, d1) -> (((d0 * 2) + (d1 * 3)))'
+    """
+    operands = [x.split() for x in loops.replace("->", ",").split(",")]
+    inner = [name for of in operands[:2] for name in of if "+" not in name]
+    order = [*dict.fromkeys([*operands[2], *inner])]
+    windows = [x for x in operands[0] if "+" in x]
+
+    def expression(dimension: str) -> AffineExpr:
+        if "+" not in dimension:
+            return AffineDimExpr(order.index(dimension))
+        at = windows.index(dimension)
+        outer, inside = (AffineDimExpr(order.index(x)) for x in dimension.split("+"))
+        stride = strides[at] if strides else 1
+        return outer * stride + inside * (dilations[at] if dilations else 1)
+
+    return tuple(
+        AffineMap(len(order), 0, tuple(map(expression, of))) for of in operands
+    )
+
+
+def kinds_of_loops(maps: Sequence[AffineMap]) -> ArrayAttr[IteratorTypeAttr]:
+    """Return the kinds of loops: those of the output, which is last, are parallel."""
+    of_output = {x.position for x in maps[-1].results if isinstance(x, AffineDimExpr)}
+    parallel, reduction = IteratorType.PARALLEL, IteratorType.REDUCTION
+    return ArrayAttr(
+        IteratorTypeAttr(parallel if loop in of_output else reduction)
+        for loop in range(maps[0].num_dims)
+    )
+
+
+class NamedForm(abstract_ops.NamedOperation):
+    """An operation whose maps and body are in a table here, or are written with it."""
+
+    PRINT_ATTRS_IN_FRONT: ClassVar[bool] = True
+    indexing_maps = opt_prop_def(ArrayAttr[AffineMapAttr])
+    strides = opt_prop_def(DenseIntElementsAttr)
+    dilations = opt_prop_def(DenseIntElementsAttr)
+    kind = opt_prop_def(ElementwiseKindAttr)
+    cast = opt_prop_def(TypeFnAttr)
+
+    @classmethod
+    def body_of(
+        cls,
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[SSAValue],
+        attributes: dict[str, Attribute],
+    ) -> Region:
+        kind = attributes.get("kind")
+        own = cls.name.removeprefix("linalg.")
+        name = (
+            kind.data if isinstance(kind, ElementwiseKindAttr) else SCALAR_OF.get(own)
+        )
+        if name is None:
+            return product_body(inputs, outputs, attributes.get("cast"))
+        operands, count = (*inputs, *outputs), len(inputs)
+        if own in POOLINGS:
+            return body(operands, lambda x, _, y: scalar(name, y, cast_to(x, y.type)))
+        return body(operands, lambda *x: scalar(name, *x[:count]))
+
+    @classmethod
+    def get_hidden_region(
+        cls, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
+    ) -> Region:
+        return cls.body_of(inputs, outputs, {})
+
+    def get_default_indexing_maps(self) -> Sequence[AffineMap]:
+        if self.indexing_maps is not None:
+            return tuple(map.data for map in self.indexing_maps)
+        loops = LOOPS_OF.get(self.name.removeprefix("linalg."))
+        if loops is not None:
+            steps = (
+                () if x is None else tuple(map(int, x.get_values()))
+                for x in (self.strides, self.dilations)
+            )
+            return maps_of(loops, *steps)
+        rank = rank_of(self.outputs[0])
+        return (AffineMap.identity(rank),) * len(self.operands)
+
+    def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:
+        return kinds_of_loops(self.get_default_indexing_maps())
+
+
+def rank_of(value: SSAValue) -> int:
+    return len(value.type.get_shape()) if isinstance(value.type, ShapedType) else 0
+
+
+@irdl_op_definition
+class BatchMatmulOp(NamedForm):
+    """Multiply the matrices of a batch: `C[b, m, n] += A[b, m, k] * B[b, k, n]`.
+
+    ```mlir
+    %a, %b, %c = "test.op"() : () -> (memref<4x8x8xf32>, memref<4x8x8xf32>, memref<4x8x8xf32>)
+    linalg.batch_matmul ins(%a, %b : memref<4x8x8xf32>, memref<4x8x8xf32>) outs(%c : memref<4x8x8xf32>)
+    ```
+    """  # noqa: E501
+
+    name = "linalg.batch_matmul"
+
+
+def named_form(name: str) -> type[NamedForm]:
+    """Define an operation of `linalg` whose maps and body the tables have."""
+    title = "".join(map(str.capitalize, name.split("_")))
+    members = {"name": f"linalg.{name}", "__module__": __name__}
+    return irdl_op_definition(type(f"{title}Op", (NamedForm,), members))
+
+
+KNOWN = {BatchMatmulOp.name, *(op.name for op in linalg.Linalg.operations)}
+"""What xDSL has."""
+
+FORMS = [
+    named_form(name)
+    for name in (*PRODUCTS, *POOLINGS, *SCALARS, "contract", "elementwise")
+    if f"linalg.{name}" not in KNOWN and name not in KINDS
+]
+
+
+def parse_operands(parser: Parser, keyword: str) -> list[SSAValue]:
+    """Parse `keyword(%x, %y : X, Y)`, or nothing."""
+    position = parser.pos
+    if parser.parse_optional_keyword(keyword) is None:
+        return []
+    parser.parse_punctuation("(")
+    names = parser.parse_comma_separated_list(
+        Parser.Delimiter.NONE, parser.parse_unresolved_operand
+    )
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+    parser.parse_punctuation(")")
+    return [*parser.resolve_operands(names, types, position)]
+
+
+def print_operands(printer: Printer, op: LinalgStructuredOperation) -> None:
+    for keyword, operands in (("ins", op.inputs), ("outs", op.outputs)):
+        if operands:
+            printer.print_string(f" {keyword}(")
+            printer.print_list(operands, printer.print_ssa_value)
+            printer.print_string(" : ")
+            printer.print_list(operands.types, printer.print_attribute)
+            printer.print_string(")")
+
+
+def parse_heading(parser: Parser) -> dict[str, Attribute]:
+    """Parse what stands before `ins`."""
+    attributes: dict[str, Attribute] = {}
+    for name in SHOWN_BEFORE:
+        if parser.parse_optional_keyword(name) is not None:
+            parser.parse_punctuation("=")
+            attributes[name] = parser.parse_attribute()
+    return attributes | parser.parse_optional_attr_dict()
+
+
+def parse_results(parser: Parser) -> Sequence[Attribute]:
+    if parser.parse_optional_punctuation("->") is None:
+        return ()
+    return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
+
+
+DEFAULT_STEPS = DenseIntElementsAttr.from_list(TensorType(i64, [2]), [1, 1])
+
+
+def parse_named(cls: type[OpT], parser: Parser) -> OpT:
+    """Parse a named operation: what stands before `ins` is read in any order."""
+    start = parser.pos
+    attributes = parse_heading(parser)
+    inputs = parse_operands(parser, "ins")
+    outputs = parse_operands(parser, "outs")
+    if parser.parse_optional_keyword("attrs") is not None:
+        parser.parse_punctuation("=")
+        attributes |= parser.parse_optional_attr_dict()
+    types = parse_results(parser)
+    maps = attributes.get("indexing_maps")
+    count = len(inputs) + len(outputs)
+    if maps is not None and (
+        not isinstance(maps, ArrayAttr) or len(cast("ArrayAttr[Any]", maps)) != count
+    ):
+        parser.raise_error(f"expected {count} maps, got {maps}", start, parser.pos)
+    if not outputs:
+        parser.raise_error("expected outs(..)", start, parser.pos)
+    if issubclass(cls, abstract_ops.ConvOperation | abstract_ops.PoolingOperation):
+        for name in ("strides", "dilations"):
+            attributes.setdefault(name, DEFAULT_STEPS)
+    if issubclass(cls, NamedForm):
+        region = cls.body_of(inputs, outputs, attributes)
+    elif issubclass(cls, ops.MatmulOp | abstract_ops.ConvOperation):
+        region = product_body(inputs, outputs, attributes.get("cast"))
+    else:
+        assert issubclass(cls, abstract_ops.NamedOperation), cls
+        region = cls.get_hidden_region(inputs, outputs)
+    known = cls.get_irdl_definition().properties
+    return cls.build(
+        operands=(inputs, outputs),
+        result_types=(types,),
+        properties={x: attributes[x] for x in attributes if x in known},
+        attributes={x: attributes[x] for x in attributes if x not in known},
+        regions=(region,),
+    )
+
+
+SHOWN_BEFORE = ("kind", "indexing_maps")
+HIDDEN = (*SHOWN_BEFORE, "linalg.memoized_indexing_maps", "operandSegmentSizes")
+
+
+def print_named(self: Any, printer: Printer) -> None:
+    definition: OpDef = self.get_irdl_definition()
+    for name in SHOWN_BEFORE:
+        value = self.properties.get(name)
+        known = definition.properties.get(name)
+        if value is not None and (known is None or value != known.default_value):
+            printer.print_string(f" {name}{'=' if name == 'kind' else ' = '}")
+            printer.print_attribute(value)
+    rest = {**self.attributes, **self.properties}
+    printer.print_op_attributes({x: rest[x] for x in rest if x not in HIDDEN})
+    print_operands(printer, self)
+    if self.res:
+        printer.print_string(" -> ")
+        with printer.in_parens() if len(self.res) > 1 else nullcontext():
+            printer.print_list(self.res.types, printer.print_attribute)
+
+
+setattr(abstract_ops.NamedOperation, "parse", classmethod(parse_named))  # noqa: B010
+setattr(abstract_ops.NamedOperation, "print", print_named)  # noqa: B010
+
+
+def hidden_product(
+    cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
+) -> Region:
+    return product_body(inputs, outputs, None)
+
+
+def hidden_cast(
+    cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
+) -> Region:
+    return body((*inputs, *outputs), lambda x, y: cast_to(x, y.type))
+
+
+for hidden, names in (
+    (hidden_product, (ops.MatmulOp, abstract_ops.ConvOperation)),
+    (hidden_cast, (ops.FillOp, ops.CopyOp)),
+):
+    for op in names:
+        setattr(op, "get_hidden_region", classmethod(hidden))  # noqa: B010
+
+
+class AlongDimensions(LinalgStructuredOperation):
+    """An operation on all elements: of dimensions that are added, reduced or none.
+
+    Its body is written out, or is one operation of the elements: `{ arith.addf }`.
+    """
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    HAS_BODY: ClassVar[bool] = True
+    HAS_DIMENSIONS: ClassVar[bool] = True
+    INIT_FIRST: ClassVar[bool] = False
+    """Whether the output is the first operand of one operation, and the input is next;
+    otherwise the inputs are its operands."""
+
+    dimensions = opt_prop_def(DenseArrayBase.constr(i64))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        assert issubclass(cls, AlongDimensions)
+        payload = parse_payload(parser) if cls.HAS_BODY else None
+        inputs = parse_operands(parser, "ins")
+        outputs = parse_operands(parser, "outs")
+        properties: dict[str, Attribute] = {}
+        if cls.HAS_DIMENSIONS:
+            parser.parse_keyword("dimensions")
+            parser.parse_punctuation("=")
+            found = parser.parse_comma_separated_list(
+                Parser.Delimiter.SQUARE, parser.parse_integer
+            )
+            properties["dimensions"] = DenseArrayBase.from_list(i64, found)
+        attributes = parser.parse_optional_attr_dict()
+        operands = (*inputs, *outputs)
+        if not cls.HAS_BODY:
+            region = body(operands, lambda x, _: x)
+        elif payload is None:
+            region = parser.parse_region(
+                parser.parse_comma_separated_list(
+                    Parser.Delimiter.PAREN, parser.parse_argument
+                )
+            )
+        elif cls.INIT_FIRST:
+            region = body(operands, lambda x, y: payload(y, x))
+        else:
+            region = body(operands, lambda *x: payload(*x[: len(inputs)]))
+        types = [x.type for x in outputs if isinstance(x.type, TensorType)]
+        return cls.build(
+            operands=(inputs, outputs),
+            result_types=(types,),
+            properties=properties,
+            attributes=attributes,
+            regions=(region,),
+        )
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        if self.dimensions is not None:
+            printer.print_string(" dimensions = ")
+            with printer.in_square_brackets():
+                printer.print_list(self.dimensions.get_values(), printer.print_int)
+        printer.print_op_attributes(self.attributes)
+        if self.HAS_BODY:
+            printer.print_string(" ")
+            with printer.in_parens():
+                args = self.body.block.args
+                printer.print_list(args, printer.print_block_argument)
+            printer.print_string(" ")
+            printer.print_region(self.body, print_entry_block_args=False)
+
+    def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:
+        return kinds_of_loops([map.data for map in self.get_indexing_maps()])
+
+    def get_indexing_maps(self) -> ArrayAttr[AffineMapAttr]:
+        rank = max(map(rank_of, self.operands))
+        chosen = () if self.dimensions is None else self.dimensions.get_values()
+        whole = AffineMap.identity(rank)
+        kept = tuple(x for n, x in enumerate(whole.results) if n not in chosen)
+        part = AffineMap(rank, 0, kept)
+        return ArrayAttr(
+            AffineMapAttr(whole if rank_of(x) == rank else part) for x in self.operands
+        )
+
+
+def parse_payload(parser: Parser) -> Callable[..., Operation] | None:
+    """Parse `{ arith.addf }` or nothing; return what makes the operation."""
+    if parser.parse_optional_punctuation("{") is None:
+        return None
+    start = parser.pos
+    name = parser.parse_identifier()
+    attributes = parser.parse_optional_attr_dict()
+    end = parser.pos
+    parser.parse_punctuation("}")
+    op = parser.ctx.get_optional_op(name)
+    if op is None or name.partition(".")[0] not in ("arith", "math"):
+        parser.raise_error(f"expected an operation on numbers, got {name}", start, end)
+
+    def make(*operands: SSAValue) -> Operation:
+        made = op(*operands)
+        for key, value in attributes.items():
+            known = key in made.get_irdl_definition().properties
+            (made.properties if known else made.attributes)[key] = value
+        return made
+
+    return make
+
+
+@irdl_op_definition
+class MapOp(AlongDimensions):
+    """Compute each element of the output from those of the inputs at its place.
+
+    ```mlir
+    %a, %b = "test.op"() : () -> (memref<4xf32>, memref<4xf32>)
+    linalg.map ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) (%x: f32, %y: f32) {
+      linalg.yield %x : f32
+    }
+    ```
+    """
+
+    name = "linalg.map"
+    HAS_DIMENSIONS: ClassVar[bool] = False
+
+
+@irdl_op_definition
+class ReduceOp(AlongDimensions):
+    """Reduce dimensions of the inputs into the outputs.
+
+    ```mlir
+    %a, %b = "test.op"() : () -> (memref<4x8xf32>, memref<4xf32>)
+    linalg.reduce ins(%a : memref<4x8xf32>) outs(%b : memref<4xf32>) dimensions = [1] (%x: f32, %y: f32) {
+      %sum = arith.addf %y, %x : f32
+      linalg.yield %sum : f32
+    }
+    ```
+    """  # noqa: E501
+
+    name = "linalg.reduce"
+    INIT_FIRST: ClassVar[bool] = True
+
+
+@irdl_op_definition
+class BroadcastOp(AlongDimensions):
+    """Repeat the input along dimensions that it lacks.
+
+    ```mlir
+    %a, %b = "test.op"() : () -> (memref<4xf32>, memref<4x8xf32>)
+    linalg.broadcast ins(%a : memref<4xf32>) outs(%b : memref<4x8xf32>) dimensions = [1]
+    ```
+    """
+
+    name = "linalg.broadcast"
+    HAS_BODY: ClassVar[bool] = False
+
+
+@irdl_op_definition
+class SoftmaxOp(IRDLOperation):
+    """Compute `exp(x - m) / sum(exp(x - m))` along a dimension, whose maximum is m.
+
+    ```mlir
+    %a, %b = "test.op"() : () -> (memref<4x8xf32>, memref<4x8xf32>)
+    linalg.softmax dimension(1) ins(%a : memref<4x8xf32>) outs(%b : memref<4x8xf32>)
+    ```
+    """
+
+    name = "linalg.softmax"
+
+    input = operand_def()
+    output = operand_def()
+    dimension = prop_def(IntegerAttr)
+    res = var_result_def(TensorType)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SoftmaxOp:
+        parser.parse_keyword("dimension")
+        with parser.in_parens():
+            dimension = parser.parse_integer()
+        operands = [x for key in ("ins", "outs") for x in parse_operands(parser, key)]
+        return cls.build(
+            operands=operands,
+            result_types=(parse_results(parser),),
+            properties={"dimension": IntegerAttr(dimension, i64)},
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" dimension({self.dimension.value.data})")
+        for keyword, value in (("ins", self.input), ("outs", self.output)):
+            printer.print_string(f" {keyword}(")
+            printer.print_ssa_value(value)
+            printer.print_string(" : ")
+            printer.print_attribute(value.type)
+            printer.print_string(")")
+        if self.res:
+            printer.print_string(" -> ")
+            printer.print_attribute(self.res[0].type)
+
+    def verify_(self) -> None:
+        rank, dimension = rank_of(self.input), self.dimension.value.data
+        if not 0 <= dimension < rank:
+            raise VerifyException(f"expected a dimension below {rank}, got {dimension}")
+        if not isinstance(element_type(self.input), AnyFloat):
+            raise VerifyException(f"expected floats, got {self.input.type}")
+
+
+OWN: list[type[Operation]] = [
+    *FORMS,
+    BatchMatmulOp,
+    MapOp,
+    ReduceOp,
+    BroadcastOp,
+    SoftmaxOp,
+]
+NAMES = {op.name for op in OWN}
+
+Linalg = Dialect(
+    "linalg",
+    [*(op for op in linalg.Linalg.operations if op.name not in NAMES), *OWN],
+    [*linalg.Linalg.attributes, ElementwiseKindAttr, TypeFnAttr],
+)
+"""xDSL's dialect, mended."""

@@ -1,0 +1,437 @@
+"""generalize-linalg: makes every operation of a function of linalg a generic one.
+
+Before:  functions of linalg on tensors, of one block, without loops and calls.
+After:   the same of `linalg.generic`, `linalg.fill`, slices, shapes and casts of
+         tensors, and arithmetic on numbers. What is not used is gone.
+Fails:   for operations that none of these is, naming them and what could be done. The
+         module is then unchanged.
+
+    linalg.softmax dimension(1)      a maximum of each row, exp(x - it), their sum, and
+                                     the quotients: four generics and two fills
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import ImplicitBuilder
+from xdsl.context import Context
+from xdsl.dialects import arith, bufferization, math, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    AnyFloat,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    ModuleOp,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.linalg import ops
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects.linalg_forms import SoftmaxOp, body, cast_to, scalar
+from coopc.dialects.narrow import as_tensor, is_tensor
+from coopc.ir.facts import constant_number
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.linalg.whole_functions import insert, replace, whole_functions
+
+NORMAL = frozenset(
+    (
+        "bufferization.materialize_in_destination",
+        "bufferization.to_tensor",
+        "func.return",
+        "linalg.fill",
+        "linalg.generic",
+        "tensor.cast",
+        "tensor.collapse_shape",
+        "tensor.dim",
+        "tensor.empty",
+        "tensor.expand_shape",
+        "tensor.extract",
+        "tensor.extract_slice",
+        "tensor.insert_slice",
+    )
+)
+"""What a function of linalg is made of, beside arithmetic on numbers."""
+
+ARITHMETIC = ("arith", "math", "ub")
+
+ADVICE = {
+    "func": "run inline-calls before",
+    "memref": "run lift-memrefs-to-tensors before",
+    "scf": "run unroll-loops before",
+    "tensor": "write linalg.generic, or slices of tensors",
+}
+"""What could be done, by dialect."""
+
+
+def generic(
+    inputs: Sequence[SSAValue],
+    output: SSAValue,
+    maps: Sequence[AffineMap],
+    compute: Callable[..., SSAValue | Operation],
+    reduced: Sequence[int] = (),
+) -> ops.GenericOp:
+    """Return a generic operation of one output.
+
+    Args:
+        inputs: tensors or numbers.
+        output: a tensor, whose elements are the last argument of `compute`.
+        maps: of the inputs and the output.
+        compute: makes an element from elements.
+        reduced: the loops that are reductions.
+    """
+    kinds = [IteratorTypeAttr.parallel(), IteratorTypeAttr.reduction()]
+    return ops.GenericOp(
+        inputs,
+        [output],
+        body((*inputs, output), compute),
+        ArrayAttr(AffineMapAttr(map) for map in maps),
+        [kinds[loop in reduced] for loop in range(maps[-1].num_dims)],
+        [output.type],
+    )
+
+
+def elementwise(
+    inputs: Sequence[SSAValue], output: SSAValue, compute: Callable[..., Operation]
+) -> ops.GenericOp:
+    """Return a generic operation of each element of tensors of one shape."""
+    identity = AffineMap.identity(len(as_tensor(output.type).shape))
+    maps = [identity] * (len(inputs) + 1)
+    return generic(inputs, output, maps, lambda *x: compute(*x[: len(inputs)]))
+
+
+def softmax_region(type: TensorType, dimension: int) -> Region:
+    """Return what a softmax of a tensor computes: the argument's, which it yields."""
+    element, rank = type.get_element_type(), len(type.shape)
+    assert isinstance(element, AnyFloat), type
+    block = Block(arg_types=[type])
+    whole = AffineMap.identity(rank)
+    kept = [loop for loop in range(rank) if loop != dimension]
+    row = AffineMap(rank, 0, tuple(whole.results[loop] for loop in kept))
+    of_rows = TensorType(element, [type.get_shape()[loop] for loop in kept])
+    with ImplicitBuilder(block) as (x,):
+        sizes = {
+            loop: tensor.DimOp(x, _index(loop)).result
+            for loop, size in enumerate(type.get_shape())
+            if size == DYNAMIC_INDEX
+        }
+        of_kept = [sizes[loop] for loop in kept if loop in sizes]
+
+        def empty(dynamic: Sequence[SSAValue], type: TensorType) -> SSAValue:
+            return tensor.EmptyOp(dynamic, type).tensor
+
+        def rows(start: float, name: str, of: SSAValue) -> SSAValue:
+            number = arith.ConstantOp(FloatAttr(start, element)).result
+            target = empty(of_kept, of_rows)
+            filled = ops.FillOp([number], [target], [of_rows]).results[0]
+            return generic(
+                [of], filled, [whole, row], lambda x, y: scalar(name, y, x), [dimension]
+            ).results[0]
+
+        most = rows(float("-inf"), "max", x)
+        powers = generic(
+            [x, most],
+            empty([*sizes.values()], type),
+            [whole, row, whole],
+            lambda x, m, _: math.ExpOp(arith.SubfOp(x, m).result),
+        ).results[0]
+        total = rows(0.0, "add", powers)
+        ops.YieldOp(
+            generic(
+                [powers, total],
+                empty([*sizes.values()], type),
+                [whole, row, whole],
+                lambda x, s, _: arith.DivfOp(x, s),
+            ).results[0]
+        )
+    return Region(block)
+
+
+def _index(number: int) -> SSAValue:
+    return arith.ConstantOp.from_int_and_width(number, IndexType()).result
+
+
+def generalized(op: LinalgStructuredOperation) -> ops.GenericOp:
+    """Return an operation with its maps and its body; it keeps no body."""
+    return ops.GenericOp(
+        op.inputs,
+        op.outputs,
+        op.detach_region(op.body),
+        op.get_indexing_maps(),
+        op.get_iterator_types(),
+        op.result_types,
+    )
+
+
+def _empty_like(op: Operation, type: TensorType, like: SSAValue) -> SSAValue:
+    sizes = [
+        insert(tensor.DimOp(like, insert_index(at, op)), op)[0]
+        for at, size in enumerate(type.get_shape())
+        if size == DYNAMIC_INDEX
+    ]
+    return insert(tensor.EmptyOp(sizes, type), op)[0]
+
+
+def insert_index(number: int, op: Operation) -> SSAValue:
+    return insert(arith.ConstantOp.from_int_and_width(number, IndexType()), op)[0]
+
+
+def _filled(op: Operation, number: SSAValue, target: SSAValue) -> SSAValue:
+    return insert(ops.FillOp([number], [target], [target.type]), op)[0]
+
+
+def _on_elements(op: Operation) -> None:
+    """Replace arithmetic on tensors by a generic operation."""
+    type = as_tensor(op.results[0].type)
+    shaped = next(x for x in op.operands if is_tensor(x.type))
+
+    def compute(*elements: SSAValue) -> Operation:
+        return type_of.create(
+            operands=elements,
+            result_types=[type.get_element_type()],
+            properties=op.properties,
+            attributes=op.attributes,
+        )
+
+    type_of, output = op.__class__, _empty_like(op, type, shaped)
+    replaced = [x for x in op.operands if is_tensor(x.type)]
+    if len(replaced) != len(op.operands):  # one condition for all elements
+        raise Refused(op, f"{op.name} of tensors and a number is not supported")
+    replace(op, insert(elementwise(replaced, output, compute), op))
+
+
+def _pad(op: tensor.PadOp) -> None:
+    """Replace a pad by a fill around a slice."""
+    last = op.region.block.last_op
+    assert last is not None, op
+    value = last.operands[0]
+    if value.owner is op.region.block or _is_inside(value, op):
+        if not isinstance(value.owner, arith.ConstantOp):
+            raise Refused(
+                op, "expected tensor.pad with one number: write linalg.generic"
+            )
+        (value,) = insert(value.owner.clone(), op)
+    type = op.result.type
+    low = _mixed(op.static_low, op.low)
+    high = _mixed(op.static_high, op.high)
+    sizes: list[SSAValue | int] = []
+    inside: list[SSAValue | int] = []
+    for at, size in enumerate(as_tensor(op.source.type).get_shape()):
+        if size != DYNAMIC_INDEX:
+            inside.append(size)
+        else:
+            inside.append(insert(tensor.DimOp(op.source, insert_index(at, op)), op)[0])
+        if type.get_shape()[at] == DYNAMIC_INDEX:
+            total = _as_index(inside[at], op)
+            for more in (low[at], high[at]):
+                total = insert(arith.AddiOp(total, _as_index(more, op)), op)[0]
+            sizes.append(total)
+    target = insert(
+        tensor.EmptyOp([x for x in sizes if isinstance(x, SSAValue)], type), op
+    )
+    filled = _filled(op, value, target[0])
+    replace(op, [_inserted(op, op.source, filled, low, inside)])
+
+
+def _inserted(
+    op: Operation,
+    part: SSAValue,
+    whole: SSAValue,
+    offsets: Sequence[SSAValue | int],
+    sizes: Sequence[SSAValue | int],
+) -> SSAValue:
+    lists = (offsets, sizes, [1] * len(sizes))
+    names = ("static_offsets", "static_sizes", "static_strides")
+    new = tensor.InsertSliceOp.build(
+        operands=(
+            part,
+            whole,
+            *([x for x in each if isinstance(x, SSAValue)] for each in lists),
+        ),
+        result_types=(whole.type,),
+        properties={
+            name: DenseArrayBase.from_list(
+                i64, [x if isinstance(x, int) else DYNAMIC_INDEX for x in each]
+            )
+            for name, each in zip(names, lists, strict=True)
+        },
+    )
+    return insert(new, op)[0]
+
+
+def _mixed(static: DenseArrayBase, dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+    rest = iter(dynamic)
+    return [next(rest) if x == DYNAMIC_INDEX else x for x in static.get_values()]
+
+
+def _as_index(value: SSAValue | int, op: Operation) -> SSAValue:
+    return insert_index(value, op) if isinstance(value, int) else value
+
+
+def _is_inside(value: SSAValue, op: Operation) -> bool:
+    owner = value.owner
+    return isinstance(owner, Operation) and owner.parent_op() is op
+
+
+def _concat(op: tensor.ConcatOp) -> None:
+    """Replace a concatenation by slices set one after the other."""
+    type, at = op.result.type, op.dim.value.data
+    if DYNAMIC_INDEX in type.get_shape():
+        raise Refused(op, "expected tensor.concat of static sizes: write insert_slice")
+    (value,) = insert(tensor.EmptyOp([], type), op)
+    offsets = [0] * len(type.shape)
+    for part in op.inputs:
+        sizes = as_tensor(part.type).get_shape()
+        value = _inserted(op, part, value, offsets, sizes)
+        offsets[at] += sizes[at]
+    replace(op, [value])
+
+
+def generalize(op: Operation) -> None:
+    """Make an operation a generic one, or another one of `NORMAL`.
+
+    Raises:
+        Refused: it is none of those that are known.
+    """
+    if (rule := RULES.get(type(op))) is not None:
+        rule(op)
+    elif isinstance(op, LinalgStructuredOperation):
+        replace(op, insert(generalized(op), op))
+    elif op.dialect_name() in ARITHMETIC:
+        if any(is_tensor(x.type) for x in op.operands):
+            _on_elements(op)
+    elif op.name not in NORMAL:
+        advice = ADVICE.get(op.dialect_name(), "write it as linalg.generic")
+        raise Refused(
+            op, f"{op.name} is not supported in a function of linalg: {advice}"
+        )
+
+
+def _copy(op: ops.CopyOp) -> None:
+    same = op.inputs[0].type == op.outputs[0].type
+    replace(op, op.inputs if same else insert(generalized(op), op))
+
+
+def _softmax(op: SoftmaxOp) -> None:
+    region = softmax_region(as_tensor(op.input.type), op.dimension.value.data)
+    replace(op, _inlined(region, [op.input], op))
+
+
+def _splat(op: tensor.SplatOp) -> None:
+    (target,) = insert(tensor.EmptyOp(op.dynamicSizes, op.result.type), op)
+    replace(op, [_filled(op, op.input, target)])
+
+
+def _alloc_tensor(op: bufferization.AllocTensorOp) -> None:
+    made = op.copy
+    if made is None:
+        (made,) = insert(tensor.EmptyOp(op.dynamic_sizes, op.tensor.type), op)
+    replace(op, [made])
+
+
+def _materialize(op: bufferization.MaterializeInDestinationOp) -> None:
+    if op.results:  # in the place of a tensor, which says nothing of its value
+        replace(op, [op.source])
+
+
+def _inlined(
+    region: Region, operands: Sequence[SSAValue], op: Operation
+) -> Sequence[SSAValue]:
+    """Put a region of one block in front of an operation; return what it yields."""
+    block = region.detach_block(0)
+    for each in block.walk():
+        each.location = op.location
+    last = block.last_op
+    assert last is not None, op
+    Rewriter.inline_block(block, InsertPoint.before(op), operands)
+    values = [*last.operands]
+    Rewriter.erase_op(last)
+    return values
+
+
+def _fill(op: ops.FillOp) -> None:
+    """Fill with a number of the type of the elements."""
+    value, element = op.inputs[0], as_tensor(op.outputs[0].type).get_element_type()
+    if value.type != element:
+        block = Block(arg_types=[value.type])
+        with ImplicitBuilder(block) as (number,):
+            ops.YieldOp(cast_to(number, element))
+        (value,) = _inlined(Region(block), [value], op)
+        replace(op, [_filled(op, value, op.outputs[0])])
+
+
+def _fold_offsets(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> None:
+    """Make offsets that are constants static."""
+    found = _mixed(op.static_offsets, op.offsets)
+    known = [x if isinstance(x, int) else constant_number(x) for x in found]
+    folded = [x if y is None else y for x, y in zip(found, known, strict=True)]
+    if folded == found:
+        return
+    static = [x if isinstance(x, int) else DYNAMIC_INDEX for x in folded]
+    first = op.operands[: 1 if isinstance(op, tensor.ExtractSliceOp) else 2]
+    new = type(op).build(
+        operands=(
+            *first,
+            [x for x in folded if isinstance(x, SSAValue)],
+            op.sizes,
+            op.strides,
+        ),
+        result_types=(op.result.type,),
+        properties={
+            "static_offsets": DenseArrayBase.from_list(i64, static),
+            "static_sizes": op.static_sizes,
+            "static_strides": op.static_strides,
+        },
+    )
+    replace(op, insert(new, op))
+
+
+def _is_generic(op: Operation) -> None:
+    """Leave the operation."""
+
+
+RULES: dict[type[Operation], Callable[..., None]] = {
+    bufferization.AllocTensorOp: _alloc_tensor,
+    bufferization.MaterializeInDestinationOp: _materialize,
+    ops.CopyOp: _copy,
+    ops.FillOp: _fill,
+    ops.GenericOp: _is_generic,
+    SoftmaxOp: _softmax,
+    tensor.ConcatOp: _concat,
+    tensor.ExtractSliceOp: _fold_offsets,
+    tensor.InsertSliceOp: _fold_offsets,
+    tensor.PadOp: _pad,
+    tensor.SplatOp: _splat,
+}
+"""What becomes of operations other than the named ones of linalg, and of a few."""
+
+
+def erase_unused(block: Block) -> None:
+    """Erase what has no use: no operation of a normal form has an effect by itself."""
+    for op in reversed([*block.ops]):
+        if op.results and all(x.first_use is None for x in op.results):
+            Rewriter.erase_op(op)
+
+
+@dataclass(frozen=True)
+class GeneralizeLinalgPass(ModulePass):
+    name = "generalize-linalg"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with transaction(op) as draft:
+            for func in whole_functions(draft):
+                if len(func.body.blocks) != 1:
+                    raise Refused(func, "expected a function of one block")
+                for each in [*func.body.block.ops]:
+                    generalize(each)
+                erase_unused(func.body.block)

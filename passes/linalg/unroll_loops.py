@@ -1,0 +1,228 @@
+"""unroll-loops: writes out the loops of functions of linalg.
+
+Before:  functions of linalg with `scf.for` and `scf.forall` of constant bounds, and
+         `scf.if` of a constant.
+After:   the same without them: the body as often as it runs, and the region that runs.
+         Index arithmetic of `affine` is a constant, or `arith`.
+Fails:   for other control flow, naming it, and for more than 1,024 trips in a function.
+         The module is then unchanged.
+
+    %r = scf.for %k = %c0 to %c8 step %c4 iter_args(%s = %z) {f(%k, %s)}
+    %r0 = f(0, %z)      %r = f(4, %r0)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.context import Context
+from xdsl.dialects import affine, arith, scf, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.lower_affine import affine_expr_ops
+
+from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
+from coopc.ir.facts import ValueFacts
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.linalg.whole_functions import insert, replace, whole_functions
+
+MOST_TRIPS = 1024
+"""Of all loops of a function together."""
+
+COMPARISONS: tuple[Callable[[int, int], bool], ...] = (
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+)
+"""By the number of a predicate of `arith.cmpi`; the unsigned ones follow."""
+
+
+def known_number(value: SSAValue) -> int | None:
+    """Return the number that an integer always is; None if it is not known."""
+    if isinstance(op := value.owner, arith.CmpiOp):
+        x, y, kind = known_number(op.lhs), known_number(op.rhs), op.predicate.value.data
+        if x is None or y is None or (kind >= len(COMPARISONS) and min(x, y) < 0):
+            return None
+        if kind >= len(COMPARISONS):
+            kind -= len(COMPARISONS) - 2
+        return int(COMPARISONS[kind](x, y))
+    return ValueFacts().of(value).number
+
+
+@dataclass(slots=True)
+class Unroller:
+    left: int = MOST_TRIPS
+    """How many trips may be written out yet."""
+
+    def unroll(self, block: Block) -> None:
+        """Write out what is directly in a block.
+
+        Raises:
+            Refused: there is control flow that is not known.
+        """
+        op = block.first_op
+        while op is not None:
+            before = op.prev_op
+            match op:
+                case scf.ForOp():
+                    self._for(op)
+                case ForallOp():
+                    self._forall(op)
+                case scf.IfOp():
+                    self._if(op)
+                case scf.ExecuteRegionOp() if len(op.region.blocks) == 1:
+                    replace(op, self._copy(op.region.block, (), op))
+                case affine.ApplyOp() | affine.MinOp():
+                    _to_arith(op)
+                case _ if op.dialect_name() in ("scf", "affine", "cf"):
+                    if op is not block.last_op:
+                        raise Refused(
+                            op,
+                            f"{op.name} is not supported in a function of linalg: "
+                            "write a loop of constant bounds, or linalg.generic",
+                        )
+                case _:
+                    before = op
+            # What took its place may have loops of its own.
+            op = block.first_op if before is None else before.next_op
+
+    def _copy(
+        self, body: Block, values: Sequence[SSAValue], before: Operation
+    ) -> Sequence[SSAValue]:
+        """Copy a body in front of an operation; return what its end gives."""
+        mapping = dict(zip(body.args, values, strict=True))
+        *ops, last = body.ops
+        for op in ops:
+            Rewriter.insert_op(op.clone(mapping), _before(before))
+        return [mapping.get(x, x) for x in last.operands]
+
+    def _count(self, op: Operation, trips: int) -> None:
+        self.left -= trips
+        if self.left < 0:
+            raise Refused(
+                op,
+                f"expected at most {MOST_TRIPS} trips of the loops of a function, "
+                "which are written out: write one operation of linalg in place of "
+                "its tiles",
+            )
+
+    def _bounds(self, op: Operation, *bounds: SSAValue) -> range:
+        found = [known_number(x) for x in bounds]
+        low, high, step = found
+        if low is None or high is None or step is None or step <= 0:
+            raise Refused(
+                op,
+                f"expected {op.name} with constant bounds, so that it can be written "
+                "out: make the sizes static, or write linalg.generic",
+            )
+        return range(low, high, step)
+
+    def _for(self, op: scf.ForOp) -> None:
+        trips = self._bounds(op, op.lb, op.ub, op.step)
+        self._count(op, len(trips))
+        values: Sequence[SSAValue] = op.iter_args
+        for trip in trips:
+            (index,) = insert(arith.ConstantOp.from_int_and_width(trip, op.lb.type), op)
+            values = self._copy(op.body.block, (index, *values), op)
+        replace(op, values)
+
+    def _if(self, op: scf.IfOp) -> None:
+        if (chosen := known_number(op.cond)) is None:
+            raise Refused(
+                op,
+                "expected scf.if on a constant: write arith.select in the body of "
+                "linalg.generic",
+            )
+        region = op.true_region if chosen else op.false_region
+        replace(op, self._copy(region.block, (), op) if region.blocks else ())
+
+    def _forall(self, op: ForallOp) -> None:
+        ranges: list[range] = []
+        dynamic = iter((*op.lower, *op.upper, *op.step))
+        static = (op.static_lower, op.static_upper, op.static_step)
+        lists = [
+            [_constant(x, dynamic, op) for x in each.get_values()] for each in static
+        ]
+        ranges = [self._bounds(op, *each) for each in zip(*lists, strict=True)]
+        points = [*product(*ranges)]
+        self._count(op, len(points))
+        count = len(ranges)
+        last = op.body.block.last_op
+        assert isinstance(last, InParallelOp), op
+        results = dict(zip(op.body.block.args[count:], op.outputs, strict=True))
+        for point in points:
+            indices = [
+                insert(arith.ConstantOp.from_int_and_width(x, IndexType()), op)[0]
+                for x in point
+            ]
+            mapping = dict(
+                zip(op.body.block.args, (*indices, *op.outputs), strict=True)
+            )
+            for each in op.body.block.ops:
+                if each is not last:
+                    Rewriter.insert_op(each.clone(mapping), _before(op))
+            for each in last.body.block.ops:
+                assert isinstance(each, ParallelInsertSliceOp), each
+                source, _, *rest = (mapping.get(x, x) for x in each.operands)
+                old = results[each.dest]
+                new = tensor.InsertSliceOp.create(
+                    operands=(source, old, *rest),
+                    result_types=(old.type,),
+                    properties=each.properties,
+                )
+                (results[each.dest],) = insert(new, op)
+        replace(op, [*results.values()])
+
+
+def _before(op: Operation) -> InsertPoint:
+    return InsertPoint.before(op)
+
+
+def _constant(static: int, dynamic: Iterator[SSAValue], op: Operation) -> SSAValue:
+    if static == DYNAMIC_INDEX:
+        return next(dynamic)
+    return insert(arith.ConstantOp.from_int_and_width(static, IndexType()), op)[0]
+
+
+def _to_arith(op: affine.ApplyOp | affine.MinOp) -> None:
+    """Replace a map of indices by arithmetic, or by the number that it gives."""
+    map = op.map.data
+    dims, symbols = op.operands[: map.num_dims], op.operands[map.num_dims :]
+    numbers = [known_number(x) for x in op.operands]
+    known = [x for x in numbers if x is not None]
+    if len(known) == len(numbers):
+        number = min(map.eval(known[: map.num_dims], known[map.num_dims :]))
+        replace(
+            op, insert(arith.ConstantOp.from_int_and_width(number, IndexType()), op)
+        )
+        return
+    values: list[SSAValue] = []
+    for expr in map.results:
+        ops, value = affine_expr_ops(expr, dims, symbols)
+        for each in ops:
+            insert(each, op)
+        values.append(value)
+    found = values[0]
+    for value in values[1:]:
+        (found,) = insert(arith.MinSIOp(found, value), op)
+    replace(op, [found])
+
+
+@dataclass(frozen=True)
+class UnrollLoopsPass(ModulePass):
+    name = "unroll-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with transaction(op) as draft:
+            for func in whole_functions(draft):
+                if len(func.body.blocks) != 1:
+                    raise Refused(func, "expected a function of one block")
+                Unroller().unroll(func.body.block)

@@ -1,0 +1,83 @@
+"""Which functions are converted as a whole, and how their operations are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import simt
+from coopc.dialects.narrow import is_tensor
+from coopc.ir.control_flow import callee, functions
+from coopc.ir.transaction import Refused
+from coopc.passes.linalg.match import matched
+
+DIALECTS = ("linalg", "tensor", "bufferization")
+
+
+def whole_functions(module: ModuleOp) -> list[FuncOp]:
+    """Return the functions of linalg, but for those that are one multiplication.
+
+    A function is one of linalg if it, or one that it calls, has tensors or operations
+    of linalg, and it is no kernel.  One multiplication of memrefs stays what it is:
+    `coopc.passes.linalg.match` gives it a kernel of its own.
+    """
+    known = functions(module)
+    found = {name: func for name, func in known.items() if _is_linalg(func)}
+    while more := [
+        name
+        for name, func in known.items()
+        if name not in found and any(x in found for x in _called(func))
+    ]:
+        found |= {name: known[name] for name in more}
+    return [func for func in found.values() if not _is_product(func)]
+
+
+def _is_linalg(func: FuncOp) -> bool:
+    if simt.KERNEL in func.attributes or func.is_declaration:
+        return False
+    types = (*func.function_type.inputs, *func.function_type.outputs)
+    return any(map(is_tensor, types)) or any(
+        op.dialect_name() in DIALECTS for op in func.body.walk()
+    )
+
+
+def _called(func: FuncOp) -> Iterator[str]:
+    if simt.KERNEL not in func.attributes:
+        for op in func.body.walk():
+            if isinstance(op, CallOp):
+                yield op.callee.string_value()
+
+
+def _is_product(func: FuncOp) -> bool:
+    try:
+        return matched(func) is not None
+    except Refused:
+        return False
+
+
+def calls(func: FuncOp, module: ModuleOp) -> Iterator[tuple[CallOp, FuncOp | None]]:
+    """Yield what a function calls; None where there is no body."""
+    known = functions(module)
+    for op in list(func.body.walk()):
+        if isinstance(op, CallOp):
+            yield op, callee(op, known)
+
+
+def insert(new: Operation, before: Operation) -> Sequence[SSAValue]:
+    """Insert an operation where another one is, and return its results."""
+    for each in new.walk():
+        each.location = before.location
+    Rewriter.insert_op(new, InsertPoint.before(before))
+    return new.results
+
+
+def replace(op: Operation, values: Sequence[SSAValue]) -> None:
+    """Erase an operation, whose results are other values."""
+    for old, new in zip(op.results, values, strict=True):
+        new.name_hint = new.name_hint or old.name_hint
+        old.replace_all_uses_with(new)
+    Rewriter.erase_op(op)
