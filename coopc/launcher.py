@@ -297,14 +297,20 @@ class Build:
             constants=spec,
             track=track,
         )
+        count = len(given) - len(call.interface.results)
+        is_function = isinstance(SymbolTable.lookup_symbol(module, name), FuncOp)
+        inputs = given[:count] if is_function else given
         try:
-            run = simulate(module, name, given, options)
+            run = simulate(module, name, inputs, options)
         except SimulationError as error:
             place = Place(LAUNCH)
             if error.op is not None:
                 place = place_of_op(error.op, self.source)
             raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error
-        errors = run.errors or (None,) * len(given)
+        for result, found in zip(given[count:], run.results, strict=True):
+            np.asarray(result)[...] = found.view(np.asarray(result).dtype)
+        errors = run.errors or (None,) * count
+        errors += run.result_errors or (None,) * len(run.results)
         return [
             (each, error)
             for each, error in zip(given, errors, strict=True)

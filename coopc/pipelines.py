@@ -363,12 +363,17 @@ def from_triton(
 
 def from_linalg(sequence: bool = True) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each."""
-    names = ("fuse-linalg",)
+    names = (
+        "inline-calls",
+        "unroll-loops",
+        "lift-memrefs-to-tensors",
+        "generalize-linalg",
+        "fuse-linalg",
+    )
+    options: dict[str, Any] = {} if sequence else {"sequence": False}
     return (
         *(StepForDialect("linalg", name, {}) for name in names),
-        StepForDialect(
-            "linalg", "outline-linalg-kernels", {} if sequence else {"sequence": False}
-        ),
+        StepForDialect("linalg", "outline-linalg-kernels", options),
     )
 
 

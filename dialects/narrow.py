@@ -50,11 +50,6 @@ def length_of(value: SSAValue) -> int:
     return vector_type(value).element_count()
 
 
-def is_tensor(attr: Attribute) -> TypeIs[TensorType]:
-    """Whether a type is a tensor's, of a known rank."""
-    return isinstance(attr, TensorType)
-
-
 def as_tensor(attr: Attribute) -> TensorType:
     """Return the type of a tensor like a memref; a tensor's is its own."""
     if is_memref(attr):

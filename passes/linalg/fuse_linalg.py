@@ -281,8 +281,14 @@ def _may_move(
     if not simple and any(isinstance(x, linalg.IndexOp) for x in body):
         return False
     uses = [use for result in producer.results for use in result.uses]
+    readers = {use.operation for use in uses}
+    follows = any(
+        isinstance(x.owner, linalg.GenericOp) and is_product(x.owner)
+        for x in producer.inputs
+    )
+    if follows and (len(readers) > 1 or not is_parallel(reader)):
+        return False  # it costs nothing in the kernel of the product
     if len(uses) > 1:
-        readers = {use.operation for use in uses}
         if len(readers) > MOST_READERS or len(body) > MOST_OPERATIONS:
             return False
         for use in uses:
