@@ -23,6 +23,7 @@ from coopc.interface_call import (
     Array,
     Call,
     Given,
+    check_shape,
     checked,
     dtype_of,
     entry_for,
@@ -148,6 +149,7 @@ class Executable:
         found: list[tuple[Interface, list[Given], list[Array]]] = []
         known = {each.name: each for each in self.interface}
         sizes = sizes_of(interface, memories[0])
+        _check_results(interface, memories[0], sizes)
         for step in interface.steps:
             given = [_given(each, memories, sizes) for each in step.arguments]
             kernel = known[step.kernel]
@@ -206,6 +208,21 @@ class Executable:
             for before, after in zip(buffers, outcome.arrays, strict=True):
                 write_back(before, after)
         return replace(outcome, arrays=tuple(buffers))
+
+
+def _check_results(
+    interface: Interface, given: Sequence[Given], sizes: Sequence[int]
+) -> None:
+    """Refuse arrays for results that are not as large as these are.
+
+    Raises:
+        ValueError: there is one.
+    """
+    count = len(interface.results)
+    results = zip(interface.buffers[-count:], given[-count:], strict=True)
+    for (argument, array), shape in zip(results, interface.results, strict=count > 0):
+        numbers = tuple(evaluate(size, sizes) for size in shape)
+        check_shape(replace(argument, shape=numbers), np.shape(array))
 
 
 def _temporaries(interface: Interface, given: Sequence[Given]) -> list[Given]:

@@ -139,10 +139,11 @@ class ResultOp(IRDLOperation):
 
     def verify_(self) -> None:
         wanted = list(memref_type(self.memory).get_shape()).count(DYNAMIC_INDEX)
-        is_argument = isinstance(self.memory, BlockArgument)
-        if not is_argument or len(self.sizes) != wanted:
+        if not isinstance(self.memory, BlockArgument):
+            raise VerifyException("expected an argument of the sequence")
+        if len(self.sizes) != wanted:
             raise VerifyException(
-                f"expected an argument and {wanted} sizes, its dynamic ones, got "
+                f"expected {wanted} sizes, the dynamic ones of {self.memory.type}, got "
                 f"{len(self.sizes)}"
             )
 
