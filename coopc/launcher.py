@@ -535,9 +535,14 @@ def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
         ConvertLinalgToCoopmatrixPass,
     )
+    from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
     from coopc.pipelines import CPU_TILE
 
-    return after(module, source, [ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))])
+    steps = (
+        ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32)),
+        ConvertLinalgToSimtPass("amx"),
+    )
+    return after(module, source, steps)
 
 
 # --- From Python. ---

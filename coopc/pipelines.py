@@ -91,6 +91,7 @@ class CoopcKhrPass(Pipeline):
             *from_triton(rounds=True),
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
+            step("convert-linalg-to-simt"),
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             step("widen-products"),  # for the target
             CanonicalizePass(),  # what is dead or constant need not be cut
@@ -160,6 +161,7 @@ class CoopcXePass(Pipeline):
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             step("convert-linalg-to-coopmatrix"),
+            step("convert-linalg-to-simt"),
             step("inline-tt-calls"),
             step("expand-tt-math"),
             step("unwrap-tt-offsets"),  # before pointers are looked at
@@ -211,6 +213,7 @@ class CoopcLanesPass(Pipeline):
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(subgroup_size=self.subgroup_size, rounds=True),
             step("convert-linalg-to-coopmatrix"),
+            step("convert-linalg-to-simt", subgroup_size=self.subgroup_size),
             CanonicalizePass(),  # what is dead or constant need not be spread
             step(
                 "legalize-coopmatrix-khr",
@@ -263,6 +266,7 @@ class CoopcAmxPass(Pipeline):
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
+            step("convert-linalg-to-simt", device="amx", subgroup_size=self.subgroup_size),
             step("inline-matrix-calls"),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),
@@ -308,6 +312,7 @@ class CoopcCpuPass(Pipeline):
                 tile=self.tile,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
+            step("convert-linalg-to-simt", device="amx", subgroup_size=self.subgroup_size),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(

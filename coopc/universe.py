@@ -44,6 +44,7 @@ PASS_FOLDERS: dict[str, str] = {
     "expand-math": "generic",
     "expand-vector": "generic",
     "convert-linalg-to-coopmatrix": "linalg",
+    "convert-linalg-to-simt": "linalg",
     "convert-spirv-calls-to-coopmatrix": "spirv_calls",
     "convert-gpu-mma-to-coopmatrix": "coopmatrix",
     "tile-matmul-khr": "linalg",
