@@ -558,9 +558,9 @@ def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
         return module
     from coopc.pipelines import CPU_TILE, from_linalg, step
 
-    tile = (*CPU_TILE, 32)
-    made = step("convert-linalg-to-coopmatrix", tile=tile)
-    return after(module, source, (*from_linalg(), made))
+    products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
+    rows = step("convert-linalg-to-simt", device="amx")
+    return after(module, source, (*from_linalg(), products, rows))
 
 
 # --- From Python. ---

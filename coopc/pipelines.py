@@ -92,6 +92,7 @@ class CoopcKhrPass(Pipeline):
             *from_linalg(),
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
+            step("convert-linalg-to-simt"),
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             step("widen-products"),  # for the target
             CanonicalizePass(),  # what is dead or constant need not be cut
@@ -162,6 +163,7 @@ class CoopcXePass(Pipeline):
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             *from_linalg(),
             step("convert-linalg-to-coopmatrix"),
+            step("convert-linalg-to-simt"),
             step("inline-tt-calls"),
             step("expand-tt-math"),
             step("unwrap-tt-offsets"),  # before pointers are looked at
@@ -214,6 +216,7 @@ class CoopcLanesPass(Pipeline):
             *from_triton(subgroup_size=self.subgroup_size, rounds=True),
             *from_linalg(),
             step("convert-linalg-to-coopmatrix"),
+            step("convert-linalg-to-simt", subgroup_size=self.subgroup_size),
             CanonicalizePass(),  # what is dead or constant need not be spread
             step(
                 "legalize-coopmatrix-khr",
@@ -267,6 +270,7 @@ class CoopcAmxPass(Pipeline):
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
+            step("convert-linalg-to-simt", device="amx", subgroup_size=self.subgroup_size),
             step("inline-matrix-calls"),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),
@@ -313,6 +317,7 @@ class CoopcCpuPass(Pipeline):
                 tile=self.tile,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
+            step("convert-linalg-to-simt", device="amx", subgroup_size=self.subgroup_size),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(

@@ -38,8 +38,10 @@ from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import EqualSizes
 from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
+from coopc.passes.linalg.rows import rows_of
 from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem
 
+MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
@@ -136,13 +138,25 @@ def matched(func: FuncOp) -> Multiplication | None:
 
 
 def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]:
-    """Yield the functions of a module that multiply.
+    """Yield the functions of a module that multiply; not those of rows.
 
     Raises:
-        Refused: one has operations of linalg, but is no multiplication.
+        Refused: one has operations of linalg, but is neither.
     """
     for func in list(module.ops):
-        if isinstance(func, FuncOp) and (found := matched(func)) is not None:
+        if not isinstance(func, FuncOp):
+            continue
+        try:
+            found = matched(func)
+        except Refused as no_product:
+            if any(isinstance(x, MATMULS) or is_multiplication(x) for x in func.walk()):
+                raise
+            try:
+                rows_of(func)
+            except Refused as no_rows:
+                raise no_rows from no_product
+            continue
+        if found is not None:
             yield func, found
 
 

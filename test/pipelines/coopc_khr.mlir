@@ -21,6 +21,7 @@
 // STEPS-NEXT: share-workgroup-memory
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
+// STEPS-NEXT: convert-linalg-to-simt
 // STEPS-NEXT: widen-products
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: legalize-coopmatrix-khr{only="products"}

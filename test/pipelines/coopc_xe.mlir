@@ -12,6 +12,7 @@
 // STEPS-NEXT: narrow-matrix-scope
 // STEPS-NEXT: set-target
 // STEPS-NEXT: convert-linalg-to-coopmatrix
+// STEPS-NEXT: convert-linalg-to-simt
 // STEPS-NEXT: inline-tt-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets

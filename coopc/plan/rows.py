@@ -1,0 +1,172 @@
+"""How loops without a product of matrices are shared among work-items, decided first.
+
+Kernels of this kind have *shared* loops, which nothing is carried around, and perhaps
+reductions within them: a *row* is one iteration of the shared loops.
+
+    work-items   each work-item computes a row; those of a work-group are neighbours
+                 along one shared loop, along which memory is contiguous
+    subgroup     the lanes of a subgroup share the reductions of a row
+
+A subgroup reduces where memory is contiguous along the reduction, as in a sum of the
+elements of each row of a matrix, and work-items where it is along a shared loop, as in
+a sum of each column.  A row that is shorter than a subgroup is left to one work-item.
+
+>>> columns = RowProblem((None,), (2,), Reduction(None, 0))
+>>> print(plan_rows(columns, lanes=32))
+work-items: 256 along shared loop 0, 1024 rows a work-group: contiguous memory
+>>> print(plan_rows(RowProblem((None,), (0,), Reduction(None, 2)), lanes=32))
+subgroup: 32 lanes, 1 rows a work-group: memory is contiguous along the reduction
+>>> print(plan_rows(RowProblem((64,), (0,), Reduction(24, 2)), lanes=32).reason)
+the reduction has 24 steps, fewer than a subgroup has lanes
+
+Laws (test/unit/plan/test_rows.py): each shared loop is on one axis of the grid, serial,
+or the one of work-items; an axis has at most one loop whose size is not known; the rows
+of a work-group are whole rounds of its work-items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+AXES = 3
+"""Of a grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """The reductions within a row, as far as lanes may share them."""
+
+    size: int | None
+    """Steps of the shortest of the loops that lanes would share; None if one is not
+    known."""
+    weight: int
+    """Dimensions of memory that is contiguous along these loops."""
+    sequential: str | None = None
+    """Why the steps can only follow one another; None if they combine in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowProblem:
+    sizes: tuple[int | None, ...]
+    """Iterations of the shared loops, the outermost first; None if not known."""
+    weights: tuple[int, ...]
+    """Of each: dimensions of memory that is contiguous along it."""
+    reduction: Reduction | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) != len(self.weights):
+            raise ValueError(f"expected a weight for each shared loop, got {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    kind: Literal["work-items", "subgroup"]
+    items: int
+    """Work-items of a work-group."""
+    loop: int | None
+    """The shared loop along which work-items are neighbours."""
+    chunk: int
+    """Its iterations that a work-group does: as many each work-item."""
+    block: int
+    """Iterations of the innermost loop of the axes that a work-group does."""
+    axes: tuple[tuple[int, ...], ...]
+    """The other shared loops, by axes of the grid, the outermost of an axis first; the
+    first axis has the innermost loop."""
+    serial: tuple[int, ...]
+    """The other shared loops, for which there is no axis."""
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.chunk % self.items and self.kind == "work-items":
+            raise ValueError(f"expected a chunk of whole rounds, got {self}")
+
+    def __str__(self) -> str:
+        if self.kind == "subgroup":
+            who = f"{self.items} lanes, {self.block} rows a work-group"
+        else:
+            along = f" along shared loop {self.loop}" if self.loop is not None else ""
+            rows = self.chunk * self.block
+            who = f"{self.items}{along}, {rows} rows a work-group"
+        return f"{self.kind}: {who}: {self.reason}"
+
+
+def plan_rows(
+    problem: RowProblem, lanes: int, items: int = 256, each: int = 4, block: int = 1
+) -> RowPlan:
+    """Return who computes what.
+
+    Args:
+        problem: the loops.
+        lanes: of a subgroup.
+        items: the most work-items of a work-group, a multiple of the lanes.
+        each: how many rows a work-item computes at most.
+        block: how many iterations of another loop a work-group does, or more where
+            `each` is not reached.
+    """
+    if (reason := _why_lanes(problem, lanes)) is not None:
+        axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
+        return RowPlan("subgroup", lanes, None, 1, block, axes, serial, reason)
+    loop = max(
+        range(len(problem.sizes)),
+        key=lambda n: (problem.sizes[n] != 1, problem.weights[n], n),
+        default=None,
+    )
+    if loop is None:
+        reason = _why_not_lanes(problem, lanes) or "there is one row"
+        return RowPlan("work-items", lanes, None, lanes, 1, (), (), reason)
+    size, rounds = problem.sizes[loop], each
+    if size is not None:
+        items = min(items, -(-size // lanes) * lanes)
+        rounds = min(each, -(-size // items))
+    others = [n for n in range(len(problem.sizes)) if n != loop]
+    axes, serial = _axes(problem, others, AXES - 1)
+    if block > 1:
+        block *= max(1, each // rounds)
+    along = "contiguous memory"
+    reason = _why_not_lanes(problem, lanes) or (
+        along if problem.weights[loop] else "no loop has contiguous memory"
+    )
+    return RowPlan(
+        "work-items", items, loop, items * rounds, block, axes, serial, reason
+    )
+
+
+def _why_lanes(problem: RowProblem, lanes: int) -> str | None:
+    """Return why a subgroup is to share the reductions of a row, or None."""
+    its = problem.reduction
+    if its is None or its.sequential or (its.size is not None and its.size < lanes):
+        return None
+    if not problem.sizes:
+        return "there is one row"
+    if its.weight > max(problem.weights):
+        return "memory is contiguous along the reduction"
+    return None
+
+
+def _why_not_lanes(problem: RowProblem, lanes: int) -> str | None:
+    """Return why a subgroup cannot share them, or None."""
+    its = problem.reduction
+    if its is None:
+        return None
+    if its.sequential is not None:
+        return its.sequential
+    if its.size is not None and its.size < lanes:
+        return f"the reduction has {its.size} steps, fewer than a subgroup has lanes"
+    return None
+
+
+def _axes(
+    problem: RowProblem, loops: list[int] | range, count: int
+) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    """Return loops by axes, from the innermost on, and those that are left."""
+    axes: list[list[int]] = []
+    left = [*loops]
+    while left:
+        last = axes[-1] if len(axes) == count else []
+        if sum(problem.sizes[n] is None for n in (left[-1], *last)) > 1:
+            break
+        if len(axes) < count:
+            axes.append([])
+        axes[-1].insert(0, left.pop())
+    return tuple(map(tuple, axes)), tuple(left)

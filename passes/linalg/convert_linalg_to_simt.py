@@ -1,0 +1,614 @@
+"""convert-linalg-to-simt: lowers operations that are no products to kernels of rows.
+
+Before:  a func.func of linalg on memrefs without a product of matrices, whose
+         operations share their parallel loops; memory of its own in memref.alloc.
+After:   a kernel with a grid. A work-item computes some iterations of the shared loops
+         (a row each), or a subgroup does, whose lanes share the reductions of a row and
+         combine them by simt.reduce. Nothing is allocated: what depends on a row only
+         is kept, the rest is computed where it is read.
+Fails:   where such a function has an operation that no row can compute, naming it.
+
+Sums and products of floats of a row are reassociated over lanes: linalg does not say an
+order.  Of a maximum of 0.0 and -0.0 (`maximumf`), either may be the result over lanes;
+NaN is kept.  `coopc.plan.rows` decides, `coopc.passes.linalg.rows` says what a row is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+    i32,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from coopc.dialects import simt
+from coopc.dialects.narrow import is_memref
+from coopc.dialects.simt import Dimension, EqualSizes, ReduceKind
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
+from coopc.ir.control_flow import uses_dialect
+from coopc.ir.device_option import device_of
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.linalg.match import tiles
+from coopc.passes.linalg.rows import (
+    ALLOCATIONS,
+    COMBINERS,
+    Index,
+    Made,
+    Nest,
+    Source,
+    Statement,
+    combiners,
+    is_contiguous,
+    rows_of,
+    substituted,
+)
+from coopc.plan.rows import Reduction, RowPlan, RowProblem, plan_rows
+
+Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
+CPU_EACH, CPU_BLOCK = 64, 4
+"""What a work-item of a processor computes, to make up for starting a work-group."""
+
+
+@dataclass(frozen=True)
+class ConvertLinalgToSimtPass(ModulePass):
+    name = "convert-linalg-to-simt"
+
+    device: str | None = None
+    """A device of `--list devices`; the module's `simt.target` without it."""
+    subgroup_size: int | None = None
+    """Lanes, instead of the device's."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not uses_dialect(op, "linalg"):
+            return
+        device = device_of(self.device, op, self.name)
+        lanes = self.subgroup_size or device.subgroup_size
+        with transaction(op) as draft:
+            for func in list(draft.ops):
+                if isinstance(func, FuncOp) and uses_dialect(func, "linalg"):
+                    nest = rows_of(func)
+                    problem = problem_of(nest)
+                    if device.family == "amx":
+                        plan = plan_rows(problem, lanes, lanes, CPU_EACH, CPU_BLOCK)
+                    else:
+                        most = max(lanes, min(256, device.limits.work_items))
+                        plan = plan_rows(problem, lanes, most)
+                    RowKernel(func, nest, plan, lanes).write()
+
+
+def problem_of(nest: Nest) -> RowProblem:
+    """Return what is known of a nest that decides who computes what."""
+    shared = range(len(nest.shared))
+    weights, own_weights = [0] * len(shared), dict[tuple[Statement, int], int]()
+    reducing = [x for x in nest.loops if x.reduces]
+    for statement in reducing or nest.loops:
+        point = nest.point(statement)
+        accesses = [(m, index) for _, m, index in nest.accesses(statement, point)]
+        if not statement.reduces:
+            accesses += [
+                (memory, substituted(made.map, point))
+                for made, memory in nest.stores.items()
+                if made.by is statement
+            ]
+        for n in shared:
+            weights[n] += sum(weight(m, index, n) for m, index in accesses)
+        for at, loop in enumerate(nest.own(statement), len(shared)):
+            found = sum(weight(m, index, at) for m, index in accesses)
+            own_weights[statement, loop] = found
+    sizes = tuple(nest.sizes.known(x) for x in nest.shared)
+    if not reducing:
+        return RowProblem(sizes, tuple(weights))
+    reasons = (combiners(x) for x in reducing)
+    sequential = next((x for x in reasons if isinstance(x, str)), None)
+    of_lanes = [(x, lane_loop(nest, x)) for x in nest.loops if nest.own(x)]
+    steps = [nest.size(x, loop) for x, loop in of_lanes]
+    known = [x for x in steps if x is not None]
+    total = sum(own_weights.get(each, 0) for each in of_lanes)
+    least = min(known, default=None)
+    if not steps:
+        sequential = "the reductions have one step"
+    return RowProblem(sizes, tuple(weights), Reduction(least, total, sequential))
+
+
+def weight(memory: SSAValue, index: Index, dimension: int) -> int:
+    """Return how much it matters that memory is contiguous along a dimension."""
+    if not is_contiguous(memory, index, dimension):
+        return 0
+    return sum(not isinstance(x, AffineConstantExpr) for x in index)
+
+
+def lane_loop(nest: Nest, statement: Statement) -> int:
+    """Return which of the loops that are not shared lanes do together."""
+    point, own = nest.point(statement), nest.own(statement)
+    accesses = [(m, index) for _, m, index in nest.accesses(statement, point)]
+
+    def preference(n: int) -> tuple[int, int]:
+        at = len(nest.shared) + own.index(n)
+        return sum(weight(m, index, at) for m, index in accesses), n
+
+    return max(own, key=preference)
+
+
+@dataclass(slots=True)
+class RowKernel:
+    """A function while it becomes a kernel."""
+
+    func: FuncOp
+    nest: Nest
+    plan: RowPlan
+    lanes: int
+    b: Builder = field(init=False)
+    point: list[SSAValue] = field(init=False)
+    """The values of dimensions: the shared loops, then those of a statement."""
+    kept: dict[Made, SSAValue] = field(init=False)
+    """What the row has reduced."""
+    lane: SSAValue = field(init=False)
+    """The number of the work-item, in its work-group or in its subgroup."""
+    sizes: list[Size] = field(init=False)
+    """Of the shared loops."""
+
+    def write(self) -> None:
+        """Put the kernel in place of operations."""
+        *ops, last = self.func.body.block.ops
+        self._set_attributes()
+        self.b = b = Builder.at(last)
+        b.location = self.nest.statements[-1].op.location
+        self.kept = {}
+        self.sizes = [self._size(x) for x in self.nest.shared]
+        zero = b.constant(INDEX, 0)
+        self.point = [zero] * len(self.sizes)
+        if self.plan.kind == "subgroup":
+            self.lane = b.pure(simt.LaneIdOp)
+            first = 0
+        else:
+            self.lane = b.pure(simt.LocalIdOp, Dimension.X)
+            first = 1 if self.plan.loop is not None else 0
+        self.lane.name_hint = "lane"
+        self._over_axes(first)
+        dead = [x for x in ops if x.name.startswith("linalg.")]
+        dead += [x for x in ops if isinstance(x, (*ALLOCATIONS, memref.DeallocOp))]
+        for op in sorted(dead, key=ops.index, reverse=True):
+            Rewriter.erase_op(op)
+
+    # Sizes
+
+    def _size(self, key: object) -> Size:
+        """Return how long loops are that a key stands for, where the kernel starts."""
+        if (known := self.nest.sizes.known(key)) is not None:
+            return known
+        for found in self.nest.sizes.all(key):
+            match found:
+                case (SSAValue() as memory, int(at)) if isinstance(
+                    memory.type, MemRefType
+                ) and not isinstance(memory.owner, ALLOCATIONS):
+                    size = self.b.pure(
+                        memref.DimOp,
+                        memory,
+                        self.b.constant(INDEX, at),
+                    )
+                    return size
+                case _:
+                    pass
+        raise Refused(
+            self.nest.statements[0].op,
+            "expected loops whose sizes are those of memory from outside",
+        )
+
+    def _extent(self, key: object) -> AffineExpr:
+        """Return a size as an expression of the kernel's."""
+        if (known := self.nest.sizes.known(key)) is not None:
+            return AffineConstantExpr(known)
+        sizes = [(x.argument, x.dimension) for x in simt.kernel_sizes(self.func)]
+        for found in self.nest.sizes.all(key):
+            match found:
+                case (BlockArgument() as memory, int(at)) if (
+                    memory.owner is self.func.body.block
+                ):
+                    return AffineDimExpr(sizes.index((memory.index, at)))
+                case _:
+                    pass
+        raise Refused(
+            self.nest.statements[0].op,
+            "expected shared loops whose sizes are those of arguments",
+        )
+
+    def _set_attributes(self) -> None:
+        func, nest, plan = self.func, self.nest, self.plan
+        extents = [self._extent(x) for x in nest.shared]
+        grid: list[AffineExpr] = []
+        if plan.loop is not None:
+            grid.append(tiles(extents[plan.loop], plan.chunk))
+        for number, axis in enumerate(plan.axes):
+            inner = extents[axis[-1]]
+            blocked = number == 0 and plan.block > 1
+            count = tiles(inner, plan.block) if blocked else inner
+            for loop in axis[:-1]:
+                one, other = count, extents[loop]
+                if isinstance(one, AffineConstantExpr):
+                    one, other = other, one
+                count = one * other
+            grid.append(count)
+        sizes = len(simt.kernel_sizes(func))
+        map = AffineMap(sizes, 0, tuple(grid) or (AffineConstantExpr(1),))
+        func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
+        simt.set_sizes(func, self.lanes, (plan.items,))
+        if equal := list(self._equal_sizes()):
+            func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(equal)
+
+    def _equal_sizes(self) -> Sequence[EqualSizes]:
+        """Return which sizes of arguments are the same, that types do not say."""
+        first: dict[object, tuple[int, int]] = {}
+        found: list[EqualSizes] = []
+        dims = [
+            (size == DYNAMIC_INDEX, argument, at)
+            for argument in self.func.body.block.args
+            if is_memref(type := argument.type)
+            for at, size in enumerate(type.get_shape())
+        ]
+        for dynamic, argument, at in sorted(dims, key=lambda x: x[0]):
+            key = self.nest.sizes.of((argument, at))
+            if key not in first:
+                first[key] = argument.index, at
+            elif dynamic:
+                found.append(EqualSizes(argument.index, at, *first[key]))
+        return found
+
+    # The shared loops
+
+    def _over_axes(self, first: int) -> None:
+        """Say where the work-group is along the axes; then do its rows."""
+        b, plan = self.b, self.plan
+        for number, axis in enumerate(plan.axes):
+            dimension = list(Dimension)[first + number]
+            rest = b.pure(simt.WorkgroupIdOp, dimension)
+            rest.name_hint = f"group_{dimension}"
+            for loop in reversed(axis):
+                if loop == axis[0]:
+                    self.point[loop] = rest
+                    continue
+                size = self.sizes[loop]
+                if number == 0 and loop == axis[-1]:
+                    size = b.tiles(size, plan.block)
+                by = b.constant(INDEX, size) if isinstance(size, int) else size
+                self.point[loop] = b.pure(arith.RemUIOp, rest, by)
+                rest = b.pure(arith.DivUIOp, rest, by)
+        self._over_serial(list(plan.serial))
+
+    def _over_serial(self, loops: list[int]) -> None:
+        if not loops:
+            self._over_block()
+            return
+        loop, *rest = loops
+
+        def one(at: BoundedIndex, _: Values) -> Values:
+            self.point[loop] = self.b.index(at)
+            self._over_serial(rest)
+            return ()
+
+        self.b.loop(self.sizes[loop], (), one, f"d{loop}")
+
+    def _over_block(self) -> None:
+        """Do some iterations of the innermost loop of the first axis."""
+        b, block = self.b, self.plan.block
+        if block == 1 or not self.plan.axes:
+            self._over_lanes()
+            return
+        loop = self.plan.axes[0][-1]
+        start = b.pure(arith.MuliOp, self.point[loop], b.constant(INDEX, block))
+        span = self._span(start, self.sizes[loop], block)
+
+        def one(at: BoundedIndex, _: Values) -> Values:
+            self.point[loop] = b.pure(arith.AddiOp, start, b.index(at))
+            self._over_lanes()
+            return ()
+
+        b.loop(span, (), one, f"d{loop}")
+
+    def _span(self, start: SSAValue, size: Size, most: int) -> Size:
+        """Return how many iterations there are from a start on, at most some."""
+        b = self.b
+        if isinstance(size, int) and size % most == 0:
+            return most
+        end = b.constant(INDEX, size) if isinstance(size, int) else size
+        left = b.pure(arith.SubiOp, end, start)
+        return b.pure(arith.MinUIOp, left, b.constant(INDEX, most))
+
+    def _over_lanes(self) -> None:
+        """Do the rows of each work-item, or the row of the subgroup."""
+        b, plan = self.b, self.plan
+        if plan.kind == "subgroup":
+            self._row()
+            return
+        if plan.loop is None:
+            zero = b.constant(INDEX, 0)
+            self._where(b.compare("eq", self.lane, zero), self._row)
+            return
+        loop = plan.loop
+        group = b.pure(simt.WorkgroupIdOp, Dimension.X)
+        group.name_hint = "group_x"
+        start = b.pure(arith.MuliOp, group, b.constant(INDEX, plan.chunk))
+
+        def one(at: SSAValue, _: Values) -> Values:
+            self.point[loop] = at
+            self._row()
+            return ()
+
+        span = self._span(start, self.sizes[loop], plan.chunk)
+        self._strided(start, span, plan.items, (), one)
+
+    def _where(self, condition: SSAValue, then: Callable[[], None]) -> None:
+        def run() -> Values:
+            then()
+            return ()
+
+        self.b.branch(condition, run)
+
+    def _strided(
+        self,
+        start: SSAValue,
+        span: Size,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: Callable[[SSAValue, Values], Sequence[SSAValue]],
+    ) -> Values:
+        """Do some iterations, neighbours side by side; the last where there are any."""
+        b, lane = self.b, self.lane
+
+        def at(number: Size | BoundedIndex) -> SSAValue:
+            if not isinstance(number, BoundedIndex):
+                number = b.sized(number)
+            before = b.pure(arith.AddiOp, start, b.index(b.times(number, step)))
+            return b.pure(arith.AddiOp, before, lane)
+
+        if isinstance(span, int):
+            full: Size = span // step
+        else:
+            full = b.pure(arith.DivUIOp, span, b.constant(INDEX, step))
+        values: Values = tuple(carried)
+        if full != 0:
+            values = b.loop(full, values, lambda t, held: body(at(t), held))
+        if isinstance(span, int) and span % step == 0:
+            return values
+        place = at(full)
+        size = b.constant(INDEX, span) if isinstance(span, int) else span
+        end = b.pure(arith.AddiOp, start, size)
+        before = values
+        return b.branch(
+            b.compare("ult", place, end), lambda: body(place, before), before
+        )
+
+    # A row
+
+    def _row(self) -> None:
+        """Compute what a row reduces and stores, in order."""
+        self.kept = {}
+        for statement in self.nest.loops:
+            self.b.location = statement.op.location
+            if statement.reduces:
+                self._reduce(statement)
+            own = [] if statement.reduces else self.nest.own(statement)
+            if own:
+                self._over_own(statement, own, (), partial(self._stores, statement))
+            else:
+                self._keep(statement)
+
+    def _keep(self, statement: Statement) -> None:
+        """Store what is one value of the row, once."""
+        if not statement.reduces:
+            made = self._results(statement, self.nest.point(statement), {})
+            for number, value in enumerate(made):
+                self.kept[Made(statement, number)] = value
+        stores = [x for x in self.nest.stores if x.by is statement]
+
+        def store() -> None:
+            for made in stores:
+                self._store(made, self.kept[made])
+
+        if stores and self.plan.kind == "subgroup":
+            zero = self.b.constant(INDEX, 0)
+            self._where(self.b.compare("eq", self.lane, zero), store)
+        else:
+            store()
+
+    def _store(self, made: Made, value: SSAValue) -> None:
+        index = substituted(made.map, self.nest.point(made.by))
+        where = [self._index(x) for x in index]
+        self.b.effect(memref.StoreOp.get(value, self.nest.stores[made], where))
+
+    def _stores(self, statement: Statement, _: Values) -> Values:
+        """Store what a statement gives for a point of its own loops."""
+        found = self._results(statement, self.nest.point(statement), {})
+        for made in self.nest.stores:
+            if made.by is statement:
+                self._store(made, found[made.output])
+        return ()
+
+    def _over_own(
+        self,
+        statement: Statement,
+        own: list[int],
+        carried: Sequence[SSAValue],
+        body: Callable[[Values], Sequence[SSAValue]],
+    ) -> Values:
+        """Run a body for the loops that are not shared, lanes side by side."""
+        b, nest, shared = self.b, self.nest, len(self.nest.shared)
+        every = nest.own(statement)
+        self.point[shared:] = [b.constant(INDEX, 0)] * len(every)
+        lanes = lane_loop(nest, statement) if self.plan.kind == "subgroup" else None
+        order = [n for n in own if n != lanes] + [n for n in own if n == lanes]
+        sizes = {n: self._size((statement, n)) for n in order}
+
+        def run(loops: list[int], held: Values) -> Sequence[SSAValue]:
+            if not loops:
+                return body(held)
+            loop, *rest = loops
+            place = shared + every.index(loop)
+
+            def at(value: SSAValue, held: Values) -> Sequence[SSAValue]:
+                self.point[place] = value
+                return run(rest, held)
+
+            if loop == lanes:
+                zero = b.constant(INDEX, 0)
+                return self._strided(zero, sizes[loop], self.lanes, held, at)
+            return b.loop(sizes[loop], held, lambda t, held: at(b.index(t), held))
+
+        return tuple(run(order, tuple(carried)))
+
+    def _reduce(self, statement: Statement) -> None:
+        """Reduce what statement does of a row."""
+        nest, first = self.nest, statement.inputs
+        point = nest.point(statement)
+        memo: Memo = {}
+        start = [
+            self._value(source, substituted(map, point), memo)
+            for source, map in zip(
+                statement.sources[first:], statement.maps[first:], strict=True
+            )
+        ]
+        over_lanes = combiners(statement)
+        by = (
+            []
+            if isinstance(over_lanes, str) or self.plan.kind != "subgroup"
+            else over_lanes
+        )
+        begin = list(start)
+        for number, op in enumerate(by):
+            neutral = COMBINERS[op.name][1]
+            if neutral is not None:
+                begin[number] = self.b.constant(start[number].type, neutral)
+
+        def body(held: Values) -> Sequence[SSAValue]:
+            return self._results(statement, point, {}, held)
+
+        found = self._over_own(statement, nest.own(statement), begin, body)
+        for number, value in enumerate(found):
+            if by:
+                old = statement.block.args[first + number]
+                value = self._combined(by[number], value, old, start[number])
+            self.kept[Made(statement, number)] = value
+
+    def _combined(
+        self, op: Operation, value: SSAValue, old: SSAValue, start: SSAValue
+    ) -> SSAValue:
+        """Return what lanes have found, combined, and with what there was before."""
+        b = self.b
+        kind, neutral = COMBINERS[op.name]
+        signed = op.name in ("arith.maxsi", "arith.minsi")
+
+        def over_lanes(kind: str, value: SSAValue, signed: bool = False) -> SSAValue:
+            new = simt.ReduceOp(ReduceKind(kind), value, signed)
+            return b.effect(new).results[0]
+
+        found = over_lanes(kind, value, signed)
+        if op.name in ("arith.maximumf", "arith.minimumf"):
+            is_nan = b.pure(arith.CmpfOp, value, value, "uno")
+            some = over_lanes("or", b.pure(arith.ExtUIOp, is_nan, i32))
+            any_nan = b.compare("ne", some, b.constant(i32, 0))
+            nan = b.constant(value.type, float("nan"))
+            found = b.select(any_nan, nan, found)
+        if neutral is None:
+            return found
+        operands = [start if x is old else found for x in op.operands]
+        return b.like(op, operands, [found.type]).results[0]
+
+    # What is computed of an element
+
+    def _results(
+        self, statement: Statement, point: Index, memo: Memo, held: Values = ()
+    ) -> list[SSAValue]:
+        """Return what a body gives for a point of its loops.
+
+        Args:
+            statement: the operation.
+            point: its loops.
+            memo: what is computed in this block already.
+            held: what outputs are, where it is not what they were before.
+        """
+        block, values = statement.block, dict[SSAValue, SSAValue]()
+        for number, argument in enumerate(block.args):
+            if argument.first_use is None:
+                continue
+            if held and number >= statement.inputs:
+                values[argument] = held[number - statement.inputs]
+                continue
+            index = substituted(statement.maps[number], point)
+            values[argument] = self._value(statement.sources[number], index, memo)
+        for op in block.ops:
+            if isinstance(op, linalg.YieldOp):
+                return [values.get(x, x) for x in op.operands]
+            if isinstance(op, linalg.IndexOp):
+                values[op.result] = self._index(point[op.dim.value.data])
+                continue
+            new = op.clone(values)
+            self.b.effect(new)
+            for inner in list(new.walk()):
+                if isinstance(inner, linalg.IndexOp):
+                    at = self._index(point[inner.dim.value.data])
+                    Rewriter.replace_op(inner, [], [at])
+        raise AssertionError(statement.op)
+
+    def _value(self, source: Source, index: Index, memo: Memo) -> SSAValue:
+        """Return an element of what a statement gives, or of memory; or a number."""
+        if isinstance(source, Made) and source in self.kept:
+            return self.kept[source]
+        if (found := memo.get((source, index))) is not None:
+            return found
+        if isinstance(source, Made):
+            point = self.nest.loops_at(source, index)
+            made = self._results(source.by, point, memo)
+            for number, value in enumerate(made):
+                other = Made(source.by, number)
+                if other.map == source.map:
+                    memo[other, index] = value
+            return made[source.output]
+        if not isinstance(source.type, MemRefType):
+            return source
+        where = [self._index(x) for x in index]
+        found = self.b.effect(memref.LoadOp.get(source, where)).results[0]
+        memo[source, index] = found
+        return found
+
+    def _index(self, expr: AffineExpr) -> SSAValue:
+        b = self.b
+        match expr:
+            case AffineConstantExpr(value=value):
+                return b.constant(INDEX, value)
+            case AffineDimExpr(position=position):
+                return self.point[position]
+            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
+                return b.pure(OPERATIONS[kind], self._index(lhs), self._index(rhs))
+            case _:
+                raise AssertionError(expr)
+
+
+OPERATIONS: dict[AffineBinaryOpKind, type[Operation]] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
+    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+    AffineBinaryOpKind.Mod: arith.RemUIOp,
+}
