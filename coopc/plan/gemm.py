@@ -134,6 +134,11 @@ class Problem:
         return self.c.batched
 
     @property
+    def outputs(self) -> tuple[Output, ...]:
+        """What the epilogue stores, if there is one."""
+        return () if self.epilogue is None else self.epilogue.outputs
+
+    @property
     def elements(self) -> tuple[str, str, str]:
         """The element types of A, B and C, with signs."""
         return self.a.element, self.b.element, self.c.element
@@ -654,15 +659,14 @@ def plan_amx_gemm(
 
 def why_not_packed(problem: Problem) -> str | None:
     """Return why a kernel does not pack A and B of a problem before another one."""
-    if problem.epilogue is not None:
-        return "operations use its sums"
-    if problem.c.transposed:
+    outputs = [problem.c, *(x.memory for x in problem.outputs)]
+    if any(x.transposed for x in outputs):
         return "an operand is transposed"
-    if not all(x.contiguous for x in (problem.a, problem.b, problem.c)):
+    if not all(x.contiguous for x in (problem.a, problem.b, *outputs)):
         return "elements of a row are not consecutive"
     if problem.fill == "value":
         return "C is filled with a value that is not constant"
-    return None
+    return None if problem.epilogue is None else problem.epilogue.why_not_vectors
 
 
 def is_of_amx(problem: Problem) -> bool:

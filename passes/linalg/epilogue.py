@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
-from xdsl.dialects.func import CallOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -311,17 +311,27 @@ class Consumers:
 
     def write(
         self,
+        kernel: FuncOp,
+        stored: Sequence[Result],
+        outside: Mapping[SSAValue, SSAValue],
+    ) -> None:
+        """Put operations in place of a kernel's calls.
+
+        Args:
+            kernel: the kernel.
+            stored: the outputs.
+            outside: what the arguments of the function are there.
+        """
+        for op in list(kernel.walk()):
+            if isinstance(op, CallOp):
+                self._write(op, stored, outside)
+
+    def _write(
+        self,
         call: CallOp,
         stored: Sequence[Result],
         outside: Mapping[SSAValue, SSAValue],
     ) -> None:
-        """Put operations in place of a call.
-
-        Args:
-            call: of the function of an output.
-            stored: the outputs.
-            outside: what the arguments of the function are where the call is.
-        """
         number = int(call.callee.root_reference.data.removeprefix(CALLS))
         output = stored[number].value
         batch, m, n, total, *rest = call.arguments

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, UnitAttr
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir.affine import AffineMap
 from xdsl.parser import Parser
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -93,9 +93,8 @@ class Operands:
     @property
     def arguments(self) -> str:
         found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b, self.c)]
-        if self.problem.epilogue is not None:
-            outputs = enumerate(self.problem.epilogue.outputs)
-            found += [f"%out{n}: {output.memory.type}" for n, output in outputs]
+        outputs = enumerate(self.problem.outputs)
+        found += [f"%out{n}: {output.memory.type}" for n, output in outputs]
         if self.problem.fill != "nothing":
             found.append(f"%fill: {self.c.element}")
         return ", ".join(found)
@@ -118,7 +117,7 @@ class Operands:
         self, total: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
     ) -> str:
         """Return the store of sums, or of what the epilogue makes of them."""
-        if (epilogue := self.problem.epilogue) is None:
+        if self.problem.epilogue is None:
             return self.c.store(total, at, type, checked)
         of = "%" + re.sub(r"\W", "", total)
         lines, stores = "", ""
@@ -132,7 +131,7 @@ class Operands:
   {last}_size = {self.c.dim(axis)}
   {last} = arith.subi {last}_size, %c1 : index"""
         # All is read before the first is stored.
-        for number, output in enumerate(epilogue.outputs):
+        for number, output in enumerate(self.problem.outputs):
             value, result, text = total, type, ""
             if output.element is not None:
                 value, result, text = self._output(number, total, at, type, checked)
@@ -151,8 +150,7 @@ class Operands:
         checked: Sequence[Axis],
     ) -> tuple[str, str, str]:
         """Return a matrix of what an output of the epilogue is, its type, and how."""
-        assert self.problem.epilogue is not None, self.problem
-        output = self.problem.epilogue.outputs[number]
+        output = self.problem.outputs[number]
         of = "%" + re.sub(r"\W", "", total)
         name, element, lines = f"{of}_y{number}", output.element, ""
         value = total
@@ -252,15 +250,13 @@ def become_kernel(
     old = [op for op in block.ops if not isinstance(op, arith.ConstantOp)]
     fill = [] if found.fill is None else [found.fill]
     outputs = [x.memory for x in found.stored]
-    calls = [op for op in kernel.walk() if isinstance(op, CallOp)]
     Rewriter.inline_block(
         kernel.body.block,
         InsertPoint.at_end(block),
         [*found.memories, *outputs, *fill],
     )
     if found.consumers is not None:
-        for call in calls:
-            found.consumers.write(call, found.stored, {x: x for x in block.args})
+        found.consumers.write(func, found.stored, {x: x for x in block.args})
     for op in reversed(old):
         Rewriter.erase_op(op)
     for op in list(block.ops):
