@@ -38,6 +38,8 @@ Source: TypeAlias = Literal["a", "b"]
 Fill: TypeAlias = Literal["nothing", "constant", "value"]
 """What C is filled with before: nothing, so that it is added to."""
 AXES: tuple[Axis, Axis] = ("rows", "cols")
+Role: TypeAlias = Literal["b", "m", "n"]
+"""What a loop over elements of C counts: matrices of the batch, rows or columns."""
 
 
 # --- what is multiplied --------------------------------------------------------------
@@ -82,15 +84,59 @@ class GemmOperand:
 
 
 @dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion of matrices: to another type of elements, of the same use."""
+
+    operation: str
+    """As `coopmatrix` writes it: convert, convert signed, or bitcast."""
+    element: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What an epilogue stores: a function of the sums of an element, and its place.
+
+    Matrices of the sums are cast, each element is computed from what it is then, and
+    the result is cast again.
+    """
+
+    memory: GemmOperand
+    before: tuple[Cast, ...] = ()
+    element: str | None = None
+    """The type in which the function takes and gives elements; None for the sums as
+    they are."""
+    after: tuple[Cast, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """What is done to the sums of a product before they are stored."""
+
+    outputs: tuple[Output, ...]
+    reads: tuple[tuple[str, tuple[Role | int, ...]], ...] = ()
+    """What it reads beside the sums: memrefs, and where, dimension by dimension."""
+    why_not_vectors: str | None = None
+    """Why it is not computed for several elements of a row at a time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     a: GemmOperand
     b: GemmOperand
     c: GemmOperand
+    """The sums: their type, and where they are or, if an epilogue alone stores them,
+    where its first output is."""
     fill: Fill = "nothing"
+    epilogue: Epilogue | None = None
 
     @property
     def batched(self) -> bool:
         return self.c.batched
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """What the epilogue stores, if there is one."""
+        return () if self.epilogue is None else self.epilogue.outputs
 
     @property
     def elements(self) -> tuple[str, str, str]:
@@ -613,13 +659,14 @@ def plan_amx_gemm(
 
 def why_not_packed(problem: Problem) -> str | None:
     """Return why a kernel does not pack A and B of a problem before another one."""
-    if problem.c.transposed:
+    outputs = [problem.c, *(x.memory for x in problem.outputs)]
+    if any(x.transposed for x in outputs):
         return "an operand is transposed"
-    if not all(x.contiguous for x in (problem.a, problem.b, problem.c)):
+    if not all(x.contiguous for x in (problem.a, problem.b, *outputs)):
         return "elements of a row are not consecutive"
     if problem.fill == "value":
         return "C is filled with a value that is not constant"
-    return None
+    return None if problem.epilogue is None else problem.epilogue.why_not_vectors
 
 
 def is_of_amx(problem: Problem) -> bool:

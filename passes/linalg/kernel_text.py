@@ -22,10 +22,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import is_integer, signless
 from coopc.dialects import simt
+from coopc.passes.linalg.epilogue import CALLS
 from coopc.passes.linalg.match import Multiplication, extent, tiles
 from coopc.plan.gemm import (
     AXES,
     Axis,
+    Cast,
     Direct,
     GemmOperand,
     GemmPlan,
@@ -91,6 +93,8 @@ class Operands:
     @property
     def arguments(self) -> str:
         found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b, self.c)]
+        outputs = enumerate(self.problem.outputs)
+        found += [f"%out{n}: {output.memory.type}" for n, output in outputs]
         if self.problem.fill != "nothing":
             found.append(f"%fill: {self.c.element}")
         return ", ".join(found)
@@ -109,6 +113,72 @@ class Operands:
             return self.c.load(result, at, type, checked)
         return f"{result} = coopmatrix.fill %fill : {self.c.element} -> {type}"
 
+    def finish(
+        self, total: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
+    ) -> str:
+        """Return the store of sums, or of what the epilogue makes of them."""
+        if self.problem.epilogue is None:
+            return self.c.store(total, at, type, checked)
+        of = "%" + re.sub(r"\W", "", total)
+        lines, stores = "", ""
+        for axis in checked:  # elements beyond C are computed, too, and not stored
+            size, last = self.c.matrix.size(axis), f"{of}_last_{axis}"
+            if size is not None:
+                lines += f"""
+  {last} = arith.constant {size - 1} : index"""
+            else:
+                lines += f"""
+  {last}_size = {self.c.dim(axis)}
+  {last} = arith.subi {last}_size, %c1 : index"""
+        # All is read before the first is stored.
+        for number, output in enumerate(self.problem.outputs):
+            value, result, text = total, type, ""
+            if output.element is not None:
+                value, result, text = self._output(number, total, at, type, checked)
+            memory = Memory(f"%out{number}", output.memory)
+            lines += text
+            stores += f"""
+  {memory.store(value, at, result, checked)}"""
+        return (lines + stores).lstrip()
+
+    def _output(
+        self,
+        number: int,
+        total: str,
+        at: tuple[str, str],
+        type: str,
+        checked: Sequence[Axis],
+    ) -> tuple[str, str, str]:
+        """Return a matrix of what an output of the epilogue is, its type, and how."""
+        output = self.problem.outputs[number]
+        of = "%" + re.sub(r"\W", "", total)
+        name, element, lines = f"{of}_y{number}", output.element, ""
+        value = total
+        for cast in output.before:
+            value, type, line = _cast(value, type, cast, f"{of}_x{number}")
+            lines += line
+        place, places = "", ["%batch" if self.problem.batched else "%c0"]
+        for axis, start, i in zip(AXES, at, "ij", strict=True):
+            places.append(f"{name}_{axis}")
+            place += f"""
+    {name}_{axis} = arith.addi {start}, {name}_{i} : index"""
+            if axis in checked:
+                places[-1] = f"{name}_{axis}_in"
+                place += f"""
+    {places[-1]} = arith.minui {name}_{axis}, {of}_last_{axis} : index"""
+        args = ", ".join(f"{name}_{x}" for x in "ijv")
+        lines += f"""
+  {name} = coopmatrix.apply ({args}) in {value} : {type} {{{place}
+    {name}_f = func.call @{CALLS}{number}({", ".join(places)}, {name}_v)
+      : (index, index, index, {element}) -> {element}
+    coopmatrix.yield {name}_f : {element}
+  }}"""
+        value = name
+        for cast in output.after:
+            value, type, line = _cast(value, type, cast, name)
+            lines += line
+        return value, type, lines
+
     @property
     def signed(self) -> str:
         """What of a product is signed, as coopmatrix.mul_add says it."""
@@ -125,6 +195,15 @@ class Operands:
         """Return a product of matrices, of M x N x K."""
         types = ", ".join(self.matrix(use, *sizes) for use in ("a", "b", "acc"))
         return f"{result} = coopmatrix.mul_add {a}, {b}, {c} {self.signed}: {types}"
+
+
+def _cast(value: str, type: str, cast: Cast, name: str) -> tuple[str, str, str]:
+    """Return a matrix that is cast, its type, and the operation."""
+    shape, use = type.rsplit("x", 1)[0], type.rsplit(",", 1)[1]
+    result, to = f"{name}_{cast.element}", f"{shape}x{cast.element},{use}"
+    line = f"""
+  {result} = coopmatrix.{cast.operation} {value} : {type} -> {to}"""
+    return result, to, line
 
 
 def zero(element: str) -> str:
@@ -167,12 +246,17 @@ def become_kernel(
     (kernel,) = functions(ctx, text)
     for op in kernel.walk():
         op.location = found.op.location
-    block = func.body.block
+    block, sizes = func.body.block, found.equal_sizes
     old = [op for op in block.ops if not isinstance(op, arith.ConstantOp)]
     fill = [] if found.fill is None else [found.fill]
+    outputs = [x.memory for x in found.stored]
     Rewriter.inline_block(
-        kernel.body.block, InsertPoint.at_end(block), [*found.memories, *fill]
+        kernel.body.block,
+        InsertPoint.at_end(block),
+        [*found.memories, *outputs, *fill],
     )
+    if found.consumers is not None:
+        found.consumers.write(func, found.stored, {x: x for x in block.args})
     for op in reversed(old):
         Rewriter.erase_op(op)
     for op in list(block.ops):
@@ -185,7 +269,7 @@ def become_kernel(
         groups.append(extent(func, memory, 0))
     map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
     func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
-    if sizes := found.equal_sizes:
+    if sizes:
         func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
 
 
@@ -216,5 +300,5 @@ def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
     {its.multiply("%next", "%a_tile", "%b_tile", "%acc", (m, n, k))}
     scf.yield %next : {c}
   }}
-  {its.c.store("%sum", at, c, plan.c.checked)}"""
+  {its.finish("%sum", at, c, plan.c.checked)}"""
     return kernel(its.arguments, body)

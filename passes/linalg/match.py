@@ -6,7 +6,8 @@ or without a leading batch dimension and each as it is or transposed:
     C[b, m, n] += cast(A[b, m, k]) * cast(B[b, k, n])
 
 It is a `linalg.matmul`, a `linalg.batch_matmul` or a `linalg.generic` whose maps and
-body say the same, perhaps after a `linalg.fill` of C.
+body say the same, perhaps after a `linalg.fill` of C.  Operations behind it may use its
+sums, element by element: see `coopc.passes.linalg.epilogue`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FixedBitwidthType,
@@ -38,8 +39,9 @@ from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import EqualSizes
 from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
+from coopc.passes.linalg.epilogue import Consumers, Place, Result
 from coopc.passes.linalg.rows import rows_of
-from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem
+from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem, Role
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
@@ -52,10 +54,15 @@ class Multiplication:
 
     op: Operation
     memories: tuple[SSAValue, SSAValue, SSAValue]
-    """A, B and C: memrefs, which are arguments of a function."""
+    """A, B and C: memrefs, which are arguments of a function.  C is the first output of
+    the epilogue where the sums are in none."""
     problem: Problem
     fill: SSAValue | None = None
     """What C is before; None where it is what it was."""
+    consumers: Consumers | None = None
+    """The operations of the epilogue."""
+    stored: tuple[Result, ...] = ()
+    """What these store."""
 
     @property
     def equal_sizes(self) -> tuple[EqualSizes, ...]:
@@ -73,11 +80,27 @@ class Multiplication:
         ]
         if its.batched:
             pairs += [((b, 0), (a, 0)), ((c, 0), (a, 0))]
+        if self.consumers is not None:
+            as_long = self.loops
+            for memory, at in self.consumers.accesses(self.stored):
+                sizes = [(x, role) for x, role in enumerate(at) if role in as_long]
+                pairs += [((memory, x), as_long[role]) for x, role in sizes]
+        pairs = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         return tuple(
             EqualSizes(argument_number(x), at, argument_number(y), like)
             for (x, at), (y, like) in pairs
             if DYNAMIC_INDEX in (shape_of(x)[at], shape_of(y)[like])
         )
+
+    @property
+    def loops(self) -> dict[Role | int, tuple[SSAValue, int]]:
+        """The dimensions of A and B that are as long as loops over elements of C."""
+        its, (a, b, _) = self.problem, self.memories
+        return {
+            "b": (a, 0),
+            "m": (a, its.a.dimension("rows")),
+            "n": (b, its.b.dimension("cols")),
+        }
 
 
 def argument_number(memory: SSAValue) -> int:
@@ -119,22 +142,80 @@ def matched(func: FuncOp) -> Multiplication | None:
         return None
     if len(func.body.blocks) > 1:
         raise Refused(first, "expected a function of one block, without branches")
+    own = [op for op in ops if isinstance(op, memref.AllocOp)]
+    ops = [op for op in ops if not _is_besides(op)]
     fill = ops[0] if isinstance(ops[0], linalg.FillOp) else None
     rest = ops if fill is None else ops[1:]
     if not rest:
         raise Refused(ops[0], "expected a multiplication after the fill")
     found = recognised(rest[0])
-    if len(rest) > 1:
-        raise Refused(rest[1], "expected one multiplication in a function and no more")
+    if fill is not None:
+        if fill.outputs[0] is not found.memories[2]:
+            raise Refused(fill, "expected a fill of the output of the multiplication")
+        value = fill.inputs[0]
+        kind: Fill = "value" if constant_text(value) is None else "constant"
+        found = replace(found, fill=value, problem=replace(found.problem, fill=kind))
+    sums = found.memories[2]
+    if rest[1:]:
+        if fill is None and not isinstance(sums, BlockArgument):
+            raise Refused(rest[0], "expected a fill of what the product is added to")
+        found = with_epilogue(found, rest[1:])
+    elif own:
+        raise Refused(own[0], "expected an operation behind the product, which uses it")
     if not all(isinstance(each, BlockArgument) for each in found.memories):
         raise Refused(rest[0], "expected operands that are arguments of the function")
-    if fill is None:
-        return found
-    if fill.outputs[0] is not found.memories[2]:
-        raise Refused(fill, "expected a fill of the output of the multiplication")
-    value = fill.inputs[0]
-    kind: Fill = "value" if constant_text(value) is None else "constant"
-    return replace(found, fill=value, problem=replace(found.problem, fill=kind))
+    return found
+
+
+def _is_besides(op: Operation) -> bool:
+    """Whether an operation is of memory of the function, sizes and numbers."""
+    memory = memref.AllocOp | memref.DeallocOp | memref.DimOp
+    return isinstance(op, memory) or op.dialect_name() == "arith"
+
+
+def with_epilogue(found: Multiplication, ops: Sequence[Operation]) -> Multiplication:
+    """Return a multiplication with the operations behind it.
+
+    Raises:
+        Refused: they are no epilogue.
+    """
+    a, b, sums = found.memories
+    transposed = found.problem.c.transposed
+    at: Place = ("n", "m") if transposed else ("m", "n")
+    consumers = Consumers(sums, ("b", *at) if found.problem.batched else at)
+    for op in ops:
+        if isinstance(op, linalg.MatmulOp | BatchMatmulOp) or is_multiplication(op):
+            reason = "expected one multiplication in a function and no more"
+            raise Refused(op, reason)
+        consumers.add(op)
+    stored = consumers.finished(ops[-1])
+    memories: list[GemmOperand] = []
+    for result in stored:
+        if result.memory in (a, b):
+            raise Refused(
+                ops[-1],
+                "expected an output that is not an input, too: it is written in pieces",
+            )
+        type = memref_type(result.memory)
+        signed = found.problem.c.element.startswith("s")
+        element = element_name(type.get_element_type(), signed)
+        transposed = result.at[-1] == "m"
+        memories.append(_operand(type, element, transposed, found.problem.batched))
+    epilogue = consumers.epilogue(stored, memories)
+    problem = replace(found.problem, epilogue=epilogue)
+    if sums in [x.memory for x in stored]:
+        memory = sums
+    else:
+        memory = stored[0].memory
+        c = replace(memories[0], element=problem.c.element)
+        problem = replace(problem, c=c)
+    return replace(
+        found,
+        memories=(a, b, memory),
+        problem=problem,
+        consumers=consumers,
+        stored=stored,
+    )
 
 
 def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]:
@@ -199,21 +280,28 @@ def recognised(op: Operation) -> Multiplication:
     lasts, signed = (m, k, m), (*signs, all(signs))
     for memory, axes, last, sign in zip(values, maps, lasts, signed, strict=True):
         type = memref_type(memory)
-        transposed, strides = order(axes)[-1] == last, type.get_strides()
-        rows, cols = (-1, -2) if transposed else (-2, -1)
-        shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
-        operand = GemmOperand(
-            str(type),
-            element_name(type.get_element_type(), sign),
-            (shape[rows], shape[cols]),
-            (None, None) if strides is None else (strides[rows], strides[cols]),
-            row_alignment(type),
-            transposed,
-            batch is not None,
-        )
-        operands.append(operand)
+        element = element_name(type.get_element_type(), sign)
+        transposed = order(axes)[-1] == last
+        operands.append(_operand(type, element, transposed, batch is not None))
     of_a, of_b, of_c = operands
     return Multiplication(op, (a, b, c), Problem(of_a, of_b, of_c))
+
+
+def _operand(
+    type: MemRefType, element: str, transposed: bool, batched: bool
+) -> GemmOperand:
+    strides = type.get_strides()
+    rows, cols = (-1, -2) if transposed else (-2, -1)
+    shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
+    return GemmOperand(
+        str(type),
+        element,
+        (shape[rows], shape[cols]),
+        (None, None) if strides is None else (strides[rows], strides[cols]),
+        row_alignment(type),
+        transposed,
+        batched,
+    )
 
 
 def is_multiplication(op: Operation) -> bool:

@@ -17,13 +17,16 @@ from functools import partial
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.ir.control_flow import free_name
 from coopc.passes.cpu.stages import KERNELS, Stages, map_of_sizes
-from coopc.passes.linalg.kernel_text import Operands, functions, kernel
-from coopc.plan.gemm import GemmPlan, Problem
+from coopc.passes.linalg.epilogue import CALLS
+from coopc.passes.linalg.kernel_text import Memory, Operands, functions, kernel
+from coopc.passes.linalg.match import Multiplication, constant_text
+from coopc.plan.gemm import GemmPlan
 
 ATTRIBUTES = (
     "simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1>"
@@ -38,24 +41,40 @@ class PackedKernel(Operands):
     """`C = fill + A * B`, or `C += A * B`, by a plan, with A and B in panels."""
 
     def __init__(
-        self,
-        problem: Problem,
-        plan: GemmPlan,
-        fill: str | None,
-        tile: tuple[int, int],
-        packed: str,
+        self, found: Multiplication, plan: GemmPlan, tile: tuple[int, int], packed: str
     ) -> None:
         """Choose the types of a kernel.
 
         Args:
-            problem: what is multiplied.
+            found: what is multiplied, in a function.
             plan: how.
-            fill: a constant that C is filled with first; None to add to what is there.
             tile: rows of a panel of A, and columns of one of B.
             packed: the type of A and of B, packed.
         """
+        problem = found.problem
         super().__init__(problem)
-        self.plan, self.fill, self.packed = plan, fill, packed
+        block = found.op.parent
+        assert block is not None, found
+        names: dict[SSAValue, str] = {}
+        for name, memory in zip(("%a", "%b", "%c"), found.memories, strict=True):
+            names.setdefault(memory, name)
+        for argument in block.args:
+            names.setdefault(argument, f"%arg{argument.index}")
+        matrices = problem.a, problem.b, problem.c
+        self.a, self.b, self.c = (
+            Memory(names[x], matrix)
+            for x, matrix in zip(found.memories, matrices, strict=True)
+        )
+        self.given = [f"{names[x]}: {x.type}" for x in block.args]
+        """The arguments of the function, with types."""
+        self.fill = None if found.fill is None else constant_text(found.fill)
+        """A constant that C is filled with first; None to add to what is there."""
+        self.outputs = [
+            (Memory(names[x.memory], output.memory), output)
+            for x, output in zip(found.stored, problem.outputs, strict=True)
+        ]
+        """What the epilogue stores, and where."""
+        self.plan, self.packed = plan, packed
         self.rows, self.cols = tile
         self.panels = plan.group[0] // self.rows, plan.group[1] // self.cols
         """Panels of A, and of B, of a work-group."""
@@ -84,16 +103,15 @@ class PackedKernel(Operands):
             sizes: what else it begins with.
             body: its operations.
         """
-        operands = (self.a, self.b, self.c)
-        arguments = [f"{x.name}: {x.matrix.type}" for x in operands]
-        arguments += [f"{x}: {self.packed}" for x in ("%pa", "%pb")]
+        packed = [f"{x}: {self.packed}" for x in ("%pa", "%pb")]
         panels = f"""
   %m = {self.c.dim("rows")}
   %n = {self.c.dim("cols")}
   %k = {self.a.dim("cols")}
   %panels_a = arith.ceildivui %m, %c{self.rows} : index
   %panels_b = arith.ceildivui %n, %c{self.cols} : index"""
-        return kernel(", ".join(arguments), panels + sizes + body, name, ATTRIBUTES)
+        arguments = ", ".join([*self.given, *packed])
+        return kernel(arguments, panels + sizes + body, name, ATTRIBUTES)
 
     @property
     def block(self) -> str:
@@ -132,17 +150,19 @@ class PackedKernel(Operands):
         %cols_left = arith.subi %n, %col : index
         %mask = vector.create_mask %cols_left : {self.mask}"""
 
-    def from_edge(self, beyond: str) -> str:
-        """Return the copying of a tile of C at an edge to %edge, row by row.
+    def from_edge(self, beyond: str, to: str = "%edge", type: str | None = None) -> str:
+        """Return the copying of a tile of C at an edge, row by row.
 
         Args:
             beyond: a row that has what is not in C.
+            to: where it is copied to.
+            type: of that memory, if it is not the function's for a tile.
         """
         return self._rows(
             f"""
           %old = vector.maskedload {self._there}, %mask, {beyond}
             : {self.problem.c.type}, {self.mask}, {self.sums} into {self.sums}
-          vector.store %old, %edge[%r, %c0] : {self.own}, {self.sums}"""
+          vector.store %old, {to}[%r, %c0] : {type or self.own}, {self.sums}"""
         )
 
     @property
@@ -153,6 +173,40 @@ class PackedKernel(Operands):
           %new = vector.load %edge[%r, %c0] : {self.own}, {self.sums}
           vector.maskedstore {self._there}, %mask, %new
             : {self.problem.c.type}, {self.mask}, {self.sums}"""
+        )
+
+    def finish_tile(self, sums: str) -> str:
+        """Return the epilogue of a tile, row by row; its sums are in memory."""
+        return f"""
+        scf.if %inside {{{self._finish_rows(sums, masked=False)}
+        }} else {{{self._finish_rows(sums, masked=True)}
+        }}"""
+
+    def _finish_rows(self, sums: str, *, masked: bool) -> str:
+        calls = stores = ""
+        batch = "%batch" if self.problem.batched else "%c0"
+        for number, (memory, output) in enumerate(self.outputs):
+            value, element = "%total", memory.element
+            where = f"{memory.name}[{memory.place('%at', '%col')}]"
+            vector = f"vector<{self.cols}x{element}>"
+            if output.element is not None:
+                value = f"%y{number}"
+                mask, type = (", %mask", f", {self.mask}") if masked else ("", "")
+                calls += f"""
+          {value} = func.call @{CALLS}{number}({batch}, %at, %col, %total{mask})
+            : (index, index, index, {self.sums}{type}) -> {vector}"""
+            stores += (
+                f"""
+          vector.maskedstore {where}, %mask, {value}
+            : {memory.matrix.type}, {self.mask}, {vector}"""
+                if masked
+                else f"""
+          vector.store {value}, {where} : {memory.matrix.type}, {vector}"""
+            )
+        return self._rows(
+            f"""
+          %total = vector.load {sums}[%r, %c0]
+            : {self.part}, {self.sums}{calls}{stores}"""
         )
 
     @property
@@ -168,6 +222,7 @@ class PackedKernel(Operands):
 
 def become_stages(
     func: FuncOp,
+    found: Multiplication,
     text: str,
     ctx: Context,
     groups: tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...]],
@@ -177,6 +232,7 @@ def become_stages(
 
     Args:
         func: the function, of a module.
+        found: what it multiplies.
         text: the kernels, the one that packs first.
         ctx: with which the function was read.
         groups: the work-groups of each, along x, y, z.
@@ -190,6 +246,9 @@ def become_stages(
     )
     for each, ending in zip(functions(ctx, text), (PACK, MULTIPLY), strict=True):
         each.sym_name = StringAttr(name + ending)
+        if found.consumers is not None:
+            given = zip(func.body.block.args, each.body.block.args, strict=False)
+            found.consumers.write(each, found.stored, dict(given))
         for inner in each.walk():
             inner.location = func.location
         Rewriter.insert_op(each, InsertPoint.before(func))

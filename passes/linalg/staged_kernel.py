@@ -348,7 +348,7 @@ class StagedKernel:
 
     def _finish(self, totals: Sequence[str], checked: tuple[Axis, ...] = ()) -> None:
         for total, at in zip(totals, self._parts_of_c(), strict=True):
-            self.lines.do(self.its.c.store(total, at, self.acc, checked))
+            self.lines.do(self.its.finish(total, at, self.acc, checked))
 
     # --- along K -------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ from xdsl.passes import ModulePass
 from coopc.device import signless
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.kernel_text import zero
-from coopc.passes.linalg.match import Multiplication, constant_text, extent, matched
+from coopc.passes.linalg.match import Multiplication, extent, matched
 from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
 from coopc.plan.gemm import (
     PANEL,
@@ -43,7 +43,6 @@ from coopc.plan.gemm import (
     Block,
     GemmPlan,
     Packed,
-    Problem,
     check_block,
     is_of_amx,
     plan_amx_gemm,
@@ -55,14 +54,15 @@ HALF = PANEL // 2
 
 
 class AmxKernel(PackedKernel):
-    def __init__(self, problem: Problem, plan: GemmPlan, fill: str | None) -> None:
+    def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
         assert isinstance(plan.b, Packed), plan
+        problem = found.problem
         self.element = signless(problem.a.element)
         """Of A and B: bf16, f16 or i8."""
         self.step = plan.depth
         """Elements of K in a product: those of a row of a tile of A."""
         packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
-        super().__init__(problem, plan, fill, (PANEL, PANEL), packed)
+        super().__init__(found, plan, (PANEL, PANEL), packed)
         self.packs_a = isinstance(plan.a, Packed)
         """Whether A is packed, too: else it is whole panels and steps."""
         self.types = problem.a.type, problem.b.type, problem.c.type
@@ -111,6 +111,19 @@ def multiplying(g: AmxKernel) -> str:
         begin = f"""
         scf.if %outside {{{g.left}{g.from_edge("%value")}
         }}{of_c(g)}"""
+    target = f"""
+      %target = scf.if %is_last -> ({g.part}) {{{of_c(g)}
+      }} else {{{of_block(g)}
+      }}"""
+    end = f"""
+      %copy = arith.andi %is_last, %outside : i1
+      scf.if %copy {{{g.left}{g.to_edge}
+      }}"""
+    if g.outputs:
+        target = in_block(g, "%target")
+        end = f"""
+      scf.if %is_last {{{g.left}{g.finish_tile("%target")}
+      }}"""
     body = f"""
   %sums = memref.alloca() {{alignment = 64 : i64}} : {g.kept}
   %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
@@ -139,16 +152,10 @@ def multiplying(g: AmxKernel) -> str:
       %place = arith.muli %number, %c{PANEL} : index
       %source = scf.if %is_first -> ({g.part}) {{{begin}
       }} else {{{of_block(g)}
-      }}
-      %target = scf.if %is_last -> ({g.part}) {{{of_c(g)}
-      }} else {{{of_block(g)}
-      }}
+      }}{target}
       %jb = arith.muli %j, %steps : index{first}
       %middle = arith.addi %from, %whole_length : index
-      %to = arith.addi %from, %length : index{sums(g)}
-      %copy = arith.andi %is_last, %outside : i1
-      scf.if %copy {{{g.left}{g.to_edge}
-      }}
+      %to = arith.addi %from, %length : index{sums(g)}{end}
     }} }}
   }}"""
     return g.text_of_steps("multiply", body)
@@ -172,12 +179,16 @@ def of_c(g: AmxKernel) -> str:
 
 def of_block(g: AmxKernel) -> str:
     """Return the end of a region that gives the place among the sums of the block."""
+    return f"""{in_block(g, "%kept_")}
+        scf.yield %kept_ : {g.part}"""
+
+
+def in_block(g: AmxKernel, name: str) -> str:
     inside = g.part_of(PANEL)
     return f"""
         %kept = memref.subview %sums[%place, 0] [{PANEL}, {PANEL}] [1, 1]
           : {g.kept} to {inside}
-        %kept_ = "memref.cast"(%kept) : ({inside}) -> ({g.part})
-        scf.yield %kept_ : {g.part}"""
+        {name} = "memref.cast"(%kept) : ({inside}) -> ({g.part})"""
 
 
 def sums(g: AmxKernel) -> str:
@@ -413,8 +424,7 @@ class TileMatmulAmxPass(ModulePass):
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
-        fill = None if found.fill is None else constant_text(found.fill)
-        made = AmxKernel(found.problem, plan, fill)
+        made = AmxKernel(found, plan)
         a, _, c = found.memories
         rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
         steps = extent(func, a, 1).ceil_div(plan.depth)
@@ -425,6 +435,7 @@ class TileMatmulAmxPass(ModulePass):
         )
         become_stages(
             func,
+            found,
             packing(made) + multiplying(made),
             ctx,
             ((of_a + steps,), blocks),

@@ -67,7 +67,7 @@ class TileMatmulCpuPass(ModulePass):
             Refused: it has operations of linalg, but is no multiplication.
         """
         # Most kernels need none of these.
-        from coopc.passes.linalg.match import constant_text, extent, matched
+        from coopc.passes.linalg.match import extent, matched
         from coopc.passes.linalg.staged_by_packing import become_stages
         from coopc.passes.linalg.vector_kernel import (
             VectorKernel,
@@ -88,8 +88,7 @@ class TileMatmulCpuPass(ModulePass):
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
-        fill = None if found.fill is None else constant_text(found.fill)
-        kernel = VectorKernel(problem, plan, fill)
+        kernel = VectorKernel(found, plan)
         if not self.amx:
             left, right, sums = problem.elements
             reason = f"AMX does not multiply {left} and {right} into {sums}"
@@ -103,6 +102,7 @@ class TileMatmulCpuPass(ModulePass):
         size = problem.c.element_bytes
         become_stages(
             func,
+            found,
             packing(kernel) + multiplying(kernel),
             ctx,
             ((of_a + of_b, *batch), (*blocks, *batch)),

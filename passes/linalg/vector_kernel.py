@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from coopc.passes.linalg.kernel_text import Memory, zero
+from coopc.passes.linalg.match import Multiplication
 from coopc.passes.linalg.staged_by_packing import PackedKernel
-from coopc.plan.gemm import GemmPlan, Problem
+from coopc.plan.gemm import GemmPlan
 
 UNROLL = 4
 """Steps along K that the innermost loop is unrolled by."""
@@ -27,9 +28,9 @@ LENGTH = 16
 
 
 class VectorKernel(PackedKernel):
-    def __init__(self, problem: Problem, plan: GemmPlan, fill: str | None) -> None:
-        packed = f"memref<?x{problem.c.element}>"
-        super().__init__(problem, plan, fill, plan.subgroup, packed)
+    def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
+        packed = f"memref<?x{found.problem.c.element}>"
+        super().__init__(found, plan, plan.subgroup, packed)
 
     def text_of_batch(self, name: str, batch: str, body: str) -> str:
         """Return a kernel, as `text` does, of panels of a matrix of the batch.
@@ -54,20 +55,8 @@ class VectorKernel(PackedKernel):
 
 def multiplying(g: VectorKernel) -> str:
     ones = "1, " * g.problem.batched
-    body = f"""
-  %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
-  %none = arith.constant dense<{zero(g.sum)}> : {g.sums}
-  scf.for %r = %c0 to %c{g.rows} step %c1 {{
-    vector.store %none, %edge[%r, %c0] : {g.own}, {g.sums}
-  }}{g.block}
-  %some = arith.maxui %k, %c1 : index
-  scf.for %k0 = %c0 to %some step %c{g.plan.step} {{
-    %k_end = arith.addi %k0, %c{g.plan.step} : index
-    %k1 = arith.minui %k_end, %k : index
-    %depth = arith.subi %k1, %k0 : index
-    %is_first = arith.cmpi eq, %k0, %c0 : index
-    scf.for %j = %j0 to %j1 step %c1 {{
-    scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}{g.left}
+    own, last = g.own, ""
+    begin = f"""
       scf.if %outside {{{g.from_edge("%none")}
       }}
       %sums = scf.if %inside -> ({g.part}) {{
@@ -77,18 +66,66 @@ def multiplying(g: VectorKernel) -> str:
       }} else {{
         %at_edge = "memref.cast"(%edge) : ({g.own}) -> ({g.part})
         scf.yield %at_edge : {g.part}
-      }}
+      }}"""
+    end = f"""
+      scf.if %outside {{{g.to_edge}
+      }}"""
+    if g.outputs:
+        own, begin, end = kept(g)
+        last = """
+    %is_last = arith.cmpi eq, %k1, %k : index"""
+    body = f"""
+  %edge = memref.alloca() {{alignment = 64 : i64}} : {own}
+  %none = arith.constant dense<{zero(g.sum)}> : {g.sums}
+  scf.for %r = %c0 to %c{g.rows} step %c1 {{
+    vector.store %none, %edge[%r, %c0] : {own}, {g.sums}
+  }}{g.block}
+  %some = arith.maxui %k, %c1 : index
+  scf.for %k0 = %c0 to %some step %c{g.plan.step} {{
+    %k_end = arith.addi %k0, %c{g.plan.step} : index
+    %k1 = arith.minui %k_end, %k : index
+    %depth = arith.subi %k1, %k0 : index
+    %is_first = arith.cmpi eq, %k0, %c0 : index{last}
+    scf.for %j = %j0 to %j1 step %c1 {{
+    scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}{g.left}{begin}
       %panel_a = arith.addi %before_a, %i : index
       %panel_b = arith.addi %before_b, %j : index
       %ik = arith.muli %panel_a, %k : index
       %jk = arith.muli %panel_b, %k : index
       %a_first = arith.addi %ik, %k0 : index
-      %b_first = arith.addi %jk, %k0 : index{tile(g)}
-      scf.if %outside {{{g.to_edge}
-      }}
+      %b_first = arith.addi %jk, %k0 : index{tile(g)}{end}
     }} }}
   }}"""
     return g.text_of_batch("multiply", "z", body)
+
+
+def kept(g: VectorKernel) -> tuple[str, str, str]:
+    """Return memory for the sums of a work-group, and what is around a step of a tile.
+
+    Sums that begin with C are copied from there.
+    """
+    own = f"memref<{g.panels[0] * g.panels[1] * g.rows}x{g.cols}x{g.sum}>"
+    type = g.part_of(g.cols)
+    begin = f"""
+      %jj = arith.subi %j, %j0 : index
+      %ii = arith.subi %i, %i0 : index
+      %jr = arith.muli %jj, %c{g.panels[0]} : index
+      %number = arith.addi %jr, %ii : index
+      %kept_row = arith.muli %number, %c{g.rows} : index
+      %kept = memref.subview %edge[%kept_row, 0] [{g.rows}, {g.cols}] [1, 1]
+        : {own} to {type}
+      %sums = "memref.cast"(%kept) : ({type}) -> ({g.part})"""
+    if g.fill is None:
+        begin += f"""
+      scf.if %is_first {{
+        scf.for %r = %c0 to %c{g.rows} step %c1 {{
+          vector.store %none, %sums[%r, %c0] : {g.part}, {g.sums}
+        }}{g.from_edge("%none", "%sums", g.part)}
+      }}"""
+    end = f"""
+      scf.if %is_last {{{g.finish_tile("%sums")}
+      }}"""
+    return own, begin, end
 
 
 def tile(g: VectorKernel) -> str:

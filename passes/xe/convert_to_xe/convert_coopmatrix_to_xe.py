@@ -49,7 +49,12 @@ from coopc.ir.device_option import device_of
 from coopc.ir.matrix_size import why_not_of_lanes
 from coopc.ir.split_values import Parts, Results, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_value
+from coopc.passes.coopmatrix.elementwise import (
+    converted,
+    copied,
+    elementwise,
+    fill_value,
+)
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import Demands
 from coopc.passes.xe.convert_to_xe.block_access import (
@@ -67,6 +72,7 @@ from coopc.passes.xe.convert_to_xe.matrix_memory import (
     decide_matrix_prefetch,
     demand_matrix_channels,
     demand_surface,
+    element_of_lane,
     place_of,
     start_of,
     surface_of,
@@ -230,6 +236,7 @@ class Matrices:
             coopmatrix.FillOp: self.fill,
             coopmatrix.MulAddOp: self.mul_add,
             coopmatrix.ConvertOp: self.convert,
+            coopmatrix.ApplyOp: self.apply,
         }
 
     def _in_memory(
@@ -357,6 +364,22 @@ class Matrices:
         vectors = zip(*operands, strict=False)
         return [packed(b, registers, [elementwise(b, op, each) for each in vectors])]
 
+    def apply(self, op: coopmatrix.ApplyOp, s: Splitter, b: Builder) -> Results:
+        """The body, for each element that a lane holds.
+
+        The lanes of an accumulator hold each element once, so that one runs it.
+        """
+        registers = self.registers(op.value)
+        vectors = self.vectors(op.value, s, b)
+        for number in range(len(vectors)):
+            for at in range(registers.length):
+                element = element_of_lane(b, registers, number, at)
+                place = b.index(element.row), b.index(element.col)
+                given = *place, b.extract(vectors[number], at)
+                found = copied(b, op.body.block, given)
+                vectors[number] = b.insert(vectors[number], at, found)
+        return [packed(b, registers, vectors)]
+
     def convert(self, op: coopmatrix.ConvertOp, s: Splitter, b: Builder) -> Results:
         """Convert the elements, then put them where the other use has them."""
         source, target = self.registers(op.value), self.registers(op.result)
@@ -431,6 +454,8 @@ def refuse(
     for each in (*types, *op.properties.values()):
         if isinstance(each, MatrixType):
             matrices.tiling(each, op)
+    if isinstance(op, coopmatrix.YieldOp):
+        return  # of an `apply`
     if op.dialect_name() == "coopmatrix" and type(op) not in rules:
         raise Refused(op, f"{op.name} {NOT_CONVERTED}")
 

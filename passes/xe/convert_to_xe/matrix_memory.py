@@ -434,20 +434,25 @@ class MatrixPlaces:
     ) -> tuple[SSAValue | bool, Values]:
         """Return whether an element of a lane is accessed, and its positions."""
         assert isinstance(at, int), at  # only vectors of places are looped over
-        registers = self.registers
-        number = registers.distinct[vector * registers.length + at]
-        place = [
-            self._coordinate(b, dimension, start)
-            for dimension, start in enumerate(registers.coordinates[number])
-        ]
-        positions = positions_of(b, self.op, Element(*place))
+        element = element_of_lane(b, self.registers, vector, at)
+        positions = positions_of(b, self.op, element)
         return b.both(*checks_of(b, self.op, positions)), positions
 
-    def _coordinate(self, b: Builder, dimension: int, start: int) -> BoundedIndex:
+
+def element_of_lane(
+    b: Builder, registers: RegisterLayout, vector: int, at: int
+) -> Element:
+    """Return which element of a matrix a component of a lane's vectors holds."""
+    number = registers.distinct[vector * registers.length + at]
+
+    def coordinate(dimension: int, start: int) -> BoundedIndex:
         found = BoundedIndex(start)
-        bases = [x[dimension] for x in self.registers.layout.bases("lane")]
+        bases = [x[dimension] for x in registers.layout.bases("lane")]
         for each in fields(bases):
             part = b.divided(b.lane(1 << len(bases)), 1 << each.start)
             part = b.remainder(part, 1 << each.width)
             found = b.add(found, b.times(part, 1 << each.to))
         return found
+
+    row, col = registers.coordinates[number]
+    return Element(coordinate(0, row), coordinate(1, col))

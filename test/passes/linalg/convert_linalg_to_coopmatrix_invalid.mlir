@@ -18,7 +18,7 @@ func.func @local(%a: memref<8x8xf16>) {
   linalg.matmul ins(%a, %a : memref<8x8xf16>, memref<8x8xf16>) outs(%c : memref<8x8xf16>)
   func.return
 }
-// CHECK: memref.alloc: expected linalg.matmul, linalg.batch_matmul or linalg.generic, got memref.alloc
+// CHECK: memref.alloc: expected an operation behind the product, which uses it
 
 // -----
 

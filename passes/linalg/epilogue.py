@@ -1,0 +1,501 @@
+"""Epilogues: what operations behind a product do to its sums, element by element.
+
+    %acc = memref.alloc() : memref<64x64xf32>          (unless %acc is an argument)
+    linalg.fill, linalg.matmul .. outs(%acc)
+    linalg.generic ins(%acc, %bias) outs(%d) { .. }    all loops parallel, of %acc
+    linalg.generic ins(%d, %scale) outs(%d) { .. }     any number of them
+
+The operations become functions from a place (batch, m, n) and the sum there to what is
+stored there.  A kernel calls them, as functions that do not exist:
+
+    %y = func.call @epilogue0(%batch, %m, %n, %sum) : (index, index, index, f32) -> f32
+
+`Consumers.write` puts operations in place of such a call.  Where the sum is a vector,
+it is of consecutive columns, the result is as well, and a mask may follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import (
+    FixedBitwidthType,
+    IntegerType,
+    f16,
+    f32,
+    f64,
+)
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+from xdsl.rewriter import Rewriter
+
+from coopc.dialects.coopmatrix.types import unsupported_element
+from coopc.dialects.narrow import is_integer, is_memref, is_vector, memref_type
+from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.ir.builder import INDEX, Builder
+from coopc.ir.transaction import Refused
+from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output, Role
+
+CALLS = "epilogue"
+"""What the names of the functions begin with; the number of the output follows."""
+ROLES: tuple[Role, ...] = ("b", "m", "n")
+Place: TypeAlias = tuple[Role | int, ...]
+"""Where an element is in memory, dimension by dimension."""
+
+CASTS: dict[type[Operation], str] = {
+    arith.ExtFOp: "convert",
+    arith.TruncFOp: "convert",
+    arith.SIToFPOp: "convert signed",
+    arith.UIToFPOp: "convert",
+    arith.FPToSIOp: "convert signed",
+    arith.FPToUIOp: "convert",
+    arith.ExtSIOp: "convert signed",
+    arith.ExtUIOp: "convert",
+    arith.TruncIOp: "convert",
+}
+"""Casts that matrices have, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """An element of memory that is read at a place."""
+
+    memory: SSAValue
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What is in memory behind the operations: a value of one of their bodies."""
+
+    memory: SSAValue
+    at: Place
+    value: SSAValue
+    """The sums where it is the memory that these were in."""
+
+
+@dataclass(slots=True)
+class Consumers:
+    """The operations behind a product, and what their bodies are given."""
+
+    sums: SSAValue
+    """The memory of the product's output, in place of a sum."""
+    at: Place
+    """Where in that memory the sum of an element is."""
+    given: dict[SSAValue, SSAValue | Load] = field(
+        default_factory=dict[SSAValue, "SSAValue | Load"]
+    )
+    """What the arguments of bodies are: values of bodies, of the function, or read."""
+    loops: dict[Operation, tuple[Role, ...]] = field(
+        default_factory=dict[Operation, tuple[Role, ...]]
+    )
+    """The loops of each operation."""
+    results: dict[SSAValue, Result] = field(default_factory=dict[SSAValue, Result])
+    """What is known of memory that they, or the product, have written."""
+
+    # --- matching --------------------------------------------------------------------
+
+    def __post_init__(self) -> None:
+        self.results[self.sums] = Result(self.sums, self.at, self.sums)
+
+    def add(self, op: Operation) -> None:
+        """Add the next operation.
+
+        Raises:
+            Refused: it is none that is done element by element.
+        """
+        if not isinstance(op, linalg.GenericOp):
+            raise Refused(
+                op,
+                "expected linalg.generic behind a product, which uses its sums "
+                f"element by element, got {op.name}",
+            )
+        if any(x.data is not IteratorType.PARALLEL for x in op.iterator_types):
+            raise Refused(
+                op,
+                "expected loops that are all parallel, as those over elements of the "
+                "product's sums are",
+            )
+        values = (*op.inputs, *op.outputs)
+        maps = [attr.data for attr in op.get_indexing_maps()]
+        self.loops[op] = loops = self._loops_of(op, values, maps)
+        for value, map, arg in zip(values, maps, op.body.block.args, strict=True):
+            if is_memref(value.type):
+                self.given[arg] = self._read(op, value, place(op, map, loops), arg)
+            else:
+                self.given[arg] = value
+        _check_body(op)
+        last = op.body.block.last_op
+        assert last is not None, op
+        outputs = zip(op.outputs, maps[len(op.inputs) :], last.operands, strict=True)
+        for memory, map, value in outputs:
+            at = place(op, map, loops)
+            if len(at) != len(loops) or {*at} != {*loops}:
+                raise Refused(
+                    op,
+                    "expected an output that has an element for each sum, got "
+                    f"{map} for {memory.type}",
+                )
+            self.results[memory] = Result(memory, at, value)
+
+    def _loops_of(
+        self, op: Operation, values: Sequence[SSAValue], maps: Sequence[AffineMap]
+    ) -> tuple[Role, ...]:
+        """Return what the loops of an operation count, by the sums that it reads."""
+        for value, map in zip(values, maps, strict=True):
+            known = self.results.get(value)
+            if known is None:
+                continue
+            found: dict[int, Role] = {}
+            for expr, role in zip(map.results, known.at, strict=True):
+                if isinstance(expr, AffineDimExpr) and not isinstance(role, int):
+                    found[expr.position] = role
+            if len(found) == map.num_dims == len(self.at):
+                return tuple(found[x] for x in range(map.num_dims))
+            raise Refused(
+                op,
+                "expected one loop for each dimension of the product's sums, "
+                f"got {map}",
+            )
+        raise Refused(op, "expected an operation on the sums of the product before it")
+
+    def _read(
+        self, op: Operation, memory: SSAValue, at: Place, arg: BlockArgument
+    ) -> SSAValue | Load:
+        if (known := self.results.get(memory)) is None:
+            return Load(memory, at)
+        if at != known.at and arg.uses:
+            raise Refused(
+                op, "expected each of the product's sums to be used where it is, alone"
+            )
+        return known.value
+
+    def finished(self, op: Operation) -> tuple[Result, ...]:
+        """Return what is stored; memory of the function is not.
+
+        Args:
+            op: the last operation.
+
+        Raises:
+            Refused: nothing is stored, or another element of what is stored is read.
+        """
+        stored = tuple(
+            x for x in self.results.values() if isinstance(x.memory, BlockArgument)
+        )
+        if not stored:
+            raise Refused(op, "expected an output that is an argument of the function")
+        written = {x.memory: x.at for x in stored}
+        for memory, at in self.accesses(stored):
+            if not isinstance(memory, BlockArgument):
+                raise Refused(
+                    op,
+                    "expected operands that are arguments of the function, got "
+                    f"{memory.type} that is not",
+                )
+            if written.get(memory, at) != at:
+                raise Refused(
+                    op,
+                    f"expected {memory.type}, which is an output, to be read only "
+                    "where it is written",
+                )
+        for memory, at in written.items():
+            type = memref_type(memory).get_element_type()
+            if (reason := unsupported_element(type)) is not None:
+                raise Refused(op, reason)
+            if "b" in self.at and at[0] != "b":
+                raise Refused(op, "expected the batch to be the first dimension")
+        return stored
+
+    def accesses(self, stored: Sequence[Result]) -> list[tuple[SSAValue, Place]]:
+        """Return the memory beside the product's, and where in it an element is."""
+        return [(x.memory, x.at) for x in (*stored, *self.loads)]
+
+    @property
+    def loads(self) -> list[Load]:
+        """What is read beside the sums."""
+        used = [x for arg, x in self.given.items() if arg.uses]
+        return [x for x in used if isinstance(x, Load)]
+
+    # --- deciding --------------------------------------------------------------------
+
+    def epilogue(
+        self, stored: Sequence[Result], memories: Sequence[GemmOperand]
+    ) -> Epilogue:
+        """Return what is done, and by which casts matrices become what is computed."""
+        outputs = tuple(
+            Output(memory) if x.value is self.sums else self._output(x.value, memory)
+            for x, memory in zip(stored, memories, strict=True)
+        )
+        reads = tuple((str(x.memory.type), x.at) for x in self.loads)
+        return Epilogue(outputs, reads, self._why_not_vectors())
+
+    def _output(self, value: SSAValue, memory: GemmOperand) -> Output:
+        head = memref_type(self.sums).get_element_type()
+        before: list[Cast] = []
+        if (cast := self.first_cast) is not None:
+            head = cast.results[0].type
+            before.append(Cast(CASTS[type(cast)], str(head)))
+        if (last := self.last_cast(value)) is not None:
+            return Output(
+                memory,
+                tuple(before),
+                str(head),
+                (Cast(CASTS[type(last)], str(value.type)),),
+            )
+        carrier, after = head, ()
+        bits, wanted = width(head), width(value.type)
+        if wanted > bits:
+            # The function gives the sum back its type.
+            carrier = of_width(head, wanted)
+            sign = " signed" if is_integer(head) else ""
+            before.append(Cast(f"convert{sign}", str(carrier)))
+        elif wanted < bits:
+            sign = " signed" if is_integer(value.type) else ""
+            after = (Cast(f"convert{sign}", str(value.type)),)
+        wide = of_width(value.type, max(bits, wanted))
+        if wide != carrier:
+            after = (Cast("bitcast", str(wide)), *after)
+        return Output(memory, tuple(before), str(carrier), after)
+
+    @property
+    def _heads(self) -> list[SSAValue]:
+        """The arguments of bodies that are sums."""
+        return [arg for arg, x in self.given.items() if x is self.sums and arg.uses]
+
+    @property
+    def first_cast(self) -> Operation | None:
+        """A cast of the sums that is all that any operation does with them."""
+        users = [use.operation for head in self._heads for use in head.uses]
+        first = users[0] if users else None
+        if first is None or type(first) not in CASTS:
+            return None
+        same = all(
+            type(x) is type(first) and x.results[0].type == first.results[0].type
+            for x in users
+        )
+        return first if same else None
+
+    def last_cast(self, value: SSAValue) -> Operation | None:
+        """Return the cast that a stored value is, of a value like the sums, if any."""
+        owner = value.owner
+        if not isinstance(owner, Operation) or type(owner) not in CASTS:
+            return None
+        cast = self.first_cast
+        sums = memref_type(self.sums).get_element_type()
+        head = sums if cast is None else cast.results[0].type
+        if owner.operands[0].type != head or owner is cast:
+            return None
+        return owner
+
+    def _why_not_vectors(self) -> str | None:
+        for load in self.loads:
+            type = memref_type(load.memory)
+            strides = type.get_strides()
+            if "n" in load.at[:-1] or (
+                load.at[-1:] == ("n",) and (strides is None or strides[-1] != 1)
+            ):
+                return f"elements of a row of {type} are not consecutive"
+        for op in self.loops:
+            for inner in op.regions[0].block.ops:
+                if isinstance(inner, linalg.IndexOp):
+                    return "linalg.index is not computed in vectors"
+        return None
+
+    # --- writing ---------------------------------------------------------------------
+
+    def write(
+        self,
+        kernel: FuncOp,
+        stored: Sequence[Result],
+        outside: Mapping[SSAValue, SSAValue],
+    ) -> None:
+        """Put operations in place of a kernel's calls.
+
+        Args:
+            kernel: the kernel.
+            stored: the outputs.
+            outside: what the arguments of the function are there.
+        """
+        for op in list(kernel.walk()):
+            if isinstance(op, CallOp):
+                self._write(op, stored, outside)
+
+    def _write(
+        self,
+        call: CallOp,
+        stored: Sequence[Result],
+        outside: Mapping[SSAValue, SSAValue],
+    ) -> None:
+        number = int(call.callee.root_reference.data.removeprefix(CALLS))
+        output = stored[number].value
+        batch, m, n, total, *rest = call.arguments
+        element = Element(
+            self,
+            Builder.at(call),
+            dict(zip(ROLES, (batch, m, n), strict=True)),
+            total.type,
+            rest[0] if rest else None,
+            dict(outside),
+        )
+        given, taken = element_of(total.type), element_of(call.results[0].type)
+        cast = self.first_cast
+        sums = memref_type(self.sums).get_element_type()
+        head = sums if cast is None else cast.results[0].type
+        if given == sums:
+            element.known[self.sums] = total
+        elif cast is not None:
+            total = element.cast(total, given, head)
+            for arg in self._heads:
+                for use in arg.uses:
+                    element.known[use.operation.results[0]] = total
+        else:
+            element.known[self.sums] = element.cast(total, given, head)
+        last = self.last_cast(output)
+        if last is not None and taken == head:
+            output = last.operands[0]
+        found = element.value(output)
+        wide = of_width(output.type, width(taken))
+        found = element.cast(found, output.type, wide)
+        if wide != taken:
+            type = shaped(found.type, taken)
+            found = element.builder.pure(arith.BitcastOp, found, type)
+        type = call.results[0].type
+        if is_vector(type):
+            found = element.spread(found, type)
+        call.results[0].replace_all_uses_with(found)
+        Rewriter.erase_op(call)
+
+
+@dataclass(slots=True)
+class Element:
+    """An element of C, or several of a row, whose functions are written out."""
+
+    consumers: Consumers
+    builder: Builder
+    where: dict[Role, SSAValue]
+    shape: Attribute
+    """The type of the sums: a vector where there are several."""
+    mask: SSAValue | None
+    """Which of several there are, if not all."""
+    known: dict[SSAValue, SSAValue]
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """Return what a value of a body, or of the function, is for the element."""
+        if (found := self.known.get(value)) is None:
+            found = self.known[value] = self._written(value)
+        return found
+
+    def _written(self, value: SSAValue) -> SSAValue:
+        given = self.consumers.given.get(value)
+        if isinstance(given, Load):
+            return self._load(given)
+        if given is not None:
+            return self.value(given)
+        op = value.owner
+        assert isinstance(op, Operation), value
+        if isinstance(op, linalg.IndexOp):
+            assert op.parent is not None, op
+            around = op.parent_op()
+            assert around is not None, op
+            return self.where[self.consumers.loops[around][op.dim.value.data]]
+        operands = [self.value(x) for x in op.operands]
+        vectors = (x.type for x in operands if is_vector(x.type))
+        shape = next(vectors, None)
+        types: list[Attribute] = [x.type for x in op.results]
+        if shape is not None:
+            operands = [self.spread(x, shape) for x in operands]
+            types = [shaped(shape, x) for x in types]
+        new = self.builder.like(op, operands, types)
+        return new.results[op.results.index(value)]
+
+    def _load(self, load: Load) -> SSAValue:
+        b = self.builder
+        at = [
+            b.constant(INDEX, x) if isinstance(x, int) else self.where[x]
+            for x in load.at
+        ]
+        memory = load.memory
+        memory = self.known.get(memory, memory)
+        if not is_vector(self.shape) or "n" not in load.at:
+            return b.effect(memref.LoadOp.get(memory, at)).results[0]
+        type = shaped(self.shape, memref_type(memory).get_element_type())
+        assert is_vector(type), type
+        if self.mask is None:
+            return b.effect(vector.LoadOp(memory, at, type)).results[0]
+        none = b.constant(type, 0)
+        return b.effect(vector.MaskedLoadOp(memory, at, self.mask, none, type)).results[
+            0
+        ]
+
+    def spread(self, value: SSAValue, shape: Attribute) -> SSAValue:
+        if is_vector(value.type):
+            return value
+        type = shaped(shape, value.type)
+        assert is_vector(type), type
+        return self.builder.pure(vector.BroadcastOp, value, type)
+
+    def cast(self, value: SSAValue, before: Attribute, after: Attribute) -> SSAValue:
+        """Return a number, or numbers, in another type of the same kind."""
+        if before == after:
+            return value
+        wider = width(after) > width(before)
+        make = arith.ExtFOp if wider else arith.TruncFOp
+        if is_integer(after):
+            make = arith.ExtSIOp if wider else arith.TruncIOp
+        return self.builder.pure(make, value, shaped(value.type, after))
+
+
+def place(op: Operation, map: AffineMap, loops: tuple[Role, ...]) -> Place:
+    """Return where an operation accesses memory.
+
+    Raises:
+        Refused: at no place that loops and constants alone name.
+    """
+    found: list[Role | int] = []
+    for expr in map.results:
+        if isinstance(expr, AffineDimExpr):
+            found.append(loops[expr.position])
+        elif isinstance(expr, AffineConstantExpr):
+            found.append(expr.value)
+        else:
+            raise Refused(
+                op, f"expected maps of loops and constants behind a product, got {map}"
+            )
+    return tuple(found)
+
+
+def width(type: Attribute) -> int:
+    assert isinstance(type, FixedBitwidthType), type
+    return type.bitwidth
+
+
+def of_width(type: Attribute, bits: int) -> Attribute:
+    """Return the type of the kind of another one, of at least as many bits."""
+    if width(type) == bits:
+        return type
+    if is_integer(type):
+        return IntegerType(bits)
+    return {16: f16, 32: f32, 64: f64}[bits]
+
+
+def _check_body(op: linalg.GenericOp) -> None:
+    """Check that a body computes, and no more.
+
+    Raises:
+        Refused: it does something else.
+    """
+    for inner in op.body.block.ops:
+        if isinstance(inner, linalg.YieldOp | linalg.IndexOp):
+            continue
+        if inner.dialect_name() not in ("arith", "math") or inner.regions:
+            raise Refused(
+                inner,
+                "expected operations of arith and math in the body of an operation "
+                f"behind a product, got {inner.name}",
+            )
