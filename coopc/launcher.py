@@ -83,6 +83,8 @@ class Owners(Observer):
     """By the kernel's name."""
     lanes: dict[str, int] = field(default_factory=dict[str, int])
     """Of a subgroup, by the kernel's name."""
+    grids: dict[str, Attribute] = field(default_factory=lambda: {})
+    """By the kernel's name; a processor's functions have none at the end."""
     lowered: ModuleOp | None = None
     """The module after the last pass."""
 
@@ -97,6 +99,8 @@ class Owners(Observer):
             name = op.sym_name.data
             if (found := op.attributes.get(coopmatrix.DISTRIBUTION)) is not None:
                 self.distributions.setdefault(name, found)
+            if (found := op.attributes.get(simt.GRID)) is not None:
+                self.grids[name] = found
             if isinstance(lanes := op.attributes.get(simt.SUBGROUP_SIZE), IntegerAttr):
                 self.lanes.setdefault(name, lanes.value.data)
 
@@ -395,7 +399,8 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
         known = interfaces(with_kernels(program, source), source, name)
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
-        known = interfaces(with_kernels(plain, source), source, PLACES["cpu"])
+        kernels = with_kernels(plain, source, owners)
+        known = interfaces(kernels, source, PLACES["cpu"])
     else:
         artifact = compile(
             source.text or module,
@@ -528,10 +533,16 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     return found
 
 
-def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
-    """Return a module in which functions of linalg, too, are kernels."""
+def with_kernels(
+    module: ModuleOp, source: Source, owners: Owners | None = None
+) -> ModuleOp:
+    """Return a module in which functions of linalg, too, are kernels.
+
+    Their grids are those that passes have chosen, as far as these are known.
+    """
     if not uses_dialect(module, "linalg"):
         return module
+    from coopc.dialects.simt import GRID
     from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
         ConvertLinalgToCoopmatrixPass,
     )
@@ -542,7 +553,12 @@ def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
         ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32)),
         ConvertLinalgToSimtPass("amx"),
     )
-    return after(module, source, steps)
+    found = after(module, source, steps)
+    grids = {} if owners is None else owners.grids
+    for op in found.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data in grids:
+            op.attributes[GRID] = grids[op.sym_name.data]
+    return found
 
 
 # --- From Python. ---
