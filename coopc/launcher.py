@@ -84,6 +84,8 @@ class Owners(Observer):
     """By the kernel's name."""
     lanes: dict[str, int] = field(default_factory=dict[str, int])
     """Of a subgroup, by the kernel's name."""
+    grids: dict[str, Attribute] = field(default_factory=lambda: {})
+    """By the kernel's name; a processor's functions have none at the end."""
     lowered: ModuleOp | None = None
     """The module after the last pass."""
 
@@ -98,6 +100,8 @@ class Owners(Observer):
             name = op.sym_name.data
             if (found := op.attributes.get(coopmatrix.DISTRIBUTION)) is not None:
                 self.distributions.setdefault(name, found)
+            if (found := op.attributes.get(simt.GRID)) is not None:
+                self.grids[name] = found
             if isinstance(lanes := op.attributes.get(simt.SUBGROUP_SIZE), IntegerAttr):
                 self.lanes.setdefault(name, lanes.value.data)
 
@@ -403,7 +407,8 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
         known = [x for each in known if (x := as_simulated(each, program)) is not None]
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
-        known = interfaces(with_kernels(plain, source), source, PLACES["cpu"])
+        kernels = with_kernels(plain, source, owners)
+        known = interfaces(kernels, source, PLACES["cpu"])
     else:
         artifact = compile(
             source.text or module,
@@ -552,15 +557,26 @@ def as_simulated(interface: Interface, program: ModuleOp) -> Interface | None:
     return None if op is None else interface
 
 
-def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
-    """Return a module in which functions of linalg, too, are kernels."""
+def with_kernels(
+    module: ModuleOp, source: Source, owners: Owners | None = None
+) -> ModuleOp:
+    """Return a module in which functions of linalg, too, are kernels.
+
+    Their grids are those that passes have chosen, as far as these are known.
+    """
     if not uses_dialect(module, "linalg"):
         return module
+    from coopc.dialects.simt import GRID
     from coopc.pipelines import CPU_TILE, from_linalg, step
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
-    return after(module, source, (*from_linalg(), products, rows))
+    found = after(module, source, (*from_linalg(), products, rows))
+    grids = {} if owners is None else owners.grids
+    for op in found.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data in grids:
+            op.attributes[GRID] = grids[op.sym_name.data]
+    return found
 
 
 # --- From Python. ---

@@ -270,7 +270,6 @@ class CoopcAmxPass(Pipeline):
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
-            step("convert-linalg-to-simt", device="amx", subgroup_size=self.subgroup_size),
             step("inline-matrix-calls"),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),
@@ -317,7 +316,6 @@ class CoopcCpuPass(Pipeline):
                 tile=self.tile,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
-            step("convert-linalg-to-simt", device="amx", subgroup_size=self.subgroup_size),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(
@@ -385,6 +383,7 @@ def from_linalg(sequence: bool = True) -> tuple[ModulePass, ...]:
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
     """The steps from work-items to one work-item with row slices of matrices."""
     return (
+        step("convert-linalg-to-simt", device="amx", subgroup_size=subgroup_size),
         step("infer-kernel-sizes", subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         step("resolve-matrix-fill"),

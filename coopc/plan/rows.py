@@ -62,6 +62,8 @@ class RowProblem:
 @dataclass(frozen=True, slots=True)
 class RowPlan:
     kind: Literal["work-items", "subgroup"]
+    lanes: int
+    """Of a subgroup."""
     items: int
     """Work-items of a work-group."""
     loop: int | None
@@ -92,7 +94,12 @@ class RowPlan:
 
 
 def plan_rows(
-    problem: RowProblem, lanes: int, items: int = 256, each: int = 4, block: int = 1
+    problem: RowProblem,
+    lanes: int,
+    items: int = 256,
+    each: int = 4,
+    block: int = 1,
+    wide: int = 1,
 ) -> RowPlan:
     """Return who computes what.
 
@@ -103,10 +110,12 @@ def plan_rows(
         each: how many rows a work-item computes at most.
         block: how many iterations of another loop a work-group does, or more where
             `each` is not reached.
+        wide: how many times as many lanes a subgroup has where work-items reduce, so
+            that a vector of them is more of a row of memory.
     """
     if (reason := _why_lanes(problem, lanes)) is not None:
         axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
-        return RowPlan("subgroup", lanes, None, 1, block, axes, serial, reason)
+        return RowPlan("subgroup", lanes, lanes, None, 1, block, axes, serial, reason)
     loop = max(
         range(len(problem.sizes)),
         key=lambda n: (problem.sizes[n] != 1, problem.weights[n], n),
@@ -114,11 +123,13 @@ def plan_rows(
     )
     if loop is None:
         reason = _why_not_lanes(problem, lanes) or "there is one row"
-        return RowPlan("work-items", lanes, None, lanes, 1, (), (), reason)
+        return RowPlan("work-items", lanes, lanes, None, lanes, 1, (), (), reason)
     size, rounds = problem.sizes[loop], each
+    if problem.reduction is not None and (size is None or size >= lanes * wide):
+        lanes, items, rounds = lanes * wide, items * wide, max(1, each // wide)
     if size is not None:
         items = min(items, -(-size // lanes) * lanes)
-        rounds = min(each, -(-size // items))
+        rounds = min(rounds, -(-size // items))
     others = [n for n in range(len(problem.sizes)) if n != loop]
     axes, serial = _axes(problem, others, AXES - 1)
     if block > 1:
@@ -128,7 +139,7 @@ def plan_rows(
         along if problem.weights[loop] else "no loop has contiguous memory"
     )
     return RowPlan(
-        "work-items", items, loop, items * rounds, block, axes, serial, reason
+        "work-items", lanes, items, loop, items * rounds, block, axes, serial, reason
     )
 
 

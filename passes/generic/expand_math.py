@@ -6,7 +6,8 @@ Fails:   never; an operation without an expansion stays.
 
 GLSL's functions take f16 and f32, its counts of bits 32 bits.  What it lacks is
 computed to the same accuracy where that is known how.  On x86-64 f16 is computed in
-f32, and a power of an integer in f64.
+f32, and a power of an integer in f64; exp, log, tanh and erf of vectors of f32 are
+polynomials, as a library has them of single numbers only.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
+    f32,
     f64,
     i1,
     i32,
@@ -79,6 +81,40 @@ ERFC = (
 )
 """exp(x^2) erfc(x) for x > 1, by powers of 1 / (1 + x / 2): erfc(x) to 2.5e-9."""
 
+EXP = (
+    0.4999999403953552,
+    0.16666515171527863,
+    0.04166845604777336,
+    0.008369418792426586,
+    0.0013813143596053123,
+)
+"""(exp(x) - 1 - x) / x^2 for |x| <= log(2) / 2, by powers of x: to 3.3e-9 of exp(x)."""
+LOG = (
+    0.3333333134651184,
+    -0.2500081956386566,
+    0.20001226663589478,
+    -0.16623356938362122,
+    0.14201758801937103,
+    -0.13160185515880585,
+    0.12761570513248444,
+    -0.0763448178768158,
+)
+"""(log(1 + x) - x + x^2 / 2) / x^3 for 1 + x from the root of a half to that of 2, by
+powers of x: to 5.9e-9 of the logarithm."""
+TANH = (
+    -0.33333271741867065,
+    0.13331152498722076,
+    -0.05371410772204399,
+    0.020551716908812523,
+    -0.0056039122864604,
+)
+"""(tanh(x) / x - 1) / x^2 for |x| <= 0.64, by powers of x^2: to 5.4e-9 of tanh(x)."""
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 0.693359375, -0.00021219444005469057
+"""The natural logarithm of 2, in two parts: the first times 2^8 at most is exact."""
+SIGNIFICAND, BIAS = 23, 127
+"""Bits of the significand of an f32, and the bias of its exponent."""
+
 
 # Vulkan: functions of floats.
 
@@ -107,6 +143,11 @@ class Floats:
 
     def div(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.code(arith.DivfOp(a, b, FREE))
+
+    def unless_nan(self, value: SSAValue) -> SSAValue:
+        """A value, or the number itself where it is NaN."""
+        is_nan = self.code(arith.CmpfOp(self.x, self.x, "uno"))
+        return self.code.select(is_nan, self.x, value)
 
     def size(self, x: SSAValue) -> SSAValue:
         return self.code(math.AbsFOp(x))
@@ -192,6 +233,13 @@ def log1p(code: Code, op: math.Log1pOp) -> SSAValue:
     return code.select(is_small, f.mul(s, series), direct)
 
 
+def is_of_vectors(op: Operation, target: Target) -> bool:
+    """Whether a function on x86-64 is of a vector of f32."""
+    type = op.results[0].type
+    return target.language == "x86" and is_vector(type) and element_of(type) == f32
+
+
+@table.on(math.ErfOp, when=is_of_vectors)
 @table.on(math.ErfOp, when=lacks_of_short)
 def erf(code: Code, op: math.ErfOp) -> SSAValue:
     """Two polynomials, of f16 in f32; with an exact `exp` to 1.8e-7 of the result."""
@@ -411,6 +459,74 @@ def power_in_f64(code: Code, op: math.FPowIOp) -> SSAValue:
     exponent = code.cast(arith.SIToFPOp, op.rhs, f64)
     found = code(math.PowFOp(code.as_float(op.lhs, f64), exponent))
     return code.cast(arith.TruncFOp, found, element_of(op.result.type))
+
+
+# x86-64: functions of vectors of f32.
+
+
+def power_of_two(code: Code, n: SSAValue) -> SSAValue:
+    """2^n as floats, of integers from -126 to 127."""
+    biased = code(arith.AddiOp(n, code.like(n, BIAS)))
+    bits = code(arith.ShLIOp(biased, code.like(n, SIGNIFICAND)))
+    return code.cast(arith.BitcastOp, bits, f32)
+
+
+@table.on(math.ExpOp, when=is_of_vectors)
+def exponential(code: Code, op: math.ExpOp) -> SSAValue:
+    """Of n log(2) + r, with |r| <= log(2) / 2: 2^n, in two factors, times exp(r)."""
+    f = Floats(code, op.operand)
+    x = code(arith.MinnumfOp(op.operand, f.number(89.0)))  # beyond is infinity
+    x = code(arith.MaxnumfOp(x, f.number(-104.0)))  # below is 0
+    n = code(math.RoundEvenOp(f.mul(x, LOG2_E)))
+    r = f.sub(f.sub(x, f.mul(n, LN2_HIGH)), f.mul(n, LN2_LOW))
+    found = f.add(f.add(f.mul(f.mul(r, r), f.polynomial(r, EXP)), r), 1.0)
+    number = code.cast(arith.FPToSIOp, n, i32)
+    half = code(arith.ShRSIOp(number, code.like(number, 1)))
+    other = code(arith.SubiOp(number, half))
+    for part in (half, other):
+        found = f.mul(found, power_of_two(code, part))
+    return f.unless_nan(found)
+
+
+@table.on(math.LogOp, when=is_of_vectors)
+def logarithm(code: Code, op: math.LogOp) -> SSAValue:
+    """Of m 2^e, with m from the root of a half to that of 2: e log(2) + log(m)."""
+    f, x = Floats(code, op.operand), op.operand
+    is_small = f.compare(x, "olt", 2.0**-126)
+    scaled = code.select(is_small, f.mul(x, 2.0**SIGNIFICAND), x)
+    bits = code.cast(arith.BitcastOp, scaled, i32)
+    # Counted from the root of a half on, the exponent is e, and the rest makes m.
+    root = code.like(bits, 0x3F3504F3)
+    above = code(arith.SubiOp(bits, root))
+    e = code(arith.ShRSIOp(above, code.like(bits, SIGNIFICAND)))
+    low = code(arith.AndIOp(above, code.like(bits, (1 << SIGNIFICAND) - 1)))
+    m = code.cast(arith.BitcastOp, code(arith.AddiOp(low, root)), f32)
+    exponent = code.cast(arith.SIToFPOp, e, f32)
+    less = f.sub(exponent, float(SIGNIFICAND))
+    exponent = code.select(is_small, less, exponent)
+    y = f.sub(m, 1.0)
+    square = f.mul(y, y)
+    rest = f.mul(f.mul(square, y), f.polynomial(y, LOG))
+    rest = f.add(f.mul(exponent, LN2_LOW), rest)
+    rest = f.sub(rest, f.mul(square, 0.5))
+    found = f.add(f.mul(exponent, LN2_HIGH), f.add(y, rest))
+    infinity = float("inf")
+    found = code.select(f.compare(x, "oeq", infinity), x, found)
+    found = code.select(f.compare(x, "oeq", 0.0), f.number(-infinity), found)
+    nan = f.number(float("nan"))
+    return f.unless_nan(code.select(f.compare(x, "olt", 0.0), nan, found))
+
+
+@table.on(math.TanhOp, when=is_of_vectors)
+def tanh(code: Code, op: math.TanhOp) -> SSAValue:
+    """A polynomial where x is small, else 1 - 2 / (exp(2 |x|) + 1)."""
+    f, x = Floats(code, op.operand), code(math.AbsFOp(op.operand))
+    square = f.mul(x, x)
+    near = f.add(f.mul(f.mul(x, square), f.polynomial(square, TANH)), x)
+    growth = f.add(code(math.ExpOp(f.mul(x, 2.0))), 1.0)
+    far = f.sub(f.number(1.0), f.div(f.number(2.0), growth))
+    is_near = f.compare(x, "olt", 0.625)
+    return f.signed(code.select(is_near, near, far), op.operand)
 
 
 class ExpandMathPass(ExpandPass):

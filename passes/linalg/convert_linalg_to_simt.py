@@ -68,8 +68,9 @@ from coopc.passes.linalg.rows import (
 from coopc.plan.rows import Reduction, RowPlan, RowProblem, plan_rows
 
 Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
-CPU_EACH, CPU_BLOCK = 64, 4
-"""What a work-item of a processor computes, to make up for starting a work-group."""
+CPU_EACH, CPU_BLOCK, CPU_WIDE = 64, 4, 4
+"""What a work-item of a processor computes, to make up for starting a work-group, and
+how many vectors of a register's length are reduced together."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,13 @@ class ConvertLinalgToSimtPass(ModulePass):
                     nest = rows_of(func)
                     problem = problem_of(nest)
                     if device.family == "amx":
-                        plan = plan_rows(problem, lanes, lanes, CPU_EACH, CPU_BLOCK)
+                        wide = 1 if self.subgroup_size else CPU_WIDE
+                        each = CPU_EACH, CPU_BLOCK, wide
+                        plan = plan_rows(problem, lanes, lanes, *each)
                     else:
                         most = max(lanes, min(256, device.limits.work_items))
                         plan = plan_rows(problem, lanes, most)
-                    RowKernel(func, nest, plan, lanes).write()
+                    RowKernel(func, nest, plan).write()
 
 
 def problem_of(nest: Nest) -> RowProblem:
@@ -159,7 +162,6 @@ class RowKernel:
     func: FuncOp
     nest: Nest
     plan: RowPlan
-    lanes: int
     b: Builder = field(init=False)
     point: list[SSAValue] = field(init=False)
     """The values of dimensions: the shared loops, then those of a statement."""
@@ -254,7 +256,7 @@ class RowKernel:
         sizes = len(simt.kernel_sizes(func))
         map = AffineMap(sizes, 0, tuple(grid) or (AffineConstantExpr(1),))
         func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
-        simt.set_sizes(func, self.lanes, (plan.items,))
+        simt.set_sizes(func, self.plan.lanes, (plan.items,))
         if equal := list(self._equal_sizes()):
             func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(equal)
 
@@ -473,7 +475,7 @@ class RowKernel:
 
             if loop == lanes:
                 zero = b.constant(INDEX, 0)
-                return self._strided(zero, sizes[loop], self.lanes, held, at)
+                return self._strided(zero, sizes[loop], self.plan.lanes, held, at)
             return b.loop(sizes[loop], held, lambda t, held: at(b.index(t), held))
 
         return tuple(run(order, tuple(carried)))

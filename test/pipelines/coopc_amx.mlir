@@ -17,9 +17,9 @@
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
-// STEPS-NEXT: convert-linalg-to-simt{device="amx"}
 // STEPS-NEXT: inline-matrix-calls
 // STEPS-NEXT: pack-b-amx
+// STEPS-NEXT: convert-linalg-to-simt{device="amx"}
 // STEPS-NEXT: infer-kernel-sizes
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: resolve-matrix-fill

@@ -71,36 +71,39 @@ class VectorizeSubgroupPass(ModulePass):
         scopes = {type.scope for _, type in _matrices(module)}
         waiting = SUBGROUP not in scopes and any(map(waits, kernels))
         whole = WORKGROUP in scopes or (self.whole_groups and waiting)
-        sizes = {self._lanes(kernel, whole) for kernel in kernels}
-        if len(sizes) > 1:
+        own = {kernel.func: self._lanes(kernel, whole) for kernel in kernels}
+        written = [
+            func
+            for func in module.walk()
+            if isinstance(func, FuncOp) and func.body.blocks and func not in alone
+        ]
+        shared = bool(scopes) or whole or any(x not in own for x in written)
+        if shared and (kinds := len({*own.values()})) > 1:
             raise PassFailedException(
                 f"{self.name}: expected kernels of one subgroup size and, with "
                 f"functions or matrices of work-groups, one work-group size, got "
-                f"{len(sizes)} kinds"
+                f"{kinds} kinds"
             )
-        lanes = sizes.pop()
+        lanes = own[kernels[0].func]
         who = "a work-group" if lanes.is_whole_group else "a subgroup or a work-group"
         for each, type in _matrices(module):
             is_own = type.scope == SUBGROUP and not lanes.is_whole_group
             if type.scope != WORKGROUP and not is_own:
                 what = f"expected all matrices to be held by {who}, got {type}"
                 raise Refused(each, what)
-        written = [
-            func
-            for func in module.walk()
-            if isinstance(func, FuncOp) and func.body.blocks and func not in alone
-        ]
         for func in written:
             if reason := why_not_structured(func):
                 raise Refused(func, reason)
         for kernel in kernels:
-            simt.set_sizes(kernel.func, lanes.subgroup_size, lanes.work_group_size)
+            its = own[kernel.func]
+            simt.set_sizes(kernel.func, its.subgroup_size, its.work_group_size)
         least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
         varying = varying_values(module, least)
         for func in written:
-            _vectorize(func, lanes, varying)
-        items = prod(lanes.work_group_size) // lanes.count
+            _vectorize(func, own.get(func, lanes), varying)
         for kernel in kernels:
+            its = own[kernel.func]
+            items = prod(its.work_group_size) // its.count
             simt.set_sizes(kernel.func, 1, (items,))
 
     def _lanes(self, kernel: simt.Kernel, whole: bool) -> Lanes:

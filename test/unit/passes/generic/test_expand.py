@@ -275,6 +275,19 @@ CASES = [
     Case(MATH, AMX, "%r = math.rsqrt %a : f32", ("f32",), "f32", ulps=2),
     *(
         Case(
+            MATH,
+            AMX,
+            f"""%v = vector.broadcast %a : f32 to vector<2xf32>
+            %w = math.{op} %v : vector<2xf32>
+            %r = vector.extract %w[1] : f32 from vector<2xf32>""",
+            ("f32",),
+            "f32",
+            ulps=3,
+        )
+        for op in ("exp", "log", "tanh", "erf")
+    ),
+    *(
+        Case(
             VECTOR,
             VULKAN,
             f"""%x = vector.broadcast %a : {t} to vector<3x{t}>
