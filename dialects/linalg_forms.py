@@ -45,7 +45,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import abstract_ops, ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
-from xdsl.ir import Attribute, Block, Data, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -59,10 +59,11 @@ from xdsl.irdl import (
     prop_def,
     var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.in_brackets import InBrackets
 from coopc.dialects.narrow import is_integer
 
 OpT = TypeVar("OpT", bound=LinalgStructuredOperation)
@@ -147,26 +148,6 @@ SCALAR_OF = {
     **{name: name for name in SCALARS},
     **{name: scalar for name, (_, scalar) in POOLINGS.items()},
 }
-
-
-class InBrackets(Data[str]):
-    """`#linalg.name<value>`."""
-
-    VALUES: ClassVar[tuple[str, ...]]
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> str:
-        with parser.in_angle_brackets():
-            start = parser.pos
-            value = parser.parse_identifier()
-            if value not in cls.VALUES:
-                names = ", ".join(cls.VALUES)
-                parser.raise_error(f"expected {names}, got {value}", start, parser.pos)
-            return value
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.data)
 
 
 @irdl_attr_definition

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func, scf
+from xdsl.dialects import cf, func, scf
 from xdsl.ir import Attribute, Region
 from xdsl.traits import SymbolTable
 
@@ -21,6 +21,11 @@ from coopc.sim.machine import MAX_ITERATIONS, Machine
 from coopc.sim.values import Array
 
 implements(func.ReturnOp, scf.ConditionOp, scf.YieldOp)(end_region)
+
+
+@implements(cf.AssertOp)
+def check(machine: Machine, op: cf.AssertOp, condition: Array) -> None:
+    machine.refuse(~condition, op.msg.data)
 
 
 @implements(scf.ExecuteRegionOp)

@@ -3,7 +3,7 @@
 Before:  functions of linalg with `scf.for` and `scf.forall` of constant bounds, and
          `scf.if` of a constant.
 After:   the same without them: the body as often as it runs, and the region that runs.
-         Index arithmetic of `affine` is a constant, or `arith`.
+         Index arithmetic of `affine` is a constant, or `arith`; assertions are remarks.
 Fails:   for other control flow, naming it, and for more than 1,024 trips in a function.
          The module is then unchanged.
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, scf, tensor
+from xdsl.dialects import affine, arith, cf, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -30,6 +30,7 @@ from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSl
 from coopc.ir.facts import ValueFacts
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.whole_functions import insert, replace, whole_functions
+from coopc.remarks import remark
 
 MOST_TRIPS = 1024
 """Of all loops of a function together."""
@@ -71,26 +72,16 @@ class Unroller:
         op = block.first_op
         while op is not None:
             before = op.prev_op
-            match op:
-                case scf.ForOp():
-                    self._for(op)
-                case ForallOp():
-                    self._forall(op)
-                case scf.IfOp():
-                    self._if(op)
-                case scf.ExecuteRegionOp() if len(op.region.blocks) == 1:
-                    replace(op, self._copy(op.region.block, (), op))
-                case affine.ApplyOp() | affine.MinOp():
-                    _to_arith(op)
-                case _ if op.dialect_name() in ("scf", "affine", "cf"):
-                    if op is not block.last_op:
-                        raise Refused(
-                            op,
-                            f"{op.name} is not supported in a function of linalg: "
-                            "write a loop of constant bounds, or linalg.generic",
-                        )
-                case _:
-                    before = op
+            if (rule := RULES.get(type(op))) is not None:
+                rule(self, op)
+            elif op.dialect_name() in CONTROL and op is not block.last_op:
+                raise Refused(
+                    op,
+                    f"{op.name} is not supported in a function of linalg: write a loop "
+                    "of constant bounds, or linalg.generic",
+                )
+            else:
+                before = op
             # What took its place may have loops of its own.
             op = block.first_op if before is None else before.next_op
 
@@ -125,7 +116,7 @@ class Unroller:
             )
         return range(low, high, step)
 
-    def _for(self, op: scf.ForOp) -> None:
+    def write_out_for(self, op: scf.ForOp) -> None:
         trips = self._bounds(op, op.lb, op.ub, op.step)
         self._count(op, len(trips))
         values: Sequence[SSAValue] = op.iter_args
@@ -134,7 +125,12 @@ class Unroller:
             values = self._copy(op.body.block, (index, *values), op)
         replace(op, values)
 
-    def _if(self, op: scf.IfOp) -> None:
+    def write_out_region(self, op: scf.ExecuteRegionOp) -> None:
+        if len(op.region.blocks) != 1:
+            raise Refused(op, "expected scf.execute_region of one block")
+        replace(op, self._copy(op.region.block, (), op))
+
+    def write_out_if(self, op: scf.IfOp) -> None:
         if (chosen := known_number(op.cond)) is None:
             raise Refused(
                 op,
@@ -144,7 +140,7 @@ class Unroller:
         region = op.true_region if chosen else op.false_region
         replace(op, self._copy(region.block, (), op) if region.blocks else ())
 
-    def _forall(self, op: ForallOp) -> None:
+    def write_out_forall(self, op: ForallOp) -> None:
         ranges: list[range] = []
         dynamic = iter((*op.lower, *op.upper, *op.step))
         static = (op.static_lower, op.static_upper, op.static_step)
@@ -192,7 +188,13 @@ def _constant(static: int, dynamic: Iterator[SSAValue], op: Operation) -> SSAVal
     return insert(arith.ConstantOp.from_int_and_width(static, IndexType()), op)[0]
 
 
-def _to_arith(op: affine.ApplyOp | affine.MinOp) -> None:
+def _assertion(unroller: Unroller, op: cf.AssertOp) -> None:
+    if known_number(op.arg) is None:
+        remark(op, f"callers must see to it: {op.msg.data}")
+    replace(op, ())
+
+
+def _to_arith(unroller: Unroller, op: affine.ApplyOp | affine.MinOp) -> None:
     """Replace a map of indices by arithmetic, or by the number that it gives."""
     map = op.map.data
     dims, symbols = op.operands[: map.num_dims], op.operands[map.num_dims :]
@@ -214,6 +216,20 @@ def _to_arith(op: affine.ApplyOp | affine.MinOp) -> None:
     for value in values[1:]:
         (found,) = insert(arith.MinSIOp(found, value), op)
     replace(op, [found])
+
+
+CONTROL = ("scf", "affine", "cf")
+
+RULES: dict[type[Operation], Callable[..., None]] = {
+    affine.ApplyOp: _to_arith,
+    affine.MinOp: _to_arith,
+    cf.AssertOp: _assertion,
+    ForallOp: Unroller.write_out_forall,
+    scf.ExecuteRegionOp: Unroller.write_out_region,
+    scf.ForOp: Unroller.write_out_for,
+    scf.IfOp: Unroller.write_out_if,
+}
+"""What becomes of operations of these dialects."""
 
 
 @dataclass(frozen=True)
