@@ -14,18 +14,19 @@ Fails:   for other control flow, naming it, and for more than 1,024 trips in a f
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, cf, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.lower_affine import affine_expr_ops
 
+from coopc.dialects.narrow import is_integer
 from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
 from coopc.ir.facts import ValueFacts
 from coopc.ir.transaction import Refused, transaction
@@ -87,13 +88,22 @@ class Unroller:
 
     def _copy(
         self, body: Block, values: Sequence[SSAValue], before: Operation
+    ) -> Mapping[SSAValue, SSAValue]:
+        """Copy a body but for its end; return what its values are in the copy."""
+        copies: dict[SSAValue, SSAValue] = {}
+        copies.update(zip(body.args, values, strict=True))
+        for op in body.ops:
+            if op is not body.last_op:
+                Rewriter.insert_op(op.clone(copies), InsertPoint.before(before))
+        return copies
+
+    def _results(
+        self, body: Block, values: Sequence[SSAValue], before: Operation
     ) -> Sequence[SSAValue]:
-        """Copy a body in front of an operation; return what its end gives."""
-        mapping = dict(zip(body.args, values, strict=True))
-        *ops, last = body.ops
-        for op in ops:
-            Rewriter.insert_op(op.clone(mapping), _before(before))
-        return [mapping.get(x, x) for x in last.operands]
+        """Copy a body, and return what its end gives."""
+        copies, last = self._copy(body, values, before), body.last_op
+        assert last is not None, before
+        return [copies.get(x, x) for x in last.operands]
 
     def _count(self, op: Operation, trips: int) -> None:
         self.left -= trips
@@ -121,14 +131,14 @@ class Unroller:
         self._count(op, len(trips))
         values: Sequence[SSAValue] = op.iter_args
         for trip in trips:
-            (index,) = insert(arith.ConstantOp.from_int_and_width(trip, op.lb.type), op)
-            values = self._copy(op.body.block, (index, *values), op)
+            (index,) = insert(_number(trip, op.lb.type), op)
+            values = self._results(op.body.block, (index, *values), op)
         replace(op, values)
 
     def write_out_region(self, op: scf.ExecuteRegionOp) -> None:
         if len(op.region.blocks) != 1:
             raise Refused(op, "expected scf.execute_region of one block")
-        replace(op, self._copy(op.region.block, (), op))
+        replace(op, self._results(op.region.block, (), op))
 
     def write_out_if(self, op: scf.IfOp) -> None:
         if (chosen := known_number(op.cond)) is None:
@@ -138,10 +148,9 @@ class Unroller:
                 "linalg.generic",
             )
         region = op.true_region if chosen else op.false_region
-        replace(op, self._copy(region.block, (), op) if region.blocks else ())
+        replace(op, self._results(region.block, (), op) if region.blocks else ())
 
     def write_out_forall(self, op: ForallOp) -> None:
-        ranges: list[range] = []
         dynamic = iter((*op.lower, *op.upper, *op.step))
         static = (op.static_lower, op.static_upper, op.static_step)
         lists = [
@@ -153,21 +162,14 @@ class Unroller:
         count = len(ranges)
         last = op.body.block.last_op
         assert isinstance(last, InParallelOp), op
-        results = dict(zip(op.body.block.args[count:], op.outputs, strict=True))
+        results: dict[SSAValue, SSAValue] = {}
+        results.update(zip(op.body.block.args[count:], op.outputs, strict=True))
         for point in points:
-            indices = [
-                insert(arith.ConstantOp.from_int_and_width(x, IndexType()), op)[0]
-                for x in point
-            ]
-            mapping = dict(
-                zip(op.body.block.args, (*indices, *op.outputs), strict=True)
-            )
-            for each in op.body.block.ops:
-                if each is not last:
-                    Rewriter.insert_op(each.clone(mapping), _before(op))
+            indices = [insert(_number(x), op)[0] for x in point]
+            copies = self._copy(op.body.block, (*indices, *op.outputs), op)
             for each in last.body.block.ops:
                 assert isinstance(each, ParallelInsertSliceOp), each
-                source, _, *rest = (mapping.get(x, x) for x in each.operands)
+                source, _, *rest = (copies.get(x, x) for x in each.operands)
                 old = results[each.dest]
                 new = tensor.InsertSliceOp.create(
                     operands=(source, old, *rest),
@@ -178,14 +180,16 @@ class Unroller:
         replace(op, [*results.values()])
 
 
-def _before(op: Operation) -> InsertPoint:
-    return InsertPoint.before(op)
+def _number(number: int, type: Attribute | None = None) -> Operation:
+    type = IndexType() if type is None else type
+    assert isinstance(type, IndexType) or is_integer(type), type
+    return arith.ConstantOp.from_int_and_width(number, type)
 
 
 def _constant(static: int, dynamic: Iterator[SSAValue], op: Operation) -> SSAValue:
     if static == DYNAMIC_INDEX:
         return next(dynamic)
-    return insert(arith.ConstantOp.from_int_and_width(static, IndexType()), op)[0]
+    return insert(_number(static), op)[0]
 
 
 def _assertion(unroller: Unroller, op: cf.AssertOp) -> None:
@@ -202,9 +206,7 @@ def _to_arith(unroller: Unroller, op: affine.ApplyOp | affine.MinOp) -> None:
     known = [x for x in numbers if x is not None]
     if len(known) == len(numbers):
         number = min(map.eval(known[: map.num_dims], known[map.num_dims :]))
-        replace(
-            op, insert(arith.ConstantOp.from_int_and_width(number, IndexType()), op)
-        )
+        replace(op, insert(_number(number), op))
         return
     values: list[SSAValue] = []
     for expr in map.results:

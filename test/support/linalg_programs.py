@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import erf, sqrt
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,17 @@ from coopc.source import Source
 from coopc.universe import everything
 
 Array: TypeAlias = npt.NDArray[Any]
-Reference: TypeAlias = Callable[..., Any]
+Outputs: TypeAlias = Array | tuple[Array, ...]
+Reference: TypeAlias = (
+    Callable[[], Outputs]
+    | Callable[[Array], Outputs]
+    | Callable[[Array, Array], Outputs]
+    | Callable[[Array, Array, Array], Outputs]
+    | Callable[[Array, Array, Array, Array], Outputs]
+    | Callable[[Array, Array, Array, Array, Array], Outputs]
+    | Callable[[Array, Array, Array, Array, Array, Array, Array], Outputs]
+)
+"""By the number of arguments."""
 
 FOLDER = Path(__file__).parents[1] / "inputs" / "linalg"
 INFINITIES = {"f16": "0xFC00", "bf16": "0xFF80", "f32": "0xFF800000"}
@@ -74,6 +84,10 @@ def transposed(x: Array) -> Array:
     return np.swapaxes(x, -1, -2)
 
 
+def heads(x: Array) -> Array:
+    return x.reshape(5, 2, 8).transpose(1, 0, 2)
+
+
 def attend(q: Array, k: Array, v: Array, mask: Array | float, scale: float) -> Array:
     return softmax(q @ transposed(k) * scale + mask) @ v
 
@@ -109,7 +123,7 @@ def conv_nchw(x: Array, w: Array) -> Array:
 
 def conv_depthwise(x: Array, w: Array) -> Array:
     parts = [x[:, i : i + 4, j : j + 4] * w[i, j] for i in range(3) for j in range(3)]
-    return sum(parts[1:], parts[0])
+    return np.sum(parts, 0)
 
 
 def layer_norm(x: Array, weight: Array, bias: Array) -> Array:
@@ -431,8 +445,9 @@ def expected(
         *(inputs[at] for at in program.writes),
     ]
     pairs = zip(inputs, given, strict=True)
-    outputs = program.reference(*(_plain(type, array) for type, array in pairs))
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    compute = cast("Callable[..., Outputs]", program.reference)
+    results = compute(*(_plain(type, array) for type, array in pairs))
+    outputs = results if isinstance(results, tuple) else (results,)
     found: list[tuple[Array, Array | float]] = []
     for type, output in zip(types, outputs, strict=True):
         element = _element(type)
