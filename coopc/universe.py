@@ -116,7 +116,7 @@ REPLACED_DIALECTS: dict[str, str] = {
     "gpu": "coopc.dialects.gpu_mma:Gpu",
     "linalg": "coopc.dialects.linalg_forms:Linalg",
     "llvm": "coopc.dialects.llvm_target:Llvm",
-    "memref": "coopc.dialects.effects:MemRef",
+    "memref": "coopc.dialects.memref_forms:MemRef",
     "bufferization": "coopc.dialects.tensor_forms:Bufferization",
     "scf": "coopc.dialects.tensor_forms:Scf",
     "tensor": "coopc.dialects.tensor_forms:Tensor",

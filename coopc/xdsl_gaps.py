@@ -16,6 +16,7 @@
 | default steps | `linalg.conv_2d_..` without `strides` fails | the same |
 | narrowing fills | `linalg.fill` of f32 into f16 does not verify | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
+| `memref.copy`, casts | and `memref.global`: generic only | `dialects.memref_forms` |
 | `scf.forall` | nor `tensor.parallel_insert_slice` | `dialects.tensor_forms` |
 | layouts of buffers | `bufferization` takes memrefs without strides | the same |
 | unknown effects | unused `arith.extsi`, `vector.bitcast` stay | `dialects.effects` |

@@ -36,6 +36,25 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects import gpu_barrier
+from coopc.dialects.in_brackets import InBrackets
+
+DIMENSIONS = ("x", "y", "z", *(f"linear_dim_{number}" for number in range(10)))
+
+
+@irdl_attr_definition
+class BlockMappingAttr(InBrackets):
+    """Which dimension of the grid a loop of `scf.forall` is."""
+
+    name = "gpu.block"
+    VALUES = DIMENSIONS
+
+
+@irdl_attr_definition
+class ThreadMappingAttr(InBrackets):
+    """Which dimension of a work-group a loop of `scf.forall` is."""
+
+    name = "gpu.thread"
+    VALUES = DIMENSIONS
 
 
 @irdl_attr_definition
@@ -260,5 +279,10 @@ Gpu = Dialect(
         ConstantMatrixOp,
         ElementwiseOp,
     ],
-    [*gpu_barrier.Gpu.attributes, MmaMatrixType],
+    [
+        *gpu_barrier.Gpu.attributes,
+        MmaMatrixType,
+        BlockMappingAttr,
+        ThreadMappingAttr,
+    ],
 )

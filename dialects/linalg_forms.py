@@ -45,7 +45,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import abstract_ops, ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
-from xdsl.ir import Attribute, Block, Data, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -59,11 +59,12 @@ from xdsl.irdl import (
     prop_def,
     var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.narrow import is_integer
+from coopc.dialects.in_brackets import InBrackets
+from coopc.dialects.narrow import is_integer, is_tensor
 
 OpT = TypeVar("OpT", bound=LinalgStructuredOperation)
 
@@ -149,26 +150,6 @@ SCALAR_OF = {
 }
 
 
-class InBrackets(Data[str]):
-    """`#linalg.name<value>`."""
-
-    VALUES: ClassVar[tuple[str, ...]]
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> str:
-        with parser.in_angle_brackets():
-            start = parser.pos
-            value = parser.parse_identifier()
-            if value not in cls.VALUES:
-                names = ", ".join(cls.VALUES)
-                parser.raise_error(f"expected {names}, got {value}", start, parser.pos)
-            return value
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.data)
-
-
 @irdl_attr_definition
 class ElementwiseKindAttr(InBrackets):
     name = "linalg.elementwise_kind"
@@ -213,29 +194,34 @@ def body(
 
 def cast_to(value: SSAValue, type: Attribute, unsigned: bool = False) -> SSAValue:
     """Return a number as a number of another type."""
-    from_float, to_float = (isinstance(x, AnyFloat) for x in (value.type, type))
-    if value.type == type or not (is_integer(type) or to_float):
-        return value
-    if from_float != to_float:
-        choices = CONVERSIONS[to_float]
-        return choices[unsigned](value, type).result
-    wider = width_of(type) > width_of(value.type)
-    if from_float:
-        return (arith.ExtFOp if wider else arith.TruncFOp)(value, type).result
-    extend = arith.ExtUIOp if unsigned else arith.ExtSIOp
-    return (extend if wider else arith.TruncIOp)(value, type).result
+    if value.type == type or (make := cast_between(value.type, type, unsigned)) is None:
+        return value  # an index does not verify
+    return make(value, type).results[0]
 
 
-CONVERSIONS = (
-    (arith.FPToSIOp, arith.FPToUIOp),
-    (arith.SIToFPOp, arith.UIToFPOp),
-)
-"""To integers and to floats, with and without a sign."""
+def cast_between(source: Attribute, result: Attribute, unsigned: bool) -> Make | None:
+    match isinstance(source, AnyFloat), isinstance(result, AnyFloat):
+        case True, True:
+            return arith.ExtFOp if is_wider(result, source) else arith.TruncFOp
+        case True, False if is_integer(result):
+            return arith.FPToUIOp if unsigned else arith.FPToSIOp
+        case False, True if is_integer(source):
+            return arith.UIToFPOp if unsigned else arith.SIToFPOp
+        case False, False if is_integer(result) and is_integer(source):
+            extend = arith.ExtUIOp if unsigned else arith.ExtSIOp
+            return extend if is_wider(result, source) else arith.TruncIOp
+        case _:
+            return None
 
 
-def width_of(type: Attribute) -> int:
-    assert isinstance(type, FixedBitwidthType), type
-    return type.bitwidth
+def is_wider(one: Attribute, other: Attribute) -> bool:
+    assert isinstance(one, FixedBitwidthType), one
+    assert isinstance(other, FixedBitwidthType), other
+    return one.bitwidth > other.bitwidth
+
+
+def cast_to_like(value: SSAValue, other: SSAValue) -> SSAValue:
+    return cast_to(value, other.type)
 
 
 def scalar(name: str, *operands: SSAValue) -> Operation:
@@ -331,9 +317,14 @@ class NamedForm(abstract_ops.NamedOperation):
         if name is None:
             return product_body(inputs, outputs, attributes.get("cast"))
         operands, count = (*inputs, *outputs), len(inputs)
-        if own in POOLINGS:
-            return body(operands, lambda x, _, y: scalar(name, y, cast_to(x, y.type)))
-        return body(operands, lambda *x: scalar(name, *x[:count]))
+
+        def join(x: SSAValue, window: SSAValue, y: SSAValue) -> Operation:
+            return scalar(name, y, cast_to(x, y.type))
+
+        def compute(*elements: SSAValue) -> Operation:
+            return scalar(name, *elements[:count])
+
+        return body(operands, join if own in POOLINGS else compute)
 
     @classmethod
     def get_hidden_region(
@@ -508,7 +499,7 @@ def hidden_product(
 def hidden_cast(
     cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
 ) -> Region:
-    return body((*inputs, *outputs), lambda x, y: cast_to(x, y.type))
+    return body((*inputs, *outputs), cast_to_like)
 
 
 for hidden, names in (
@@ -552,18 +543,22 @@ class AlongDimensions(LinalgStructuredOperation):
         attributes = parser.parse_optional_attr_dict()
         operands = (*inputs, *outputs)
         if not cls.HAS_BODY:
-            region = body(operands, lambda x, _: x)
+            region = body(operands, cast_to_like)
         elif payload is None:
             region = parser.parse_region(
                 parser.parse_comma_separated_list(
                     Parser.Delimiter.PAREN, parser.parse_argument
                 )
             )
-        elif cls.INIT_FIRST:
-            region = body(operands, lambda x, y: payload(y, x))
         else:
-            region = body(operands, lambda *x: payload(*x[: len(inputs)]))
-        types = [x.type for x in outputs if isinstance(x.type, TensorType)]
+
+            def compute(*elements: SSAValue) -> Operation:
+                if cls.INIT_FIRST:
+                    return payload(*reversed(elements))
+                return payload(*elements[: len(inputs)])
+
+            region = body(operands, compute)
+        types = [x.type for x in outputs if is_tensor(x.type)]
         return cls.build(
             operands=(inputs, outputs),
             result_types=(types,),
@@ -616,6 +611,7 @@ def parse_payload(parser: Parser) -> Callable[..., Operation] | None:
 
     def make(*operands: SSAValue) -> Operation:
         made = op(*operands)
+        assert isinstance(made, IRDLOperation), made
         for key, value in attributes.items():
             known = key in made.get_irdl_definition().properties
             (made.properties if known else made.attributes)[key] = value

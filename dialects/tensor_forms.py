@@ -49,6 +49,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.narrow import as_tensor
 from coopc.dialects.shaped_arith import accept, verify_with
 
 BOUNDS = ("lower", "upper", "step")
@@ -247,14 +248,10 @@ class ParallelInsertSliceOp(IRDLOperation):
 
 def check_buffer(op: Any) -> None:
     """Check that a memref and a tensor have one shape and one element type."""
-    shapes = {
-        (tuple(x.type.get_shape()), x.type.get_element_type())
-        for x in (*op.operands, *op.results)
-        if isinstance(x.type, TensorType | MemRefType)
-    }
-    if len(shapes) > 1:
-        types = ", ".join(str(x.type) for x in (*op.operands, *op.results))
-        raise VerifyException(f"expected one shape and element type, got {types}")
+    types: list[Attribute] = [x.type for x in (*op.operands, *op.results)]
+    if len({as_tensor(type) for type in types}) > 1:
+        shown = ", ".join(map(str, types))
+        raise VerifyException(f"expected one shape and element type, got {shown}")
 
 
 SHAPED = base(TensorType) | base(MemRefType)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.linalg import ops as linalg
@@ -31,7 +32,7 @@ UNREAD = number(0)
 
 
 def points(
-    op: LinalgStructuredOperation, operands: Sequence[object]
+    op: LinalgStructuredOperation, operands: Sequence[MemRef | Array]
 ) -> Iterator[list[Array]]:
     """Yield the indices of loops: the parallel ones all at once, as lanes.
 
@@ -104,7 +105,7 @@ def _copied(operand: MemRef | Array) -> MemRef | Array:
     return operand if isinstance(operand, MemRef) else operand.copy()
 
 
-def _place(tensor: Array, indices: Sequence[Array]) -> tuple[Array | int, ...]:
+def _place(tensor: Array, indices: Sequence[Array]) -> tuple[Any, ...]:
     """Return where elements of a tensor are.
 
     Raises:

@@ -8,19 +8,28 @@ those that execute it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func, scf
-from xdsl.ir import Attribute, Region
+from xdsl.dialects import cf, func, scf
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.traits import SymbolTable
 
+from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import end_region, implements, run_region
 from coopc.sim.machine import MAX_ITERATIONS, Machine
-from coopc.sim.values import Array
+from coopc.sim.memory import with_dynamic
+from coopc.sim.tensor import insert_slice
+from coopc.sim.values import Array, number
 
 implements(func.ReturnOp, scf.ConditionOp, scf.YieldOp)(end_region)
+
+
+@implements(cf.AssertOp)
+def check(machine: Machine, op: cf.AssertOp, condition: Array) -> None:
+    machine.refuse(~condition, op.msg.data)
 
 
 @implements(scf.ExecuteRegionOp)
@@ -123,6 +132,35 @@ def run_for(
             new = run_region(machine, op.body, *here)
         values = _merge(machine, going, types, new, values)
     return values
+
+
+@implements(ForallOp)
+def forall(machine: Machine, op: ForallOp, *rest: Array) -> tuple[Array, ...]:
+    """Run the points one after the other; each sees the outputs as they were."""
+    dynamic = iter(rest)
+    bounds = [
+        [int(x.flat[0]) for x in with_dynamic(each.get_values(), dynamic)]
+        for each in (op.static_lower, op.static_upper, op.static_step)
+    ]
+    outputs = [*dynamic]
+    count = len(bounds[0])
+    names = op.body.block.args[count:]
+    found: dict[SSAValue, Array] = dict(zip(names, outputs, strict=True))
+    last = op.body.block.last_op
+    assert isinstance(last, InParallelOp), op
+    ranges = (range(*each) for each in zip(*bounds, strict=True))
+    for point in product(*ranges):
+        run_region(machine, op.body, *map(number, point), *outputs)
+        for each in last.body.block.ops:
+            assert isinstance(each, ParallelInsertSliceOp), each
+            part, _, *place = (machine.environment[x] for x in each.operands)
+            found[each.dest] = insert_slice(
+                machine, each, part, found[each.dest], *place
+            )
+    return tuple(found[name] for name in names)
+
+
+implements(InParallelOp)(end_region)
 
 
 @implements(scf.WhileOp)

@@ -32,6 +32,7 @@ DIALECTS: Mapping[str, str] = {
     "amx": "amx",
     "arith": "arith",
     "bufferization": "tensor",
+    "cf": "scf",
     "coopmatrix": "coopmatrix",
     "func": "scf",
     "linalg": "linalg",

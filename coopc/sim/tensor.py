@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import bufferization, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType
+from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import as_tensor, memref_type
-from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
+from coopc.dialects.tensor_forms import ParallelInsertSliceOp
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import end_region, forward, implements, run_region
 from coopc.sim.machine import WORK_ITEM, Machine
@@ -42,9 +41,11 @@ def dim(machine: Machine, op: tensor.DimOp, value: Array, index: Array) -> Array
 
 @implements(tensor.EmptyOp)
 def empty(machine: Machine, op: tensor.EmptyOp, *sizes: Array) -> Array:
-    """Give a tensor of poison."""
-    type = op.tensor.type
-    poison = machine.numerics.poison(type.get_element_type())
+    return _poison(machine, op.tensor.type, sizes)
+
+
+def _poison(machine: Machine, type: Attribute, sizes: Sequence[Array]) -> Array:
+    poison = machine.numerics.poison(as_tensor(type).get_element_type())
     return np.full((*LEADING, *sizes_of(type, sizes)), poison.flat[0], poison.dtype)
 
 
@@ -133,7 +134,11 @@ def extract_slice(
 
 @implements(tensor.InsertSliceOp)
 def insert_slice(
-    machine: Machine, op: tensor.InsertSliceOp, part: Array, value: Array, *rest: Array
+    machine: Machine,
+    op: tensor.InsertSliceOp | ParallelInsertSliceOp,
+    part: Array,
+    value: Array,
+    *rest: Array,
 ) -> Array:
     found = value.copy()
     where = (..., *chosen(machine, op, value, rest))
@@ -178,36 +183,6 @@ def pad(machine: Machine, op: tensor.PadOp, value: Array, *rest: Array) -> Array
     return found
 
 
-@implements(ForallOp)
-def forall(machine: Machine, op: ForallOp, *rest: Array) -> tuple[Array, ...]:
-    """Run the points one after the other; each sees the outputs as they were."""
-    dynamic = iter(rest)
-    bounds = [
-        [int(x.flat[0]) for x in with_dynamic(each.get_values(), dynamic)]
-        for each in (op.static_lower, op.static_upper, op.static_step)
-    ]
-    outputs = [*dynamic]
-    count = len(bounds[0])
-    names = op.body.block.args[count:]
-    found: dict[SSAValue, Array] = dict(zip(names, outputs, strict=True))
-    last = op.body.block.last_op
-    assert isinstance(last, InParallelOp), op
-    ranges = (range(*each) for each in zip(*bounds, strict=True))
-    for point in product(*ranges):
-        run_region(machine, op.body, *map(number, point), *outputs)
-        for each in last.body.block.ops:
-            assert isinstance(each, ParallelInsertSliceOp), each
-            part, _, *rest_of = (machine.environment[x] for x in each.operands)
-            new = found[each.dest].copy()
-            where = (..., *chosen(machine, each, new, rest_of))
-            new[where] = part.reshape(new[where].shape)
-            found[each.dest] = new
-    return tuple(found[name] for name in names)
-
-
-implements(InParallelOp)(end_region)
-
-
 def load_all(machine: Machine, memory: MemRef) -> Array:
     return machine.load(memory, components(shape_in(memory)), None)
 
@@ -221,18 +196,19 @@ def to_tensor(machine: Machine, op: bufferization.ToTensorOp, memory: MemRef) ->
     return load_all(machine, memory)
 
 
-@implements(bufferization.ToBufferOp)
-def to_buffer(machine: Machine, op: bufferization.ToBufferOp, value: Array) -> MemRef:
+@implements(bufferization.ToBufferOp, bufferization.CloneOp)
+def to_buffer(
+    machine: Machine,
+    op: bufferization.ToBufferOp | bufferization.CloneOp,
+    value: Array | MemRef,
+) -> MemRef:
     """Give new memory, without gaps, with the elements."""
-    type = memref_type(op.memref)
-    count = int(np.prod(shape_in(value)))
-    buffer = machine.allocate(WORK_ITEM, count, type, str(type))
-    sizes = tuple(number(size) for size in shape_in(value))
-    found = MemRef(buffer, type.get_element_type(), number(0), sizes, ())
-    strides = np.cumprod([1, *shape_in(value)[:0:-1]])[::-1][: len(sizes)]
-    found = MemRef(
-        buffer, found.element_type, number(0), sizes, tuple(map(number, strides))
-    )
+    if isinstance(value, MemRef):
+        value = load_all(machine, value)
+    type = memref_type(op.results[0])
+    plain = MemRefType(type.get_element_type(), type.shape)
+    buffer = machine.allocate(WORK_ITEM, value.size, plain, str(type))
+    found = whole(buffer, plain, tuple(map(number, shape_in(value))))
     store_all(machine, found, value)
     return found
 
@@ -256,17 +232,4 @@ def alloc_tensor(
 ) -> Array:
     if op.copy is not None:
         return rest[0]
-    type = as_tensor(op.tensor.type)
-    poison = machine.numerics.poison(type.get_element_type())
-    sizes = sizes_of(type, rest[: len(op.dynamic_sizes)])
-    return np.full((*LEADING, *sizes), poison.flat[0], poison.dtype)
-
-
-@implements(bufferization.CloneOp)
-def clone(machine: Machine, op: bufferization.CloneOp, source: MemRef) -> MemRef:
-    type = memref_type(op.output)
-    count = int(np.prod(shape_in(source)))
-    buffer = machine.allocate(WORK_ITEM, count, type, str(type))
-    found = whole(buffer, type, source.sizes)
-    store_all(machine, found, load_all(machine, source))
-    return found
+    return _poison(machine, op.tensor.type, rest[: len(op.dynamic_sizes)])

@@ -20,6 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, math, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    I64,
     AffineMapAttr,
     AnyFloat,
     ArrayAttr,
@@ -107,7 +108,11 @@ def elementwise(
     """Return a generic operation of each element of tensors of one shape."""
     identity = AffineMap.identity(len(as_tensor(output.type).shape))
     maps = [identity] * (len(inputs) + 1)
-    return generic(inputs, output, maps, lambda *x: compute(*x[: len(inputs)]))
+
+    def of_inputs(*elements: SSAValue) -> Operation:
+        return compute(*elements[: len(inputs)])
+
+    return generic(inputs, output, maps, of_inputs)
 
 
 def softmax_region(type: TensorType, dimension: int) -> Region:
@@ -134,26 +139,29 @@ def softmax_region(type: TensorType, dimension: int) -> Region:
             number = arith.ConstantOp(FloatAttr(start, element)).result
             target = empty(of_kept, of_rows)
             filled = ops.FillOp([number], [target], [of_rows]).results[0]
-            return generic(
-                [of], filled, [whole, row], lambda x, y: scalar(name, y, x), [dimension]
-            ).results[0]
+
+            def reduce(x: SSAValue, total: SSAValue) -> Operation:
+                return scalar(name, total, x)
+
+            maps = [whole, row]
+            return generic([of], filled, maps, reduce, [dimension]).results[0]
+
+        def by_row(
+            of: SSAValue, value: SSAValue, compute: Callable[..., Operation]
+        ) -> SSAValue:
+            target = empty([*sizes.values()], type)
+            maps = [whole, row, whole]
+            return generic([of, value], target, maps, compute).results[0]
+
+        def power(x: SSAValue, most: SSAValue, _: SSAValue) -> Operation:
+            return math.ExpOp(arith.SubfOp(x, most).result)
+
+        def quotient(x: SSAValue, total: SSAValue, _: SSAValue) -> Operation:
+            return arith.DivfOp(x, total)
 
         most = rows(float("-inf"), "max", x)
-        powers = generic(
-            [x, most],
-            empty([*sizes.values()], type),
-            [whole, row, whole],
-            lambda x, m, _: math.ExpOp(arith.SubfOp(x, m).result),
-        ).results[0]
-        total = rows(0.0, "add", powers)
-        ops.YieldOp(
-            generic(
-                [powers, total],
-                empty([*sizes.values()], type),
-                [whole, row, whole],
-                lambda x, s, _: arith.DivfOp(x, s),
-            ).results[0]
-        )
+        powers = by_row(x, most, power)
+        ops.YieldOp(by_row(powers, rows(0.0, "add", powers), quotient))
     return Region(block)
 
 
@@ -269,7 +277,9 @@ def _inserted(
     return insert(new, op)[0]
 
 
-def _mixed(static: DenseArrayBase, dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+def _mixed(
+    static: DenseArrayBase[I64], dynamic: Sequence[SSAValue]
+) -> list[SSAValue | int]:
     rest = iter(dynamic)
     return [next(rest) if x == DYNAMIC_INDEX else x for x in static.get_values()]
 

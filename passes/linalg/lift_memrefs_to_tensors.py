@@ -390,21 +390,37 @@ def _alloc(lifter: Lifter, op: memref.AllocOp | memref.AllocaOp) -> None:
     lifter.own(op, tensor.EmptyOp(op.dynamic_sizes, _type(op.memref)))
 
 
+def _clone(lifter: Lifter, op: bufferization.CloneOp) -> None:
+    lifter.hold(op.output, lifter.read(op.input, op))
+
+
+def _to_buffer(lifter: Lifter, op: bufferization.ToBufferOp) -> None:
+    lifter.hold(op.memref, op.tensor)
+
+
+def _to_tensor(lifter: Lifter, op: bufferization.ToTensorOp) -> None:
+    replace(op, [lifter.read(op.memref, op)])
+
+
+def _dealloc(lifter: Lifter, op: memref.DeallocOp) -> None:
+    replace(op, ())
+
+
+def _get_global(lifter: Lifter, op: memref.GetGlobalOp) -> None:
+    lifter.own(op, _constant(op))
+
+
 RULES: dict[type[Operation], Callable[..., None]] = {
-    bufferization.CloneOp: lambda lifter, op: lifter.hold(
-        op.output, lifter.read(op.input, op)
-    ),
+    bufferization.CloneOp: _clone,
     bufferization.MaterializeInDestinationOp: _materialize,
-    bufferization.ToBufferOp: lambda lifter, op: lifter.hold(op.memref, op.tensor),
-    bufferization.ToTensorOp: lambda lifter, op: replace(
-        op, [lifter.read(op.memref, op)]
-    ),
+    bufferization.ToBufferOp: _to_buffer,
+    bufferization.ToTensorOp: _to_tensor,
     memref.AllocOp: _alloc,
     memref.AllocaOp: _alloc,
     memref.CopyOp: _copy,
-    memref.DeallocOp: lambda _, op: replace(op, ()),
+    memref.DeallocOp: _dealloc,
     memref.DimOp: _dim,
-    memref.GetGlobalOp: lambda lifter, op: lifter.own(op, _constant(op)),
+    memref.GetGlobalOp: _get_global,
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     ReturnOp: _return,

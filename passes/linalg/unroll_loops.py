@@ -3,7 +3,7 @@
 Before:  functions of linalg with `scf.for` and `scf.forall` of constant bounds, and
          `scf.if` of a constant.
 After:   the same without them: the body as often as it runs, and the region that runs.
-         Index arithmetic of `affine` is a constant, or `arith`.
+         Index arithmetic of `affine` is a constant, or `arith`; assertions are remarks.
 Fails:   for other control flow, naming it, and for more than 1,024 trips in a function.
          The module is then unchanged.
 
@@ -14,22 +14,24 @@ Fails:   for other control flow, naming it, and for more than 1,024 trips in a f
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, scf, tensor
+from xdsl.dialects import affine, arith, cf, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.lower_affine import affine_expr_ops
 
+from coopc.dialects.narrow import is_integer
 from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
 from coopc.ir.facts import ValueFacts
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.whole_functions import insert, replace, whole_functions
+from coopc.remarks import remark
 
 MOST_TRIPS = 1024
 """Of all loops of a function together."""
@@ -71,38 +73,37 @@ class Unroller:
         op = block.first_op
         while op is not None:
             before = op.prev_op
-            match op:
-                case scf.ForOp():
-                    self._for(op)
-                case ForallOp():
-                    self._forall(op)
-                case scf.IfOp():
-                    self._if(op)
-                case scf.ExecuteRegionOp() if len(op.region.blocks) == 1:
-                    replace(op, self._copy(op.region.block, (), op))
-                case affine.ApplyOp() | affine.MinOp():
-                    _to_arith(op)
-                case _ if op.dialect_name() in ("scf", "affine", "cf"):
-                    if op is not block.last_op:
-                        raise Refused(
-                            op,
-                            f"{op.name} is not supported in a function of linalg: "
-                            "write a loop of constant bounds, or linalg.generic",
-                        )
-                case _:
-                    before = op
+            if (rule := RULES.get(type(op))) is not None:
+                rule(self, op)
+            elif op.dialect_name() in CONTROL and op is not block.last_op:
+                raise Refused(
+                    op,
+                    f"{op.name} is not supported in a function of linalg: write a loop "
+                    "of constant bounds, or linalg.generic",
+                )
+            else:
+                before = op
             # What took its place may have loops of its own.
             op = block.first_op if before is None else before.next_op
 
     def _copy(
         self, body: Block, values: Sequence[SSAValue], before: Operation
+    ) -> Mapping[SSAValue, SSAValue]:
+        """Copy a body but for its end; return what its values are in the copy."""
+        copies: dict[SSAValue, SSAValue] = {}
+        copies.update(zip(body.args, values, strict=True))
+        for op in body.ops:
+            if op is not body.last_op:
+                Rewriter.insert_op(op.clone(copies), InsertPoint.before(before))
+        return copies
+
+    def _results(
+        self, body: Block, values: Sequence[SSAValue], before: Operation
     ) -> Sequence[SSAValue]:
-        """Copy a body in front of an operation; return what its end gives."""
-        mapping = dict(zip(body.args, values, strict=True))
-        *ops, last = body.ops
-        for op in ops:
-            Rewriter.insert_op(op.clone(mapping), _before(before))
-        return [mapping.get(x, x) for x in last.operands]
+        """Copy a body, and return what its end gives."""
+        copies, last = self._copy(body, values, before), body.last_op
+        assert last is not None, before
+        return [copies.get(x, x) for x in last.operands]
 
     def _count(self, op: Operation, trips: int) -> None:
         self.left -= trips
@@ -125,16 +126,21 @@ class Unroller:
             )
         return range(low, high, step)
 
-    def _for(self, op: scf.ForOp) -> None:
+    def write_out_for(self, op: scf.ForOp) -> None:
         trips = self._bounds(op, op.lb, op.ub, op.step)
         self._count(op, len(trips))
         values: Sequence[SSAValue] = op.iter_args
         for trip in trips:
-            (index,) = insert(arith.ConstantOp.from_int_and_width(trip, op.lb.type), op)
-            values = self._copy(op.body.block, (index, *values), op)
+            (index,) = insert(_number(trip, op.lb.type), op)
+            values = self._results(op.body.block, (index, *values), op)
         replace(op, values)
 
-    def _if(self, op: scf.IfOp) -> None:
+    def write_out_region(self, op: scf.ExecuteRegionOp) -> None:
+        if len(op.region.blocks) != 1:
+            raise Refused(op, "expected scf.execute_region of one block")
+        replace(op, self._results(op.region.block, (), op))
+
+    def write_out_if(self, op: scf.IfOp) -> None:
         if (chosen := known_number(op.cond)) is None:
             raise Refused(
                 op,
@@ -142,10 +148,9 @@ class Unroller:
                 "linalg.generic",
             )
         region = op.true_region if chosen else op.false_region
-        replace(op, self._copy(region.block, (), op) if region.blocks else ())
+        replace(op, self._results(region.block, (), op) if region.blocks else ())
 
-    def _forall(self, op: ForallOp) -> None:
-        ranges: list[range] = []
+    def write_out_forall(self, op: ForallOp) -> None:
         dynamic = iter((*op.lower, *op.upper, *op.step))
         static = (op.static_lower, op.static_upper, op.static_step)
         lists = [
@@ -157,21 +162,14 @@ class Unroller:
         count = len(ranges)
         last = op.body.block.last_op
         assert isinstance(last, InParallelOp), op
-        results = dict(zip(op.body.block.args[count:], op.outputs, strict=True))
+        results: dict[SSAValue, SSAValue] = {}
+        results.update(zip(op.body.block.args[count:], op.outputs, strict=True))
         for point in points:
-            indices = [
-                insert(arith.ConstantOp.from_int_and_width(x, IndexType()), op)[0]
-                for x in point
-            ]
-            mapping = dict(
-                zip(op.body.block.args, (*indices, *op.outputs), strict=True)
-            )
-            for each in op.body.block.ops:
-                if each is not last:
-                    Rewriter.insert_op(each.clone(mapping), _before(op))
+            indices = [insert(_number(x), op)[0] for x in point]
+            copies = self._copy(op.body.block, (*indices, *op.outputs), op)
             for each in last.body.block.ops:
                 assert isinstance(each, ParallelInsertSliceOp), each
-                source, _, *rest = (mapping.get(x, x) for x in each.operands)
+                source, _, *rest = (copies.get(x, x) for x in each.operands)
                 old = results[each.dest]
                 new = tensor.InsertSliceOp.create(
                     operands=(source, old, *rest),
@@ -182,17 +180,25 @@ class Unroller:
         replace(op, [*results.values()])
 
 
-def _before(op: Operation) -> InsertPoint:
-    return InsertPoint.before(op)
+def _number(number: int, type: Attribute | None = None) -> Operation:
+    type = IndexType() if type is None else type
+    assert isinstance(type, IndexType) or is_integer(type), type
+    return arith.ConstantOp.from_int_and_width(number, type)
 
 
 def _constant(static: int, dynamic: Iterator[SSAValue], op: Operation) -> SSAValue:
     if static == DYNAMIC_INDEX:
         return next(dynamic)
-    return insert(arith.ConstantOp.from_int_and_width(static, IndexType()), op)[0]
+    return insert(_number(static), op)[0]
 
 
-def _to_arith(op: affine.ApplyOp | affine.MinOp) -> None:
+def _assertion(unroller: Unroller, op: cf.AssertOp) -> None:
+    if known_number(op.arg) is None:
+        remark(op, f"callers must see to it: {op.msg.data}")
+    replace(op, ())
+
+
+def _to_arith(unroller: Unroller, op: affine.ApplyOp | affine.MinOp) -> None:
     """Replace a map of indices by arithmetic, or by the number that it gives."""
     map = op.map.data
     dims, symbols = op.operands[: map.num_dims], op.operands[map.num_dims :]
@@ -200,9 +206,7 @@ def _to_arith(op: affine.ApplyOp | affine.MinOp) -> None:
     known = [x for x in numbers if x is not None]
     if len(known) == len(numbers):
         number = min(map.eval(known[: map.num_dims], known[map.num_dims :]))
-        replace(
-            op, insert(arith.ConstantOp.from_int_and_width(number, IndexType()), op)
-        )
+        replace(op, insert(_number(number), op))
         return
     values: list[SSAValue] = []
     for expr in map.results:
@@ -214,6 +218,20 @@ def _to_arith(op: affine.ApplyOp | affine.MinOp) -> None:
     for value in values[1:]:
         (found,) = insert(arith.MinSIOp(found, value), op)
     replace(op, [found])
+
+
+CONTROL = ("scf", "affine", "cf")
+
+RULES: dict[type[Operation], Callable[..., None]] = {
+    affine.ApplyOp: _to_arith,
+    affine.MinOp: _to_arith,
+    cf.AssertOp: _assertion,
+    ForallOp: Unroller.write_out_forall,
+    scf.ExecuteRegionOp: Unroller.write_out_region,
+    scf.ForOp: Unroller.write_out_for,
+    scf.IfOp: Unroller.write_out_if,
+}
+"""What becomes of operations of these dialects."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from xdsl.dialects import affine, func, math, memref, scf, ub, vector
+from xdsl.dialects import affine, func, math, memref, ub, vector
 from xdsl.ir import Dialect
 
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.linalg_forms import Linalg
 from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
+from coopc.dialects.tensor_forms import Bufferization, Scf, Tensor
 from coopc.generate.programs import module_of
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import IMPLEMENTATIONS
@@ -20,11 +21,13 @@ DIALECTS = (
     math.Math,
     vector.Vector,
     memref.MemRef,
-    scf.Scf,
+    Scf,
     ub.UB,
     func.Func,
     affine.Affine,
     Linalg,
+    Tensor,
+    Bufferization,
     Coopmatrix,
     Simt,
 )
@@ -52,6 +55,8 @@ NOT_SIMULATED = {
     "scf.parallel",
     "scf.reduce",
     "scf.reduce.return",
+    "tensor.parallel_insert_slice",  # by scf.forall
+    "tensor.reshape",
     "ub.unreachable",
     "vector.print",
 }

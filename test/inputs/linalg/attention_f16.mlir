@@ -1,0 +1,24 @@
+// Operands of f16, sums and softmax of f32.
+#map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#map1 = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+#map2 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#map3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+module {
+  func.func @main(%arg0: tensor<2x5x8xf16>, %arg1: tensor<2x6x8xf16>, %arg2: tensor<2x6x8xf16>) -> tensor<2x5x8xf32> {
+    %cst = arith.constant 0.000000e+00 : f32
+    %0 = tensor.empty() : tensor<2x5x6xf32>
+    %1 = linalg.fill ins(%cst : f32) outs(%0 : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+    %2 = linalg.batch_matmul indexing_maps = [#map, #map1, #map2] ins(%arg0, %arg1 : tensor<2x5x8xf16>, tensor<2x6x8xf16>) outs(%1 : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+    %3 = linalg.softmax dimension(2) ins(%2 : tensor<2x5x6xf32>) outs(%0 : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+    %4 = tensor.empty() : tensor<2x5x6xf16>
+    %5 = linalg.generic {indexing_maps = [#map3, #map3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%3 : tensor<2x5x6xf32>) outs(%4 : tensor<2x5x6xf16>) {
+    ^bb0(%in: f32, %out: f16):
+      %9 = arith.truncf %in : f32 to f16
+      linalg.yield %9 : f16
+    } -> tensor<2x5x6xf16>
+    %6 = tensor.empty() : tensor<2x5x8xf32>
+    %7 = linalg.fill ins(%cst : f32) outs(%6 : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+    %8 = linalg.batch_matmul ins(%5, %arg2 : tensor<2x5x6xf16>, tensor<2x6x8xf16>) outs(%7 : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+    return %8 : tensor<2x5x8xf32>
+  }
+}

@@ -1,0 +1,114 @@
+"""Whole functions of linalg: before and after the passes that make them generic."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from support.linalg_programs import (
+    FOLDER,
+    PROGRAMS,
+    arguments,
+    entry,
+    expected,
+    module_of,
+    names,
+    text_of,
+)
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from coopc.passes.linalg.generalize_linalg import (
+    ARITHMETIC,
+    NORMAL,
+    GeneralizeLinalgPass,
+)
+from coopc.passes.linalg.inline_calls import InlineCallsPass
+from coopc.passes.linalg.lift_memrefs_to_tensors import LiftMemrefsToTensorsPass
+from coopc.passes.linalg.match import matched
+from coopc.passes.linalg.unroll_loops import UnrollLoopsPass
+from coopc.passes.linalg.whole_functions import whole_functions
+from coopc.pipeline import verify
+from coopc.run.toolchain import run_filter
+from coopc.sim.simulate import simulate
+from coopc.sim.tracked import Inputs
+from coopc.validate.compare import compare
+
+CASES = [pytest.param(*case, id="-".join(filter(None, case))) for case in names()]
+PASSES = (
+    InlineCallsPass,
+    UnrollLoopsPass,
+    LiftMemrefsToTensorsPass,
+    GeneralizeLinalgPass,
+)
+UNCHANGED = {"matmul_accumulate", "matmul_filled"}
+"""One multiplication of memrefs."""
+
+
+def normal_form(module: ModuleOp) -> ModuleOp:
+    for each in PASSES:
+        each().apply(Context(), module)
+        verify(module)
+    return module
+
+
+def check(name: str, module: ModuleOp, func: FuncOp) -> None:
+    """Run a program, and compare its outputs with the reference.
+
+    `func` is the function as given: its memrefs may have become tensors since.
+    """
+    given = arguments(name, func)
+    wanted = expected(name, func, deepcopy(given))
+    run = simulate(module, entry(module).sym_name.data, given, track=Inputs.EXACT)
+    assert not run.lost_errors
+    writes = PROGRAMS[name].writes
+    found = [*run.results, *(given[at] for at in writes)]
+    bounds = [*run.result_errors, *(run.errors[at] for at in writes)]
+    types = [*func.function_type.outputs, *(func.args[at].type for at in writes)]
+    outputs = zip(found, wanted, bounds, types, strict=True)
+    for array, (reference, rounding), bound, type in outputs:
+        element = getattr(type, "element_type", type).name
+        limit = None if bound is None else bound + rounding
+        difference = compare(array, reference, bound=limit, element=element)
+        assert difference.ok, difference
+        assert not difference.unbounded
+
+
+def test_each_program_is_in_the_table() -> None:
+    assert {path.stem for path in FOLDER.glob("*.mlir")} == PROGRAMS.keys()
+
+
+@pytest.mark.parametrize(("name", "half"), CASES)
+def test_as_given(name: str, half: str | None) -> None:
+    module = module_of(text_of(name, half))
+    check(name, module, entry(module))
+
+
+@pytest.mark.parametrize(("name", "half"), CASES)
+def test_normal_form(name: str, half: str | None) -> None:
+    module = module_of(text_of(name, half))
+    given = entry(module).clone()
+    normal_form(module)
+    check(name, module, given)
+    func = entry(module)
+    if name in UNCHANGED:
+        assert matched(func) is not None
+        assert str(func) == str(given)
+        return
+    assert whole_functions(module) == [func]
+    for op in func.body.block.ops:
+        assert op.name in NORMAL or op.dialect_name() in ARITHMETIC, op
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_mlir_reads_it(name: str, tool: Callable[[str], Path]) -> None:
+    """What is given, what coopc prints of it, and its normal form."""
+    tool("mlir-opt")
+    module = module_of(text_of(name))
+    printed = str(module)
+    forms = text_of(name), printed, str(normal_form(module))
+    for form in forms:
+        text, message = run_filter("mlir-opt", data=form.encode())
+        assert message is None, message
+        verify(module_of(text.decode()))
