@@ -157,7 +157,8 @@ class Condition:
     """What must hold of the arguments for the kernel to be right."""
 
     what: str
-    """address, in bytes; bytes, of a memref's memory; or a member of `What`."""
+    """address, in bytes; bytes, of a memref's memory; memory, that of a memref; or a
+    member of `What`."""
     argument: int
     dimension: int = 0
     multiple_of: int = 1
@@ -172,6 +173,8 @@ class Condition:
     """Another memref, of which it must be the size of a dimension."""
     like_dimension: int = 0
     """Which dimension of that one."""
+    apart_from_argument: int | None = None
+    """Another memref, whose memory it must not overlap."""
 
 
 @dataclass(frozen=True, slots=True)

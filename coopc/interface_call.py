@@ -173,13 +173,33 @@ def violated_condition(interface: Interface, given: Sequence[Given]) -> str | No
     for condition in interface.conditions:
         if condition.what == "address":
             continue
-        reason = _why_violated(interface, given, condition)
+        is_of_two = condition.what == "memory"
+        why_violated = _why_overlapping if is_of_two else _why_violated
+        reason = why_violated(interface, given, condition)
         if reason is not None:
             argument = interface.arguments[condition.argument]
-            return (
-                f"{condition.what} {condition.dimension} of {argument.name}: {reason}"
-            )
+            number = "" if is_of_two else f" {condition.dimension}"
+            return f"{condition.what}{number} of {argument.name}: {reason}"
     return None
+
+
+def overlap(one: Given, other: Given) -> bool:
+    """Whether arrays have an element in common, or it takes too long to find out."""
+    try:
+        steps = 1 << 16  # numpy's types know no number but 0
+        return np.shares_memory(one, other, max_work=steps)  # pyright: ignore[reportArgumentType]
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _why_overlapping(
+    interface: Interface, given: Sequence[Given], x: Condition
+) -> str | None:
+    assert x.apart_from_argument is not None, x
+    if not overlap(given[x.argument], given[x.apart_from_argument]):
+        return None
+    name = interface.arguments[x.apart_from_argument].name
+    return f"expected memory apart from that of {name} ({x.why})"
 
 
 def _why_violated(

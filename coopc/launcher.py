@@ -1,11 +1,11 @@
 """Compiles a module for where it is to run, and runs it: `coopc.launch`.
 
-| the source has   | on vulkan              | on opencl                               |
-|------------------|------------------------|-----------------------------------------|
-| `coopmatrix`     | `coopc-khr{device=..}` | `coopc-khr{device=..}`                  |
-| `tt`, Triton's   | `coopc-khr{device=..}` | `coopc-khr{device=..}`                  |
-| `tt` and layouts | `coopc-khr{device=..}` | `coopc-xe{device=.. emulate, fallback}` |
-| `xe`             | refused                | `emulate-xe`                            |
+| the source has   | on vulkan                | on opencl                        |
+|------------------|--------------------------|----------------------------------|
+| `coopmatrix`     | `coopc-khr{device=..}`   | `coopc-khr{device=..}`           |
+| `tt`, Triton's   | `coopc-khr{.. fallback}` | `coopc-khr{.. fallback}`         |
+| `tt` and layouts | `coopc-khr{.. fallback}` | `coopc-xe{.. emulate, fallback}` |
+| `xe`             | refused                  | `emulate-xe`                     |
 
 On the simulator it runs as it is, on the processor after `coopc-amx` where that has
 tiles for it, else after `coopc-cpu`.
@@ -155,7 +155,8 @@ class Target:
             known = name in DEVICES and DEVICES[name].family == "xe"
             emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
             is_xe = self.on == "opencl" and known
-            return emulating if is_xe else f'coopc-khr{{device="{name}"}}'
+            second = "" if level is Level.COOPMATRIX else " fallback=true"
+            return emulating if is_xe else f'coopc-khr{{device="{name}"{second}}}'
         if self.on != "opencl":
             raise ValueError("expected --on opencl or sim, where kernels of xe can run")
         return f"emulate-xe,set-target{{device={PLACES['opencl']}}}"
@@ -289,11 +290,11 @@ class Build:
         """
         import numpy as np
 
-        from coopc.run.arguments import copied
+        from coopc.run.arrays import copied
         from coopc.sim.errors import SimulationError
         from coopc.sim.simulate import Options, simulate
 
-        given = [copied(np.asarray(x)) if np.ndim(x) else x for x in call.given]
+        given = copied([np.asarray(x) if np.ndim(x) else x for x in call.given])
         options = Options(
             grid=call.groups,
             subgroup_size=self.subgroup_size(call),

@@ -82,13 +82,16 @@ class CoopcKhrPass(Pipeline):
     staged: bool = False
     """Whether a linalg.matmul becomes a kernel of work-groups of several subgroups,
     with tiles in work-group memory that suit the device."""
+    fallback: bool = False
+    """Whether kernels of Triton that have conditions get a second entry point,
+    `.fallback`."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
-            *from_triton(rounds=True),
+            *from_triton(rounds=True, fallback=self.fallback),
             *from_linalg(),
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
@@ -102,6 +105,7 @@ class CoopcKhrPass(Pipeline):
             # Of tiles: what is whole has no instruction.
             step("legalize-coopmatrix-khr"),
             step("normalize"),
+            *((step("drop-fallback-entries"),) if self.fallback else ()),
             step("check-lowered", matrices=True),
         )
 
@@ -207,13 +211,18 @@ class CoopcLanesPass(Pipeline):
     """Whether loops over what a lane holds are written out."""
     explain: bool = False
     """Whether standard error says how each access to memory is done, and why."""
+    fallback: bool = False
+    """Whether kernels of Triton that have conditions get a second entry point,
+    `.fallback`."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
-            *from_triton(subgroup_size=self.subgroup_size, rounds=True),
+            *from_triton(
+                subgroup_size=self.subgroup_size, rounds=True, fallback=self.fallback
+            ),
             *from_linalg(),
             step("convert-linalg-to-coopmatrix"),
             step("convert-linalg-to-simt", subgroup_size=self.subgroup_size),
@@ -232,6 +241,7 @@ class CoopcLanesPass(Pipeline):
             step("expand-exchanges"),
             step("normalize"),
             step("converge-subgroup"),  # loops and calls that are left
+            *((step("drop-fallback-entries"),) if self.fallback else ()),
             step("check-lowered"),
         )
 
@@ -336,6 +346,7 @@ def from_triton(
     subgroup_size: int | None = None,
     tile: tuple[int, int] = (16, 16),
     rounds: bool = False,
+    fallback: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The steps from Triton's kernels to those of matrices.
 
@@ -344,12 +355,14 @@ def from_triton(
         subgroup_size: their number, instead of the device's.
         tile: rows and columns of one product.
         rounds: whether matrices keep sums, and are loaded from where factors are.
+        fallback: whether there are second entry points without conditions.
     """
     options = {
         "device": device,
         "subgroup_size": subgroup_size,
         "tile": (*tile, 32),
         "rounds": rounds or None,
+        "fallback": fallback or None,
     }
     found = (
         StepForDialect("tt", "unwrap-tt-offsets", {}),

@@ -64,6 +64,7 @@ PASS_FOLDERS: dict[str, str] = {
     "share-workgroup-memory": "generic",
     "unwrap-tt-offsets": "triton",
     "add-fallback-entry": "triton",
+    "drop-fallback-entries": "triton",
     "convert-tt-pointers-to-descriptors": "triton",
     "normalize-tt-descriptors": "triton",
     "prefetch-block-io": "xe",

@@ -25,7 +25,6 @@ from typing import cast
 from zipfile import BadZipFile
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from coopc.interface import Argument, Buffer, Interface, Scalar
 from coopc.interface_call import (
@@ -35,7 +34,6 @@ from coopc.interface_call import (
     check_shape,
     dtype_of,
     field_of,
-    memory_of,
     strided_zeros,
 )
 from coopc.rounding import FORMATS
@@ -257,11 +255,6 @@ def laid_out(argument: Buffer, array: Array) -> Array:
     found = strided_zeros(array.shape, strides, array.dtype)
     found[...] = array
     return found
-
-
-def copied(array: Array) -> Array:
-    """A copy of an array with the same strides, and what is between its elements."""
-    return as_strided(memory_of(array).copy(), array.shape, array.strides)
 
 
 def _shape(

@@ -3,13 +3,14 @@
 import ctypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from coopc.interface_call import memory_of
+from coopc.interface_call import Given, memory_of, overlap
 
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = Array | np.generic
@@ -70,6 +71,85 @@ def _memory_at(tensor: Any) -> Array:
     return np.ndarray(shape, type, memory, strides=steps)
 
 
+def start_of(array: Array) -> int:
+    """Return the address of the first element of an array."""
+    return int(array.__array_interface__["data"][0])
+
+
+def homes(arguments: Sequence[Given]) -> list[int]:
+    """Return which argument has the memory of each: the longest that begins there."""
+    starts: dict[int, int] = {}
+    most: dict[int, tuple[int, int]] = {}
+    for position, each in enumerate(arguments):
+        if isinstance(each, np.ndarray) and each.size:
+            start = starts[position] = start_of(each)
+            size = memory_of(each).nbytes
+            most[start] = max(most.get(start, (0, 0)), (size, -position))
+    return [
+        -most[starts[position]][1] if position in starts else position
+        for position in range(len(arguments))
+    ]
+
+
+def copied(arguments: Sequence[Given]) -> list[Given]:
+    """Copy arrays with what is between their elements; those that begin together do.
+
+    Numbers are as they were.
+    """
+    memory: dict[int, Array] = {}
+    found: list[Given] = []
+    for each, home in zip(arguments, homes(arguments), strict=True):
+        if not isinstance(each, np.ndarray):
+            found.append(each)
+            continue
+        if home not in memory:
+            memory[home] = memory_of(cast("Array", arguments[home])).copy()
+        size = memory_of(each).nbytes
+        flat = memory[home].view(np.uint8)[:size].view(each.dtype)
+        found.append(as_strided(flat, each.shape, each.strides))
+    return found
+
+
+def check_apart(
+    names: Sequence[str], given: Sequence[Array], found: Sequence[Array]
+) -> None:
+    """Refuse what a kernel made of arrays that share memory, if that was not shared.
+
+    It was if they begin at the same element, or if the kernel ran on it.  Nothing was
+    lost if it changed none of what they share.
+
+    Raises:
+        ValueError: it did.
+    """
+    for one, other in permutations(range(len(given)), 2):
+        if start_of(given[one]) == start_of(given[other]):
+            continue
+        if not overlap(given[one], given[other]):
+            continue
+        before, after, changed = changes(given[one], found[one])
+        if start_of(before) == start_of(after):
+            continue
+        at = start_of(before) + np.flatnonzero(changed) * before.itemsize
+        start = start_of(given[other])
+        end = start + memory_of(given[other]).nbytes
+        if ((at + before.itemsize > start) & (at < end)).any():
+            raise ValueError(
+                f"expected memory of {names[one]} that is apart from that of "
+                f"{names[other]}, or begins where that does: the kernel changes what "
+                "they share, and got it twice"
+            )
+
+
+def changes(before: Array, after: Array) -> tuple[Array, Array, Array]:
+    """Return the memory of an array, what it is to be, and where they differ."""
+    if before.strides == after.strides:
+        before, after = memory_of(before), memory_of(after)
+    elif before.shape != after.shape:  # a pointer got all of its memory
+        before = memory_of(before)
+    bits = np.dtype(f"u{before.itemsize}")
+    return before, after, before.view(bits) != after.view(bits)
+
+
 def write_back(before: Array, after: Array) -> None:
     """Write what a kernel changed into the array that it was given.
 
@@ -78,14 +158,9 @@ def write_back(before: Array, after: Array) -> None:
     Raises:
         ValueError: the array is read-only.
     """
-    if before.ctypes.data == after.ctypes.data:
+    if start_of(before) == start_of(after):
         return  # the kernel ran on this memory
-    if before.strides == after.strides:
-        before, after = memory_of(before), memory_of(after)
-    elif before.shape != after.shape:  # a pointer got all of its memory
-        before = memory_of(before)
-    bits = np.dtype(f"u{before.itemsize}")
-    changed = before.view(bits) != after.view(bits)
+    before, after, changed = changes(before, after)
     if not changed.any():
         return
     if not before.flags.writeable:
@@ -113,7 +188,9 @@ class Outcome:
         """What a worker answered: the bytes of the arrays given, and the times."""
         given = (x for x in arguments if isinstance(x, np.ndarray))
         arrays = (
-            np.frombuffer(bytearray(each), like.dtype).reshape(like.shape)
+            np.frombuffer(bytearray(each[: like.nbytes]), like.dtype).reshape(
+                like.shape
+            )
             for each, like in zip(contents, given, strict=True)
         )
         return cls(tuple(arrays), tuple(milliseconds), where)
@@ -138,15 +215,21 @@ def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
         raise ValueError(f"expected at least 1 repeat, got {repeats}")
 
 
-def to_buffers(arguments: Iterable[Argument]) -> list[bytes | np.generic]:
+def to_buffers(arguments: Sequence[Argument]) -> list[bytes | np.generic | int]:
     """Arguments for a worker: the bytes of arrays in row-major order, and numbers.
+
+    An int is the position of the argument whose memory an array shares.
 
     Raises:
         ValueError: an array has no elements; its binding or place among the arguments
             is in the message.
     """
-    found: list[bytes | np.generic] = []
+    found: list[bytes | np.generic | int] = []
+    places = homes(arguments)
     for position, each in enumerate(arguments):
+        if places[position] != position:
+            found.append(places[position])
+            continue
         if isinstance(each, np.ndarray) and each.nbytes == 0:
             raise ValueError(
                 f"expected elements in buffer {position}, got {each.shape}"

@@ -29,7 +29,7 @@ from typing import Self
 
 import numpy as np
 
-from coopc.run.arrays import Argument, Array, Outcome
+from coopc.run.arrays import Argument, Array, Outcome, homes
 from coopc.run.cpu import Program, Steps
 from coopc.run.native import define
 from coopc.run.tiles import Tiles
@@ -79,9 +79,12 @@ class Session(Worker):
         """
         arrays = [x for x in arguments if isinstance(x, np.ndarray)]
         known = iter(names or [f"array {number}" for number in range(len(arrays))])
+        named = [next(known) if isinstance(x, np.ndarray) else None for x in arguments]
         given = [
-            (next(known), x.tobytes()) if isinstance(x, np.ndarray) else x
-            for x in arguments
+            x if name is None else home if home != position else (name, x.tobytes())
+            for position, (name, x, home) in enumerate(
+                zip(named, arguments, homes(arguments), strict=True)
+            )
         ]
         call = ("run", ir, steps, given, tiles, threads, repeats)
         return Outcome.of(arrays, *self.call(*call, seconds=seconds))
@@ -260,12 +263,14 @@ def _compiled(ir: str, tiles: Tiles) -> Program:
 def _run(
     ir: str,
     steps: Steps,
-    given: Sequence[tuple[str, bytes] | np.generic],
+    given: Sequence[tuple[str, bytes] | np.generic | int],
     tiles: Tiles,
     threads: int,
     repeats: int,
 ) -> tuple[list[bytes], list[float], str]:
     """Compile and run a kernel, whose arrays are given as names and bytes.
+
+    An int is the number of another argument, whose memory an array shares.
 
     The error of a check of bounds has its number, "check".
     """
@@ -274,15 +279,15 @@ def _run(
     except (ToolMissing, ValueError) as error:
         raise RunFailed(str(error)) from error
     memory = GuardedMemory()
+    arrays = {
+        number: (memory.allocate(len(each[1]), each[0]), each[1])
+        for number, each in enumerate(given)
+        if isinstance(each, tuple)
+    }
     arguments: list[Argument] = []
-    arrays: list[tuple[Array, bytes]] = []
-    for each in given:
-        if isinstance(each, tuple):
-            name, value = each
-            arrays.append((memory.allocate(len(value), name), value))
-            arguments.append(arrays[-1][0])
-        else:
-            arguments.append(each)
+    for number, each in enumerate(given):
+        home = each if type(each) is int else number
+        arguments.append(each if isinstance(each, np.generic) else arrays[home][0])
     call = program.prepared_steps(
         steps, arguments, threads=threads, allocate=memory.allocate
     )
@@ -293,7 +298,7 @@ def _run(
     times: list[float] = []
     contents: list[bytes] = []
     for _ in range(repeats):
-        for array, value in arrays:
+        for array, value in arrays.values():
             array[:] = np.frombuffer(value, np.uint8)
         with catching(give_up_at):
             begin = time.perf_counter()
@@ -301,7 +306,9 @@ def _run(
             times.append(1000 * (time.perf_counter() - begin))
         if (reason := memory.why_corrupt()) is not None:
             raise RunFailed(reason)
-        contents = contents or [array.tobytes() for array, _ in arrays]
+        contents = contents or [
+            x.tobytes() for x in arguments if isinstance(x, np.ndarray)
+        ]
     memory.free()
     return contents, times, program.where
 

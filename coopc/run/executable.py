@@ -33,7 +33,7 @@ from coopc.interface_call import (
     with_fields,
 )
 from coopc.remarks import current_sink
-from coopc.run.arrays import Outcome, to_argument, write_back
+from coopc.run.arrays import Outcome, check_apart, to_argument, write_back
 
 TIMEOUT_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
@@ -205,6 +205,8 @@ class Executable:
             outcome = self.execute(call, spec=spec or {}, repeats=1, seconds=seconds)
             pairs = zip(call.interface.arguments, given, strict=True)
             buffers = [np.asarray(x) for y, x in pairs if isinstance(y, Buffer)]
+            names = [x.name for x in call.interface.buffers]
+            check_apart(names, buffers, outcome.arrays)
             for before, after in zip(buffers, outcome.arrays, strict=True):
                 write_back(before, after)
         return replace(outcome, arrays=tuple(buffers))

@@ -232,20 +232,24 @@ class OpenCLServer:
         binary: bytes,
         spec: Mapping[int, bytes],
         entry: str,
-        given: Sequence[bytes | np.generic],
+        given: Sequence[bytes | np.generic | int],
         sizes: tuple[tuple[int, ...], tuple[int, ...]],
         repeats: int,
     ) -> tuple[list[bytes], list[float]]:
-        """Run a kernel: of its arguments, bytes are those of buffers."""
+        """Run a kernel: of its arguments, bytes are those of buffers.
+
+        An int is the number of another argument, with the same buffer.
+        """
         cl = self.cl
         kernel = cl.Kernel(self._build(binary, spec), entry)
         if kernel.num_args != len(given):
             raise RunFailed(f"expected {kernel.num_args} arguments, got {len(given)}")
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        arguments = [
+        arguments: list[Any] = [
             cl.Buffer(self.context, flags, hostbuf=x) if isinstance(x, bytes) else x
             for x in given
         ]
+        arguments = [arguments[x] if type(x) is int else x for x in arguments]
         for position, argument in enumerate(arguments):
             kernel.set_arg(position, argument)
         times = [self._dispatch(kernel, *sizes)]

@@ -338,22 +338,32 @@ class Shader:
 class Dispatch:
     """A recorded dispatch of a shader; all that it needs is destroyed with a stack.
 
-    Buffers are the contents of binding 0, 1, ... of set 0 before the first run.  The
-    next run and the host see what it wrote.
+    Buffers are the contents of binding 0, 1, ... of set 0 before the first run, or the
+    number of another binding of the same buffer.  The next run and the host see what it
+    wrote.
     """
 
     def __init__(
-        self, device: Device, stack: ExitStack, shader: Shader, buffers: Sequence[bytes]
+        self,
+        device: Device,
+        stack: ExitStack,
+        shader: Shader,
+        buffers: Sequence[bytes | int],
     ) -> None:
         self.device = device
         self.stack = stack
         self.shader = shader
-        mapped = [self._buffer(data) for data in buffers]
-        self._handles = [handle for handle, _ in mapped]
-        self._memory = [
-            (address, len(data))
-            for (_, address), data in zip(mapped, buffers, strict=True)
+        mapped = {
+            number: (*self._buffer(data), len(data))
+            for number, data in enumerate(buffers)
+            if isinstance(data, bytes)
+        }
+        bound = [
+            mapped[data if isinstance(data, int) else number]
+            for number, data in enumerate(buffers)
         ]
+        self._handles = [handle for handle, _, _ in bound]
+        self._memory = [(address, size) for _, address, size in bound]
         self._timer: ctypes.c_uint64 | None = None
         if device.timestamp_bits:
             info = vk.QueryPoolCreateInfo(kind=TIMESTAMP_QUERY, count=2)
@@ -563,7 +573,7 @@ class VulkanServer:
         return info
 
     def run(
-        self, shader: Shader, buffers: Sequence[bytes], repeats: int
+        self, shader: Shader, buffers: Sequence[bytes | int], repeats: int
     ) -> tuple[list[bytes], list[float]]:
         """Dispatch a shader so many times, each after the one before.
 

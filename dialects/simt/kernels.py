@@ -39,9 +39,9 @@ SUBGROUP_SIZE = "simt.subgroup_size"
 """On a kernel: lanes of a subgroup (i32)."""
 CONDITIONS = "simt.conditions"
 """On a kernel: what must hold of its arguments (an array of dictionaries, each with
-`what`, value, size, stride, offset, address or bytes, `argument`, `dimension` of a size
-or a stride, and `multiple_of`, `at_least`, `less_than`, `at_least_argument` and `why`
-where they apply)."""
+`what`, value, size, stride, offset, address, bytes or memory, `argument`, `dimension`
+of a size or a stride, and `multiple_of`, `at_least`, `less_than`, `at_least_argument`,
+`apart_from_argument` and `why` where they apply)."""
 EQUAL_SIZES = "simt.equal_sizes"
 """On a kernel: which dimensions of its memrefs are equally long (an array of
 array<i64: argument, dimension, argument, dimension>)."""
@@ -61,12 +61,13 @@ the arguments."""
 
 _NUMBERS = (
     *("argument", "dimension", "multiple_of", "at_least", "less_than"),
-    "at_least_argument",
+    *("at_least_argument", "apart_from_argument"),
 )
 _TEXTS = ("what", "why")
 _OF_SCALARS = "value"
 _OF_DIMENSIONS = ("size", "stride")
 _OF_MEMORY = ("address", "bytes", "offset")
+_OF_TWO = "memory"
 
 
 def conditions(func: FuncOp) -> tuple[Condition, ...]:
@@ -127,9 +128,9 @@ def _unknown(name: str, value: Attribute) -> str:
 
 def _why_wrong(condition: Condition, types: Sequence[Attribute]) -> str | None:
     """Return what a condition should be of instead, or None."""
-    other = condition.at_least_argument
-    for argument in (condition.argument, *(() if other is None else (other,))):
-        if not 0 <= argument < len(types):
+    other, apart = condition.at_least_argument, condition.apart_from_argument
+    for argument in (condition.argument, other, apart):
+        if argument is not None and not 0 <= argument < len(types):
             return f"an argument below {len(types)}"
     type = types[condition.argument]
     is_number = isinstance(type, IndexType) or is_integer(type)
@@ -137,6 +138,10 @@ def _why_wrong(condition: Condition, types: Sequence[Attribute]) -> str | None:
         least = types[other]
         if not (isinstance(least, IndexType) or is_integer(least)):
             return "at_least_argument to be an integer"
+    if condition.what == _OF_TWO or apart is not None:
+        both = () if apart is None else (type, types[apart])
+        is_right = condition.what == _OF_TWO and both and all(map(is_memref, both))
+        return None if is_right else "the memory of a memref apart from that of another"
     if condition.multiple_of < 1:
         return "a positive multiple_of"
     if condition.what == _OF_SCALARS:
@@ -147,7 +152,7 @@ def _why_wrong(condition: Condition, types: Sequence[Attribute]) -> str | None:
         return None if inside else f"the {condition.what} of a dimension of a memref"
     if condition.what in _OF_MEMORY:
         return f"the {condition.what} of a memref" if is_number else None
-    wanted = (_OF_SCALARS, *_OF_DIMENSIONS, *_OF_MEMORY)
+    wanted = (_OF_SCALARS, *_OF_DIMENSIONS, *_OF_MEMORY, _OF_TWO)
     return f"what to be one of {', '.join(wanted)}"
 
 

@@ -13,15 +13,18 @@ anywhere.  What is taken for the same for whom says `coopc.ir.uniformity`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.traits import Collective
+from coopc.ir.control_flow import enclosing
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.xdsl_gaps import note_at
 
@@ -78,7 +81,23 @@ def check_op(op: Operation, found: Uniformity) -> None:
 
 
 def allowed(op: Operation) -> Variation:
-    """How far the control flow around `op` may vary: its scope's members agree."""
+    """How far the control flow around `op` may vary: its scope's members agree.
+
+    A work-group of one subgroup is that subgroup.
+    """
+    most = allowed_by_scope(op)
+    if most >= Variation.SUBGROUPS:
+        return most
+    function = enclosing(op, FuncOp)
+    if function is None or simt.KERNEL not in function.attributes:
+        return most
+    kernel = simt.kernel_of(function)
+    alone = kernel.subgroup_size == prod(kernel.work_group_size)
+    return Variation.SUBGROUPS if alone else most
+
+
+def allowed_by_scope(op: Operation) -> Variation:
+    """How far it may vary in a work-group of several subgroups."""
     if isinstance(op, simt.WaitingOp):
         subgroup = op.scope.data is simt.FenceScope.SUBGROUP
         return Variation.SUBGROUPS if subgroup else Variation.NONE

@@ -18,8 +18,9 @@ time: then it is computed from the number of the round. Buffers are allocated wh
 are first written, for `share-workgroup-memory` to place.
 
 With `rounds=true` blocks of memory that are factors are loaded as matrices, and a loop
-that only adds products is written around what stores its sums (rounds.py). That may not
-store to memory that the loop loads from.
+that only adds products is written around what stores its sums (rounds.py). That the
+memory of two arguments does not overlap may then be a condition of the kernel; with
+`fallback=true` it has a second entry point without one, where loops are as they were.
 """
 
 from __future__ import annotations
@@ -35,17 +36,21 @@ from xdsl.context import Context
 from xdsl.dialects import arith, gpu, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
     FunctionType,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     StridedLayoutAttr,
+    StringAttr,
     UnitAttr,
     i32,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.memref import ReinterpretCastOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -65,6 +70,7 @@ from coopc.dialects.tt.types import (
     is_tensor,
     shape_of,
 )
+from coopc.interface import SECOND_ENTRY
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import yielded
 from coopc.ir.device_option import device_of
@@ -102,7 +108,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
 )
 from coopc.passes.triton.memory import rmw, update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
-from coopc.remarks import remark
+from coopc.remarks import remark, remarks_to
 
 Value: TypeAlias = SSAValue | Pointer | InMemory | Tensor
 
@@ -161,8 +167,14 @@ class Kernel:
     b: Builder
     write: Statements
     values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
+    in_place: frozenset[Operation] = frozenset()
+    """Loops that are written where they stand."""
     rounds: dict[Operation, Rounds] = field(default_factory=dict[Operation, Rounds])
     """By the statement that they are around."""
+    apart: dict[tuple[SSAValue, SSAValue], scf.ForOp] = field(
+        default_factory=dict[tuple[SSAValue, SSAValue], scf.ForOp]
+    )
+    """What rounds load from and store to, which may not overlap: with their loop."""
 
     # What old values are now.
 
@@ -403,7 +415,7 @@ class Kernel:
                 return write.update(b, op, base, place(at), flag(at), value, how)
 
             if not result.uses:
-                self.each(op, shape, get)
+                self.each(op, base, shape, get)
                 return
         else:
             rest = op.other if isinstance(op, tt.LoadOp) else None
@@ -445,14 +457,14 @@ class Kernel:
             write.update(b, op, base, place(at), flag(at), element, how)
 
         if not isinstance(op, tt.DescriptorReduceOp):
-            self.each(op, source.shape, store)
+            self.each(op, base, source.shape, store)
             return
         kind = Combination(op.kind.value.data)
         if (kinds := UPDATES.get(kind)) is None:
             what = f"expected add, and, or or xor, got {kind.name.lower()}"
             raise Refused(op, what)
         how = partial(update_memory, kinds[is_integer(element_of(op.src.type))])
-        self.each(op, source.shape, update)
+        self.each(op, base, source.shape, update)
 
     def scalar_access(
         self, op: tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp, target: Pointer
@@ -586,10 +598,18 @@ class Kernel:
     def each(
         self,
         op: Operation,
+        base: SSAValue,
         shape: Sequence[int],
         body: Callable[[Coordinates], object],
     ) -> None:
-        """Run the body of a statement for each element, in rounds if there are some."""
+        """Run the body of a statement for each element, in rounds if there are some.
+
+        Args:
+            op: the statement.
+            base: the argument that it stores to.
+            shape: of what it stores.
+            body: what it does.
+        """
         if (rounds := self.rounds.get(op)) is None:
             self.write.for_each(self.b, shape, body)
             return
@@ -625,7 +645,11 @@ class Kernel:
                 write.for_each(b, strip.shape, of_strip)
             return ()
 
+        write.reads.clear()
         b.loop(prod(plan.rounds), (), of_round, name="round")
+        for each in write.reads:
+            if isinstance(each, BlockArgument):
+                self.apart[each, base] = plan.loop
 
     def sums(self, plan: RoundsPlan, at: Coordinates, strip: MatrixType) -> Values:
         """Write a loop anew for a block of its sums; return their strips."""
@@ -737,7 +761,7 @@ class Kernel:
 
     def loop(self, op: scf.ForOp) -> None:
         """Write a loop anew, where it stands or around what uses its sums."""
-        if self.write.block is not None:
+        if self.write.block is not None and op not in self.in_place:
             plans = plan_rounds(op, set(self.steps(op)), self.write.block)
             if not isinstance(plans, str):
                 # The sums first: a view of them may be what is used.
@@ -968,8 +992,46 @@ def _needed(value: SSAValue, loop: scf.ForOp) -> list[Operation]:
     return list(dict.fromkeys([*before, owner]))
 
 
-def convert_function(old: tt.FuncOp, statements: Statements) -> FuncOp:
-    """Return the kernel of one subgroup that does what a kernel of Triton does."""
+def convert_function(
+    old: tt.FuncOp, statements: Statements, fallback: bool = False
+) -> list[FuncOp]:
+    """Return the kernel of one subgroup that does what a kernel of Triton does.
+
+    With `fallback` another one follows if this one has conditions.
+    """
+    func, kernel = written(old, statements, frozenset())
+    if same := frozenset(x for pair, x in kernel.apart.items() if len({*pair}) == 1):
+        with remarks_to(lambda line: None):  # they were made before
+            func, kernel = written(old, statements, same)
+    if not kernel.apart:
+        return [func]
+    why = StringAttr("sums are stored before all is loaded")
+    func.attributes[simt.CONDITIONS] = ArrayAttr(
+        DictionaryAttr(
+            {
+                "argument": IntegerAttr(number, i64),
+                "what": StringAttr("memory"),
+                "apart_from_argument": IntegerAttr(other, i64),
+                "why": why,
+            }
+        )
+        for number, other in sorted(
+            (func.args.index(stored), func.args.index(loaded))
+            for loaded, stored in kernel.apart
+        )
+    )
+    if not fallback:
+        return [func]
+    with remarks_to(lambda line: None):
+        second, _ = written(old, statements, frozenset(old.walk()))
+    second.sym_name = StringAttr(func.sym_name.data + SECOND_ENTRY)
+    return [func, second]
+
+
+def written(
+    old: tt.FuncOp, statements: Statements, in_place: frozenset[Operation]
+) -> tuple[FuncOp, Kernel]:
+    """Write a kernel anew; loops that are `in_place` are not around statements."""
     if not old.is_kernel:
         what = f"a kernel, got @{old.sym_name.data}: inline what is called"
         raise Refused(old, f"expected {what}")
@@ -990,14 +1052,14 @@ def convert_function(old: tt.FuncOp, statements: Statements) -> FuncOp:
     func.attributes[simt.KERNEL] = UnitAttr()
     simt.set_sizes(func, statements.lanes, (statements.lanes,))
     b = Builder.at_end(entry, old.location)
-    kernel = Kernel(b, statements)
+    kernel = Kernel(b, statements, in_place=in_place)
     for arg, new in zip(args, entry.args, strict=True):
         new.name_hint, new.location = arg.name_hint, arg.location
         is_pointer = isinstance(arg.type, tt.PtrType)
         kernel.values[arg] = Pointer(new, b.constant(i64, 0)) if is_pointer else new
     kernel.block(old.body.block)
     b.effect(ReturnOp())
-    return func
+    return func, kernel
 
 
 @dataclass(frozen=True)
@@ -1015,6 +1077,8 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     rounds: bool = False
     """Whether factors are loaded from where they are in memory, as far as the device
     can, and sums are kept in matrices, as many at a time as suit it."""
+    fallback: bool = False
+    """Whether kernels that have conditions get a second entry point, `.fallback`."""
 
     def __post_init__(self) -> None:
         lanes = self.subgroup_size
@@ -1044,7 +1108,8 @@ class ConvertTtToCoopmatrixPass(ModulePass):
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, tt.FuncOp):
-                    Rewriter.replace_op(each, convert_function(each, statements), [])
+                    new = convert_function(each, statements, self.fallback)
+                    Rewriter.replace_op(each, new, [])
             for name in list(draft.attributes):
                 if name.startswith(("ttg.", "ttig.")):
                     del draft.attributes[name]

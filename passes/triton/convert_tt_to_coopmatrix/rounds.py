@@ -10,7 +10,9 @@ A loop that does nothing but add products to one tensor is not written where it 
 but around the one statement that uses the sums element by element, once for each block
 of them.  So no memory has to hold all sums, and a subgroup has as many as it can keep.
 
-What such a statement stores to may not be what the loop loads from.
+What such a statement stores to may not be what the loop loads from.  If they are one
+argument, the loop is written where it stands; if they are two, that their memory does
+not overlap is a condition of the kernel.
 """
 
 from __future__ import annotations

@@ -67,6 +67,8 @@ class Statements:
     aligns_rows: bool = False
     """Whether rows of matrices in memory are to begin at multiples of 16 bytes."""
     elements: Elements = field(default_factory=Elements)
+    reads: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Memory that was loaded from since it was asked."""
 
     # Elements, and the buffers that hold them.
 
@@ -172,6 +174,7 @@ class Statements:
         """Return an element in memory where a flag is true, else something else."""
         memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
         kind = kind_of(base)
+        self.reads.add(base)
         if not isinstance(other, SSAValue):
             other = b.constant(element, other)
         rest = to_memory(b, other, kind) if flag is not True else other
@@ -371,6 +374,7 @@ class Statements:
         """Return a tile of a tensor that memory holds, which begins at an element."""
         matrix = tensor.matrix
         assert matrix is not None, tensor
+        self.reads |= tensor.reads
 
         def load() -> Values:
             *lead, row, col = at

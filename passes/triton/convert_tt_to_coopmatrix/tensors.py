@@ -28,7 +28,7 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.coopmatrix import Axis
-from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.shaped_arith import Arith, element_of
 from coopc.dialects.tt.types import PtrType, Rounding, is_tensor, shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.ir.transaction import Refused
@@ -354,9 +354,7 @@ def _elementwise(
 
 _APART = {"arith.constant", "arith.index_cast", "arith.index_castui"}
 ELEMENTWISE = frozenset(
-    op
-    for op in (*arith.Arith.operations, *math.Math.operations)
-    if op.name not in _APART
+    op for op in (*Arith.operations, *math.Math.operations) if op.name not in _APART
 )
 
 FUNCTIONS: dict[type[Operation], Make] = {

@@ -33,7 +33,7 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.layout import LinearAttr
 from coopc.dialects.narrow import length_of, vector_type
-from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.shaped_arith import Arith, element_of
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
@@ -73,7 +73,7 @@ View = (
 def _elementwise() -> tuple[type[Operation], ...]:
     """Return the operations of arith and math that work on each element by itself."""
     apart = {"arith.constant", "arith.index_cast", "arith.index_castui"}
-    found = [*arith.Arith.operations, *math.Math.operations]
+    found = [*Arith.operations, *math.Math.operations]
     return tuple(op for op in found if op.name not in apart)
 
 

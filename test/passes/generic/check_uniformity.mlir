@@ -93,3 +93,16 @@ func.func @pairs(%a: vector<4xi32>, %b: vector<8xi32>, %c: vector<8xf32>)
   }
   func.return
 }
+
+// A work-group of one subgroup waits where the subgroup does.
+
+// CHECK-LABEL: func.func @one_subgroup
+func.func @one_subgroup(%m : memref<?xf32>) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 16>} {
+  %zero = arith.constant 0 : index
+  %s = simt.subgroup_id : index
+  %first = arith.cmpi eq, %s, %zero : index
+  scf.if %first {
+    simt.barrier workgroup
+  }
+  func.return
+}

@@ -253,8 +253,8 @@ INVALID = {
     "condition_misspelt": (
         condition(what="size", argument=0, multiples_of=16),
         "expected simt.conditions to have entries of what, why, argument, dimension, "
-        "multiple_of, at_least, less_than, at_least_argument, got multiples_of, did "
-        "you mean 'multiple_of'?",
+        "multiple_of, at_least, less_than, at_least_argument, apart_from_argument, got "
+        "multiples_of, did you mean 'multiple_of'?",
     ),
     "condition_on_what": (
         condition(argument=0, multiple_of=16),
@@ -290,10 +290,21 @@ INVALID = {
         "expected a positive multiple_of in simt.conditions, got "
         '{what = "value", argument = 1 : i64, multiple_of = 0 : i64}',
     ),
+    "condition_apart_from_a_number": (
+        condition(what="memory", argument=0, apart_from_argument=1),
+        "expected the memory of a memref apart from that of another in "
+        'simt.conditions, got {what = "memory", argument = 0 : i64, '
+        "apart_from_argument = 1 : i64}",
+    ),
+    "condition_apart_from_nothing": (
+        condition(what="memory", argument=0),
+        "expected the memory of a memref apart from that of another in "
+        'simt.conditions, got {what = "memory", argument = 0 : i64}',
+    ),
     "condition_on_a_length": (
         condition(what="length", argument=0),
-        "expected what to be one of value, size, stride, address, bytes, offset in "
-        'simt.conditions, got {what = "length", argument = 0 : i64}',
+        "expected what to be one of value, size, stride, address, bytes, offset, "
+        'memory in simt.conditions, got {what = "length", argument = 0 : i64}',
     ),
     "size_of_nothing": (
         equal(ArrayAttr([array(3, 0, 0, 1)])),

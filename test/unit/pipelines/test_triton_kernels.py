@@ -145,7 +145,6 @@ LARGE = (
 """Kernels whose tensors do not fit into work-group memory all at once."""
 NOT_RUN = {
     "flash_attention_descriptor": "lavapipe takes more than ten minutes",
-    "gcd": "a barrier in a loop that data end: refused",
     "matmul_block_pointer": "its arguments have no names in the IR of Triton 3.3",
 }
 """What drivers are not given, and why."""
@@ -154,14 +153,14 @@ RUN = [x for x in DONE if x not in NOT_RUN]
 
 @pytest.mark.parametrize("pipeline", ["coopc-lanes", "coopc-khr"])
 @pytest.mark.parametrize(
-    "kernel", RUN if ALL else ["softmax", "matmul_abt", "matmul_bf16"]
+    "kernel", RUN if ALL else ["softmax", "gcd", "matmul_abt", "matmul_bf16"]
 )
 def test_on_a_driver(kernel: str, pipeline: str, tmp_path: Path) -> None:
     passes = f"{pipeline}{{device=lavapipe}}"
     assert run(kernel, tmp_path, "--on", "vulkan", "-p", passes) == []
 
 
-@pytest.mark.parametrize("kernel", RUN if ALL else ["matmul_batched", "matmul_abt"])
+@pytest.mark.parametrize("kernel", RUN if ALL else ["matmul_batched", "gcd", "matmul_abt"])
 def test_on_opencl(kernel: str, tmp_path: Path) -> None:
     """On plain lanes of Intel's run-time for processors."""
     passes = "coopc-lanes{device=intel-cpu}"
@@ -176,7 +175,7 @@ def test_fits_into_memory(kernel: str, device: str) -> None:
     compile(source.text, f"coopc-khr{{device={device}}}", "spirv")
 
 
-@pytest.mark.parametrize("kernel", KERNELS if ALL else ["softmax", "grouped_gemm"])
+@pytest.mark.parametrize("kernel", KERNELS if ALL else ["softmax", "gcd", "grouped_gemm"])
 def test_table(kernel: str) -> None:
     """The documentation says what is made of each kernel."""
     assert row(kernel) in DOCUMENT.read_text()
