@@ -97,10 +97,10 @@ class Session(Worker):
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         facts.check_entry(entry)
-        if facts.bindings > len(buffers):
+        if (bindings := facts.bindings[entry]) > len(buffers):
             raise ValueError(
-                f"expected {facts.bindings} buffers, one for each binding of the "
-                f"module, got {len(buffers)}"
+                f"expected {bindings} buffers, one for each binding of the entry "
+                f"point, got {len(buffers)}"
             )
         sizes = (groups, len(push_constants), subgroup_size)
         reason = why_invalid(binary, TARGET_ENV)

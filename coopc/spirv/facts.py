@@ -92,8 +92,12 @@ class SpirvFacts:
     """The first size of an entry point's work-group, in invocations, by its name."""
     subgroup_sizes: dict[str, int] = field(default_factory=dict[str, int])
     """The subgroup size that an entry point asks for, in invocations, by its name."""
-    bindings: int = 0
-    """One more than the greatest binding."""
+    interfaces: dict[str, frozenset[int]] = field(
+        default_factory=dict[str, frozenset[int]]
+    )
+    """The ids of the variables of an entry point, by its name."""
+    bindings: dict[str, int] = field(default_factory=dict[str, int])
+    """One more than the greatest binding of an entry point, by its name."""
     matrix_types: set[SpirvMatrix] = field(default_factory=set[SpirvMatrix])
     """The cooperative matrix types that the module declares."""
     multiplications: set[MatrixProduct] = field(default_factory=set[MatrixProduct])
@@ -203,7 +207,11 @@ class FactsReader:
             self._values[words[1]] = self._types[words[0]]
 
     def _entry_point(self, words: Words) -> None:
-        self.facts.entry_points[words[1]] = _text(words[2:])
+        name = _text(words[2:])
+        self.facts.entry_points[words[1]] = name
+        variables = words[3 + len(name.encode()) // 4 :]
+        self.facts.interfaces[name] = frozenset(variables)
+        self.facts.bindings[name] = 0
 
     def _execution_mode(self, words: Words) -> None:
         entry = self.facts.entry_points[words[0]]
@@ -222,7 +230,11 @@ class FactsReader:
         if words[1] == SPEC_ID:
             self._spec_ids[words[0]] = words[2]
         elif words[1] == BINDING:
-            self.facts.bindings = max(self.facts.bindings, words[2] + 1)
+            every = self.facts.version < (1, 4)  # which lists inputs and outputs only
+            for name, variables in self.facts.interfaces.items():
+                if every or words[0] in variables:
+                    most = max(self.facts.bindings[name], words[2] + 1)
+                    self.facts.bindings[name] = most
 
     def _type_int(self, words: Words) -> None:
         self._components[words[0]] = f"u{words[1]}"

@@ -15,7 +15,7 @@ def test_saxpy(spirv: Callable[..., bytes]):
     assert facts.version == (1, 6)
     assert list(facts.entry_points.values()) == ["saxpy"]
     assert facts.work_group_columns == {"saxpy": 8}
-    assert facts.bindings == 2
+    assert facts.bindings == {"saxpy": 2}
     assert not facts.matrix_types
     assert not facts.multiplications
 
