@@ -128,6 +128,7 @@ def plan_rows(
     if problem.reduction is not None and (size is None or size >= lanes * wide):
         lanes, items, rounds = lanes * wide, items * wide, max(1, each // wide)
     if size is not None:
+        size = max(1, size)
         items = min(items, -(-size // lanes) * lanes)
         rounds = min(rounds, -(-size // items))
     others = [n for n in range(len(problem.sizes)) if n != loop]
