@@ -60,7 +60,7 @@ class StepForDialect(ModulePass):
 class CoopcKhrPass(Pipeline):
     """Compile for SPV_KHR_cooperative_matrix, for `-t spirv`.
 
-    Before: kernels of Triton, linalg.matmul on memrefs, or coopmatrix operations on
+    Before: kernels of Triton, functions of linalg on memrefs, or operations on
             matrices of any size.
     After:  kernels of the operations on matrices that the device has as instructions,
             with loops over elements and work-group memory for the rest; a remark says
@@ -114,7 +114,7 @@ class CoopcKhrPass(Pipeline):
 class CoopcXePass(Pipeline):
     """Compile for Intel Xe: 2D block messages, shuffles and DPAS.
 
-    Before: Triton GPU IR, linalg.matmul on memrefs, or coopmatrix operations.
+    Before: Triton GPU IR, functions of linalg on memrefs, or coopmatrix operations.
     After:  kernels of one lane: loads and stores are messages of 2D blocks where there
             is a plan, lane by lane where there is none; products are `xe.dpas`.
     Fails:  naming an operation that cannot be converted; for devices without DPAS.
@@ -167,7 +167,7 @@ class CoopcXePass(Pipeline):
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             *from_linalg(),
             step("convert-linalg-to-coopmatrix"),
-            step("convert-linalg-to-simt"),
+            step("convert-linalg-to-simt", explain=self.explain),
             step("inline-tt-calls"),
             step("expand-tt-math"),
             step("unwrap-tt-offsets"),  # before pointers are looked at
@@ -190,7 +190,7 @@ class CoopcXePass(Pipeline):
 class CoopcLanesPass(Pipeline):
     """Compile to plain code of lanes, for any device with subgroups.
 
-    Before: kernels of Triton, linalg.matmul on memrefs, or coopmatrix operations on
+    Before: kernels of Triton, functions of linalg on memrefs, or operations on
             matrices of a subgroup.
     After:  kernels in which matrices are the vectors that each lane holds; those whose
             sizes are specialisation constants are in work-group memory. No matrix
@@ -225,7 +225,11 @@ class CoopcLanesPass(Pipeline):
             ),
             *from_linalg(),
             step("convert-linalg-to-coopmatrix"),
-            step("convert-linalg-to-simt", subgroup_size=self.subgroup_size),
+            step(
+                "convert-linalg-to-simt",
+                subgroup_size=self.subgroup_size,
+                explain=self.explain,
+            ),
             CanonicalizePass(),  # what is dead or constant need not be spread
             step(
                 "legalize-coopmatrix-khr",
@@ -254,7 +258,7 @@ CPU_TILE = (32, 32)
 class CoopcAmxPass(Pipeline):
     """Compile to functions on tiles of AMX, for `-t llvm-ir`.
 
-    Before: kernels of Triton, linalg.matmul on memrefs, or coopmatrix operations on
+    Before: kernels of Triton, functions of linalg on memrefs, or operations on
             matrices of a subgroup.
     After:  functions that loop over a part of the work-groups of a grid; matrices are
             tiles of AMX.
@@ -295,7 +299,7 @@ class CoopcAmxPass(Pipeline):
 class CoopcCpuPass(Pipeline):
     """Compile to vector code for x86-64 processors, for `-t llvm-ir`.
 
-    Before: kernels of Triton, linalg.matmul on memrefs, or coopmatrix operations on
+    Before: kernels of Triton, functions of linalg on memrefs, or operations on
             matrices of a subgroup.
     After:  functions that loop over a part of the work-groups of a grid; matrices are
             vectors.

@@ -84,12 +84,13 @@ class RowPlan:
             raise ValueError(f"expected a chunk of whole rounds, got {self}")
 
     def __str__(self) -> str:
-        if self.kind == "subgroup":
-            who = f"{self.items} lanes, {self.block} rows a work-group"
-        else:
-            along = f" along shared loop {self.loop}" if self.loop is not None else ""
-            rows = self.chunk * self.block
-            who = f"{self.items}{along}, {rows} rows a work-group"
+        who = f"{self.items} lanes, {self.block} rows a work-group"
+        if self.kind == "work-items":
+            who = "1 does all"
+            if self.loop is not None:
+                rows = self.chunk * self.block
+                who = f"{self.items} along shared loop {self.loop}, "
+                who += f"{rows} rows a work-group"
         return f"{self.kind}: {who}: {self.reason}"
 
 
@@ -115,6 +116,7 @@ def plan_rows(
     """
     if (reason := _why_lanes(problem, lanes)) is not None:
         axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
+        block = block if axes else 1
         return RowPlan("subgroup", lanes, lanes, None, 1, block, axes, serial, reason)
     loop = max(
         range(len(problem.sizes)),
@@ -128,12 +130,13 @@ def plan_rows(
     if problem.reduction is not None and (size is None or size >= lanes * wide):
         lanes, items, rounds = lanes * wide, items * wide, max(1, each // wide)
     if size is not None:
+        size = max(1, size)
         items = min(items, -(-size // lanes) * lanes)
         rounds = min(rounds, -(-size // items))
     others = [n for n in range(len(problem.sizes)) if n != loop]
     axes, serial = _axes(problem, others, AXES - 1)
     if block > 1:
-        block *= max(1, each // rounds)
+        block = block * max(1, each // rounds) if axes else 1
     along = "contiguous memory"
     reason = _why_not_lanes(problem, lanes) or (
         along if problem.weights[loop] else "no loop has contiguous memory"

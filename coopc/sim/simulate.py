@@ -141,7 +141,10 @@ def simulate(
     waited = np.zeros(launch.work_groups, np.bool_)
     shadows = Shadows(waited, options.races, options.track is not None)
     several = launch.work_groups * prod(launch.work_group_size) > 1
-    for dialect in sorted({op.dialect_name() for op in module.walk()}):
+    dialects = {op.dialect_name() for op in module.walk()}
+    if "linalg" in dialects:  # its named operations are run as generic ones
+        dialects |= {"arith", "math", "tensor"}
+    for dialect in sorted(dialects):
         import_functions(dialect)
     may_race = written_arguments(func) if several and options.races else ()
     bound = bind(func, arguments, numerics, shadows, may_race)

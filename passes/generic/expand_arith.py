@@ -25,9 +25,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
+from coopc.dialects.simt import ReduceKind
 from coopc.emit.walker import Refusal, element_of
 from coopc.passes.generic.expansion import (
     Code,
@@ -270,6 +271,25 @@ def converted(code: Code, value: SSAValue, target: Attribute) -> SSAValue:
             return code.cast(arith.FPToSIOp, value, target)
         case _:
             return code.as_float(value, target)
+
+
+REDUCED_BITS: dict[ReduceKind, tuple[ReduceKind, ReduceKind]] = {
+    ReduceKind.ADD: (ReduceKind.XOR, ReduceKind.XOR),
+    ReduceKind.MUL: (ReduceKind.AND, ReduceKind.AND),
+    ReduceKind.MAX: (ReduceKind.OR, ReduceKind.AND),
+    ReduceKind.MIN: (ReduceKind.AND, ReduceKind.OR),
+}
+"""What a reduction of i1 is: of unsigned ones, and of signed ones, where 1 is -1."""
+
+
+@table.on(simt.ReduceOp, when=lambda op, to: to.is_spirv and is_i1(op.value))
+def reduce_bits(code: Code, op: simt.ReduceOp) -> SSAValue:
+    """Logic, of integers of 32 bits."""
+    kind = op.kind.data
+    unsigned, signed = REDUCED_BITS.get(kind, (kind, kind))
+    wide = code.cast(arith.ExtUIOp, op.value, i32)
+    found = simt.ReduceOp(unsigned if op.signed is None else signed, wide)
+    return code.cast(arith.TruncIOp, code(found), i1)
 
 
 class ExpandArithPass(ExpandPass):

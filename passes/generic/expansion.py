@@ -171,7 +171,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "arith.remf": ("expand_narrow_floats", "expand_math"),
     "coopmatrix": ("expand_arith",),
     "math": ("expand_math", "expand_narrow_floats"),
-    "simt": ("expand_narrow_floats",),
+    "simt": ("expand_arith", "expand_narrow_floats"),
     "vector": ("expand_math", "expand_narrow_floats", "expand_vector"),
 }
 """Dialects or operations to the modules here that expand them, in this order."""

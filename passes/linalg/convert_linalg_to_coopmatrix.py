@@ -4,7 +4,8 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
          arguments, optionally after a linalg.fill of the output.
 After:   a kernel with a grid. Each work-group computes one tile of C in a loop over K
          by coopmatrix operations; accesses that may be out of bounds are checked.
-Fails:   where such a function has another operation, naming it.
+         Functions of linalg without a product stay, for convert-linalg-to-simt.
+Fails:   where a function is neither, naming an operation.
 """
 
 from __future__ import annotations

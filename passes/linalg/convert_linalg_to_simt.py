@@ -44,6 +44,7 @@ from xdsl.ir.affine import (
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from coopc.device import Device
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.simt import Dimension, EqualSizes, ReduceKind
@@ -66,8 +67,11 @@ from coopc.passes.linalg.rows import (
     substituted,
 )
 from coopc.plan.rows import Reduction, RowPlan, RowProblem, plan_rows
+from coopc.remarks import remark
 
 Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
+GPU_ITEMS = 256
+"""Work-items of a work-group, at most."""
 CPU_EACH, CPU_BLOCK, CPU_WIDE = 64, 4, 4
 """What a work-item of a processor computes, to make up for starting a work-group, and
 how many vectors of a register's length are reduced together."""
@@ -81,25 +85,32 @@ class ConvertLinalgToSimtPass(ModulePass):
     """A device of `--list devices`; the module's `simt.target` without it."""
     subgroup_size: int | None = None
     """Lanes, instead of the device's."""
+    explain: bool = False
+    """Whether a remark says how the loops of each kernel are shared, and why."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not uses_dialect(op, "linalg"):
             return
         device = device_of(self.device, op, self.name)
-        lanes = self.subgroup_size or device.subgroup_size
         with transaction(op) as draft:
             for func in list(draft.ops):
-                if isinstance(func, FuncOp) and uses_dialect(func, "linalg"):
-                    nest = rows_of(func)
-                    problem = problem_of(nest)
-                    if device.family == "amx":
-                        wide = 1 if self.subgroup_size else CPU_WIDE
-                        each = CPU_EACH, CPU_BLOCK, wide
-                        plan = plan_rows(problem, lanes, lanes, *each)
-                    else:
-                        most = max(lanes, min(256, device.limits.work_items))
-                        plan = plan_rows(problem, lanes, most)
-                    RowKernel(func, nest, plan).write()
+                if not isinstance(func, FuncOp) or not uses_dialect(func, "linalg"):
+                    continue
+                nest = rows_of(func)
+                problem = problem_of(nest)
+                plan = self._plan(problem, device)
+                is_slow = plan.loop is None and plan.kind == "work-items"
+                if self.explain or (is_slow and problem.reduction is not None):
+                    remark(func, str(plan))
+                RowKernel(func, nest, plan).write()
+
+    def _plan(self, problem: RowProblem, device: Device) -> RowPlan:
+        lanes = self.subgroup_size or device.subgroup_size
+        if device.family == "amx":
+            wide = 1 if self.subgroup_size else CPU_WIDE
+            return plan_rows(problem, lanes, lanes, CPU_EACH, CPU_BLOCK, wide)
+        most = min(GPU_ITEMS, device.limits.work_items)
+        return plan_rows(problem, lanes, max(lanes, most // lanes * lanes))
 
 
 def problem_of(nest: Nest) -> RowProblem:
@@ -315,7 +326,7 @@ class RowKernel:
     def _over_block(self) -> None:
         """Do some iterations of the innermost loop of the first axis."""
         b, block = self.b, self.plan.block
-        if block == 1 or not self.plan.axes:
+        if block == 1:
             self._over_lanes()
             return
         loop = self.plan.axes[0][-1]

@@ -447,8 +447,8 @@ def _share(nest: Nest, anchors: list[Statement]) -> None:
         if sizes != nest.shared:
             raise Refused(
                 other.op,
-                f"expected the {len(nest.shared)} parallel loops of the first "
-                f"reduction, of the same sizes, got {len(loops)}",
+                "expected the parallel loops of the first reduction, which are known "
+                "to have the same sizes",
             )
         nest.loops[other] = tuple(loops)
 
@@ -485,8 +485,8 @@ def _find_shared(nest: Nest, statement: Statement) -> None:
     if len(loops) != len(nest.shared):
         raise Refused(
             statement.op,
-            f"expected the {len(nest.shared)} parallel loops that reductions before "
-            "have, or that the last operation has",
+            "expected the parallel loops of the reductions before it, or else those of "
+            "the operation with most of them",
         )
     nest.loops[statement] = tuple(loops)
 

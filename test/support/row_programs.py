@@ -47,7 +47,7 @@ def generic(
     """A linalg.generic; `ins` and `outs` are `%a: memref<..>, ..`."""
 
     def operands(listed: str) -> tuple[str, str]:
-        pairs = [x.split(":") for x in listed.split(";")]
+        pairs = [x.split(":", 1) for x in listed.split(";")]
         return ", ".join(x for x, _ in pairs), ", ".join(t for _, t in pairs)
 
     groups = f"outs({' : '.join(operands(outs))})"
@@ -272,6 +272,57 @@ PROGRAMS = [
             np.full(r, -2, np.int8),
         ],
         lambda a: [np.bitwise_and.reduce(a[0], 1) & a[1]],
+    ),
+    RowProgram(
+        "any",
+        function(
+            "%x: memref<${r}x${c}xi1>, %o: memref<${r}xi1>",
+            generic(
+                "#p, #r",
+                OVER_COLS,
+                "%x:memref<${r}x${c}xi1>",
+                "%o:memref<${r}xi1>",
+                """
+    %y = arith.maxui %a, %old : i1
+    linalg.yield %y : i1""",
+                "%a: i1, %old: i1",
+            ),
+        ),
+        lambda g, r, c: [
+            g.integers(0, 2 + c, (r, c)) == 1,
+            np.zeros(r, np.bool_),
+        ],
+        lambda a: [a[0].any(1) | a[1]],
+    ),
+    RowProgram(
+        "in_part",
+        function(
+            "%x: memref<${r}x${c}xf32, strided<[?, ?], offset: ?>>, %s: f32, "
+            "%m: memref<9x9xf32>, "
+            "%o: memref<${r}x${c}xf32, strided<[?, 1], offset: ?>>",
+            """
+  %row = memref.subview %m[2, 0] [1, 1] [1, 1]
+    : memref<9x9xf32> to memref<1x1xf32, strided<[9, 1], offset: 18>>"""
+            + generic(
+                "#p, affine_map<(d0, d1) -> ()>, affine_map<(d0, d1) -> (0, 0)>, #p",
+                PARALLEL,
+                "%x:memref<${r}x${c}xf32, strided<[?, ?], offset: ?>>;%s:f32;"
+                "%row:memref<1x1xf32, strided<[9, 1], offset: 18>>",
+                "%o:memref<${r}x${c}xf32, strided<[?, 1], offset: ?>>",
+                """
+    %v = arith.mulf %a, %by : f32
+    %y = arith.addf %v, %plus : f32
+    linalg.yield %y : f32""",
+                "%a: f32, %by: f32, %plus: f32, %old: f32",
+            ),
+        ),
+        lambda g, r, c: [
+            normal(g, 2 * r, 3 * c)[::2, ::3],
+            np.float32(1.5),
+            normal(g, 9, 9),
+            normal(g, r, c + 5)[:, :c],
+        ],
+        lambda a: [a[0] * a[1] + a[2][2, 0]],
     ),
     RowProgram(
         "softmax",

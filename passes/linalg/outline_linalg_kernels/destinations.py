@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import bufferization, tensor
@@ -11,15 +11,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.passes.linalg.fuse_linalg import is_elementwise, maps_of, output_arguments
-from coopc.passes.linalg.outline_linalg_kernels.groups import Group
-
-VIEWS = (
-    tensor.CastOp,
-    tensor.CollapseShapeOp,
-    tensor.ExpandShapeOp,
-    tensor.ExtractSliceOp,
-)
-"""Operations on tensors that see the same memory in another way."""
+from coopc.passes.linalg.outline_linalg_kernels.groups import Group, users
 
 
 def replaced(value: SSAValue) -> SSAValue | None:
@@ -32,18 +24,6 @@ def replaced(value: SSAValue) -> SSAValue | None:
         if output_arguments(op)[at].uses:
             return op.outputs[at]
     return None
-
-
-def users(value: SSAValue) -> Iterator[tuple[SSAValue, Operation]]:
-    """Yield the operations that use a tensor or a view of it, with what they use."""
-    todo = [value]
-    while todo:
-        each = todo.pop()
-        for use in each.uses:
-            if isinstance(use.operation, VIEWS):
-                todo.append(use.operation.results[0])
-            else:
-                yield each, use.operation
 
 
 @dataclass(slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects import tensor
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -15,6 +16,27 @@ from coopc.passes.linalg.fuse_linalg import (
     maps_of,
     output_arguments,
 )
+from coopc.passes.linalg.rows import why_not_rows
+
+VIEWS = (
+    tensor.CastOp,
+    tensor.CollapseShapeOp,
+    tensor.ExpandShapeOp,
+    tensor.ExtractSliceOp,
+)
+"""Operations on tensors that see the same memory in another way."""
+
+
+def users(value: SSAValue) -> Iterator[tuple[SSAValue, Operation]]:
+    """Yield the operations that use a tensor or a view of it, with what they use."""
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        for use in each.uses:
+            if isinstance(use.operation, VIEWS):
+                todo.append(use.operation.results[0])
+            else:
+                yield each, use.operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +100,38 @@ def groups_of(block: Block) -> Mapping[Operation, Group]:
                 break
         else:
             found[op] = Group((op,))
+    return _rows(block, found)
+
+
+def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]:
+    """Let a kernel of rows do what reads the results of the rows before it."""
+    order = {op: at for at, op in enumerate(block.ops)}
+    for op in block.ops:
+        if op not in found or len(found[op].ops) > 1:
+            continue
+        for before, group in list(found.items()):
+            is_read = any(x.owner in group.ops for x in found[op].ops[0].inputs)
+            if before is op or not is_read or any(map(is_product, group.ops)):
+                continue
+            last = found[op].ops
+            ops = tuple(sorted({*group.ops, *last}, key=order.__getitem__))
+            outside = (
+                order[user]
+                for each in group.ops
+                for x in each.results
+                for _, user in users(x)
+                if user not in ops
+            )
+            if min(outside, default=order[op]) < order[op]:
+                continue  # it would not be there yet
+            if not is_product(last[0]) and why_not_rows(_with_fills(ops)) is None:
+                del found[before]
+                found[op] = Group(ops)
     return found
+
+
+def _with_fills(ops: Sequence[linalg.GenericOp]) -> list[Operation]:
+    """Return operations with what writes into their outputs first."""
+    fills = (x.owner for op in ops for x in op.outputs)
+    known = [x for x in fills if isinstance(x, linalg.FillOp)]
+    return [*dict.fromkeys(known), *ops]

@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     StridedLayoutAttr,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
@@ -44,12 +45,13 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.fuse_linalg import constant_of, output_arguments
-from coopc.passes.linalg.outline_linalg_kernels.destinations import (
+from coopc.passes.linalg.outline_linalg_kernels.destinations import Destinations
+from coopc.passes.linalg.outline_linalg_kernels.groups import (
     VIEWS,
-    Destinations,
+    Group,
+    groups_of,
     users,
 )
-from coopc.passes.linalg.outline_linalg_kernels.groups import Group, groups_of
 from coopc.passes.linalg.outline_linalg_kernels.kernel_writer import (
     KernelWriter,
     leaves_of,
@@ -318,7 +320,15 @@ class SequenceWriter:
 
     def launch(self, kernel: KernelWriter) -> None:
         name = f"{self.func.sym_name.data}.{len(self.kernels)}"
-        self.kernels.append(kernel.function(name))
+        new = kernel.function(name)
+        for old in self.kernels:
+            new.sym_name = old.sym_name
+            if new.is_structurally_equivalent(old):
+                name = old.sym_name.data
+                break
+        else:
+            new.sym_name = StringAttr(name)
+            self.kernels.append(new)
         op = self.b.effect(simt.LaunchOp(name, kernel.given))
         assert isinstance(op, simt.LaunchOp)
         self.launches.append(op)
@@ -349,14 +359,13 @@ class SequenceWriter:
                 zip(op.results, op.outputs, strict=True)
             ):
                 reads = bool(output_arguments(op)[at].uses)
-                if value in results:
+                begins = reads and constant_of(init) is None
+                if value in results or begins:
                     self._output(kernel, op, value, init if reads else None)
                 else:
                     kernel.temporary(op, at)
-                if reads and constant_of(init) is not None:
+                if reads and not begins:
                     fills[value] = init
-                elif reads and value not in results:
-                    raise Refused(op, "expected sums that begin with a constant")
         for op in group.ops:
             for value in op.results:
                 if value in fills:

@@ -1,5 +1,11 @@
 // RUN: coopc-opt %s -p 'convert-linalg-to-simt{device=amx},normalize' | filecheck %s
 // RUN: coopc-opt %s -p 'convert-linalg-to-simt{device=nvidia}' | filecheck %s --check-prefix GPU
+// RUN: coopc-opt %s -p 'convert-linalg-to-simt{device=amx explain=true}' -o /dev/null 2>&1 | filecheck %s --check-prefix PLAN
+
+// PLAN:      remark: func.func: work-items: 16 along shared loop 1, 4096 rows a work-group: contiguous memory
+// PLAN:      remark: func.func: subgroup: 16 lanes, 4 rows a work-group: memory is contiguous along the reduction
+// PLAN:      remark: func.func: work-items: 64 along shared loop 0, 64 rows a work-group: contiguous memory
+// PLAN:      remark: func.func: subgroup
 
 #p = affine_map<(d0, d1) -> (d0, d1)>
 #r = affine_map<(d0, d1) -> (d0)>

@@ -35,7 +35,7 @@ func.func @both(%a: memref<?x?xf32>, %r: memref<?xf32>, %c: memref<?xf32>) {
   }
   func.return
 }
-// CHECK: linalg.generic: expected the 1 parallel loops of the first reduction, of the same sizes, got 1
+// CHECK: linalg.generic: expected the parallel loops of the first reduction, which are known to have the same sizes
 
 // -----
 

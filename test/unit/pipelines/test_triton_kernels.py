@@ -160,7 +160,9 @@ def test_on_a_driver(kernel: str, pipeline: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "vulkan", "-p", passes) == []
 
 
-@pytest.mark.parametrize("kernel", RUN if ALL else ["matmul_batched", "gcd", "matmul_abt"])
+@pytest.mark.parametrize(
+    "kernel", RUN if ALL else ["matmul_batched", "gcd", "matmul_abt"]
+)
 def test_on_opencl(kernel: str, tmp_path: Path) -> None:
     """On plain lanes of Intel's run-time for processors."""
     passes = "coopc-lanes{device=intel-cpu}"
@@ -175,7 +177,9 @@ def test_fits_into_memory(kernel: str, device: str) -> None:
     compile(source.text, f"coopc-khr{{device={device}}}", "spirv")
 
 
-@pytest.mark.parametrize("kernel", KERNELS if ALL else ["softmax", "gcd", "grouped_gemm"])
+@pytest.mark.parametrize(
+    "kernel", KERNELS if ALL else ["softmax", "gcd", "grouped_gemm"]
+)
 def test_table(kernel: str) -> None:
     """The documentation says what is made of each kernel."""
     assert row(kernel) in DOCUMENT.read_text()

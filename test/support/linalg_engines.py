@@ -1,0 +1,105 @@
+"""Programs of linalg on the engines: what ran, and whether it is right.
+
+    cell("linear_relu", None, "khr")      Cell("matrix engine", 1)
+
+`ENGINES` says how each is started.  An engine that cannot take a program refuses it,
+and the reason is the cell.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from support.linalg_programs import (
+    arguments,
+    entry,
+    module_of,
+    text_of,
+)
+
+from coopc.compiler import compile
+from coopc.diagnostic import CompileError
+from coopc.launcher import Build, Target, build
+from coopc.remarks import remarks_to
+from coopc.sim.simulate import simulate
+from coopc.sim.tracked import Inputs
+from coopc.source import Source
+from coopc.validate.compare import compare
+
+ENGINES: dict[str, Target] = {
+    "khr": Target("vulkan"),
+    "lanes": Target("opencl", pipeline="coopc-lanes{device=intel-cpu}"),
+    "xe": Target("opencl", pipeline="coopc-xe{device=bmg emulate=true}"),
+    "amx": Target("cpu", tiles="emulated"),
+    "cpu": Target("cpu", tiles="none"),
+}
+MARKS = {
+    "khr": ("coopmatrix.mul_add", "lanes"),
+    "nvidia": ("coopmatrix.mul_add", "lanes"),
+    "lanes": ("coopmatrix.mul_add", "lanes"),
+    "xe": ("xe.dpas", "lanes"),
+    "amx": ("amx.", "vectors"),
+    "cpu": ("amx.", "vectors"),
+}
+"""An operation of the matrix engine, and what does without it."""
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What became of a program."""
+
+    ran: str
+    """matrix engine, lanes, vectors, refused or wrong."""
+    launches: int = 0
+    reason: str = ""
+    """Why it was refused, or what is wrong."""
+
+
+def cell(name: str, half: str | None, engine: str) -> Cell:
+    """Run a program, and compare it with the simulator, which runs it as given.
+
+    Integers are equal; floats differ by no more than the errors of both sides.
+    """
+    text = text_of(name, half)
+    with remarks_to(lambda _: None):
+        try:
+            built = build(Source(text, f"{name}.mlir"), ENGINES[engine])
+            return _run(name, text, built, engine)
+        except CompileError as error:
+            return Cell("refused", reason=error.diagnostic.message)
+
+
+def _run(name: str, text: str, built: Build, engine: str) -> Cell:
+    module = module_of(text)
+    func = entry(module)
+    given = arguments(name, func)
+    interface = built.executable.kernel()
+    outcome = built.executable.run(*arguments(name, func), seconds=SECONDS)
+    cell = Cell(_what(text, built, engine), max(1, len(interface.steps)))
+    after = list(outcome.arrays)
+    run = simulate(module, func.sym_name.data, given, track=Inputs.EXACT)
+    memories = [x for x in given if isinstance(x, np.ndarray)]
+    pairs = zip(given, run.errors, strict=True)
+    errors = [error for x, error in pairs if isinstance(x, np.ndarray)]
+    wanted = [*memories, *run.results]
+    bounds = [*errors, *run.result_errors]
+    for found, reference, bound, buffer in zip(
+        after, wanted, bounds, interface.buffers, strict=True
+    ):
+        limit = None if bound is None else 2 * bound
+        difference = compare(found, reference, bound=limit, element=buffer.element)
+        if not difference.ok:
+            return replace(cell, ran="wrong", reason=f"{buffer.name}: {difference}")
+    return cell
+
+
+def _what(text: str, built: Build, engine: str) -> str:
+    """Return whether products are done by a matrix engine."""
+    lowered, (mark, other) = built.lowered, MARKS[engine]
+    if engine == "xe":
+        lowered = compile(text, "coopc-xe{device=bmg}", "mlir").text
+    return "matrix engine" if mark in lowered else other
