@@ -219,6 +219,8 @@ class Temporary:
     """How many; under Vulkan at least one."""
     steps: tuple[int, int]
     """The first and the last step that uses it."""
+    data: str | None = None
+    """What it holds at the beginning, in base64; None for anything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
+from xdsl.dialects import arith, bufferization, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    ModuleOp,
+)
 from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import simt
@@ -129,8 +136,23 @@ class _Reader:
                 dimension = self._number(op.index)
                 assert isinstance(dimension, int), op
                 self.numbers[op.result] = self.views[op.source].shape[dimension]
+            case simt.LaunchOp():
+                given = tuple(map(self._given, op.arguments))
+                self._use(given)
+                self.steps.append(Step(op.kernel.root_reference.data, given))
+            case _ if (kind := ARITHMETIC.get(type(op))) is not None:
+                left, right = map(self._number, op.operands)
+                self.numbers[op.results[0]] = computed(kind, left, right)
+            case _:
+                self._memory(op)
+
+    def _memory(self, op: Operation) -> None:
+        match op:
+            case bufferization.ToBufferOp():
+                self._constant(op)
             case memref.AllocOp():
-                self._allocation(op)
+                shape = self._shape(op.memref.type, op.dynamic_sizes)
+                self.views[op.memref] = self._temporary(op.memref.type, shape)
             case simt.ResultOp():
                 shape = self._shape(memref_type(op.memory), op.sizes)
                 self.results.append(shape)
@@ -146,26 +168,30 @@ class _Reader:
                 )
             case memref.CastOp():
                 self.views[op.dest] = self.views[op.source]
-            case simt.LaunchOp():
-                given = tuple(map(self._given, op.arguments))
-                self._use(given)
-                self.steps.append(Step(op.kernel.root_reference.data, given))
-            case _ if (kind := ARITHMETIC.get(type(op))) is not None:
-                left, right = map(self._number, op.operands)
-                self.numbers[op.results[0]] = computed(kind, left, right)
             case _:
                 raise Refusal(f"expected what a host does between launches: {op.name}")
 
-    def _allocation(self, op: memref.AllocOp) -> None:
-        type = op.memref.type
-        shape = self._shape(type, op.dynamic_sizes)
+    def _constant(self, op: bufferization.ToBufferOp) -> None:
+        type, owner = memref_type(op.memref), op.tensor.owner
+        attr = owner.value if isinstance(owner, arith.ConstantOp) else None
+        if not isinstance(attr, DenseIntOrFPElementsAttr):
+            raise Refusal(f"expected a constant, got {op.tensor.type}")
+        view = self._temporary(type, tuple(type.get_shape()))
+        data = attr.data.data
+        if attr.is_splat():
+            data *= prod(type.get_shape())
+        old = self.temporaries[view.number]
+        text = b64encode(data).decode()
+        self.temporaries[view.number] = replace(old, data=text)
+        self.views[op.memref] = view
+
+    def _temporary(self, type: MemRefType, shape: tuple[Expression, ...]) -> View:
         strides = tuple(product(shape[at + 1 :]) for at in range(len(shape)))
-        self.views[op.memref] = View(
-            "temporary", len(self.temporaries), 0, shape, strides
-        )
+        found = View("temporary", len(self.temporaries), 0, shape, strides)
         steps = len(self.steps), len(self.steps)
         element = str(type.get_element_type())
         self.temporaries.append(Temporary(element, product(shape), steps))
+        return found
 
     def _shape(
         self, type: MemRefType, sizes: Sequence[SSAValue]

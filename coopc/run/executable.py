@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -229,10 +230,13 @@ def _check_results(
 
 def _temporaries(interface: Interface, given: Sequence[Given]) -> list[Given]:
     sizes = sizes_of(interface, given)
-    return [
-        np.zeros(evaluate(each.elements, sizes), dtype_of(each.element))
-        for each in interface.temporaries
-    ]
+    found: list[Given] = []
+    for each in interface.temporaries:
+        memory = np.zeros(evaluate(each.elements, sizes), dtype_of(each.element))
+        if each.data is not None:
+            memory.view(np.uint8)[:] = np.frombuffer(b64decode(each.data), np.uint8)
+        found.append(memory)
+    return found
 
 
 def _given(

@@ -25,19 +25,29 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AffineMapAttr,
+    BFloat16Type,
     DenseIntOrFPElementsAttr,
+    Float16Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
     ModuleOp,
+    TensorType,
+    f32,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects.narrow import is_tensor
+from coopc.dialects.narrow import is_tensor, tensor_type
+from coopc.ir.builder import INDEX, Builder
+from coopc.ir.facts import constant_number
 from coopc.passes.linalg.match import CASTS, body_signs, loop_roles
 
 MOST_READERS = 4
@@ -306,6 +316,131 @@ def _may_move(
     return not (repeats and costly)
 
 
+def sizes(b: Builder, value: SSAValue) -> list[SSAValue]:
+    """Return the dynamic sizes of a tensor, from those that it is computed from."""
+    op = value.owner
+    if isinstance(op, linalg.GenericOp | linalg.FillOp):
+        at = [x is value for x in op.results].index(True)
+        return sizes(b, op.outputs[at])
+    if isinstance(op, tensor.EmptyOp):
+        return list(op.dynamic_sizes)
+    shape = tensor_type(value).get_shape()
+    return [
+        b.pure(tensor.DimOp, value, b.constant(INDEX, at))
+        for at, size in enumerate(shape)
+        if size == DYNAMIC_INDEX
+    ]
+
+
+def fold_size(op: tensor.DimOp) -> None:
+    """Replace the size of what is computed by that of what it is computed from."""
+    at, type = constant_number(op.index), op.source.type
+    if at is None or not is_tensor(type) or isinstance(op.source.owner, Block):
+        return
+    shape, b = type.get_shape(), Builder.at(op)
+    if shape[int(at)] != DYNAMIC_INDEX:
+        found = b.constant(INDEX, shape[int(at)])
+    else:
+        before = list(shape[: int(at)]).count(DYNAMIC_INDEX)
+        found = sizes(b, op.source)[before]
+    Rewriter.replace_op(op, [], [found])
+
+
+def empty(b: Builder, like: SSAValue, element: Attribute) -> SSAValue:
+    """Return a tensor of the shape of another one, which holds anything."""
+    type = TensorType(element, tensor_type(like).get_shape())
+    return b.pure(tensor.EmptyOp, tuple(sizes(b, like)), type)
+
+
+def forget_outputs(op: linalg.GenericOp) -> None:
+    """Let outputs of which nothing is read be empty tensors."""
+    b = Builder.at(op)
+    for at, (value, arg) in enumerate(
+        zip(op.outputs, output_arguments(op), strict=True)
+    ):
+        if not arg.uses and not isinstance(value.owner, tensor.EmptyOp):
+            element = tensor_type(value).element_type
+            op.operands[len(op.inputs) + at] = empty(b, value, element)
+
+
+def is_sum(op: linalg.GenericOp) -> bool:
+    """Whether a generic adds to its one output, whose elements nothing else uses."""
+    last, outputs = op.body.block.last_op, output_arguments(op)
+    if len(outputs) != 1 or is_parallel(op) or last is None:
+        return False
+    (out,), total = outputs, last.operands[0].owner
+    used = [use.operation for use in out.uses]
+    return isinstance(total, arith.AddfOp | arith.AddiOp) and used == [total]
+
+
+def split_sums(op: linalg.GenericOp) -> None:
+    """Let sums begin with zero, and those of products be of f32 if they are narrower.
+
+    What they began with is added to them, and they are rounded, once, by an operation
+    behind: linalg says no order of sums.
+    """
+    if not is_sum(op):
+        return
+    (init,), (result,) = op.outputs, op.results
+    element = tensor_type(result).element_type
+    wide = isinstance(element, Float16Type | BFloat16Type) and is_product(op)
+    number = constant_of(init)
+    zero = number.owner if isinstance(number, SSAValue) else number
+    attr = zero.value if isinstance(zero, arith.ConstantOp) else None
+    is_zero = isinstance(attr, FloatAttr | IntegerAttr) and attr.value.data == 0
+    if is_zero and not wide:
+        return
+    b = Builder.at(op)
+    shape = tensor_type(result).get_shape()
+    sums = f32 if wide else element
+    start = empty(b, init, sums)
+    zeros = [b.constant(sums, 0)], [start], [start.type]
+    begin = b.effect(linalg.FillOp(*zeros)).results[0]
+    region = _wide_product(op) if wide else op.body.clone()
+    kinds = op.iterator_types
+    new = linalg.GenericOp(
+        op.inputs, [begin], region, op.indexing_maps, kinds, [begin.type]
+    )
+    total = b.effect(new).results[0]
+    total.name_hint = result.name_hint
+    body = Block(arg_types=[sums, element, element])
+    inner = Builder.at_end(body, op.location)
+    found: SSAValue = body.args[0]
+    if not is_zero:
+        before: SSAValue = body.args[1]
+        if wide:
+            before = inner.effect(arith.ExtFOp(before, f32)).results[0]
+        add = arith.AddiOp if isinstance(sums, IntegerType) else arith.AddfOp
+        found = inner.effect(add(found, before)).results[0]
+    if wide:
+        found = inner.effect(arith.TruncFOp(found, element)).results[0]
+    inner.effect(linalg.YieldOp(found))
+    identity = AffineMapAttr(AffineMap.identity(len(shape)))
+    parallel = [IteratorTypeAttr(IteratorType.PARALLEL)] * len(shape)
+    last = b.effect(
+        linalg.GenericOp(
+            [total, init],
+            [empty(b, init, element)],
+            Region(body),
+            [identity] * 3,
+            parallel,
+            [result.type],
+        )
+    )
+    Rewriter.replace_op(op, [], last.results)
+
+
+def _wide_product(op: linalg.GenericOp) -> Region:
+    """Return the body of a product whose factors and sums are of f32."""
+    types = [arg.type for arg in op.body.block.args[:2]]
+    body = Block(arg_types=[*types, f32])
+    b = Builder.at_end(body, op.location)
+    x, y = (b.effect(arith.ExtFOp(arg, f32)).results[0] for arg in body.args[:2])
+    product = b.effect(arith.MulfOp(x, y)).results[0]
+    b.effect(linalg.YieldOp(b.effect(arith.AddfOp(body.args[2], product)).results[0]))
+    return Region(body)
+
+
 def erase_unused(block: Block) -> None:
     """Erase operations on tensors that nothing uses."""
     for op in reversed(list(block.ops)):
@@ -317,10 +452,18 @@ def erase_unused(block: Block) -> None:
 def fuse(block: Block) -> None:
     """Fuse the generics of a block as far as they can be."""
     for op in list(block.ops):
-        new: linalg.GenericOp | None = op if isinstance(op, linalg.GenericOp) else None
+        if isinstance(op, tensor.DimOp):
+            fold_size(op)
+        elif isinstance(op, linalg.GenericOp) and op.results:
+            split_sums(op)
+    for op in list(block.ops):
+        new: linalg.GenericOp | None = None
+        if isinstance(op, linalg.GenericOp) and op.results:
+            new = op
         while new is not None:
             op = new
-            new = simplified(op)
+            if (new := simplified(op)) is None:
+                forget_outputs(op)
             at = 0
             while new is None and at < len(op.inputs):
                 new = fused(op, at)

@@ -8,9 +8,7 @@ and the reason is the cell.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from support.linalg_programs import (
@@ -24,6 +22,7 @@ from coopc.compiler import compile
 from coopc.diagnostic import CompileError
 from coopc.launcher import Build, Target, build
 from coopc.remarks import remarks_to
+from coopc.run.arrays import Array
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
@@ -82,7 +81,7 @@ def _run(name: str, text: str, built: Build, engine: str) -> Cell:
     cell = Cell(_what(text, built, engine), max(1, len(interface.steps)))
     after = list(outcome.arrays)
     run = simulate(module, func.sym_name.data, given, track=Inputs.EXACT)
-    memories = [x for x in given if isinstance(x, np.ndarray)]
+    memories: list[Array] = [x for x in given if isinstance(x, np.ndarray)]
     pairs = zip(given, run.errors, strict=True)
     errors = [error for x, error in pairs if isinstance(x, np.ndarray)]
     wanted = [*memories, *run.results]

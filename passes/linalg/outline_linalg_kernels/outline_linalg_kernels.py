@@ -222,9 +222,14 @@ class SequenceWriter:
                 raise Refused(op, NOT_DONE)
 
     def _filled(self, op: Operation, value: SSAValue) -> Memory:
-        """Return memory that holds one number in every element."""
+        """Return memory that holds a constant, or one number in every element."""
         if (number := constant_of(value)) is None:
-            raise Refused(op, "constants of different elements are no memory")
+            constant = self.b.effect(op.clone()).results[0]
+            type = MemRefType(tensor_type(value).element_type, self.shape(value))
+            make = bufferization.ToBufferOp.create
+            new = self.b.effect(make(operands=[constant], result_types=[type]))
+            shape = self.shape(value)
+            return Memory(new.results[0], shape, self.row_major(shape))
         new, kernel = self.allocated(value), KernelWriter.at(op)
         target = kernel.argument(self.memref(new), "result")
         if isinstance(number, SSAValue):
@@ -553,8 +558,12 @@ class OutlineLinalgKernelsPass(ModulePass):
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
                     outline(each)
+            read = {x.memref for x in draft.walk() if isinstance(x, memref.GetGlobalOp)}
+            names = {x.string_value() for x in read}
             for each in list(draft.ops):
-                if isinstance(each, simt.SequenceOp) and not self.sequence:
+                is_left = isinstance(each, memref.GlobalOp)
+                is_left = is_left and each.sym_name.data not in names
+                if is_left or (isinstance(each, simt.SequenceOp) and not self.sequence):
                     Rewriter.erase_op(each)
 
 
