@@ -394,6 +394,7 @@ def from_linalg(sequence: bool = True) -> tuple[ModulePass, ...]:
     return (
         *(StepForDialect("linalg", name, {}) for name in names),
         StepForDialect("linalg", "outline-linalg-kernels", options),
+        StepForDialect("linalg", "convert-attention-to-coopmatrix", {}),
     )
 
 

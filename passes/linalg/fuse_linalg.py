@@ -293,7 +293,9 @@ def _may_move(
     uses = [use for result in producer.results for use in result.uses]
     readers = {use.operation for use in uses}
     follows = any(
-        isinstance(x.owner, linalg.GenericOp) and is_product(x.owner)
+        isinstance(x.owner, linalg.GenericOp)
+        and is_product(x.owner)
+        and all(use.operation is producer for use in x.uses)
         for x in producer.inputs
     )
     if follows and (len(readers) > 1 or not is_parallel(reader)):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import tensor
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from coopc.passes.linalg.attention import attention_of, why_not_kernel
 from coopc.passes.linalg.fuse_linalg import (
+    constant_of,
     is_parallel,
     is_product,
     maps_of,
@@ -82,6 +85,46 @@ def is_epilogue(product: linalg.GenericOp, op: linalg.GenericOp) -> bool:
     )
 
 
+def number_of(value: SSAValue) -> float | None:
+    """Return the number that every element of a tensor is, if it is known."""
+    found = constant_of(value)
+    op = found.owner if isinstance(found, SSAValue) else found
+    attr = op.value if isinstance(op, arith.ConstantOp) else None
+    return attr.value.data if isinstance(attr, FloatAttr | IntegerAttr) else None
+
+
+def attention(last: Group) -> Group | None:
+    """Return the group of attention that a product, and what follows it, ends."""
+    product = last.ops[0]
+    weights = product.inputs[0].owner
+    if not is_product(product) or not isinstance(weights, linalg.GenericOp):
+        return None
+    found = {weights, *last.ops}
+    for x in weights.inputs:
+        found.add(x.owner)
+        if not is_product_result(x) and isinstance(x.owner, linalg.GenericOp):
+            found |= {y.owner for y in x.owner.inputs if is_product_result(y)}
+    ops = [x for x in found if isinstance(x, linalg.GenericOp)]
+    block = product.parent
+    if len(ops) < len(found) or any(op.parent is not block for op in ops):
+        return None
+    order = {op: at for at, op in enumerate(block.ops)} if block else {}
+    group = Group(tuple(sorted(ops, key=order.__getitem__)))
+    its = attention_of(group.ops)
+    if its is None or why_not_kernel(its) is not None:
+        return None
+    begins = [number_of(op.outputs[0]) for op in (its.scores, its.total, its.result)]
+    top = number_of(its.top.outputs[0])
+    if begins != [0, 0, 0] or top is None or top > -3.0e38:
+        return None
+    return group if group.results == list(group.ops[-1].results) else None
+
+
+def is_product_result(value: SSAValue) -> bool:
+    op = value.owner
+    return isinstance(op, linalg.GenericOp) and is_product(op)
+
+
 def groups_of(block: Block) -> Mapping[Operation, Group]:
     """Return the groups of a block, by their last operation."""
     found: dict[Operation, Group] = {}
@@ -100,6 +143,11 @@ def groups_of(block: Block) -> Mapping[Operation, Group]:
                 break
         else:
             found[op] = Group((op,))
+    for op, group in list(found.items()):
+        if op in found and (whole := attention(group)) is not None:
+            for each in whole.ops:
+                found.pop(each, None)
+            found[op] = whole
     return _rows(block, found)
 
 

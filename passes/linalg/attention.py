@@ -1,0 +1,471 @@
+"""Attention: two products of matrices and a softmax between them, in one kernel.
+
+    scores  = score(Q * K^T)            elementwise: a scale, a mask, ..
+    top     = max of each row of scores
+    total   = sum of each row of exp(scores - top)
+    weights = exp(scores - top) / total
+    result  = epilogue(weights * V)     elementwise, too
+
+The kernel goes over K and V in blocks of rows and keeps a running maximum and sum of
+each row, by which it corrects what it has summed up: no scores are stored.  A subgroup
+computes `ROWS` rows of the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    Float32Type,
+    ShapedType,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import simt
+from coopc.passes.linalg.epilogue import CALLS, Consumers, Place
+from coopc.passes.linalg.fuse_linalg import (
+    is_elementwise,
+    is_product,
+    maps_of,
+    output_arguments,
+)
+from coopc.passes.linalg.kernel_text import Memory, Operands, functions, kernel
+from coopc.passes.linalg.match import (
+    Multiplication,
+    extent,
+    recognised,
+    tiles,
+    with_epilogue,
+)
+from coopc.plan.gemm import Axis
+
+ROWS = 16
+"""Rows of the result of a subgroup."""
+BLOCK = 32
+"""Rows of K and V in a step, and columns of the result in a matrix."""
+SCORE = "score"
+"""What the name of the call that computes scores begins with."""
+MOST_DEPTH = 256
+"""Columns of Q and K, and of V, at most: they are in registers."""
+
+Expression = tuple[object, ...] | str
+
+
+def defined(op: linalg.GenericOp) -> SSAValue:
+    """Return what an operation computes: a tensor, or the memref that it writes."""
+    return op.results[0] if op.results else op.outputs[0]
+
+
+def expression(value: SSAValue, names: Mapping[SSAValue, str]) -> Expression:
+    """Return what a body computes, in terms of names of its arguments."""
+    if isinstance(value, BlockArgument) or value in names:
+        return names.get(value, "?")
+    op = value.owner
+    assert isinstance(op, Operation), value
+    operands = [expression(x, names) for x in op.operands]
+    if isinstance(op, arith.AddfOp | arith.MaximumfOp | arith.MaxnumfOp):
+        operands.sort(key=str)
+    return (op.name, *operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """The operations of attention: on tensors, or on memrefs."""
+
+    scores: linalg.GenericOp
+    """Q times K."""
+    score: linalg.GenericOp | None
+    top: linalg.GenericOp
+    total: linalg.GenericOp
+    weights: linalg.GenericOp
+    result: linalg.GenericOp
+    epilogue: linalg.GenericOp | None
+
+    @property
+    def ops(self) -> tuple[linalg.GenericOp, ...]:
+        found = (
+            *(self.scores, self.score, self.top, self.total, self.weights),
+            *(self.result, self.epilogue),
+        )
+        return tuple(op for op in found if op is not None)
+
+
+def attention_of(ops: Sequence[linalg.GenericOp]) -> Attention | None:
+    """Return the attention that operations are, in order; None if they are none."""
+    if len(ops) < 5 or not is_product(ops[0]):
+        return None
+    scores, *rest = ops
+    score = rest.pop(0) if is_elementwise(rest[0]) else None
+    if not 4 <= len(rest) <= 5:
+        return None
+    top, total, weights, result, *last = rest
+    epilogue = last[0] if last else None
+    found = Attention(scores, score, top, total, weights, result, epilogue)
+    return found if _is_attention(found) else None
+
+
+def _is_attention(its: Attention) -> bool:
+    s = defined(its.scores if its.score is None else its.score)
+    m, l, p = map(defined, (its.top, its.total, its.weights))
+    loops = maps_of(its.weights)[0].num_dims
+    whole = AffineMap.identity(loops)
+    row = AffineMap(loops, 0, whole.results[:-1])
+    read = {s: (whole, "s"), m: (row, "m"), l: (row, "l")}
+    exp: Expression = ("math.exp", ("arith.subf", "s", "m"))
+    for op, wanted in (
+        (its.top, [("arith.maximumf", "o", "s"), ("arith.maxnumf", "o", "s")]),
+        (its.total, [("arith.addf", *sorted([exp, "o"], key=str))]),
+        (its.weights, _with_cast(("arith.divf", exp, "l"))),
+    ):
+        names: dict[SSAValue, str] = {}
+        given = zip(op.inputs, maps_of(op), op.body.block.args, strict=False)
+        for x, accesses, arg in given:
+            if x not in read or read[x][0] != accesses:
+                return False
+            names[arg] = read[x][1]
+        names |= {arg: "o" for arg in output_arguments(op)}
+        outputs = maps_of(op)[len(op.inputs) :]
+        if outputs != [whole if op is its.weights else row]:
+            return False
+        last = op.body.block.last_op
+        assert last is not None, op
+        if expression(last.operands[0], names) not in wanted:
+            return False
+    products = all(map(is_product, (its.scores, its.result)))
+    if not products or its.result.inputs[0] is not p:
+        return False
+    types = [arg.type for op in (its.top, its.total) for arg in output_arguments(op)]
+    return all(isinstance(x, Float32Type) for x in types) and _follow(its)
+
+
+def _with_cast(found: Expression) -> list[Expression]:
+    return [found, ("arith.truncf", found)]
+
+
+def _follow(its: Attention) -> bool:
+    """Whether elementwise operations read the products as they are written."""
+    for product, op in ((its.scores, its.score), (its.result, its.epilogue)):
+        if op is None:
+            continue
+        maps = maps_of(op)
+        whole = AffineMap.identity(maps[0].num_dims)
+        pairs = zip(op.inputs, maps, strict=False)
+        read = [map for x, map in pairs if x is defined(product)]
+        if not read or any(map != whole for map in (*read, maps[-1])):
+            return False
+    return True
+
+
+def why_not_kernel(its: Attention) -> str | None:
+    """Return why attention, on tensors or memrefs, has no kernel; None if it has."""
+    q, k, s = map(order, maps_of(its.scores))
+    p, v, o = map(order, maps_of(its.result))
+    if q[:-1] != s[:-1] or p[:-1] != o[:-1] or v[-1] not in (o[-1], p[-1]):
+        return "expected products of rows, as of Q and weights"
+    types = (x.type for x in (its.scores.inputs[1], its.result.inputs[1]))
+    wanted = zip("KV", types, ((k, q[-1]), (v, o[-1])), strict=True)
+    for name, type, (loops, loop) in wanted:
+        assert isinstance(type, ShapedType), type
+        depth = type.get_shape()[loops.index(loop)]
+        if depth == DYNAMIC_INDEX or depth > MOST_DEPTH:
+            found = "?" if depth == DYNAMIC_INDEX else depth
+            return f"expected {name} of at most {MOST_DEPTH} columns, got {found}"
+    return None
+
+
+def order(map: AffineMap) -> list[str]:
+    return [str(x) for x in map.results]
+
+
+# --- The kernel. ---
+
+
+class Kernel:
+    """The text of a kernel on memrefs, whose arguments are those of a function."""
+
+    def __init__(self, func: FuncOp, its: Attention) -> None:
+        self.its = its
+        self.q, self.k = self._operands(func, its.scores)
+        _, self.v = self._operands(func, its.result)
+        problem = recognised(its.scores).problem
+        self.batched = problem.batched
+        self.depth = problem.a.size("cols") or 0
+        """Columns of Q and K."""
+        self.rows = problem.a.size("rows")
+        self.length = problem.b.size("cols")
+        """Rows of K and V; None where it is known when the kernel runs."""
+        self.columns = recognised(its.result).problem.b.size("cols") or 0
+        """Columns of V and of the result."""
+        arguments = (f"{argument(x)}: {x.type}" for x in func.body.block.args)
+        self.arguments = ", ".join(arguments)
+        (p,) = output_arguments(its.weights)
+        self.acc = f"!coopmatrix.matrix<{ROWS}x{BLOCK}xf32, acc>"
+        self.weights = f"!coopmatrix.matrix<{ROWS}x{BLOCK}x{p.type}, a>"
+
+    @staticmethod
+    def _operands(func: FuncOp, op: linalg.GenericOp) -> tuple[Memory, Memory]:
+        problem = recognised(op).problem
+        a, b = (argument(x) if isinstance(x, BlockArgument) else "" for x in op.inputs)
+        return Memory(a, problem.a), Memory(b, problem.b)
+
+    def text(self, finish: Callable[[str, str], str]) -> str:
+        """Return the kernel.
+
+        Args:
+            finish: gives the store of a matrix of the result, from its name and its
+                first column.
+        """
+        parts = range(-(-self.columns // BLOCK))
+        state = ["%top", "%total", *(f"%o{t}" for t in parts)]
+        types = ", ".join([self.acc] * len(state))
+        batch = "simt.workgroup_id z" if self.batched else "arith.constant 0"
+        batch += " : index"
+        lines = f"""
+  %least = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %group = simt.workgroup_id x : index
+  %row = arith.muli %group, %c{ROWS} : index
+  %batch = {batch}
+  %none = coopmatrix.fill %least : f32 -> {self.acc}
+  %zeros = coopmatrix.fill %zero : f32 -> {self.acc}"""
+        q = f"!coopmatrix.matrix<{ROWS}x{BLOCK}x{self.q.element}, a>"
+        for t, checks in self._pieces(self.depth):
+            checked = (*self.ragged, *(("cols",) if checks else ()))
+            at = "%row", f"%c{BLOCK * t}"
+            lines += "\n  " + self.q.load(f"%q{t}", at, q, checked)
+        whole, length = "", self.length
+        if length is None:
+            k = self.k.matrix.dimension("cols")
+            lines += f"""
+  %length = memref.dim {self.k.name}, %c{k} : {self.k.matrix.type}
+  %blocks = arith.divui %length, %c{BLOCK} : index
+  %whole = arith.muli %blocks, %c{BLOCK} : index"""
+            whole = "%whole"
+        else:
+            whole = f"%c{length // BLOCK * BLOCK}"
+            lines += f"""
+  %length = arith.constant {length} : index"""
+        if self.rows is None:
+            m = self.q.matrix.dimension("rows")
+            lines += f"""
+  %rows = memref.dim {self.q.name}, %c{m} : {self.q.matrix.type}"""
+        else:
+            lines += f"""
+  %rows = arith.constant {self.rows} : index"""
+        lines += """
+  %last_row = arith.subi %rows, %c1 : index
+  %last_col = arith.subi %length, %c1 : index"""
+        first = ["%none", *["%zeros"] * (len(state) - 1)]
+        given = ", ".join(f"{x}_i = {y}" for x, y in zip(state, first, strict=True))
+        body, ends = self._block("i", "%n", checked=False)
+        results = f"%loop:{len(state)}"
+        lines += f"""
+  {results} = scf.for %n = %c0 to {whole} step %c{BLOCK}
+      iter_args({given}) -> ({types}) {{{body}
+    scf.yield {", ".join(ends)} : {types}
+  }}"""
+        found = [f"%loop#{at}" for at in range(len(state))]
+        if length is None:
+            body, ends = self._block("t", "%whole", checked=True, before=found)
+            lines += f"""
+  %rest = arith.cmpi ult, %whole, %length : index
+  %all:{len(state)} = scf.if %rest -> ({types}) {{{body}
+    scf.yield {", ".join(ends)} : {types}
+  }} else {{
+    scf.yield {", ".join(found)} : {types}
+  }}"""
+            found = [f"%all#{at}" for at in range(len(state))]
+        elif length % BLOCK:
+            body, found = self._block("t", whole, checked=True, before=found)
+            lines += body
+        for t in parts:
+            lines += f"""
+  %r{t} = coopmatrix.div {found[2 + t]}, {found[1]} : {self.acc}
+  {finish(f"%r{t}", f"%c{BLOCK * t}")}"""
+        return kernel(self.arguments, lines)
+
+    def _places(
+        self, x: Callable[[str], str], n: str, checked: bool
+    ) -> tuple[str, str, str]:
+        """Return the row and the column of an element, which are there, and how so."""
+        lines = f"""
+      {x("row")} = arith.addi %row, {x("i")} : index
+      {x("col")} = arith.addi {n}, {x("j")} : index"""
+        row, col = x("row"), x("col")
+        if self.ragged:
+            row = x("m")
+            lines += f"""
+      {row} = arith.minui {x("row")}, %last_row : index"""
+        if checked:
+            col = x("c")
+            lines += f"""
+      {col} = arith.minui {x("col")}, %last_col : index"""
+        return row, col, lines
+
+    @property
+    def ragged(self) -> tuple[Axis, ...]:
+        return () if self.rows is not None and self.rows % ROWS == 0 else ("rows",)
+
+    def _pieces(self, size: int) -> list[tuple[int, bool]]:
+        """Return the numbers of matrices, and whether they go beyond a size."""
+        count = -(-size // BLOCK)
+        return [(t, BLOCK * (t + 1) > size) for t in range(count)]
+
+    def _block(
+        self, end: str, n: str, checked: bool, before: Sequence[str] | None = None
+    ) -> tuple[str, list[str]]:
+        """Return a step, for some rows of K and V, and what it makes of sums."""
+        acc, x = self.acc, lambda name: f"%{name}_{end}"
+        parts = self._pieces(self.columns)
+        names = ["top", "total", *(f"o{t}" for t, _ in parts)]
+        top, total, *sums = before or [x(name) for name in names]
+        b = f"!coopmatrix.matrix<{BLOCK}x{BLOCK}x{{}}, b>"
+        kb, vb = b.format(self.k.element), b.format(self.v.element)
+        q = f"!coopmatrix.matrix<{ROWS}x{BLOCK}x{self.q.element}, a>"
+        lines, score = "", "%zeros"
+        beyond: tuple[Axis, ...] = ("cols",) if checked else ()
+        for t, checks in self._pieces(self.depth):
+            axes: tuple[Axis, ...] = (*(("rows",) if checks else ()), *beyond)
+            load = self.k.load(x(f"k{t}"), (f"%c{BLOCK * t}", n), kb, axes)
+            lines += f"""
+    {load}
+    {x(f"s{t}")} = coopmatrix.mul_add %q{t}, {x(f"k{t}")}, {score} : {q}, {kb}, {acc}"""
+            score = x(f"s{t}")
+        if self.its.score is not None:
+            m, n_, places = self._places(x, n, checked)
+            lines += f"""
+    {x("score")} = coopmatrix.apply ({x("i")}, {x("j")}, {x("e")}) in {score} : {acc} {{{places}
+      {x("f")} = func.call @score0(%batch, {m}, {n_}, {x("e")})
+        : (index, index, index, f32) -> f32
+      coopmatrix.yield {x("f")} : f32
+    }}"""
+            score = x("score")
+        if checked:
+            lines += f"""
+    {x("masked")} = coopmatrix.apply ({x("i2")}, {x("j2")}, {x("e2")}) in {score} : {acc} {{
+      {x("col2")} = arith.addi {n}, {x("j2")} : index
+      {x("in")} = arith.cmpi ult, {x("col2")}, %length : index
+      {x("f2")} = arith.select {x("in")}, {x("e2")}, %least : f32
+      coopmatrix.yield {x("f2")} : f32
+    }}"""
+            score = x("masked")
+        lines += f"""
+    {x("here")} = coopmatrix.reduce max rows broadcast {score} : {acc} -> {acc}
+    {x("next")} = coopmatrix.max {top}, {x("here")} : {acc}
+    {x("safe")} = coopmatrix.apply ({x("i3")}, {x("j3")}, {x("e3")}) in {x("next")} : {acc} {{
+      {x("no")} = arith.cmpf oeq, {x("e3")}, %least : f32
+      {x("f3")} = arith.select {x("no")}, %zero, {x("e3")} : f32
+      coopmatrix.yield {x("f3")} : f32
+    }}
+    {x("less")} = coopmatrix.sub {score}, {x("safe")} : {acc}
+    {x("p")} = coopmatrix.apply ({x("i4")}, {x("j4")}, {x("e4")}) in {x("less")} : {acc} {{
+      {x("f4")} = math.exp {x("e4")} : f32
+      coopmatrix.yield {x("f4")} : f32
+    }}
+    {x("gone")} = coopmatrix.sub {top}, {x("safe")} : {acc}
+    {x("factor")} = coopmatrix.apply ({x("i5")}, {x("j5")}, {x("e5")}) in {x("gone")} : {acc} {{
+      {x("f5")} = math.exp {x("e5")} : f32
+      coopmatrix.yield {x("f5")} : f32
+    }}
+    {x("kept")} = coopmatrix.mul {total}, {x("factor")} : {acc}
+    {x("new")} = coopmatrix.reduce add rows broadcast {x("p")} : {acc} -> {acc}
+    {x("totals")} = coopmatrix.add {x("kept")}, {x("new")} : {acc}
+    {x("w")} = coopmatrix.convert {x("p")} : {acc} -> {self.weights}"""
+        ends = [x("next"), x("totals")]
+        for t, checks in parts:
+            axes = (*(("rows",) if checked else ()), *(("cols",) if checks else ()))
+            load = self.v.load(x(f"v{t}"), (n, f"%c{BLOCK * t}"), vb, axes)
+            lines += f"""
+    {load}
+    {x(f"a{t}")} = coopmatrix.mul {sums[t]}, {x("factor")} : {acc}
+    {x(f"n{t}")} = coopmatrix.mul_add {x("w")}, {x(f"v{t}")}, {x(f"a{t}")} : {self.weights}, {vb}, {acc}"""
+            ends.append(x(f"n{t}"))
+        return lines, ends
+
+
+def argument(value: SSAValue) -> str:
+    assert isinstance(value, BlockArgument), value
+    return f"%m{value.index}"
+
+
+def attention_in(func: FuncOp) -> Attention | None:
+    """Return the attention that a function on memrefs is; None if it is not."""
+    if len(func.body.blocks) != 1 or simt.KERNEL in func.attributes:
+        return None
+    ops = [op for op in func.body.block.ops if isinstance(op, linalg.GenericOp)]
+    return None if any(op.results for op in ops) else attention_of(ops)
+
+
+def become_attention(func: FuncOp, its: Attention, ctx: Context) -> None:
+    """Put the kernel of attention in place of the body of a function."""
+    found = recognised(its.result)
+    if its.epilogue is not None:
+        found = with_epilogue(found, [its.epilogue])
+    operands = Operands(found.problem)
+    memory = argument(found.memories[2])
+    outs = [argument(x.memory) for x in found.stored]
+    writer = Kernel(func, its)
+
+    def finish(value: str, col: str) -> str:
+        checked = (*writer.ragged, *(("cols",) if writer.columns % BLOCK else ()))
+        text = operands.finish(value, ("%row", col), writer.acc, checked)
+        for number, name in enumerate(outs):
+            text = re.sub(rf"%out{number}\b", name, text)
+        return re.sub(r"%c\b", memory, text)
+
+    (kernel,) = functions(ctx, writer.text(finish))
+    for op in kernel.walk():
+        op.location = its.result.location
+    block = func.body.block
+    old = list(block.ops)
+    calls = [op for op in kernel.walk() if isinstance(op, CallOp)]
+    Rewriter.inline_block(kernel.body.block, InsertPoint.at_end(block), block.args)
+    outside = {x: x for x in block.args} | {
+        op.results[0]: op.results[0] for op in old if isinstance(op, arith.ConstantOp)
+    }
+    for call in calls:
+        if call.callee.root_reference.data.startswith(SCORE):
+            _write_score(call, its, outside)
+        else:
+            assert found.consumers is not None, its
+            found.consumers.write(call, found.stored, outside)
+    for op in reversed(old):
+        if not isinstance(op, arith.ConstantOp):
+            Rewriter.erase_op(op)
+    _describe(func, its, found)
+
+
+def _write_score(
+    call: CallOp, its: Attention, outside: Mapping[SSAValue, SSAValue]
+) -> None:
+    assert its.score is not None, its
+    batched = maps_of(its.score)[0].num_dims == 3
+    at: Place = ("b", "m", "n") if batched else ("m", "n")
+    consumers = Consumers(defined(its.scores), at)
+    consumers.add(its.score)
+    name = call.callee.root_reference.data.removeprefix(SCORE)
+    call.callee = SymbolRefAttr(f"{CALLS}{name}")
+    consumers.write(call, [consumers.results[defined(its.score)]], outside)
+
+
+def _describe(func: FuncOp, its: Attention, found: Multiplication) -> None:
+    """Say of a function that it is a kernel, and of its grid and sizes."""
+    q, batched = its.scores.inputs[0], found.problem.batched
+    m = recognised(its.scores).problem.a.dimension("rows")
+    groups = [tiles(extent(func, q, m), ROWS), AffineConstantExpr(1)]
+    if batched:
+        groups.append(extent(func, q, 0))
+    map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
+    func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
