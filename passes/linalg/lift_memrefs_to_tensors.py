@@ -164,7 +164,10 @@ class Lifter:
         if not any(is_memref(x.type) for x in op.operands):
             return
         inputs = 1 if isinstance(op, SoftmaxOp) else len(op.inputs)
-        operands = [self.read(x, op) if is_memref(x.type) else x for x in op.operands]
+        tensors = {
+            x: self.read(x, op) for x in dict.fromkeys(op.operands) if is_memref(x.type)
+        }
+        operands = [tensors.get(x, x) for x in op.operands]
         new = type(op).create(
             operands=operands,
             result_types=[x.type for x in operands[inputs:]],

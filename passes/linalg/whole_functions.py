@@ -11,11 +11,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_tensor
+from coopc.dialects.tensor_forms import Bufferization, Tensor
 from coopc.ir.control_flow import callee, functions
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.match import matched
 
-DIALECTS = ("linalg", "tensor", "bufferization")
+DIALECTS = ("linalg", Tensor.name, Bufferization.name)
 
 
 def whole_functions(module: ModuleOp) -> list[FuncOp]:
