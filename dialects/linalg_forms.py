@@ -384,7 +384,9 @@ def define(base: type[DefinedT], name: str) -> type[DefinedT]:
     """Define an operation of `linalg` of which the tables know more."""
     title = "".join(map(str.capitalize, name.split("_")))
     members = {"name": f"linalg.{name}", "__module__": __name__}
-    return irdl_op_definition(type(f"{title}Op", (base,), members))
+    return irdl_op_definition(
+        cast("type[DefinedT]", type(f"{title}Op", (base,), members))
+    )
 
 
 KNOWN = {BatchMatmulOp.name, *(op.name for op in linalg.Linalg.operations)}

@@ -302,11 +302,11 @@ LINALG_OPS = {
     **dict.fromkeys(("mul", "min", "matmul"), "%a, %a"),
     **dict.fromkeys(("copy", "exp", "log", "sqrt", "softmax dimension(1)"), "%a"),
 }
-EXEMPT |= {
-    op.name: BODY
+EXEMPT.update(
+    (op.name, BODY)
     for op in STRUCTURED
     if op.name.removeprefix("linalg.") not in (*LINALG_OPS, *OF_PROGRAMS)
-}
+)
 TENSORS = """
 func.func @f(%out: memref<2x2xf32>) {
   BEGIN
