@@ -43,8 +43,8 @@ from xdsl.traits import SymbolTable
 
 from coopc.dialects.linalg_forms import SoftmaxOp
 from coopc.dialects.narrow import as_tensor, is_memref, memref_type
-from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.whole_functions import insert, replace, whole_functions
+from coopc.ir.transaction import Refused
+from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 
 VIEWS = (
     memref.SubviewOp,
@@ -436,8 +436,4 @@ class LiftMemrefsToTensorsPass(ModulePass):
     name = "lift-memrefs-to-tensors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with transaction(op) as draft:
-            for func in whole_functions(draft):
-                if len(func.body.blocks) != 1:
-                    raise Refused(func, "expected a function of one block")
-                Lifter(func).lift()
+        convert_whole_functions(op, lambda func: Lifter(func).lift())
