@@ -14,7 +14,7 @@
 | named `linalg` | no `batch_matmul`, `div`, `softmax`, `map`, .. | the same |
 | `linalg.reduce` | one input; no `{ arith.addf }`; no maps | the same |
 | default steps | `linalg.conv_2d_..` without `strides` fails | the same |
-| narrowing fills | `linalg.fill` of f32 into f16 does not verify | the same |
+| narrowing fills | `linalg.fill` of f32 into f16 yields f32 | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
 | `memref.copy`, casts | and `memref.global`: generic only | `dialects.memref_forms` |
 | `scf.forall` | nor `tensor.parallel_insert_slice` | `dialects.tensor_forms` |

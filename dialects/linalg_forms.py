@@ -67,6 +67,7 @@ from coopc.dialects.in_brackets import InBrackets
 from coopc.dialects.narrow import is_integer, is_tensor
 
 OpT = TypeVar("OpT", bound=LinalgStructuredOperation)
+DefinedT = TypeVar("DefinedT", bound=IRDLOperation)
 
 Make = Callable[..., Operation]
 
@@ -118,6 +119,8 @@ PRODUCTS: dict[str, str] = {
     "batch_matvec": "b m k, b k -> b m",
     "batch_vecmat": "b k, b k n -> b n",
     "dot": "m, m ->",
+    "mmt4d": "m k i l, n k j l -> m n i j",
+    "batch_mmt4d": "b m k i l, b n k j l -> b m n i j",
     "conv_1d": "w+i, i -> w",
     "conv_1d_nwc_wcf": "n w+i c, i c f -> n w f",
     "conv_1d_ncw_fcw": "n c w+i, f c i -> n f w",
@@ -173,13 +176,20 @@ def element_type(value: SSAValue) -> Attribute:
 
 
 def body(
-    operands: Sequence[SSAValue], compute: Callable[..., SSAValue | Operation]
+    operands: Sequence[SSAValue],
+    compute: Callable[..., SSAValue | Operation],
+    inputs: int | None = None,
 ) -> Region:
     """Return the body of an operation, which yields what `compute` makes of elements.
 
     Raises:
-        VerifyException: an operand has elements that nothing is computed of.
+        VerifyException: an operand has elements that nothing is computed of, or there
+            are not as many inputs as there have to be, and one output.
     """
+    if inputs is not None and len(operands) != inputs + 1:
+        raise VerifyException(
+            f"expected {inputs} inputs and one output, got {len(operands)} operands"
+        )
     types = [element_type(value) for value in operands]
     for type in types:
         if not isinstance(type, AnyFloat) and not is_integer(type):
@@ -230,9 +240,7 @@ def scalar(name: str, *operands: SSAValue) -> Operation:
     Raises:
         VerifyException: it has no such operation.
     """
-    count, of_floats, of_integers = SCALARS[name]
-    if len(operands) != count:
-        raise VerifyException(f"{name}: expected {count} inputs, got {len(operands)}")
+    _, of_floats, of_integers = SCALARS[name]
     make = of_floats if isinstance(operands[-1].type, AnyFloat) else of_integers
     if make is None:
         raise VerifyException(f"{name} is not defined on {operands[-1].type}")
@@ -249,7 +257,7 @@ def product_body(
         a, b = (cast_to(x, c.type, unsigned) for x in (a, b))
         return scalar("add", scalar("mul", a, b).results[0], c)
 
-    return body((*inputs, *outputs), multiply_add)
+    return body((*inputs, *outputs), multiply_add, 2)
 
 
 def maps_of(
@@ -314,6 +322,10 @@ class NamedForm(abstract_ops.NamedOperation):
         name = (
             kind.data if isinstance(kind, ElementwiseKindAttr) else SCALAR_OF.get(own)
         )
+        if own == "elementwise" and kind is None:
+            raise VerifyException("expected a kind, such as kind=#.. before ins")
+        if own == "contract" and "indexing_maps" not in attributes:
+            raise VerifyException("expected indexing_maps = [..], which say what it is")
         if name is None:
             return product_body(inputs, outputs, attributes.get("cast"))
         operands, count = (*inputs, *outputs), len(inputs)
@@ -324,7 +336,9 @@ class NamedForm(abstract_ops.NamedOperation):
         def compute(*elements: SSAValue) -> Operation:
             return scalar(name, *elements[:count])
 
-        return body(operands, join if own in POOLINGS else compute)
+        if own in POOLINGS:
+            return body(operands, join, 2)
+        return body(operands, compute, SCALARS[name][0])
 
     @classmethod
     def get_hidden_region(
@@ -366,18 +380,20 @@ class BatchMatmulOp(NamedForm):
     name = "linalg.batch_matmul"
 
 
-def named_form(name: str) -> type[NamedForm]:
-    """Define an operation of `linalg` whose maps and body the tables have."""
+def define(base: type[DefinedT], name: str) -> type[DefinedT]:
+    """Define an operation of `linalg` of which the tables know more."""
     title = "".join(map(str.capitalize, name.split("_")))
     members = {"name": f"linalg.{name}", "__module__": __name__}
-    return irdl_op_definition(type(f"{title}Op", (NamedForm,), members))
+    return irdl_op_definition(
+        cast("type[DefinedT]", type(f"{title}Op", (base,), members))
+    )
 
 
 KNOWN = {BatchMatmulOp.name, *(op.name for op in linalg.Linalg.operations)}
 """What xDSL has."""
 
 FORMS = [
-    named_form(name)
+    define(NamedForm, name)
     for name in (*PRODUCTS, *POOLINGS, *SCALARS, "contract", "elementwise")
     if f"linalg.{name}" not in KNOWN and name not in KINDS
 ]
@@ -499,7 +515,7 @@ def hidden_product(
 def hidden_cast(
     cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
 ) -> Region:
-    return body((*inputs, *outputs), cast_to_like)
+    return body((*inputs, *outputs), cast_to_like, 1)
 
 
 for hidden, names in (
@@ -543,7 +559,7 @@ class AlongDimensions(LinalgStructuredOperation):
         attributes = parser.parse_optional_attr_dict()
         operands = (*inputs, *outputs)
         if not cls.HAS_BODY:
-            region = body(operands, cast_to_like)
+            region = body(operands, cast_to_like, 1)
         elif payload is None:
             region = parser.parse_region(
                 parser.parse_comma_separated_list(
@@ -606,14 +622,23 @@ def parse_payload(parser: Parser) -> Callable[..., Operation] | None:
     end = parser.pos
     parser.parse_punctuation("}")
     op = parser.ctx.get_optional_op(name)
-    if op is None or name.partition(".")[0] not in ("arith", "math"):
+    if (
+        op is None
+        or not issubclass(op, IRDLOperation)
+        or name.partition(".")[0] not in ("arith", "math")
+    ):
         parser.raise_error(f"expected an operation on numbers, got {name}", start, end)
 
+    wanted = len(op.get_irdl_definition().operands)
+
     def make(*operands: SSAValue) -> Operation:
+        if len(operands) != wanted:
+            raise VerifyException(
+                f"{name}: expected {wanted} operands, got {len(operands)}"
+            )
         made = op(*operands)
-        assert isinstance(made, IRDLOperation), made
         for key, value in attributes.items():
-            known = key in made.get_irdl_definition().properties
+            known = key in op.get_irdl_definition().properties
             (made.properties if known else made.attributes)[key] = value
         return made
 
@@ -716,6 +741,20 @@ class SoftmaxOp(IRDLOperation):
             raise VerifyException(f"expected floats, got {self.input.type}")
 
 
+UNSUPPORTED = {
+    "pack": "write tensor.pad, tensor.expand_shape and linalg.transpose",
+    "unpack": "write linalg.transpose, tensor.collapse_shape and tensor.extract_slice",
+}
+"""Operations that are refused where they are read, and what could be done."""
+
+
+class UnsupportedOp(IRDLOperation):
+    @classmethod
+    def parse(cls, parser: Parser) -> UnsupportedOp:
+        advice = UNSUPPORTED[cls.name.removeprefix("linalg.")]
+        parser.raise_error(f"{cls.name} is not supported: {advice}")
+
+
 OWN: list[type[Operation]] = [
     *FORMS,
     BatchMatmulOp,
@@ -723,6 +762,7 @@ OWN: list[type[Operation]] = [
     ReduceOp,
     BroadcastOp,
     SoftmaxOp,
+    *(define(UnsupportedOp, name) for name in UNSUPPORTED),
 ]
 NAMES = {op.name for op in OWN}
 

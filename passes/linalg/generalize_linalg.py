@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
@@ -42,8 +43,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects.linalg_forms import SoftmaxOp, body, cast_to, scalar
 from coopc.dialects.narrow import as_tensor, is_tensor
 from coopc.ir.facts import constant_number
-from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.whole_functions import insert, replace, whole_functions
+from coopc.ir.transaction import Refused
+from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 
 NORMAL = frozenset(
     (
@@ -433,15 +434,15 @@ def erase_unused(block: Block) -> None:
             Rewriter.erase_op(op)
 
 
+def generalize_function(func: FuncOp) -> None:
+    for each in [*func.body.block.ops]:
+        generalize(each)
+    erase_unused(func.body.block)
+
+
 @dataclass(frozen=True)
 class GeneralizeLinalgPass(ModulePass):
     name = "generalize-linalg"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with transaction(op) as draft:
-            for func in whole_functions(draft):
-                if len(func.body.blocks) != 1:
-                    raise Refused(func, "expected a function of one block")
-                for each in [*func.body.block.ops]:
-                    generalize(each)
-                erase_unused(func.body.block)
+        convert_whole_functions(op, generalize_function)

@@ -43,8 +43,8 @@ from xdsl.traits import SymbolTable
 
 from coopc.dialects.linalg_forms import SoftmaxOp
 from coopc.dialects.narrow import as_tensor, is_memref, memref_type
-from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.whole_functions import insert, replace, whole_functions
+from coopc.ir.transaction import Refused
+from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 
 VIEWS = (
     memref.SubviewOp,
@@ -164,7 +164,10 @@ class Lifter:
         if not any(is_memref(x.type) for x in op.operands):
             return
         inputs = 1 if isinstance(op, SoftmaxOp) else len(op.inputs)
-        operands = [self.read(x, op) if is_memref(x.type) else x for x in op.operands]
+        tensors = {
+            x: self.read(x, op) for x in dict.fromkeys(op.operands) if is_memref(x.type)
+        }
+        operands = [tensors.get(x, x) for x in op.operands]
         new = type(op).create(
             operands=operands,
             result_types=[x.type for x in operands[inputs:]],
@@ -433,8 +436,4 @@ class LiftMemrefsToTensorsPass(ModulePass):
     name = "lift-memrefs-to-tensors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with transaction(op) as draft:
-            for func in whole_functions(draft):
-                if len(func.body.blocks) != 1:
-                    raise Refused(func, "expected a function of one block")
-                Lifter(func).lift()
+        convert_whole_functions(op, lambda func: Lifter(func).lift())

@@ -29,8 +29,8 @@ from xdsl.transforms.lower_affine import affine_expr_ops
 from coopc.dialects.narrow import is_integer
 from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
 from coopc.ir.facts import ValueFacts
-from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.whole_functions import insert, replace, whole_functions
+from coopc.ir.transaction import Refused
+from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 from coopc.remarks import remark
 
 MOST_TRIPS = 1024
@@ -239,8 +239,4 @@ class UnrollLoopsPass(ModulePass):
     name = "unroll-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with transaction(op) as draft:
-            for func in whole_functions(draft):
-                if len(func.body.blocks) != 1:
-                    raise Refused(func, "expected a function of one block")
-                Unroller().unroll(func.body.block)
+        convert_whole_functions(op, lambda func: Unroller().unroll(func.body.block))

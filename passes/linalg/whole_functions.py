@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -11,11 +11,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_tensor
+from coopc.dialects.tensor_forms import Bufferization, Tensor
 from coopc.ir.control_flow import callee, functions
-from coopc.ir.transaction import Refused
+from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.match import matched
 
-DIALECTS = ("linalg", "tensor", "bufferization")
+DIALECTS = ("linalg", Tensor.name, Bufferization.name)
 
 
 def whole_functions(module: ModuleOp) -> list[FuncOp]:
@@ -34,6 +35,23 @@ def whole_functions(module: ModuleOp) -> list[FuncOp]:
     ]:
         found |= {name: known[name] for name in more}
     return [func for func in found.values() if not _is_product(func)]
+
+
+def convert_whole_functions(
+    module: ModuleOp, convert: Callable[[FuncOp], None]
+) -> None:
+    """Convert all of them, or none; modules without any are not looked at further.
+
+    Raises:
+        PassFailedException: one is refused, or has several blocks.
+    """
+    if not whole_functions(module):
+        return
+    with transaction(module) as draft:
+        for func in whole_functions(draft):
+            if len(func.body.blocks) != 1:
+                raise Refused(func, "expected a function of one block")
+            convert(func)
 
 
 def _is_linalg(func: FuncOp) -> bool:

@@ -121,9 +121,9 @@ def test_nesting_up_to_the_limit() -> None:
             "2:1: error: expected a definition of #b without #b in it",
         ),
         (
-            "linalg.fill",
-            "1:1: error: expected linalg.fill as xDSL reads it: IndexError: tuple "
-            "index out of range",
+            'linalg.generic {indexing_maps = [], iterator_types = ["a"]}',
+            "1:1: error: expected linalg.generic as xDSL reads it: ValueError: 'a' is "
+            "not a valid IteratorType",
         ),
         (
             '"test.op"() {a = !test.typ} : () -> ()',

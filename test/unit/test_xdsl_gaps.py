@@ -1,6 +1,9 @@
 """Each gap is there in xDSL, and mended: when the first fails, remove the mend."""
 
+import json
 import struct
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -462,3 +465,95 @@ def test_eager_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     op = wrong_op().create()
     with pytest.raises(PyRDLOpDefinitionError, match=r"format of t\.wrong: "):
         str(op)
+
+
+FORMS = (
+    "linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%a, %b : !a, !a) outs(%c : !c)",
+    "linalg.batch_matmul ins(%x, %x : memref<2x4x4xf32>, memref<2x4x4xf32>) "
+    "outs(%x : memref<2x4x4xf32>)",
+    "linalg.div ins(%a, %a : !a, !a) outs(%b : !a)",
+    "linalg.softmax dimension(1) ins(%a : !a) outs(%b : !a)",
+    "linalg.reduce { arith.addf } ins(%a : !a) outs(%r : memref<4xf32>) "
+    "dimensions = [1]",
+    "linalg.reduce ins(%a, %a : !a, !a) outs(%r, %r : memref<4xf32>, memref<4xf32>) "
+    "dimensions = [1] (%p: f32, %q: f32, %s: f32, %t: f32) {\n"
+    "linalg.yield %p, %q : f32, f32\n}",
+    "linalg.map { math.exp } ins(%a : !a) outs(%b : !a)",
+    "linalg.conv_2d_nhwc_hwcf ins(%n, %n : memref<1x1x1x1xf32>, memref<1x1x1x1xf32>) "
+    "outs(%n : memref<1x1x1x1xf32>)",
+    "%p, %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = "
+    '["parallel"]} outs(%u, %u : tensor<4xf32>, tensor<4xf32>) {\n'
+    "^bb0(%i: f32, %j: f32):\nlinalg.yield %i, %j : f32, f32\n"
+    "} -> (tensor<4xf32>, tensor<4xf32>)",
+    "memref.copy %a, %b : !a to !a",
+    "%d = memref.cast %a : !a to memref<?x8xf32>",
+    "scf.forall (%i) in (4) {\n}",
+    "%v = bufferization.to_tensor %g : memref<4xf32, strided<[2]>> to tensor<4xf32>",
+    "%v = bufferization.to_buffer %u : tensor<4xf32> to memref<4xf32, strided<[2]>>",
+    "bufferization.materialize_in_destination %u in restrict writable %g : "
+    "(tensor<4xf32>, memref<4xf32, strided<[2]>>) -> ()",
+)
+FORM = """
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(n) -> (n)>
+!a = memref<4x8xf32>
+!c = memref<4x4xf32>
+func.func @f(%a: !a, %b: !a, %c: !c, %x: memref<2x4x4xf32>, %r: memref<4xf32>,
+    %n: memref<1x1x1x1xf32>, %f: f32, %h: memref<4xf16>, %u: tensor<4xf32>,
+    %g: memref<4xf32, strided<[2]>>) {
+  OPERATION
+  func.return
+}
+memref.global "private" constant @w : memref<2xf32> = dense<1.0>
+"""
+IN_XDSL = """
+import json, sys
+from xdsl.context import Context
+from xdsl.parser import Parser
+from xdsl.universe import XDSL_UNIVERSE
+for text in json.load(sys.stdin):
+    context = Context()
+    for name, dialect in XDSL_UNIVERSE.all_dialects.items():
+        context.register_dialect(name, dialect)
+    try:
+        Parser(context, text).parse_module().verify()
+    except Exception as error:
+        print(type(error).__name__)
+    else:
+        print("read")
+"""
+
+
+def test_forms_gap() -> None:
+    """Each line by itself, by xDSL without coopc."""
+    *alone, world = FORM.splitlines()
+    texts = ["\n".join(alone).replace("OPERATION", each) for each in FORMS]
+    texts.append(world)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_XDSL],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = dict(zip((*FORMS, world), done.stdout.split(), strict=True))
+    assert "read" not in found.values(), found
+
+
+def test_narrowing_fills() -> None:
+    """In xDSL, the body yields the f32."""
+    fill = "linalg.fill ins(%f : f32) outs(%h : memref<4xf16>)"
+    module = parse(new_context(everything()), Source(FORM.replace("OPERATION", fill)))
+    assert any(isinstance(op, arith.TruncFOp) for op in module.walk())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(form: str) -> None:
+    """A form is read, and what is printed of it is read as the same."""
+    module = parse(new_context(everything()), Source(FORM.replace("OPERATION", form)))
+    verify(module)
+    again = parse(new_context(everything()), Source(str(module)))
+    verify(again)
+    assert str(again) == str(module)

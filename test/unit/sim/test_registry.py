@@ -47,6 +47,8 @@ NOT_SIMULATED = {
     "affine.yield",
     "affine.vector_load",
     "affine.vector_store",
+    "linalg.pack",  # not read
+    "linalg.unpack",
     "memref.alloca_scope",
     "memref.alloca_scope.return",
     "memref.dma_start",

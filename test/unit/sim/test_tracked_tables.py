@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.sim.interpreter import IMPLEMENTATIONS
+from coopc.sim.linalg import STRUCTURED
 from coopc.sim.numerics import FLOAT_FUNCTIONS
 from coopc.sim.simulate import DIALECTS, import_functions, simulate
 from coopc.sim.tracked import Inputs
@@ -24,6 +25,7 @@ INTEGERS = "has no floats"
 VIEWS = "gives no elements, but another way to see memory"
 AS_LOAD = "reads by the function that tt.load reads by"
 FLOW = "gives what its region or the function gives: see the test of control flow"
+BODY = "runs its body, as linalg.generic does"
 BITS = "moves bits, not floats: where they have a bound, `lost` says so"
 
 EXEMPT: dict[str, str] = {
@@ -38,6 +40,7 @@ EXEMPT: dict[str, str] = {
             *("arith.mului_extended", "arith.ori", "arith.remsi", "arith.remui"),
             *("arith.shli", "arith.shrsi", "arith.shrui", "arith.sitofp"),
             *("arith.subi", "arith.trunci", "arith.uitofp", "arith.xori"),
+            *("cf.assert", "tensor.dim", "tensor.empty"),
             *("coopmatrix.and", "coopmatrix.coord", "coopmatrix.length"),
             *("coopmatrix.not", "coopmatrix.or", "coopmatrix.prefetch"),
             *("coopmatrix.spec_value",),
@@ -292,11 +295,57 @@ func.func @f(%out: memref<2x2xf32>) {
   func.return
 }
 """
+OF_PROGRAMS = ("batch_matmul", "fill", "generic", "select")
+"""Operations of other programs."""
 LINALG_OPS = {
     **dict.fromkeys(("add", "sub", "max"), "%a, %b"),
     **dict.fromkeys(("mul", "min", "matmul"), "%a, %a"),
-    **dict.fromkeys(("copy", "exp", "log", "sqrt"), "%a"),
+    **dict.fromkeys(("copy", "exp", "log", "sqrt", "softmax dimension(1)"), "%a"),
 }
+EXEMPT.update(
+    (op.name, BODY)
+    for op in STRUCTURED
+    if op.name.removeprefix("linalg.") not in (*LINALG_OPS, *OF_PROGRAMS)
+)
+TENSORS = """
+func.func @f(%out: memref<2x2xf32>) {
+  BEGIN
+  %e0 = bufferization.alloc_tensor() : tensor<2x2xf32>
+  %a = linalg.fill ins(%e : f32) outs(%e0 : tensor<2x2xf32>) -> tensor<2x2xf32>
+  %z = tensor.splat %zero : tensor<2x2xf32>
+  %b = tensor.insert_slice %a into %z[0, 0] [2, 2] [1, 1]
+    : tensor<2x2xf32> into tensor<2x2xf32>
+  %c = tensor.cast %b : tensor<2x2xf32> to tensor<?x2xf32>
+  %d = tensor.collapse_shape %c [[0, 1]] : tensor<?x2xf32> into tensor<?xf32>
+  %s = tensor.extract_slice %d[0] [2] [1] : tensor<?xf32> to tensor<2xf32>
+  %t = tensor.concat dim(0) %s, %s : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %p = tensor.pad %t low[1] high[1] {
+  ^bb0(%k: index):
+    tensor.yield %zero : f32
+  } : tensor<4xf32> to tensor<6xf32>
+  %c1 = arith.constant 1 : index
+  %x = tensor.extract %p[%c1] : tensor<6xf32>
+  %f = tensor.from_elements %x, %x, %x, %zero : tensor<4xf32>
+  %c3 = arith.constant 3 : index
+  %i = tensor.insert %x into %f[%c3] : tensor<4xf32>
+  %g = tensor.expand_shape %i [[0, 1]] output_shape [2, 2]
+    : tensor<4xf32> into tensor<2x2xf32>
+  %m = bufferization.to_buffer %g : tensor<2x2xf32> to memref<2x2xf32>
+  %n = bufferization.clone %m : memref<2x2xf32> to memref<2x2xf32>
+  %h = bufferization.to_tensor %n : memref<2x2xf32> to tensor<2x2xf32>
+  %r = scf.forall (%l) in (2) shared_outs(%o = %z) -> (tensor<2x2xf32>) {
+    %v = tensor.extract_slice %h[%l, 0] [1, 2] [1, 1]
+      : tensor<2x2xf32> to tensor<1x2xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %v into %o[%l, 0] [1, 2] [1, 1]
+        : tensor<1x2xf32> into tensor<2x2xf32>
+    }
+  }
+  bufferization.materialize_in_destination %r in writable %out
+    : (tensor<2x2xf32>, memref<2x2xf32>) -> ()
+  func.return
+}
+"""
 GENERIC = """
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%a : memref<2x2xf32>) outs(%b : memref<2x2xf32>) {
@@ -490,6 +539,7 @@ def programs(begin: str) -> dict[str, tuple[ModuleOp, list[Any]]]:
     }
     for op in (*LINALG_OPS, "generic"):
         found[f"linalg.{op}"] = linalg(op, begin), [square.copy()]
+    found["tensors"] = parsed(TENSORS.replace("BEGIN", begin)), [square.copy()]
     out, tmp = np.zeros(16, np.float32), np.zeros(256, np.float32)
     batch = LINALG.replace("BEGIN", begin).replace("2x2", "2x2x2")
     batch = batch.replace("OP", "batch_matmul").replace(

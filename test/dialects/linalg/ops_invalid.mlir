@@ -1,0 +1,74 @@
+// RUN: coopc-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: expected 1 inputs and one output, got 3 operands
+func.func @f(%a: tensor<8xf32>) {
+  %0 = linalg.tanh ins(%a, %a : tensor<8xf32>, tensor<8xf32>) outs(%a : tensor<8xf32>) -> tensor<8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: floor is not defined on i32
+func.func @f(%a: tensor<8xi32>) {
+  %0 = linalg.floor ins(%a : tensor<8xi32>) outs(%a : tensor<8xi32>) -> tensor<8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: linalg.softmax: expected a dimension below 1, got 1
+func.func @f(%a: tensor<8xf32>) {
+  %0 = linalg.softmax dimension(1) ins(%a : tensor<8xf32>) outs(%a : tensor<8xf32>) -> tensor<8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: expected one shape and element type, got memref<8xf32>, tensor<4xf32>
+func.func @f(%m: memref<8xf32>) {
+  %0 = bufferization.to_tensor %m : memref<8xf32> to tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: expected indexing_maps = [..], which say what it is
+func.func @f(%a: tensor<8xf32>, %s: tensor<f32>) {
+  %0 = linalg.contract ins(%a, %a : tensor<8xf32>, tensor<8xf32>) outs(%s : tensor<f32>) -> tensor<f32>
+  func.return
+}
+
+// -----
+
+// CHECK: expected a kind
+func.func @f(%a: tensor<8xf32>) {
+  %0 = linalg.elementwise ins(%a : tensor<8xf32>) outs(%a : tensor<8xf32>) -> tensor<8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: expected 2 inputs and one output, got 2 operands
+func.func @f(%a: tensor<8xf32>, %s: tensor<f32>) {
+  %0 = linalg.dot ins(%a : tensor<8xf32>) outs(%s : tensor<f32>) -> tensor<f32>
+  func.return
+}
+
+// -----
+
+// CHECK: arith.addf: expected 2 operands, got 1
+func.func @f(%a: tensor<8xf32>) {
+  %0 = linalg.map { arith.addf } ins(%a : tensor<8xf32>) outs(%a : tensor<8xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: scf.forall: expected an argument for each loop and each output
+func.func @f() {
+  "scf.forall"() <{static_lower = array<i64: 0>, static_upper = array<i64: 4>, static_step = array<i64: 1>, operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({
+    scf.forall.in_parallel {
+    }
+  }) : () -> ()
+  func.return
+}

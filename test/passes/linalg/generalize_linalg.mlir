@@ -1,0 +1,74 @@
+// RUN: coopc-opt %s -p generalize-linalg | filecheck %s
+
+// Named operations become generic ones, and what is unused goes.
+
+// CHECK-LABEL: func.func @product(
+// CHECK-NOT:     linalg.exp
+// CHECK:         %[[P:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<4x8xf16>, tensor<8x6xf16>) outs(%c : tensor<4x6xf32>) {
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: f16, %[[Y:.*]]: f16, %[[S:.*]]: f32):
+// CHECK-NEXT:      %[[XE:.*]] = arith.extf %[[X]] : f16 to f32
+// CHECK-NEXT:      %[[YE:.*]] = arith.extf %[[Y]] : f16 to f32
+// CHECK-NEXT:      %[[M:.*]] = arith.mulf %[[XE]], %[[YE]] : f32
+// CHECK-NEXT:      %[[T:.*]] = arith.addf %[[M]], %[[S]] : f32
+// CHECK-NEXT:      linalg.yield %[[T]] : f32
+// CHECK:         func.return %[[P]]
+func.func @product(%a: tensor<4x8xf16>, %b: tensor<8x6xf16>, %c: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %p = linalg.matmul ins(%a, %b : tensor<4x8xf16>, tensor<8x6xf16>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %u = linalg.exp ins(%p : tensor<4x6xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %p : tensor<4x6xf32>
+}
+
+// A step and a dilation are factors in the map.
+// CHECK-LABEL: func.func @conv(
+// CHECK:         affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, ((d1 * 2) + d4), (d2 + (d5 * 3)), d6)>
+func.func @conv(%x: tensor<1x7x7x2xf32>, %w: tensor<3x2x2x4xf32>, %y: tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32> {
+  %r = linalg.conv_2d_nhwc_hwcf {strides = dense<[2, 1]> : tensor<2xi64>, dilations = dense<[1, 3]> : tensor<2xi64>} ins(%x, %w : tensor<1x7x7x2xf32>, tensor<3x2x2x4xf32>) outs(%y : tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
+  func.return %r : tensor<1x3x4x4xf32>
+}
+
+// CHECK-LABEL: func.func @softmax(
+// CHECK:         arith.constant 0xff800000 : f32
+// CHECK:         linalg.fill
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
+// CHECK:           arith.maximumf
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]
+// CHECK:           arith.subf
+// CHECK-NEXT:      math.exp
+// CHECK:         linalg.fill
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
+// CHECK:           arith.addf
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]
+// CHECK:           arith.divf
+func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %r = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>) outs(%x : tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return %r : tensor<4x8xf32>
+}
+
+// A pad is a fill around a slice; offsets that are constants are in the operation.
+// CHECK-LABEL: func.func @pad(
+// CHECK:         %[[E:.*]] = tensor.empty() : tensor<7xf32>
+// CHECK:         %[[F:.*]] = linalg.fill ins(%zero : f32) outs(%[[E]] : tensor<7xf32>)
+// CHECK:         %[[P:.*]] = tensor.insert_slice %x into %[[F]][1] [4] [1]
+// CHECK:         tensor.extract_slice %[[P]][2] [4] [1]
+func.func @pad(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c2 = arith.constant 2 : index
+  %p = tensor.pad %x low[1] high[2] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<4xf32> to tensor<7xf32>
+  %s = tensor.extract_slice %p[%c2] [4] [1] : tensor<7xf32> to tensor<4xf32>
+  func.return %s : tensor<4xf32>
+}
+
+// Arithmetic on tensors is one of elements; a fill has a number of their type.
+// CHECK-LABEL: func.func @tensors(
+// CHECK:         %[[H:.*]] = arith.truncf %f : f32 to f16
+// CHECK:         linalg.fill ins(%[[H]] : f16)
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %x : tensor<4xf16>, tensor<4xf16>)
+// CHECK:           arith.mulf %{{.*}}, %{{.*}} : f16
+func.func @tensors(%x: tensor<4xf16>, %f: f32) -> tensor<4xf16> {
+  %e = linalg.fill ins(%f : f32) outs(%x : tensor<4xf16>) -> tensor<4xf16>
+  %r = arith.mulf %e, %x : tensor<4xf16>
+  func.return %r : tensor<4xf16>
+}

@@ -1,0 +1,36 @@
+// RUN: coopc-opt %s -p generalize-linalg --verify-diagnostics --split-input-file | filecheck %s
+
+// CHECK: tensor.insert: tensor.insert is not supported in a function of linalg: write linalg.generic, or slices of tensors
+func.func @f(%x: tensor<4xf32>, %v: f32, %i: index) -> tensor<4xf32> {
+  %r = tensor.insert %v into %x[%i] : tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: memref.alloc: memref.alloc is not supported in a function of linalg: run lift-memrefs-to-tensors before
+func.func @f(%x: tensor<4xf32>) -> memref<4xf32> {
+  %m = memref.alloc() : memref<4xf32>
+  func.return %m : memref<4xf32>
+}
+
+// -----
+
+// CHECK: scf.if: scf.if is not supported in a function of linalg: run unroll-loops before
+func.func @f(%x: tensor<4xf32>, %is: i1) {
+  scf.if %is {
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: tensor.pad: expected tensor.pad with one number: write linalg.generic
+func.func @f(%x: tensor<4xi32>) -> tensor<5xi32> {
+  %p = tensor.pad %x low[1] high[0] {
+  ^bb0(%i: index):
+    %n = arith.index_cast %i : index to i32
+    tensor.yield %n : i32
+  } : tensor<4xi32> to tensor<5xi32>
+  func.return %p : tensor<5xi32>
+}
