@@ -275,6 +275,8 @@ class Consumers:
         first = users[0] if users else None
         if first is None or type(first) not in CASTS:
             return None
+        if isinstance(first, arith.TruncFOp | arith.TruncIOp):
+            return None  # a matrix of few bits may not have what follows
         same = all(
             type(x) is type(first) and x.results[0].type == first.results[0].type
             for x in users
