@@ -121,6 +121,8 @@ class Epilogue:
     outputs: tuple[Output, ...]
     reads: tuple[tuple[str, tuple[Role | int, ...]], ...] = ()
     """What it reads beside the sums: memrefs, and where, dimension by dimension."""
+    in_place: bool = False
+    """Whether it reads an output, each element where it is stored."""
     why_not_vectors: str | None = None
     """Why it is not computed for several elements of a row at a time."""
 

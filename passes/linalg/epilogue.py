@@ -233,7 +233,9 @@ class Consumers:
             for x, memory in zip(stored, memories, strict=True)
         )
         reads = tuple((str(x.memory.type), x.at) for x in self.loads)
-        return Epilogue(outputs, reads, self._why_not_vectors())
+        written = {x.memory for x in stored}
+        in_place = any(x.memory in written for x in self.loads)
+        return Epilogue(outputs, reads, in_place, self._why_not_vectors())
 
     def _output(self, value: SSAValue, memory: GemmOperand) -> Output:
         head = memref_type(self.sums).get_element_type()

@@ -141,6 +141,10 @@ class Operands:
             lines += text
             stores += f"""
   {memory.store(value, at, result, checked)}"""
+        if self.problem.epilogue.in_place:
+            # Other lanes may store an element than those that have read it.
+            lines += """
+  simt.barrier subgroup memory = <global>"""
         return (lines + stores).lstrip()
 
     def _output(

@@ -1,7 +1,8 @@
 """tile-matmul-khr: lowers products to kernels that stage tiles in work-group memory.
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
-         arguments, optionally after a linalg.fill of the output.
+         arguments, optionally after a linalg.fill of the output, and before
+         linalg.generic operations that use its sums element by element.
 After:   a kernel with a grid. Each work-group copies tiles of A and B to work-group
          memory, and its subgroups multiply them. Edges of C, and rows that are not a
          multiple of the copied vectors, are checked.

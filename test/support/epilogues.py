@@ -242,7 +242,8 @@ class Fused:
         for dims, of in self.reads.values():
             values = generator.integers(-20, 21, self.gemm.shape(dims))
             unit = 1 / 1024 if self.its.integers else 1 / 16
-            found.append(encode(values if of[0] == "i" else values * unit, of))
+            values = values if of[0] == "i" else values * unit
+            found.append(np.asarray(encode(values, of)))
         return found
 
     def expected(self, a: Array, b: Array, old: Array, *reads: Array) -> Array:
