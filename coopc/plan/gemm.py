@@ -368,7 +368,9 @@ def plan_direct_gemm(
         sizes = zip(AXES, matrix.shape, tile, strict=True)
         return Direct(tuple(x for x, size, of in sizes if size is None or size % of))
 
-    shapes = device.held("acc", problem.c.element) if device else ()
+    uses: tuple[Operand, ...] = ("acc",) * len(problem.outputs)
+    if device is not None and (held := device.held("acc", problem.c.element)):
+        uses = tuple(stored_use(x, device, held[0]) for x in problem.outputs)
     return GemmPlan(
         (m, n),
         (m, n),
@@ -378,10 +380,7 @@ def plan_direct_gemm(
         feed("a", problem.a, (m, k)),
         feed("b", problem.b, (k, n)),
         feed("acc", problem.c, (m, n)),
-        uses=tuple(
-            stored_use(x, device, shapes[0]) if device and shapes else "acc"
-            for x in problem.outputs
-        ),
+        uses=uses,
     )
 
 
@@ -538,7 +537,9 @@ def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | 
             f"on {device.name}, got {local}"
         )
     sizes = shape.m, shape.n
-    uses = tuple(stored_use(x, device, sizes) for x in problem.outputs)
+    uses: tuple[Operand, ...] = tuple(
+        stored_use(x, device, sizes) for x in problem.outputs
+    )
     for use, output in zip(uses, problem.outputs, strict=True):
         if sizes not in device.held(use, output.memory.element):
             # Work-group memory would hold them, beside the tiles.
