@@ -107,6 +107,12 @@ class Output:
     they are."""
     after: tuple[Cast, ...] = ()
 
+    @property
+    def in_pieces(self) -> bool:
+        """Whether casts go through work-group memory, as no instruction has them."""
+        casts = (*self.before, *self.after)
+        return any(x.operation == "bitcast" or x.element == "bf16" for x in casts)
+
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
@@ -115,6 +121,8 @@ class Epilogue:
     outputs: tuple[Output, ...]
     reads: tuple[tuple[str, tuple[Role | int, ...]], ...] = ()
     """What it reads beside the sums: memrefs, and where, dimension by dimension."""
+    in_place: bool = False
+    """Whether it reads an output, each element where it is stored."""
     why_not_vectors: str | None = None
     """Why it is not computed for several elements of a row at a time."""
 
@@ -283,6 +291,8 @@ class GemmPlan:
     """Whether the driver is asked to write out the loop along K, or not to."""
     work_items: int = 1
     """Of a work-group; 1 where the device says."""
+    uses: tuple[Operand, ...] = ()
+    """Those of the matrices that are stored, for each output of the epilogue."""
 
     def __post_init__(self) -> None:
         (m, n), (sub_m, sub_n) = self.group, self.subgroup
@@ -358,6 +368,9 @@ def plan_direct_gemm(
         sizes = zip(AXES, matrix.shape, tile, strict=True)
         return Direct(tuple(x for x, size, of in sizes if size is None or size % of))
 
+    uses: tuple[Operand, ...] = ("acc",) * len(problem.outputs)
+    if device is not None and (held := device.held("acc", problem.c.element)):
+        uses = tuple(stored_use(x, device, held[0]) for x in problem.outputs)
     return GemmPlan(
         (m, n),
         (m, n),
@@ -367,7 +380,25 @@ def plan_direct_gemm(
         feed("a", problem.a, (m, k)),
         feed("b", problem.b, (k, n)),
         feed("acc", problem.c, (m, n)),
+        uses=uses,
     )
+
+
+def stored_use(output: Output, device: Device, sizes: tuple[int, int]) -> Operand:
+    """Return the use of the matrices of an output, acc where the device has neither.
+
+    Args:
+        output: what is stored.
+        device: what stores it.
+        sizes: rows and columns of a matrix of sums.
+    """
+    element = output.memory.element
+    is_converted = output.after and output.after[-1].operation != "bitcast"
+    if not is_converted or not device.changes_use("acc", "a"):
+        return "acc"
+    if sizes in device.held("acc", element):
+        return "acc"
+    return "a" if sizes in device.held("a", element) else "acc"
 
 
 def direct_tile(device: Device, elements: tuple[str, str, str]) -> tuple[int, int, int]:
@@ -505,6 +536,17 @@ def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | 
             f"expected at most {device.limits.local_bytes} bytes of work-group memory "
             f"on {device.name}, got {local}"
         )
+    sizes = shape.m, shape.n
+    uses: tuple[Operand, ...] = tuple(
+        stored_use(x, device, sizes) for x in problem.outputs
+    )
+    for use, output in zip(uses, problem.outputs, strict=True):
+        if sizes not in device.held(use, output.memory.element):
+            # Work-group memory would hold them, beside the tiles.
+            return (
+                f"{device.name} stores no matrices of {shape.m} x {shape.n} x "
+                f"{output.memory.element}"
+            )
     return GemmPlan(
         tiles.group,
         tiles.subgroup,
@@ -515,6 +557,7 @@ def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | 
         band=tiles.band,
         unroll=tiles.unroll,
         work_items=items,
+        uses=uses,
     )
 
 
@@ -522,9 +565,11 @@ def suits_slices(problem: Problem, plan: GemmPlan) -> bool:
     """Return whether slices of B are a good default.
 
     They leave no room in work-group memory for what matrices at an edge need there: so
-    all copies have to be whole pieces inside of memory.  And A is contiguous along K:
-    else its lines are read whole without them.
+    all copies have to be whole pieces inside of memory, and so have casts of an
+    epilogue.  And A is contiguous along K: else its lines are read whole without them.
     """
+    if any(output.in_pieces for output in problem.outputs):
+        return False
     (m, n), (a, b) = plan.group, plan.panels
     sizes = zip((*problem.c.shape, problem.a.shape[1]), (m, n, plan.step), strict=True)
     return (

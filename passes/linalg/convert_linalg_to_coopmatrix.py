@@ -1,11 +1,13 @@
 """convert-linalg-to-coopmatrix: lowers products to kernels of one tile per subgroup.
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
-         arguments, optionally after a linalg.fill of the output.
+         arguments, optionally after a linalg.fill of the output, and before
+         linalg.generic operations that use its sums element by element.
 After:   a kernel with a grid. Each work-group computes one tile of C in a loop over K
          by coopmatrix operations; accesses that may be out of bounds are checked.
          Functions of linalg without a product stay, for convert-linalg-to-simt.
-Fails:   where a function is neither, naming an operation.
+Fails:   where a function is neither, or has an operation that cannot be fused, naming
+         it.
 """
 
 from __future__ import annotations

@@ -233,7 +233,9 @@ class Consumers:
             for x, memory in zip(stored, memories, strict=True)
         )
         reads = tuple((str(x.memory.type), x.at) for x in self.loads)
-        return Epilogue(outputs, reads, self._why_not_vectors())
+        written = {x.memory for x in stored}
+        in_place = any(x.memory in written for x in self.loads)
+        return Epilogue(outputs, reads, in_place, self._why_not_vectors())
 
     def _output(self, value: SSAValue, memory: GemmOperand) -> Output:
         head = memref_type(self.sums).get_element_type()
@@ -275,6 +277,8 @@ class Consumers:
         first = users[0] if users else None
         if first is None or type(first) not in CASTS:
             return None
+        if isinstance(first, arith.TruncFOp | arith.TruncIOp):
+            return None  # a matrix of few bits may not have what follows
         same = all(
             type(x) is type(first) and x.results[0].type == first.results[0].type
             for x in users

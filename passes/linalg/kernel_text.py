@@ -81,8 +81,10 @@ class Memory:
 class Operands:
     """What is multiplied, as kernels name it."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, uses: Sequence[str] = ()) -> None:
         self.problem = problem
+        self.uses = uses
+        """Those of matrices that the epilogue stores."""
         self.a = Memory("%a", problem.a)
         """A, rows along M."""
         self.b = Memory("%b", problem.b)
@@ -139,6 +141,10 @@ class Operands:
             lines += text
             stores += f"""
   {memory.store(value, at, result, checked)}"""
+        if self.problem.epilogue.in_place:
+            # Other lanes may store an element than those that have read it.
+            lines += """
+  simt.barrier subgroup memory = <global>"""
         return (lines + stores).lstrip()
 
     def _output(
@@ -155,7 +161,7 @@ class Operands:
         name, element, lines = f"{of}_y{number}", output.element, ""
         value = total
         for cast in output.before:
-            value, type, line = _cast(value, type, cast, f"{of}_x{number}")
+            value, type, line = _cast(value, type, cast, f"{of}_x{number}", "acc")
             lines += line
         place, places = "", ["%batch" if self.problem.batched else "%c0"]
         for axis, start, i in zip(AXES, at, "ij", strict=True):
@@ -175,7 +181,8 @@ class Operands:
   }}"""
         value = name
         for cast in output.after:
-            value, type, line = _cast(value, type, cast, name)
+            use = self.uses[number] if cast is output.after[-1] else "acc"
+            value, type, line = _cast(value, type, cast, name, use)
             lines += line
         return value, type, lines
 
@@ -197,10 +204,12 @@ class Operands:
         return f"{result} = coopmatrix.mul_add {a}, {b}, {c} {self.signed}: {types}"
 
 
-def _cast(value: str, type: str, cast: Cast, name: str) -> tuple[str, str, str]:
+def _cast(
+    value: str, type: str, cast: Cast, name: str, use: str
+) -> tuple[str, str, str]:
     """Return a matrix that is cast, its type, and the operation."""
-    shape, use = type.rsplit("x", 1)[0], type.rsplit(",", 1)[1]
-    result, to = f"{name}_{cast.element}", f"{shape}x{cast.element},{use}"
+    shape = type.rsplit("x", 1)[0]
+    result, to = f"{name}_{cast.element}", f"{shape}x{cast.element}, {use}>"
     line = f"""
   {result} = coopmatrix.{cast.operation} {value} : {type} -> {to}"""
     return result, to, line
@@ -278,7 +287,7 @@ def become_kernel(
 
 def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
     """Return the kernel of work-groups of one subgroup, with all matrices in memory."""
-    its = Operands(problem)
+    its = Operands(problem, plan.uses)
     (m, n), k = plan.group, plan.depth
     a, b, c = (its.matrix(use, m, n, k) for use in ("a", "b", "acc"))
     at = "%row", "%col"

@@ -83,8 +83,11 @@ class Multiplication:
         if self.consumers is not None:
             as_long = self.loops
             for memory, at in self.consumers.accesses(self.stored):
-                sizes = [(x, role) for x, role in enumerate(at) if role in as_long]
-                pairs += [((memory, x), as_long[role]) for x, role in sizes]
+                pairs += [
+                    ((memory, dimension), as_long[role])
+                    for dimension, role in enumerate(at)
+                    if not isinstance(role, int)
+                ]
         pairs = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         return tuple(
             EqualSizes(argument_number(x), at, argument_number(y), like)
@@ -93,7 +96,7 @@ class Multiplication:
         )
 
     @property
-    def loops(self) -> dict[Role | int, tuple[SSAValue, int]]:
+    def loops(self) -> dict[Role, tuple[SSAValue, int]]:
         """The dimensions of A and B that are as long as loops over elements of C."""
         its, (a, b, _) = self.problem, self.memories
         return {

@@ -41,7 +41,7 @@ SOURCES: tuple[Source, Source] = ("a", "b")
 
 
 def staged_kernel(problem: Problem, plan: GemmPlan) -> str:
-    return StagedKernel(Operands(problem), plan).text()
+    return StagedKernel(Operands(problem, plan.uses), plan).text()
 
 
 class Lines:

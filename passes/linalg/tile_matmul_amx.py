@@ -1,7 +1,8 @@
 """tile-matmul-amx: lowers products to packed and blocked AMX kernels.
 
 Before:  a func.func with one linalg.matmul on memref arguments of types that AMX
-         multiplies, optionally after a linalg.fill of the output with a constant.
+         multiplies, optionally after a linalg.fill of the output with a constant,
+         and before linalg.generic operations that use its sums element by element.
 After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
          more arguments. The module attribute `cpu.kernels` tells how to run them.
 Fails:   never; other multiplications, such as transposed or batched ones, stay, with a

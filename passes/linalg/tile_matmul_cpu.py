@@ -2,7 +2,8 @@
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
          arguments whose sums are f32 or f64, optionally after a linalg.fill of the
-         output with a constant.
+         output with a constant, and before linalg.generic operations that use its
+         sums element by element.
 After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
          more arguments. The module attribute `cpu.kernels` tells how to run them.
 Fails:   never; other multiplications stay, with a remark.

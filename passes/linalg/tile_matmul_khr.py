@@ -1,12 +1,14 @@
 """tile-matmul-khr: lowers products to kernels that stage tiles in work-group memory.
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
-         arguments, optionally after a linalg.fill of the output.
+         arguments, optionally after a linalg.fill of the output, and before
+         linalg.generic operations that use its sums element by element.
 After:   a kernel with a grid. Each work-group copies tiles of A and B to work-group
          memory, and its subgroups multiply them. Edges of C, and rows that are not a
          multiple of the copied vectors, are checked.
-Fails:   where such a function has another operation, naming it; where the tiles do not
-         suit the device or exceed its work-group memory.
+Fails:   where such a function has an operation that cannot be fused, naming it; where
+         the tiles do not suit the device or exceed its work-group memory. With an
+         epilogue, such a function stays, with a remark.
 """
 
 from __future__ import annotations
@@ -95,6 +97,10 @@ class TileMatmulKhrPass(ModulePass):
         with transaction(op) as draft:
             for func, found in multiplications(draft):
                 plan = plan_staged_gemm(found.problem, device, self.tiles)
+                if isinstance(plan, str) and found.problem.epilogue is not None:
+                    reason = "one subgroup a work-group multiplies, not several"
+                    remark(func, f"{reason}: {plan}")
+                    continue
                 if isinstance(plan, str):
                     raise Refused(found.op, plan)
                 text = staged_kernel(found.problem, plan)

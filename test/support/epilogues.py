@@ -53,34 +53,35 @@ class Kind:
     reads: dict[str, tuple[str, str]]
     """The dimensions and the element type of operands of the first operation."""
     bodies: tuple[str, ...]
-    result: Callable[..., Array]
-    """Of the sums and the operands in f64, broadcast, and of what the output was."""
+    result: Callable[[Array, Array, Array], Array]
+    """Of the sums and two operands in f64, broadcast; what is read of the output is the
+    last, and those that there are not are zeros."""
     integers: bool = False
     in_place: bool = False
     """Whether the output is read."""
 
 
 KINDS = {
-    "relu": Kind({}, (RELU,), lambda x: np.maximum(x, 0)),
+    "relu": Kind({}, (RELU,), lambda x, _y, _z: np.maximum(x, 0)),
     "bias_relu": Kind(
         {"bias": ("n", "f32")},
         (BIAS, RELU),
-        lambda x, bias: np.maximum(x + bias, 0),
+        lambda x, bias, _z: np.maximum(x + bias, 0),
     ),
     "bias_gelu": Kind(
         {"bias": ("n", "f32")},
         (BIAS, GELU),
-        lambda x, bias: (x + bias) / 2 * (1 + ERF((x + bias) * np.sqrt(0.5))),
+        lambda x, bias, _z: (x + bias) / 2 * (1 + ERF((x + bias) * np.sqrt(0.5))),
     ),
     "row_bias_silu": Kind(
         {"bias": ("m", "f32")},
         (BIAS, SILU),
-        lambda x, bias: (x + bias) / (1 + np.exp(-(x + bias))),
+        lambda x, bias, _z: (x + bias) / (1 + np.exp(-(x + bias))),
     ),
-    "tanh": Kind({}, ("%y = math.tanh %acc : f32",), np.tanh),
-    "residual": Kind({"bias": ("mn", "f32")}, (BIAS,), lambda x, bias: x + bias),
-    "transposed": Kind({"bias": ("nm", "f32")}, (BIAS,), lambda x, bias: x + bias),
-    "scalar": Kind({"bias": ("", "f32")}, (BIAS,), lambda x, bias: x + bias),
+    "tanh": Kind({}, ("%y = math.tanh %acc : f32",), lambda x, _y, _z: np.tanh(x)),
+    "residual": Kind({"bias": ("mn", "f32")}, (BIAS,), lambda x, bias, _z: x + bias),
+    "transposed": Kind({"bias": ("nm", "f32")}, (BIAS,), lambda x, bias, _z: x + bias),
+    "scalar": Kind({"bias": ("", "f32")}, (BIAS,), lambda x, bias, _z: x + bias),
     "alpha_beta": Kind(
         {},
         (
@@ -92,7 +93,7 @@ KINDS = {
     %q = arith.mulf %before, %beta : f32
     %y = arith.addf %p, %q : f32""",
         ),
-        lambda x, old: x / 2 + 2 * old,
+        lambda x, old, _z: x / 2 + 2 * old,
         in_place=True,
     ),
     "narrow": Kind(
@@ -103,7 +104,7 @@ KINDS = {
     %s = arith.addf %h, %bias : f16
     %y = arith.extf %s : f16 to f32""",
         ),
-        lambda x, bias: x.astype("f2") + bias.astype("f2"),
+        lambda x, bias, _z: x.astype("f2") + bias.astype("f2"),
     ),
     "leaky": Kind(
         {"slope": ("n", "f32")},
@@ -114,7 +115,7 @@ KINDS = {
     %less = arith.mulf %acc, %slope : f32
     %y = arith.select %below, %less, %acc : f32""",
         ),
-        lambda x, slope: np.where(x < 0, x * slope, x),
+        lambda x, slope, _z: np.where(x < 0, x * slope, x),
     ),
     "dequantised": Kind(
         {"scale": ("n", "f32")},
@@ -123,7 +124,7 @@ KINDS = {
     %f = arith.sitofp %acc : i32 to f32
     %y = arith.mulf %f, %scale : f32""",
         ),
-        lambda x, scale: x * scale,
+        lambda x, scale, _z: x * scale,
         integers=True,
     ),
     "zero_point": Kind(
@@ -149,7 +150,7 @@ KINDS = {
     %p = arith.minsi %r, %most : i32
     %y = arith.maxsi %p, %least : i32""",
         ),
-        lambda x, bias: np.clip(np.floor((x + bias) / 64), -128, 127),
+        lambda x, bias, _z: np.clip(np.floor((x + bias) / 64), -128, 127),
         integers=True,
     ),
     "requantised": Kind(
@@ -165,7 +166,7 @@ KINDS = {
     %q = arith.maximumf %p, %least : f32
     %y = arith.fptosi %q : f32 to i8""",
         ),
-        lambda x, scale: np.clip(np.rint(x * scale), -128, 127),
+        lambda x, scale, _z: np.clip(np.rint(x * scale), -128, 127),
         integers=True,
     ),
 }
@@ -242,7 +243,8 @@ class Fused:
         for dims, of in self.reads.values():
             values = generator.integers(-20, 21, self.gemm.shape(dims))
             unit = 1 / 1024 if self.its.integers else 1 / 16
-            found.append(encode(values if of[0] == "i" else values * unit, of))
+            values = values if of[0] == "i" else values * unit
+            found.append(np.asarray(encode(values, of)))
         return found
 
     def expected(self, a: Array, b: Array, old: Array, *reads: Array) -> Array:
@@ -258,7 +260,8 @@ class Fused:
         if self.its.in_place:
             given.append(self.numbers(old))
         sums = gemm.expected(a, b, start).astype(np.float64)
-        return np.broadcast_to(self.its.result(sums, *given), sums.shape)
+        first, second, *_ = [*given, np.zeros(()), np.zeros(())]
+        return np.broadcast_to(self.its.result(sums, first, second), sums.shape)
 
     def numbers(self, output: Array) -> Array:
         return (decoded(output, self.out) if self.out in CODED else output).astype(
