@@ -64,7 +64,7 @@ def inputs(program: RowProgram, r: int, c: int) -> list[Argument]:
 
 def check(
     program: RowProgram, text: str, arguments: list[Argument], passes: str
-) -> Found:
+) -> None:
     """Compare what a function gives before passes, after them and in numpy."""
     before = simulated(text, "", arguments)
     after = simulated(text, passes, arguments)
