@@ -78,6 +78,8 @@ class RowPlan:
     serial: tuple[int, ...]
     """The other shared loops, for which there is no axis."""
     reason: str
+    axis: int = 0
+    """The axis of the grid that has the loop of work-items; `axes` are the others."""
 
     def __post_init__(self) -> None:
         if self.chunk % self.items and self.kind == "work-items":
@@ -101,6 +103,7 @@ def plan_rows(
     each: int = 4,
     block: int = 1,
     wide: int = 1,
+    rows_on_x: bool = False,
 ) -> RowPlan:
     """Return who computes what.
 
@@ -113,6 +116,8 @@ def plan_rows(
             `each` is not reached.
         wide: how many times as many lanes a subgroup has where work-items reduce, so
             that a vector of them is more of a row of memory.
+        rows_on_x: whether only axis x has room for many work-groups: a loop of
+            work-items, of which each does many, is then on another one.
     """
     if (reason := _why_lanes(problem, lanes)) is not None:
         axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
@@ -141,8 +146,9 @@ def plan_rows(
     reason = _why_not_lanes(problem, lanes) or (
         along if problem.weights[loop] else "no loop has contiguous memory"
     )
+    axis, chunk = int(rows_on_x and bool(axes)), items * rounds
     return RowPlan(
-        "work-items", lanes, items, loop, items * rounds, block, axes, serial, reason
+        "work-items", lanes, items, loop, chunk, block, axes, serial, reason, axis
     )
 
 

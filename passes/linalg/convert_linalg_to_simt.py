@@ -70,8 +70,8 @@ from coopc.plan.rows import Reduction, RowPlan, RowProblem, plan_rows
 from coopc.remarks import remark
 
 Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
-GPU_ITEMS = 256
-"""Work-items of a work-group, at most."""
+GPU_ITEMS, GPU_BLOCK = 256, 8
+"""Work-items of a work-group, at most, and rows where there are few work-groups."""
 CPU_EACH, CPU_BLOCK, CPU_WIDE = 64, 4, 4
 """What a work-item of a processor computes, to make up for starting a work-group, and
 how many vectors of a register's length are reduced together."""
@@ -109,8 +109,12 @@ class ConvertLinalgToSimtPass(ModulePass):
         if device.family == "amx":
             wide = 1 if self.subgroup_size else CPU_WIDE
             return plan_rows(problem, lanes, lanes, CPU_EACH, CPU_BLOCK, wide)
-        most = min(GPU_ITEMS, device.limits.work_items)
-        return plan_rows(problem, lanes, max(lanes, most // lanes * lanes))
+        limits = device.limits
+        items = max(lanes, min(GPU_ITEMS, limits.work_items) // lanes * lanes)
+        many = limits.work_groups or (2**31,)
+        block = GPU_BLOCK if many[0] < 2**16 else 1
+        limited = limits.work_groups is not None
+        return plan_rows(problem, lanes, items, block=block, rows_on_x=limited)
 
 
 def problem_of(nest: Nest) -> RowProblem:
@@ -195,12 +199,10 @@ class RowKernel:
         self.point = [zero] * len(self.sizes)
         if self.plan.kind == "subgroup":
             self.lane = b.pure(simt.LaneIdOp)
-            first = 0
         else:
             self.lane = b.pure(simt.LocalIdOp, Dimension.X)
-            first = 1 if self.plan.loop is not None else 0
         self.lane.name_hint = "lane"
-        self._over_axes(first)
+        self._over_axes()
         dead = [x for x in ops if x.name.startswith("linalg.")]
         dead += [x for x in ops if isinstance(x, (*ALLOCATIONS, memref.DeallocOp))]
         for op in sorted(dead, key=ops.index, reverse=True):
@@ -252,8 +254,6 @@ class RowKernel:
         func, nest, plan = self.func, self.nest, self.plan
         extents = [self._extent(x) for x in nest.shared]
         grid: list[AffineExpr] = []
-        if plan.loop is not None:
-            grid.append(tiles(extents[plan.loop], plan.chunk))
         for number, axis in enumerate(plan.axes):
             inner = extents[axis[-1]]
             blocked = number == 0 and plan.block > 1
@@ -264,6 +264,8 @@ class RowKernel:
                     one, other = other, one
                 count = one * other
             grid.append(count)
+        if plan.loop is not None:
+            grid.insert(plan.axis, tiles(extents[plan.loop], plan.chunk))
         sizes = len(simt.kernel_sizes(func))
         map = AffineMap(sizes, 0, tuple(grid) or (AffineConstantExpr(1),))
         func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
@@ -291,11 +293,14 @@ class RowKernel:
 
     # The shared loops
 
-    def _over_axes(self, first: int) -> None:
+    def _over_axes(self) -> None:
         """Say where the work-group is along the axes; then do its rows."""
         b, plan = self.b, self.plan
+        free = list(Dimension)
+        if plan.loop is not None:
+            del free[plan.axis]
         for number, axis in enumerate(plan.axes):
-            dimension = list(Dimension)[first + number]
+            dimension = free[number]
             rest = b.pure(simt.WorkgroupIdOp, dimension)
             rest.name_hint = f"group_{dimension}"
             for loop in reversed(axis):
@@ -360,8 +365,9 @@ class RowKernel:
             self._where(b.compare("eq", self.lane, zero), self._row)
             return
         loop = plan.loop
-        group = b.pure(simt.WorkgroupIdOp, Dimension.X)
-        group.name_hint = "group_x"
+        dimension = list(Dimension)[plan.axis]
+        group = b.pure(simt.WorkgroupIdOp, dimension)
+        group.name_hint = f"group_{dimension}"
         start = b.pure(arith.MuliOp, group, b.constant(INDEX, plan.chunk))
 
         def one(at: SSAValue, _: Values) -> Values:

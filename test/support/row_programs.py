@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from coopc.run.arrays import Argument, Array
+
 MAPS = """
 #p = affine_map<(d0, d1) -> (d0, d1)>
 #t = affine_map<(d0, d1) -> (d1, d0)>
@@ -28,9 +29,9 @@ PARALLEL, OVER_COLS = '["parallel", "parallel"]', '["parallel", "reduction"]'
 class RowProgram:
     name: str
     text: str
-    arguments: Callable[[np.random.Generator, int, int], Sequence[Array]]
+    arguments: Callable[[np.random.Generator, int, int], Sequence[Argument]]
     """Inputs and outputs, for a generator and r and c."""
-    expected: Callable[[Sequence[Array]], Sequence[Array]]
+    expected: Callable[[Sequence[Any]], Sequence[Array]]
     """The outputs, from all arguments in f64 or as integers."""
 
     def source(self, r: int | str = "?", c: int | str = "?") -> str:
@@ -505,7 +506,7 @@ PROGRAMS = [
         lambda g, r, c: [normal(g, r, c), normal(g, r), np.zeros(r, np.int32)],
         lambda a: [
             a[0].max(1, initial=-np.inf),
-            a[0].argmax(1) if a[0].shape[1] else np.zeros(a[0].shape[0]),
+            a[0].argmax(1),
         ],
     ),
     RowProgram(

@@ -27,7 +27,9 @@ def plans(draw: st.DrawFn) -> tuple[RowProblem, RowPlan]:
     problem, lanes = draw(problems()), draw(LANES)
     items = lanes * draw(st.integers(1, 8))
     each, block, wide = (draw(st.sampled_from([1, 4])) for _ in range(3))
-    return problem, plan_rows(problem, lanes, items, each, block, wide)
+    return problem, plan_rows(
+        problem, lanes, items, each, block, wide, draw(st.booleans())
+    )
 
 
 @given(plans())

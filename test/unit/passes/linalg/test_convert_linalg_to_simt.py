@@ -1,9 +1,9 @@
 """Kernels of rows: before and after the pass, against numpy, then on drivers."""
 
-from typing import Any
-
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.row_programs import PROGRAMS, RowProgram
 
 import coopc
@@ -11,13 +11,13 @@ from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.arguments import copied as copied_array
+from coopc.run.arrays import Argument, Array
 from coopc.sim.simulate import Options, simulate
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
 from coopc.universe import everything
 from coopc.validate.compare import compare
 
-Array = np.ndarray[Any, Any]
 Found = list[tuple[Array, Array | None]]
 """What arguments are, and bounds of their errors."""
 PLACES = {
@@ -33,12 +33,12 @@ SIZES = [(32, 64), (7, 77), (5, 3), (1, 1)]
 BY_NAME = pytest.mark.parametrize("program", PROGRAMS, ids=[x.name for x in PROGRAMS])
 
 
-def copied(arguments: list[Array]) -> list[Any]:
+def copied(arguments: list[Argument]) -> list[Argument]:
     """Arguments in memory of their own, with the strides that they have."""
     return [copied_array(x) if isinstance(x, np.ndarray) else x for x in arguments]
 
 
-def simulated(text: str, passes: str, arguments: list[Array]) -> Found:
+def simulated(text: str, passes: str, arguments: list[Argument]) -> Found:
     source, universe = Source(text, "test"), everything()
     ctx = new_context(universe)
     module = parse(ctx, source)
@@ -58,11 +58,13 @@ def same(found: Array, expected: Array, *bounds: Array | None) -> None:
     assert difference.ok, difference
 
 
-def inputs(program: RowProgram, r: int, c: int) -> list[Array]:
+def inputs(program: RowProgram, r: int, c: int) -> list[Argument]:
     return list(program.arguments(np.random.default_rng(r + 100 * c), r, c))
 
 
-def check(program: RowProgram, text: str, arguments: list[Array], passes: str) -> Found:
+def check(
+    program: RowProgram, text: str, arguments: list[Argument], passes: str
+) -> None:
     """Compare what a function gives before passes, after them and in numpy."""
     before = simulated(text, "", arguments)
     after = simulated(text, passes, arguments)
@@ -74,7 +76,6 @@ def check(program: RowProgram, text: str, arguments: list[Array], passes: str) -
     for (one, bound), expected in zip(before[-len(wanted) :], wanted, strict=True):
         wide = one.astype(np.float64) if one.dtype.kind == "f" else one
         same(wide, np.asarray(expected).astype(wide.dtype), bound)
-    return after
 
 
 @BY_NAME
@@ -83,6 +84,79 @@ def check(program: RowProgram, text: str, arguments: list[Array], passes: str) -
 def test_rows(program: RowProgram, r: int, c: int, static: bool) -> None:
     text = program.source(r, c) if static else program.source()
     check(program, text, inputs(program, r, c), "convert-linalg-to-simt{device=amx}")
+
+
+@st.composite
+def generics(draw: st.DrawFn) -> tuple[str, list[Argument]]:
+    """A linalg.generic on integers: any affine maps, orders and kinds of loops."""
+    loops = draw(st.integers(0, 4))
+    sizes = [draw(st.sampled_from([1, 2, 3, 5, 17])) for _ in range(loops)]
+    dims = list(range(loops))
+    reductions = [n for n in dims if draw(st.booleans())]
+    order = draw(st.permutations([n for n in dims if n not in reductions]))
+    maps: list[str] = []
+    shapes: list[list[int]] = []
+
+    def add(results: list[tuple[str, int]]) -> None:
+        text = ", ".join(x for x, _ in results)
+        maps.append(f"affine_map<({', '.join(f'd{n}' for n in dims)}) -> ({text})>")
+        shapes.append([size for _, size in results])
+
+    for _ in range(draw(st.integers(0, 2))):
+        results = [("0", 2)] * draw(st.integers(0, 1))
+        for n in draw(st.permutations(dims))[: draw(st.integers(0, loops))]:
+            m, step = draw(st.sampled_from(dims)), draw(st.integers(1, 2))
+            plain = draw(st.booleans())
+            sum = f"d{n} * {step} + d{m}", (sizes[n] - 1) * step + sizes[m]
+            results.append((f"d{n}", sizes[n]) if plain else sum)
+        add(results)
+    add([(f"d{n}", sizes[n]) for n in dims])  # which says how long loops are
+    add([(f"d{n}", sizes[n]) for n in order])
+    dynamic = draw(st.booleans())
+    types = [
+        f"memref<{''.join(f'{chr(63) if dynamic else x}x' for x in shape)}i32>"
+        for shape in shapes
+    ]
+    kinds = ", ".join('"reduction"' if n in reductions else '"parallel"' for n in dims)
+    names = [f"%m{n}" for n in range(len(maps))]
+    combiner = draw(st.sampled_from(["addi", "maxsi", "xori", "subi"]))
+    body = "".join(
+        f"\n    %s{n + 1} = arith.addi %s{n}, %v{n} : i32" for n in range(len(maps) - 1)
+    )
+    for n in dims:
+        body += f"""
+    %i{n} = linalg.index {n} : index
+    %j{n} = arith.index_cast %i{n} : index to i32
+    %t{n} = arith.xori %{"t" if n else "s"}{n - 1 if n else len(maps) - 1}, %j{n} : i32
+"""
+    last = f"%t{loops - 1}" if loops else f"%s{len(maps) - 1}"
+    text = f"""
+func.func @f({", ".join(f"{x}: {t}" for x, t in zip(names, types, strict=True))}) {{
+  linalg.generic {{indexing_maps = [{", ".join(maps)}], iterator_types = [{kinds}]}}
+      ins({", ".join(names[:-1])} : {", ".join(types[:-1])})
+      outs({names[-1]} : {types[-1]}) {{
+  ^bb0({", ".join(f"%v{n}: i32" for n in range(len(maps)))}):
+    %s0 = arith.constant 3 : i32{body}
+    %y = arith.{combiner} %v{len(maps) - 1}, {last} : i32
+    linalg.yield %y : i32
+  }}
+  func.return
+}}"""
+    generator = np.random.default_rng(draw(st.integers(0, 99)))
+    return text, [
+        generator.integers(-99, 99, shape).astype(np.int32) for shape in shapes
+    ]
+
+
+@settings(max_examples=25)
+@given(generics(), st.sampled_from([1, 4, 16]))
+def test_generics(case: tuple[str, list[Argument]], lanes: int) -> None:
+    text, arguments = case
+    before = simulated(text, "", arguments)
+    for options in (f"device=amx subgroup-size={lanes}", "device=amx", "device=nvidia"):
+        after = simulated(text, f"convert-linalg-to-simt{{{options}}}", arguments)
+        for (one, _), (other, _) in zip(before, after, strict=True):
+            same(other, one)
 
 
 @pytest.mark.parametrize("size", [(0, 5), (5, 0), (0, 0)])
