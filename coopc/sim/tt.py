@@ -216,7 +216,7 @@ def dot(machine: Machine, op: tt.DotOp, a: Array, b: Array, c: Array) -> Array:
 @implements(tt.ReduceOp)
 def reduce(machine: Machine, op: tt.ReduceOp, *args: Array) -> tuple[Array, ...]:
     """Combine along an axis, halves with each other."""
-    axis, values = AXES + op.axis.value.data, list(args)
+    axis, values = AXES + op.axis.value.data, [*np.broadcast_arrays(*args)]
     while (size := values[0].shape[axis]) > 1:
         half = size // 2
         low = [x.take(range(half), axis) for x in values]
@@ -231,7 +231,7 @@ def reduce(machine: Machine, op: tt.ReduceOp, *args: Array) -> tuple[Array, ...]
 @implements(tt.ScanOp)
 def scan(machine: Machine, op: tt.ScanOp, *args: Array) -> tuple[Array, ...]:
     """Combine along an axis, each element with what is before it."""
-    axis, values = AXES + op.axis.value.data, list(args)
+    axis, values = AXES + op.axis.value.data, [*np.broadcast_arrays(*args)]
     if is_reversed := bool(op.reverse.value.data):
         values = [np.flip(x, axis) for x in values]
     sums = tuple(x.take([0], axis) for x in values)
