@@ -237,7 +237,9 @@ def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:
 # update without one is relaxed; who sees it as atomic (`simt.ordering_scope`) is the
 # device.  `coopc.plan.atomic_form` says what is done by integers, and what the loop is.
 
-AtomicOp: TypeAlias = memref.LoadOp | memref.StoreOp | memref.AtomicRMWOp
+AtomicOp: TypeAlias = (
+    memref.LoadOp | memref.StoreOp | memref.AtomicRMWOp | simt.CompareExchangeOp
+)
 
 
 def _ordered(e: AnyEmission, op: AtomicOp) -> Ordered:
@@ -358,6 +360,34 @@ def atomic_rmw(e: AnyEmission, op: memref.AtomicRMWOp) -> None:
             old = word.update(
                 element.how, lambda old: combined(code, kind, old, op.value)
             )
+        e.set(op.result, e.value(old))
+
+
+def compare_exchange(e: AnyEmission, op: simt.CompareExchangeOp) -> None:
+    """The instruction, on an integer of the width, or a loop."""
+    element = AtomicElement.of(e, op, "bits")
+    e.writes(element.view)
+    with e.beside() as code:
+
+        def replaced(old: SSAValue) -> SSAValue:
+            integer = IntegerType(8 * e.types.bytes_of(element.view.element))
+            one = code.cast(arith.BitcastOp, old, integer)
+            other = code.cast(arith.BitcastOp, op.expected, integer)
+            same = code(arith.CmpiOp(one, other, "eq"))
+            return code(arith.SelectOp(same, op.value, old))
+
+        if e.is_private(element.view):
+            old = e.standing(op.value.type, e.load(element.view, element.at))
+            e.store(element.view, element.at, e.value(replaced(old)))
+        else:
+            word = _Word.of(e, code, element)
+            if word.shift is not None:
+                old = word.update(element.how, replaced)
+            else:
+                expected = e.value(word.bits_of(op.expected))
+                value = e.value(word.bits_of(op.value))
+                found, _ = e.compare_exchange(word.place, expected, value, element.how)
+                old = word.element_of(e.standing(word.type, found))
         e.set(op.result, e.value(old))
 
 

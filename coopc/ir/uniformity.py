@@ -282,6 +282,7 @@ SOURCES: dict[str, Variation] = {
     coopmatrix.CoordOp.name: Variation.LANES,
     "row_slice.extract_element": Variation.LANES,
     memref.AtomicRMWOp.name: Variation.LANES,
+    simt.CompareExchangeOp.name: Variation.LANES,
 }
 """Operations whose results vary whatever the operands are."""
 

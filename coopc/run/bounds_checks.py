@@ -32,7 +32,7 @@ from xdsl.parser import Parser
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
-from coopc.dialects import amx
+from coopc.dialects import amx, simt
 from coopc.dialects.amx import tile_type
 from coopc.ir.builder import INDEX, Builder
 
@@ -72,7 +72,12 @@ def add_bounds_checks(module: ModuleOp) -> list[CheckedAccess]:
     found: list[CheckedAccess] = []
     for op in list(module.walk()):
         match op:
-            case memref.LoadOp() | memref.StoreOp() | memref.AtomicRMWOp():
+            case (
+                memref.LoadOp()
+                | memref.StoreOp()
+                | memref.AtomicRMWOp()
+                | simt.CompareExchangeOp()
+            ):
                 _check(found, op, op.memref, op.indices)
             case vector.LoadOp():
                 _check(found, op, op.base, op.indices, _shape(op.result))

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
-from coopc.dialects.simt import Dimension, FenceScope, ShuffleMode
+from coopc.dialects.simt import Dimension, FenceScope, ShuffleMode, bits_of
 from coopc.layout.exchange import ABSENT, sources, subgroup_size
 from coopc.sim.arith import element_type, reduce_axis
 from coopc.sim.errors import UndefinedBehaviour
@@ -25,6 +26,7 @@ from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
+    is_float,
     number,
     shape_of,
     trailing,
@@ -253,3 +255,40 @@ def _block(
     lanes = trailing(machine.lane, axes) + step * machine.launch.subgroup_size
     *outer, last = (trailing(x, axes) for x in starts)
     return [*outer, last + lanes], machine.active(axes)
+
+
+@implements(simt.CompareExchangeOp)
+def compare_exchange(
+    machine: Machine,
+    op: simt.CompareExchangeOp,
+    expected: Array,
+    value: Array,
+    memory: MemRef,
+    *indices: Array,
+) -> Array:
+    """Replace an element that is equal bit for bit, once for each work-item."""
+    pairs, replaced = replacement(machine, op.result.type, expected, value)
+    mask, shape = machine.mask, machine.shape
+    old = machine.update(memory, indices, pairs, mask, replaced, shape)
+    ordering = op.attributes.get(simt.ORDERING)
+    if isinstance(ordering, StringAttr):
+        machine.acquire(memory.buffer, ordering.data)
+    return old
+
+
+def replacement(
+    machine: Machine, type: Attribute, expected: Array, value: Array
+) -> tuple[Array, Callable[[Array, Array], Array]]:
+    """Return pairs of numbers, and what updates memory by one of them."""
+    shape = np.broadcast_shapes(expected.shape, value.shape)
+    pairs = np.empty(shape, [("if", expected.dtype), ("then", value.dtype)])
+    pairs["if"], pairs["then"] = expected, value
+    number = IntegerType(bits_of(type))
+
+    def bits(x: Array) -> Array:
+        return machine.numerics.bitcast(x, type, number) if is_float(type) else x
+
+    def replaced(old: Array, pair: Array) -> Array:
+        return np.where(bits(old) == bits(pair["if"]), pair["then"], old)
+
+    return pairs, replaced

@@ -65,6 +65,10 @@ SIMULATED_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
 
 
+WAITING = ("tt.atomic_cas", "simt.compare_exchange")
+"""By what work-groups wait for each other: such run one after the other."""
+
+
 @dataclass(frozen=True)
 class SimulatedRun:
     """What a simulation did."""
@@ -154,6 +158,8 @@ def simulate(
     with np.errstate(all="ignore"):
         work_items = launch.subgroups * max(launch.subgroup_size, 256)
         chunk = options.chunk or max(1, CHUNK_VALUES // work_items)
+        if any(op.name in WAITING for op in module.walk()):
+            chunk = 1
         for start in range(0, launch.work_groups, chunk):
             groups = range(start, min(start + chunk, launch.work_groups))
             machine = Machine(

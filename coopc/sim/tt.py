@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, IntegerType, MemRefType
+from xdsl.dialects.builtin import Float32Type, MemRefType
 from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import tt, ttg, ttig
@@ -43,7 +43,7 @@ from coopc.sim.interpreter import (
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import MemRef, whole, with_dynamic
 from coopc.sim.scf import call as call_function
-from coopc.sim.simt import coordinate
+from coopc.sim.simt import coordinate, replacement
 from coopc.sim.values import (
     AXES,
     GROUP_AXIS,
@@ -216,7 +216,7 @@ def dot(machine: Machine, op: tt.DotOp, a: Array, b: Array, c: Array) -> Array:
 @implements(tt.ReduceOp)
 def reduce(machine: Machine, op: tt.ReduceOp, *args: Array) -> tuple[Array, ...]:
     """Combine along an axis, halves with each other."""
-    axis, values = AXES + op.axis.value.data, list(args)
+    axis, values = AXES + op.axis.value.data, [*np.broadcast_arrays(*args)]
     while (size := values[0].shape[axis]) > 1:
         half = size // 2
         low = [x.take(range(half), axis) for x in values]
@@ -231,7 +231,7 @@ def reduce(machine: Machine, op: tt.ReduceOp, *args: Array) -> tuple[Array, ...]
 @implements(tt.ScanOp)
 def scan(machine: Machine, op: tt.ScanOp, *args: Array) -> tuple[Array, ...]:
     """Combine along an axis, each element with what is before it."""
-    axis, values = AXES + op.axis.value.data, list(args)
+    axis, values = AXES + op.axis.value.data, [*np.broadcast_arrays(*args)]
     if is_reversed := bool(op.reverse.value.data):
         values = [np.flip(x, axis) for x in values]
     sums = tuple(x.take([0], axis) for x in values)
@@ -462,19 +462,8 @@ def atomic_cas(
     """Replace what is equal bit for bit, one element after the other."""
     type, kept = element_type(op.result), pointer.element_type
     expected, value = (_as(machine, x, type, kept) for x in (expected, value))
-    shape = np.broadcast_shapes(expected.shape, value.shape)
-    pairs = np.empty(shape, [("if", expected.dtype), ("then", value.dtype)])
-    pairs["if"], pairs["then"] = expected, value
-    number = IntegerType(element_bits(kept) or 8)
-
-    def bits(x: Array) -> Array:
-        return machine.numerics.bitcast(x, kept, number) if is_float(kept) else x
-
-    def replaced(old: Array, pair: Array) -> Array:
-        return np.where(bits(old) == bits(pair["if"]), pair["then"], old)
-
-    order = member(tt.Order, op.sem)
-    return _updated(machine, op, pointer, pairs, None, replaced, order)
+    pairs, replaced = replacement(machine, kept, expected, value)
+    return _updated(machine, op, pointer, pairs, None, replaced, op.order)
 
 
 def _updated(

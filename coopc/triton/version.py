@@ -1,5 +1,8 @@
 """Which Triton coopc works with, and which is installed."""
 
+import hashlib
+import os
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 WANTED = "3.9"
@@ -11,6 +14,21 @@ def coopc_version() -> str:
         return version("coopc")
     except PackageNotFoundError:
         return "(not installed)"
+
+
+@cache
+def source_hash() -> str:
+    """Return a digest of coopc's modules, which change without a new version, too."""
+    found = hashlib.sha256()
+    package = os.path.dirname(os.path.dirname(__file__))
+    for folder, folders, names in os.walk(package, followlinks=True):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith((".py", ".c")):
+                found.update(name.encode())
+                with open(os.path.join(folder, name), "rb") as file:
+                    found.update(file.read())
+    return found.hexdigest()
 
 
 def why_not() -> str | None:

@@ -746,6 +746,57 @@ class BlockReadOp(IRDLOperation):
 
 
 @irdl_op_definition
+class CompareExchangeOp(IRDLOperation):
+    """Replace an element of memory by a value if its bits are those expected.
+
+    It is atomic, ordered as `simt.ordering` and `simt.ordering_scope` say, where it
+    replaces; the result was there before.
+
+    ```mlir
+    %m, %i, %x, %y = "test.op"() : () -> (memref<?xi32>, index, i32, i32)
+    %old = simt.compare_exchange %x, %y, %m[%i] : i32, memref<?xi32>
+    ```
+    """
+
+    name = "simt.compare_exchange"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    expected = operand_def(T)
+    value = operand_def(T)
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType())
+    result = result_def(T)
+
+    traits = traits_def(ReadsAndWrites())
+
+    assembly_format = (
+        "$expected `,` $value `,` $memref `[` $indices `]` attr-dict "
+        "`:` type($value) `,` type($memref)"
+    )
+
+    def __init__(
+        self,
+        expected: SSAValue,
+        value: SSAValue,
+        memref: SSAValue,
+        indices: Sequence[SSAValue],
+    ) -> None:
+        operands = [expected, value, memref, indices]
+        super().__init__(operands=operands, result_types=[value.type])
+
+    def verify_(self) -> None:
+        type = memref_type(self.memref)
+        rank = len(type.get_shape())
+        if len(self.indices) != rank:
+            got = len(self.indices)
+            raise VerifyException(f"expected {rank} indices of {type}, got {got}")
+        if type.get_element_type() != self.value.type or is_vector(self.value.type):
+            what = f"expected an element of {type}, a number"
+            raise VerifyException(f"{what}, got {self.value.type}")
+
+
+@irdl_op_definition
 class BlockWriteOp(IRDLOperation):
     """Write consecutive elements with the whole subgroup, as `block_read` reads them.
 

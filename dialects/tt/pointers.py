@@ -606,6 +606,14 @@ class AtomicCASOp(IRDLOperation):
         "$cmp `,` $val attr-dict `:` functional-type(operands, results)"
     )
 
+    @property
+    def order(self) -> Order:
+        return member(Order, self.sem)
+
+    @property
+    def sync_scope(self) -> SyncScope:
+        return member(SyncScope, self.scope)
+
     def verify_(self) -> None:
         values = {"cmp": self.cmp, "val": self.val, "the result": self.result}
         verify_pointee(self.ptr, values)

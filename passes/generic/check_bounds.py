@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Axis, Layout
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.ir.facts import constant_number
@@ -52,7 +52,12 @@ def accessed(
     A number of elements that is None is not checked.
     """
     match op:
-        case memref.LoadOp() | memref.StoreOp() | memref.AtomicRMWOp():
+        case (
+            memref.LoadOp()
+            | memref.StoreOp()
+            | memref.AtomicRMWOp()
+            | simt.CompareExchangeOp()
+        ):
             return op.memref, op.indices, [1] * len(op.indices)
         case vector.LoadOp():
             return _consecutive(op.base, op.indices, op.result)

@@ -69,6 +69,20 @@ def rmw(
     return new
 
 
+def compare_exchange(
+    op: tt.AtomicCASOp,
+    expected: SSAValue,
+    target: SSAValue,
+    value: SSAValue,
+    place: Sequence[SSAValue],
+) -> Operation:
+    """Return the exchange of one element."""
+    new = simt.CompareExchangeOp(expected, value, target, place)
+    new.attributes[simt.ORDERING] = StringAttr(ORDERS[op.order])
+    new.attributes[simt.ORDERING_SCOPE] = StringAttr(SCOPES[op.sync_scope])
+    return new
+
+
 def update_memory(
     kind: tt.Update, target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
 ) -> AtomicRMWOp:

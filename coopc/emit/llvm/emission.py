@@ -192,8 +192,8 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         self.target = whole.target
 
     def check(self, op: Operation) -> None:
-        is_view = op.name == "simt.view_elements"
-        builtins = is_view or (self.facts.matrix and op.dialect_name() == "simt")
+        is_of_memory = op.name in ("simt.view_elements", "simt.compare_exchange")
+        builtins = is_of_memory or (self.facts.matrix and op.dialect_name() == "simt")
         if op.dialect_name() in ONLY_GPU and not (self.facts.gpu or builtins):
             raise Refusal(
                 "expected code of one work-item, which x86-64 runs, as "

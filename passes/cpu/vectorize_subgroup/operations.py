@@ -813,6 +813,7 @@ RULES: dict[type[Operation], Rule] = {
     memref.LoadOp: access,
     memref.StoreOp: access,
     memref.AtomicRMWOp: each_lane,
+    simt.CompareExchangeOp: each_lane,
     row_slice.LengthOp: slice_length,
     row_slice.IdOp: slice_id,
     row_slice.ExtractElementOp: extract_element,

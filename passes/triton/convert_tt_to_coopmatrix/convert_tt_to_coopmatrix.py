@@ -106,11 +106,12 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     splat_tensor,
     split_tensor,
 )
-from coopc.passes.triton.memory import rmw, update_memory
+from coopc.passes.triton.memory import compare_exchange, rmw, update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 from coopc.remarks import remark, remarks_to
 
 Value: TypeAlias = SSAValue | Pointer | InMemory | Tensor
+PointerOp: TypeAlias = tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp | tt.AtomicCASOp
 
 DIMENSIONS = {
     ProgramAxis.X: simt.Dimension.X,
@@ -123,7 +124,6 @@ BLOCK = (32, 32)
 """Rows and columns of sums that a subgroup keeps, where a device does not say it."""
 CARRIED = "expected pointers into one argument"
 REASONS = {
-    "tt.atomic_cas": "memory has no compare-and-exchange",
     "tt.elementwise_inline_asm": "assembly is of one device",
     "tt.int_to_ptr": "expected a pointer that is an argument, moved by elements",
     "tt.ptr_to_int": "expected a pointer that is moved by elements",
@@ -353,11 +353,11 @@ class Kernel:
 
     # Memory.
 
-    def access(self, op: tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp) -> None:
+    def access(self, op: PointerOp) -> None:
         """Write an access through pointers, of a tensor or of one element."""
         target = self.values[op.ptr]
         if isinstance(target, InMemory):
-            assert not isinstance(op, tt.AtomicRMWOp), op
+            assert isinstance(op, tt.LoadOp | tt.StoreOp), op
             self.block_access(
                 op, target, target.offsets, op.boundary_check.get_values()
             )
@@ -369,8 +369,9 @@ class Kernel:
             assert isinstance(target, Pointer), op
             self.scalar_access(op, target)
 
-    def _mask(self, op: tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp) -> Tensor | None:
-        return None if op.mask is None else self.tensor(op.mask)
+    def _mask(self, op: PointerOp) -> Tensor | None:
+        mask = None if isinstance(op, tt.AtomicCASOp) else op.mask
+        return None if mask is None else self.tensor(mask)
 
     def tensor_access(
         self,
@@ -406,12 +407,16 @@ class Kernel:
             return
         (result,) = op.results
         element, shape = element_of(result.type), shape_of(result.type)
-        if isinstance(op, tt.AtomicRMWOp):
+        if isinstance(op, tt.AtomicRMWOp | tt.AtomicCASOp):
             values, update = self.tensor(op.val), op
 
             def get(at: Coordinates) -> SSAValue:
                 value = write.elements.of(b, values, at)
-                how = partial(rmw, update)
+                if isinstance(update, tt.AtomicCASOp):
+                    expected = write.elements.of(b, self.tensor(update.cmp), at)
+                    how = partial(compare_exchange, update, expected)
+                else:
+                    how = partial(rmw, update)
                 return write.update(b, op, base, place(at), flag(at), value, how)
 
             if not result.uses:
@@ -466,12 +471,15 @@ class Kernel:
         how = partial(update_memory, kinds[is_integer(element_of(op.src.type))])
         self.each(op, base, source.shape, update)
 
-    def scalar_access(
-        self, op: tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp, target: Pointer
-    ) -> None:
-        """Write an access of one element: a load by all lanes, else by the first."""
+    def scalar_access(self, op: PointerOp, target: Pointer) -> None:
+        """Write an access of one element: a load by all lanes, else by the first.
+
+        All lanes wait before an update that others may wait for, and after one that
+        waits for others.
+        """
         b, base, place = self.b, target.base, target.offset
-        flag: Flag = True if op.mask is None else self.number(op.mask)
+        mask = None if isinstance(op, tt.AtomicCASOp) else op.mask
+        flag: Flag = True if mask is None else self.number(mask)
         if isinstance(op, tt.LoadOp):
             other = 0 if op.other is None else self.number(op.other)
             element = op.result.type
@@ -482,10 +490,17 @@ class Kernel:
         if isinstance(op, tt.StoreOp):
             self.write.store(b, base, place, first, self.number(op.value))
             return
-        value, how = self.number(op.val), partial(rmw, op)
-        found = self.write.update(b, op, base, place, first, value, how)
+        if isinstance(op, tt.AtomicCASOp):
+            how = partial(compare_exchange, op, self.number(op.cmp))
+        else:
+            how = partial(rmw, op)
+        if op.order in (tt.Order.RELEASE, tt.Order.ACQ_REL):
+            b.effect(simt.BarrierOp())
+        found = self.write.update(b, op, base, place, first, self.number(op.val), how)
         if op.result.uses:
             self.values[op.result] = b.from_lane(found, tensors.FIRST)
+        if op.order in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):
+            b.effect(simt.BarrierOp())
 
     def descriptor_access(
         self, op: tt.DescriptorLoadOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp
@@ -931,6 +946,7 @@ RULES: dict[type[Operation], Callable[[Kernel, Any], None]] = {
     ttig.DescriptorPrefetchOp: Kernel.hint,
     tt.LoadOp: Kernel.access,
     tt.StoreOp: Kernel.access,
+    tt.AtomicCASOp: Kernel.access,
     tt.AtomicRMWOp: Kernel.access,
     tt.DescriptorLoadOp: Kernel.descriptor_access,
     tt.DescriptorReduceOp: Kernel.descriptor_access,

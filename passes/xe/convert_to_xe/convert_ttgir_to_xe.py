@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
+from xdsl.dialects import gpu
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -105,7 +106,12 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
 
 
 ProgramOp = (
-    AssumeOp | tt.GetNumProgramsOp | tt.GetProgramIdOp | tt.ReturnOp | ttg.BarrierOp
+    AssumeOp
+    | tt.GetNumProgramsOp
+    | tt.GetProgramIdOp
+    | tt.ReturnOp
+    | ttg.BarrierOp
+    | gpu.BarrierOp
 )
 
 
@@ -118,7 +124,7 @@ def convert_program(op: ProgramOp) -> None:
             b.effect(ReturnOp())
         case AssumeOp():
             pass
-        case ttg.BarrierOp():
+        case ttg.BarrierOp() | gpu.BarrierOp():
             b.effect(simt.BarrierOp())
         case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
             is_id = isinstance(op, tt.GetProgramIdOp)

@@ -54,7 +54,7 @@ from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
 from coopc.passes.triton.convert_tt_pointers_to_descriptors import is_block_pointer
-from coopc.passes.triton.memory import MANY, cast_memory, rmw
+from coopc.passes.triton.memory import MANY, cast_memory, compare_exchange, rmw
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
@@ -127,6 +127,7 @@ class TensorMemory:
         return {
             tt.AddPtrOp: self.add_pointer,
             tt.AtomicRMWOp: self.update,
+            tt.AtomicCASOp: self.exchange,
             tt.BitcastOp: same_pointer,
             tt.DescriptorLoadOp: self.load_block,
             tt.DescriptorStoreOp: self.store_block,
@@ -255,17 +256,38 @@ class TensorMemory:
         return [packed(b, registers, found)]
 
     def _update_scalar(self, op: tt.AtomicRMWOp, s: Splitter, b: Builder) -> SSAValue:
-        """Update one element, the first lane for all."""
+        """Update one element, the first lane for all; others may wait for it."""
         (target,) = s.parts(op.ptr)
+        if op.order in (tt.Order.RELEASE, tt.Order.ACQ_REL):
+            barrier(b)
         flag = is_first_of_all(b)
         chosen = flag if op.mask is None else b.pure(AndIOp, flag, op.mask)
         zero = b.constant(op.val.type, 0)
         (before,) = b.effect_where(chosen, lambda: rmw(op, target, op.val, []), [zero])
-        if not op.result.uses:
-            return before
-        memory, first = self.group.of(before.type, 1), b.constant(INDEX, 0)
+        return self._of_the_first(b, before) if op.result.uses else before
+
+    def exchange(self, op: tt.AtomicCASOp, s: Splitter, b: Builder) -> Results:
+        """Replace one element, the first lane for all, which wait before and after."""
+        if is_tensor(op.ptr.type):
+            raise Refused(op, "expected one pointer, got a tensor of them")
+        _refuse_cast(op, op.ptr, op.result.type)
+        (target,) = s.parts(op.ptr)
         barrier(b)
-        b.effect_where(flag, lambda: StoreOp.get(before, memory, [first]))
+        (before,) = b.effect_where(
+            is_first_of_all(b),
+            lambda: compare_exchange(op, op.cmp, target, op.val, []),
+            [b.constant(op.val.type, 0)],
+        )
+        found = self._of_the_first(b, before)
+        barrier(b)
+        return [(found,)]
+
+    def _of_the_first(self, b: Builder, value: SSAValue) -> SSAValue:
+        """Give all lanes the value of the first one."""
+        memory, first = self.group.of(value.type, 1), b.constant(INDEX, 0)
+        barrier(b)
+        flag = is_first_of_all(b)
+        b.effect_where(flag, lambda: StoreOp.get(value, memory, [first]))
         barrier(b)
         return b.effect(LoadOp.get(memory, [first])).results[0]
 
@@ -480,7 +502,9 @@ def _refuse_repeats(op: tt.AtomicRMWOp) -> bool:
     return any(zero[x] for x in of_lanes)
 
 
-def _refuse_cast(op: tt.AtomicRMWOp, base: SSAValue, wanted: Attribute) -> None:
+def _refuse_cast(
+    op: tt.AtomicRMWOp | tt.AtomicCASOp, base: SSAValue, wanted: Attribute
+) -> None:
     """Refuse to update memory that holds something else."""
     if (kept := memory_of(base)) != wanted:
         what = f"expected memory of {wanted} to be updated, got {kept}, which was cast"

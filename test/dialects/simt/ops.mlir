@@ -88,6 +88,15 @@ func.func @reductions(%f: f32, %v: vector<4xi8>, %n: i32) {
   func.return
 }
 
+// CHECK-LABEL: func.func @compare_exchange(
+func.func @compare_exchange(%m: memref<?xi32>, %n: memref<f16>, %i: index, %x: i32, %y: f16) {
+  // CHECK: %{{.+}} = simt.compare_exchange %x, %x, %m[%i] {simt.ordering = "acquire"} : i32, memref<?xi32>
+  %0 = simt.compare_exchange %x, %x, %m[%i] {simt.ordering = "acquire"} : i32, memref<?xi32>
+  // CHECK-NEXT: %{{.+}} = simt.compare_exchange %y, %y, %n[] : f16, memref<f16>
+  %1 = simt.compare_exchange %y, %y, %n[] : f16, memref<f16>
+  func.return
+}
+
 // CHECK-LABEL: func.func @blocks(
 func.func @blocks(%m: memref<?xi32, strided<[1]>>, %n: memref<?x64xf16>, %slm: memref<64xi8, #simt.memory<workgroup>>, %i: index) {
   // CHECK:      %0 = simt.block_read %m[%i] : memref<?xi32, strided<[1]>> -> vector<16xi32>

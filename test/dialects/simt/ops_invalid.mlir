@@ -174,3 +174,15 @@ simt.barrier workgroup memory = <private>
 %v = "test.op"() : () -> vector<2xf16>
 %w = simt.exchange %v from #layout.linear<(register = [], lane = [[1]]) -> (x = 4)> to #layout.linear<(register = [[2]], lane = [[1]]) -> (x = 4)> : vector<2xf16> -> vector<2xf16>
 // CHECK: simt.exchange: expected a source that holds all elements of the target, got none of the one in component 1 of lane 0
+
+// -----
+
+%m, %i, %x = "test.op"() : () -> (memref<?xi32>, index, i32)
+%w = simt.compare_exchange %x, %x, %m[%i, %i] : i32, memref<?xi32>
+// CHECK: simt.compare_exchange: expected 1 indices of memref<?xi32>, got 2
+
+// -----
+
+%m, %i, %x = "test.op"() : () -> (memref<?xi32>, index, f32)
+%w = simt.compare_exchange %x, %x, %m[%i] : f32, memref<?xi32>
+// CHECK: simt.compare_exchange: expected an element of memref<?xi32>, a number, got f32

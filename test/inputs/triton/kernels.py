@@ -1263,3 +1263,33 @@ def descriptor_sum_kernel(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     y = tl.make_tensor_descriptor(y_ptr, [M, N], [N, 1], [BLOCK, BLOCK])
     for col in range(0, N, BLOCK):
         y.atomic_add([0, col], x.load([0, col]))
+
+
+@entry("spin_lock", "x_ptr:*i32 sum_ptr:*i32 lock_ptr:*i32", {"BLOCK": 64})
+@triton.jit
+def spin_lock_kernel(x_ptr, sum_ptr, lock_ptr, BLOCK: tl.constexpr):
+    """The sum of rows, one program at a time: it loads, adds and stores."""
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + at)
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    total = tl.load(sum_ptr + at)
+    tl.store(sum_ptr + at, 3 * total + 1)
+    count = tl.load(lock_ptr + 1)
+    tl.store(lock_ptr + 1, count + tl.sum(x, axis=0))
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0)
+
+
+@entry("cas_max", "x_ptr:*i32 most_ptr:*i32 taken_ptr:*i32 n:i32", {"BLOCK": 64})
+@triton.jit
+def cas_max_kernel(x_ptr, most_ptr, taken_ptr, n, BLOCK: tl.constexpr):
+    """The greatest number, by one exchange after another; and which places are taken."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0)
+    most = tl.max(x, axis=0)
+    old = tl.atomic_add(most_ptr, 0)
+    while old < most:
+        seen = tl.atomic_cas(most_ptr, old, most)
+        old = tl.where(seen == old, most, seen)
+    tl.atomic_cas(taken_ptr + x, tl.zeros_like(x), x)

@@ -713,3 +713,28 @@ def _descriptor_sum(name: str) -> Case:
     arguments = {"x_ptr": x, "y_ptr": zeros("fp32", m, n), "M": m, "N": n}
     want = x.data.sum(0, dtype=np.float64).astype(np.float32)
     return Case(arguments, (count, 1, 1), {"y_ptr": want}, relative=1e-5, absolute=1e-5)
+
+
+@case("spin_lock")
+def _spin_lock(name: str) -> Case:
+    programs = 5
+    x = Random(name).integers("i32", 0, 99, programs, 64)
+    total = np.full(64, sum(3**k for k in range(programs)), np.int32)
+    arguments = {"x_ptr": x, "sum_ptr": zeros("i32", 64), "lock_ptr": zeros("i32", 2)}
+    lock = np.array([0, x.data.sum()], np.int32)
+    return Case(arguments, (programs, 1, 1), {"sum_ptr": total, "lock_ptr": lock})
+
+
+@case("cas_max")
+def _cas_max(name: str) -> Case:
+    n = 250
+    x = Random(name).integers("i32", 1, 500, n)
+    taken = np.zeros(500, np.int32)
+    taken[x.data] = x.data
+    arguments = {
+        "x_ptr": x,
+        "most_ptr": zeros("i32", 1),
+        "taken_ptr": zeros("i32", 500),
+    }
+    want = {"most_ptr": np.array([x.data.max()], np.int32), "taken_ptr": taken}
+    return Case({**arguments, "n": n}, (4, 1, 1), want)

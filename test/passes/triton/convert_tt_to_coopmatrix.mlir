@@ -153,3 +153,19 @@ tt.func @added(%p: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   tt.descriptor_reduce add, %d[%zero, %zero], %x : !tt.tensordesc<8x8xf32>, tensor<8x8xf32>
   tt.return
 }
+
+// -----
+
+// The first lane takes the lock, all wait for it, and have its answer.
+
+// CHECK-LABEL: func.func @lock
+tt.func @lock(%p: !tt.ptr<i32>, %x: i32) {
+  // CHECK: simt.barrier workgroup
+  // CHECK: scf.if
+  // CHECK: simt.compare_exchange %x, %x, %{{.+}} {simt.ordering = "acquire_release", simt.ordering_scope = "device"} : i32, memref<
+  // CHECK: simt.broadcast
+  // CHECK: simt.barrier workgroup
+  %y = tt.atomic_cas acq_rel, gpu, %p, %x, %x : (!tt.ptr<i32>, i32, i32) -> i32
+  %z = tt.atomic_rmw exch, relaxed, gpu, %p, %y : (!tt.ptr<i32>, i32) -> i32
+  tt.return
+}

@@ -2,14 +2,6 @@
 
 // What no engine takes is refused by name, where the source stands if it is known.
 
-tt.func @swap(%p: !tt.ptr<i32>, %x: i32) {
-  // CHECK: kernels.py:735:11: error: tt.atomic_cas: it is not supported: memory has no compare-and-exchange
-  %y = tt.atomic_cas acq_rel, gpu, %p, %x, %x : (!tt.ptr<i32>, i32, i32) -> i32 loc("kernels.py":735:11)
-  tt.return
-}
-
-// -----
-
 tt.func @assembly(%x: tensor<16xi32>) {
   // CHECK: tt.elementwise_inline_asm: it is not supported: assembly is of one device
   %y = tt.elementwise_inline_asm "mov $0, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %x : tensor<16xi32> -> tensor<16xi32>

@@ -30,7 +30,6 @@ from coopc.tools.coopc_run import main
 HUB = "inline-tt-calls,expand-tt-math,convert-tt-to-coopmatrix"
 REFUSED = {
     "grouped_gemm": "tt.int_to_ptr: it is not supported",
-    "layer_norm_backward": "tt.atomic_cas: it is not supported",
 }
 """What is not done yet, with what is said of it."""
 QUICK = (
@@ -40,6 +39,7 @@ QUICK = (
     "descriptor_sum",
     "dropout",
     "embedding",
+    "cas_max",
     "gcd",
     "histogram",
     "linear_recurrence",
@@ -48,6 +48,7 @@ QUICK = (
     "moved_pointer",
     "rms_norm_rope",
     "softmax",
+    "spin_lock",
 )
 ALL = os.environ.get("COOPC_TRITON_KERNELS") == "all"
 KERNELS = [x for x in cases() if ALL or x in QUICK]
@@ -91,19 +92,21 @@ def test_any_number_of_lanes(lanes: int) -> None:
         assert simulated(kernel, f"{HUB}{{subgroup-size={lanes}}}") == []
 
 
-def run(kernel: str, folder: Path, *options: str) -> list[str]:
+def run(kernel: str, folder: Path, *options: str, layouts: bool = False) -> list[str]:
     """Run a kernel by coopc-run; return where it is wrong."""
-    case, source = cases()[kernel](), source_of(kernel)
+    case, source = cases()[kernel](), source_of(kernel, layouts)
     assert source is not None
     path = DOCUMENT.parents[1] / "test" / "inputs" / "triton" / source.name
     words = [str(path), "--grid", ",".join(map(str, case.grid)), *options]
-    for name, value in arrays_of(case).items():
+    given = arrays_of(case)
+    known = {name: f"arg{n}" if layouts else name for n, name in enumerate(given)}
+    for name, value in given.items():
         if hasattr(value, "dtype"):
             np.save(folder / f"{name}.npy", value)
             value = folder / f"{name}.npy"
-        words += ["--arg", f"{name}={value}"]
+        words += ["--arg", f"{known[name]}={value}"]
     for name in case.expected:
-        words += ["--save", f"{name}={folder / name}.out.npy"]
+        words += ["--save", f"{known[name]}={folder / name}.out.npy"]
     assert main(words) == 0
     after = {x: np.load(folder / f"{x}.out.npy") for x in case.expected}
     return wrong(case, after)
@@ -167,6 +170,12 @@ def test_on_opencl(kernel: str, tmp_path: Path) -> None:
     """On plain lanes of Intel's run-time for processors."""
     passes = "coopc-lanes{device=intel-cpu}"
     assert run(kernel, tmp_path, "--on", "opencl", "-p", passes) == []
+
+
+def test_lock_on_xe(tmp_path: Path) -> None:
+    """The first lane of all subgroups takes a lock, and all others wait for it."""
+    kernel = "layer_norm_backward"
+    assert run(kernel, tmp_path, "--on", "opencl", layouts=True) == []
 
 
 @pytest.mark.parametrize("device", ["nvidia", "lavapipe"])

@@ -5,6 +5,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from support.triton_cases import INPUTS, ROOT, cases
 import coopc
 import coopc.triton
 from coopc.tools import coopc_triton
-from coopc.triton.version import coopc_version, why_not
+from coopc.triton.version import coopc_version, source_hash, why_not
 from coopc.validate.compare import compare
 
 if (reason := why_not()) is not None:
@@ -33,7 +34,7 @@ launch: Any = import_module("launch")
 KERNELS: dict[str, Any] = import_module("kernels").KERNELS
 BITS = {"bf16": "bfloat16", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2"}
 DUMPED = [x for x in KERNELS if KERNELS[x]["only"] is None]
-NOT_YET = {"grouped_gemm", "layer_norm_backward", "top_k"}
+NOT_YET = {"grouped_gemm", "top_k"}
 """What docs/triton.md says is refused."""
 QUICK = ("softmax", "embedding", "matmul_batched", "argmax")
 ALL = os.environ.get("COOPC_TRITON_KERNELS") == "all"
@@ -169,6 +170,27 @@ def test_hash_names_what_code_depends_on() -> None:
     version = coopc_version()
     assert found[0].startswith(f"coopc-{version}-cpu-coopc-")
     assert found[1].startswith(f"coopc-{version}-opencl:bmg-coopc-xe{{device=bmg")
+
+
+def test_hash_is_of_the_source(tmp_path: Path) -> None:
+    """A cached kernel is not used where a module of coopc is another."""
+    package = Path(coopc.__file__).parent
+    copy = tmp_path / "coopc"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    digest = "from coopc.triton.version import source_hash; print(source_hash())"
+
+    def found() -> str:
+        command = [sys.executable, "-c", digest]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        return subprocess.check_output(
+            command, text=True, env=environment, cwd=tmp_path
+        ).strip()
+
+    before = found()
+    assert before == source_hash()
+    module = copy / "passes" / "triton" / "memory.py"
+    module.write_text(module.read_text() + "# another\n")
+    assert found() != before
 
 
 def test_autotuner() -> None:
