@@ -6,8 +6,9 @@ coopc's tools are made of the same parts: `parse`, `Run.apply` and `emit`.
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,69 @@ def compile(
     Raises:
         CompileError: Anything about the text, the pipeline or the target is wrong.
     """
+    if isinstance(text_or_module, str) and not observers and caching():
+        return _cached(text_or_module, pipeline, target, name, on_remark)
+    entry = _compiled(text_or_module, pipeline, target, name, observers, on_remark)
+    return _artifact(entry)
+
+
+def caching() -> bool:
+    """Return whether there is a folder of compiled artifacts: see `coopc.cache`."""
+    return bool(os.environ.get("COOPC_CACHE"))
+
+
+def _cached(
+    text: str, pipeline: str, target: str, name: str, on_remark: Sink | None
+) -> Artifact:
+    """Compile, or take what is stored."""
+    from coopc.cache import entry_path, find, store
+    from coopc.device import devices_asked
+
+    path = entry_path(text, pipeline, target, name)
+    if (found := find(path)) is None:
+        with devices_asked() as asked:
+            entry = _compiled(text, pipeline, target, name, (), on_remark)
+        members = {x.name: getattr(entry, x.name) for x in fields(entry)}
+        store(path, members, asked)
+        return _artifact(entry)
+    entry = Entry(**found)
+    if on_remark is not None:
+        for line in entry.heard:
+            on_remark(line)
+    return _artifact(entry)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a compilation gives, as data: what a cache stores."""
+
+    content: bytes
+    interface: tuple[Interface, ...]
+    plans: tuple[str, ...]
+    planned: tuple[str, ...]
+    """Remarks that follow from plans."""
+    heard: tuple[str, ...]
+    """Remarks that passes emitted."""
+    device: tuple[str, str] | None = None
+    """Flavour and device of SPIR-V that a driver runs."""
+
+
+def _artifact(entry: Entry) -> Artifact:
+    load = None
+    if entry.device is not None:
+        load = partial(_loaded, entry.interface, *entry.device, entry.content)
+    remarks = (*entry.planned, *entry.heard)
+    return Artifact(entry.content, entry.interface, entry.plans, remarks, load)
+
+
+def _compiled(
+    text_or_module: str | ModuleOp,
+    pipeline: str,
+    target: str,
+    name: str,
+    observers: Sequence[Observer],
+    on_remark: Sink | None,
+) -> Entry:
     universe = everything()
     ctx = new_context(universe)
     steps = read_passes(pipeline, universe.all_passes)
@@ -184,22 +248,21 @@ def compile(
         for line in heard if on_remark is None else ():
             print_remark(line)  # there is no artifact that could hold it
         raise
-    plans, remarks = tuple(decided.plans), (*decided.remarks, *heard)
+    said = tuple(decided.plans), tuple(decided.remarks), tuple(heard)
     content = emit(ctx, module, writer, source)
     from coopc.emit.targets import DeviceTarget
 
     if not isinstance(writer, DeviceTarget):
         # Functions of LLVM IR are called as their types say.
-        return Artifact(content, plans=plans, remarks=remarks)
+        return Entry(content, (), *said)
     from coopc.emit.spirv.module import interfaces_of
 
     with explaining(Kind.EMIT, source, f"target '{writer}'", writer):
         facts = writer.facts(module)
         interface = tuple(interfaces_of(module, facts))
-    load = None
-    if content.startswith(SPIRV):
-        load = partial(_loaded, interface, facts.flavour, facts.device.name, content)
-    return Artifact(content, interface, plans, remarks, load)
+    runs = content.startswith(SPIRV)
+    device = (facts.flavour, facts.device.name) if runs else None
+    return Entry(content, interface, *said, device)
 
 
 def _loaded(

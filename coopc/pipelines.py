@@ -208,7 +208,7 @@ class CoopcLanesPass(Pipeline):
     flavour: Flavour | None = None
     """The environment of SPIR-V; the device's, if it has only one."""
     unroll: bool = False
-    """Whether loops over what a lane holds are written out."""
+    """Whether all loops over what a lane holds are written out, not only short ones."""
     explain: bool = False
     """Whether standard error says how each access to memory is done, and why."""
     fallback: bool = False

@@ -23,11 +23,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 
-from coopc.compiler import emit, new_context, read_target
+from coopc.compiler import caching, compile, emit, new_context, read_target
 from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.explain import wrong_call
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
+from coopc.remarks import print_remark
 from coopc.source import read_source
 from coopc.tools.driver import (
     FAILED,
@@ -87,6 +88,21 @@ class CoopcOpt:
         write_output(self.args.output_file, b"".join(map(as_bytes, self.output)))
 
     def compile(self) -> None:
+        if caching() and self.is_plain():
+            self.check_extension()
+            source = read_source(self.args.input_file)
+            given = ",".join(self.args.passes), self.args.target
+            try:
+                found = compile(
+                    source.text, *given, name=source.name, on_remark=print_remark
+                )
+            except CompileError as error:
+                if not self.is_expected(error.diagnostic):
+                    raise
+                self.output.append(f"{error.diagnostic}\n")
+            else:
+                self.output.append(found.bytes)
+            return
         steps = read_passes(",".join(self.args.passes), self.universe.all_passes)
         target = self.read_target()
         self.check_extension()
@@ -109,6 +125,13 @@ class CoopcOpt:
                     self.status = FAILED
                 else:
                     raise
+
+    def is_plain(self) -> bool:
+        """Whether the arguments say no more than what `coopc.compile` is given."""
+        more = {"passes", "target", "input_file", "output_file", "frontend"}
+        more |= {"verify_diagnostics", "parsing_diagnostics", "validate_seed", "_given"}
+        given = any(x for name, x in vars(self.args).items() if name not in more)
+        return not given and not self.args.target.startswith("mlir")
 
     def shrink(self) -> None:
         """Say to Shrink Ray whether the input still raises a `ShrinkException`.

@@ -7,6 +7,9 @@ options (`coopc.device.factory`).
 MatrixShape(m=8, n=8, k=8, a='f16', b='f16', c='f32', result='f32', saturating=False)
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from coopc.device.block_io import BlockIO, BlockKind, BlockShapes
@@ -67,6 +70,28 @@ amx, any, driver)
     """
     if (found := DEVICES.get(name)) is not None:
         return found
+    found = _found(name)
+    if (asked := _asked.get()) is not None:
+        asked[name] = found
+    return found
+
+
+_asked: ContextVar[dict[str, Device] | None] = ContextVar("asked", default=None)
+
+
+@contextmanager
+def devices_asked() -> Generator[dict[str, Device]]:
+    """While this holds, note the devices that are not `DEVICES`, by their names."""
+    found: dict[str, Device] = {}
+    token = _asked.set(found)
+    try:
+        yield found
+    finally:
+        _asked.reset(token)
+
+
+def _found(name: str) -> Device:
+    """Return a device from elsewhere."""
     if name.endswith((".toml", ".json")):
         from coopc.device.file import read_device
 
@@ -119,6 +144,7 @@ __all__ = [
     "Use",
     "ZeroMatrix",
     "device",
+    "devices_asked",
     "is_integer",
     "signless",
 ]

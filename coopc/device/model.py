@@ -205,6 +205,9 @@ class Device:
     keeps_lanes_together: bool = True
     """Whether its compiler leaves calls of functions in which lanes communicate, and
     loops, to all lanes, also where some of them branch before and after."""
+    slow_shuffles: bool = False
+    """Whether a shuffle goes from lane to lane, so that a broadcast and a selection for
+    each of a few lanes are faster."""
     scalars: frozenset[str] = frozenset()
     """Types that are not to be taken for granted: f16, f64, i8, i16, i64."""
     atomics: frozenset[FloatAtomic] = frozenset()

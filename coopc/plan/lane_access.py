@@ -122,6 +122,51 @@ class AccessFacts:
         return self.checked_cols if self.rows_last else self.checked_rows
 
 
+ROW_ELEMENTS = 64
+"""Elements that all lanes access at once as vectors, if these have more than 4: of more
+elements it takes Intel's run-time for CPUs up to 15 times as long to compile them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowAccess:
+    """Vectors of neighbours in a row that each lane accesses by itself."""
+
+    runs: tuple[tuple[int, int], ...]
+    """The first column and the columns of each vector."""
+
+    def __str__(self) -> str:
+        lengths = " + ".join(str(length) for _, length in self.runs)
+        return f"by rows of {lengths} components"
+
+
+def plan_rows(
+    x: CoopmatrixLayout, memory: AccessFacts, width: int
+) -> RowAccess | Refusal:
+    """Return how lanes access neighbours in a row at once, or why they do not.
+
+    Args:
+        x: who holds which element.
+        memory: where the elements are.
+        width: components of the vectors that lanes hold.
+    """
+    if x.lanes_per_row > 1 or memory.rows_last or x.cols == 1:
+        return Refusal(BlockReason.LANES, "no lane holds neighbours in memory")
+    if memory.is_atomic or memory.is_special or memory.is_packed:
+        return Refusal(BlockReason.ATOMIC, "or volatile, or packed")
+    if memory.strides[1] != 1:
+        return Refusal(BlockReason.STRIDE, "")
+    if memory.checked_cols:
+        return Refusal(BlockReason.CHECKED, "columns")
+    runs: list[tuple[int, int]] = []
+    start, length = 0, min(max(4, ROW_ELEMENTS // x.lanes), width)
+    while start < x.cols:
+        while length > x.cols - start:
+            length //= 2
+        runs.append((start, length))
+        start += length
+    return RowAccess(tuple(runs))
+
+
 def plan_block(
     x: CoopmatrixLayout, memory: AccessFacts, max_vector: int = 16
 ) -> BlockAccess | Refusal:

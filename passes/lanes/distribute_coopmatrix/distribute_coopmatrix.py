@@ -61,6 +61,7 @@ from coopc.passes.lanes.distribute_coopmatrix.memory import (
     PlainAccess,
     by_blocks,
     by_elements,
+    by_rows,
     memory_of,
 )
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
@@ -69,12 +70,15 @@ from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     multiply_add,
     reduced,
 )
-from coopc.plan.lane_access import BlockAccess, plan_block
+from coopc.plan.lane_access import BlockAccess, RowAccess, plan_block, plan_rows
 from coopc.remarks import remark
 
 MOST_VECTORS = 1024
 """Vectors that a lane holds of a matrix: all are written out, and each element of a
 product chooses among them.  1024 of 4 are sixteen times the registers of a lane."""
+
+MOST_INLINED = 4
+"""Products of one kind that are written out where they are; more call a function."""
 
 SUBGROUP_SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Lanes of the subgroups that devices have."""
@@ -92,11 +96,16 @@ class Distributor:
     """S, of every subgroup."""
     max_vector: int
     """Components of the longest vector."""
+    slow_shuffles: bool
+    """As `Device.slow_shuffles`."""
     built: Built = field(default_factory=Built)
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
     )
+    asked: dict[LaneProduct, int] = field(default_factory=dict[LaneProduct, int])
+    """How many products of a kind there were so far."""
     products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
+    """The functions of products."""
 
     def of(self, value: SSAValue) -> LaneFragment:
         return self.held_by_type[matrix_type(value)]
@@ -201,6 +210,10 @@ class Distributor:
         if isinstance(plan, BlockAccess) and self.options.block_access:
             self.options.tell(op, str(plan))
             return by_blocks(self.builder(op), op, held, plan, values)
+        rows = plan_rows(held.layout, memory_of(op), held.width)
+        if isinstance(rows, RowAccess):
+            self.options.tell(op, f"{rows}: {plan}")
+            return by_rows(self.builder(op), op, held, rows, values)
         self.options.tell(op, f"element by element: {plan}")
         return by_elements(self.builder(op), op, held, values)
 
@@ -218,7 +231,7 @@ class Distributor:
         return [tuple(splitter.insert(PoisonOp(x)).result for x in types)]
 
     def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Results:
-        """Call the function of such products."""
+        """Write the product out; where there are many such, call their function."""
         product = LaneProduct(
             self.of(op.a),
             self.of(op.b),
@@ -226,9 +239,11 @@ class Distributor:
             self.of(op.result),
             tuple(op.is_signed(x) for x in Operand),  # pyright: ignore
             op.saturating is not None,
+            self.slow_shuffles,
         )
         values = [splitter.parts(x) for x in (op.a, op.b, op.c)]
-        if self.options.unroll:
+        self.asked[product] = self.asked.get(product, 0) + 1
+        if self.options.unroll or self.asked[product] <= MOST_INLINED:
             return [multiply_add(self.builder(op), product, *values)]
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
@@ -336,7 +351,8 @@ class Distributor:
 
             return b.branch(inside(b, held.layout, place), body, (old,))[0]
 
-        return [held.made(b, computed, values)]
+        cost = 2 + sum(1 for _ in op.body.walk())
+        return [held.made(b, computed, values, cost)]
 
     # Single elements
 
@@ -432,7 +448,7 @@ class DistributeCoopmatrixPass(ModulePass):
     subgroup_size: int | None = None
     """Lanes; what kernels say, or else the target's device, where it is absent."""
     unroll: bool = False
-    """Whether loops over what a lane holds are written out."""
+    """Whether all loops over what a lane holds are written out, not only short ones."""
     max_vector: int | None = None
     """Components of the longest vector: 4, 8 or 16; the device's, or 16, if absent."""
     block_access: bool = True
@@ -455,7 +471,9 @@ class DistributeCoopmatrixPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lanes, longest = self._lanes(op), self._longest(op)
         with transaction(op) as draft:
-            distributor = Distributor(draft, self, lanes, longest)
+            device = _device(op)
+            slow = device is not None and device.slow_shuffles
+            distributor = Distributor(draft, self, lanes, longest, slow)
             for func in (x for x in draft.walk() if isinstance(x, FuncOp)):
                 _check_kernel(func, lanes)
             known, family = functions(draft), CoopmatrixAttr(CoopmatrixFamily())
@@ -470,8 +488,7 @@ class DistributeCoopmatrixPass(ModulePass):
 
     def _lanes(self, module: ModuleOp) -> int:
         """Return the lanes of every subgroup, which the device must have."""
-        target = simt.target_of(module)
-        device = None if target is None else devices.device(target.device.data)
+        device = _device(module)
         sizes = (kernel.subgroup_size for kernel in simt.kernels(module))
         lanes = self.subgroup_size or next((x for x in sizes if x is not None), None)
         if device is not None:
@@ -494,14 +511,17 @@ class DistributeCoopmatrixPass(ModulePass):
     def _longest(self, module: ModuleOp) -> int:
         if self.max_vector is not None:
             return self.max_vector
-        target = simt.target_of(module)
-        if target is None:
-            return 16
-        return min(16, devices.device(target.device.data).limits.max_vector)
+        device = _device(module)
+        return 16 if device is None else min(16, device.limits.max_vector)
 
     def tell(self, op: Operation, text: str) -> None:
         if self.explain:
             remark(op, text, by=self.name)
+
+
+def _device(module: ModuleOp) -> devices.Device | None:
+    target = simt.target_of(module)
+    return None if target is None else devices.device(target.device.data)
 
 
 def _check_kernel(func: FuncOp, lanes: int) -> None:

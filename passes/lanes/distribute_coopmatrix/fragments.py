@@ -101,6 +101,8 @@ WIDTHS = (1, 2, 4, 8, 16)
 
 WRITTEN_OUT = 4
 """So many components, or fewer, are not worth a loop."""
+BUDGET = 128
+"""Operations that a loop over components is written out as, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,46 @@ class LaneFragment:
             found[each] = b.select(is_there, changed, values[each])
         return tuple(found)
 
+    def picked(
+        self,
+        b: Builder,
+        values: Values,
+        numbers: Sequence[int | None],
+        of: Callable[[SSAValue], SSAValue] = lambda x: x,
+        other: SSAValue | None = None,
+    ) -> SSAValue:
+        """Return components as a vector.
+
+        Args:
+            b: the builder.
+            values: what lanes hold.
+            numbers: of each component of the vector; None where it is not one of these.
+            of: from one of the values to that whose components are wanted.
+            other: a vector of the components that are not.
+        """
+        known = [n for n in numbers if n is not None]
+        found = other if known else values[0]
+        for each in sorted({n // self.width for n in known}):
+            value, start = of(values[each]), each * self.width
+            mine = [n is not None and n // self.width == each for n in numbers]
+            places = [
+                n - start if n is not None and own else None
+                for n, own in zip(numbers, mine, strict=True)
+            ]
+            if found is None:
+                # What comes later, or is of no use, is anything.
+                chosen = [
+                    at % self.width if n is None else n for at, n in enumerate(places)
+                ]
+                is_whole = chosen == list(range(self.width))
+                found = value if is_whole else b.blend(value, value, chosen)
+                continue
+            size = len(numbers)
+            chosen = [at if n is None else size + n for at, n in enumerate(places)]
+            found = b.blend(found, value, chosen)
+        assert found is not None, numbers
+        return found
+
     def _where(self, b: Builder, at: BoundedIndex) -> tuple[range, SSAValue | int]:
         """Return which vectors may have a component, and its position in them."""
         first = at.constant // self.width
@@ -175,20 +217,27 @@ class LaneFragment:
         known = 0 if self.width == 1 else within.known
         return range(first, last + 1), b.index(within) if known is None else known
 
-    def for_components(self, b: Builder, carried: Values, body: Body) -> Values:
+    def for_components(
+        self, b: Builder, carried: Values, body: Body, cost: int = BUDGET
+    ) -> Values:
         """Run a body for all components; return what is carried at the end.
+
+        There is no loop where all take no more operations than `BUDGET`, if one
+        component takes `cost`.
 
         A round of a loop does one component of each vector, so that a number that is
         known when compiling says which vector that is.
         """
         components = self.layout.components
-        return in_rounds(b, components, self.width, carried, body, WRITTEN_OUT)
+        most = max(WRITTEN_OUT, BUDGET // cost)
+        return in_rounds(b, components, self.width, carried, body, most)
 
     def made(
         self,
         b: Builder,
         make: Callable[[BoundedIndex, Values], SSAValue],
         start: Values | None = None,
+        cost: int = BUDGET,
     ) -> Values:
         """Return vectors of components made one by one; the rest are of `start`.
 
@@ -196,6 +245,7 @@ class LaneFragment:
             b: the builder.
             make: from a component, and the vectors so far, to its value.
             start: what is replaced; zeros if it is None.
+            cost: operations of one component.
         """
 
         def body(places: Sequence[BoundedIndex], now: Values) -> Values:
@@ -203,7 +253,7 @@ class LaneFragment:
                 now = self.put(b, now, at, make(at, now))
             return now
 
-        return self.for_components(b, start or self.nothing(b), body)
+        return self.for_components(b, start or self.nothing(b), body, cost)
 
 
 Body = Callable[[Sequence[BoundedIndex], Values], Values]

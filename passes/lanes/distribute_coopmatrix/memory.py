@@ -8,6 +8,10 @@ the memref's.  What is not accessed is 0.
     %m = simt.block_read %memory[%p0, %p1] : memref<8x32xf32> -> vector<2xf32>
     %v = vector.shuffle %now, %m [0, 8, 2, 3, 4, 9, 6, 7]
 
+    %v = vector.load %memory[%p0 + row, %p1] : memref<8x32xf32>, vector<4xf32>
+
+Where a lane holds neighbours in a row, it accesses several at once.
+
 A message of a plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
 components are moved to where lanes have them, by one shuffle a vector where their
 numbers are known, and one by one in loops.
@@ -17,9 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from math import gcd
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     MemRefType,
@@ -40,7 +45,8 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     in_rounds,
     inside,
 )
-from coopc.plan.lane_access import AccessFacts, BlockAccess
+from coopc.plan.lane_access import AccessFacts, BlockAccess, RowAccess
+from coopc.plan.lane_product import number_of
 
 PlainAccess = (
     coopmatrix.LoadOp
@@ -48,6 +54,10 @@ PlainAccess = (
     | coopmatrix.AtomicLoadOp
     | coopmatrix.AtomicStoreOp
 )
+
+
+ACCESS_COST = 4
+"""Operations of an access to one element: its place, and the component."""
 
 
 # What is known of an access
@@ -126,7 +136,42 @@ def by_elements(
                 now = held.put(b, now, at, found)
         return now
 
-    return held.for_components(b, held.nothing(b) if op.results else (), body)
+    nothing = held.nothing(b) if op.results else ()
+    return held.for_components(b, nothing, body, ACCESS_COST)
+
+
+# Rows
+
+
+def by_rows(
+    b: Builder,
+    op: PlainAccess,
+    held: LaneFragment,
+    plan: RowAccess,
+    values: Values = (),
+) -> Values:
+    """Access memory by vectors of neighbours in a row, as `by_elements` does."""
+    x, now = held.layout, held.nothing(b) if op.results else ()
+    for block, (start, length) in product(range(x.blocks), plan.runs):
+        cols = (divmod(col, x.channels) for col in range(start, start + length))
+        numbers = [BoundedIndex(number_of(x, block, *col)) for col in cols]
+        place = held.place(b, numbers[0])
+        positions = positions_of(b, op, place)
+        wanted = b.both(inside(b, x, place), *checks_of(b, op, positions))
+        type = VectorType(held.element, [length])
+        if values:
+            new = _get_all(b, held, values, numbers)
+            if length == 1:
+                new = b.pure(vector.BroadcastOp, new, type)
+            write = partial(vector.StoreOp, new, op.memory, positions)
+            b.effect_where(wanted, write)
+            continue
+        read = partial(vector.LoadOp, op.memory, positions, type)
+        (found,) = b.effect_where(wanted, read, (b.constant(type, 0),))
+        if length == 1:
+            found = b.extract(found, 0)
+        now = _put_all(b, held, now, numbers, found)
+    return now
 
 
 # Blocks

@@ -5,8 +5,8 @@ For M >= S lanes are rows.  Lane p has row p of a, so that the step k of
     d(p, j) = c(p, j) + a(p, 0) b(0, j) + a(p, 1) b(1, j) + ...
 
 needs a broadcast of b(k, j) and no more.  For M < S lanes hold several columns too, and
-both come by shuffles.  One function a shape: a loop over what lanes hold, in it one
-over k.
+a comes by shuffles.  `coopc.plan.lane_product` says from where; the j are components of
+vectors, which are multiplied and added up as such.
 
 Floats are added up in f32, in f64 if any of the four types is f64, by ascending k from
 c on, and rounded at the end.  Integers are added up in the type of the result; then c
@@ -19,7 +19,7 @@ xor 1, 2, 4, ..., those that have elements of the same row or column.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from functools import reduce as fold
 from itertools import product, starmap
@@ -32,8 +32,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Reduced
 from coopc.dialects.narrow import is_integer
+from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.simt import ShuffleMode
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import Element
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.coopmatrix.elementwise import (
@@ -46,11 +47,11 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
     component,
-    digits,
     element,
     inside,
     owner,
 )
+from coopc.plan.lane_product import BUDGET, ProductPlan, number_of, plan_product
 
 
 def reduced(
@@ -228,6 +229,7 @@ class LaneProduct:
     signed: tuple[bool, bool, bool, bool]
     """Whether the integers of a, b, c and the result are."""
     saturating: bool
+    slow_shuffles: bool
 
     @property
     def name(self) -> str:
@@ -242,6 +244,16 @@ class LaneProduct:
         end = "_sat" if self.saturating else ""
         return f"mul_add_{rows}x{cols}x{self.a.layout.cols}_{types}{end}"
 
+    def plan(self, budget: int | None) -> ProductPlan:
+        return plan_product(
+            self.a.layout,
+            self.b.layout,
+            self.result.layout,
+            self.result.width,
+            budget,
+            self.slow_shuffles,
+        )
+
     @property
     def sum_type(self) -> Attribute:
         """What products are added up in."""
@@ -255,32 +267,207 @@ def multiply_add(
     b: Builder, product: LaneProduct, x: Values, y: Values, z: Values
 ) -> Values:
     """Return x y + z."""
-    held, type = product.result, product.sum_type
+    type, plan = product.sum_type, product.plan(None if b.unroll else BUDGET)
+    sums = tuple(
+        b.constant(shaped(each.type, type), 0)
+        if is_integer(type)
+        else converted(b, each, type, signed=True)
+        for each in z
+    )
+    x = tuple(converted(b, each, type, product.signed[0]) for each in x)
+    y = tuple(converted(b, each, type, product.signed[1]) for each in y)
+    lane, rows = b.lane(plan.result.lanes), plan.result.block_rows
+    row = b.remainder(lane, rows)
 
-    def first(at: BoundedIndex) -> SSAValue:
-        if is_integer(type):
-            return b.constant(type, 0)
-        return converted(b, product.c.get(b, z, at), type, signed=True)
+    def version(r: int, value: SSAValue) -> SSAValue:
+        if plan.versions == 1:
+            return value
+        if not product.slow_shuffles:
+            return b.from_lane(value, b.add(row, BoundedIndex(r * rows)))
+        found, *others = (
+            b.from_lane(value, BoundedIndex(i + r * rows)) for i in range(rows)
+        )
+        for i, other in enumerate(others, 1):
+            found = b.select(b.equal(row, i), other, found)
+        return found
 
-    def body(places: Sequence[BoundedIndex], now: Values) -> Values:
-        def step(k: BoundedIndex, sums: Values) -> list[SSAValue]:
-            found: list[SSAValue] = []
-            for total, at in zip(sums, places, strict=True):
-                pair = _a(b, product, x, at, k), _b(b, product, y, at, k)
+    versions = [tuple(version(r, each) for each in x) for r in range(plan.versions)]
+    factors = _Factors(product, plan, tuple(versions), y)
+    sums = _Steps(b, plan, b.divided(lane, rows)).all(sums, factors)
+    return tuple(_end(b, product, *each) for each in zip(sums, z, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    """The elements of a and b that are still to be multiplied, the next ones first."""
+
+    product: LaneProduct
+    plan: ProductPlan
+    versions: tuple[Values, ...]
+    """Of a: what lanes need of the columns of other lanes."""
+    b: Values
+
+    @property
+    def values(self) -> Values:
+        return (*(x for each in self.versions for x in each), *self.b)
+
+    def of(self, values: Values) -> _Factors:
+        """Return factors of other values."""
+        count = self.product.a.count
+        end = count * len(self.versions)
+        versions = tuple(values[n : n + count] for n in range(0, end, count))
+        return replace(self, versions=versions, b=values[end:])
+
+    def without_columns(self, b: Builder, count: int) -> _Factors:
+        """Return what is left of a without its first columns."""
+        x = self.plan.a
+        by = count // (x.channels * self.plan.versions)
+        wanted = {
+            number_of(x, block, step, channel): number_of(x, block, step + by, channel)
+            for block in range(x.blocks)
+            for step in range(x.steps - by)
+            for channel in range(x.channels)
+        }
+        some = (_moved(b, self.product.a, x, wanted) for x in self.versions)
+        return replace(self, versions=tuple(some))
+
+    def without_blocks(self, b: Builder, count: int) -> _Factors:
+        """Return what is left of b without its first blocks of rows."""
+        x = self.plan.b
+        wanted = {
+            number_of(x, block, step): number_of(x, block + count, step)
+            for block in range(x.blocks - count)
+            for step in range(x.steps)
+        }
+        return replace(self, b=_moved(b, self.product.b, self.b, wanted))
+
+
+def _moved(
+    b: Builder, held: LaneFragment, values: Values, wanted: dict[int, int]
+) -> Values:
+    """Return vectors of which components are others of them; the rest is of no use."""
+    return tuple(
+        held.picked(
+            b, values, [wanted.get(n) for n in range(start, start + held.width)]
+        )
+        for start in range(0, held.width * held.count, held.width)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Writes the steps along K by a plan."""
+
+    b: Builder
+    plan: ProductPlan
+    own: BoundedIndex
+    """Which of the columns that a row has at a time this lane has."""
+
+    def all(self, sums: Values, factors: _Factors) -> Values:
+        plan, rows = self.plan, self.plan.b.block_rows
+        depth, step = plan.depth, plan.step
+        if step >= depth:
+            return self.some(sums, factors, depth)
+        if step >= rows:
+
+            def several(_: BoundedIndex, sums: Values, f: _Factors) -> State:
+                sums = self.some(sums, f, step)
+                f = f.without_columns(self.b, step)
+                return sums, f.without_blocks(self.b, step // rows)
+
+            sums, factors = self.loop(depth // step, sums, factors, several)
+            return self.some(sums, factors, depth % step)
+
+        def block(_: BoundedIndex, sums: Values, f: _Factors) -> State:
+            sums, f = self.block(sums, f, rows)
+            return sums, f.without_blocks(self.b, 1)
+
+        sums, factors = self.loop(depth // rows, sums, factors, block)
+        return self.block(sums, factors, depth % rows)[0]
+
+    def block(self, sums: Values, factors: _Factors, rows: int) -> State:
+        """Add what rows of one block of b give."""
+        step = self.plan.step
+
+        def some(t: BoundedIndex, sums: Values, f: _Factors) -> State:
+            sums = self.some(sums, f, step, self.b.times(t, step))
+            return sums, f.without_columns(self.b, step)
+
+        sums, factors = self.loop(rows // step, sums, factors, some)
+        done = BoundedIndex(rows - rows % step)
+        return self.some(sums, factors, rows % step, done), factors
+
+    def loop(
+        self,
+        count: int,
+        sums: Values,
+        factors: _Factors,
+        body: Callable[[BoundedIndex, Values, _Factors], State],
+    ) -> State:
+        n = len(sums)
+
+        def round(t: BoundedIndex, now: Values) -> Values:
+            sums, left = body(t, now[:n], factors.of(now[n:]))
+            return (*sums, *left.values)
+
+        found = self.b.loop(count, (*sums, *factors.values), round, name="k")
+        return found[:n], factors.of(found[n:])
+
+    def some(
+        self,
+        sums: Values,
+        factors: _Factors,
+        count: int,
+        row: BoundedIndex = BoundedIndex(),  # noqa: B008
+    ) -> Values:
+        """Add the products of the next columns and rows; these are `row` on in b."""
+        b, type = self.b, factors.product.sum_type
+        for k in range(count):
+            now: list[SSAValue] = []
+            for vector, total in enumerate(sums):
+                pair = self.of_a(factors, k, vector), self.of_b(factors, k, row, vector)
                 if is_integer(type):
                     new = b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, *pair))
                 else:
                     new = b.pure(_contracted_sum, total, b.pure(_contracted, *pair))
-                found.append(new)
-            return found
+                now.append(new)
+            sums = tuple(now)
+        return sums
 
-        start = [first(at) for at in places]
-        sums = b.loop(product.a.layout.cols, start, step, name="k")
-        for at, total in zip(places, sums, strict=True):
-            now = held.put(b, now, at, _end(b, product, total, z, at))
-        return now
+    def of_a(self, factors: _Factors, k: int, vector: int) -> SSAValue:
+        version, numbers = self.plan.of_a(k, vector)
+        return factors.product.a.picked(self.b, factors.versions[version], numbers)
 
-    return held.for_components(b, held.nothing(b), body)
+    def of_b(
+        self, factors: _Factors, k: int, row: BoundedIndex, vector: int
+    ) -> SSAValue:
+        b, plan, held = self.b, self.plan, factors.product.b
+        rows, found = plan.b.block_rows, None
+        start = b.add(row, BoundedIndex(k % rows))
+        if not plan.is_selected:
+            own = b.remainder(self.own, plan.dynamic)
+            start = b.add(start, b.times(own, rows))
+        for own in plan.owns:
+            value = None
+            for each in plan.of_b(k, vector, own):
+                lane = b.add(start, BoundedIndex(each.lane))
+                value = held.picked(
+                    b, factors.b, each.numbers, partial(b.from_lane, lane=lane), value
+                )
+            assert value is not None, plan
+            if found is not None:
+                whole = self.own
+                if not plan.is_selected:
+                    whole = b.divided(whole, plan.dynamic)
+                number = own if plan.is_selected else own // plan.dynamic
+                value = b.select(b.equal(whole, number), value, found)
+            found = value
+        assert found is not None, plan
+        return found
+
+
+State = tuple[Values, _Factors]
+"""Sums, and what is to be multiplied."""
 
 
 _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
@@ -294,80 +481,20 @@ def _contracted_sum(x: SSAValue, y: SSAValue) -> Operation:
     return arith.AddfOp(x, y, flags=_CONTRACT)
 
 
-def _a(
-    b: Builder, product: LaneProduct, x: Values, at: BoundedIndex, k: BoundedIndex
-) -> SSAValue:
-    """Return a(row, k), row that of a component of the result."""
-    held, layout = product.a, product.a.layout
-    block = digits(b, product.result.layout, at).block
-    packed = b.divided(k, layout.channels)
-    step = b.divided(packed, layout.lanes_per_row)
-    number = component(b, layout, Digits(b.remainder(k, layout.channels), block, step))
-    if layout.lanes_per_row == 1:
-        # w (k div w) + k mod w, and no other lane.
-        per_block = layout.channels * layout.steps
-        value = held.get(b, x, b.add(k, b.times(block, per_block)))
-    else:
-        row = b.remainder(b.lane(layout.lanes), layout.block_rows)
-        column = b.remainder(packed, layout.lanes_per_row)
-        lane = b.add(row, b.times(column, layout.block_rows))
-        value = b.from_lane(held.get(b, x, number), lane)
-    return converted(b, value, product.sum_type, product.signed[0])
-
-
-def _b(
-    b: Builder, product: LaneProduct, y: Values, at: BoundedIndex, k: BoundedIndex
-) -> SSAValue:
-    """Return b(k, column), column that of a component of the result."""
-    held, layout, result = product.b, product.b.layout, product.result.layout
-    step = digits(b, result, at).step
-    row, block = b.remainder(k, layout.block_rows), b.divided(k, layout.block_rows)
-    # The column is `own` + (S/I) `step`, I the rows of the result in a block.
-    own = b.divided(b.lane(result.lanes), result.block_rows)
-    per_row, columns = layout.lanes_per_row, result.lanes_per_row
-
-    def offered(u: BoundedIndex) -> SSAValue:
-        if u.most > (end := layout.steps - 1):
-            # Padding asks for columns beyond all.
-            least = b.pure(arith.MinUIOp, b.index(u), b.constant(INDEX, end))
-            u = BoundedIndex(0, least, end, u.varies)
-        return held.get(b, y, component(b, layout, Digits(BoundedIndex(), block, u)))
-
-    if per_row >= columns:
-        ratio = per_row // columns
-        column = b.add(own, b.times(b.remainder(step, ratio), columns))
-        lane = b.add(row, b.times(column, layout.block_rows))
-        value = b.from_lane(offered(b.divided(step, ratio)), lane)
-    else:
-        ratio = columns // per_row
-        lane = b.add(row, b.times(b.remainder(own, per_row), layout.block_rows))
-        wanted = b.index(b.divided(own, per_row))
-
-        def turn(r: BoundedIndex, now: Values) -> Sequence[SSAValue]:
-            found = b.from_lane(offered(b.add(b.times(step, ratio), r)), lane)
-            is_wanted = b.compare("eq", wanted, b.index(r))
-            return (b.select(is_wanted, found, now[0]),)
-
-        turns = min(ratio, layout.steps)
-        (value,) = b.loop(turns, (b.constant(held.element, 0),), turn, name="r")
-    return converted(b, value, product.sum_type, product.signed[1])
-
-
-def _end(
-    b: Builder, product: LaneProduct, total: SSAValue, z: Values, at: BoundedIndex
-) -> SSAValue:
-    """Return a sum as an element of the result; of integers with c added."""
-    type = product.result.element
-    if not is_integer(type):
-        return converted(b, total, type, signed=True)
-    c = converted(b, product.c.get(b, z, at), type, product.signed[2])
+def _end(b: Builder, product: LaneProduct, total: SSAValue, z: SSAValue) -> SSAValue:
+    """Return sums as elements of the result; of integers with c added."""
+    element = product.result.element
+    if not is_integer(element):
+        return converted(b, total, element, signed=True)
+    type, bits = total.type, element.width.data
+    c = converted(b, z, element, product.signed[2])
     found = b.pure(arith.AddiOp, total, c)
     if not product.saturating:
         return found
     if not product.signed[3]:
         wrapped = b.compare("ult", found, c)
         return b.select(wrapped, b.constant(type, -1), found)
-    zero, bits = b.constant(type, 0), type.width.data
+    zero = b.constant(type, 0)
     # The sum has overflowed if its sign is neither that of one nor that of the other.
     changed = b.pure(
         arith.AndIOp,

@@ -68,13 +68,46 @@ func.func @blocks(%m: memref<4x64xf32>, %o: memref<4x64xf32>) {
 // CHECK: simt.block_write {{.*}} : vector<2xf32>, memref<4x64xf32>
 // CHECK-NOT: simt.block_write
 
-// One function a shape multiplies.
+// Vectors are multiplied and added up; each step needs a row of b from one lane.
 func.func @product(%a: !coopmatrix.matrix<16x8xf32, a>, %b: !coopmatrix.matrix<8x4xf32, b>, %c: !coopmatrix.matrix<16x4xf32, acc>) -> !coopmatrix.matrix<16x4xf32, acc> {
   %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<16x8xf32, a>, !coopmatrix.matrix<8x4xf32, b>, !coopmatrix.matrix<16x4xf32, acc>
   func.return %d : !coopmatrix.matrix<16x4xf32, acc>
 }
 // CHECK-LABEL: func.func @product
 // CHECK-SAME: vector<8xf32>
-// CHECK: func.call @mul_add_16x4x8_f32_f32_f32_f32
-// CHECK: func.func private @mul_add_16x4x8_f32_f32_f32_f32
+// CHECK: vector.shuffle %a, %a [0, 0, 0, 0] : vector<8xf32>, vector<8xf32>
 // CHECK: simt.broadcast
+// CHECK: arith.mulf {{.*}} fastmath<contract> : vector<4xf32>
+// CHECK: arith.addf %c, {{.*}} fastmath<contract> : vector<4xf32>
+// CHECK-NOT: scf.for
+// CHECK-COUNT-7: arith.addf
+// CHECK: func.return
+
+// Of many products of one kind, the fifth and later ones call a function.
+func.func @chain(%a: !coopmatrix.matrix<16x16xf32, a>, %b: !coopmatrix.matrix<16x16xf32, b>, %c: !coopmatrix.matrix<16x16xf32, acc>) -> !coopmatrix.matrix<16x16xf32, acc> {
+  %0 = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<16x16xf32, a>, !coopmatrix.matrix<16x16xf32, b>, !coopmatrix.matrix<16x16xf32, acc>
+  %1 = coopmatrix.mul_add %a, %b, %0 : !coopmatrix.matrix<16x16xf32, a>, !coopmatrix.matrix<16x16xf32, b>, !coopmatrix.matrix<16x16xf32, acc>
+  %2 = coopmatrix.mul_add %a, %b, %1 : !coopmatrix.matrix<16x16xf32, a>, !coopmatrix.matrix<16x16xf32, b>, !coopmatrix.matrix<16x16xf32, acc>
+  %3 = coopmatrix.mul_add %a, %b, %2 : !coopmatrix.matrix<16x16xf32, a>, !coopmatrix.matrix<16x16xf32, b>, !coopmatrix.matrix<16x16xf32, acc>
+  %4 = coopmatrix.mul_add %a, %b, %3 : !coopmatrix.matrix<16x16xf32, a>, !coopmatrix.matrix<16x16xf32, b>, !coopmatrix.matrix<16x16xf32, acc>
+  %5 = coopmatrix.mul_add %a, %b, %4 : !coopmatrix.matrix<16x16xf32, a>, !coopmatrix.matrix<16x16xf32, b>, !coopmatrix.matrix<16x16xf32, acc>
+  func.return %5 : !coopmatrix.matrix<16x16xf32, acc>
+}
+// CHECK-LABEL: func.func @chain
+// CHECK-COUNT-64: arith.addf
+// CHECK: %[[FOUR:.*]] = func.call @[[NAME:mul_add_16x16x16_f32_f32_f32_f32]]
+// CHECK: func.call @[[NAME]](%a, %b, %[[FOUR]])
+
+// What is too large to be written out is a loop over some steps along K, of which the
+// columns of a, and the blocks of b, move up.
+func.func @large(%a: !coopmatrix.matrix<64x64xf32, a>, %b: !coopmatrix.matrix<64x64xf32, b>, %c: !coopmatrix.matrix<64x64xf32, acc>) -> !coopmatrix.matrix<64x64xf32, acc> {
+  %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<64x64xf32, a>, !coopmatrix.matrix<64x64xf32, b>, !coopmatrix.matrix<64x64xf32, acc>
+  func.return %d : !coopmatrix.matrix<64x64xf32, acc>
+}
+// CHECK-LABEL: func.func @large
+// CHECK: scf.for
+// CHECK: scf.for %[[K:.*]] =
+// CHECK: simt.broadcast
+// CHECK: vector.shuffle
+// CHECK: scf.yield
+// CHECK: scf.yield

@@ -281,4 +281,5 @@ def test_explained(capsys: pytest.CaptureFixture[str]) -> None:
     spread(COPIES["across columns"], explain=True)
     errors = capsys.readouterr().err
     assert "coopmatrix.load: by 4 blocks: 2 x (8 + 8) components" in errors
-    assert "coopmatrix.store: element by element: lanes are not along" in errors
+    assert "coopmatrix.store: by rows of " in errors
+    assert " components: lanes are not along" in errors

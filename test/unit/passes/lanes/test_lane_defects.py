@@ -259,7 +259,7 @@ def always_packed(patch: pytest.MonkeyPatch) -> None:
 def unconverted(patch: pytest.MonkeyPatch) -> None:
     """7.7: sums are not converted to the type of the result."""
 
-    def wrong(b: Any, product: Any, total: Any, z: Any, at: Any) -> Any:
+    def wrong(b: Any, product: Any, total: Any, z: Any) -> Any:
         return total
 
     patch.setattr(multiply, "_end", wrong)

@@ -1,0 +1,131 @@
+"""A folder of compiled artifacts: `COOPC_CACHE=DIR`, off without it.
+
+An entry is a file of JSON behind its own digest.  Its name is a digest of what is known
+before anything is compiled: text, passes, target, the sources of coopc, the versions of
+what it stands on and of plug-ins.  What a compilation asks for on the way, devices from
+files, of other packages or of the driver, is in the entry, and is asked for again: an
+entry is used only if all of it is the same.  A damaged entry is none.
+
+Laws (test/unit/test_cache.py): what is stored is found as it was, remarks included; a
+changed byte of any input is a miss; of two processes that store one entry each leaves a
+whole one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from coopc.device import Device, device
+from coopc.explain import wrong_call
+from coopc.interface import Interface
+
+VARIABLE = "COOPC_CACHE"
+FORMAT = 1
+PLUGINS = ("xdsl.universe", "coopc.devices")
+"""Groups of entry points by which other packages add to coopc."""
+
+
+def entry_path(*asked: str) -> Path:
+    """Return the file of what is asked for.
+
+    Raises:
+        CompileError: `COOPC_CACHE` is no folder, and cannot become one.
+    """
+    folder = os.environ[VARIABLE]
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"expected a folder for compiled artifacts, got '{folder}': {error}"
+        raise wrong_call(VARIABLE, message) from error
+    return Path(folder) / f"{_digest([*asked, *_versions()])}.json"
+
+
+def find(path: Path) -> dict[str, Any] | None:
+    """Return what is stored, the members of `coopc.compiler.Entry`.
+
+    None where that is nothing, damaged, or out of date.
+    """
+    try:
+        digest, _, text = path.read_text("utf-8").partition("\n")
+        if digest != _digest(text):
+            return None
+        found = json.loads(text)
+        for name, seen in found["devices"].items():
+            if _digest(_plain(device(name))) != seen:
+                return None
+        members: dict[str, Any] = found["entry"]
+        for name in ("plans", "planned", "heard", "device"):
+            if members[name] is not None:
+                members[name] = tuple(members[name])
+        return members | {
+            "content": b64decode(members["content"]),
+            "interface": tuple(map(Interface.from_json, members["interface"])),
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def store(path: Path, entry: Mapping[str, Any], seen: Mapping[str, Device]) -> None:
+    """Store an entry, whole or not at all; a folder that takes none is no error."""
+    members = {
+        **entry,
+        "content": b64encode(entry["content"]).decode("ascii"),
+        "interface": [x.to_json() for x in entry["interface"]],
+    }
+    asked = {name: _digest(_plain(x)) for name, x in seen.items()}
+    text = json.dumps({"entry": members, "devices": asked})
+    with suppress(OSError):
+        with NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(f"{_digest(text)}\n{text}")
+        os.replace(file.name, path)
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    """Return what decides besides the arguments: it is the same for this process."""
+    root, own = Path(__file__).parent, sha256()
+    # Folders that are links in a checkout, which rglob leaves.
+    for folder in (root, *((root / x).resolve() for x in ("dialects", "passes"))):
+        for path in sorted(folder.rglob("*.py")):
+            own.update(path.read_bytes())
+    plugins = [
+        f"{x.name} {x.value} {x.dist.name if x.dist else ''} "
+        f"{x.dist.version if x.dist else ''}"
+        for group in PLUGINS
+        for x in sorted(entry_points(group=group), key=lambda x: x.name)
+    ]
+    used: list[str] = []
+    for name in ("xdsl", "llvmlite", "numpy"):
+        with suppress(PackageNotFoundError):
+            used.append(f"{name} {version(name)}")
+    return (str(FORMAT), sys.version, own.hexdigest(), *plugins, *used)
+
+
+def _digest(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return a device as JSON, its sets in order."""
+    if isinstance(value, Device):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        items: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return {str(key): _plain(x) for key, x in items.items()}
+    if isinstance(value, frozenset):
+        return sorted(str(x) for x in value)  # pyright: ignore
+    if isinstance(value, tuple | list):
+        return [_plain(x) for x in value]  # pyright: ignore
+    return value

@@ -1,0 +1,168 @@
+r"""Products of matrices by lanes: which element each component needs, and from whom.
+
+Lane p holds, as component v of the result, element (row, column) with
+
+    row = p mod I + I block        column = own + R u,   own = p div I,  R = S / I
+
+and adds up a(row, k) b(k, column).  Both factors are vectors, too: for the components
+of one vector of the result,
+
+    a   lane p mod I + I r of *version* r, which has columns k = c + w (r + R step):
+        the same r for all of them.  R = 1 is what the lane has itself.
+    b   lane k mod I_b + I_b (column mod R_b), the same for all lanes of one `own`: a
+        broadcast for each `own`, of which a lane selects its own; where that are more
+        than `MOST_SELECTED`, a shuffle.
+
+If one step along K for all vectors takes few operations, the steps are written out: all
+of them, or as many as fit the budget in a loop.  Components have to be known in a loop,
+too: after each round the columns of a and the blocks of b move up by what was used.
+
+Laws (test/unit/plan/test_lane_product.py): what `of_a` and `of_b` name is the element
+that the layouts have there; what is written out is within the budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from coopc.layout.coopmatrix import CoopmatrixLayout
+
+BUDGET = 256
+"""Operations on vectors that one product is written out as, at most: four times as many
+are no faster, and take Intel's run-time for CPUs four times as long to compile."""
+MOST_SELECTED, MOST_SELECTED_SLOW = 4, 16
+"""Lanes of one row whose elements are broadcast each; of more they are shuffled.  The
+second number is for devices that have slow shuffles."""
+
+
+@dataclass(frozen=True, slots=True)
+class FromLane:
+    """Components that one lane offers."""
+
+    lane: int
+    """Besides the row: a number that is added to it."""
+    numbers: tuple[int | None, ...]
+    """Of each component of the result's vector, one of b; None comes from elsewhere."""
+
+
+@dataclass(frozen=True)
+class ProductPlan:
+    """How lanes multiply; a frozen value."""
+
+    a: CoopmatrixLayout
+    b: CoopmatrixLayout
+    result: CoopmatrixLayout
+    width: int
+    """Components of a vector of the result."""
+    most_selected: int
+    """Lanes of one row, of more of which b is shuffled."""
+    step: int
+    """Steps along K that are written out in a round."""
+
+    @property
+    def depth(self) -> int:
+        """K."""
+        return self.a.cols
+
+    @property
+    def versions(self) -> int:
+        """R, the lanes of one row: each has other columns of a."""
+        return self.result.lanes_per_row
+
+    @property
+    def dynamic(self) -> int:
+        """P: so many neighbouring columns of b are in different lanes."""
+        return min(self.versions, self.b.lanes_per_row)
+
+    @property
+    def is_selected(self) -> bool:
+        """Whether a lane selects among broadcasts, rather than shuffles."""
+        return self.versions <= self.most_selected
+
+    @property
+    def owns(self) -> tuple[int, ...]:
+        """The values of `own` that b is fetched for: all, or with P lanes at a time."""
+        return tuple(range(0, self.versions, 1 if self.is_selected else self.dynamic))
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of the result."""
+        return -(-self.result.components // self.width)
+
+    def places(self, vector: int) -> tuple[tuple[int, int], ...]:
+        """Return block and step of each component of a vector; the last ones repeat."""
+        start, x = vector * self.width, self.result
+        some = (min(v, x.components - 1) for v in range(start, start + self.width))
+        return tuple(divmod(v, x.steps) for v in some)
+
+    def of_a(self, k: int, vector: int) -> tuple[int, tuple[int, ...]]:
+        """Return which version has column k, and as which components."""
+        packed, channel = divmod(k, self.a.channels)
+        step, version = divmod(packed, self.versions)
+        numbers = (
+            number_of(self.a, block, step, channel) for block, _ in self.places(vector)
+        )
+        return version, tuple(numbers)
+
+    def of_b(self, k: int, vector: int, own: int) -> tuple[FromLane, ...]:
+        """Return who has the elements of row k for lanes of one `own`.
+
+        The lane is that for row 0 of a block; where `own` stands for P of them, it is
+        that of the first one.
+        """
+        x, found = self.b, dict[int, list[int | None]]()
+        for at, (_, u) in enumerate(self.places(vector)):
+            step, column = divmod(own + self.versions * u, x.lanes_per_row)
+            # Padding asks for columns beyond all.
+            step = min(step, x.steps - 1)
+            numbers = found.setdefault(column * x.block_rows, [None] * self.width)
+            numbers[at] = number_of(x, k // x.block_rows, step)
+        return tuple(FromLane(lane, tuple(x)) for lane, x in found.items())
+
+    @cached_property
+    def step_cost(self) -> int:
+        """Operations on vectors of one step along K."""
+        cost = 0
+        for vector in range(self.vectors):
+            fetched = [x for own in self.owns for x in self.of_b(0, vector, own)]
+            cost += 3 + 2 * len(fetched) - 1 + len(self.owns)
+        return cost
+
+
+def plan_product(
+    a: CoopmatrixLayout,
+    b: CoopmatrixLayout,
+    result: CoopmatrixLayout,
+    width: int,
+    budget: int | None = BUDGET,
+    slow_shuffles: bool = False,
+) -> ProductPlan:
+    """Return how lanes multiply.
+
+    Args:
+        a: M x K, who holds which element.
+        b: K x N.
+        result: M x N.
+        width: components of a vector of the result.
+        budget: operations that may be written out; None is any number.
+        slow_shuffles: as `Device.slow_shuffles`.
+    """
+    most = MOST_SELECTED_SLOW if slow_shuffles else MOST_SELECTED
+    whole = ProductPlan(a, b, result, width, most, a.cols)
+    if budget is None or whole.step_cost * a.cols <= budget:
+        return whole
+    step = a.channels * whole.versions
+    while 2 * step * whole.step_cost <= budget:
+        step *= 2
+    return whole if step >= a.cols else replace(whole, step=step)
+
+
+def number_of(x: CoopmatrixLayout, block: int, step: int, channel: int = 0) -> int:
+    """Return the component of a block of rows, a step along columns, and a channel.
+
+    >>> number_of(CoopmatrixLayout.of(32, 4, 32, "acc", lanes=16), block=1, step=3)
+    7
+    """
+    w2, w1 = divmod(block, x.k1)
+    return channel + x.channels * (w1 + x.k1 * (step + x.steps * w2))

@@ -1,0 +1,80 @@
+"""Laws of products by lanes: which elements the factors of each component are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coopc.layout.coopmatrix import CoopmatrixLayout, Use
+from coopc.plan.lane_product import BUDGET, ProductPlan, number_of, plan_product
+
+SIZES = st.sampled_from((1, 2, 3, 4, 5, 8, 15, 16, 32))
+SUMS: tuple[Use, ...] = ("a", "b", "acc")
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> ProductPlan:
+    lanes = draw(st.sampled_from((1, 4, 8, 16, 32, 64)))
+    bits = draw(st.sampled_from((8, 16, 32, 64)))
+    m, n, k = draw(SIZES), draw(SIZES), draw(SIZES)
+    a = CoopmatrixLayout.of(m, k, bits, "a", lanes)
+    b = CoopmatrixLayout.of(k, n, bits, "b", lanes)
+    result = CoopmatrixLayout.of(m, n, 32, "acc", lanes)
+    budget = draw(st.sampled_from((None, 0, BUDGET)))
+    slow = draw(st.booleans())
+    width = draw(st.sampled_from((1, 4, 16)))
+    return plan_product(a, b, result, width, budget, slow)
+
+
+@given(plans(), st.data())
+def test_factors(plan: ProductPlan, data: st.DataObject) -> None:
+    """The factors of a component are a(row, k) and b(k, column), for every lane."""
+    x = plan.result
+    lane = data.draw(st.integers(0, x.lanes - 1))
+    v = data.draw(st.integers(0, x.components - 1))
+    k = data.draw(st.integers(0, plan.depth - 1))
+    row, col = x.element(lane, v)
+    if (row, col) == x.shape:
+        return
+    vector, at = divmod(v, plan.width)
+    version, numbers = plan.of_a(k, vector)
+    source = lane % x.block_rows + version * x.block_rows
+    assert plan.a.element(source, numbers[at]) == (row, k)
+    own = max(own for own in plan.owns if own <= lane // x.block_rows)
+    (found,) = (y for y in plan.of_b(k, vector, own) if y.numbers[at] is not None)
+    number = found.numbers[at]
+    assert number is not None
+    more = 0 if plan.is_selected else lane // x.block_rows % plan.dynamic
+    source = k % plan.b.block_rows + found.lane + more * plan.b.block_rows
+    assert plan.b.element(source, number) == (k, col)
+
+
+@given(plans())
+def test_rounds(plan: ProductPlan) -> None:
+    """A round uses whole columns of all versions, and whole blocks of b or a part."""
+    if plan.step < plan.depth:
+        assert plan.step % (plan.a.channels * plan.versions) == 0
+        rows = plan.b.block_rows
+        assert plan.step % rows == 0 or rows % plan.step == 0
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16, 32, 64])
+def test_budget(lanes: int) -> None:
+    """What is written out is within the budget, and half of it where it is a loop."""
+    a, b, acc = (CoopmatrixLayout.of(32, 32, 32, x, lanes) for x in SUMS)
+    plan = plan_product(a, b, acc, 16)
+    cost = plan.step * plan.step_cost
+    assert cost <= BUDGET
+    assert plan.step == plan.depth or 2 * cost > BUDGET
+
+
+def test_numbers() -> None:
+    """Blocks, steps and channels of components are those of the layout."""
+    for x in (
+        CoopmatrixLayout.of(32, 8, 16, "a", 8),
+        CoopmatrixLayout.of(32, 6, 8, "b", 8),
+    ):
+        for block in range(x.blocks):
+            for col in range(x.cols):
+                step, channel = divmod(col, x.channels)
+                found = number_of(x, block, step, channel)
+                assert x.element(0, found) == (block * x.block_rows, col)
