@@ -118,11 +118,11 @@ def attention_of(ops: Sequence[linalg.GenericOp]) -> Attention | None:
 
 def _is_attention(its: Attention) -> bool:
     s = defined(its.scores if its.score is None else its.score)
-    m, l, p = map(defined, (its.top, its.total, its.weights))
+    top, total, p = map(defined, (its.top, its.total, its.weights))
     loops = maps_of(its.weights)[0].num_dims
     whole = AffineMap.identity(loops)
     row = AffineMap(loops, 0, whole.results[:-1])
-    read = {s: (whole, "s"), m: (row, "m"), l: (row, "l")}
+    read = {s: (whole, "s"), top: (row, "m"), total: (row, "l")}
     exp: Expression = ("math.exp", ("arith.subf", "s", "m"))
     for op, wanted in (
         (its.top, [("arith.maximumf", "o", "s"), ("arith.maxnumf", "o", "s")]),
@@ -240,11 +240,10 @@ class Kernel:
   %batch = {batch}
   %none = coopmatrix.fill %least : f32 -> {self.acc}
   %zeros = coopmatrix.fill %zero : f32 -> {self.acc}"""
-        q = f"!coopmatrix.matrix<{ROWS}x{BLOCK}x{self.q.element}, a>"
         for t, checks in self._pieces(self.depth):
             checked = (*self.ragged, *(("cols",) if checks else ()))
             at = "%row", f"%c{BLOCK * t}"
-            lines += "\n  " + self.q.load(f"%q{t}", at, q, checked)
+            lines += "\n  " + self.q.load(f"%q{t}", at, self._q, checked)
         whole, length = "", self.length
         if length is None:
             k = self.k.matrix.dimension("cols")
@@ -296,23 +295,128 @@ class Kernel:
   {finish(f"%r{t}", f"%c{BLOCK * t}")}"""
         return kernel(self.arguments, lines)
 
-    def _places(
+    def _block(
+        self, end: str, n: str, checked: bool, before: Sequence[str] | None = None
+    ) -> tuple[str, list[str]]:
+        """Return a step, for some rows of K and V, and what it makes of sums.
+
+        Args:
+            end: what the names of its values end in.
+            n: the first of the rows.
+            checked: whether there may be fewer rows than `BLOCK`.
+            before: the sums; those of the names of a step without.
+        """
+        acc, x = self.acc, lambda name: f"%{name}_{end}"
+        parts = self._pieces(self.columns)
+        names = ["top", "total", *(f"o{t}" for t, _ in parts)]
+        top, total, *sums = before or [x(name) for name in names]
+        lines, score = self._scores(x, n, checked)
+        lines += f"""
+    {x("here")} = coopmatrix.reduce max rows broadcast {score} : {acc} -> {acc}
+    {x("next")} = coopmatrix.max {top}, {x("here")} : {acc}"""
+        lines += self._apply(x, "safe", x("next"), [
+            ("no", "arith.cmpf oeq, {e}, %least : f32"),
+            ("f", "arith.select {no}, %zero, {e} : f32"),
+        ])  # fmt: skip
+        for name, value, result in (("less", score, "p"), ("gone", top, "factor")):
+            lines += f"""
+    {x(name)} = coopmatrix.sub {value}, {x("safe")} : {acc}"""
+            lines += self._apply(x, result, x(name), [("f", "math.exp {e} : f32")])
+        lines += f"""
+    {x("kept")} = coopmatrix.mul {total}, {x("factor")} : {acc}
+    {x("new")} = coopmatrix.reduce add rows broadcast {x("p")} : {acc} -> {acc}
+    {x("totals")} = coopmatrix.add {x("kept")}, {x("new")} : {acc}
+    {x("w")} = coopmatrix.convert {x("p")} : {acc} -> {self.weights}"""
+        ends, b = [x("next"), x("totals")], self._b(self.v)
+        for t, checks in parts:
+            axes = (*(("rows",) if checked else ()), *(("cols",) if checks else ()))
+            v, kept, result = x(f"v{t}"), x(f"a{t}"), x(f"n{t}")
+            lines += f"""
+    {self.v.load(v, (n, f"%c{BLOCK * t}"), b, axes)}
+    {kept} = coopmatrix.mul {sums[t]}, {x("factor")} : {acc}
+    {result} = coopmatrix.mul_add {x("w")}, {v}, {kept} : {self.weights}, {b}, {acc}"""
+            ends.append(result)
+        return lines, ends
+
+    def _b(self, memory: Memory) -> str:
+        return f"!coopmatrix.matrix<{BLOCK}x{BLOCK}x{memory.element}, b>"
+
+    @property
+    def _q(self) -> str:
+        return f"!coopmatrix.matrix<{ROWS}x{BLOCK}x{self.q.element}, a>"
+
+    def _scores(
         self, x: Callable[[str], str], n: str, checked: bool
-    ) -> tuple[str, str, str]:
-        """Return the row and the column of an element, which are there, and how so."""
-        lines = f"""
-      {x("row")} = arith.addi %row, {x("i")} : index
-      {x("col")} = arith.addi {n}, {x("j")} : index"""
-        row, col = x("row"), x("col")
-        if self.ragged:
-            row = x("m")
+    ) -> tuple[str, str]:
+        """Return the scores of some rows of K, those beyond it the least number."""
+        lines, score, b = "", "%zeros", self._b(self.k)
+        beyond: tuple[Axis, ...] = ("cols",) if checked else ()
+        for t, checks in self._pieces(self.depth):
+            axes: tuple[Axis, ...] = (*(("rows",) if checks else ()), *beyond)
+            k, result = x(f"k{t}"), x(f"s{t}")
             lines += f"""
-      {row} = arith.minui {x("row")}, %last_row : index"""
+    {self.k.load(k, (f"%c{BLOCK * t}", n), b, axes)}
+    {result} = coopmatrix.mul_add %q{t}, {k}, {score} : {self._q}, {b}, {self.acc}"""
+            score = result
+        if self.its.score is not None:
+            m, col, places = self._places(n, checked)
+            call = f"func.call @{SCORE}0(%batch, {m}, {col}, {{e}})"
+            type = "(index, index, index, f32) -> f32"
+            lines += self._apply(
+                x, "score", score, [*places, ("f", f"{call} : {type}")]
+            )
+            score = x("score")
         if checked:
-            col = x("c")
-            lines += f"""
-      {col} = arith.minui {x("col")}, %last_col : index"""
-        return row, col, lines
+            lines += self._apply(x, "masked", score, [
+                ("col", f"arith.addi {n}, {{j}} : index"),
+                ("in", "arith.cmpi ult, {col}, %length : index"),
+                ("f", "arith.select {in}, {e}, %least : f32"),
+            ])  # fmt: skip
+            score = x("masked")
+        return lines, score
+
+    def _apply(
+        self,
+        x: Callable[[str], str],
+        result: str,
+        value: str,
+        body: Sequence[tuple[str, str]],
+    ) -> str:
+        """Return an operation on each element `{e}` in row `{i}` and column `{j}`.
+
+        Args:
+            x: gives the name of a value of the step.
+            result: the name of the result.
+            value: the matrix.
+            body: names, and operations that use those before; the last is the result.
+        """
+        own = ("i", "j", "e", *(name for name, _ in body))
+        names = {name: x(f"{result}_{name}") for name in own}
+        lines = "".join(
+            f"""
+      {names[name]} = {operation.format(**names)}"""
+            for name, operation in body
+        )
+        i, j, e = (names[name] for name in "ije")
+        return f"""
+    {x(result)} = coopmatrix.apply ({i}, {j}, {e}) in {value} : {self.acc} {{{lines}
+      coopmatrix.yield {names[body[-1][0]]} : f32
+    }}"""
+
+    def _places(self, n: str, checked: bool) -> tuple[str, str, list[tuple[str, str]]]:
+        """Return the row and the column of an element, in memory, and how so."""
+        found = [
+            ("row", "arith.addi %row, {i} : index"),
+            ("col", f"arith.addi {n}, {{j}} : index"),
+        ]
+        row, col = "{row}", "{col}"
+        if self.ragged:
+            row = "{m}"
+            found.append(("m", "arith.minui {row}, %last_row : index"))
+        if checked:
+            col = "{n}"
+            found.append(("n", "arith.minui {col}, %last_col : index"))
+        return row, col, found
 
     @property
     def ragged(self) -> tuple[Axis, ...]:
@@ -322,77 +426,6 @@ class Kernel:
         """Return the numbers of matrices, and whether they go beyond a size."""
         count = -(-size // BLOCK)
         return [(t, BLOCK * (t + 1) > size) for t in range(count)]
-
-    def _block(
-        self, end: str, n: str, checked: bool, before: Sequence[str] | None = None
-    ) -> tuple[str, list[str]]:
-        """Return a step, for some rows of K and V, and what it makes of sums."""
-        acc, x = self.acc, lambda name: f"%{name}_{end}"
-        parts = self._pieces(self.columns)
-        names = ["top", "total", *(f"o{t}" for t, _ in parts)]
-        top, total, *sums = before or [x(name) for name in names]
-        b = f"!coopmatrix.matrix<{BLOCK}x{BLOCK}x{{}}, b>"
-        kb, vb = b.format(self.k.element), b.format(self.v.element)
-        q = f"!coopmatrix.matrix<{ROWS}x{BLOCK}x{self.q.element}, a>"
-        lines, score = "", "%zeros"
-        beyond: tuple[Axis, ...] = ("cols",) if checked else ()
-        for t, checks in self._pieces(self.depth):
-            axes: tuple[Axis, ...] = (*(("rows",) if checks else ()), *beyond)
-            load = self.k.load(x(f"k{t}"), (f"%c{BLOCK * t}", n), kb, axes)
-            lines += f"""
-    {load}
-    {x(f"s{t}")} = coopmatrix.mul_add %q{t}, {x(f"k{t}")}, {score} : {q}, {kb}, {acc}"""
-            score = x(f"s{t}")
-        if self.its.score is not None:
-            m, n_, places = self._places(x, n, checked)
-            lines += f"""
-    {x("score")} = coopmatrix.apply ({x("i")}, {x("j")}, {x("e")}) in {score} : {acc} {{{places}
-      {x("f")} = func.call @score0(%batch, {m}, {n_}, {x("e")})
-        : (index, index, index, f32) -> f32
-      coopmatrix.yield {x("f")} : f32
-    }}"""
-            score = x("score")
-        if checked:
-            lines += f"""
-    {x("masked")} = coopmatrix.apply ({x("i2")}, {x("j2")}, {x("e2")}) in {score} : {acc} {{
-      {x("col2")} = arith.addi {n}, {x("j2")} : index
-      {x("in")} = arith.cmpi ult, {x("col2")}, %length : index
-      {x("f2")} = arith.select {x("in")}, {x("e2")}, %least : f32
-      coopmatrix.yield {x("f2")} : f32
-    }}"""
-            score = x("masked")
-        lines += f"""
-    {x("here")} = coopmatrix.reduce max rows broadcast {score} : {acc} -> {acc}
-    {x("next")} = coopmatrix.max {top}, {x("here")} : {acc}
-    {x("safe")} = coopmatrix.apply ({x("i3")}, {x("j3")}, {x("e3")}) in {x("next")} : {acc} {{
-      {x("no")} = arith.cmpf oeq, {x("e3")}, %least : f32
-      {x("f3")} = arith.select {x("no")}, %zero, {x("e3")} : f32
-      coopmatrix.yield {x("f3")} : f32
-    }}
-    {x("less")} = coopmatrix.sub {score}, {x("safe")} : {acc}
-    {x("p")} = coopmatrix.apply ({x("i4")}, {x("j4")}, {x("e4")}) in {x("less")} : {acc} {{
-      {x("f4")} = math.exp {x("e4")} : f32
-      coopmatrix.yield {x("f4")} : f32
-    }}
-    {x("gone")} = coopmatrix.sub {top}, {x("safe")} : {acc}
-    {x("factor")} = coopmatrix.apply ({x("i5")}, {x("j5")}, {x("e5")}) in {x("gone")} : {acc} {{
-      {x("f5")} = math.exp {x("e5")} : f32
-      coopmatrix.yield {x("f5")} : f32
-    }}
-    {x("kept")} = coopmatrix.mul {total}, {x("factor")} : {acc}
-    {x("new")} = coopmatrix.reduce add rows broadcast {x("p")} : {acc} -> {acc}
-    {x("totals")} = coopmatrix.add {x("kept")}, {x("new")} : {acc}
-    {x("w")} = coopmatrix.convert {x("p")} : {acc} -> {self.weights}"""
-        ends = [x("next"), x("totals")]
-        for t, checks in parts:
-            axes = (*(("rows",) if checked else ()), *(("cols",) if checks else ()))
-            load = self.v.load(x(f"v{t}"), (n, f"%c{BLOCK * t}"), vb, axes)
-            lines += f"""
-    {load}
-    {x(f"a{t}")} = coopmatrix.mul {sums[t]}, {x("factor")} : {acc}
-    {x(f"n{t}")} = coopmatrix.mul_add {x("w")}, {x(f"v{t}")}, {x(f"a{t}")} : {self.weights}, {vb}, {acc}"""
-            ends.append(x(f"n{t}"))
-        return lines, ends
 
 
 def argument(value: SSAValue) -> str:

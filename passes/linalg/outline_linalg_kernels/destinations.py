@@ -32,38 +32,48 @@ class Destinations:
 
     block: Block
     groups: Mapping[Operation, Group]
+    order: dict[Operation, int] = field(init=False)
+    """When each operation is done: those of a kernel when the last of them is."""
     found: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """The argument, or the memref of the function, that a tensor is computed in."""
 
-    @classmethod
-    def of(
-        cls,
-        block: Block,
-        groups: Mapping[Operation, Group],
-        results: Sequence[SSAValue],
-    ) -> Mapping[SSAValue, SSAValue]:
+    def __post_init__(self) -> None:
+        self.order = {op: at for at, op in enumerate(self.block.ops)}
+        for last, group in self.groups.items():
+            self.order |= dict.fromkeys(group.ops, self.order[last])
+
+    def decide(self, results: Sequence[SSAValue]) -> None:
         """Decide, given the arguments for what a function returns."""
-        its = cls(block, groups)
-        for op in block.ops:
-            if not isinstance(op, bufferization.MaterializeInDestinationOp):
-                continue
-            if its.may_overwrite(op.dest, op.source):
-                its.want(op.source, op.dest)
-        last = block.last_op
-        assert isinstance(last, ReturnOp), block
+        for op in self.block.ops:
+            if isinstance(op, bufferization.MaterializeInDestinationOp):
+                self.want(op.source, op.dest)
+        last = self.block.last_op
+        assert isinstance(last, ReturnOp), self.block
         for value, target in zip(last.arguments, results, strict=True):
-            its.want(value, target)
-        return its.found
+            self.want(value, target)
 
     def want(self, value: SSAValue, target: SSAValue) -> None:
         """Let a tensor be computed in an argument, and with it what it updates."""
         known = linalg.GenericOp | linalg.FillOp | tensor.InsertSliceOp
-        if value in self.found or not isinstance(value.owner, known):
+        op = value.owner
+        if value in self.found or not isinstance(op, known):
+            return
+        if not self.may_overwrite(target, value):
             return
         self.found[value] = target
         old = replaced(value)
-        if old is not None and len(list(old.uses)) == 1:
+        if old is not None and self.is_last(old, op):
             self.want(old, target)
+
+    def is_last(self, value: SSAValue, op: Operation) -> bool:
+        """Whether what else uses a tensor, or a view of it, is done before."""
+        end = self.order[op]
+        return all(
+            sum(x is part for x in op.operands) == 1
+            if user is op
+            else self.order.get(user, end) < end
+            for part, user in users(value)
+        )
 
     def group_of(self, op: Operation) -> tuple[Operation, ...]:
         """Return the operations of the kernel that an operation is part of."""
@@ -77,9 +87,7 @@ class Destinations:
         writer = value.owner
         if isinstance(writer, Block):
             return False
-        order = {op: at for at, op in enumerate(self.block.ops)}
         group = self.group_of(writer)
-        first = min(order[op] for op in group)
         tensors = (
             use.operation.tensor
             for use in memory.uses
@@ -94,7 +102,7 @@ class Destinations:
                 elif op in group:
                     if not _reads_what_it_writes(op, part) or op is not group[-1]:
                         return False
-                elif order[op] >= first:
+                elif self.order[op] >= self.order[writer]:
                     return False
         return True
 

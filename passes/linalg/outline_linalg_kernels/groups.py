@@ -96,8 +96,10 @@ def number_of(value: SSAValue) -> float | None:
 def attention(last: Group) -> Group | None:
     """Return the group of attention that a product, and what follows it, ends."""
     product = last.ops[0]
+    if not is_product(product):
+        return None
     weights = product.inputs[0].owner
-    if not is_product(product) or not isinstance(weights, linalg.GenericOp):
+    if not isinstance(weights, linalg.GenericOp):
         return None
     found = {weights, *last.ops}
     for x in weights.inputs:

@@ -17,7 +17,7 @@ written where it was read.  Temporary memory is used again when nothing reads it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
@@ -50,7 +50,6 @@ from coopc.passes.linalg.outline_linalg_kernels.groups import (
     VIEWS,
     Group,
     groups_of,
-    users,
 )
 from coopc.passes.linalg.outline_linalg_kernels.kernel_writer import (
     KernelWriter,
@@ -83,14 +82,12 @@ class SequenceWriter:
 
     func: FuncOp
     b: Builder
+    destinations: Destinations
+    """Which argument a tensor that the function computes is to be in."""
     memories: dict[SSAValue, Memory] = field(default_factory=dict[SSAValue, Memory])
     """Of tensors, and of memrefs of the function."""
     numbers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """What scalars of the function are."""
-    targets: Mapping[SSAValue, SSAValue] = field(
-        default_factory=dict[SSAValue, SSAValue]
-    )
-    """Which argument a tensor that the function computes is to be in."""
     kernels: list[FuncOp] = field(default_factory=list[FuncOp])
     launches: list[simt.LaunchOp] = field(default_factory=list[simt.LaunchOp])
 
@@ -281,7 +278,7 @@ class SequenceWriter:
     def allocated(self, value: SSAValue) -> Memory:
         """Return new memory for a tensor, or the argument that it is to be in."""
         shape = self.shape(value)
-        if (base := self.targets.get(value)) is not None:
+        if (base := self.destinations.found.get(value)) is not None:
             return self.target(base, shape)
         sizes = [x for x in shape if isinstance(x, SSAValue)]
         known = [x if isinstance(x, int) else DYNAMIC_INDEX for x in shape]
@@ -395,7 +392,7 @@ class SequenceWriter:
 
     def updated(self, op: Operation, value: SSAValue, old: SSAValue) -> Memory:
         """Return memory for a tensor that holds an older one, which it replaces."""
-        target = self.targets.get(value)
+        target = self.destinations.found.get(value)
         before = self.memory(old)
         if target is not None:
             found = self.target(target, self.shape(value))
@@ -409,13 +406,13 @@ class SequenceWriter:
         return found
 
     def is_dead(self, value: SSAValue, op: Operation) -> bool:
-        """Whether an operation alone uses a tensor, whose memory is temporary."""
+        """Whether nothing uses a tensor after an operation, and it is temporary."""
         root = value
         while isinstance(root.owner, VIEWS):
             root = root.owner.operands[0]
         if isinstance(root.owner, bufferization.ToTensorOp | Block):
             return False
-        return all(user is op for _, user in users(root))
+        return self.destinations.is_last(root, op)
 
 
 def kept_dimensions(sizes: Sequence[Size], shape: Sequence[int]) -> list[int]:
@@ -447,7 +444,9 @@ def outline(func: FuncOp) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp), func
     b = Builder.at_end(entry, func.location)
-    writer = SequenceWriter(func, b)
+    groups = groups_of(block)
+    destinations = Destinations(block, groups)
+    writer = SequenceWriter(func, b, destinations)
     for arg in block.args:
         writer.add(arg, arg.name_hint)
     results: list[SSAValue] = []
@@ -456,8 +455,7 @@ def outline(func: FuncOp) -> None:
             raise Refused(last, f"expected results that are tensors, got {value.type}")
         name = "result" if len(last.arguments) == 1 else f"result{at}"
         results.append(_insert(entry, value.type, name))
-    groups = groups_of(block)
-    writer.targets = Destinations.of(block, groups, results)
+    destinations.decide(results)
     members = {op for group in groups.values() for op in group.ops}
     for op in list(block.ops):
         b.location = op.location
