@@ -241,7 +241,7 @@ class Kernel:
   %none = coopmatrix.fill %least : f32 -> {self.acc}
   %zeros = coopmatrix.fill %zero : f32 -> {self.acc}"""
         for t, checks in self._pieces(self.depth):
-            checked = (*self.ragged, *(("cols",) if checks else ()))
+            checked = (*self.ragged, *beyond(checks, "cols"))
             at = "%row", f"%c{BLOCK * t}"
             lines += "\n  " + self.q.load(f"%q{t}", at, self._q, checked)
         whole, length = "", self.length
@@ -306,7 +306,7 @@ class Kernel:
             checked: whether there may be fewer rows than `BLOCK`.
             before: the sums; those of the names of a step without.
         """
-        acc, x = self.acc, lambda name: f"%{name}_{end}"
+        acc, x = self.acc, _suffixed(end)
         parts = self._pieces(self.columns)
         names = ["top", "total", *(f"o{t}" for t, _ in parts)]
         top, total, *sums = before or [x(name) for name in names]
@@ -328,8 +328,9 @@ class Kernel:
     {x("totals")} = coopmatrix.add {x("kept")}, {x("new")} : {acc}
     {x("w")} = coopmatrix.convert {x("p")} : {acc} -> {self.weights}"""
         ends, b = [x("next"), x("totals")], self._b(self.v)
+        inside = beyond(checked, "rows")
         for t, checks in parts:
-            axes = (*(("rows",) if checked else ()), *(("cols",) if checks else ()))
+            axes = (*inside, *beyond(checks, "cols"))
             v, kept, result = x(f"v{t}"), x(f"a{t}"), x(f"n{t}")
             lines += f"""
     {self.v.load(v, (n, f"%c{BLOCK * t}"), b, axes)}
@@ -350,9 +351,8 @@ class Kernel:
     ) -> tuple[str, str]:
         """Return the scores of some rows of K, those beyond it the least number."""
         lines, score, b = "", "%zeros", self._b(self.k)
-        beyond: tuple[Axis, ...] = ("cols",) if checked else ()
         for t, checks in self._pieces(self.depth):
-            axes: tuple[Axis, ...] = (*(("rows",) if checks else ()), *beyond)
+            axes = (*beyond(checks, "rows"), *beyond(checked, "cols"))
             k, result = x(f"k{t}"), x(f"s{t}")
             lines += f"""
     {self.k.load(k, (f"%c{BLOCK * t}", n), b, axes)}
@@ -420,12 +420,21 @@ class Kernel:
 
     @property
     def ragged(self) -> tuple[Axis, ...]:
-        return () if self.rows is not None and self.rows % ROWS == 0 else ("rows",)
+        return beyond(self.rows is None or self.rows % ROWS > 0, "rows")
 
     def _pieces(self, size: int) -> list[tuple[int, bool]]:
         """Return the numbers of matrices, and whether they go beyond a size."""
         count = -(-size // BLOCK)
         return [(t, BLOCK * (t + 1) > size) for t in range(count)]
+
+
+def beyond(checked: bool, axis: Axis) -> tuple[Axis, ...]:
+    """Return the axes along which an access is checked."""
+    return (axis,) if checked else ()
+
+
+def _suffixed(end: str) -> Callable[[str], str]:
+    return lambda name: f"%{name}_{end}"
 
 
 def argument(value: SSAValue) -> str:
@@ -452,7 +461,7 @@ def become_attention(func: FuncOp, its: Attention, ctx: Context) -> None:
     writer = Kernel(func, its)
 
     def finish(value: str, col: str) -> str:
-        checked = (*writer.ragged, *(("cols",) if writer.columns % BLOCK else ()))
+        checked = (*writer.ragged, *beyond(writer.columns % BLOCK > 0, "cols"))
         text = operands.finish(value, ("%row", col), writer.acc, checked)
         for number, name in enumerate(outs):
             text = re.sub(rf"%out{number}\b", name, text)
@@ -465,18 +474,17 @@ def become_attention(func: FuncOp, its: Attention, ctx: Context) -> None:
     old = list(block.ops)
     calls = [op for op in kernel.walk() if isinstance(op, CallOp)]
     Rewriter.inline_block(kernel.body.block, InsertPoint.at_end(block), block.args)
-    outside = {x: x for x in block.args} | {
-        op.results[0]: op.results[0] for op in old if isinstance(op, arith.ConstantOp)
-    }
+    constants = [op for op in old if isinstance(op, arith.ConstantOp)]
+    values: list[SSAValue] = [*block.args, *(op.result for op in constants)]
+    outside = {value: value for value in values}
     for call in calls:
         if call.callee.root_reference.data.startswith(SCORE):
             _write_score(call, its, outside)
         else:
             assert found.consumers is not None, its
             found.consumers.write(call, found.stored, outside)
-    for op in reversed(old):
-        if not isinstance(op, arith.ConstantOp):
-            Rewriter.erase_op(op)
+    for op in reversed([op for op in old if op not in constants]):
+        Rewriter.erase_op(op)
     _describe(func, its, found)
 
 

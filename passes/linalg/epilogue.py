@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -315,14 +315,14 @@ class Consumers:
 
     def write(
         self,
-        kernel: FuncOp,
+        kernel: Operation,
         stored: Sequence[Result],
         outside: Mapping[SSAValue, SSAValue],
     ) -> None:
         """Put operations in place of a kernel's calls.
 
         Args:
-            kernel: the kernel.
+            kernel: the kernel, or one of its calls.
             stored: the outputs.
             outside: what the arguments of the function are there.
         """

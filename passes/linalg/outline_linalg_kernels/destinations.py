@@ -62,6 +62,7 @@ class Destinations:
             return
         self.found[value] = target
         old = replaced(value)
+        assert isinstance(op, Operation), value
         if old is not None and self.is_last(old, op):
             self.want(old, target)
 

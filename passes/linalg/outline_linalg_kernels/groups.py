@@ -101,7 +101,7 @@ def attention(last: Group) -> Group | None:
     weights = product.inputs[0].owner
     if not isinstance(weights, linalg.GenericOp):
         return None
-    found = {weights, *last.ops}
+    found: set[Operation | Block] = {weights, *last.ops}
     for x in weights.inputs:
         found.add(x.owner)
         if not is_product_result(x) and isinstance(x.owner, linalg.GenericOp):

@@ -222,7 +222,8 @@ class SequenceWriter:
         """Return memory that holds a constant, or one number in every element."""
         if (number := constant_of(value)) is None:
             constant = self.b.effect(op.clone()).results[0]
-            type = MemRefType(tensor_type(value).element_type, self.shape(value))
+            known = tensor_type(value)
+            type = MemRefType(known.element_type, known.get_shape())
             make = bufferization.ToBufferOp.create
             new = self.b.effect(make(operands=[constant], result_types=[type]))
             shape = self.shape(value)
@@ -497,7 +498,7 @@ def reuse_memory(block: Block) -> None:
     for op in list(block.ops):
         if not isinstance(op, memref.AllocOp) or op.dynamic_sizes:
             continue
-        users, todo = [order[op]], [op.memref]
+        users, todo = [order[op]], list[SSAValue](op.results)
         while todo:
             for use in todo.pop().uses:
                 users.append(order[use.operation])
@@ -556,12 +557,14 @@ class OutlineLinalgKernelsPass(ModulePass):
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
                     outline(each)
-            read = {x.memref for x in draft.walk() if isinstance(x, memref.GetGlobalOp)}
-            names = {x.string_value() for x in read}
+            reads = [x for x in draft.walk() if isinstance(x, memref.GetGlobalOp)]
+            names = {x.name_.string_value() for x in reads}
             for each in list(draft.ops):
-                is_left = isinstance(each, memref.GlobalOp)
-                is_left = is_left and each.sym_name.data not in names
-                if is_left or (isinstance(each, simt.SequenceOp) and not self.sequence):
+                if isinstance(each, memref.GlobalOp):
+                    is_left = each.sym_name.data not in names
+                else:
+                    is_left = isinstance(each, simt.SequenceOp) and not self.sequence
+                if is_left:
                     Rewriter.erase_op(each)
 
 

@@ -10,8 +10,7 @@ import coopc
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
-from coopc.run.arguments import copied as copied_array
-from coopc.run.arrays import Argument, Array
+from coopc.run.arrays import Argument, Array, copied
 from coopc.sim.simulate import Options, simulate
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
@@ -31,11 +30,6 @@ PLACES = {
 """Where kernels run, the device, and the pipeline."""
 SIZES = [(32, 64), (7, 77), (5, 3), (1, 1)]
 BY_NAME = pytest.mark.parametrize("program", PROGRAMS, ids=[x.name for x in PROGRAMS])
-
-
-def copied(arguments: list[Argument]) -> list[Argument]:
-    """Arguments in memory of their own, with the strides that they have."""
-    return [copied_array(x) if isinstance(x, np.ndarray) else x for x in arguments]
 
 
 def simulated(text: str, passes: str, arguments: list[Argument]) -> Found:
