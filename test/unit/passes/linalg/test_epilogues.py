@@ -14,6 +14,7 @@ from support.epilogues import KINDS, Array, Fused
 from support.native import best_or_emulated
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp
 
 import coopc
 from coopc.compiler import new_context
@@ -160,7 +161,8 @@ LANES = "coopc-lanes{device=intel-cpu subgroup-size=8}"
 
 @pytest.mark.parametrize(("kind", "out"), CASES)
 def test_vectors(kind: str, out: str) -> None:
-    for size in ("ragged", "dynamic", "batched"):
+    sizes = ("ragged", "dynamic", "batched") if (kind, out) in FEW else ("dynamic",)
+    for size in sizes:
         launched(fused(kind, out, size), on="cpu", tiles="none", threads=2)
 
 
@@ -259,13 +261,16 @@ def test_one_kernel(pipeline: str) -> None:
         assert not any(op.name == "memref.alloc" for op in module.walk())
 
 
-def in_loops(module: ModuleOp) -> list[tuple[int, list[str]]]:
-    """Return the names of operations in loops that multiply, loop by loop."""
-    multiplies = ("coopmatrix.mul_add", "xe.dpas", "vector.fma", "func.call")
-    found: list[tuple[int, list[str]]] = []
-    for op in module.walk():
-        names = [x.name for x in op.walk()] if op.name == "scf.for" else []
-        if op.name == "scf.for" and {*names} & {*multiplies}:
-            found.append((len(names), sorted(names)))
+def in_loops(module: ModuleOp) -> list[list[str]]:
+    """Return the names of operations in loops along K: those that multiply themselves.
+
+    Loops around them, as over tiles of a block, have the epilogue.
+    """
+    multiplies = {"coopmatrix.mul_add", "xe.dpas", "vector.fma", "func.call"}
+    found = [
+        sorted(x.name for x in op.walk())
+        for op in module.walk()
+        if isinstance(op, ForOp) and multiplies & {x.name for x in op.body.block.ops}
+    ]
     assert found, module
     return found
