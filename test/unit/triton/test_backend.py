@@ -217,10 +217,14 @@ def test_refused_kernels() -> None:
     """The launch says why; an autotuner takes another configuration."""
     from triton.runtime.errors import OutOfResources
 
-    case, entry = cases()["layer_norm_backward"](), KERNELS["layer_norm_backward"]
-    given = {x: argument(value) for x, value in case.arguments.items()}
+    case, entry = cases()["grouped_gemm"](), KERNELS["grouped_gemm"]
+    addresses = coopc.triton.array(np.zeros(4, np.int64))
+    given = {
+        x: addresses if isinstance(value, launch.Addresses) else argument(value)
+        for x, value in case.arguments.items()
+    }
     with pytest.raises(
-        coopc.CompileError, match="memory has no compare-and-exchange"
+        coopc.CompileError, match="expected a pointer that is an argument"
     ) as error:
         entry["fn"][case.grid](**given, **entry["constexprs"])
     assert isinstance(error.value, OutOfResources)

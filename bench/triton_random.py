@@ -1,0 +1,259 @@
+"""`python -m bench.triton_random`: random kernels of Triton, on every engine.
+
+    python -m bench.triton_random --seed 1 --count 20 --on cpu,vulkan
+
+A kernel loads blocks of two matrices under masks, computes with them, and stores what
+it has, a reduction of it, and a product.  Triton's own interpreter says what is right.
+Numbers are so small that floats are exact: what differs in a bit is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+TYPES = {
+    "i8": ("int8", np.int8),
+    "i16": ("int16", np.int16),
+    "i32": ("int32", np.int32),
+    "i64": ("int64", np.int64),
+    "fp16": ("float16", np.float16),
+    "fp32": ("float32", np.float32),
+}
+"""Of elements: what Triton and numpy call them, by their letters in signatures."""
+BINARY = ("{0} + {1}", "{0} - {1}", "tl.maximum({0}, {1})", "tl.minimum({0}, {1})")
+UNARY = ("-{0}", "tl.abs({0})", "tl.where({0} > 1, {0}, {1})", "tl.where(mask, {0}, 2)")
+BITS = ("{0} ^ {1}", "{0} & {1}", "{0} | {1}", "{0} * {1}", "{0} << 1", "{0} >> 1")
+REDUCTIONS = ("sum", "max", "min", "argmax", "argmin")
+HEAD = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, y, out, reduced, product, M, N, R: tl.constexpr, C: tl.constexpr):
+    rows = tl.program_id(0) * R + tl.arange(0, R)
+    cols = tl.program_id(1) * C + tl.arange(0, C)
+    mask = (rows < M)[:, None] & (cols < N)[None, :]
+    at = rows[:, None] * N + cols[None, :]
+    v0 = tl.load(x + at, mask=mask, other=1)
+    v1 = tl.load(y + at, mask=mask, other={other})
+"""
+
+
+@dataclass(frozen=True)
+class RandomKernel:
+    """A kernel and how it is launched."""
+
+    source: str
+    type: str
+    sum_type: str
+    block: tuple[int, int]
+    shape: tuple[int, int]
+    axis: int
+    has_product: bool
+
+    @property
+    def signature(self) -> str:
+        kinds = (self.type, self.type, self.type, "i32", self.sum_type)
+        return ", ".join([*(f"*{x}" for x in kinds), "i32", "i32"])
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        pairs = zip(self.shape, self.block, strict=True)
+        rows, cols = (-(-n // size) for n, size in pairs)
+        return rows, cols
+
+    def arguments(self, random: np.random.Generator) -> list[Any]:
+        """Return matrices of small numbers, and results that hold others."""
+        dtype, (m, n), (r, _) = TYPES[self.type][1], self.shape, self.block
+        given = [random.integers(-3, 4, (m, n)).astype(dtype) for _ in range(2)]
+        rows, cols = self.grid
+        size = (rows * n, m * cols)[self.axis]
+        return [
+            *given,
+            np.full((m, n), 77, dtype),
+            np.full(size, 77, np.int32),
+            np.full(rows * cols * r * r, 77, TYPES[self.sum_type][1]),
+            *(m, n),
+        ]
+
+
+def random_kernel(seed: int) -> RandomKernel:
+    """Return a kernel that is the same for the same seed."""
+    draw = Random(seed)
+    type = draw.choice([*TYPES])
+    is_float = type[0] == "f"
+    has_product = type in ("i8", "fp16", "fp32") and draw.random() < 0.5
+    sizes = (16, 32) if has_product else (1, 2, 4, 8, 16, 32, 64)
+    block = draw.choice(sizes), draw.choice(sizes)
+    shape = draw.randint(1, 2 * block[0] + 1), draw.randint(1, 2 * block[1] + 1)
+    lines = [HEAD.format(other=draw.randint(-2, 2))]
+    count = draw.randint(1, 3 if is_float else 6)
+    forms = BINARY + UNARY + (() if is_float else BITS)
+    for number in range(2, count + 2):
+        names = [f"v{draw.randrange(number)}" for _ in range(2)]
+        form = draw.choice(forms).format(*names)
+        lines.append(f"    v{number} = ({form}).to(tl.{TYPES[type][0]})\n")
+    last = f"v{count + 1}"
+    axis, how = draw.randrange(2), draw.choice(REDUCTIONS)
+    place = ("tl.program_id(0) * N + cols", "rows * tl.num_programs(1)")[axis]
+    place += " + tl.program_id(1)" if axis else ""
+    inside = ("cols < N", "rows < M")[axis]
+    lines += [
+        f"    tl.store(out + at, {last}, mask=mask)\n",
+        f"    line = tl.{how}({last}, axis={axis})\n",
+        f"    tl.store(reduced + {place}, line.to(tl.int32), mask={inside})\n",
+    ]
+    if has_product:
+        lines += [
+            f'    d = tl.dot(v0, tl.trans({last}), input_precision="ieee")\n',
+            "    program = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)\n",
+            "    r = tl.arange(0, R)\n",
+            "    to = program * R * R + r[:, None] * R + r[None, :]\n",
+            "    tl.store(product + to, d)\n",
+        ]
+    sum_type = "fp32" if is_float else "i32"
+    text = "".join(lines)
+    return RandomKernel(text, type, sum_type, block, shape, axis, has_product)
+
+
+class Storage:
+    """What Triton's interpreter wants of memory of PyTorch, of an array of numpy."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def data_ptr(self) -> int:
+        return self.array.ctypes.data
+
+    def cpu(self) -> Storage:
+        return self
+
+    def copy_(self, other: Storage) -> None:
+        """They are the same memory."""
+
+
+class Tensor(Storage):
+    @property
+    def dtype(self) -> str:
+        return f"torch.{self.array.dtype}"
+
+    def untyped_storage(self) -> Storage:
+        return Storage(self.array)
+
+    def new_empty(self, size: int, device: str) -> Tensor:
+        return Tensor(self.array)
+
+    def set_(self, storage: Storage, *_: object) -> None:
+        """It is that already."""
+
+    def storage_offset(self) -> int:
+        return 0
+
+    def size(self) -> Sequence[int]:
+        return self.array.shape
+
+    def stride(self) -> Sequence[int]:
+        return self.array.strides
+
+
+def loaded(kernel: RandomKernel, folder: Path) -> Any:
+    """Return the function of a kernel, of which Triton wants the file."""
+    path = folder / "random_kernel.py"
+    path.write_text(kernel.source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.kernel
+
+
+def interpreted(seed: int) -> list[Any]:
+    """Return the arguments of a kernel after Triton's interpreter ran it."""
+    kernel = random_kernel(seed)
+    given = kernel.arguments(np.random.default_rng(seed))
+    constexprs = {"R": kernel.block[0], "C": kernel.block[1]}
+    tensors = [Tensor(x) if hasattr(x, "dtype") else x for x in given]
+    with tempfile.TemporaryDirectory() as folder:
+        loaded(kernel, Path(folder))[kernel.grid](*tensors, **constexprs)
+    return given
+
+
+def interpreter() -> ProcessPoolExecutor:
+    """Return a process in which Triton interprets: it decides that when imported."""
+    found = ProcessPoolExecutor(1, get_context("spawn"))
+    os.environ["TRITON_INTERPRET"] = "1"
+    try:
+        found.submit(interpreted, 0).result()
+    finally:
+        del os.environ["TRITON_INTERPRET"]
+    return found
+
+
+def differences(
+    seed: int, expected: Sequence[Any], places: Sequence[str], folder: Path
+) -> list[str]:
+    """Return where engines differ from Triton's interpreter, or refuse the kernel."""
+    import coopc.triton
+    from coopc.diagnostic import CompileError
+    from coopc.run.arrays import copied
+
+    kernel = random_kernel(seed)
+    given = kernel.arguments(np.random.default_rng(seed))
+    constexprs = {"R": kernel.block[0], "C": kernel.block[1]}
+    function, found = loaded(kernel, folder), list[str]()
+    for on in places:
+        after: list[Any] = [*copied(given)]
+        try:
+            made = coopc.triton.compile(function, kernel.signature, constexprs, on=on)
+            made.run(*after, grid=kernel.grid)
+        except CompileError as error:
+            found.append(f"{on}: {error}")
+            continue
+        for name, one, other in zip(
+            ("x", "y", "out", "reduced", "product"), after, expected, strict=False
+        ):
+            if not np.array_equal(one, other):
+                found.append(f"{on}: {name} differs")
+    return found
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.triton_random")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--on", default="sim,cpu,vulkan,opencl")
+    options = parser.parse_args(words)
+    wrong, places = 0, options.on.split(",")
+    with interpreter() as process:
+        for seed in range(options.seed, options.seed + options.count):
+            expected = process.submit(interpreted, seed).result()
+            with tempfile.TemporaryDirectory() as folder:
+                found = differences(seed, expected, places, Path(folder))
+            wrong += bool(found)
+            for line in found:
+                print(f"seed {seed}: {line}", flush=True)
+    same = options.count - wrong
+    print(f"{options.count} kernels from seed {options.seed}: {same} agree on {places}")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
