@@ -108,8 +108,8 @@ class Observer:
         """Called after `step`, which is the `last` or not; may fail as a pass does."""
 
 
-MOST_WORK = 120_000
-"""Operations that all passes of a run look at: some 5 seconds of a processor."""
+MOST_WORK = 200_000
+"""Operations that all passes of a run look at: some 8 seconds of a processor."""
 PLACING = 3
 """So many are looked at in the time that it takes to put one into a block."""
 

@@ -38,3 +38,10 @@ simt.sequence @allocated() {
   simt.result %x : memref<4xf32>
 }
 // CHECK: simt.result: expected an argument of the sequence
+
+// -----
+
+"simt.sequence"() <{sym_name = "results", function_type = () -> i32}> ({
+^bb0:
+}) : () -> ()
+// CHECK: simt.sequence: expected a body with the arguments of the function type, and no results, got () -> i32

@@ -17,8 +17,11 @@ from coopc.emit.spirv.emission import MODULES, Emission
 REFUSED = {"math.ipowi", "simt.exchange"}
 """What neither instruction set has, and what expand-exchanges expands."""
 
-STRUCTURE = {"func.func", "func.return"}
-"""What the emission of kernels and the walker take themselves."""
+STRUCTURE = {
+    *("func.func", "func.return"),
+    *("simt.launch", "simt.result", "simt.sequence"),
+}
+"""What the emission of kernels and the walker take themselves, and what hosts do."""
 
 
 def has_handler(operation: type[Operation]) -> bool:

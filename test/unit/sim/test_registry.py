@@ -47,6 +47,9 @@ NOT_SIMULATED = {
     "affine.yield",
     "affine.vector_load",
     "affine.vector_store",
+    "simt.launch",
+    "simt.result",
+    "simt.sequence",
     "linalg.pack",  # not read
     "linalg.unpack",
     "memref.alloca_scope",

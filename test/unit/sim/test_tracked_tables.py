@@ -31,6 +31,7 @@ BITS = "moves bits, not floats: where they have a bound, `lost` says so"
 EXEMPT: dict[str, str] = {
     **dict.fromkeys(
         (
+            "simt.compare_exchange",
             *("affine.apply", "affine.min", "amx.tile_muli", "amx.tile_zero"),
             *("arith.addi", "arith.addui_extended", "arith.andi", "arith.ceildivsi"),
             *("arith.ceildivui", "arith.cmpi", "arith.constant", "arith.divsi"),

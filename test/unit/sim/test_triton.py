@@ -101,7 +101,6 @@ def test_atomic_cas() -> None:
     [
         ("tt.scan", SCAN.replace("REVERSE", "true")),
         ("tt.gather", GATHER),
-        ("tt.atomic_cas", SWAP),
     ],
 )
 def test_no_engine_takes_it(name: str, body: str) -> None:

@@ -187,7 +187,7 @@ func.func @f(%a: memref<8x8xf32>) {
 
 
 def test_convolutions_are_read() -> None:
-    """Of f16 into f32, too; they are refused by name."""
+    """Of f16 into f32, too; they are no products of matrices, and stay."""
     text = """
 func.func @f(
     %a: memref<1x8x8x4xf16>, %b: memref<3x3x4x8xf16>, %c: memref<1x6x6x8xf32>) {
@@ -200,5 +200,6 @@ func.func @f(
     ctx = new_context(everything())
     module = parse(ctx, Source(text))
     module.verify()
-    with pytest.raises(PassFailedException, match=r"got linalg\.conv_2d_nhwc_hwcf"):
-        ConvertLinalgToCoopmatrixPass().apply(ctx, module)
+    before = str(module)
+    ConvertLinalgToCoopmatrixPass().apply(ctx, module)
+    assert str(module) == before

@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s | coopc-opt | filecheck %s
+// RUN: %roundtrip
 
 func.func @scale(%x: memref<?x4xf32>, %y: memref<?x4xf32>) attributes {simt.kernel} {
   return
