@@ -266,7 +266,7 @@ def in_loops(module: ModuleOp) -> list[list[str]]:
 
     Loops around them, as over tiles of a block, have the epilogue.
     """
-    multiplies = {"coopmatrix.mul_add", "xe.dpas", "vector.fma", "func.call"}
+    multiplies = {"coopmatrix.mul_add", "xe.dpas", "vector.fma", "arith.mulf"}
     found = [
         sorted(x.name for x in op.walk())
         for op in module.walk()
