@@ -86,6 +86,8 @@ class Owners(Observer):
     """Of a subgroup, by the kernel's name."""
     grids: dict[str, Attribute] = field(default_factory=lambda: {})
     """By the kernel's name; a processor's functions have none at the end."""
+    attention: bool = True
+    """Whether attention is one kernel."""
     lowered: ModuleOp | None = None
     """The module after the last pass."""
 
@@ -106,6 +108,8 @@ class Owners(Observer):
                 self.lanes.setdefault(name, lanes.value.data)
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        if step.name == "outline-linalg-kernels":
+            self.attention = getattr(step, "options", {}).get("attention", True)
         self.start(module)
         if last:
             self.lowered = module
@@ -572,7 +576,8 @@ def with_kernels(
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
-    found = after(module, source, (*from_linalg(), products, rows))
+    whole = from_linalg(attention=owners is None or owners.attention)
+    found = after(module, source, (*whole, products, rows))
     grids = {} if owners is None else owners.grids
     for op in found.ops:
         if isinstance(op, FuncOp) and op.sym_name.data in grids:

@@ -165,7 +165,7 @@ class CoopcXePass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
-            *from_linalg(),
+            *from_linalg(attention=False),
             step("convert-linalg-to-coopmatrix"),
             step("convert-linalg-to-simt", explain=self.explain),
             step("inline-tt-calls"),
@@ -280,7 +280,7 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(sequence=False),
+            *from_linalg(sequence=False, attention=False),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
@@ -381,8 +381,15 @@ def from_triton(
     )
 
 
-def from_linalg(sequence: bool = True) -> tuple[ModulePass, ...]:
-    """The steps from whole functions of linalg to those that one kernel does each."""
+def from_linalg(
+    sequence: bool = True, attention: bool = True
+) -> tuple[ModulePass, ...]:
+    """The steps from whole functions of linalg to those that one kernel does each.
+
+    Args:
+        sequence: whether there is a sequence that launches them.
+        attention: whether attention is one kernel, which tiles and DPAS lack rules for.
+    """
     names = (
         "inline-calls",
         "unroll-loops",
@@ -390,7 +397,8 @@ def from_linalg(sequence: bool = True) -> tuple[ModulePass, ...]:
         "generalize-linalg",
         "fuse-linalg",
     )
-    options: dict[str, Any] = {} if sequence else {"sequence": False}
+    given = {"sequence": sequence, "attention": attention}
+    options: dict[str, Any] = {name: x for name, x in given.items() if not x}
     return (
         *(StepForDialect("linalg", name, {}) for name in names),
         StepForDialect("linalg", "outline-linalg-kernels", options),

@@ -5,7 +5,8 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
          linalg.generic operations that use its sums element by element.
 After:   a kernel with a grid. Each work-group computes one tile of C in a loop over K
          by coopmatrix operations; accesses that may be out of bounds are checked.
-         Functions of linalg without a product stay, for convert-linalg-to-simt.
+         Functions of linalg without a product stay, for convert-linalg-to-simt; so
+         do generic products of types that DPAS does not multiply, on a device with it.
 Fails:   where a function is neither, or has an operation that cannot be fused, naming
          it.
 """
@@ -13,15 +14,34 @@ Fails:   where a function is neither, or has an operation that cannot be fused, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.passes import ModulePass
 
 from coopc.dialects import simt
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_for
 from coopc.ir.transaction import transaction
+from coopc.remarks import remark
+
+if TYPE_CHECKING:
+    from coopc.passes.linalg.match import Multiplication
+
+
+DPAS_ELEMENTS = {"f16", "bf16", "s8", "u8"}
+
+
+def _is_left(func: FuncOp, found: Multiplication) -> bool:
+    """Whether rows are to do a product, which DPAS does not."""
+    named = (op for op in func.walk() if op.dialect_name() == "linalg")
+    generic = (linalg.GenericOp, linalg.FillOp, linalg.YieldOp)
+    return all(isinstance(op, generic) for op in named) and not (
+        {*found.problem.elements[:2]} <= DPAS_ELEMENTS
+    )
 
 
 @dataclass(frozen=True)
@@ -49,6 +69,10 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         wanted = device_for(target.device.data, op) if target else None
         with transaction(op) as draft:
             for func, found in multiplications(draft):
+                if wanted is not None and wanted.dpas and _is_left(func, found):
+                    what = "each element by a work-item: DPAS does not multiply"
+                    remark(found.op, f"{what} {', '.join(found.problem.elements)}")
+                    continue
                 plan = plan_direct_gemm(found.problem, wanted, (m, n, k) if m else None)
                 text = direct_kernel(found.problem, plan)
                 become_kernel(func, found, plan, text, ctx)

@@ -4,10 +4,15 @@
 
 `ENGINES` says how each is started.  An engine that cannot take a program refuses it,
 and the reason is the cell.
+
+    cd test; python -m support.linalg_engines > ../docs/linalg.md
+
+writes what the pipelines make of each program; with names of programs, their rows.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,17 +20,22 @@ from support.linalg_programs import (
     arguments,
     entry,
     module_of,
+    names,
     text_of,
 )
 
-from coopc.compiler import compile
+from coopc.compiler import compile, new_context
 from coopc.diagnostic import CompileError
 from coopc.launcher import Build, Target, build
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.pipelines import from_linalg
 from coopc.remarks import remarks_to
 from coopc.run.arrays import Array
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
+from coopc.universe import everything
 from coopc.validate.compare import compare
 
 ENGINES: dict[str, Target] = {
@@ -45,6 +55,27 @@ MARKS = {
 }
 """An operation of the matrix engine, and what does without it."""
 SECONDS = 120
+PIPELINES = {
+    "khr": "coopc-khr{device=nvidia}",
+    "lanes": "coopc-lanes{device=intel-cpu}",
+    "xe": "coopc-xe{device=bmg}",
+    "amx": "coopc-amx",
+    "cpu": "coopc-cpu",
+}
+"""The columns of the table in the documentation."""
+HEAD = """\
+# Functions of linalg and coopc's engines
+
+What each pipeline makes of the programs in `test/inputs/linalg`, with their floats as
+f32 and, where a type follows the name, as f16 or bf16: which unit does the products
+(or, in a program without, all), or why the program is refused.
+`khr` is for nvidia, `xe` for bmg.  `coopc.launch` with `on="cpu"` takes `cpu` where
+`amx` has no tiles for the products.  Printed by `python -m support.linalg_engines` in
+`test`; `test/unit/passes/linalg/test_engines.py` compares it.
+
+| program | kernels | khr | lanes | xe | amx | cpu |
+|---|---|---|---|---|---|---|
+"""
 
 
 @dataclass(frozen=True)
@@ -102,3 +133,50 @@ def _what(text: str, built: Build, engine: str) -> str:
     if engine == "xe":
         lowered = compile(text, "coopc-xe{device=bmg}", "mlir").text
     return "matrix engine" if mark in lowered else other
+
+
+def made(text: str, engine: str) -> str:
+    """Return which unit does the products of a program, or why none does."""
+    ctx = new_context(everything())
+    mark, other = MARKS[engine]
+    with remarks_to(lambda _: None):
+        try:
+            source = Source(text, "<linalg>")
+            module = parse(ctx, source)
+            Run(ctx, source).apply(
+                module, read_passes(PIPELINES[engine], everything().all_passes)
+            )
+        except CompileError as error:
+            return f"refused: {error.diagnostic.message.splitlines()[0]}"
+    used = any(op.name.startswith(mark) for op in module.walk())
+    return UNITS[engine] if used else other
+
+
+def kernels(text: str) -> int:
+    """Return how many kernels a program is, the same for every engine."""
+    ctx, source = new_context(everything()), Source(text, "<linalg>")
+    module = parse(ctx, source)
+    Run(ctx, source).apply(module, from_linalg())
+    launches = [op for op in module.walk() if op.name == "simt.launch"]
+    return len(launches) or 1
+
+
+UNITS = {"khr": "KHR matrices", "lanes": "lanes", "xe": "DPAS", "amx": "AMX tiles"}
+UNITS["cpu"] = "vectors"
+
+
+def row(name: str, half: str | None) -> str:
+    """Return the line of a program in the table."""
+    cells = (made(text_of(name, half), engine) for engine in PIPELINES)
+    title = name if half is None else f"{name} {half}"
+    count = kernels(text_of(name, half))
+    return f"| {title} | {count} | {' | '.join(cells)} |\n"
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    if not words:
+        print(HEAD, end="")
+    for name, half in names():
+        if not words or (name if half is None else f"{name}-{half}") in words:
+            print(row(name, half), end="", flush=True)

@@ -93,7 +93,7 @@ def number_of(value: SSAValue) -> float | None:
     return attr.value.data if isinstance(attr, FloatAttr | IntegerAttr) else None
 
 
-def attention(last: Group) -> Group | None:
+def attention_group(last: Group) -> Group | None:
     """Return the group of attention that a product, and what follows it, ends."""
     product = last.ops[0]
     if not is_product(product):
@@ -127,8 +127,13 @@ def is_product_result(value: SSAValue) -> bool:
     return isinstance(op, linalg.GenericOp) and is_product(op)
 
 
-def groups_of(block: Block) -> Mapping[Operation, Group]:
-    """Return the groups of a block, by their last operation."""
+def groups_of(block: Block, attention: bool) -> Mapping[Operation, Group]:
+    """Return the groups of a block, by their last operation.
+
+    Args:
+        block: the body of a function.
+        attention: whether attention is one group.
+    """
     found: dict[Operation, Group] = {}
     for op in block.ops:
         if not isinstance(op, linalg.GenericOp):
@@ -146,7 +151,8 @@ def groups_of(block: Block) -> Mapping[Operation, Group]:
         else:
             found[op] = Group((op,))
     for op, group in list(found.items()):
-        if op in found and (whole := attention(group)) is not None:
+        whole = attention_group(group) if attention and op in found else None
+        if whole is not None:
             for each in whole.ops:
                 found.pop(each, None)
             found[op] = whole

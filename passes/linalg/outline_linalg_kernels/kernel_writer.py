@@ -123,8 +123,14 @@ class KernelWriter:
             if memory is None or expr not in map.results:
                 continue
             assert isinstance(expr, AffineDimExpr), op
-            at = self.b.constant(INDEX, map.results.index(expr))
-            return self.b.pure(memref.DimOp, memory, at)
+            at = map.results.index(expr)
+            own = memory.owner
+            if not isinstance(own, memref.AllocOp):
+                return self.b.pure(memref.DimOp, memory, self.b.constant(INDEX, at))
+            shape = memref_type(memory).get_shape()
+            if shape[at] != DYNAMIC_INDEX:
+                return self.b.constant(INDEX, shape[at])
+            return own.dynamic_sizes[list(shape[:at]).count(DYNAMIC_INDEX)]
         raise Refused(op, "no operand tells how long a loop of it is")
 
     # Values of the function
@@ -139,6 +145,9 @@ class KernelWriter:
             memory = self.known[op.tensor]
             indices = [self.operand(x) for x in op.indices]
             found = self.b.effect(memref.LoadOp.get(memory, indices)).results[0]
+        elif isinstance(op, tensor.DimOp):
+            operands = self.operand(op.source), self.operand(op.index)
+            found = self.b.effect(memref.DimOp(*operands)).results[0]
         else:
             operands = {x: self.operand(x) for x in op.operands}
             at = [x is value for x in op.results].index(True)

@@ -435,8 +435,12 @@ def kept_dimensions(sizes: Sequence[Size], shape: Sequence[int]) -> list[int]:
 # --- Rewrite. ---
 
 
-def outline(func: FuncOp) -> None:
+def outline(func: FuncOp, attention: bool) -> None:
     """Put kernels and a sequence in place of a function.
+
+    Args:
+        func: the function.
+        attention: whether attention is one kernel.
 
     Raises:
         Refused: an operation is no part of a kernel.
@@ -445,7 +449,7 @@ def outline(func: FuncOp) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp), func
     b = Builder.at_end(entry, func.location)
-    groups = groups_of(block)
+    groups = groups_of(block, attention)
     destinations = Destinations(block, groups)
     writer = SequenceWriter(func, b, destinations)
     for arg in block.args:
@@ -549,6 +553,8 @@ class OutlineLinalgKernelsPass(ModulePass):
     sequence: bool = True
     """Whether there is a `simt.sequence`: passes that make several functions of a
     kernel leave nothing to launch."""
+    attention: bool = True
+    """Whether two products and the softmax between them are one kernel."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not uses_dialect(op, "linalg"):
@@ -556,7 +562,7 @@ class OutlineLinalgKernelsPass(ModulePass):
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
-                    outline(each)
+                    outline(each, self.attention)
             reads = [x for x in draft.walk() if isinstance(x, memref.GetGlobalOp)]
             names = {x.name_.string_value() for x in reads}
             for each in list(draft.ops):

@@ -154,7 +154,7 @@ func.func @k(%a: memref<64xi32>, %r: memref<64xi32>)
 }}
 """
     zeros = np.zeros(64, np.int32)
-    found = runner.run(text, [zeros, zeros])[1]
+    found = runner.run(text, [zeros, zeros.copy()])[1]
     np.testing.assert_array_equal(found, np.arange(64)[::-1])
 
 

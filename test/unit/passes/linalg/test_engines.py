@@ -1,0 +1,54 @@
+"""Programs of linalg on every engine, and the table of them in the documentation."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from support.linalg_engines import ENGINES, HEAD, cell, row
+from support.linalg_programs import names
+
+ALL = os.environ.get("COOPC_LINALG_PROGRAMS") == "all"
+"""Whether all programs are run: this takes long."""
+DOCUMENT = Path(__file__).parents[4] / "docs" / "linalg.md"
+SOME = [
+    ("attention_mask", None),
+    ("calls", "f16"),
+    ("constant_weights", None),
+    ("destination_passing", "f16"),
+    ("iota", None),
+    ("mlp_gelu_dynamic", None),
+    ("quantized_named", None),
+    ("softmax_columns_buffer", None),
+    ("subviews", "bf16"),
+]
+RUN = [
+    *((name, half, "cpu") for name, half in SOME),
+    *(("calls", "f16", "khr"), ("layer_norm", None, "khr")),
+    *(("mlp_two_layers", "f16", "lanes"), ("two_results", None, "amx")),
+    *(("conv_bias_relu", "f16", "xe"), ("subview_row", None, "xe")),
+]
+EVERY = [(name, half, engine) for name, half in names() for engine in ENGINES]
+
+
+@pytest.mark.parametrize(("name", "half", "engine"), EVERY if ALL else RUN)
+def test_engine(name: str, half: str | None, engine: str) -> None:
+    """What an engine takes is what the simulator computes."""
+    found = cell(name, half, engine)
+    assert found.ran != "wrong", found.reason
+    assert ALL or found.ran != "refused", found.reason
+
+
+def test_counts() -> None:
+    """Layers, and attention, are one kernel each."""
+    text = DOCUMENT.read_text()
+    assert text.startswith(HEAD)
+    for name, count in (("attention", 1), ("mlp_two_layers f16", 2), ("layer_norm", 1)):
+        assert f"| {name} | {count} |" in text
+
+
+@pytest.mark.parametrize(("name", "half"), names() if ALL else SOME[:4])
+def test_table(name: str, half: str | None) -> None:
+    """The documentation says what is made of each program."""
+    assert row(name, half) in DOCUMENT.read_text()
