@@ -14,6 +14,13 @@
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: convert-tt-to-coopmatrix{device="amx" tile=32,32,32}
 // STEPS-NEXT: share-workgroup-memory
+// STEPS-NEXT: inline-calls
+// STEPS-NEXT: unroll-loops
+// STEPS-NEXT: lift-memrefs-to-tensors
+// STEPS-NEXT: generalize-linalg
+// STEPS-NEXT: fuse-linalg
+// STEPS-NEXT: outline-linalg-kernels{sequence=false attention=false}
+// STEPS-NEXT: convert-attention-to-coopmatrix
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}

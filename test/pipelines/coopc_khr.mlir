@@ -19,6 +19,13 @@
 // STEPS-NEXT: convert-tt-pointers-to-descriptors{known=true}
 // STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32 rounds=true}
 // STEPS-NEXT: share-workgroup-memory
+// STEPS-NEXT: inline-calls
+// STEPS-NEXT: unroll-loops
+// STEPS-NEXT: lift-memrefs-to-tensors
+// STEPS-NEXT: generalize-linalg
+// STEPS-NEXT: fuse-linalg
+// STEPS-NEXT: outline-linalg-kernels
+// STEPS-NEXT: convert-attention-to-coopmatrix
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-simt

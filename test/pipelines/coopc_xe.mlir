@@ -11,6 +11,13 @@
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: narrow-matrix-scope
 // STEPS-NEXT: set-target
+// STEPS-NEXT: inline-calls
+// STEPS-NEXT: unroll-loops
+// STEPS-NEXT: lift-memrefs-to-tensors
+// STEPS-NEXT: generalize-linalg
+// STEPS-NEXT: fuse-linalg
+// STEPS-NEXT: outline-linalg-kernels{attention=false}
+// STEPS-NEXT: convert-attention-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-simt
 // STEPS-NEXT: inline-tt-calls

@@ -41,8 +41,10 @@ class KernelWriter:
         return cls(Builder.at_end(Block(), op.location))
 
     def argument(self, given: SSAValue, name: str | None) -> SSAValue:
-        """Add an argument, for which the sequence gives a value."""
+        """Return the argument for which the sequence gives a value."""
         block = self.b.block
+        if given in self.given:
+            return block.args[self.given.index(given)]
         found = block.insert_arg(given.type, len(block.args))
         found.name_hint = name or given.name_hint
         self.given.append(given)

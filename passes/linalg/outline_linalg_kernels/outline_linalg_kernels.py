@@ -41,7 +41,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref, is_tensor, memref_type, tensor_type
 from coopc.ir.builder import INDEX, Builder, Size
-from coopc.ir.control_flow import uses_dialect
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.fuse_linalg import constant_of, output_arguments
@@ -537,6 +536,8 @@ def _replace(
     if whole and not has_results:
         (kernel,) = writer.kernels
         kernel.sym_name = func.sym_name
+        for new, old in zip(kernel.args, entry.args, strict=True):
+            new.name_hint = old.name_hint
         kernel.attributes = dict(func.attributes)
         Rewriter.replace_op(func, kernel, [])
         return
@@ -557,8 +558,6 @@ class OutlineLinalgKernelsPass(ModulePass):
     """Whether two products and the softmax between them are one kernel."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not uses_dialect(op, "linalg"):
-            return
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
