@@ -301,7 +301,10 @@ def show(
     emulated = job.build.emulated
     how = "" if emulated is None else f", {emulated} emulated"
     say(f"[bold]{job.interface.name}[/bold] on {outcome.where}{how}")
-    say(f"  {groups} work-groups of {items} work-items")
+    if steps := job.interface.steps:
+        say(f"  {len(steps)} launches")
+    else:
+        say(f"  {groups} work-groups of {items} work-items")
     runs = len(outcome.milliseconds)
     what = f"median of {runs - 1} after the first" if runs > 1 else "one run"
     say(f"  {outcome.median_milliseconds:.3f} ms, {what}")
