@@ -569,10 +569,11 @@ def with_kernels(
 
     Their grids are those that passes have chosen, as far as these are known.
     """
-    if not uses_dialect(module, "linalg"):
+    from coopc.pipelines import CPU_TILE, TENSORS, from_linalg, step
+
+    if not any(uses_dialect(module, name) for name in TENSORS):
         return module
     from coopc.dialects.simt import GRID
-    from coopc.pipelines import CPU_TILE, from_linalg, step
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")

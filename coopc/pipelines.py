@@ -30,13 +30,13 @@ def step(name: str, **options: Any) -> ModulePass:
 
 @dataclass(frozen=True)
 class StepForDialect(ModulePass):
-    """A step that only changes operations of one dialect.
+    """A step that only changes operations of some dialects.
 
     It is imported when a module has such operations: Triton's dialects and passes take
     longer to import than a small program of matrices takes to compile.
     """
 
-    dialect: str
+    dialects: tuple[str, ...]
     pass_name: str
     options: dict[str, Any]
 
@@ -52,7 +52,7 @@ class StepForDialect(ModulePass):
         return ArgSpec(self.pass_name, lists)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if uses_dialect(op, self.dialect):
+        if any(uses_dialect(op, name) for name in self.dialects):
             step(self.pass_name, **self.options).apply(ctx, op)
 
 
@@ -369,16 +369,20 @@ def from_triton(
         "fallback": fallback or None,
     }
     found = (
-        StepForDialect("tt", "unwrap-tt-offsets", {}),
-        StepForDialect("tt", "convert-tt-pointers-to-descriptors", {"known": True}),
+        StepForDialect(("tt",), "unwrap-tt-offsets", {}),
+        StepForDialect(("tt",), "convert-tt-pointers-to-descriptors", {"known": True}),
     )
     return (
-        StepForDialect("tt", "inline-tt-calls", {}),
-        StepForDialect("tt", "expand-tt-math", {}),
+        StepForDialect(("tt",), "inline-tt-calls", {}),
+        StepForDialect(("tt",), "expand-tt-math", {}),
         *(found if rounds else ()),
-        StepForDialect("tt", "convert-tt-to-coopmatrix", options),
+        StepForDialect(("tt",), "convert-tt-to-coopmatrix", options),
         step("share-workgroup-memory"),
     )
+
+
+TENSORS = ("linalg", "tensor", "bufferization")
+"""The dialects of whole functions: see `coopc.passes.linalg.whole_functions`."""
 
 
 def from_linalg(
@@ -400,9 +404,9 @@ def from_linalg(
     given = {"sequence": sequence, "attention": attention}
     options: dict[str, Any] = {name: x for name, x in given.items() if not x}
     return (
-        *(StepForDialect("linalg", name, {}) for name in names),
-        StepForDialect("linalg", "outline-linalg-kernels", options),
-        StepForDialect("linalg", "convert-attention-to-coopmatrix", {}),
+        *(StepForDialect(TENSORS, name, {}) for name in names),
+        StepForDialect(TENSORS, "outline-linalg-kernels", options),
+        StepForDialect(TENSORS, "convert-attention-to-coopmatrix", {}),
     )
 
 

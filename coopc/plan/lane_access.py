@@ -124,7 +124,7 @@ class AccessFacts:
 
 ROW_ELEMENTS = 64
 """Elements that all lanes access at once as vectors, if these have more than 4: of more
-elements it takes Intel's run-time for CPUs up to 15 times as long to compile them."""
+elements Intel's run-time for CPUs takes far longer to compile (one kernel, one run)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from coopc.layout.coopmatrix import CoopmatrixLayout
 
 BUDGET = 256
 """Operations on vectors that one product is written out as, at most: four times as many
-are no faster, and take Intel's run-time for CPUs four times as long to compile."""
+were no faster in a few runs, and took Intel's run-time for CPUs longer to compile."""
 MOST_SELECTED, MOST_SELECTED_SLOW = 4, 16
 """Lanes of one row whose elements are broadcast each; of more they are shuffled.  The
 second number is for devices that have slow shuffles."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.linalg_engines import ENGINES, HEAD, cell, row
 from support.linalg_programs import names
+
+import coopc
 
 ALL = os.environ.get("COOPC_LINALG_PROGRAMS") == "all"
 """Whether all programs are run: this takes long."""
@@ -52,3 +55,15 @@ def test_counts() -> None:
 def test_table(name: str, half: str | None) -> None:
     """The documentation says what is made of each program."""
     assert row(name, half) in DOCUMENT.read_text()
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu", "vulkan"])
+def test_without_linalg(on: str) -> None:
+    """A function of tensors alone is a copy."""
+    text = """
+func.func @f(%x: tensor<4x4xf32>) -> tensor<16xf32> {
+  %y = tensor.collapse_shape %x [[0, 1]] : tensor<4x4xf32> into tensor<16xf32>
+  return %y : tensor<16xf32>
+}"""
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    assert (coopc.launch(text, x, on=on).arrays[-1] == x.reshape(-1)).all()
