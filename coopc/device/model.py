@@ -226,7 +226,9 @@ class Device:
     amx: Amx | None = None
     gemm_tiles: tuple[GemmTiles, ...] = ()
     """The tiles by which subgroups share a multiplication, for elements of 16 bits, in
-    the order of preference."""
+    the order of preference where sizes or costs are not known."""
+    compute_units: int | None = None
+    """Processors among which work-groups are shared out; None if not known."""
     shares_gemm: bool = False
     """Whether that is far faster than work-groups of one subgroup each."""
     run: bool = False

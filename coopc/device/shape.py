@@ -182,7 +182,7 @@ class GemmTiles:
     """Tiles of A and of B in work-group memory: with 2, the next ones are written while
     the work-group multiplies those that are there."""
     gaps: bool = True
-    """Whether rows in work-group memory have an odd number of pieces."""
+    """Whether rows in work-group memory have an odd number of 16 bytes."""
     band: int = 0
     """Rows of work-groups that follow each other column by column, so that those that
     run at one time read few rows and columns; 0 for the order of the grid."""
@@ -191,8 +191,14 @@ class GemmTiles:
     sliced: bool = False
     """Whether B comes in slices, the K of one product each, with 1 stage of A.  That
     leaves room for longer steps, so that whole lines of A are read at a time."""
+    split: int = 1
+    """Subgroups that share K for each tile of C: each multiplies a part of a step, and
+    their sums are added in the end."""
+    cost: tuple[float, float] | None = None
+    """Nanoseconds that a work-group takes for each element along K: at least, and
+    where work-groups follow each other on a compute unit.  None if not measured."""
 
     @property
     def subgroups(self) -> int:
         (m, n), (sub_m, sub_n) = self.group, self.subgroup
-        return (m // sub_m) * (n // sub_n)
+        return (m // sub_m) * (n // sub_n) * self.split

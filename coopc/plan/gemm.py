@@ -26,6 +26,7 @@ What a work-group does in a step with panels is in `coopc.plan.gemm_schedule`.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import Literal, TypeAlias
 
 from coopc.device import AMX, ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
@@ -184,7 +185,8 @@ class Panel:
         row 0   | 0..7 | 8..15 | 16..23 | 24..31 | (gap) |
         row 1   | 0..7 | ...
 
-    With an odd number of pieces a row, eight consecutive rows begin in different banks.
+    With an odd number of 16 bytes a row, eight consecutive rows begin in different
+    banks, and each begins where the device loads matrices.
     """
 
     rows: int
@@ -210,8 +212,11 @@ class Panel:
 
     @property
     def stride(self) -> int:
-        """Pieces from row to row."""
-        return self.pieces | 1 if self.gaps else self.pieces
+        """Pieces from row to row: with gaps, an odd number of 16 bytes."""
+        if not self.gaps:
+            return self.pieces
+        many = WIDTHS[0] // self.width
+        return (-(-self.pieces // many) | 1) * many
 
     @property
     def bytes(self) -> int:
@@ -240,7 +245,12 @@ Feed: TypeAlias = Direct | Packed | Panel
 
 
 def panel(
-    sizes: tuple[int, int], grain: int, element: str, work_items: int, gaps: bool
+    sizes: tuple[int, int],
+    grain: int,
+    element: str,
+    work_items: int,
+    gaps: bool,
+    length: int | None = None,
 ) -> Panel | None:
     """Return a tile with the widest pieces of which each work-item copies equally many.
 
@@ -250,18 +260,24 @@ def panel(
         element: the type of an element.
         work_items: that copy it.
         gaps: see `GemmTiles`.
+        length: of a row in memory, if known: pieces divide it where they can.
 
     >>> panel((128, 32), 16, "f16", 256, True).stride
     5
+    >>> panel((128, 32), 16, "f16", 256, True, length=500).width
+    8
     """
     (rows, cols), size = sizes, ELEMENT_BITS[element] // 8
-    for width in WIDTHS:
-        found = Panel(rows, cols, size, width, gaps)
-        if not 0 < size <= width or grain % found.per_piece:
-            continue
-        if rows * found.pieces % work_items == 0:
-            return found
-    return None
+    every = (Panel(rows, cols, size, width, gaps) for width in WIDTHS)
+    fitting = [
+        x
+        for x in every
+        if 0 < size <= x.width
+        and grain % x.per_piece == 0
+        and rows * x.pieces % work_items == 0
+    ]
+    whole = (x for x in fitting if length is not None and length % x.per_piece == 0)
+    return next(whole, fitting[0] if fitting else None)
 
 
 # --- the plan ------------------------------------------------------------------------
@@ -293,16 +309,32 @@ class GemmPlan:
     """Of a work-group; 1 where the device says."""
     uses: tuple[Operand, ...] = ()
     """Those of the matrices that are stored, for each output of the epilogue."""
+    split: int = 1
+    """Subgroups that share K; each multiplies as much of a step."""
 
     def __post_init__(self) -> None:
         (m, n), (sub_m, sub_n) = self.group, self.subgroup
         assert min(m, n, sub_m, sub_n, self.step, self.depth, self.width) > 0, self
-        rest = m % sub_m, n % sub_n, sub_n % self.width, self.step % self.depth
+        chunk = self.split * self.depth
+        rest = m % sub_m, n % sub_n, sub_n % self.width, self.step % chunk
         assert not any(rest), self
 
     @property
     def products(self) -> int:
-        return self.step // self.depth
+        """Products along K of a subgroup in a step."""
+        return self.step // self.depth // self.split
+
+    @property
+    def places(self) -> int:
+        """Subgroup tiles of a work-group; each is that of `split` subgroups."""
+        (m, n), (sub_m, sub_n) = self.group, self.subgroup
+        return (m // sub_m) * (n // sub_n)
+
+    @property
+    def sums(self) -> tuple[int, int, int]:
+        """Of sums in work-group memory: tiles, and their M and N."""
+        tiles = (self.split - 1) * self.places
+        return tiles, self.subgroup[0], self.part_cols
 
     @property
     def panels(self) -> tuple[Panel, Panel]:
@@ -472,6 +504,7 @@ def plan_staged_gemm(
     if tiles is not None:
         return staged_by(tiles, problem, device)
     reason = f"expected tiles for {device.name}, which has none by default"
+    suited: dict[GemmPlan, float] = {}
     for each in device.gemm_tiles:
         # The sizes along K are those of 16 bits.
         step = each.step * 16 // ELEMENT_BITS[problem.a.element]
@@ -479,10 +512,29 @@ def plan_staged_gemm(
         if isinstance(found, str):
             reason = found
         elif not found.sliced or suits_slices(problem, found):
-            return found
+            suited[found] = estimated_cost(each, problem, device)
+    if suited:
+        return min(suited, key=lambda plan: suited[plan])
     if device.gemm_tiles:
         return reason
     return next(derived_tiles(problem, device), reason)
+
+
+def estimated_cost(tiles: GemmTiles, problem: Problem, device: Device) -> float:
+    """Return how long each element along K takes, in nanoseconds; 0 if not known.
+
+    >>> from coopc.device import NVIDIA
+    >>> f16 = GemmOperand("memref<128x128xf16>", "f16", (128, 128), (128, 1))
+    >>> estimated_cost(NVIDIA.gemm_tiles[0], Problem(f16, f16, f16), NVIDIA)
+    23
+    """
+    m, n = problem.c.shape
+    if m is None or n is None or tiles.cost is None or device.compute_units is None:
+        return 0
+    groups = -(-m // tiles.group[0]) * -(-n // tiles.group[1])
+    alone, following = tiles.cost
+    turns = -(-groups // device.compute_units)
+    return alone if turns == 1 else max(alone, following * turns)
 
 
 def derived_tiles(problem: Problem, device: Device) -> Iterator[GemmPlan]:
@@ -530,12 +582,6 @@ def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | 
     panels = _panels(tiles, shape, problem, items)
     if isinstance(panels, str):
         return panels
-    local = sum(each.bytes for each in panels)
-    if local > device.limits.local_bytes:
-        return (
-            f"expected at most {device.limits.local_bytes} bytes of work-group memory "
-            f"on {device.name}, got {local}"
-        )
     sizes = shape.m, shape.n
     uses: tuple[Operand, ...] = tuple(
         stored_use(x, device, sizes) for x in problem.outputs
@@ -547,7 +593,7 @@ def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | 
                 f"{device.name} stores no matrices of {shape.m} x {shape.n} x "
                 f"{output.memory.element}"
             )
-    return GemmPlan(
+    plan = GemmPlan(
         tiles.group,
         tiles.subgroup,
         tiles.step,
@@ -558,7 +604,25 @@ def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | 
         unroll=tiles.unroll,
         work_items=items,
         uses=uses,
+        split=tiles.split,
     )
+    local, size = sum(each.bytes for each in panels), ELEMENT_BITS[problem.c.element]
+    local += prod(plan.sums) * size // 8
+    if tiles.split > 1 and not _is_whole(problem, tiles.group):
+        # Matrices at an edge are stored element by element, from there.
+        local += tiles.subgroups * shape.m * shape.n * size // 8
+    if local > device.limits.local_bytes:
+        return (
+            f"expected at most {device.limits.local_bytes} bytes of work-group memory "
+            f"on {device.name}, got {local}"
+        )
+    return plan
+
+
+def _is_whole(problem: Problem, tile: tuple[int, int]) -> bool:
+    """Whether all of C is in whole tiles."""
+    sizes = zip(problem.c.shape, tile, strict=True)
+    return all(size is not None and size % of == 0 for size, of in sizes)
 
 
 def suits_slices(problem: Problem, plan: GemmPlan) -> bool:
@@ -594,6 +658,11 @@ def _largest_product(
         return f"expected 1 or 2 stages, got {tiles.stages}"
     if tiles.sliced and tiles.stages != 1:
         return f"expected 1 stage of A with slices of B, got {tiles.stages}"
+    if tiles.split < 1 or (tiles.sliced and tiles.split > 1):
+        return (
+            "expected 1 or more subgroups that share K, and 1 with slices of B, got "
+            f"{tiles.split}"
+        )
     a, b, c = elements
     shapes = device.multiplications(a, b, c, c)
     if not shapes:
@@ -602,7 +671,8 @@ def _largest_product(
     fitting = tuple(
         x
         for x in shapes
-        if not (m % x.m or n % x.n or tiles.step < 1 or tiles.step % x.k)
+        if not (m % x.m or n % x.n or tiles.step < 1)
+        and tiles.step % (x.k * tiles.split) == 0
     )
     if not fitting:
         sizes = ", ".join(f"{x.m}x{x.n}x{x.k}" for x in shapes)
@@ -631,7 +701,8 @@ def _panels(
         ("A", a, a_sizes, tiles.stages),
         ("B", b, b_sizes, b_copies),
     ):
-        found = panel(sizes, grain, matrix.element, items, tiles.gaps)
+        along = matrix.row_alignment or matrix.size(AXES[not matrix.transposed])
+        found = panel(sizes, grain, matrix.element, items, tiles.gaps, along)
         if found is None:
             return (
                 f"expected a tile of {name} that {items} work-items copy in equal "

@@ -1,23 +1,33 @@
 """The kernel of several subgroups, whose tiles go through work-group memory.
 
 What a work-group does in a step along K is a schedule of `coopc.plan.gemm_schedule`;
-here each action of it becomes text.  There are two loops along K, one for work-groups
-whose tiles are inside of memory, and one that checks each element:
+here each action of it becomes text.  There are two loops along K, one for pieces that
+are inside of memory or beyond it, and one that checks each element:
 
-    if inside:                             else:
-      the beginning of the pipeline          for k:
-      for k:                                   a step with checked copies
-        a step of it                         store C, checked
-      store C
+    if pieces are whole:
+      the beginning of the pipeline
+      for each whole step along K:
+        a step of the pipeline
+    for what is left of K:
+      a step with checked copies
+    store C, checked at its edge
+
+Rows and columns beyond C are no reason to check copies: the last ones of A and B are
+copied in their place, as the sums of these are not stored.
 
 Piece number p of a tile is copied by work-item p modulo the work-items of the
 work-group.
+
+Subgroups that share K are numbered one tile of C after the other, part after part of a
+step: of 2 x 2 tiles, subgroup 5 has tile 1 and the second part.  In the end all but the
+first add their sums to those of the first, through work-group memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
 from coopc.passes.linalg.kernel_text import Memory, Operands, kernel, zero
@@ -107,11 +117,12 @@ class Tile:
         """K of a product."""
         self.products = 1 if source == "b" and plan.sliced else plan.products
         """Products of a step that a tile is for."""
-        self.k = self.products * self.depth
+        self.k = self.depth if source == "b" and plan.sliced else plan.step
         """K of a tile."""
         self.along_rows = (source == "a") != self.memory.matrix.transposed
         """Whether its rows go along K, so that subgroups share out the rows."""
         panel, part = self.panel, plan.subgroup[which]
+        chunk = self.k // plan.split
         count = panel.width // WORD_BYTES
         self.words = "i32" if count == 1 else f"vector<{count}xi32>"
         """The type of a piece in work-group memory: words of 32 bits."""
@@ -121,10 +132,10 @@ class Tile:
         self.type = f"memref<{shape}x{self.words}, {SPACE}>"
         """The type of work-group memory: copies x rows x pieces and gap."""
         self.turns = panel.rows * panel.pieces // self.work_items
-        self.part_shape = panel.rows, part // panel.per_piece
+        self.part_shape = chunk, part // panel.per_piece
         """Rows and pieces of a subgroup's part."""
         if self.along_rows:
-            self.part_shape = part, panel.pieces
+            self.part_shape = part, chunk // panel.per_piece
         rows, pieces = self.part_shape
         strides = f"strided<[{panel.stride}, 1], offset: ?>"
         self.part_type = f"memref<{rows}x{pieces}x{self.words}, {strides}, {SPACE}>"
@@ -205,15 +216,13 @@ class StagedKernel:
         self._place_subgroup()
         for tile in self.tiles.values():
             self.head.do(f"%{tile.source}_tiles = memref.alloca() : {tile.type}")
-        inside = self._inside()
-        if isinstance(inside, bool):
-            body = self._region(self._fast if inside else self._slow)
-        else:
-            body = f"""
-  scf.if {inside} {{{self._region(self._fast)}
-  }} else {{{self._region(self._slow)}
-  }}"""
-        return kernel(self.its.arguments, f"{self.head}{body}")
+        if self.plan.split > 1:
+            self.head.do(f"%sums = memref.alloca() : {self._sums}")
+        k, (totals, begin) = self._size(self.its.a, "cols"), self._whole_steps()
+        if begin != k:
+            totals = self._rest(totals, begin, k)
+        self._finish(totals)
+        return kernel(self.its.arguments, f"{self.head}{self.lines}")
 
     def _region(self, write: Callable[[], None]) -> Lines:
         """Return what is written in a region of its own."""
@@ -230,7 +239,15 @@ class StagedKernel:
             head.do("%batch = simt.workgroup_id z : index")
         head.do("%item = simt.local_id x : index")
         head.do("%subgroup = simt.subgroup_id : index")
-        down, right = head.div_mod("%subgroup", n // self.plan.subgroup[1])
+        turn, self.place = "%c0", "%subgroup"
+        if self.plan.split > 1:
+            turn, self.place = head.div_mod("%subgroup", self.plan.places)
+            is_first = f"arith.cmpi ult, %subgroup, %c{self.plan.places} : index"
+            self.is_first = head.let("first", is_first)
+            """Whether the subgroup adds up the sums of a tile."""
+        self.turn = turn
+        """Which part of a step the subgroup multiplies."""
+        down, right = head.div_mod(self.place, n // self.plan.subgroup[1])
         self.part = {"a": down, "b": right}
         """The part of the work-group's tile that the subgroup computes."""
         self.first = {"a": head.mul(row, m), "b": head.mul(col, n)}
@@ -261,27 +278,36 @@ class StagedKernel:
   %tile_col = arith.divui %within, %height : index""")
         return "%tile_row", "%tile_col"
 
-    def _inside(self) -> str | bool:
-        """Write whether all that a work-group copies are whole pieces inside."""
-        (m, n), step, its = self.plan.group, self.plan.step, self.its
-        answers: list[str | bool] = [
-            self._ends_inside("rows", self.first["a"], m),
-            self._ends_inside("cols", self.first["b"], n),
-            self._is_multiple(its.a, "cols", step, 1),
-        ]
+    def _pieces_are_whole(self) -> str | bool:
+        """Write whether pieces are inside of memory or beyond it, and K has a step."""
+        step = self.plan.step
+        answers = [self._is_at_least(self.its.a, "cols", step)]
         for tile in self.tiles.values():
             matrix, per_piece = tile.memory.matrix, tile.panel.per_piece
             answers.append(matrix.row_alignment % per_piece == 0)
             # Where rows follow each other, their length says where they begin.
-            if not matrix.row_alignment and (not tile.along_rows or step % per_piece):
+            if not matrix.row_alignment or not tile.along_rows:
                 axis = AXES[not matrix.transposed]
-                answers.append(self._is_multiple(tile.memory, axis, per_piece, 0))
+                answers.append(self._is_multiple(tile.memory, axis, per_piece))
+        return self._all(answers)
+
+    def _all(self, answers: Sequence[str | bool]) -> str | bool:
         if False in answers:
             return False
         found, *others = [x for x in answers if isinstance(x, str)] or [True]
         for answer in others:
             found = self.head.let("in", f"arith.andi {found}, {answer} : i1")
         return found
+
+    def _inside(self) -> str | bool:
+        """Write whether the tile of the work-group ends inside of C."""
+        m, n = self.plan.group
+        return self._all(
+            [
+                self._ends_inside("rows", self.first["a"], m),
+                self._ends_inside("cols", self.first["b"], n),
+            ]
+        )
 
     def _ends_inside(self, axis: Axis, start: str, size: int) -> str | bool:
         """Write whether a tile ends inside of C along an axis."""
@@ -291,20 +317,20 @@ class StagedKernel:
         end, all = self.head.add(start, size), self._size(self.its.c, axis)
         return self.head.let("in", f"arith.cmpi sle, {end}, {all} : index")
 
-    def _is_multiple(
-        self, memory: Memory, axis: Axis, of: int, least: int
-    ) -> str | bool:
-        """Write whether a size is a multiple, and that of at least some number."""
+    def _is_multiple(self, memory: Memory, axis: Axis, of: int) -> str | bool:
+        """Write whether a size is a multiple."""
         known = memory.matrix.size(axis)
         if known is not None:
-            return known % of == 0 and known >= least * of
-        number, head = self._size(memory, axis), self.head
-        _, rest = head.div_mod(number, of)
-        whole = head.let("in", f"arith.cmpi eq, {rest}, %c0 : index")
-        if not least:
-            return whole
-        enough = f"arith.cmpi slt, %c{least * of - 1}, {number} : index"
-        return head.let("in", f"arith.andi {whole}, {head.let('in', enough)} : i1")
+            return known % of == 0
+        _, rest = self.head.div_mod(self._size(memory, axis), of)
+        return self.head.let("in", f"arith.cmpi eq, {rest}, %c0 : index")
+
+    def _is_at_least(self, memory: Memory, axis: Axis, least: int) -> str | bool:
+        known = memory.matrix.size(axis)
+        if known is not None:
+            return known >= least
+        size = self._size(memory, axis)
+        return self.head.let("in", f"arith.cmpi sge, {size}, %c{least} : index")
 
     def _size(self, memory: Memory, axis: Axis) -> str:
         known = memory.matrix.size(axis)
@@ -335,40 +361,141 @@ class StagedKernel:
         cols = self.plan.part_cols
         return [(row, head.add(col, part * cols)) for part in self._every_part]
 
-    def _initial(self, checked: tuple[Axis, ...] = ()) -> State:
+    @property
+    def _sums(self) -> str:
+        """The type of the sums of all but the first of subgroups that share K."""
+        shape = "x".join(map(str, self.plan.sums))
+        return f"memref<{shape}x{self.its.c.element}, {SPACE}>"
+
+    @property
+    def _is_added_in_the_end(self) -> bool:
+        """Whether what C was is added to the sums, which begin with zero."""
+        fill = self.its.problem.fill
+        return self.plan.split > 1 or (fill == "nothing" and self._inside() is not True)
+
+    def _initial(self) -> State:
         """Write what the sums begin with."""
+        if self._is_added_in_the_end:
+            element = self.its.c.element
+            none = f"arith.constant {zero(element)} : {element}"
+            fill = f"coopmatrix.fill {self.head.let('none', none)} : {element}"
+            result = self.lines.new("init", f"{fill} -> {self.acc}")
+            return State([result] * len(self._every_part))
         found: list[str] = []
         for at in self._parts_of_c():
             result = self.lines.fresh("init")
-            self.lines.do(self.its.initial(result, at, self.acc, checked))
+            self.lines.do(self.its.initial(result, at, self.acc))
             found.append(result)
             if self.its.problem.fill != "nothing":
                 return State(found * len(self._every_part))
         return State(found)
 
-    def _finish(self, totals: Sequence[str], checked: tuple[Axis, ...] = ()) -> None:
-        for total, at in zip(totals, self._parts_of_c(), strict=True):
-            self.lines.do(self.its.finish(total, at, self.acc, checked))
+    def _finish(self, totals: Sequence[str]) -> None:
+        """Write the stores of sums, after those of other subgroups are added."""
+        places = zip(totals, self._parts_of_c(), strict=True)
+        if self.plan.split == 1:
+            for total, at in places:
+                self._store(total, at)
+            return
+        barrier = "simt.barrier workgroup memory = <workgroup>"
+        mine = self.head.index("subi", "%subgroup", f"%c{self.plan.places}")
+        for number, (total, at) in enumerate(places):
+            if number:
+                self.lines.do(barrier)
+            where = f"%sums[{mine}, %c0, %c0] row_major"
+            self.lines.do(f"""scf.if {self.is_first} {{
+  }} else {{
+    coopmatrix.store {total}, {where} : {self.acc}, {self._sums}
+  }}
+  {barrier}""")
+            added = self._region(partial(self._store_all, total, at))
+            self.lines.do(f"scf.if {self.is_first} {{{added}\n  }}")
+
+    def _store_all(self, total: str, at: tuple[str, str]) -> None:
+        """Write the store of a part of C, whose other sums are in work-group memory."""
+        for other in range(self.plan.split - 1):
+            place = self.head.add(self.place, other * self.plan.places)
+            load = f"coopmatrix.load %sums[{place}, %c0, %c0] row_major"
+            more = self.lines.new("more", f"{load} : {self._sums} -> {self.acc}")
+            total = self._sum(total, more)
+        self._store(total, at)
+
+    def _sum(self, x: str, y: str) -> str:
+        return self.lines.new("sum", f"coopmatrix.add {x}, {y} : {self.acc}")
+
+    def _store(self, total: str, at: tuple[str, str]) -> None:
+        """Write the store of a part of C, checked at an edge."""
+        within = self._region(partial(self._store_checked, total, at, ()))
+        if (inside := self._inside()) is True:
+            self.lines.text.append(str(within))
+            return
+        checked = self._region(partial(self._store_checked, total, at, AXES))
+        self.lines.do(f"scf.if {inside} {{{within}\n  }} else {{{checked}\n  }}")
+
+    def _store_checked(
+        self, total: str, at: tuple[str, str], checked: tuple[Axis, ...]
+    ) -> None:
+        if self._is_added_in_the_end:
+            first = self.lines.fresh("init")
+            self.lines.do(self.its.initial(first, at, self.acc, checked))
+            total = self._sum(first, total)
+        self.lines.do(self.its.finish(total, at, self.acc, checked))
 
     # --- along K -------------------------------------------------------------------
 
-    def _slow(self) -> None:
-        """Write the way across edges."""
-        schedule = edge_schedule(self.plan)
-        # Written out, it slows down the way inside of memory.
-        totals = self._loop(self._initial(AXES), schedule, unroll=False)
-        self._finish(totals, AXES)
+    def _whole_steps(self) -> tuple[Sequence[str], str]:
+        """Write the steps along K whose pieces are whole, if there are any.
 
-    def _fast(self) -> None:
-        """Write the way inside of memory; there is at least one step along K."""
+        Returns the sums, and the position along K behind these steps.
+        """
+        first, whole = self._initial(), self._pieces_are_whole()
+        if whole is False:
+            return first.totals, "%c0"
+        if whole is True:
+            return self._pipelined(first), self._k_of_steps
+        outer, self.lines = self.lines, self.lines.region()
+        given, count = ", ".join(first.totals), len(first.totals)
+        found, types = ", ".join(self._pipelined(first)), ", ".join([self.acc] * count)
+        sums = outer.fresh("sums")
+        outer.do(f"""{sums}:{count} = scf.if {whole} -> ({types}) {{{self.lines}
+    scf.yield {found} : {types}
+  }} else {{
+    scf.yield {given} : {types}
+  }}""")
+        self.lines = outer
+        begin = f"arith.select {whole}, {self._k_of_steps}, %c0 : index"
+        return [f"{sums}#{x}" for x in range(count)], self.head.let("begin", begin)
+
+    def _pipelined(self, first: State) -> Sequence[str]:
+        """Write the steps of whole pieces; there is at least one."""
         begin, step = pipelined_schedule(self.plan)
-        state = self._initial()
+        state = State([*first.totals])
         self._write(state, begin, "%c0")
         state.now, state.following = state.following, []
-        self._finish(self._loop(state, step, self.plan.unroll))
+        return self._loop(state, step, "%c0", self._k_of_steps, self.plan.unroll)
 
-    def _loop(self, first: State, step: Actions, unroll: bool) -> Sequence[str]:
-        """Write the loop along K, and return the sums."""
+    def _rest(self, totals: Sequence[str], begin: str, end: str) -> Sequence[str]:
+        """Write the steps whose elements are checked when they are copied."""
+        if begin != "%c0":  # others may still read the tiles of the last step
+            self.lines.do("simt.barrier workgroup memory = <workgroup>")
+        schedule = edge_schedule(self.plan)
+        # Written out, it slows down the steps before.
+        return self._loop(State([*totals]), schedule, begin, end, unroll=False)
+
+    @property
+    def _k_of_steps(self) -> str:
+        """Where the last whole step along K ends."""
+        k, step = self.its.a.matrix.size("cols"), self.plan.step
+        if k is not None:
+            return f"%c{k // step * step}"
+        size = self._size(self.its.a, "cols")
+        _, rest = self.head.div_mod(size, step)
+        return self.head.index("subi", size, rest)
+
+    def _loop(
+        self, first: State, step: Actions, begin: str, end: str, unroll: bool
+    ) -> Sequence[str]:
+        """Write a loop along K, and return the sums."""
         outer, self.lines = self.lines, self.lines.region()
         state = first.renamed(lambda _: self.lines.fresh("x"))
         given, names, types = first.values(), state.values(), [self.acc]
@@ -385,10 +512,9 @@ class StagedKernel:
             self.lines.do("%other = arith.subi %c1, %stage : index")
         self._write(state, step, "%k")
         ends = [*state.values(), *ends]
-        k_end = self._size(self.its.a, "cols")
         carried = ", ".join(f"{x} = {y}" for x, y in zip(names, given, strict=True))
         sums, result = outer.fresh("sums"), ", ".join(types)
-        outer.do(f"""{sums}:{len(types)} = scf.for %k = %c0 to {k_end}
+        outer.do(f"""{sums}:{len(types)} = scf.for %k = {begin} to {end}
     step %c{self.plan.step} iter_args({carried}) -> ({result}) {{{self.lines}
     scf.yield {", ".join(ends)} : {result}
   }} {{simt.unroll = {str(unroll).lower()}}}""")
@@ -451,7 +577,9 @@ class StagedKernel:
             lines = self.head if slot.startswith("%c") else self.lines
             unit = rows if tile.along_rows else pieces
             at = self.head.mul(self.part[tile.source], unit)
-            places = f"{slot}, {at}, 0" if tile.along_rows else f"{slot}, 0, {at}"
+            turn = self.head.mul(self.turn, pieces if tile.along_rows else rows)
+            pair = (at, turn) if tile.along_rows else (turn, at)
+            places = ", ".join((slot, *pair))
             cut = f"[{places}] [1, {rows}, {pieces}] [1, 1, 1]"
             types = f"{tile.type} to {tile.part_type}"
             subview = f"memref.subview %{tile.source}_tiles{cut} : {types}"
@@ -474,14 +602,14 @@ class StagedKernel:
         start = lines.add(k, number * tile.k)
         if number * tile.k >= self.plan.step:
             # After the last tile there is no next one: it is loaded again.
-            k_end = self._size(self.its.a, "cols")
-            last = head.index("subi", k_end, f"%c{tile.k}")
+            last = head.index("subi", self._k_of_steps, f"%c{tile.k}")
             start = lines.index("minsi", start, last)
         found: list[str] = []
         for row, piece in tile.pieces(head):
             col = head.mul(piece, tile.panel.per_piece)
             along_k, across = (col, row) if tile.along_rows else (row, col)
             at = head.index("addi", self.first[tile.source], across)
+            at = self._clamped(tile, at)
             pair = at, lines.index("addi", start, along_k)
             place = tile.memory.place(*(pair if tile.source == "a" else pair[::-1]))
             load = f"vector.load {tile.memory.name}[{place}]"
@@ -490,6 +618,16 @@ class StagedKernel:
             value = lines.new("piece", f"{load} {aligned} : {types}")
             found.append(self._words(lines, tile, value))
         return found
+
+    def _clamped(self, tile: Tile, at: str) -> str:
+        """Write where the last row or piece is, for those beyond it."""
+        axis: Axis = "rows" if tile.source == "a" else "cols"
+        size, group = tile.memory.matrix.size(axis), self.plan.group[axis == "cols"]
+        if size is not None and size % group == 0:
+            return at
+        last = 1 if tile.along_rows else tile.panel.per_piece
+        size = self._size(tile.memory, axis)
+        return self.head.index("minsi", at, self.head.index("subi", size, f"%c{last}"))
 
     def _words(self, lines: Lines, tile: Tile, piece: str) -> str:
         """Write a piece as what work-group memory holds."""

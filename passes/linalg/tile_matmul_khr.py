@@ -4,8 +4,9 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
          arguments, optionally after a linalg.fill of the output, and before
          linalg.generic operations that use its sums element by element.
 After:   a kernel with a grid. Each work-group copies tiles of A and B to work-group
-         memory, and its subgroups multiply them. Edges of C, and rows that are not a
-         multiple of the copied vectors, are checked.
+         memory, and its subgroups multiply them; where C has few tiles, several
+         subgroups share K. Edges of C, what is left of K after whole steps, and rows
+         that are not a multiple of the copied vectors, are checked.
 Fails:   where such a function has an operation that cannot be fused, naming it; where
          the tiles do not suit the device or exceed its work-group memory. With an
          epilogue, such a function stays, with a remark.
@@ -51,6 +52,8 @@ class TileMatmulKhrPass(ModulePass):
     """Whether the driver is asked to write out the loop along K, or not to."""
     sliced: bool = False
     """Whether B comes in slices of the K of one multiplication; with 1 stage."""
+    split: int = 1
+    """Subgroups that share K, each a part of a step."""
     remark: bool = False
     """Whether functions stay as they are, and a remark says which would be faster."""
 
@@ -79,6 +82,7 @@ class TileMatmulKhrPass(ModulePass):
             self.band,
             self.unroll,
             self.sliced,
+            self.split,
         )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

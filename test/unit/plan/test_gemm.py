@@ -88,13 +88,15 @@ def staged_plans(draw: st.DrawFn) -> GemmPlan:
     m, n = (16 * draw(st.sampled_from([1, 2, 4])) for _ in "mn")
     down, across = (draw(st.sampled_from([1, 2, 4])) for _ in "mn")
     sliced = draw(st.booleans())
+    split = 1 if sliced else draw(st.sampled_from([1, 2, 4]))
     tiles = GemmTiles(
         (m * down, n * across),
         (m, n),
-        32 * draw(st.integers(1, 5)),
+        32 * split * draw(st.integers(1, 5)),
         1 if sliced else draw(st.sampled_from([1, 2])),
         draw(st.booleans()),
         sliced=sliced,
+        split=split,
     )
     transposed = draw(st.booleans()), draw(st.booleans())
     found = plan_staged_gemm(problem((64, 64, 64), elements, transposed), device, tiles)
@@ -376,12 +378,49 @@ def test_the_step_is_of_as_many_bytes(
     assert (found.step, found.sliced) == (step, False)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "group", "split"),
+    [
+        ((4096, 4096, 4096), (128, 256), 1),
+        ((1024, 1024, 1024), (64, 128), 2),
+        ((512, 512, 512), (32, 64), 4),
+        ((128, 4096, 4096), (64, 64), 4),
+        ((16, 4096, 4096), (16, 64), 4),
+        ((1, 4096, 4096), (16, 64), 4),
+        ((16, 512, 4096), (16, 64), 4),
+    ],
+)
+def test_tiles_by_size(
+    sizes: tuple[int, int, int], group: tuple[int, int], split: int
+) -> None:
+    """Where C has few tiles, these are smaller, and subgroups share K."""
+    found = plan_staged_gemm(problem(sizes), NVIDIA)
+    assert isinstance(found, GemmPlan)
+    assert (found.group, found.split) == (group, split)
+
+
+def test_matrices_begin_where_they_are_loaded() -> None:
+    """Rows of narrow pieces, as their length in memory asks for, have 16 bytes, too."""
+    found = plan_staged_gemm(problem((2500, 2500, 2500)), NVIDIA)
+    assert isinstance(found, GemmPlan)
+    for each in found.panels:
+        assert each.width == 8
+        assert each.stride * each.width // 16 % 2 == 1
+
+
 TILES = GemmTiles((32, 32), (16, 16), 16)
 REFUSED: list[tuple[GemmTiles, Device, str]] = [
     (replace(TILES, subgroup=(12, 16)), LAVAPIPE, "expected the M of a work-group"),
     (replace(TILES, subgroup=(16, 0)), LAVAPIPE, "expected the N of a work-group"),
     (replace(TILES, step=4), LAVAPIPE, "expected a subgroup's tile and a step"),
     (replace(TILES, stages=0), LAVAPIPE, "expected 1 or 2 stages, got 0"),
+    (replace(TILES, split=0), LAVAPIPE, "expected 1 or more subgroups that share K"),
+    (
+        replace(TILES, split=2, stages=1, sliced=True),
+        LAVAPIPE,
+        "expected 1 or more subgroups that share K, and 1 with slices of B, got 2",
+    ),
+    (replace(TILES, split=4), LAVAPIPE, "expected a subgroup's tile and a step of"),
     (
         GemmTiles((128, 256), (64, 64), 32),
         NVIDIA,

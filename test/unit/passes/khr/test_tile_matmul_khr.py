@@ -30,6 +30,7 @@ WIDE = "group=32,32 subgroup=16,16 step=16"
 SLICED = "group=32,32 subgroup=16,16 step=32 stages=1 sliced=true"
 THREE = "group=16,32 subgroup=8,16 step=24 stages=1 sliced=true"
 ACROSS = "group=16,64 subgroup=8,32 step=8 stages=1"
+SPLIT = "group=16,16 subgroup=16,16 step=32 stages=1 split=4"
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +79,11 @@ GEMMS: dict[str, tuple[Gemm, str]] = {
     "sliced_one_step": (Gemm((32, 32, 32), dynamic=True, fill=False), SLICED),
     "three_slices": (Gemm((16, 64, 72)), THREE),
     "sliced_five": (Gemm((32, 32, 80)), SLICED.replace("step=32", "step=40")),
+    # Subgroups that share K.
+    "split": (Gemm((32, 32, 96)), f"{WIDE} stages=1 split=2"),
+    "split_four": (Gemm((16, 32, 64), fill=False), SPLIT),
+    "split_edges": (Gemm((19, 40, 72), b="nk", dynamic=True, fill=False), SPLIT),
+    "split_stages": (Gemm((24, 24, 40), a="km"), f"{SMALL} split=2"),
     # Edges, whole pieces or not.
     "sliced_edges": (Gemm((37, 65, 49), dynamic=True), SLICED),
     "sliced_edge_k": (Gemm((32, 32, 80), fill=False), SLICED),
@@ -128,17 +134,17 @@ def test_valid_for_nvidia(ab: str, b: str, dynamic: bool) -> None:
 @pytest.mark.parametrize(
     ("gemm", "sliced"),
     [
-        (Gemm((256, 512, 128)), True),
-        (Gemm((256, 512, 128), fill=False, types=("bf16", "f32")), True),
-        (Gemm((256, 512, 128), types=("i8", "i32")), True),
+        (Gemm((4096, 4096, 128)), True),
+        (Gemm((4096, 4096, 128), fill=False, types=("bf16", "f32")), True),
+        (Gemm((4096, 4096, 128), types=("i8", "i32")), True),
         # The tile of B has rows of two pieces and a gap: there is no room for three.
-        (Gemm((256, 512, 128), b="nk"), False),
-        (Gemm((256, 512, 128), a="km"), False),
-        (Gemm((256, 512, 128), dynamic=True), False),
-        (Gemm((256, 512, 96)), False),
-        (Gemm((256, 500, 128)), False),
-        (Gemm((250, 512, 128)), False),
-        (Gemm((256, 512, 64), types=("i8", "i32")), False),
+        (Gemm((4096, 4096, 128), b="nk"), False),
+        (Gemm((4096, 4096, 128), a="km"), False),
+        (Gemm((4096, 4096, 128), dynamic=True), False),
+        (Gemm((4096, 4096, 96)), False),
+        (Gemm((4096, 4084, 128)), False),
+        (Gemm((4090, 4096, 128)), False),
+        (Gemm((4096, 4096, 64), types=("i8", "i32")), False),
     ],
 )
 def test_slices_where_all_is_inside(gemm: Gemm, sliced: bool) -> None:
