@@ -5,9 +5,9 @@ Functions of linalg go through `coopc-khr{device=nvidia staged=true}`; times are
 timestamps of the GPU, warm, and C is compared with a product in f64.  cuBLAS is what
 PyTorch calls, if that is installed.  The bounds are twice what the best published
 sample of the extension reaches on an H200 (185 and 184 TF/s), and 1.3 times for s8
-(459): that is with B transposed, the layout that cuBLAS has for bytes.  Other shapes have
-few tiles of C, or sizes that tiles do not divide.  Both sides launch one product at a
-time, so that small ones show what a launch costs, too; B stays in the caches.
+(459): that is with B transposed, the layout that cuBLAS has for bytes.  Other shapes
+have few tiles of C, or sizes that tiles do not divide.  Both sides launch one product
+at a time, so that small ones show what a launch costs, too; B stays in the caches.
 """
 
 from __future__ import annotations
