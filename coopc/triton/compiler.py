@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from coopc.triton.version import coopc_version, source_hash
+from coopc.versions import installed, source_hash
 
 if TYPE_CHECKING:
     from coopc.launcher import Build, Target
@@ -80,7 +80,7 @@ class CoopcBackend(BaseBackend):
         from coopc.launcher import Level
 
         passes = target_of(str(self.target.arch)).passes(Level.TRITON)
-        known = f"{NAME}-{coopc_version()}-{self.target.arch}-{passes}"
+        known = f"{NAME}-{installed('coopc')}-{self.target.arch}-{passes}"
         return f"{known}-{source_hash()}"
 
     def parse_options(self, options: dict[str, Any]) -> Options:
