@@ -247,7 +247,6 @@ def extract_strided_metadata(
 def collapse_shape(
     machine: Machine, op: memref.CollapseShapeOp, source: MemRef
 ) -> MemRef:
-    """Make one dimension of several that are contiguous."""
     groups, one = _groups(op), number(1)
     sizes = tuple(prod((source.sizes[n] for n in group), start=one) for group in groups)
     strides = tuple(source.strides[group[-1]] if group else one for group in groups)
@@ -258,7 +257,6 @@ def collapse_shape(
 def expand_shape(
     machine: Machine, op: memref.ExpandShapeOp, source: MemRef, *dynamic: Array
 ) -> MemRef:
-    """Make several dimensions of one."""
     sizes = with_dynamic(op.static_output_shape.get_values(), dynamic)
     strides: list[Array] = [number(1)] * len(sizes)
     for outer, group in enumerate(_groups(op)):
@@ -273,7 +271,6 @@ def expand_shape(
 def view(
     machine: Machine, op: memref.ViewOp, source: MemRef, shift: Array, *dynamic: Array
 ) -> MemRef:
-    """Take bytes as elements of another type."""
     type = memref_type(op.result.type)
     dtype = memory_dtype(type.get_element_type())
     elements, rest = divmod(source.buffer.elements, dtype.itemsize)

@@ -130,7 +130,6 @@ def _of_lanes(value: Array, lane: Array) -> Array:
 def broadcast(
     machine: Machine, op: simt.BroadcastOp, value: Array, lane: Array
 ) -> Array:
-    """Give the value of one lane to all."""
     lane = machine.agreed(lane, "the lane of a broadcast", LANE_AXIS)
     lanes = machine.launch.subgroup_size
     outside = (lane < 0) | (lane >= lanes)
@@ -219,7 +218,6 @@ def view_elements(
 def block_read(
     machine: Machine, op: simt.BlockReadOp, memory: MemRef, *positions: Array
 ) -> Array:
-    """Read consecutive elements, lane after lane."""
     coordinates, active = _block(machine, op.result, positions)
     return machine.load(memory, coordinates, active)
 
@@ -232,7 +230,6 @@ def block_write(
     memory: MemRef,
     *positions: Array,
 ) -> None:
-    """Write consecutive elements, lane after lane."""
     coordinates, active = _block(machine, op.value, positions)
     machine.store(memory, coordinates, value, active)
 
