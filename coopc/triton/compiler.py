@@ -23,7 +23,7 @@ NAME = "coopc"
 
 
 @dataclass(frozen=True)
-class Options:
+class TritonOptions:
     """What Triton reads of a backend's options, and the keywords of a launch."""
 
     num_warps: int = 4
@@ -83,15 +83,15 @@ class CoopcBackend(BaseBackend):
         known = f"{NAME}-{installed('coopc')}-{self.target.arch}-{passes}"
         return f"{known}-{source_hash()}"
 
-    def parse_options(self, options: dict[str, Any]) -> Options:
-        known = Options.__dataclass_fields__
+    def parse_options(self, options: dict[str, Any]) -> TritonOptions:
+        known = TritonOptions.__dataclass_fields__
         given = {k: v for k, v in options.items() if k in known and v is not None}
-        return Options(**given)
+        return TritonOptions(**given)
 
     def pack_metadata(self, metadata: Any) -> Any:
         return metadata
 
-    def get_codegen_implementation(self, options: Options) -> dict[str, Any]:
+    def get_codegen_implementation(self, options: TritonOptions) -> dict[str, Any]:
         return {"min_dot_size": lambda a, b: (1, 1, 1)}  # pyright: ignore[reportUnknownLambdaType]
 
     def get_module_map(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class CoopcBackend(BaseBackend):
         """None beside Triton's own."""
 
     def add_stages(
-        self, stages: dict[str, Any], options: Options, language: Any
+        self, stages: dict[str, Any], options: TritonOptions, language: Any
     ) -> None:
         place, made = str(self.target.arch), list["Build"]()
 
@@ -160,7 +160,7 @@ def built(text: str, place: str, metadata: dict[str, Any]) -> Build:
         __str__ = Exception.__str__
 
     remarks: list[str] = []
-    if (stages := metadata["num_stages"]) != Options.num_stages:
+    if (stages := metadata["num_stages"]) != TritonOptions.num_stages:
         remarks.append(f"remark: num_stages={stages}: loops are not pipelined")
     try:
         with remarks_to(remarks.append):
