@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from coopc.diagnostic import CompileError
 from coopc.explain import place_of_op, usage_errors, wrong_call
-from coopc.launcher import PLACES, Build, Level, Target, build, source_name
+from coopc.launcher import PLACES, Build, Target, build, source_name
 from coopc.run.executable import TIMEOUT_SECONDS, failures
 from coopc.source import read_source
 from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
@@ -206,7 +206,7 @@ def reference(job: Job, distribution: Provider | None = None) -> Arrays:
     real = any("=rand" in word or ".npy" in word for word in job.args.arg)
     track = Inputs.REAL if real else Inputs.EXACT
     built, name = job.build, source_name(job.interface)
-    if built.level is Level.XE:
+    if built.dialect == "xe":
         track = None
     decided = built.owners.distributions.get(name)
     if distribution is None and decided is not None:

@@ -77,9 +77,7 @@ class CoopcBackend(BaseBackend):
 
     def hash(self) -> str:
         """What a cached kernel depends on besides its source: coopc and its engine."""
-        from coopc.launcher import Level
-
-        passes = target_of(str(self.target.arch)).passes(Level.TRITON)
+        passes = target_of(str(self.target.arch)).passes("tt")
         known = f"{NAME}-{installed('coopc')}-{self.target.arch}-{passes}"
         return f"{known}-{source_hash()}"
 
