@@ -114,7 +114,7 @@ def get_global(machine: Machine, op: memref.GetGlobalOp) -> MemRef:
 def load(machine: Machine, op: memref.LoadOp, memory: MemRef, *indices: Array) -> Array:
     where = _element(machine, memory, indices)
     found = machine.load(*where, is_atomic=simt.ORDERING in op.attributes)
-    _acquire(machine, op, memory)
+    acquire(machine, op, memory)
     return found
 
 
@@ -155,11 +155,11 @@ def atomic_rmw(
     combine = partial(call, machine, name, op.result.type, is_signed=is_signed)
     mask, shape = machine.mask, machine.shape
     old = machine.update(memory, indices, value, mask, combine, shape)
-    _acquire(machine, op, memory)
+    acquire(machine, op, memory)
     return old
 
 
-def _acquire(machine: Machine, op: Operation, memory: MemRef) -> None:
+def acquire(machine: Machine, op: Operation, memory: MemRef) -> None:
     """Note an ordering that waits for others."""
     ordering = op.attributes.get(simt.ORDERING)
     if isinstance(ordering, StringAttr):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, StringAttr
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
@@ -21,6 +21,7 @@ from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef, in_elements, memref_type, with_dynamic
+from coopc.sim.memref import acquire
 from coopc.sim.values import (
     AXES,
     LANE_AXIS,
@@ -267,9 +268,7 @@ def compare_exchange(
     pairs, replaced = replacement(machine, op.result.type, expected, value)
     mask, shape = machine.mask, machine.shape
     old = machine.update(memory, indices, pairs, mask, replaced, shape)
-    ordering = op.attributes.get(simt.ORDERING)
-    if isinstance(ordering, StringAttr):
-        machine.acquire(memory.buffer, ordering.data)
+    acquire(machine, op, memory)
     return old
 
 
