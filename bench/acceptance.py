@@ -33,7 +33,7 @@ from coopc.device import Device, device
 from coopc.diagnostic import CompileError, Kind
 from coopc.generate.random_programs import (
     AXES,
-    Product,
+    RandomProduct,
     RandomProgram,
     random_program,
 )
@@ -41,7 +41,6 @@ from coopc.interface_call import pack
 from coopc.run.toolchain import ToolMissing, find_tool, why_invalid
 from coopc.run.worker import RunFailed
 from coopc.spirv.facts import HEADER_WORDS, OP_MUL_ADD, OP_TYPE_MATRIX
-from coopc.validate.random_programs import difference
 
 ANY = "any{flavour=vulkan subgroup-size=32}"
 PIPELINES = {
@@ -125,7 +124,7 @@ def listed(program: RandomProgram, target: Device) -> int:
     Those whose sizes have names are as they are, and cannot be cut.
     """
 
-    def fits(product: Product) -> bool:
+    def fits(product: RandomProduct) -> bool:
         types = [name.replace("i", "s") for name in (product.factor, product.sum)]
         size = product.m, product.n, product.k
         return product.scope == "subgroup" and any(
@@ -228,7 +227,7 @@ def run(
         arrays = launch(artifact.bytes, call, session, seconds=SECONDS).arrays
     except RunFailed as error:
         return replace(found, ran=session.where, wrong=str(error))
-    wrong = difference(program, arrays, interface.subgroup_size)
+    wrong = program.difference(arrays, interface.subgroup_size)
     return replace(found, ran=session.where, wrong=wrong)
 
 

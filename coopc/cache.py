@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import entry_points
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -30,6 +30,7 @@ from typing import Any
 from coopc.device import Device, device
 from coopc.explain import wrong_call
 from coopc.interface import Interface
+from coopc.versions import installed, source_hash
 
 VARIABLE = "COOPC_CACHE"
 FORMAT = 1
@@ -95,22 +96,14 @@ def store(path: Path, entry: Mapping[str, Any], seen: Mapping[str, Device]) -> N
 @cache
 def _versions() -> tuple[str, ...]:
     """Return what decides besides the arguments: it is the same for this process."""
-    root, own = Path(__file__).parent, sha256()
-    # Folders that are links in a checkout, which rglob leaves.
-    for folder in (root, *((root / x).resolve() for x in ("dialects", "passes"))):
-        for path in sorted(folder.rglob("*.py")):
-            own.update(path.read_bytes())
     plugins = [
         f"{x.name} {x.value} {x.dist.name if x.dist else ''} "
         f"{x.dist.version if x.dist else ''}"
         for group in PLUGINS
         for x in sorted(entry_points(group=group), key=lambda x: x.name)
     ]
-    used: list[str] = []
-    for name in ("xdsl", "llvmlite", "numpy"):
-        with suppress(PackageNotFoundError):
-            used.append(f"{name} {version(name)}")
-    return (str(FORMAT), sys.version, own.hexdigest(), *plugins, *used)
+    used = (f"{name} {installed(name)}" for name in ("xdsl", "llvmlite", "numpy"))
+    return (str(FORMAT), sys.version, source_hash(), *plugins, *used)
 
 
 def _digest(value: Any) -> str:

@@ -19,9 +19,9 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
-from coopc.diagnostic import CompileError, Diagnostic, Kind
+from coopc.diagnostic import CompileError, Kind
 from coopc.explain import explaining, wrong_call
-from coopc.options import make, read_specs
+from coopc.options import make, read_specs, wrong
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import Sink, print_remark, remark_line, remarks_to
@@ -120,8 +120,7 @@ def read_target(text: str, known: Mapping[str, Callable[[], type[Target]]]) -> T
     source = Source(text, "target")
     specs = read_specs(source)
     if len(specs) != 1:
-        message = f"expected one target, got {len(specs)}"
-        raise CompileError(Diagnostic(Kind.USAGE, message, source.place(0)))
+        raise wrong(source, f"expected one target, got {len(specs)}", 0)
     offset, spec = specs[0]
     return make(source, spec, known, "target", offset)
 

@@ -341,32 +341,16 @@ class Interface:
 
     @classmethod
     def from_json(cls, json: Mapping[str, Json]) -> "Interface":
-        names = {each.name for each in fields(cls)} & json.keys()
-        found = {name: _tuples(json[name]) for name in names}
-        if "steps" in json:
-            return cls._sequence(json, found)
-        found["arguments"] = tuple(map(_argument, json["arguments"]))
-        found["fields"] = tuple(
-            replace(Field(**each), what=What(each["what"])) for each in json["fields"]
-        )
-        for name, kind in (("conditions", Condition), ("spec_constants", SpecConstant)):
-            found[name] = tuple(
-                kind(**{key: _tuples(x) for key, x in each.items()})
-                for each in json[name]
-            )
-        return cls(**found)
-
-    @classmethod
-    def _sequence(cls, json: Mapping[str, Json], found: dict[str, Json]) -> "Interface":
-        """Read a launch sequence."""
-        arguments = tuple(map(_argument, json["arguments"]))
-        flavour = json["flavour"]
-        found["arguments"] = arguments
-        found["fields"] = fields_of(arguments, flavour)
-        found["temporaries"] = tuple(
-            Temporary(**{name: _tuples(x) for name, x in each.items()})
-            for each in json["temporaries"]
-        )
+        found = {x.name: _tuples(json[x.name]) for x in fields(cls) if x.name in json}
+        for name, kind in PARTS.items():
+            if name in found:
+                found[name] = tuple(kind(**_members(each)) for each in json[name])
+        found["arguments"] = arguments = tuple(map(_argument, json["arguments"]))
+        if "steps" not in json:
+            pairs = ((x, What(x.what)) for x in found["fields"])
+            found["fields"] = tuple(replace(x, what=what) for x, what in pairs)
+            return cls(**found)
+        found["fields"] = fields_of(arguments, json["flavour"])
         found["steps"] = tuple(
             Step(each["kernel"], tuple(map(_given, each["arguments"])))
             for each in json["steps"]
@@ -374,6 +358,13 @@ class Interface:
         return cls(work_group_size=(1, 1, 1), subgroup_size=None, grid=None, **found)
 
 
+PARTS: Mapping[str, type[Any]] = {
+    "fields": Field,
+    "conditions": Condition,
+    "spec_constants": SpecConstant,
+    "temporaries": Temporary,
+}
+"""Members of an interface that are lists of what has members of its own."""
 SEQUENCE_MEMBERS = (
     *("name", "flavour", "arguments", "sizes", "results", "temporaries", "steps"),
 )
@@ -429,11 +420,13 @@ def _tuples(json: Json) -> Json:
     return tuple(map(_tuples, cast("list[Json]", json)))
 
 
+def _members(json: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: _tuples(x) for name, x in json.items() if name != "binding"}
+
+
 def _given(json: Mapping[str, Json]) -> View | Number:
-    members = {name: _tuples(x) for name, x in json.items()}
-    return View(**members) if "memory" in json else Number(**members)
+    return (View if "memory" in json else Number)(**_members(json))
 
 
 def _argument(json: Mapping[str, Json]) -> Argument:
-    members = {name: _tuples(x) for name, x in json.items() if name != "binding"}
-    return Scalar(**members) if "type" in json else Buffer(**members)
+    return (Scalar if "type" in json else Buffer)(**_members(json))

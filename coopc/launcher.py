@@ -16,10 +16,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -65,12 +64,8 @@ XE_DEVICE = "bmg"
 """The one that kernels of Triton with layouts are planned for by default."""
 
 
-class Level(Enum):
-    COOPMATRIX = auto()
-    TRITON = auto()
-    TRITON_GPU = auto()
-    """With layouts, those of a GPU."""
-    XE = auto()
+Dialect: TypeAlias = Literal["coopmatrix", "tt", "ttg", "xe"]
+"""What kernels are written in; ttg where Triton's tensors have layouts, a GPU's."""
 
 
 @dataclass
@@ -139,8 +134,8 @@ class Target:
         if self.on not in PLACES:
             raise ValueError(f"expected on={'|'.join(PLACES)}, got {self.on!r}")
 
-    def passes(self, level: Level) -> str:
-        """Return the passes for a module of some level.
+    def passes(self, dialect: Dialect) -> str:
+        """Return the passes for a module of some dialect.
 
         Raises:
             ValueError: nothing runs it there.
@@ -149,17 +144,17 @@ class Target:
             return self.pipeline
         if self.on == "sim":
             return ""
-        if self.on == "cpu" and level is not Level.XE:
+        if self.on == "cpu" and dialect != "xe":
             if self.tiles_used == "none":
                 return self.vectors
             return f"coopc-amx{{threads={self.threads}}}"
-        has_layouts = level is Level.TRITON_GPU and self.on == "opencl"
+        has_layouts = dialect == "ttg" and self.on == "opencl"
         name = self.device or (XE_DEVICE if has_layouts else PLACES[self.on])
-        if level is not Level.XE:
+        if dialect != "xe":
             known = name in DEVICES and DEVICES[name].family == "xe"
             emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
             is_xe = self.on == "opencl" and known
-            second = "" if level is Level.COOPMATRIX else " fallback=true"
+            second = "" if dialect == "coopmatrix" else " fallback=true"
             return emulating if is_xe else f'coopc-khr{{device="{name}"{second}}}'
         if self.on != "opencl":
             raise ValueError("expected --on opencl or sim, where kernels of xe can run")
@@ -192,7 +187,7 @@ class Build:
     given: ModuleOp
     module: ModuleOp
     """What was given, as the simulator takes it."""
-    level: Level
+    dialect: Dialect
     program: ModuleOp
     """What the simulator or LLVM gets."""
     owners: Owners
@@ -399,8 +394,8 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
     ctx = new_context(everything())
     module = parse(ctx, source) if isinstance(given, Source) else given.clone()
     Run(ctx, source).apply(module, ())  # which verifies it
-    level = level_of(module)
-    passes = target.passes(level)
+    dialect = dialect_of(module)
+    passes = target.passes(dialect)
     steps = read_passes(passes, everything().all_passes)
     binary, tiles, owners = b"", None, Owners()
     plain = program = simulated_form(module)
@@ -429,7 +424,7 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
         source=source,
         given=module,
         module=plain,
-        level=level,
+        dialect=dialect,
         program=program,
         binary=binary,
         interface=tuple(known),
@@ -444,12 +439,11 @@ def source_name(interface: Interface) -> str:
     return interface.name.removesuffix(SECOND_ENTRY)
 
 
-def level_of(module: ModuleOp) -> Level:
+def dialect_of(module: ModuleOp) -> Dialect:
     dialects = {op.dialect_name() for op in module.walk()}
     if "tt" in dialects:
-        has_layouts = "ttg.num-warps" in module.attributes
-        return Level.TRITON_GPU if has_layouts else Level.TRITON
-    return Level.XE if "xe" in dialects else Level.COOPMATRIX
+        return "ttg" if "ttg.num-warps" in module.attributes else "tt"
+    return "xe" if "xe" in dialects else "coopmatrix"
 
 
 def after(

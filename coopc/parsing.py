@@ -45,12 +45,7 @@ from coopc.diagnostic import CompileError, near_match
 from coopc.explain import of_parser
 from coopc.renamed import canonical_name
 from coopc.source import Source
-from coopc.xdsl_gaps import (
-    Lexer,
-    alias_positions,
-    float_of_hex,
-    locate_by_neighbour,
-)
+from coopc.xdsl_gaps import Lexer, alias_positions, float_of_hex, locate_by_neighbour
 
 MAX_NESTED_REGIONS = 64
 """Deeper IR is refused: walks over it would exhaust Python's stack."""

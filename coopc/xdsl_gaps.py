@@ -64,11 +64,7 @@ from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
 from xdsl.traits import SymbolOpInterface, SymbolTable
 from xdsl.utils.diagnostic import Diagnostic
-from xdsl.utils.exceptions import (
-    ParseError,
-    PyRDLOpDefinitionError,
-    VerifyException,
-)
+from xdsl.utils.exceptions import ParseError, PyRDLOpDefinitionError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 

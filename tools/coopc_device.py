@@ -18,12 +18,7 @@ from pathlib import Path
 from coopc.device import device
 from coopc.device.file import SUFFIXES, written
 from coopc.explain import usage_errors, wrong_call
-from coopc.tools.driver import (
-    ArgumentParser,
-    RawHelpFormatter,
-    run_tool,
-    write_output,
-)
+from coopc.tools.driver import ArgumentParser, RawHelpFormatter, run_tool, write_output
 from coopc.tools.help import add_list
 
 TOOL = "coopc-device"

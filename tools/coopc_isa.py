@@ -26,11 +26,7 @@ from coopc.run.isa import CLEAN, Isa, KernelIsa
 from coopc.run.offline_compiler import CompilerRefused, compile_kernel, options
 from coopc.run.toolchain import ToolMissing, assemble_spirv, validate_spirv
 from coopc.source import decode, read_bytes
-from coopc.tools.driver import (
-    FAILED,
-    ArgumentParser,
-    run_tool,
-)
+from coopc.tools.driver import FAILED, ArgumentParser, run_tool
 from coopc.tools.help import add_list
 
 if TYPE_CHECKING:

@@ -14,37 +14,23 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from coopc.diagnostic import CompileError
 from coopc.explain import place_of_op, usage_errors, wrong_call
-from coopc.launcher import (
-    PLACES,
-    Build,
-    Level,
-    Target,
-    build,
-    source_name,
-)
+from coopc.launcher import PLACES, Build, Target, build, source_name
 from coopc.run.executable import TIMEOUT_SECONDS, failures
 from coopc.source import read_source
-from coopc.tools.driver import (
-    ArgumentParser,
-    run_tool,
-    whole_number,
-    write_output,
-)
+from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
 from coopc.tools.help import add_list
 
 if TYPE_CHECKING:
     from coopc.interface import Interface
     from coopc.interface_call import Call
+    from coopc.launcher import Arrays
     from coopc.run.arrays import Array, Outcome
     from coopc.sim.matrices import Provider
     from coopc.validate.compare import Difference
-
-    Arrays: TypeAlias = list[tuple[Array, Array | None]]
-    """What memrefs are, and bounds of the errors of their elements, if tracked."""
 
 TOOL = "coopc-run"
 MAX_THREADS = 1024
@@ -220,7 +206,7 @@ def reference(job: Job, distribution: Provider | None = None) -> Arrays:
     real = any("=rand" in word or ".npy" in word for word in job.args.arg)
     track = Inputs.REAL if real else Inputs.EXACT
     built, name = job.build, source_name(job.interface)
-    if built.level is Level.XE:
+    if built.dialect == "xe":
         track = None
     decided = built.owners.distributions.get(name)
     if distribution is None and decided is not None:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.explain import REPORT, debugging, summary, wrong_call
+from coopc.versions import installed
 
 FAILED = 1
 """The exit status of whatever went wrong."""
@@ -231,12 +232,3 @@ def versions(tool: str) -> str:
     lines += [f"  {name} {number}" for name, number in rows.items()]
     lines += [f"  {line}" for line in version_report()]
     return "\n".join(lines) + "\n"
-
-
-def installed(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"

@@ -12,34 +12,22 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from coopc.device.block_io import BlockIO, BlockKind, BlockShapes
+from coopc.device.block_io import *
 from coopc.device.cpu import AMX, INTEL_CPU
 from coopc.device.factory import FACTORIES, made_device
-from coopc.device.mesa import ADA, AMPERE, ARC, BLACKWELL, RDNA3, RDNA4, XE2
-from coopc.device.model import (
-    Amx,
-    Bfloat16,
-    Device,
-    Dpas,
-    Family,
-    Fills,
-    Flavour,
-    FloatAtomic,
-    Limits,
-    SplitPair,
-    ZeroMatrix,
+from coopc.device.model import *
+from coopc.device.shape import *
+from coopc.device.vulkan import (
+    ADA,
+    AMPERE,
+    ARC,
+    BLACKWELL,
+    LAVAPIPE,
+    NVIDIA,
+    RDNA3,
+    RDNA4,
+    XE2,
 )
-from coopc.device.shape import (
-    ELEMENT_BITS,
-    AccessRule,
-    GemmTiles,
-    Layout,
-    MatrixShape,
-    Use,
-    is_integer,
-    signless,
-)
-from coopc.device.vulkan import LAVAPIPE, NVIDIA
 from coopc.device.xe import BMG, DG2, LNL, PTL, PVC
 from coopc.diagnostic import near_match
 
@@ -110,41 +98,3 @@ def _found(name: str) -> Device:
     known = [*DEVICES, *FACTORIES, *points.names]
     near = near_match(name.lower(), known)
     raise ValueError(f"unknown device {name!r}{near} (have {', '.join(known)})")
-
-
-__all__ = [
-    "AMX",
-    "BMG",
-    "DEVICES",
-    "DG2",
-    "ELEMENT_BITS",
-    "INTEL_CPU",
-    "LAVAPIPE",
-    "LNL",
-    "NVIDIA",
-    "PTL",
-    "PVC",
-    "AccessRule",
-    "Amx",
-    "Bfloat16",
-    "BlockIO",
-    "BlockKind",
-    "BlockShapes",
-    "Device",
-    "Dpas",
-    "Family",
-    "Fills",
-    "Flavour",
-    "FloatAtomic",
-    "GemmTiles",
-    "Layout",
-    "Limits",
-    "MatrixShape",
-    "SplitPair",
-    "Use",
-    "ZeroMatrix",
-    "device",
-    "devices_asked",
-    "is_integer",
-    "signless",
-]

@@ -6,14 +6,7 @@ from math import prod
 from typing import Literal, TypeAlias
 
 from coopc.device.block_io import BlockIO
-from coopc.device.shape import (
-    AccessRule,
-    GemmTiles,
-    Layout,
-    MatrixShape,
-    Use,
-    signless,
-)
+from coopc.device.shape import AccessRule, GemmTiles, Layout, MatrixShape, Use, signless
 
 Flavour: TypeAlias = Literal["opencl", "vulkan"]
 """The environment of a SPIR-V module."""

@@ -14,6 +14,7 @@ one: then it has only element types of that device.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,8 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from coopc.device import Device
-from coopc.interface_call import CODED
-from coopc.sim.numerics import encoded
+from coopc.generate.programs import module_of
+from coopc.run.arguments import encode
+from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, simulate
+from coopc.sim.tracked import Inputs
+from coopc.validate.compare import compare
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -74,7 +78,7 @@ MAY_BE_ABSENT = frozenset({"vectors", "pointee"})
 """Axes that other axes, or the type of the elements, can leave without effect."""
 
 
-class Product(NamedTuple):
+class RandomProduct(NamedTuple):
     """A matrix product of a program, M x N x K; its integers are signed."""
 
     m: int
@@ -98,10 +102,31 @@ class RandomProgram:
     arrays: tuple[Array, ...]
     axes: frozenset[str]
     """Those that had an effect."""
-    products: tuple[Product, ...] = ()
+    products: tuple[RandomProduct, ...] = ()
 
     def copies(self) -> list[Array]:
         return [array.copy() for array in self.arrays]
+
+    def difference(
+        self, found: Sequence[Array], lanes: int | None = None
+    ) -> str | None:
+        """Return how the arrays after a run differ from the simulator's, or None."""
+        expected = self.copies()
+        run = simulate(
+            module_of(self.text),
+            "k",
+            expected,
+            subgroup_size=lanes or SIMULATED_SUBGROUP_SIZE,
+            track=Inputs.EXACT,
+        )
+        for n, (x, y) in enumerate(zip(found, expected, strict=True)):
+            bound = run.errors[n]
+            memory = self.text.split(f"%m{n}: ")[1].split(">")[0]
+            element = memory.rpartition("x")[2]
+            both = None if bound is None else 2 * bound
+            if not (compared := compare(x, y, bound=both, element=element)).ok:
+                return f"argument {n}: {compared}"
+        return None
 
 
 @dataclass(frozen=True)
@@ -154,11 +179,7 @@ def element_types(device: Device) -> tuple[str, ...]:
 def contents(
     random: np.random.Generator, shape: tuple[int, ...], element: str
 ) -> Array:
-    numbers = random.integers(-2, 4, shape)
-    if element in CODED:
-        return encoded(numbers.astype(np.float64), element)
-    kind = "f" if element.startswith("f") else "i"
-    return numbers.astype(f"{kind}{BITS[element] // 8}")
+    return encode(random.integers(-2, 4, shape), element)
 
 
 @dataclass
@@ -171,7 +192,7 @@ class ProgramWriter:
     arguments: list[str] = field(default_factory=list[str])
     arrays: list[Array] = field(default_factory=list[Array])
     attributes: list[str] = field(default_factory=list[str])
-    products: list[Product] = field(default_factory=list[Product])
+    products: list[RandomProduct] = field(default_factory=list[RandomProduct])
     effective: set[str] = field(default_factory=set[str])
     """Which of the axes that may be absent are not."""
     constants: dict[str, int] = field(default_factory=dict[str, int])
@@ -353,7 +374,7 @@ class ProgramWriter:
         c = self.load(Matrix("", m, n, result, "acc", scope, names[2]))
         held = "subgroup" if scope == "@S" else scope
         is_named = given.names is not None
-        self.products.append(Product(m, n, k, types, result, held, is_named))
+        self.products.append(RandomProduct(m, n, k, types, result, held, is_named))
         signed = " signed(a, b, c, result)" if types.startswith("i") else ""
         text = f"{a.type}, {b.type}, {c.type}"
         return self.put(

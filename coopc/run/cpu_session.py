@@ -34,14 +34,7 @@ from coopc.run.cpu import Program, Steps
 from coopc.run.native import define
 from coopc.run.tiles import Tiles
 from coopc.run.toolchain import ToolMissing
-from coopc.run.worker import (
-    TIMEOUT_SECONDS,
-    RunFailed,
-    Worker,
-    give_up,
-    serve,
-    serving,
-)
+from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, give_up, serve, serving
 
 OUT_OF_BOUNDS = "coopc.out_of_bounds"
 """What `coopc.run.bounds_checks` calls."""

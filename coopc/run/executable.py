@@ -12,14 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from coopc.diagnostic import near_match
 from coopc.explain import usage_errors
-from coopc.interface import (
-    SECOND_ENTRY,
-    Buffer,
-    Interface,
-    Number,
-    View,
-    evaluate,
-)
+from coopc.interface import SECOND_ENTRY, Buffer, Interface, Number, View, evaluate
 from coopc.interface_call import (
     Array,
     Call,

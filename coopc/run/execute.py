@@ -20,10 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from coopc.device.factory import options_of_device
 from coopc.interface import Interface
-from coopc.interface_call import (
-    Call,
-    sizes_of,
-)
+from coopc.interface_call import Call, sizes_of
 from coopc.run.arrays import Outcome
 from coopc.run.worker import TIMEOUT_SECONDS, Worker
 

@@ -19,12 +19,7 @@ from coopc.run.arrays import Array, Outcome, check_run, to_buffers
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
 from coopc.run.vulkan_device import Shader, VulkanInfo
 from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serving
-from coopc.spirv.facts import (
-    MATRIX_EXTENSION,
-    SpirvFacts,
-    spirv_facts,
-    why_unlisted,
-)
+from coopc.spirv.facts import MATRIX_EXTENSION, SpirvFacts, spirv_facts, why_unlisted
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
 TARGET_ENV = "vulkan1.3"

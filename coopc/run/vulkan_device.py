@@ -193,7 +193,7 @@ ALLOCATE_ADDRESS = 0x2
 DEVICE_LOCAL, HOST_VISIBLE, HOST_COHERENT = 0x1, 0x2, 0x4
 
 
-class Device:
+class VulkanDevice:
     """A device; once `open`, with one compute queue and every feature turned on."""
 
     info: VulkanInfo
@@ -345,7 +345,7 @@ class Dispatch:
 
     def __init__(
         self,
-        device: Device,
+        device: VulkanDevice,
         stack: ExitStack,
         shader: Shader,
         buffers: Sequence[bytes | int],
@@ -539,7 +539,7 @@ class Dispatch:
 class VulkanServer:
     """What the process holds between calls: a device, from the first one on."""
 
-    device: Device
+    device: VulkanDevice
 
     def open(self, library: str, index: int | None = None) -> VulkanInfo:
         """Open a device: the first with cooperative matrices, else the first.
@@ -555,7 +555,7 @@ class VulkanServer:
         handles = driver.enumerate(
             "vkEnumeratePhysicalDevices", vk.POINTER, driver.instance
         )
-        devices = [Device(driver, vk.POINTER(handle)) for handle in handles]
+        devices = [VulkanDevice(driver, vk.POINTER(handle)) for handle in handles]
         if not devices:
             raise VulkanError("the driver has no device")
         if index is not None and index >= len(devices):

@@ -1,4 +1,4 @@
-"""Simulation of `arith` and `math`, and the functions of numbers of all dialects.
+"""Simulation of `arith`, `math` and `affine`; functions of numbers for all dialects.
 
 Integers wrap around, floats round to their type (`coopc.sim.numerics`).  Division by
 zero, and of the least integer by -1, is undefined and an error.  So is what gives
@@ -15,17 +15,18 @@ from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith, math, ub, vector
+from xdsl.dialects import affine, arith, math, ub, vector
 from xdsl.dialects.arith import IntegerOverflowFlag as OverflowFlag
 from xdsl.dialects.arith import (
     SignlessIntegerBinaryOperationWithOverflow as CanOverflow,
 )
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap
 
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.shaped_arith import RemfOp
-from coopc.sim.errors import SimulationError
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
 from coopc.sim.numerics import FLOAT_FUNCTIONS
@@ -37,6 +38,7 @@ from coopc.sim.values import (
     bits_of,
     bounds,
     is_float,
+    number,
     scalar_of,
     shape_of,
     signed,
@@ -469,7 +471,6 @@ def count_zeros(machine: Machine, op: Operation, value: Array) -> Array:
 
 @implements(ub.PoisonOp)
 def poison(machine: Machine, op: ub.PoisonOp) -> Array:
-    """Give NaN, or a pattern of bits."""
     type = op.result.type
     if isinstance(type, MatrixType):
         element, shape = type.element_type, machine.matrices.shape(type)
@@ -477,3 +478,42 @@ def poison(machine: Machine, op: ub.PoisonOp) -> Array:
         element, shape = element_type(op.result), shape_of(type)
     value = machine.numerics.poison(element)
     return np.broadcast_to(value, (1,) * AXES + shape)
+
+
+# Maps of indices.
+
+
+@implements(affine.ApplyOp)
+def apply_map(machine: Machine, op: affine.ApplyOp, *args: Array) -> Array:
+    (found,) = evaluate(op.map.data, args)
+    return found
+
+
+@implements(affine.MinOp)
+def least(machine: Machine, op: affine.MinOp, *args: Array) -> Array:
+    return reduce(np.minimum, evaluate(op.map.data, args))
+
+
+POSITIVE = (
+    AffineBinaryOpKind.FloorDiv,
+    AffineBinaryOpKind.CeilDiv,
+    AffineBinaryOpKind.Mod,
+)
+
+
+def evaluate(map: AffineMap, args: Sequence[Array]) -> list[Array]:
+    """Return the results of a map of dimensions, then symbols.
+
+    Raises:
+        UndefinedBehaviour: a divisor is not positive.
+    """
+    # What xDSL does with integers, it does with arrays of them.
+    numbers: Sequence[Any] = args
+    places = numbers[: map.num_dims], numbers[map.num_dims :]
+    for expr in (each for result in map.results for each in result.dfs()):
+        if isinstance(expr, AffineBinaryOpExpr) and expr.kind in POSITIVE:
+            least = np.min(expr.rhs.eval(*places))
+            if least <= 0:
+                raise UndefinedBehaviour(f"expected a positive divisor, got {least}")
+    found = map.eval(*places)
+    return [x if isinstance(x, np.ndarray) else number(x) for x in found]

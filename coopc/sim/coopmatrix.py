@@ -196,7 +196,6 @@ def atomic_update(
 
 @implements(coopmatrix.FillOp)
 def fill(machine: Machine, op: coopmatrix.FillOp, value: Array | MemRef) -> Array:
-    """Make a matrix of one number, which may be in memory."""
     result, source = matrix_type(op.result), op.value.type
     together(machine, result)
     if isinstance(value, MemRef):
@@ -296,7 +295,6 @@ def spec_value(machine: Machine, op: coopmatrix.SpecValueOp) -> Array:
 
 @implements(coopmatrix.LengthOp)
 def length(machine: Machine, op: coopmatrix.LengthOp) -> Array:
-    """Give the number of slots."""
     return number(machine.matrices.ownership(op.matrix_type).components)
 
 
@@ -304,7 +302,6 @@ def length(machine: Machine, op: coopmatrix.LengthOp) -> Array:
 def extract(
     machine: Machine, op: coopmatrix.ExtractOp, value: Array, index: Array
 ) -> Array:
-    """Give the element in a slot; 0 of padding."""
     return elements_at(value, _number_of_slot(machine, matrix_type(op.matrix), index))
 
 
@@ -327,7 +324,6 @@ def insert(
 def coord(
     machine: Machine, op: coopmatrix.CoordOp, _: Array, index: Array
 ) -> tuple[Array, Array]:
-    """Give row and column of a slot."""
     return _slots(machine, matrix_type(op.matrix), index, strict=False)
 
 

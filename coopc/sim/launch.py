@@ -178,15 +178,24 @@ def errors_in(value: Any, argument: Argument, numerics: Numerics) -> Array | Non
     if not isinstance(value, MemRef) or not isinstance(argument, np.ndarray):
         return None
     buffer, type = value.buffer, scalar_of(value.element_type)
-    if buffer.shadow is None or (stored := buffer.shadow.errors) is None:
+    if buffer.shadow is None or buffer.shadow.errors is None:
         return None
-    cells = buffer.shadow.cells(np.arange(buffer.elements), buffer.data.itemsize)
-    values = numerics.from_memory(buffer.flat, type)
-    values = numerics.with_stored_errors(values, type, stored, cells, None)
+    values = _stored(buffer, np.arange(buffer.elements), type, numerics)
     if (errors := numerics.errors(values, type)) is None:
         return None
     strides = [x // argument.itemsize * errors.itemsize for x in argument.strides]
     return np.lib.stride_tricks.as_strided(errors, argument.shape, strides)
+
+
+def _stored(
+    buffer: Allocation, places: Array, type: Attribute, numerics: Numerics
+) -> Array:
+    """Return what is in memory, with the bounds of errors that are known there."""
+    found = numerics.from_memory(buffer.flat[places], type)
+    if buffer.shadow is None or buffer.shadow.errors is None:
+        return found
+    cells = buffer.shadow.cells(places, buffer.data.itemsize)
+    return numerics.with_stored_errors(found, type, buffer.shadow.errors, cells, None)
 
 
 def released(
@@ -198,16 +207,9 @@ def released(
     """
     element = scalar_of(type)
     if isinstance(value, MemRef):
-        element, buffer = value.element_type, value.buffer
+        element = value.element_type
         places = linear_index(value, every(value), None)
-        stored = numerics.from_memory(buffer.flat[places], element)
-        if buffer.shadow is not None and buffer.shadow.errors is not None:
-            cells = buffer.shadow.cells(places, buffer.data.itemsize)
-            value = numerics.with_stored_errors(
-                stored, element, buffer.shadow.errors, cells, None
-            )
-        else:
-            value = stored
+        value = _stored(value.buffer, places, element, numerics)
     here: Array = value.reshape(value.shape[AXES:])
     stored = Numerics().to_memory(numerics.plain(here, element), element)
     return stored, numerics.errors(here, element)

@@ -20,7 +20,7 @@ from xdsl.ir.affine import AffineDimExpr
 from coopc.dialects.linalg_forms import Linalg, SoftmaxOp
 from coopc.dialects.narrow import as_tensor
 from coopc.passes.linalg.generalize_linalg import softmax_region
-from coopc.sim.affine import evaluate
+from coopc.sim.arith import evaluate
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import end_region, implements, run_region
 from coopc.sim.machine import Machine

@@ -114,7 +114,7 @@ def get_global(machine: Machine, op: memref.GetGlobalOp) -> MemRef:
 def load(machine: Machine, op: memref.LoadOp, memory: MemRef, *indices: Array) -> Array:
     where = _element(machine, memory, indices)
     found = machine.load(*where, is_atomic=simt.ORDERING in op.attributes)
-    _acquire(machine, op, memory)
+    acquire(machine, op, memory)
     return found
 
 
@@ -155,11 +155,11 @@ def atomic_rmw(
     combine = partial(call, machine, name, op.result.type, is_signed=is_signed)
     mask, shape = machine.mask, machine.shape
     old = machine.update(memory, indices, value, mask, combine, shape)
-    _acquire(machine, op, memory)
+    acquire(machine, op, memory)
     return old
 
 
-def _acquire(machine: Machine, op: Operation, memory: MemRef) -> None:
+def acquire(machine: Machine, op: Operation, memory: MemRef) -> None:
     """Note an ordering that waits for others."""
     ordering = op.attributes.get(simt.ORDERING)
     if isinstance(ordering, StringAttr):
@@ -247,7 +247,6 @@ def extract_strided_metadata(
 def collapse_shape(
     machine: Machine, op: memref.CollapseShapeOp, source: MemRef
 ) -> MemRef:
-    """Make one dimension of several that are contiguous."""
     groups, one = _groups(op), number(1)
     sizes = tuple(prod((source.sizes[n] for n in group), start=one) for group in groups)
     strides = tuple(source.strides[group[-1]] if group else one for group in groups)
@@ -258,7 +257,6 @@ def collapse_shape(
 def expand_shape(
     machine: Machine, op: memref.ExpandShapeOp, source: MemRef, *dynamic: Array
 ) -> MemRef:
-    """Make several dimensions of one."""
     sizes = with_dynamic(op.static_output_shape.get_values(), dynamic)
     strides: list[Array] = [number(1)] * len(sizes)
     for outer, group in enumerate(_groups(op)):
@@ -273,7 +271,6 @@ def expand_shape(
 def view(
     machine: Machine, op: memref.ViewOp, source: MemRef, shift: Array, *dynamic: Array
 ) -> MemRef:
-    """Take bytes as elements of another type."""
     type = memref_type(op.result.type)
     dtype = memory_dtype(type.get_element_type())
     elements, rest = divmod(source.buffer.elements, dtype.itemsize)

@@ -50,7 +50,6 @@ def _elements(machine: Machine, token: Token, type: Attribute) -> Array:
 
 @implements(row_slice.LengthOp)
 def length(machine: Machine, op: row_slice.LengthOp) -> Array:
-    """Give the number of row slices."""
     rows, cols = machine.matrices.shape(op.matrix_type)
     shared, _ = machine.holder(op.matrix_type)
     lanes = shared if op.lanes is None else op.lanes.value.data

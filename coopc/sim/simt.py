@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, StringAttr
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
@@ -21,6 +21,7 @@ from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef, in_elements, memref_type, with_dynamic
+from coopc.sim.memref import acquire
 from coopc.sim.values import (
     AXES,
     LANE_AXIS,
@@ -130,7 +131,6 @@ def _of_lanes(value: Array, lane: Array) -> Array:
 def broadcast(
     machine: Machine, op: simt.BroadcastOp, value: Array, lane: Array
 ) -> Array:
-    """Give the value of one lane to all."""
     lane = machine.agreed(lane, "the lane of a broadcast", LANE_AXIS)
     lanes = machine.launch.subgroup_size
     outside = (lane < 0) | (lane >= lanes)
@@ -219,7 +219,6 @@ def view_elements(
 def block_read(
     machine: Machine, op: simt.BlockReadOp, memory: MemRef, *positions: Array
 ) -> Array:
-    """Read consecutive elements, lane after lane."""
     coordinates, active = _block(machine, op.result, positions)
     return machine.load(memory, coordinates, active)
 
@@ -232,7 +231,6 @@ def block_write(
     memory: MemRef,
     *positions: Array,
 ) -> None:
-    """Write consecutive elements, lane after lane."""
     coordinates, active = _block(machine, op.value, positions)
     machine.store(memory, coordinates, value, active)
 
@@ -270,9 +268,7 @@ def compare_exchange(
     pairs, replaced = replacement(machine, op.result.type, expected, value)
     mask, shape = machine.mask, machine.shape
     old = machine.update(memory, indices, pairs, mask, replaced, shape)
-    ordering = op.attributes.get(simt.ORDERING)
-    if isinstance(ordering, StringAttr):
-        machine.acquire(memory.buffer, ordering.data)
+    acquire(machine, op, memory)
     return old
 
 

@@ -28,7 +28,7 @@ from coopc.sim.undefined import Shadows, written_arguments
 from coopc.sim.values import Array
 
 DIALECTS: Mapping[str, str] = {
-    "affine": "affine",
+    "affine": "arith",
     "amx": "amx",
     "arith": "arith",
     "bufferization": "tensor",

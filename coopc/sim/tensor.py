@@ -65,23 +65,28 @@ def concat(machine: Machine, op: tensor.ConcatOp, *parts: Array) -> Array:
     return np.concatenate(parts, op.dim.value.data + AXES)
 
 
+def _element(
+    machine: Machine, value: Array, indices: Sequence[Array]
+) -> tuple[Any, ...]:
+    """Return where an element of a tensor is."""
+    for index, size in zip(indices, shape_in(value), strict=True):
+        machine.refuse((index < 0) | (index >= size), "expected an element", index)
+    return FIRST + tuple(np.broadcast_arrays(*indices)) if indices else (...,)
+
+
 @implements(tensor.ExtractOp)
 def extract(
     machine: Machine, op: tensor.ExtractOp, value: Array, *indices: Array
 ) -> Array:
-    for index, size in zip(indices, shape_in(value), strict=True):
-        machine.refuse((index < 0) | (index >= size), "expected an element", index)
-    return value[FIRST + tuple(np.broadcast_arrays(*indices))] if indices else value
+    return value[_element(machine, value, indices)]
 
 
 @implements(tensor.InsertOp)
 def insert(
     machine: Machine, op: tensor.InsertOp, element: Array, value: Array, *indices: Array
 ) -> Array:
-    for index, size in zip(indices, shape_in(value), strict=True):
-        machine.refuse((index < 0) | (index >= size), "expected an element", index)
     found = value.copy()
-    found[FIRST + tuple(int(index.flat[0]) for index in indices)] = element.flat[0]
+    found[_element(machine, value, indices)] = element
     return found
 
 

@@ -7,12 +7,7 @@ An argument for a pointer is an array of any shape without gaps, changed in plac
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import (
-    FunctionType,
-    MemRefType,
-    ModuleOp,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.rewriter import Rewriter
 

@@ -33,13 +33,7 @@ from coopc.dialects.tt.types import bits_of as element_bits
 from coopc.rounding import FORMATS
 from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.interpreter import (
-    end_region,
-    forward,
-    implements,
-    nothing,
-    run_region,
-)
+from coopc.sim.interpreter import end_region, forward, implements, nothing, run_region
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import MemRef, whole, with_dynamic
 from coopc.sim.scf import call as call_function
@@ -72,14 +66,12 @@ implements(tt.CallOp)(call_function)
 
 @implements(tt.GetProgramIdOp)
 def program_id(machine: Machine, op: tt.GetProgramIdOp) -> Array:
-    """Give the position of the work-group, x fastest."""
     axis, grid = _AXES[op.program_axis], machine.launch.grid
     return coordinate(machine.group, axis, grid).astype(np.int32)
 
 
 @implements(tt.GetNumProgramsOp)
 def num_programs(machine: Machine, op: tt.GetNumProgramsOp) -> Array:
-    """Give the number of work-groups along an axis."""
     return number(machine.launch.grid[_AXES[op.program_axis]]).astype(np.int32)
 
 
@@ -103,54 +95,36 @@ def moved(pointer: MemRef, offset: Array) -> MemRef:
     return replace(pointer, offset=offset, sizes=(), strides=())
 
 
-def reshaped(
-    change: Callable[[Any, Array], Array],
-) -> Callable[[Machine, Operation, Array | MemRef], Array | MemRef]:
-    """Return the simulation of an operation that changes the shape of a tensor."""
-
-    def run(machine: Machine, op: Operation, value: Array | MemRef) -> Array | MemRef:
-        if isinstance(value, MemRef):
-            return moved(value, change(op, value.offset))
-        return change(op, value)
-
-    return run
+def to_shape(op: Any, value: Array, shape: tuple[int, ...]) -> Array:
+    """Return the elements in row-major order as a tensor of another shape."""
+    return value.reshape(value.shape[:AXES] + shape)
 
 
-@implements(tt.SplatOp)
-@reshaped
-def splat(op: tt.SplatOp, value: Array) -> Array:
-    shape = shape_of(op.result.type)
-    return np.broadcast_to(trailing(value, len(shape)), value.shape + shape)
+SHAPES: dict[type[Operation], Callable[[Any, Array, tuple[int, ...]], Array]] = {
+    tt.SplatOp: lambda op, x, shape: np.broadcast_to(
+        trailing(x, len(shape)), x.shape + shape
+    ),
+    tt.BroadcastOp: lambda op, x, shape: np.broadcast_to(x, x.shape[:AXES] + shape),
+    tt.TransOp: lambda op, x, shape: x.transpose(
+        (*range(AXES), *(AXES + dim for dim in op.permutation))
+    ),
+    **dict.fromkeys((tt.ExpandDimsOp, tt.ReshapeOp, tt.UnsplatOp), to_shape),
+}
+"""From the operation, a tensor and the shape of the result to the result."""
 
 
-@implements(tt.ExpandDimsOp)
-@reshaped
-def expand_dims(op: tt.ExpandDimsOp, value: Array) -> Array:
-    return np.expand_dims(value, AXES + op.axis.value.data)
-
-
-@implements(tt.BroadcastOp)
-@reshaped
-def broadcast(op: tt.BroadcastOp, value: Array) -> Array:
-    return np.broadcast_to(value, value.shape[:AXES] + shape_of(op.result.type))
-
-
-@implements(tt.ReshapeOp, tt.UnsplatOp)
-@reshaped
-def reshape(op: Operation, value: Array) -> Array:
-    """Take the elements in row-major order."""
-    return value.reshape(value.shape[:AXES] + shape_of(op.results[0].type))
-
-
-@implements(tt.TransOp)
-@reshaped
-def trans(op: tt.TransOp, value: Array) -> Array:
-    return value.transpose((*range(AXES), *(AXES + dim for dim in op.permutation)))
+@implements(*SHAPES)
+def change_shape(
+    machine: Machine, op: Operation, value: Array | MemRef
+) -> Array | MemRef:
+    change, shape = SHAPES[type(op)], shape_of(op.results[0].type)
+    if isinstance(value, MemRef):
+        return moved(value, change(op, value.offset, shape))
+    return change(op, value, shape)
 
 
 @implements(tt.JoinOp)
 def join(machine: Machine, op: tt.JoinOp, *args: Array) -> Array:
-    """Put elements side by side."""
     return np.stack(np.broadcast_arrays(*args), axis=-1)
 
 
@@ -161,7 +135,6 @@ def split(machine: Machine, op: tt.SplitOp, value: Array) -> tuple[Array, Array]
 
 @implements(tt.CatOp)
 def cat(machine: Machine, op: tt.CatOp, *args: Array) -> Array:
-    """Put one tensor behind the other."""
     return np.concatenate(np.broadcast_arrays(*args), axis=AXES)
 
 
@@ -273,7 +246,6 @@ implements(tt.PreciseSqrtOp, tt.PreciseDivFOp)(floats)
 
 @implements(tt.MulhiUIOp)
 def mulhiui(machine: Machine, op: tt.MulhiUIOp, *args: Array) -> Array:
-    """Give the high half of an unsigned product."""
     type = element_type(op.result)
     x, y = (unsigned(arg, type) for arg in args)
     return wrapped(high_product(x, y, bits_of(type)), type)
@@ -406,7 +378,6 @@ def load(
     mask: Array | None = None,
     other: Array | None = None,
 ) -> Array:
-    """Read where the mask is true."""
     if isinstance(pointer, BlockPointer):
         checked = op.boundary_check.get_values()
         inside = block(pointer.tensor, pointer.shape, pointer.offsets, checked)
@@ -425,7 +396,6 @@ def store(
     value: Array,
     mask: Array | None = None,
 ) -> None:
-    """Write where the mask is true."""
     if isinstance(pointer, BlockPointer):
         checked = op.boundary_check.get_values()
         places, mask = block(pointer.tensor, pointer.shape, pointer.offsets, checked)
@@ -554,7 +524,6 @@ def descriptor_store(
     value: Array,
     *indices: Array,
 ) -> None:
-    """Write what is inside of the tensor."""
     if block_io(op) == "column_major":
         value = value.swapaxes(-1, -2)
     shape = _block_of(op.desc.type)
@@ -614,7 +583,6 @@ def memdesc_trans(machine: Machine, op: ttg.MemDescTransOp, shared: MemRef) -> M
 def extract_desc(
     machine: Machine, op: ttig.ExtractDescOp, descriptor: Descriptor
 ) -> Array | MemRef:
-    """Give one of the numbers of a descriptor."""
     tensor = descriptor.tensor
     fields = (*tensor.sizes, *tensor.strides, moved(tensor, tensor.offset))
     return fields[op.index.value.data]
@@ -646,6 +614,5 @@ def block_load_2d_from_ptr(
     mask: Array | None = None,
     other: Array | None = None,
 ) -> Array:
-    """Read where the mask is true."""
     found = read(machine, pointer, (), mask)
     return found if mask is None or other is None else np.where(mask, found, other)

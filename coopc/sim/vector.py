@@ -48,7 +48,6 @@ def broadcast(machine: Machine, op: vector.BroadcastOp, value: Array) -> Array:
 def extract(
     machine: Machine, op: vector.ExtractOp, value: Array, *dynamic: Array
 ) -> Array:
-    """Take a number or a part from a vector."""
     static = op.static_position.get_values()
     if DYNAMIC_INDEX not in static:
         rest = (slice(None),) * (value.ndim - AXES - len(static))
@@ -61,7 +60,6 @@ def extract(
 def insert(
     machine: Machine, op: vector.InsertOp, source: Array, dest: Array, *dynamic: Array
 ) -> Array:
-    """Replace a number or a part of a vector."""
     static = op.static_position.get_values()
     positions = _positions(machine, dest, static, iter(dynamic))
     lead = np.broadcast_shapes(*(x.shape[:AXES] for x in (source, dest, *positions)))
@@ -110,7 +108,6 @@ def shuffle(machine: Machine, op: vector.ShuffleOp, *args: Array) -> Array:
 
 @implements(vector.CreateMaskOp)
 def create_mask(machine: Machine, op: vector.CreateMaskOp, *sizes: Array) -> Array:
-    """Give 1 before a size in each dimension."""
     shape = shape_of(op.mask_vector.type)
     found = np.ones((1,) * AXES + shape, dtype=np.bool_)
     for step, size in zip(components(shape), sizes, strict=True):
@@ -187,7 +184,6 @@ def store(
 def maskedload(
     machine: Machine, op: vector.MaskedLoadOp, memory: MemRef, *rest: Array
 ) -> Array:
-    """Read the components that a mask allows."""
     *indices, mask, pass_through = rest
     where = with_steps(indices, shape_of(op.result.type))
     found = machine.load(memory, where, machine.and_active(mask))
@@ -198,7 +194,6 @@ def maskedload(
 def maskedstore(
     machine: Machine, op: vector.MaskedStoreOp, memory: MemRef, *rest: Array
 ) -> None:
-    """Write the components that a mask allows."""
     *indices, mask, value = rest
     where = with_steps(indices, shape_of(op.value_to_store.type))
     machine.store(memory, where, value, machine.and_active(mask))

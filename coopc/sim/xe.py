@@ -25,13 +25,7 @@ from coopc.sim.interpreter import implements, nothing
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef, check_aligned, in_elements
 from coopc.sim.numerics import Numerics, from_bf16
-from coopc.sim.values import (
-    LANE_AXIS,
-    SUBGROUP_AXIS,
-    Array,
-    scalar_of,
-    trailing,
-)
+from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array, scalar_of, trailing
 
 BASE_ALIGNMENT = 64
 """Of a surface, in bytes."""
@@ -71,13 +65,11 @@ implements(xe.BlockPrefetch2DOp, xe.PayloadPrefetchOp)(nothing)
 def block_load_2d(
     machine: Machine, op: xe.BlockLoad2DOp, memory: MemRef, *numbers: Array
 ) -> tuple[Array, ...]:
-    """Read the slots of each lane."""
     return _loaded(machine, op, op.block.data, BlockAddress(memory, *numbers))
 
 
 @implements(xe.BlockStore2DOp)
 def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
-    """Write the slots of each lane."""
     width, _ = piece_of(op.pieces)
     pieces, surface = args[: len(op.pieces)], BlockAddress(*args[len(op.pieces) :])
     places, inside = _places(machine, op.block.data, surface, width)
@@ -108,7 +100,6 @@ def set_position(
 def payload_load(
     machine: Machine, op: xe.PayloadLoadOp, payload: Payload
 ) -> tuple[Array, ...]:
-    """Read the slots of each lane."""
     surface = payload.surface
     x = surface.x + np.int32(op.dx.value.data)
     y = surface.y + np.int32(op.dy.value.data)
@@ -219,7 +210,6 @@ def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
 def block_load(
     machine: Machine, op: xe.BlockLoadOp, memory: MemRef, offset: Array, *guard: Array
 ) -> Array:
-    """Read the slots of each lane."""
     machine.uniform_mask(LANE_AXIS)
     offset = machine.agreed(offset, "the offset", LANE_AXIS)
     guard = tuple(machine.agreed(each, "the guard", LANE_AXIS) for each in guard)

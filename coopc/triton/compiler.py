@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from coopc.triton.version import coopc_version, source_hash
+from coopc.versions import installed, source_hash
 
 if TYPE_CHECKING:
     from coopc.launcher import Build, Target
@@ -23,7 +23,7 @@ NAME = "coopc"
 
 
 @dataclass(frozen=True)
-class Options:
+class TritonOptions:
     """What Triton reads of a backend's options, and the keywords of a launch."""
 
     num_warps: int = 4
@@ -77,21 +77,19 @@ class CoopcBackend(BaseBackend):
 
     def hash(self) -> str:
         """What a cached kernel depends on besides its source: coopc and its engine."""
-        from coopc.launcher import Level
-
-        passes = target_of(str(self.target.arch)).passes(Level.TRITON)
-        known = f"{NAME}-{coopc_version()}-{self.target.arch}-{passes}"
+        passes = target_of(str(self.target.arch)).passes("tt")
+        known = f"{NAME}-{installed('coopc')}-{self.target.arch}-{passes}"
         return f"{known}-{source_hash()}"
 
-    def parse_options(self, options: dict[str, Any]) -> Options:
-        known = Options.__dataclass_fields__
+    def parse_options(self, options: dict[str, Any]) -> TritonOptions:
+        known = TritonOptions.__dataclass_fields__
         given = {k: v for k, v in options.items() if k in known and v is not None}
-        return Options(**given)
+        return TritonOptions(**given)
 
     def pack_metadata(self, metadata: Any) -> Any:
         return metadata
 
-    def get_codegen_implementation(self, options: Options) -> dict[str, Any]:
+    def get_codegen_implementation(self, options: TritonOptions) -> dict[str, Any]:
         return {"min_dot_size": lambda a, b: (1, 1, 1)}  # pyright: ignore[reportUnknownLambdaType]
 
     def get_module_map(self) -> dict[str, Any]:
@@ -103,7 +101,7 @@ class CoopcBackend(BaseBackend):
         """None beside Triton's own."""
 
     def add_stages(
-        self, stages: dict[str, Any], options: Options, language: Any
+        self, stages: dict[str, Any], options: TritonOptions, language: Any
     ) -> None:
         place, made = str(self.target.arch), list["Build"]()
 
@@ -160,7 +158,7 @@ def built(text: str, place: str, metadata: dict[str, Any]) -> Build:
         __str__ = Exception.__str__
 
     remarks: list[str] = []
-    if (stages := metadata["num_stages"]) != Options.num_stages:
+    if (stages := metadata["num_stages"]) != TritonOptions.num_stages:
         remarks.append(f"remark: num_stages={stages}: loops are not pipelined")
     try:
         with remarks_to(remarks.append):

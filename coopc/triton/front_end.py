@@ -14,7 +14,8 @@ from coopc.remarks import remarks_to
 from coopc.source import Source
 from coopc.triton.version import why_not
 
-TOOL = "coopc.triton"
+TOOL = __name__.rpartition(".")[0]
+"""What diagnostics call it: this package."""
 HINTS = {"": (), "16": (("tt.divisibility", 16),)}
 """What may stand behind the colon of a type, beside 1."""
 Signature: TypeAlias = "str | Mapping[str, str]"

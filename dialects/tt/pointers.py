@@ -512,8 +512,26 @@ def verify_pointee(ptr: SSAValue, values: dict[str, SSAValue]) -> Attribute:
     return pointee
 
 
+class AtomicOp(IRDLOperation, ABC):
+    """An access that happens as a whole, for who is in a scope."""
+
+    sem = prop_def(EnumConstraint(Order))
+    scope = prop_def(EnumConstraint(SyncScope))
+
+    traits = traits_def(ReadsAndWrites())
+    custom_directives = (Keyword,)
+
+    @property
+    def order(self) -> Order:
+        return member(Order, self.sem)
+
+    @property
+    def sync_scope(self) -> SyncScope:
+        return member(SyncScope, self.scope)
+
+
 @irdl_op_definition
-class AtomicRMWOp(IRDLOperation):
+class AtomicRMWOp(AtomicOp):
     """Update what pointers point to, where a mask is true; the result was there before.
 
     | value  | type                          |
@@ -534,15 +552,11 @@ class AtomicRMWOp(IRDLOperation):
     name = "tt.atomic_rmw"
 
     update = prop_def(EnumConstraint(Update), prop_name="atomic_rmw_op")
-    sem = prop_def(EnumConstraint(Order))
-    scope = prop_def(EnumConstraint(SyncScope))
     ptr = operand_def()
     val = operand_def()
     mask = opt_operand_def()
     result = result_def()
 
-    traits = traits_def(ReadsAndWrites())
-    custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($atomic_rmw_op) `,` custom<Keyword>($sem) `,` "
         "custom<Keyword>($scope) `,` $ptr `,` $val (`,` $mask^)? attr-dict "
@@ -552,14 +566,6 @@ class AtomicRMWOp(IRDLOperation):
     @property
     def kind(self) -> Update:
         return member(Update, self.update)
-
-    @property
-    def order(self) -> Order:
-        return member(Order, self.sem)
-
-    @property
-    def sync_scope(self) -> SyncScope:
-        return member(SyncScope, self.scope)
 
     def verify_(self) -> None:
         values = {"val": self.val, "the result": self.result}
@@ -575,7 +581,7 @@ class AtomicRMWOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AtomicCASOp(IRDLOperation):
+class AtomicCASOp(AtomicOp):
     """Replace what pointers point to where it is `cmp`; the result was there before.
 
     | value    | type                          |
@@ -592,27 +598,15 @@ class AtomicCASOp(IRDLOperation):
 
     name = "tt.atomic_cas"
 
-    sem = prop_def(EnumConstraint(Order))
-    scope = prop_def(EnumConstraint(SyncScope))
     ptr = operand_def()
     cmp = operand_def()
     val = operand_def()
     result = result_def()
 
-    traits = traits_def(ReadsAndWrites())
-    custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($sem) `,` custom<Keyword>($scope) `,` $ptr `,` "
         "$cmp `,` $val attr-dict `:` functional-type(operands, results)"
     )
-
-    @property
-    def order(self) -> Order:
-        return member(Order, self.sem)
-
-    @property
-    def sync_scope(self) -> SyncScope:
-        return member(SyncScope, self.scope)
 
     def verify_(self) -> None:
         values = {"cmp": self.cmp, "val": self.val, "the result": self.result}
@@ -620,7 +614,7 @@ class AtomicCASOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AtomicPollOp(IRDLOperation):
+class AtomicPollOp(AtomicOp):
     """Wait until what pointers point to is `expected`, or for so long; say if it was.
 
     | value    | type                          | unit        |
@@ -638,15 +632,11 @@ class AtomicPollOp(IRDLOperation):
 
     name = "tt.atomic_poll"
 
-    sem = prop_def(EnumConstraint(Order))
-    scope = prop_def(EnumConstraint(SyncScope))
     ptr = operand_def()
     expected = operand_def()
     timeout = opt_operand_def(eq(i64))
     result = result_def(eq(i1))
 
-    traits = traits_def(ReadsAndWrites())
-    custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($sem) `,` custom<Keyword>($scope) `,` $ptr `,` $expected "
         "(`timeout` $timeout^)? attr-dict `:` type($ptr) `,` type($expected) "

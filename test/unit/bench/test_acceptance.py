@@ -11,7 +11,7 @@ from bench import acceptance
 from bench.acceptance import PIPELINES, Finding, Summary
 from coopc.device import DEVICES, LAVAPIPE, NVIDIA
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
-from coopc.generate.random_programs import Product, RandomProgram
+from coopc.generate.random_programs import RandomProduct, RandomProgram
 
 COUNT = 100
 ASKED = [name for name in PIPELINES if name in DEVICES]
@@ -85,21 +85,23 @@ def test_faults(bad: Finding) -> None:
 @pytest.mark.parametrize(
     ("product", "lavapipe", "nvidia"),
     [
-        (Product(8, 16, 32, "f16", "f32", "subgroup"), 1, 0),
-        (Product(16, 16, 32, "i8", "i32", "subgroup"), 1, 1),
-        (Product(16, 16, 16, "bf16", "f32", "subgroup"), 0, 1),
-        (Product(16, 16, 16, "f16", "f32", "workgroup"), 0, 0),
-        (Product(16, 16, 16, "f64", "f64", "subgroup"), 0, 0),
+        (RandomProduct(8, 16, 32, "f16", "f32", "subgroup"), 1, 0),
+        (RandomProduct(16, 16, 32, "i8", "i32", "subgroup"), 1, 1),
+        (RandomProduct(16, 16, 16, "bf16", "f32", "subgroup"), 0, 1),
+        (RandomProduct(16, 16, 16, "f16", "f32", "workgroup"), 0, 0),
+        (RandomProduct(16, 16, 16, "f64", "f64", "subgroup"), 0, 0),
     ],
 )
-def test_listed(product: Product, lavapipe: int, nvidia: int) -> None:
+def test_listed(product: RandomProduct, lavapipe: int, nvidia: int) -> None:
     program = RandomProgram("", (), frozenset({"product"}), (product,))
     assert acceptance.listed(program, LAVAPIPE) == lavapipe
     assert acceptance.listed(program, NVIDIA) == nvidia
 
 
 def test_slow_ways() -> None:
-    program = RandomProgram("", (), frozenset(), (Product(8, 8, 8, "f16", "f32", ""),))
+    program = RandomProgram(
+        "", (), frozenset(), (RandomProduct(8, 8, 8, "f16", "f32", ""),)
+    )
     types = Counter({acceptance.OP_TYPE_MATRIX: 1})
     both = types + Counter({acceptance.OP_MUL_ADD: 1})
     assert acceptance.slow_way(program, Counter()) == "no matrix of the device"

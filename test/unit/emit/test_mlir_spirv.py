@@ -24,7 +24,6 @@ from coopc.spirv.grammar_table import (
     MASKS,
 )
 from coopc.spirv.mlir import EXTENDED, LACKING, SPELLED
-from coopc.validate.random_programs import difference
 
 PIPELINE = "coopc-khr{device=lavapipe}"
 PROGRAMS = 12
@@ -146,7 +145,7 @@ def ran_alike(program: RandomProgram, session: vulkan.Session) -> bool:
             raise
         return False
     arrays = on_vulkan(serialized(text), call, session, seconds=SECONDS).arrays
-    wrong = difference(program, arrays, artifact.interface[0].subgroup_size)
+    wrong = program.difference(arrays, artifact.interface[0].subgroup_size)
     assert wrong is None, f"{wrong}\n{program.text}"
     return True
 

@@ -24,7 +24,6 @@ from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.tiles import Tiles
 from coopc.source import Source
 from coopc.universe import everything
-from coopc.validate.random_programs import difference
 
 Array = np.ndarray[Any, Any]
 COUNT = int(os.environ.get("COOPC_RANDOM_PROGRAMS", "100"))
@@ -69,7 +68,7 @@ def same(
     program: RandomProgram, lanes: int | None, found: list[Array], engine: str
 ) -> None:
     """Compare with the simulator."""
-    wrong = difference(program, found, lanes)
+    wrong = program.difference(found, lanes)
     assert wrong is None, f"{engine}: {wrong}\n{program.text}"
 
 

@@ -21,8 +21,9 @@ from support.triton_cases import INPUTS, ROOT, cases
 import coopc
 import coopc.triton
 from coopc.tools import coopc_triton
-from coopc.triton.version import coopc_version, source_hash, why_not
+from coopc.triton.version import why_not
 from coopc.validate.compare import compare
+from coopc.versions import installed, source_hash
 
 if (reason := why_not()) is not None:
     pytest.skip(reason, allow_module_level=True)
@@ -167,7 +168,7 @@ def test_hash_names_what_code_depends_on() -> None:
     found = [
         CoopcBackend(GPUTarget("coopc", x, 1)).hash() for x in ("cpu", "opencl:bmg")
     ]
-    version = coopc_version()
+    version = installed("coopc")
     assert found[0].startswith(f"coopc-{version}-cpu-coopc-")
     assert found[1].startswith(f"coopc-{version}-opencl:bmg-coopc-xe{{device=bmg")
 
@@ -177,7 +178,7 @@ def test_hash_is_of_the_source(tmp_path: Path) -> None:
     package = Path(coopc.__file__).parent
     copy = tmp_path / "coopc"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    digest = "from coopc.triton.version import source_hash; print(source_hash())"
+    digest = "from coopc.versions import source_hash; print(source_hash())"
 
     def found() -> str:
         command = [sys.executable, "-c", digest]

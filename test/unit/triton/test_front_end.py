@@ -11,7 +11,8 @@ from support.triton_cases import INPUTS, ROOT
 from coopc.tools import coopc_triton
 from coopc.triton.front_end import arguments_of
 from coopc.triton.tensor import array
-from coopc.triton.version import coopc_version, why_not
+from coopc.triton.version import why_not
+from coopc.versions import installed
 
 NAMES = ["x_ptr", "y_ptr", "n", "BLOCK"]
 DIVISIBLE = [["tt.divisibility", 16]]
@@ -66,7 +67,7 @@ def test_triton_imports_little(module: str) -> None:
             found |= {each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             found.add(node.module)
-    own = {"coopc.triton.version", "coopc.triton.compiler"}
+    own = {"coopc.triton.version", "coopc.triton.compiler", "coopc.versions"}
     known = sys.stdlib_module_names | {"triton"}
     assert {x for x in found - own if x.partition(".")[0] not in known} == set()
 
@@ -119,5 +120,6 @@ def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     triton = pytest.importorskip("triton", reason="Triton is not installed")
     monkeypatch.setattr(triton, "__version__", "3.3.0")
     assert why_not() == (
-        f"expected Triton 3.9, which coopc {coopc_version()} is for, got Triton 3.3.0"
+        f"expected Triton 3.9, which coopc {installed('coopc')} is for, "
+        "got Triton 3.3.0"
     )

@@ -1,6 +1,6 @@
-"""`python -m bench.triton_random`: random kernels of Triton, on every engine.
+"""`python -m support.random_triton`: random kernels of Triton, on every engine.
 
-    python -m bench.triton_random --seed 1 --count 20 --on cpu,vulkan
+    cd test && python -m support.random_triton --seed 1 --count 20 --on cpu,vulkan
 
 A kernel loads blocks of two matrices under masks, computes with them, and stores what
 it has, a reduction of it, and a product.  Triton's own interpreter says what is right.
@@ -236,7 +236,7 @@ def differences(
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.triton_random")
+    parser = argparse.ArgumentParser(prog="python -m support.random_triton")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--on", default="sim,cpu,vulkan,opencl")
