@@ -283,7 +283,7 @@ class CoopcAmxPass(Pipeline):
             *from_linalg(sequence=False, attention=False),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
-            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
+            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64), amx=True),
             step("inline-matrix-calls"),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),

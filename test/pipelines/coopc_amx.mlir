@@ -23,7 +23,7 @@
 // STEPS-NEXT: convert-attention-to-coopmatrix
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
-// STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
+// STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64 amx=true}
 // STEPS-NEXT: inline-matrix-calls
 // STEPS-NEXT: pack-b-amx
 // STEPS-NEXT: convert-linalg-to-simt{device="amx"}
