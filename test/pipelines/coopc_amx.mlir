@@ -21,6 +21,7 @@
 // STEPS-NEXT: fuse-linalg
 // STEPS-NEXT: outline-linalg-kernels{sequence=false attention=false}
 // STEPS-NEXT: convert-attention-to-coopmatrix
+// STEPS-NEXT: convert-convolution-to-coopmatrix{device="amx"}
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64 amx=true}
