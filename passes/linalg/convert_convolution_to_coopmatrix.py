@@ -109,7 +109,7 @@ def convolution_of(func: FuncOp) -> tuple[Multiplication, Window] | None:
         return None
     maps = [attr.data for attr in op.indexing_maps]
     window = window_of(maps) if len(maps) == 3 and len(op.inputs) == 2 else None
-    signs = body_signs(op)
+    signs = None if window is None else body_signs(op)
     if window is None or signs is None or (fill is None and len(ops) > 1):
         return None
     if fill is not None and fill.outputs[0] is not op.outputs[0]:

@@ -77,3 +77,17 @@ func.func @f32(%a: memref<2x9x20x16xf32>, %b: memref<3x2x16x16xf32>, %d: memref<
   }
   func.return
 }
+
+// So is what is no convolution.
+
+#id = affine_map<(n) -> (n)>
+
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%a: memref<8xf16>, %d: memref<8xf16>) {
+  // CHECK: linalg.generic
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : memref<8xf16>) outs(%d : memref<8xf16>) {
+  ^bb0(%x: f16, %y: f16):
+    linalg.yield %x : f16
+  }
+  func.return
+}
