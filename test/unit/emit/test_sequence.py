@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from coopc.interface import Interface, View, evaluate
 from coopc.interface_call import dtype_of, pack, sizes_of
 from coopc.run.arrays import Array
 from coopc.run.vulkan import Session
+from coopc.run.worker import Resident
 
 SCALE = """
 func.func @scale(%x: memref<?x4xf32>, %y: memref<?x4xf32>)
@@ -176,6 +178,31 @@ def test_launch(on: str) -> None:
     given = np.zeros((5, 4), np.float32)
     coopc.launch(SCALE, X, given, on=on)
     assert (given[:, 0] == 4 * X[:, 0]).all()
+
+
+def test_transfers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs go to a device once, temporaries never, and one answer brings results."""
+    random = np.random.default_rng(0)
+    shapes = (17, 24), (24, 20), (20, 12)
+    x, w, v = (random.integers(-2, 3, shape).astype(np.float16) for shape in shapes)
+    sent: list[tuple[str, object]] = []
+    call = Session.call
+
+    def recorded(self: Session, handler: str, *given: Any, **how: Any) -> Any:
+        sent.append((handler, given[0] if handler == "take" else given[1]))
+        return call(self, handler, *given, **how)
+
+    monkeypatch.setattr(Session, "call", recorded)
+    result = coopc.launch(GRAPH, x, w, v, on="vulkan").arrays[-1]
+    assert [handler for handler, _ in sent] == ["run", "run", "run", "take"]
+    steps = [buffers for handler, buffers in sent if handler == "run"]
+    memory = [each for step in steps for each in cast("list[Resident]", step)]
+    contents = [x.content for x in memory if isinstance(x.content, bytes)]
+    assert contents == [each.tobytes() for each in (x, w, v)]
+    assert len({each.number for each in memory}) > len(contents) + 1
+    assert sent[-1][1] == (0, 1, 2, 3)  # arguments and the result
+    hidden = np.maximum(x.astype(int) @ w.astype(int), 0)
+    assert (result == (hidden.max(1, keepdims=True) - hidden) @ v.astype(int)).all()
 
 
 def test_wrong_result() -> None:
