@@ -103,7 +103,9 @@ def convolution_of(func: FuncOp) -> tuple[Multiplication, Window] | None:
     besides = memref.AllocOp | memref.DeallocOp | ConstantOp | ReturnOp
     inside = (op for block in func.body.blocks for op in block.ops)
     ops = [op for op in inside if not isinstance(op, besides)]
-    fill = ops.pop(0) if ops and isinstance(ops[0], linalg.FillOp) else None
+    first = ops[0] if ops else None
+    fill = first if isinstance(first, linalg.FillOp) else None
+    ops = ops if fill is None else ops[1:]
     op = ops[0] if ops else None
     if len(func.body.blocks) != 1 or not isinstance(op, linalg.GenericOp):
         return None

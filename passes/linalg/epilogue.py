@@ -338,7 +338,7 @@ class Consumers:
     ) -> None:
         number = int(call.callee.root_reference.data.removeprefix(CALLS))
         output = stored[number].value
-        roles = [x for x in ROLES if x != "y" or x in self.at]
+        roles: list[Role] = [x for x in ROLES if x != "y" or x in self.at]
         where = dict(zip(roles, call.arguments, strict=False))
         total, *rest = call.arguments[len(roles) :]
         element = Element(

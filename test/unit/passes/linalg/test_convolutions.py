@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ func.func @main(%a: tensor<{image}xf16>, %b: tensor<{filters}xf16>,
 }}"""
 
 
-def check(case: str, weights: str, pad: int = 0, **how: str) -> None:
+def check(case: str, weights: str, pad: int = 0, **how: Any) -> None:
     """Run a convolution of small integers, which are exact, and compare with numpy."""
     random = np.random.default_rng(0)
     (n, h, w, c), window, f, *steps = CASES[case]
