@@ -1,145 +1,193 @@
-"""What operations behind a product cost, fused into its kernel, over the product alone.
+"""What operations behind a product cost, fused into its kernel, over the product.
 
-Times are medians of rounds in which each kernel runs once: of f32 by vectors of this
-processor, of f16 on lavapipe, and on the first GPU of the system's Vulkan loader, where
-there are such.  A product is the same in all of them; only its sums are used.
+Each is also done by a second kernel, which reads sums from memory: the unfused pair.
+One pass over memory is a second kernel that only copies.  Bias, ReLU, scale and
+conversion may cost 5% of the product, GELU and residual what the pair costs less one.
+
+    cpu     f32 1024^3 by vectors of this processor, in one thread
+    amx     bf16 1024^3 by its tiles, if it has any
+    vulkan  f16 256^3 on lavapipe, and 4096^3 on the first GPU of the system's loader
+
+Times are medians of rounds in which each kernel runs once; those of processors count
+the time that the process computed.  Those of lavapipe are the least: its threads share
+the processor with others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 import coopc
-from bench.harness import Row
+from bench.harness import Row, interleaved
 from bench.vulkan_gemm import PIPELINE, matrix_gpu
 from coopc.interface_call import pack
+from coopc.launcher import Target, build
+from coopc.remarks import remarks_to
+from coopc.run.cpu import Program
 from coopc.run.execute import on_vulkan
+from coopc.run.tiles import Tiles, best
 from coopc.run.toolchain import ToolMissing
 from coopc.run.vulkan import Session
+from coopc.source import Source
 
-ROUNDS = 5
+ROUNDS = 15
 GPU_RUNS = 300
-BODIES = {
-    "plain": ("f32", ""),
-    "bias, ReLU": (
-        "f32",
-        "%s = arith.addf %x, %y : f32\n%r = arith.maximumf %s, %zero",
-    ),
-    "bias, f16": ("f16", "%r = arith.addf %x, %y"),
-    "bias, GELU": (
-        "f32",
-        """%s = arith.addf %x, %y : f32
+GELU = """%s = arith.addf %x, %y : f32
     %u = arith.mulf %s, %root : f32
     %e = math.erf %u : f32
     %p = arith.addf %e, %one : f32
     %h = arith.mulf %s, %half : f32
-    %r = arith.mulf %h, %p""",
-    ),
-    "residual": ("f32", "%r = arith.addf %x, %y"),
+    %r = arith.mulf %h, %p : f32"""
+BODIES = {
+    "bias": "%r = arith.addf %x, %y : f32",
+    "ReLU": "%r = arith.maximumf %x, %zero : f32",
+    "scale": "%r = arith.mulf %x, %half : f32",
+    "conversion": "%r = arith.truncf %x : f32 to f16",
+    "bias, GELU": GELU,
+    "residual": "%r = arith.addf %x, %y : f32",
+    "copy": "%r = arith.addf %x, %minus : f32",
 }
-BOUND = {"bias, ReLU": 1.05, "bias, f16": 1.05}
+"""%r of a sum %x, and of %y: an element of a row, or of a matrix for a residual."""
+CHEAP = 1.05
+"""What all but the last may cost, over the product."""
 
 
-def source(name: str, element: str, size: int) -> str:
-    """Return a function of a product, and one operation behind it."""
-    out, body = BODIES[name]
+def kernels() -> Iterator[tuple[str, str]]:
+    """Yield which functions are measured: a body, and whether a product precedes it."""
+    yield "plain", "product"
+    for name in BODIES:
+        yield name, "alone"
+        if name != "copy":
+            yield name, "fused"
+
+
+def source(name: str, part: str, element: str, size: int) -> str:
+    """Return a function of a product, of what is behind one, or of both."""
+    out = "f16" if name == "conversion" else "f32"
     factor, sums = (f"memref<{size}x{size}x{x}>" for x in (element, "f32"))
     result, whole = f"memref<{size}x{size}x{out}>", name == "residual"
     read = sums if whole else f"memref<{size}xf32>"
-    text = f"""
+    body = BODIES.get(name, "").replace("%y", "%y_")
+    y, read_at = (f", %y: {read}", ", #read") if "%y_" in body else ("", "")
+    memory = f"  %c = memref.alloc() : {sums}\n" if part == "fused" else ""
+    product = f"""
+  linalg.fill ins(%zero : f32) outs(%c : {sums})
+  linalg.matmul ins(%a, %b : {factor}, {factor}) outs(%c : {sums})"""
+    behind = f"""
+  linalg.generic {{indexing_maps = [#id{read_at}, #id],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%c{", %y" * bool(y)} : {sums}{f", {read}" * bool(y)}) outs(%d : {result}) {{
+  ^bb0(%x: f32{", %y_: f32" * bool(y)}, %old: {out}):
+    {body}
+    linalg.yield %r : {out}
+  }}"""
+    arguments = {
+        "product": f"%a: {factor}, %b: {factor}, %c: {sums}",
+        "fused": f"%a: {factor}, %b: {factor}{y}, %d: {result}",
+        "alone": f"%c: {sums}{y}, %d: {result}",
+    }
+    return f"""
 #id = affine_map<(m, n) -> (m, n)>
 #read = affine_map<(m, n) -> ({"m, n" if whole else "n"})>
-func.func @gemm(%a: {factor}, %b: {factor}, %d: {result}, %bias: {read}) {{
+func.func @f({arguments[part]}) {{
   %zero = arith.constant 0.0 : f32
+  %minus = arith.constant -0.0 : f32
   %one = arith.constant 1.0 : f32
   %half = arith.constant 0.5 : f32
   %root = arith.constant 0.70710678 : f32
-  %c = memref.alloc() : {sums}
-  linalg.fill ins(%zero : f32) outs(%c : {sums})
-  linalg.matmul ins(%a, %b : {factor}, {factor}) outs(%c : {sums})
-"""
-    if not body:
-        text = text.replace(f"  %c = memref.alloc() : {sums}\n", "").replace("%c", "%d")
-        return f"{text}  func.return\n}}"
-    narrow = "%t = arith.truncf %r : f32 to f16" if out == "f16" else ""
-    return f"""{text}
-  linalg.generic {{indexing_maps = [#id, #read, #id],
-      iterator_types = ["parallel", "parallel"]}}
-      ins(%c, %bias : {sums}, {read}) outs(%d : {result}) {{
-  ^bb0(%x: f32, %y: f32, %old: {out}):
-    {body} : f32
-    {narrow}
-    linalg.yield {"%t" if narrow else "%r"} : {out}
-  }}
+{memory}{"" if part == "alone" else product}{"" if part == "product" else behind}
   func.return
 }}"""
 
 
-def arrays(name: str, element: str, size: int) -> list[Any]:
+def arrays(name: str, part: str, element: str, size: int) -> list[Any]:
     random = np.random.default_rng(0)
-    types = {"f16": np.float16, "f32": np.float32}
-    given = [random.standard_normal((size, size), np.float32) for _ in "ab"]
-    shape = (size, size) if name == "residual" else (size,)
-    return [
-        *(x.astype(types[element]) for x in given),
-        np.zeros((size, size), types[BODIES[name][0]]),
-        random.standard_normal(shape, np.float32),
-    ]
+    a, b, c, r = (random.standard_normal((size, size), np.float32) for _ in range(4))
+    if element == "f16":
+        factors: list[Any] = [x.astype(np.float16) for x in (a, b)]
+    elif element == "bf16":
+        factors = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in (a, b)]
+    else:
+        factors = [a, b]
+    if part == "product":
+        return [*factors, c]
+    given = factors if part == "fused" else [c]
+    out = np.float16 if name == "conversion" else np.float32
+    read = [r if name == "residual" else r[0]] if "%y" in BODIES[name] else []
+    return [*given, *read, np.zeros((size, size), out)]
 
 
-def on_processor(size: int) -> dict[str, float]:
-    """Return milliseconds by vectors."""
-    given = {x: (source(x, "f32", size), arrays(x, "f32", size)) for x in BODIES}
-    times: dict[str, list[float]] = {x: [] for x in BODIES}
-    for _ in range(ROUNDS + 1):
-        for name, (text, values) in given.items():
-            outcome = coopc.launch(text, *values, on="cpu", tiles="none")
-            times[name] += outcome.milliseconds
-    return {x: median(found[1:]) for x, found in times.items()}
+def on_processor(element: str, size: int, tiles: Tiles) -> dict[tuple[str, str], float]:
+    """Return milliseconds of each kernel, in one thread of this process."""
+    actions: dict[tuple[str, str], Callable[[], None]] = {}
+    programs: list[Program] = []  # whose code is kept
+    for each in kernels():
+        text = Source(source(*each, element, size), "f")
+        with remarks_to(lambda _: None):
+            built = build(text, Target("cpu", tiles=tiles))
+        call = built.executable.call(arrays(*each, element, size))
+        programs.append(Program.of(built.program, tiles))
+        actions[each] = programs[-1].prepared("f", call.opencl_arguments, call.groups)
+    times = interleaved([*actions.values()], ROUNDS, time.process_time)
+    return {each: 1000 * x for each, x in zip(actions, times, strict=True)}
 
 
 def by_vulkan(
-    session: Session, pipeline: str, size: int, runs: int
-) -> dict[str, float]:
-    """Return milliseconds on a device, by its timestamps."""
-    calls: dict[str, tuple[bytes, Any]] = {}
-    for name in BODIES:
-        artifact = coopc.compile(source(name, "f16", size), pipeline, "spirv-binary")
-        call = pack(artifact.interface[0], arrays(name, "f16", size))
-        calls[name] = artifact.bytes, call
-    times: dict[str, list[float]] = {x: [] for x in BODIES}
-    for _ in range(3):
-        for name, (binary, call) in calls.items():
+    session: Session, pipeline: str, size: int, runs: int, rounds: int = 3
+) -> dict[tuple[str, str], list[float]]:
+    """Return milliseconds of each kernel on a device, by its timestamps.
+
+    They are those of the second half of the runs of each round.
+    """
+    calls: dict[tuple[str, str], tuple[bytes, Any]] = {}
+    for each in kernels():
+        text = source(*each, "f16", size)
+        with remarks_to(lambda _: None):
+            artifact = coopc.compile(text, pipeline, "spirv-binary")
+        call = pack(artifact.interface[0], arrays(*each, "f16", size))
+        calls[each] = artifact.bytes, call
+    times: dict[tuple[str, str], list[float]] = {each: [] for each in calls}
+    for _ in range(rounds):
+        for each, (binary, call) in calls.items():
             outcome = on_vulkan(binary, call, session, repeats=runs)
-            times[name].append(median(outcome.milliseconds[runs // 2 :]))
-    return {x: median(found) for x, found in times.items()}
+            times[each] += outcome.milliseconds[runs // 2 :]
+    return times
 
 
-def rows(
-    where: str, times: dict[str, float], bounds: dict[str, float]
-) -> Iterator[Row]:
-    plain = times["plain"]
+def rows(where: str, times: Mapping[tuple[str, str], float]) -> Iterator[Row]:
+    plain, one_pass = times["plain", "product"], times["copy", "alone"]
     yield Row(f"{where}: plain", plain, "ms")
-    for name, time in times.items():
-        if name != "plain":
-            yield Row(
-                f"{where}: {name}, over plain", time / plain, "", bounds.get(name)
-            )
+    yield Row(f"{where}: one pass over memory", one_pass, "ms")
+    for name in BODIES:
+        if name == "copy":
+            continue
+        pair = plain + times[name, "alone"]
+        is_cheap = name not in ("bias, GELU", "residual")
+        bound = CHEAP if is_cheap else (pair - one_pass) / plain
+        yield Row(f"{where}: {name}, fused", times[name, "fused"], "ms")
+        yield Row(f"{where}: {name}, unfused pair", pair, "ms")
+        ratio = times[name, "fused"] / plain
+        yield Row(f"{where}: {name}, fused over plain", ratio, "", bound)
 
 
 def measure() -> Iterator[Row]:
-    yield from rows("f32 1024^3, vectors", on_processor(1024), BOUND)
+    yield from rows("cpu, f32 1024^3", on_processor("f32", 1024, Tiles.NONE))
+    if best() is Tiles.AMX:
+        yield from rows("amx, bf16 1024^3", on_processor("bf16", 1024, Tiles.AMX))
     try:
         with Session.start("lavapipe") as session:
-            times = by_vulkan(session, "coopc-khr{device=lavapipe}", 256, 2)
-            yield from rows("f16 256^3, lavapipe", times, {})
+            times = by_vulkan(session, "coopc-khr{device=lavapipe}", 256, 6, 8)
+            least = {each: min(found) for each, found in times.items()}
+            yield from rows("lavapipe, f16 256^3", least)
     except ToolMissing:
         pass
     if (session := matrix_gpu()) is not None:
         with session:
             times = by_vulkan(session, PIPELINE, 4096, GPU_RUNS)
-            yield from rows(f"f16 4096^3, {session.info.name}", times, BOUND)
+            medians = {each: median(found) for each, found in times.items()}
+            yield from rows(f"vulkan, f16 4096^3, {session.info.name}", medians)

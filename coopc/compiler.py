@@ -268,6 +268,8 @@ def _loaded(
     interface: tuple[Interface, ...], flavour: str, device: str, binary: bytes
 ) -> Executable:
     from coopc.run.executable import Executable
-    from coopc.run.execute import on_driver
+    from coopc.run.execute import on_driver, take
 
-    return Executable(interface, partial(on_driver, flavour, device, binary))
+    run = partial(on_driver, flavour, device, binary)
+    taking = partial(take, device) if flavour == "vulkan" else None
+    return Executable(interface, run, take=taking)

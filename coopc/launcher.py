@@ -210,7 +210,14 @@ class Build:
             self.interface,
             places.get(self.target.on, self.on_driver),
             frozenset(x.sym_name.data for x in funcs if KERNEL not in x.attributes),
+            self.take if self.target.on == "vulkan" else None,
         )
+
+    def take(self, numbers: Sequence[int]) -> list[bytes]:
+        """Return what memory that stayed on its device holds, and free it."""
+        from coopc.run.execute import take
+
+        return take(self.target.device or PLACES[self.target.on], numbers)
 
     def on_driver(self, call: Call, **how: Any) -> Outcome:
         """Run it on the driver of its device."""

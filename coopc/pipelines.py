@@ -93,6 +93,7 @@ class CoopcKhrPass(Pipeline):
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(rounds=True, fallback=self.fallback),
             *from_linalg(),
+            step("convert-convolution-to-coopmatrix"),  # for the target
             step("tile-matmul-khr", remark=not self.staged),  # for the target
             step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
             step("convert-linalg-to-simt"),
@@ -166,6 +167,7 @@ class CoopcXePass(Pipeline):
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             *from_linalg(attention=False),
+            step("convert-convolution-to-coopmatrix"),
             step("convert-linalg-to-coopmatrix"),
             step("convert-linalg-to-simt", explain=self.explain),
             step("inline-tt-calls"),
@@ -281,9 +283,10 @@ class CoopcAmxPass(Pipeline):
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
             *from_linalg(sequence=False, attention=False),
+            step("convert-convolution-to-coopmatrix", device="amx"),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
-            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
+            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64), amx=True),
             step("inline-matrix-calls"),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),

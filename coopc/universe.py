@@ -50,6 +50,7 @@ PASS_FOLDERS: dict[str, str] = {
     "fuse-linalg": "linalg",
     "outline-linalg-kernels": "linalg.outline_linalg_kernels",
     "convert-attention-to-coopmatrix": "linalg",
+    "convert-convolution-to-coopmatrix": "linalg",
     "convert-linalg-to-coopmatrix": "linalg",
     "convert-linalg-to-simt": "linalg",
     "convert-spirv-calls-to-coopmatrix": "spirv_calls",

@@ -39,8 +39,9 @@ Source: TypeAlias = Literal["a", "b"]
 Fill: TypeAlias = Literal["nothing", "constant", "value"]
 """What C is filled with before: nothing, so that it is added to."""
 AXES: tuple[Axis, Axis] = ("rows", "cols")
-Role: TypeAlias = Literal["b", "m", "n"]
-"""What a loop over elements of C counts: matrices of the batch, rows or columns."""
+Role: TypeAlias = Literal["b", "y", "m", "n"]
+"""What a loop over elements of C counts: matrices of the batch, those of an image (of a
+convolution alone), rows or columns."""
 
 
 # --- what is multiplied --------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,7 +28,14 @@ from coopc.interface_call import (
     with_fields,
 )
 from coopc.remarks import current_sink
-from coopc.run.arrays import Outcome, check_apart, to_argument, write_back
+from coopc.run.arrays import (
+    Outcome,
+    check_apart,
+    start_of,
+    to_argument,
+    write_back,
+)
+from coopc.run.worker import Resident
 
 TIMEOUT_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
@@ -55,6 +63,9 @@ class Executable:
     `coopc.run.execute`."""
     without_grid: frozenset[str] = frozenset()
     """Kernels whose work-groups coopc chose."""
+    take: Callable[[Sequence[int]], list[bytes]] | None = None
+    """Returns what memory holds that stayed on the device, and frees it; None where the
+    host has the memory between kernels."""
 
     def kernel(self, name: str | None = None) -> Interface:
         """Return the kernel of a name, or the only one, second entry points aside.
@@ -120,17 +131,57 @@ class Executable:
             given = [x.copy() if isinstance(x, np.ndarray) else x for x in call.given]
             memories = [given, _temporaries(call.interface, given)]
             steps = self._calls(call.interface, memories)
-            total = 0.0
-            for step, known, views in steps:
-                packed = pack(step, known)
-                outcome = self.execute_kernel(packed, repeats=1, **how)
-                for before, after in zip(views, outcome.arrays, strict=True):
-                    write_back(before, after)
-                total += outcome.milliseconds[0]
-                where = outcome.where
-            times.append(total)
+            calls = [pack(step, known) for step, known, _ in steps]
+            if self.take is not None and (kept := residents(calls, memories)):
+                outcomes = self._on_device(calls, kept, given, **how)
+            else:
+                outcomes = [
+                    self._on_host(each, views, **how)
+                    for each, (_, _, views) in zip(calls, steps, strict=True)
+                ]
+            times.append(sum(each.milliseconds[0] for each in outcomes))
+            where = outcomes[-1].where if outcomes else where
             arrays = arrays or [x for x in given if isinstance(x, np.ndarray)]
         return Outcome(tuple(arrays), tuple(times), where)
+
+    def _on_host(self, call: Call, views: Sequence[Array], **how: Any) -> Outcome:
+        """Run a kernel of a sequence, and write what it changed into its memory."""
+        outcome = self.execute_kernel(call, repeats=1, **how)
+        for before, after in zip(views, outcome.arrays, strict=True):
+            write_back(before, after)
+        return outcome
+
+    def _on_device(
+        self,
+        calls: Sequence[Call],
+        kept: Sequence[Sequence[Resident]],
+        given: Sequence[Given],
+        **how: Any,
+    ) -> list[Outcome]:
+        """Run kernels whose memory stays on the device, and take that of arguments.
+
+        What is not used is not there, nor is the memory of the sequence taken.
+        """
+        assert self.take is not None, self
+        there = {each.number for step in kept for each in step}
+        arrays = {
+            n: x
+            for n, x in enumerate(given)
+            if isinstance(x, np.ndarray) and n in there
+        }
+        numbers: list[int] = []
+        try:
+            found = [
+                self.execute_kernel(call, repeats=1, resident=resident, **how)
+                for call, resident in zip(calls, kept, strict=True)
+            ]
+            numbers = [*arrays]
+        finally:
+            contents = self.take(numbers)
+        for number, content in zip(numbers, contents, strict=True):
+            array = arrays[number]
+            array[...] = np.frombuffer(content, array.dtype).reshape(array.shape)
+        return found
 
     def _calls(
         self, interface: Interface, memories: Sequence[Sequence[Given]]
@@ -219,6 +270,36 @@ def _check_results(
     for (argument, array), shape in zip(results, interface.results, strict=count > 0):
         numbers = tuple(evaluate(size, sizes) for size in shape)
         check_shape(replace(argument, shape=numbers), np.shape(array))
+
+
+def residents(
+    calls: Sequence[Call], memories: Sequence[Sequence[Given]]
+) -> list[list[Resident]]:
+    """Return what memory each kernel has, if all is memory from its first element on.
+
+    Numbers count arguments, then temporaries.  The first kernel that has memory brings
+    its content, of zeros alone only how many.
+    """
+    starts = {
+        start_of(x): (n, x)
+        for n, x in enumerate(chain(*memories))
+        if isinstance(x, np.ndarray) and x.size
+    }
+    found: list[list[Resident]] = []
+    seen: set[int] = set()
+    for call in calls:
+        buffers = [starts.get(start_of(x)) for x in call.buffers]
+        if call.interface.addresses or None in buffers or 0 in call.groups:
+            return []
+        step: list[Resident] = []
+        for number, memory in (x for x in buffers if x is not None):
+            content: bytes | int | None = None
+            if number not in seen:
+                content = memory.tobytes() if memory.any() else memory.nbytes
+            seen.add(number)
+            step.append(Resident(number, content))
+        found.append(step)
+    return found
 
 
 def _temporaries(interface: Interface, given: Sequence[Given]) -> list[Given]:

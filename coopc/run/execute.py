@@ -13,8 +13,8 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -22,7 +22,7 @@ from coopc.device.factory import options_of_device
 from coopc.interface import Interface
 from coopc.interface_call import Call, sizes_of
 from coopc.run.arrays import Outcome
-from coopc.run.worker import TIMEOUT_SECONDS, Worker
+from coopc.run.worker import TIMEOUT_SECONDS, Resident, Worker
 
 if TYPE_CHECKING:
     from coopc.passes.cpu.stages import Stages
@@ -71,13 +71,23 @@ def on_driver(
         amx = b"SPV_KHR_cooperative_matrix" in binary
         with kept(OpenCL.start, amx=amx) as session:
             return on_opencl(binary, call, session, **how)
+    with vulkan_session(device) as session:
+        return on_vulkan(binary, call, session, **how)
+
+
+def vulkan_session(device: str) -> AbstractContextManager[VulkanSession]:
+    """The session of this machine's driver for a Vulkan device."""
     from coopc.run.vulkan import Session as Vulkan
 
     given = options_of_device(device)
     loader = given.get("loader", "lavapipe" if device == "lavapipe" else "system")
-    index = given.get("index")
-    with kept(Vulkan.start, driver=loader, index=index) as session:
-        return on_vulkan(binary, call, session, **how)
+    return kept(Vulkan.start, driver=loader, index=given.get("index"))
+
+
+def take(device: str, numbers: Sequence[int]) -> list[bytes]:
+    """Return what memory that stayed on a Vulkan device holds; all of it is freed."""
+    with vulkan_session(device) as session:
+        return session.take(numbers)
 
 
 def on_vulkan(
@@ -88,13 +98,17 @@ def on_vulkan(
     spec: Mapping[str, int] | None = None,
     repeats: int = 1,
     seconds: float = TIMEOUT_SECONDS,
+    resident: Sequence[Resident] = (),
 ) -> Outcome:
-    """Run a SPIR-V module on a Vulkan device."""
+    """Run a SPIR-V module on a Vulkan device.
+
+    `resident` is memory that stays there, in place of that of the arguments.
+    """
     interface = call.interface
     return _on_driver(
         session,
         call,
-        *(binary, interface.name, call.buffers),
+        *(binary, interface.name, resident or call.buffers),
         groups=call.groups,
         push_constants=call.push_constants,
         spec=spec_values(interface, spec or {}),
@@ -135,7 +149,8 @@ def _on_driver(
     if 0 in call.groups:  # drivers start no kernels of no work-groups
         times = (0.0,) * options["repeats"]
         return _unpacked(call, Outcome(call.buffers, times, session.where))
-    return _unpacked(call, session.run(*given, **options))
+    found = session.run(*given, **options)
+    return _unpacked(call, found) if found.arrays else found
 
 
 def on_cpu_session(

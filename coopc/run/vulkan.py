@@ -18,7 +18,7 @@ from typing import Literal, Self, TypeAlias
 from coopc.run.arrays import Array, Outcome, check_run, to_buffers
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
 from coopc.run.vulkan_device import Shader, VulkanInfo
-from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serving
+from coopc.run.worker import TIMEOUT_SECONDS, Resident, RunFailed, Worker, serving
 from coopc.spirv.facts import MATRIX_EXTENSION, SpirvFacts, spirv_facts, why_unlisted
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
@@ -56,7 +56,7 @@ class Session(Worker):
         self,
         binary: bytes,
         entry: str,
-        buffers: Sequence[Array],
+        buffers: Sequence[Array | Resident],
         *,
         groups: tuple[int, int, int] = (1, 1, 1),
         push_constants: bytes = b"",
@@ -71,7 +71,8 @@ class Session(Worker):
         Args:
             binary: a SPIR-V module for Vulkan.
             entry: the name of its entry point.
-            buffers: the contents of binding 0, 1, ... of set 0.
+            buffers: the contents of binding 0, 1, ... of set 0; the outcome is without
+                those that stay on the device.
             groups: numbers of work-groups.
             push_constants: the block of push constants.
             spec: values of specialization constants by SpecId, each of its type's size.
@@ -88,7 +89,10 @@ class Session(Worker):
                 or took too long.
         """
         check_run(groups, "numbers of work-groups", repeats)
-        contents = to_buffers(buffers)
+        given = [x for x in buffers if not isinstance(x, Resident)]
+        if len(given) not in (0, len(buffers)):
+            raise ValueError("expected no buffers, or all, that stay on the device")
+        contents = to_buffers(given) if given else buffers
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         facts.check_entry(entry)
@@ -120,7 +124,12 @@ class Session(Worker):
         )
         call = ("run", shader, contents, repeats)
         contents, times = self.call(*call, seconds=seconds)
-        return Outcome.of(buffers, contents, times, self.where)
+        return Outcome.of(given, contents, times, self.where)
+
+    def take(self, numbers: Sequence[int]) -> list[bytes]:
+        """Return what memory that stayed on the device holds; all of it is freed."""
+        found: list[bytes] = self.call("take", tuple(numbers), seconds=TIMEOUT_SECONDS)
+        return found
 
 
 def why_unsupported(

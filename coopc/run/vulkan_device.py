@@ -9,12 +9,12 @@ import struct
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 from coopc.run import vulkan_structures as vk
-from coopc.run.worker import RunFailed, serve
+from coopc.run.worker import Resident, RunFailed, serve
 from coopc.spirv.facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 
 # --- Drivers. ---
@@ -335,12 +335,25 @@ class Shader:
     """Where in the push constants the address of each buffer goes, in bytes."""
 
 
+Mapped: TypeAlias = "tuple[ctypes.c_uint64, int, int]"
+"""A buffer, the address it is mapped at, and its bytes."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Memory that stays on the device between calls."""
+
+    buffers: dict[int, Mapped] = field(default_factory=dict[int, Mapped])
+    stack: ExitStack = field(default_factory=ExitStack)
+    """Frees it."""
+
+
 class Dispatch:
     """A recorded dispatch of a shader; all that it needs is destroyed with a stack.
 
     Buffers are the contents of binding 0, 1, ... of set 0 before the first run, or the
-    number of another binding of the same buffer.  The next run and the host see what it
-    wrote.
+    number of another binding of the same buffer, or memory that is kept.  The next run
+    and the host see what it wrote.
     """
 
     def __init__(
@@ -348,22 +361,31 @@ class Dispatch:
         device: VulkanDevice,
         stack: ExitStack,
         shader: Shader,
-        buffers: Sequence[bytes | int],
+        buffers: Sequence[bytes | int | Resident],
+        kept: Kept | None = None,
     ) -> None:
         self.device = device
         self.stack = stack
         self.shader = shader
         mapped = {
-            number: (*self._buffer(data), len(data))
+            number: (*self._buffer(data, stack), len(data))
             for number, data in enumerate(buffers)
             if isinstance(data, bytes)
         }
+        for number, data in enumerate(buffers):
+            if isinstance(data, Resident):
+                assert kept is not None, data
+                mapped[number] = self._resident(data, kept)
         bound = [
             mapped[data if isinstance(data, int) else number]
             for number, data in enumerate(buffers)
         ]
         self._handles = [handle for handle, _, _ in bound]
-        self._memory = [(address, size) for _, address, size in bound]
+        self._memory = [
+            (address, size)
+            for (_, address, size), data in zip(bound, buffers, strict=True)
+            if not isinstance(data, Resident)
+        ]
         self._timer: ctypes.c_uint64 | None = None
         if device.timestamp_bits:
             info = vk.QueryPoolCreateInfo(kind=TIMESTAMP_QUERY, count=2)
@@ -371,7 +393,7 @@ class Dispatch:
         self._commands = self._record()
 
     def contents(self) -> list[bytes]:
-        """What is in each buffer now."""
+        """What is in each buffer now, but for those that are kept."""
         return [ctypes.string_at(address, size) for address, size in self._memory]
 
     def run(self) -> float:
@@ -400,7 +422,16 @@ class Dispatch:
         self.stack.callback(self.device.call, f"vkDestroy{kind}", handle, None)
         return handle
 
-    def _buffer(self, data: bytes) -> tuple[ctypes.c_uint64, int]:
+    def _resident(self, given: Resident, kept: Kept) -> Mapped:
+        """A buffer that the next kernels have, too; made where it is not yet."""
+        content = given.content
+        if content is not None:
+            data = bytes(content) if isinstance(content, int) else content
+            buffer = self._buffer(data, kept.stack)
+            kept.buffers[given.number] = (*buffer, len(data))
+        return kept.buffers[given.number]
+
+    def _buffer(self, data: bytes, stack: ExitStack) -> tuple[ctypes.c_uint64, int]:
         """A buffer with these contents, and the address it is mapped at.
 
         It is whole words of 4 bytes, which is what atomic instructions access.
@@ -409,7 +440,10 @@ class Dispatch:
         usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
         flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
         size = -(-len(data) // WORD_BYTES) * WORD_BYTES
-        buffer = self._create("Buffer", vk.BufferCreateInfo(size=size, usage=usage))
+        buffer = device.make(
+            "vkCreateBuffer", vk.BufferCreateInfo(size=size, usage=usage), None
+        )
+        stack.callback(device.call, "vkDestroyBuffer", buffer, None)
         needs = vk.MemoryRequirements()
         device.call("vkGetBufferMemoryRequirements", buffer, needs)
         info = vk.MemoryAllocateInfo(
@@ -418,7 +452,7 @@ class Dispatch:
             memoryType=device.memory_type(needs.types),
         )
         memory = device.make("vkAllocateMemory", info, None)
-        self.stack.callback(device.call, "vkFreeMemory", memory, None)
+        stack.callback(device.call, "vkFreeMemory", memory, None)
         bound = (device.handle, buffer, memory, vk.U64(0))
         device.driver.check("vkBindBufferMemory", *bound)
         whole = (vk.U64(0), vk.U64(WHOLE_SIZE), 0)
@@ -540,6 +574,7 @@ class VulkanServer:
     """What the process holds between calls: a device, from the first one on."""
 
     device: VulkanDevice
+    kept: Kept = Kept()
 
     def open(self, library: str, index: int | None = None) -> VulkanInfo:
         """Open a device: the first with cooperative matrices, else the first.
@@ -573,22 +608,30 @@ class VulkanServer:
         return info
 
     def run(
-        self, shader: Shader, buffers: Sequence[bytes | int], repeats: int
+        self, shader: Shader, buffers: Sequence[bytes | int | Resident], repeats: int
     ) -> tuple[list[bytes], list[float]]:
         """Dispatch a shader so many times, each after the one before.
 
         Returns:
-            The contents of each buffer after the first dispatch; and the time of each,
-            in milliseconds.
+            The contents of each buffer after the first dispatch, but for those that are
+            kept; and the time of each, in milliseconds.
         """
         with ExitStack() as stack:
-            dispatch = Dispatch(self.device, stack, shader, buffers)
+            dispatch = Dispatch(self.device, stack, shader, buffers, self.kept)
             times = [dispatch.run()]
             contents = dispatch.contents()
             times += [dispatch.run() for _ in range(repeats - 1)]
         return contents, times
 
+    def take(self, numbers: Sequence[int]) -> list[bytes]:
+        """Return what some buffers hold that are kept, and free all that are."""
+        known = self.kept.buffers
+        found = [ctypes.string_at(*known[number][1:]) for number in numbers]
+        self.kept.stack.close()
+        known.clear()
+        return found
+
 
 def main() -> None:
     server = VulkanServer()
-    serve({"open": server.open, "run": server.run})
+    serve({"open": server.open, "run": server.run, "take": server.take})

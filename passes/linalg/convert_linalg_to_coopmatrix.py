@@ -6,7 +6,7 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
 After:   a kernel with a grid. Each work-group computes one tile of C in a loop over K
          by coopmatrix operations; accesses that may be out of bounds are checked.
          Functions of linalg without a product stay, for convert-linalg-to-simt; so
-         do generic products of types that DPAS does not multiply, on a device with it.
+         do products of types that DPAS, or AMX, does not multiply, as generic ones.
 Fails:   where a function is neither, or has an operation that cannot be fused, naming
          it.
 """
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.passes import ModulePass
 
@@ -35,13 +34,15 @@ if TYPE_CHECKING:
 DPAS_ELEMENTS = {"f16", "bf16", "s8", "u8"}
 
 
-def _is_left(func: FuncOp, found: Multiplication) -> bool:
-    """Whether rows are to do a product, which DPAS does not."""
-    named = (op for op in func.walk() if op.dialect_name() == "linalg")
-    generic = (linalg.GenericOp, linalg.FillOp, linalg.YieldOp)
-    return all(isinstance(op, generic) for op in named) and not (
-        {*found.problem.elements[:2]} <= DPAS_ELEMENTS
-    )
+def _leave(found: Multiplication, unit: str) -> None:
+    """Leave a product that a unit does not multiply to rows, as a generic operation."""
+    from coopc.passes.linalg.generalize_linalg import generalize
+
+    what = "each element by a work-item" if unit == "DPAS" else "each row by vectors"
+    elements = ", ".join(found.problem.elements)
+    remark(found.op, f"{what}: {unit} does not multiply {elements}")
+    if not isinstance(found.op, linalg.GenericOp):
+        generalize(found.op)
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
     tile: tuple[int, ...] = ()
     """m, n and k: what a work-group computes at a time; the device of `simt.target`
     decides without it."""
+    amx: bool = False
+    """Whether products are those of tiles of AMX, and others are left."""
 
     def __post_init__(self) -> None:
         if self.tile and (len(self.tile) != 3 or min(self.tile) < 1):
@@ -62,17 +65,21 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         # Most kernels need none of these.
         from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
         from coopc.passes.linalg.match import multiplications
-        from coopc.plan.gemm import plan_direct_gemm
+        from coopc.plan.gemm import is_of_amx, plan_direct_gemm
 
         m, n, k = self.tile or (0, 0, 0)
         target = simt.target_of(op)
         wanted = device_for(target.device.data, op) if target else None
+        has_dpas = wanted is not None and wanted.dpas is not None
         with transaction(op) as draft:
             for func, found in multiplications(draft):
-                if wanted is not None and wanted.dpas and _is_left(func, found):
-                    what = "each element by a work-item: DPAS does not multiply"
-                    remark(found.op, f"{what} {', '.join(found.problem.elements)}")
+                problem = found.problem
+                if self.amx and not is_of_amx(problem):
+                    _leave(found, "AMX")
                     continue
-                plan = plan_direct_gemm(found.problem, wanted, (m, n, k) if m else None)
-                text = direct_kernel(found.problem, plan)
+                if has_dpas and not {*problem.elements[:2]} <= DPAS_ELEMENTS:
+                    _leave(found, "DPAS")
+                    continue
+                plan = plan_direct_gemm(problem, wanted, (m, n, k) if m else None)
+                text = direct_kernel(problem, plan)
                 become_kernel(func, found, plan, text, ctx)

@@ -44,7 +44,7 @@ from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output, Role
 
 CALLS = "epilogue"
 """What the names of the functions begin with; the number of the output follows."""
-ROLES: tuple[Role, ...] = ("b", "m", "n")
+ROLES: tuple[Role, ...] = ("b", "y", "m", "n")
 Place: TypeAlias = tuple[Role | int, ...]
 """Where an element is in memory, dimension by dimension."""
 
@@ -338,11 +338,13 @@ class Consumers:
     ) -> None:
         number = int(call.callee.root_reference.data.removeprefix(CALLS))
         output = stored[number].value
-        batch, m, n, total, *rest = call.arguments
+        roles: list[Role] = [x for x in ROLES if x != "y" or x in self.at]
+        where = dict(zip(roles, call.arguments, strict=False))
+        total, *rest = call.arguments[len(roles) :]
         element = Element(
             self,
             Builder.at(call),
-            dict(zip(ROLES, (batch, m, n), strict=True)),
+            where,
             total.type,
             rest[0] if rest else None,
             dict(outside),

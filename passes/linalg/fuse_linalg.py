@@ -48,7 +48,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects.narrow import is_tensor, tensor_type
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
-from coopc.passes.linalg.match import CASTS, body_signs, loop_roles
+from coopc.passes.linalg.match import CASTS, body_signs, loop_roles, window_of
 
 MOST_READERS = 4
 """Generics that compute a value each for themselves, at most."""
@@ -71,6 +71,15 @@ def is_product(op: linalg.GenericOp) -> bool:
     if len(op.inputs) != 2 or len(op.outputs) != 1:
         return False
     return loop_roles(maps_of(op)) is not None and body_signs(op) is not None
+
+
+def is_contraction(op: linalg.GenericOp) -> bool:
+    """Whether a matrix engine may do a generic: a product, or a convolution."""
+    if is_product(op):
+        return True
+    sizes = len(op.inputs), len(op.outputs)
+    is_window = sizes == (2, 1) and window_of(maps_of(op)) is not None
+    return is_window and body_signs(op) is not None
 
 
 def output_arguments(op: linalg.GenericOp) -> Sequence[BlockArgument]:
@@ -197,19 +206,19 @@ def fused(op: linalg.GenericOp, at: int) -> linalg.GenericOp | None:
     """Return a generic with one of its inputs computed in it; None if it cannot be."""
     value = op.inputs[at]
     if (number := constant_of(value)) is not None:
-        return None if is_product(op) else _with_constant(op, at, number)
+        return None if is_contraction(op) else _with_constant(op, at, number)
     producer = value.owner
     if not isinstance(producer, linalg.GenericOp) or not is_elementwise(producer):
         return None
     if not _may_move(producer, op, maps_of(op)[at]):
         return None
     made = _with_producer(op, at, producer)
-    if made is None or not is_product(op):
+    if made is None or not is_contraction(op):
         return made
     if (found := simplified(made)) is not None:
         made.erase()
         made = found
-    if is_product(made):
+    if is_contraction(made):
         return made
     made.erase()
     return None
@@ -285,7 +294,7 @@ def _may_move(
     body = operations(producer)
     if any(x.regions for x in body) or len(operations(reader)) > MOST_OPERATIONS:
         return False
-    if is_product(reader) and not all(isinstance(x, CASTS) for x in body):
+    if is_contraction(reader) and not all(isinstance(x, CASTS) for x in body):
         return False
     simple = all(isinstance(x, AffineDimExpr | AffineConstantExpr) for x in map.results)
     if not simple and any(isinstance(x, linalg.IndexOp) for x in body):
@@ -294,7 +303,7 @@ def _may_move(
     readers = {use.operation for use in uses}
     follows = any(
         isinstance(x.owner, linalg.GenericOp)
-        and is_product(x.owner)
+        and is_contraction(x.owner)
         and all(use.operation is producer for use in x.uses)
         for x in producer.inputs
     )
@@ -305,7 +314,7 @@ def _may_move(
             return False
         for use in uses:
             other = use.operation
-            if not isinstance(other, linalg.GenericOp) or is_product(other):
+            if not isinstance(other, linalg.GenericOp) or is_contraction(other):
                 return False
             if use.index >= len(other.inputs):
                 return False
@@ -385,7 +394,7 @@ def split_sums(op: linalg.GenericOp) -> None:
         return
     (init,), (result,) = op.outputs, op.results
     element = tensor_type(result).element_type
-    wide = isinstance(element, Float16Type | BFloat16Type) and is_product(op)
+    wide = isinstance(element, Float16Type | BFloat16Type) and is_contraction(op)
     number = constant_of(init)
     zero = number.owner if isinstance(number, SSAValue) else number
     attr = zero.value if isinstance(zero, arith.ConstantOp) else None

@@ -16,7 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.parser import Parser
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -85,6 +85,8 @@ class Operands:
         self.problem = problem
         self.uses = uses
         """Those of matrices that the epilogue stores."""
+        self.outer = ["%batch" if problem.batched else "%c0"]
+        """The position of the matrix of C."""
         self.a = Memory("%a", problem.a)
         """A, rows along M."""
         self.b = Memory("%b", problem.b)
@@ -163,7 +165,7 @@ class Operands:
         for cast in output.before:
             value, type, line = _cast(value, type, cast, f"{of}_x{number}", "acc")
             lines += line
-        place, places = "", ["%batch" if self.problem.batched else "%c0"]
+        place, places = "", list(self.outer)
         for axis, start, i in zip(AXES, at, "ij", strict=True):
             places.append(f"{name}_{axis}")
             place += f"""
@@ -176,7 +178,7 @@ class Operands:
         lines += f"""
   {name} = coopmatrix.apply ({args}) in {value} : {type} {{{place}
     {name}_f = func.call @{CALLS}{number}({", ".join(places)}, {name}_v)
-      : (index, index, index, {element}) -> {element}
+      : ({"index, " * len(places)}{element}) -> {element}
     coopmatrix.yield {name}_f : {element}
   }}"""
         value = name
@@ -241,7 +243,12 @@ def functions(ctx: Context, text: str) -> list[FuncOp]:
 
 
 def become_kernel(
-    func: FuncOp, found: Multiplication, plan: GemmPlan, text: str, ctx: Context
+    func: FuncOp,
+    found: Multiplication,
+    plan: GemmPlan,
+    text: str,
+    ctx: Context,
+    groups: Sequence[AffineExpr] | None = None,
 ) -> None:
     """Put a kernel in place of a function that multiplies.
 
@@ -251,6 +258,7 @@ def become_kernel(
         plan: by which the kernel does.
         text: the kernel.
         ctx: with which the function was read.
+        groups: work-groups along x, y, z; as many as C has tiles without.
     """
     (kernel,) = functions(ctx, text)
     for op in kernel.walk():
@@ -272,10 +280,10 @@ def become_kernel(
         if isinstance(op, arith.ConstantOp) and not op.result.uses:
             Rewriter.erase_op(op)
     problem, memory = found.problem, found.memories[2]
-    rows, cols = (extent(func, memory, problem.c.dimension(x)) for x in AXES)
-    groups = [tiles(cols, plan.group[1]), tiles(rows, plan.group[0])]
-    if problem.batched:
-        groups.append(extent(func, memory, 0))
+    if groups is None:
+        rows, cols = (extent(func, memory, problem.c.dimension(x)) for x in AXES)
+        groups = [tiles(cols, plan.group[1]), tiles(rows, plan.group[0])]
+        groups += [extent(func, memory, 0)] * problem.batched
     map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
     func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
     if sizes:

@@ -29,7 +29,14 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
@@ -86,7 +93,7 @@ class Multiplication:
                 pairs += [
                     ((memory, dimension), as_long[role])
                     for dimension, role in enumerate(at)
-                    if not isinstance(role, int)
+                    if role in as_long
                 ]
         pairs = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         return tuple(
@@ -367,6 +374,68 @@ def loop_roles(maps: list[AffineMap]) -> tuple[int | None, int, int] | None:
     if batch in loops:
         return None
     return batch, only_a_c.pop(), only_a_b.pop()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How loops of a convolution in NHWC walk over an image.
+
+    C[n, y, x, f] += A[n, y * sy + ky * dy, x * sx + kx * dx, c] * B[ky, kx, c, f]
+    """
+
+    strides: tuple[int, int]
+    """Along y and x."""
+    dilations: tuple[int, int]
+    """The same of the filter."""
+    by_filter: bool
+    """Whether B is B[f, ky, kx, c]."""
+
+
+def window_of(maps: list[AffineMap]) -> Window | None:
+    """Return how a convolution walks over an image; None where it is none, in NHWC.
+
+    >>> maps = [AffineMap.from_callable(f) for f in (
+    ...     lambda n, y, x, f, i, j, c: (n, y * 2 + i, x * 2 + j, c),
+    ...     lambda n, y, x, f, i, j, c: (i, j, c, f),
+    ...     lambda n, y, x, f, i, j, c: (n, y, x, f))]
+    >>> window_of(maps)
+    Window(strides=(2, 2), dilations=(1, 1), by_filter=False)
+    """
+    image, weights, out = maps[0], order(maps[1]), order(maps[2])
+    if out != [0, 1, 2, 3] or maps[2].num_dims != 7 or len(image.results) != 4:
+        return None
+    by_filter = weights[:1] == [3]
+    ky, kx, c = weights[1:] if by_filter else weights[:-1]
+    if sorted(weights) != [3, 4, 5, 6] or not (by_filter or weights[3] == 3):
+        return None
+    first, *walked, last = image.results
+    if (first, last) != (AffineDimExpr(0), AffineDimExpr(c)):
+        return None
+    steps: list[tuple[int, int]] = []
+    for expr, at, within in zip(walked, (1, 2), (ky, kx), strict=True):
+        unit = [[int(loop == each) for loop in range(7)] for each in range(7)]
+        factors = {loop: expr.eval(unit[loop], []) for loop in range(7)}
+        used = {loop for loop, factor in factors.items() if factor}
+        if used != {at, within} or not is_linear(expr) or min(factors.values()) < 0:
+            return None
+        steps.append((factors[at], factors[within]))
+    (sy, dy), (sx, dx) = steps
+    return Window((sy, sx), (dy, dx), by_filter)
+
+
+def is_linear(expr: AffineExpr) -> bool:
+    """Whether an expression is a sum of loops, each times a constant."""
+    match expr:
+        case AffineDimExpr():
+            return True
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
+            return is_linear(left) and is_linear(right)
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr()):
+            return is_linear(left)
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, AffineConstantExpr(), right):
+            return is_linear(right)
+        case _:
+            return False
 
 
 def body_signs(op: ProductOp) -> tuple[bool, bool] | None:

@@ -87,6 +87,9 @@ class PackedKernel(Operands):
         """The type of memory that has the sums of a tile, wherever that is."""
         self.own = f"memref<{self.rows}x{self.cols}x{self.sum}>"
         """The type of memory of the function for the sums of a tile."""
+        tiles = self.panels[0] * self.panels[1]
+        self.block_type = f"memref<{tiles * self.rows}x{self.cols}x{self.sum}>"
+        """The same of all tiles of a work-group."""
 
     def part_of(self, stride: int | str | None) -> str:
         known = "?" if stride is None else stride
@@ -175,14 +178,34 @@ class PackedKernel(Operands):
             : {self.problem.c.type}, {self.mask}, {self.sums}"""
         )
 
-    def finish_tile(self, sums: str) -> str:
-        """Return the epilogue of a tile, row by row; its sums are in memory."""
-        return f"""
-        scf.if %inside {{{self._finish_rows(sums, masked=False)}
-        }} else {{{self._finish_rows(sums, masked=True)}
-        }}"""
+    @property
+    def finish_block(self) -> str:
+        """The epilogue of a work-group's sums, which are in %kept of type `block_type`.
 
-    def _finish_rows(self, sums: str, *, masked: bool) -> str:
+        It goes along rows: what it reads and stores is then consecutive.
+        """
+        return f"""
+  %whole_b = arith.divui %n, %c{self.cols} : index
+  %j_whole = arith.minui %j1, %whole_b : index
+  scf.for %i = %i0 to %i1 step %c1 {{
+    %row = arith.muli %i, %c{self.rows} : index
+    %rows_left = arith.subi %m, %row : index
+    %rows_here = arith.minui %rows_left, %c{self.rows} : index
+    %ii = arith.subi %i, %i0 : index
+    scf.for %r = %c0 to %rows_here step %c1 {{
+      %at = arith.addi %row, %r : index
+      scf.for %j = %j0 to %j_whole step %c1 {{{self._finish(masked=False)}
+      }}
+      scf.for %j = %j_whole to %j1 step %c1 {{
+        %col_ = arith.muli %j, %c{self.cols} : index
+        %cols_left = arith.subi %n, %col_ : index
+        %mask = vector.create_mask %cols_left : {self.mask}{self._finish(masked=True)}
+      }}
+    }}
+  }}"""
+
+    def _finish(self, *, masked: bool) -> str:
+        """Return the epilogue of row %r of tile %i, %j, which is row %at of C."""
         calls = stores = ""
         batch = "%batch" if self.problem.batched else "%c0"
         for number, (memory, output) in enumerate(self.outputs):
@@ -193,21 +216,30 @@ class PackedKernel(Operands):
                 value = f"%y{number}"
                 mask, type = (", %mask", f", {self.mask}") if masked else ("", "")
                 calls += f"""
-          {value} = func.call @{CALLS}{number}({batch}, %at, %col, %total{mask})
-            : (index, index, index, {self.sums}{type}) -> {vector}"""
+        {value} = func.call @{CALLS}{number}({batch}, %at, %col, %total{mask})
+          : (index, index, index, {self.sums}{type}) -> {vector}"""
             stores += (
                 f"""
-          vector.maskedstore {where}, %mask, {value}
-            : {memory.matrix.type}, {self.mask}, {vector}"""
+        vector.maskedstore {where}, %mask, {value}
+          : {memory.matrix.type}, {self.mask}, {vector}"""
                 if masked
                 else f"""
-          vector.store {value}, {where} : {memory.matrix.type}, {vector}"""
+        vector.store {value}, {where} : {memory.matrix.type}, {vector}"""
             )
-        return self._rows(
-            f"""
-          %total = vector.load {sums}[%r, %c0]
-            : {self.part}, {self.sums}{calls}{stores}"""
-        )
+        return f"""
+        %col = arith.muli %j, %c{self.cols} : index{self.kept_row}
+        %kept_r = arith.addi %kept_row, %r : index
+        %total = vector.load %kept[%kept_r, %c0]
+          : {self.block_type}, {self.sums}{calls}{stores}"""
+
+    @property
+    def kept_row(self) -> str:
+        """Which row of %kept the sums of tile %i, %j begin with, given %ii."""
+        return f"""
+        %jj = arith.subi %j, %j0 : index
+        %jr = arith.muli %jj, %c{self.panels[0]} : index
+        %number = arith.addi %jr, %ii : index
+        %kept_row = arith.muli %number, %c{self.rows} : index"""
 
     @property
     def _there(self) -> str:

@@ -76,9 +76,6 @@ class AmxKernel(PackedKernel):
         """The type of a row of a tile, packed: 64 bytes."""
         self.tile = PANEL, HALF, self.step
         """M, N and K of a product: half a panel of B."""
-        panels = self.panels[0] * self.panels[1]
-        self.kept = f"memref<{panels * PANEL}x{PANEL}x{self.sum}>"
-        """The type of memory of the function for the sums of a block."""
 
     def text_of_steps(self, name: str, body: str) -> str:
         """Return a kernel, as `text` does, that knows how many steps there are."""
@@ -120,13 +117,11 @@ def multiplying(g: AmxKernel) -> str:
       %copy = arith.andi %is_last, %outside : i1
       scf.if %copy {{{g.left}{g.to_edge}
       }}"""
+    finish = ""
     if g.outputs:
-        target = in_block(g, "%target")
-        end = f"""
-      scf.if %is_last {{{g.left}{g.finish_tile("%target")}
-      }}"""
+        target, end, finish = in_block(g, "%target"), "", g.finish_block
     body = f"""
-  %sums = memref.alloca() {{alignment = 64 : i64}} : {g.kept}
+  %kept = memref.alloca() {{alignment = 64 : i64}} : {g.block_type}
   %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
   %fill = memref.alloca() {{alignment = 64 : i64}} : {g.own}
   %value = arith.constant dense<{g.fill or zero(g.sum)}> : {g.sums}
@@ -146,11 +141,7 @@ def multiplying(g: AmxKernel) -> str:
     %length = arith.muli %some, %c{g.unit} : index
     %whole_length = arith.muli %whole, %c{g.unit} : index
     scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}
-      %jj = arith.subi %j, %j0 : index
-      %ii = arith.subi %i, %i0 : index
-      %jr = arith.muli %jj, %c{g.panels[0]} : index
-      %number = arith.addi %jr, %ii : index
-      %place = arith.muli %number, %c{PANEL} : index
+      %ii = arith.subi %i, %i0 : index{g.kept_row}
       %source = scf.if %is_first -> ({g.part}) {{{begin}
       }} else {{{of_block(g)}
       }}{target}
@@ -158,7 +149,7 @@ def multiplying(g: AmxKernel) -> str:
       %middle = arith.addi %from, %whole_length : index
       %to = arith.addi %from, %length : index{sums(g)}{end}
     }} }}
-  }}"""
+  }}{finish}"""
     return g.text_of_steps("multiply", body)
 
 
@@ -187,9 +178,9 @@ def of_block(g: AmxKernel) -> str:
 def in_block(g: AmxKernel, name: str) -> str:
     inside = g.part_of(PANEL)
     return f"""
-        %kept = memref.subview %sums[%place, 0] [{PANEL}, {PANEL}] [1, 1]
-          : {g.kept} to {inside}
-        {name} = "memref.cast"(%kept) : ({inside}) -> ({g.part})"""
+        %there = memref.subview %kept[%kept_row, 0] [{PANEL}, {PANEL}] [1, 1]
+          : {g.block_type} to {inside}
+        {name} = "memref.cast"(%there) : ({inside}) -> ({g.part})"""
 
 
 def sums(g: AmxKernel) -> str:

@@ -55,7 +55,7 @@ class VectorKernel(PackedKernel):
 
 def multiplying(g: VectorKernel) -> str:
     ones = "1, " * g.problem.batched
-    own, last = g.own, ""
+    name, own, finish = "edge", g.own, ""
     begin = f"""
       scf.if %outside {{{g.from_edge("%none")}
       }}
@@ -71,21 +71,20 @@ def multiplying(g: VectorKernel) -> str:
       scf.if %outside {{{g.to_edge}
       }}"""
     if g.outputs:
-        own, begin, end = kept(g)
-        last = """
-    %is_last = arith.cmpi eq, %k1, %k : index"""
+        name, own, finish = "kept", g.block_type, g.finish_block
+        begin, end = kept(g), ""
     body = f"""
-  %edge = memref.alloca() {{alignment = 64 : i64}} : {own}
+  %{name} = memref.alloca() {{alignment = 64 : i64}} : {own}
   %none = arith.constant dense<{zero(g.sum)}> : {g.sums}
   scf.for %r = %c0 to %c{g.rows} step %c1 {{
-    vector.store %none, %edge[%r, %c0] : {own}, {g.sums}
+    vector.store %none, %{name}[%r, %c0] : {own}, {g.sums}
   }}{g.block}
   %some = arith.maxui %k, %c1 : index
   scf.for %k0 = %c0 to %some step %c{g.plan.step} {{
     %k_end = arith.addi %k0, %c{g.plan.step} : index
     %k1 = arith.minui %k_end, %k : index
     %depth = arith.subi %k1, %k0 : index
-    %is_first = arith.cmpi eq, %k0, %c0 : index{last}
+    %is_first = arith.cmpi eq, %k0, %c0 : index
     scf.for %j = %j0 to %j1 step %c1 {{
     scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}{g.left}{begin}
       %panel_a = arith.addi %before_a, %i : index
@@ -95,37 +94,29 @@ def multiplying(g: VectorKernel) -> str:
       %a_first = arith.addi %ik, %k0 : index
       %b_first = arith.addi %jk, %k0 : index{tile(g)}{end}
     }} }}
-  }}"""
+  }}{finish}"""
     return g.text_of_batch("multiply", "z", body)
 
 
-def kept(g: VectorKernel) -> tuple[str, str, str]:
-    """Return memory for the sums of a work-group, and what is around a step of a tile.
+def kept(g: VectorKernel) -> str:
+    """Return where the sums of a tile are among those of the work-group.
 
     Sums that begin with C are copied from there.
     """
-    own = f"memref<{g.panels[0] * g.panels[1] * g.rows}x{g.cols}x{g.sum}>"
     type = g.part_of(g.cols)
     begin = f"""
-      %jj = arith.subi %j, %j0 : index
-      %ii = arith.subi %i, %i0 : index
-      %jr = arith.muli %jj, %c{g.panels[0]} : index
-      %number = arith.addi %jr, %ii : index
-      %kept_row = arith.muli %number, %c{g.rows} : index
-      %kept = memref.subview %edge[%kept_row, 0] [{g.rows}, {g.cols}] [1, 1]
-        : {own} to {type}
-      %sums = "memref.cast"(%kept) : ({type}) -> ({g.part})"""
-    if g.fill is None:
-        begin += f"""
+      %ii = arith.subi %i, %i0 : index{g.kept_row}
+      %there = memref.subview %kept[%kept_row, 0] [{g.rows}, {g.cols}] [1, 1]
+        : {g.block_type} to {type}
+      %sums = "memref.cast"(%there) : ({type}) -> ({g.part})"""
+    if g.fill is not None:
+        return begin
+    return f"""{begin}
       scf.if %is_first {{
         scf.for %r = %c0 to %c{g.rows} step %c1 {{
           vector.store %none, %sums[%r, %c0] : {g.part}, {g.sums}
         }}{g.from_edge("%none", "%sums", g.part)}
       }}"""
-    end = f"""
-      scf.if %is_last {{{g.finish_tile("%sums")}
-      }}"""
-    return own, begin, end
 
 
 def tile(g: VectorKernel) -> str:

@@ -21,9 +21,10 @@
 // STEPS-NEXT: fuse-linalg
 // STEPS-NEXT: outline-linalg-kernels{sequence=false attention=false}
 // STEPS-NEXT: convert-attention-to-coopmatrix
+// STEPS-NEXT: convert-convolution-to-coopmatrix{device="amx"}
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
-// STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
+// STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64 amx=true}
 // STEPS-NEXT: inline-matrix-calls
 // STEPS-NEXT: pack-b-amx
 // STEPS-NEXT: convert-linalg-to-simt{device="amx"}

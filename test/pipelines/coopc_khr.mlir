@@ -26,6 +26,7 @@
 // STEPS-NEXT: fuse-linalg
 // STEPS-NEXT: outline-linalg-kernels
 // STEPS-NEXT: convert-attention-to-coopmatrix
+// STEPS-NEXT: convert-convolution-to-coopmatrix
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-simt

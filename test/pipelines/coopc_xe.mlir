@@ -18,6 +18,7 @@
 // STEPS-NEXT: fuse-linalg
 // STEPS-NEXT: outline-linalg-kernels{attention=false}
 // STEPS-NEXT: convert-attention-to-coopmatrix
+// STEPS-NEXT: convert-convolution-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-simt
 // STEPS-NEXT: inline-tt-calls

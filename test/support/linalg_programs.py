@@ -239,6 +239,9 @@ PROGRAMS: dict[str, Program] = {
     "constant_weights": Program(lambda x: x @ WEIGHTS, half="f16"),
     "contract": Program(lambda a, b: np.einsum("kbm,kn->bmn", a, b), half="f16"),
     "conv_bias_relu": Program(lambda x, w, b: relu(conv(x, w) + b), half="f16"),
+    "conv_channels": Program(
+        lambda x, w, b: relu(conv(x, w, strides=(2, 1)) + b), half="f16"
+    ),
     "conv_depthwise": Program(conv_depthwise, half="bf16"),
     "conv_dilated": Program(
         lambda x, w, y: conv(x, w, dilations=(2, 1)) + y, (2,), half="bf16"

@@ -14,6 +14,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from coopc.passes.linalg.attention import attention_of, why_not_kernel
 from coopc.passes.linalg.fuse_linalg import (
     constant_of,
+    is_contraction,
     is_parallel,
     is_product,
     maps_of,
@@ -142,7 +143,7 @@ def groups_of(block: Block, attention: bool) -> Mapping[Operation, Group]:
         for product in products:
             if (
                 isinstance(product, linalg.GenericOp)
-                and is_product(product)
+                and is_contraction(product)
                 and is_epilogue(product, op)
             ):
                 del found[product]
@@ -167,7 +168,7 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
             continue
         for before, group in list(found.items()):
             is_read = any(x.owner in group.ops for x in found[op].ops[0].inputs)
-            if before is op or not is_read or any(map(is_product, group.ops)):
+            if before is op or not is_read or any(map(is_contraction, group.ops)):
                 continue
             last = found[op].ops
             ops = tuple(sorted({*group.ops, *last}, key=order.__getitem__))
@@ -180,7 +181,7 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
             )
             if min(outside, default=order[op]) < order[op]:
                 continue  # it would not be there yet
-            if not is_product(last[0]) and why_not_rows(_with_fills(ops)) is None:
+            if not is_contraction(last[0]) and why_not_rows(_with_fills(ops)) is None:
                 del found[before]
                 found[op] = Group(ops)
     return found

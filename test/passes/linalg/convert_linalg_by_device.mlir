@@ -2,6 +2,8 @@
 // RUN: coopc-opt %s -p 'set-target{device=intel-cpu},convert-linalg-to-coopmatrix' | filecheck %s --check-prefix CPU
 // RUN: coopc-opt %s -p 'set-target{device=dg2},convert-linalg-to-coopmatrix' | filecheck %s --check-prefix DG2
 // RUN: coopc-opt %s -p 'set-target{device=bmg},convert-linalg-to-coopmatrix{tile=8,16,16}' | filecheck %s --check-prefix TILE
+// RUN: coopc-opt %s -p 'convert-linalg-to-coopmatrix{tile=16,16,16 amx=true}' 2>&1 | filecheck %s --check-prefix AMX
+// RUN: coopc-opt %s -p 'set-target{device=bmg},convert-linalg-to-coopmatrix' 2>&1 | filecheck %s --check-prefix XE
 
 // The device gives the tile: two of its largest matrices along M and N.
 
@@ -34,5 +36,21 @@ func.func @plain(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %c: memref<64x64x
 // TILE:             coopmatrix.load %a[%row, %k] row_major : memref<64x64xf16, strided<[1, 64]>>
 func.func @strided(%a: memref<64x64xf16, strided<[1, 64]>>, %b: memref<64x64xf16>, %c: memref<64x64xf32>) {
   linalg.matmul ins(%a, %b : memref<64x64xf16, strided<[1, 64]>>, memref<64x64xf16>) outs(%c : memref<64x64xf32>)
+  func.return
+}
+
+// What a device with a matrix engine does not multiply is left as a generic operation,
+// with a remark.
+
+// AMX:       remark: linalg.matmul: each row by vectors: AMX does not multiply f32, f32, f32
+// AMX-LABEL: func.func @f32
+// AMX-NOT:     linalg.matmul
+// AMX:         linalg.generic
+// XE:        remark: linalg.matmul: each element by a work-item: DPAS does not multiply f32, f32, f32
+// XE-LABEL:  func.func @f32
+// XE-NOT:      linalg.matmul
+// XE:          linalg.generic
+func.func @f32(%a: memref<4x4xf32>, %b: memref<4x4xf32>, %c: memref<4x4xf32>) {
+  linalg.matmul ins(%a, %b : memref<4x4xf32>, memref<4x4xf32>) outs(%c : memref<4x4xf32>)
   func.return
 }

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import coopc
 from coopc.compiler import compile
 from coopc.interface import Interface, View, evaluate
-from coopc.interface_call import pack, sizes_of
+from coopc.interface_call import dtype_of, pack, sizes_of
+from coopc.run.arrays import Array
 from coopc.run.vulkan import Session
+from coopc.run.worker import Resident
 
 SCALE = """
 func.func @scale(%x: memref<?x4xf32>, %y: memref<?x4xf32>)
@@ -37,14 +39,59 @@ simt.sequence @fourfold(%x: memref<?x4xf32>, %y: memref<?x4xf32>) {
 X = np.arange(20, dtype=np.float32).reshape(5, 4)
 
 
-def sequence() -> tuple[bytes, list[Interface], Interface]:
+GRAPH = """
+#mn = affine_map<(m, n) -> (m, n)>
+#m = affine_map<(m, n) -> (m)>
+func.func @graph(%x: tensor<?x24xf16>, %w: tensor<24x20xf16>, %v: tensor<20x12xf16>)
+    -> tensor<?x12xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFC00 : f16
+  %rows = tensor.dim %x, %c0 : tensor<?x24xf16>
+  %e0 = tensor.empty(%rows) : tensor<?x20xf32>
+  %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<?x20xf32>) -> tensor<?x20xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<?x24xf16>, tensor<24x20xf16>)
+    outs(%f0 : tensor<?x20xf32>) -> tensor<?x20xf32>
+  %e1 = tensor.empty(%rows) : tensor<?x20xf16>
+  %y = linalg.generic {indexing_maps = [#mn, #mn],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<?x20xf32>) outs(%e1 : tensor<?x20xf16>) {
+  ^bb0(%s: f32, %old: f16):
+    %r = arith.maximumf %s, %zero : f32
+    %t = arith.truncf %r : f32 to f16
+    linalg.yield %t : f16
+  } -> tensor<?x20xf16>
+  %e2 = tensor.empty(%rows) : tensor<?xf16>
+  %f2 = linalg.fill ins(%low : f16) outs(%e2 : tensor<?xf16>) -> tensor<?xf16>
+  %most = linalg.reduce { arith.maximumf } ins(%y : tensor<?x20xf16>)
+    outs(%f2 : tensor<?xf16>) dimensions = [1]
+  %z = linalg.generic {indexing_maps = [#mn, #m, #mn],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%y, %most : tensor<?x20xf16>, tensor<?xf16>) outs(%e1 : tensor<?x20xf16>) {
+  ^bb0(%s: f16, %t: f16, %old: f16):
+    %r = arith.subf %t, %s : f16
+    linalg.yield %r : f16
+  } -> tensor<?x20xf16>
+  %e3 = tensor.empty(%rows) : tensor<?x12xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<?x12xf32>) -> tensor<?x12xf32>
+  %q = linalg.matmul ins(%z, %v : tensor<?x20xf16>, tensor<20x12xf16>)
+    outs(%f3 : tensor<?x12xf32>) -> tensor<?x12xf32>
+  return %q : tensor<?x12xf32>
+}
+"""
+"""Two products, and between them rows that subtract what they have from their most."""
+
+
+def sequence(
+    text: str = SCALE, pipeline: str = ""
+) -> tuple[bytes, list[Interface], Interface]:
     """Return a module, the interfaces of its kernels, and that of its sequence."""
     target = "abi-json{flavour=vulkan device=lavapipe}"
-    found = json.loads(compile(SCALE, "", target).text)
+    found = json.loads(compile(text, pipeline, target).text)
     kernels = [Interface.from_json(each) for each in found["kernels"]]
     (steps,) = (Interface.from_json(each) for each in found["sequences"])
-    binary = compile(SCALE, "", target.replace("abi-json", "spirv-binary")).bytes
-    return binary, kernels, steps
+    target = target.replace("abi-json", "spirv-binary")
+    return compile(text, pipeline, target).bytes, kernels, steps
 
 
 def test_json() -> None:
@@ -59,15 +106,18 @@ def test_json() -> None:
     assert evaluate(temporary.elements, [5]) == 20
 
 
-def test_host() -> None:
-    """A host that reads the interface alone runs the kernels in order."""
-    binary, kernels, steps = sequence()
-    sizes = sizes_of(steps, [X, X])
-    (shape,) = steps.results
-    result = np.zeros([evaluate(x, sizes) for x in shape], np.float32)
-    arguments = [X, result]
+def host(
+    binary: bytes, kernels: Sequence[Interface], steps: Interface, *inputs: Array
+) -> Array:
+    """Return the result of a sequence, run by what its interface says, and no more."""
+    result = steps.buffers[-1]
+    # Its shape follows from sizes of the inputs.
+    empty = np.zeros([size or 0 for size in result.shape], dtype_of(result.element))
+    known, (shape,) = sizes_of(steps, [*inputs, empty]), steps.results
+    arguments = [*inputs, np.zeros([evaluate(x, known) for x in shape], empty.dtype)]
+    sizes = sizes_of(steps, arguments)
     temporaries = [
-        np.zeros(evaluate(each.elements, sizes), np.float32)
+        np.zeros(evaluate(each.elements, sizes), dtype_of(each.element))
         for each in steps.temporaries
     ]
     with Session.start(driver="lavapipe") as session:
@@ -81,18 +131,39 @@ def test_host() -> None:
                 call.buffers,
                 groups=call.groups,
                 push_constants=call.push_constants,
+                subgroup_size=kernel.subgroup_size,
             )
             for before, after in zip(given, call.unpack(outcome.arrays), strict=True):
                 before[...] = after
+    return arguments[-1]
+
+
+def test_host() -> None:
+    """A host that reads the interface alone runs the kernels in order."""
+    result = host(*sequence(), X)
     assert (result[:, 0] == 4 * X[:, 0]).all()
+
+
+@pytest.mark.parametrize("rows", [17, 32])
+def test_host_of_three_kernels(rows: int) -> None:
+    """It runs a graph of products and rows, with temporaries between them."""
+    binary, kernels, steps = sequence(GRAPH, "coopc-khr{device=lavapipe}")
+    assert len({step.kernel for step in steps.steps}) == 3
+    assert len(steps.temporaries) >= 1
+    random = np.random.default_rng(0)
+    shapes = (rows, 24), (24, 20), (20, 12)
+    x, w, v = (random.integers(-2, 3, shape).astype(np.float16) for shape in shapes)
+    hidden = np.maximum(x.astype(int) @ w.astype(int), 0)
+    wanted = (hidden.max(1, keepdims=True) - hidden) @ v.astype(int)
+    assert (host(binary, kernels, steps, x, w, v) == wanted).all()
 
 
 def memory(
     view: object,
-    arguments: Sequence[npt.NDArray[np.float32]],
-    temporaries: Sequence[npt.NDArray[np.float32]],
+    arguments: Sequence[Array],
+    temporaries: Sequence[Array],
     sizes: Sequence[int],
-) -> npt.NDArray[np.float32]:
+) -> Array:
     assert isinstance(view, View)
     known = arguments if view.memory == "argument" else temporaries
     found = known[view.number].reshape(-1)[evaluate(view.offset, sizes) :]
@@ -107,6 +178,31 @@ def test_launch(on: str) -> None:
     given = np.zeros((5, 4), np.float32)
     coopc.launch(SCALE, X, given, on=on)
     assert (given[:, 0] == 4 * X[:, 0]).all()
+
+
+def test_transfers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs go to a device once, temporaries never, and one answer brings results."""
+    random = np.random.default_rng(0)
+    shapes = (17, 24), (24, 20), (20, 12)
+    x, w, v = (random.integers(-2, 3, shape).astype(np.float16) for shape in shapes)
+    sent: list[tuple[str, object]] = []
+    call = Session.call
+
+    def recorded(self: Session, handler: str, *given: Any, **how: Any) -> Any:
+        sent.append((handler, given[0] if handler == "take" else given[1]))
+        return call(self, handler, *given, **how)
+
+    monkeypatch.setattr(Session, "call", recorded)
+    result = coopc.launch(GRAPH, x, w, v, on="vulkan").arrays[-1]
+    assert [handler for handler, _ in sent] == ["run", "run", "run", "take"]
+    steps = [buffers for handler, buffers in sent if handler == "run"]
+    memory = [each for step in steps for each in cast("list[Resident]", step)]
+    contents = [x.content for x in memory if isinstance(x.content, bytes)]
+    assert contents == [each.tobytes() for each in (x, w, v)]
+    assert len({each.number for each in memory}) > len(contents) + 1
+    assert sent[-1][1] == (0, 1, 2, 3)  # arguments and the result
+    hidden = np.maximum(x.astype(int) @ w.astype(int), 0)
+    assert (result == (hidden.max(1, keepdims=True) - hidden) @ v.astype(int)).all()
 
 
 def test_wrong_result() -> None:
