@@ -19,6 +19,7 @@ Laws (test/unit/test_rounding.py): idempotent, monotone, and as numpy rounds.
 
 from dataclasses import dataclass
 from math import copysign, frexp, inf, isfinite, isnan, ldexp, nan
+from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,45 @@ FORMATS = {
         FloatFormat("f64", 64, 52, -1022, 1023),
     )
 }
+
+
+PrecisionName: TypeAlias = Literal["ieee", "tf32", "bf16x3", "f16x3", "bf16", "f16"]
+"""As what matrices of f32 are multiplied; ieee is f32 itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """A way to multiply f32 by parts in a narrower format, summed in f32."""
+
+    format: str
+    """Of the parts."""
+    bits: int
+    """Significant bits of a part."""
+    error: float
+    """Of a product, at most, in units of |a| |b|."""
+    least: float
+    """What is smaller, of operands, may count as zero."""
+    parts: int = 1
+    """Of an operand: with two, x = hi + lo, and of the four products lo * lo is left
+    out."""
+    shift: int = 0
+    """The second part is in units of 2^-shift."""
+
+
+PRECISIONS: dict[str, Precision] = {
+    "bf16x3": Precision("bf16", 8, 2.0**-15, 2.0**-126, 2),
+    "f16x3": Precision("f16", 11, 2.0**-20, 2.0**-36, 2, shift=11),
+    "bf16": Precision("bf16", 8, 2.0**-7 + 2.0**-16, 2.0**-126),
+    "f16": Precision("f16", 11, 2.0**-10 + 2.0**-22, 2.0**-25),
+    "tf32": Precision("tf32", 11, 2.0**-9 + 2.0**-20, 2.0**-126),
+}
+"""But for ieee.
+
+One rounding to p bits is off by 2^-p |x| at most, a product of two by 2^(1-p) + 2^-2p;
+tf32 drops 13 bits of f32, which is twice that.  Of two roundings to nearest, |lo| is at
+most 2^-p |x| and what is left of x at most 2^-(2p+1) |x|: lo * lo and the rest of
+either operand are 2^-2p + 2 * 2^-(2p+1) = 2^(1-2p) of a product: 2^-15 of bf16, and
+2^-21 of f16."""
 
 
 def wrap(value: int, bits: int, signed: bool) -> int:

@@ -397,6 +397,9 @@ Types: TypeAlias = tuple[Attribute, Attribute, Attribute, Attribute]
 class Numerics:
     """Floats as they are."""
 
+    in_product = False
+    """Whether what is multiplied is summed, by `linalg`."""
+
     def value_dtype(self, type: Attribute) -> DType:
         return value_dtype(type)
 

@@ -27,20 +27,21 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_for
 from coopc.ir.transaction import transaction
 from coopc.remarks import remark
+from coopc.rounding import PrecisionName
 
 if TYPE_CHECKING:
-    from coopc.passes.linalg.match import Multiplication
+    from coopc.plan.gemm import Problem
 
 
-DPAS_ELEMENTS = {"f16", "bf16", "s8", "u8"}
+DPAS_ELEMENTS = {"f16", "bf16", "tf32", "s8", "u8"}
 
 
-def _is_left(func: FuncOp, found: Multiplication) -> bool:
+def _is_left(func: FuncOp, problem: Problem) -> bool:
     """Whether rows are to do a product, which DPAS does not."""
     named = (op for op in func.walk() if op.dialect_name() == "linalg")
     generic = (linalg.GenericOp, linalg.FillOp, linalg.YieldOp)
     return all(isinstance(op, generic) for op in named) and not (
-        {*found.problem.elements[:2]} <= DPAS_ELEMENTS
+        {*problem.elements[:2]} <= DPAS_ELEMENTS
     )
 
 
@@ -51,6 +52,8 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
     tile: tuple[int, ...] = ()
     """m, n and k: what a work-group computes at a time; the device of `simt.target`
     decides without it."""
+    precision: PrecisionName = "ieee"
+    """As what `split-f32-products` lets the device multiply f32."""
 
     def __post_init__(self) -> None:
         if self.tile and (len(self.tile) != 3 or min(self.tile) < 1):
@@ -62,17 +65,21 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         # Most kernels need none of these.
         from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
         from coopc.passes.linalg.match import multiplications
-        from coopc.plan.gemm import plan_direct_gemm
+        from coopc.plan.gemm import direct_tile, in_precision, plan_direct_gemm
 
         m, n, k = self.tile or (0, 0, 0)
         target = simt.target_of(op)
         wanted = device_for(target.device.data, op) if target else None
         with transaction(op) as draft:
             for func, found in multiplications(draft):
-                if wanted is not None and wanted.dpas and _is_left(func, found):
+                seen = in_precision(found.problem, self.precision)
+                if wanted is not None and wanted.dpas and _is_left(func, seen):
                     what = "each element by a work-item: DPAS does not multiply"
                     remark(found.op, f"{what} {', '.join(found.problem.elements)}")
                     continue
-                plan = plan_direct_gemm(found.problem, wanted, (m, n, k) if m else None)
+                tile = (m, n, k) if m else None
+                if wanted is not None and seen is not found.problem:
+                    tile = tile or direct_tile(wanted, seen.elements)
+                plan = plan_direct_gemm(found.problem, wanted, tile)
                 text = direct_kernel(found.problem, plan)
                 become_kernel(func, found, plan, text, ctx)
