@@ -9,6 +9,7 @@ or NaN in a format without infinities, as of `arith.truncf` in MLIR: nothing sat
     format    fraction_bits  min_exponent  max_exponent
     f8E4M3FN   3             -6            8, no infinities: the last code is NaN
     f8E5M2     2             -14           15
+    f8E8M0FNU  0             -127          127, powers of two: `ScaleFormat`
     f16       10             -14           15
     bf16       7             -126          127
     f32       23             -126          127
@@ -116,6 +117,42 @@ class FloatFormat:
         return -found if sign else found
 
 
+@dataclass(frozen=True, slots=True)
+class ScaleFormat(FloatFormat):
+    """Powers of two, without a sign, zero or infinities: scales of MX formats.
+
+    Of two that are as near it rounds to the greater, as both are one unit; zeros become
+    the least, negative numbers and what is too great NaN.
+
+    >>> [FORMATS["f8E8M0FNU"].round(x) for x in (1.4, 1.5, 0.0, -1.0)]
+    [1.0, 2.0, 5.877471754111438e-39, nan]
+    """
+
+    @property
+    def greatest_code(self) -> int:
+        return (1 << self.bits) - 2
+
+    def round(self, value: float) -> float:
+        if isinstance(value, int):
+            value = float(odd_float(value))
+        if not isfinite(value) or value < 0:
+            return nan
+        half, exponent = frexp(value)
+        exponent = max(exponent - (half < 0.75), self.min_exponent) if value else -127
+        return ldexp(1.0, exponent) if exponent <= self.max_exponent else nan
+
+    def encode(self, value: float) -> int:
+        value = self.round(value)
+        if isnan(value):
+            return self.greatest_code + 1
+        return frexp(value)[1] - 1 - self.min_exponent
+
+    def decode(self, bits: int) -> float:
+        return (
+            ldexp(1.0, bits + self.min_exponent) if bits <= self.greatest_code else nan
+        )
+
+
 def odd_float(value: int) -> int:
     """Return an integer of 53 bits, a float, that a narrower format rounds as `value`.
 
@@ -136,6 +173,7 @@ FORMATS = {
     for format in (
         FloatFormat("f8E4M3FN", 8, 3, -6, 8, has_infinity=False),
         FloatFormat("f8E5M2", 8, 2, -14, 15),
+        ScaleFormat("f8E8M0FNU", 8, 0, -127, 127, has_infinity=False),
         FloatFormat("f16", 16, 10, -14, 15),
         FloatFormat("bf16", 16, 7, -126, 127),
         FloatFormat("f32", 32, 23, -126, 127),
