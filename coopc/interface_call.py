@@ -48,11 +48,12 @@ DTYPES: dict[str, tuple[str, ...]] = {
     "bf16": ("uint16", "int16", "bfloat16"),
     "f8E4M3FN": ("uint8", "int8", "float8_e4m3fn"),
     "f8E5M2": ("uint8", "int8", "float8_e5m2"),
+    "f8E8M0FNU": ("uint8", "int8", "float8_e8m0fnu"),
     "f32": ("float32",),
     "f64": ("float64",),
 }
 """Element type to the numpy types that hold it; floats that numpy lacks as bits."""
-CODED = ("bf16", "f8E4M3FN", "f8E5M2")
+CODED = ("bf16", "f8E4M3FN", "f8E5M2", "f8E8M0FNU")
 """Those."""
 
 

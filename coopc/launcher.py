@@ -296,17 +296,21 @@ class Build:
         """
         import numpy as np
 
+        from coopc.dialects.coopmatrix import precision_of
         from coopc.run.arrays import copied
         from coopc.sim.errors import SimulationError
         from coopc.sim.simulate import Options, simulate
 
         given = copied([np.asarray(x) if np.ndim(x) else x for x in call.given])
+        lowered = self.owners.lowered
+        precision = "ieee" if lowered is None else precision_of(lowered)
         options = Options(
             grid=call.groups,
             subgroup_size=self.subgroup_size(call),
             distribution=distribution,
             constants=spec,
             track=track,
+            precision=precision,
         )
         count = len(given) - len(call.interface.results)
         is_function = isinstance(SymbolTable.lookup_symbol(module, name), FuncOp)

@@ -20,6 +20,7 @@ from coopc.diagnostic import either
 from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
+from coopc.rounding import PrecisionName
 from coopc.universe import PASSES, factory
 
 
@@ -85,6 +86,9 @@ class CoopcKhrPass(Pipeline):
     fallback: bool = False
     """Whether kernels of Triton that have conditions get a second entry point,
     `.fallback`."""
+    precision: PrecisionName = "ieee"
+    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    three products of bf16 or f16, or by one."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
@@ -94,9 +98,14 @@ class CoopcKhrPass(Pipeline):
             *from_triton(rounds=True, fallback=self.fallback),
             *from_linalg(),
             step("convert-convolution-to-coopmatrix"),  # for the target
-            step("tile-matmul-khr", remark=not self.staged),  # for the target
-            step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
+            step(
+                "tile-matmul-khr", remark=not self.staged, precision=self.precision
+            ),  # for the target
+            step(
+                "convert-linalg-to-coopmatrix", tile=self.tile, precision=self.precision
+            ),  # what is left
             step("convert-linalg-to-simt"),
+            *in_precision(self.precision),
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             step("widen-products"),  # for the target
             CanonicalizePass(),  # what is dead or constant need not be cut
@@ -143,6 +152,9 @@ class CoopcXePass(Pipeline):
     emulate: bool = False
     """Whether what the device does is then written out as code for any device, and the
     target is the CPU; the plans are those for `device`."""
+    precision: PrecisionName = "ieee"
+    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    three products of bf16 or f16, or by one, also of tf32."""
 
     def __post_init__(self) -> None:
         if self.device is not None and device(self.device).dpas is None:
@@ -168,8 +180,9 @@ class CoopcXePass(Pipeline):
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             *from_linalg(attention=False),
             step("convert-convolution-to-coopmatrix"),
-            step("convert-linalg-to-coopmatrix"),
+            step("convert-linalg-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-simt", explain=self.explain),
+            *in_precision(self.precision),
             step("inline-tt-calls"),
             step("expand-tt-math"),
             step("unwrap-tt-offsets"),  # before pointers are looked at
@@ -276,6 +289,9 @@ class CoopcAmxPass(Pipeline):
     """Of a linalg.matmul: panels of A and of B, and steps of K, at a time."""
     threads: int = 1
     """Threads that share a linalg.matmul."""
+    precision: PrecisionName = "ieee"
+    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    three products of bf16 or f16, or by one."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
@@ -285,8 +301,19 @@ class CoopcAmxPass(Pipeline):
             *from_linalg(sequence=False, attention=False),
             step("convert-convolution-to-coopmatrix", device="amx"),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
-            step("tile-matmul-cpu", threads=self.threads, amx=False),
-            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64), amx=True),
+            step(
+                "tile-matmul-cpu",
+                threads=self.threads,
+                amx=False,
+                precision=self.precision,
+            ),
+            step(
+                "convert-linalg-to-coopmatrix",
+                tile=(*CPU_TILE, 64),
+                amx=True,
+                precision=self.precision,
+            ),
+            *in_precision(self.precision, "amx"),
             step("inline-matrix-calls"),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),
@@ -382,6 +409,15 @@ def from_triton(
         StepForDialect(("tt",), "convert-tt-to-coopmatrix", options),
         step("share-workgroup-memory"),
     )
+
+
+def in_precision(
+    precision: PrecisionName, device: str | None = None
+) -> tuple[ModulePass, ...]:
+    """The step that lets the matrix engine multiply f32, where that is asked for."""
+    if precision == "ieee":
+        return ()
+    return (step("split-f32-products", to=precision, device=device),)
 
 
 TENSORS = ("linalg", "tensor", "bufferization")

@@ -9,6 +9,7 @@ or NaN in a format without infinities, as of `arith.truncf` in MLIR: nothing sat
     format    fraction_bits  min_exponent  max_exponent
     f8E4M3FN   3             -6            8, no infinities: the last code is NaN
     f8E5M2     2             -14           15
+    f8E8M0FNU  0             -127          127, powers of two: `ScaleFormat`
     f16       10             -14           15
     bf16       7             -126          127
     f32       23             -126          127
@@ -19,6 +20,7 @@ Laws (test/unit/test_rounding.py): idempotent, monotone, and as numpy rounds.
 
 from dataclasses import dataclass
 from math import copysign, frexp, inf, isfinite, isnan, ldexp, nan
+from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,42 @@ class FloatFormat:
         return -found if sign else found
 
 
+@dataclass(frozen=True, slots=True)
+class ScaleFormat(FloatFormat):
+    """Powers of two, without a sign, zero or infinities: scales of MX formats.
+
+    Of two that are as near it rounds to the greater, as both are one unit; zeros become
+    the least, negative numbers and what is too great NaN.
+
+    >>> [FORMATS["f8E8M0FNU"].round(x) for x in (1.4, 1.5, 0.0, -1.0)]
+    [1.0, 2.0, 5.877471754111438e-39, nan]
+    """
+
+    @property
+    def greatest_code(self) -> int:
+        return (1 << self.bits) - 2
+
+    def round(self, value: float) -> float:
+        if isinstance(value, int):
+            value = float(odd_float(value))
+        if not isfinite(value) or value < 0:
+            return nan
+        half, exponent = frexp(value)
+        exponent = max(exponent - (half < 0.75), self.min_exponent) if value else -127
+        return ldexp(1.0, exponent) if exponent <= self.max_exponent else nan
+
+    def encode(self, value: float) -> int:
+        value = self.round(value)
+        if isnan(value):
+            return self.greatest_code + 1
+        return frexp(value)[1] - 1 - self.min_exponent
+
+    def decode(self, bits: int) -> float:
+        return (
+            ldexp(1.0, bits + self.min_exponent) if bits <= self.greatest_code else nan
+        )
+
+
 def odd_float(value: int) -> int:
     """Return an integer of 53 bits, a float, that a narrower format rounds as `value`.
 
@@ -135,12 +173,52 @@ FORMATS = {
     for format in (
         FloatFormat("f8E4M3FN", 8, 3, -6, 8, has_infinity=False),
         FloatFormat("f8E5M2", 8, 2, -14, 15),
+        ScaleFormat("f8E8M0FNU", 8, 0, -127, 127, has_infinity=False),
         FloatFormat("f16", 16, 10, -14, 15),
         FloatFormat("bf16", 16, 7, -126, 127),
         FloatFormat("f32", 32, 23, -126, 127),
         FloatFormat("f64", 64, 52, -1022, 1023),
     )
 }
+
+
+PrecisionName: TypeAlias = Literal["ieee", "tf32", "bf16x3", "f16x3", "bf16", "f16"]
+"""As what matrices of f32 are multiplied; ieee is f32 itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """A way to multiply f32 by parts in a narrower format, summed in f32."""
+
+    format: str
+    """Of the parts."""
+    bits: int
+    """Significant bits of a part."""
+    error: float
+    """Of a product, at most, in units of |a| |b|."""
+    least: float
+    """What is smaller, of operands, may count as zero."""
+    parts: int = 1
+    """Of an operand: with two, x = hi + lo, and of the four products lo * lo is left
+    out."""
+    shift: int = 0
+    """The second part is in units of 2^-shift."""
+
+
+PRECISIONS: dict[str, Precision] = {
+    "bf16x3": Precision("bf16", 8, 2.0**-15, 2.0**-126, 2),
+    "f16x3": Precision("f16", 11, 2.0**-20, 2.0**-36, 2, shift=11),
+    "bf16": Precision("bf16", 8, 2.0**-7 + 2.0**-16, 2.0**-126),
+    "f16": Precision("f16", 11, 2.0**-10 + 2.0**-22, 2.0**-25),
+    "tf32": Precision("tf32", 11, 2.0**-9 + 2.0**-20, 2.0**-126),
+}
+"""But for ieee.
+
+One rounding to p bits is off by 2^-p |x| at most, a product of two by 2^(1-p) + 2^-2p;
+tf32 drops 13 bits of f32, which is twice that.  Of two roundings to nearest, |lo| is at
+most 2^-p |x| and what is left of x at most 2^-(2p+1) |x|: lo * lo and the rest of
+either operand are 2^-2p + 2 * 2^-(2p+1) = 2^(1-2p) of a product: 2^-15 of bf16, and
+2^-21 of f16."""
 
 
 def wrap(value: int, bits: int, signed: bool) -> int:

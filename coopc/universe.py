@@ -36,6 +36,7 @@ PASS_FOLDERS: dict[str, str] = {
     "check-uniformity": "generic",
     "check-lowered": "generic",
     "narrow-matrix-scope": "coopmatrix",
+    "split-f32-products": "coopmatrix",
     "widen-products": "coopmatrix",
     "set-target": "generic",
     "normalize": "generic",

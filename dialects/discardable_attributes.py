@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.diagnostic import near_match
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Ordering, Scope
+from coopc.rounding import PRECISIONS
 
 
 def verify_attributes(op: Operation) -> None:
@@ -85,5 +86,9 @@ KNOWN: dict[str, Check] = {
         "true or false",
     ),
     coopmatrix.DISTRIBUTION: (is_distribution, "an attribute of layout"),
+    coopmatrix.PRECISION: (
+        lambda value: isinstance(value, StringAttr) and value.data in PRECISIONS,
+        f"a string, one of {', '.join(PRECISIONS)}",
+    ),
 }
 """What is known of the attributes, by name."""

@@ -455,7 +455,7 @@ def float_bits(type: Attribute, value: float) -> int:
     return FORMATS[type.name].encode(value)
 
 
-NUMBERS = "integers, index, f8E4M3FN, f8E5M2, f16, bf16, f32 or f64"
+NUMBERS = "integers, index, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32 or f64"
 """What numbers are, for messages: there are other floats."""
 
 

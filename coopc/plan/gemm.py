@@ -32,6 +32,7 @@ from typing import Literal, TypeAlias
 from coopc.device import AMX, ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
 from coopc.device import Use as Operand
 from coopc.device.model import Amx
+from coopc.rounding import PRECISIONS
 
 Axis: TypeAlias = Literal["rows", "cols"]
 Source: TypeAlias = Literal["a", "b"]
@@ -152,6 +153,15 @@ class Problem:
     def elements(self) -> tuple[str, str, str]:
         """The element types of A, B and C, with signs."""
         return self.a.element, self.b.element, self.c.element
+
+
+def in_precision(problem: Problem, precision: str) -> Problem:
+    """Return a product as the engine sees it that multiplies f32 in other types."""
+    if precision not in PRECISIONS or {*problem.elements} != {"f32"}:
+        return problem
+    element = PRECISIONS[precision].format
+    a, b = (replace(x, element=element) for x in (problem.a, problem.b))
+    return replace(problem, a=a, b=b)
 
 
 # --- how A and B come to registers ---------------------------------------------------

@@ -80,6 +80,8 @@ def structured(
     read = [arg.first_use is not None for arg in op.body.block.args]
     now = [*operands[:count], *(_copied(x) for x in operands[count:])]
     machine.in_element = True  # points of loops are lanes
+    kinds = {kind.data for kind in op.get_iterator_types()}
+    machine.numerics.in_product = IteratorType.REDUCTION in kinds
     for point in points(op, operands):
         elements: list[Array] = []
         for operand, map, is_read in zip(now, maps, read, strict=True):
@@ -97,7 +99,7 @@ def structured(
                 machine.store(target, where, value, None)
             else:
                 target[_place(target, where)] = value
-    machine.in_element = False
+    machine.in_element = machine.numerics.in_product = False
     return tuple(x for x in now[count:] if not isinstance(x, MemRef))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float64Type
 from xdsl.ir import Attribute
 
-from coopc.rounding import FORMATS, FloatFormat
+from coopc.rounding import FORMATS, FloatFormat, ScaleFormat
 from coopc.sim.undefined import StoredErrors
 from coopc.sim.values import (
     CODED,
@@ -114,6 +114,9 @@ def _codes(array: Array, type: CodedType) -> Array:
         words = array.astype(np.float32, copy=False).view(np.uint32)
         return (words >> np.uint32(16)).astype(np.uint16)
     format = FORMATS[type.name]
+    if isinstance(format, ScaleFormat):
+        codes = np.frexp(array)[1] - 1 - format.min_exponent
+        return np.where(np.isnan(array), format.greatest_code + 1, codes).astype("u1")
     # Codes ascend with numbers.
     known = _numbers(type.name)[: format.greatest_code + 1 + format.has_infinity]
     codes = np.searchsorted(known, np.abs(array))
@@ -176,7 +179,13 @@ def _bf16(array: Array) -> Array:
 
 def _nearest(array: Array, format: FloatFormat) -> Array:
     """Round f64 to a narrower format, not by way of f32, which would round twice."""
-    _, exponent = np.frexp(array)
+    half, exponent = np.frexp(array)
+    if isinstance(format, ScaleFormat):
+        exponent = np.maximum(exponent - (half < 0.75), format.min_exponent)
+        exponent = np.where(array == 0, format.min_exponent, exponent)
+        wrong = ~np.isfinite(array) | (array < 0) | (exponent > format.max_exponent)
+        scale = np.ldexp(1.0, np.minimum(exponent, format.max_exponent))
+        return np.where(wrong, np.nan, scale).astype(np.float32)
     unit = np.maximum(exponent - 1, format.min_exponent) - format.fraction_bits
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.ldexp(np.rint(np.ldexp(array, -unit)), unit)
@@ -396,6 +405,9 @@ Types: TypeAlias = tuple[Attribute, Attribute, Attribute, Attribute]
 
 class Numerics:
     """Floats as they are."""
+
+    in_product = False
+    """Whether what is multiplied is summed, by `linalg`."""
 
     def value_dtype(self, type: Attribute) -> DType:
         return value_dtype(type)

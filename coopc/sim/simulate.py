@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from coopc.rounding import PrecisionName
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import run_region
 from coopc.sim.launch import Argument, bind, errors_in, launch_of, released
@@ -97,6 +98,8 @@ class Options:
     """Values of specialisation constants, by name."""
     track: Inputs | None = None
     """Whether errors are tracked, and for which kind of input."""
+    precision: PrecisionName = "ieee"
+    """As what errors take products of f32 to be multiplied."""
     races: bool = True
     """Whether races are found; otherwise the last one to write wins."""
     chunk: int | None = None
@@ -135,7 +138,9 @@ def simulate(
     options = options or Options(**settings)
     func = _function(module, name)
     launch = launch_of(func, arguments, options.grid, options.subgroup_size)
-    numerics = Numerics() if options.track is None else Tracked(options.track)
+    numerics = Numerics()
+    if options.track is not None:
+        numerics = Tracked(options.track, options.precision)
     matrices = MatrixTypes(
         options.distribution or provider_of(func),
         launch.subgroup_size,

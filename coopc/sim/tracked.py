@@ -12,6 +12,11 @@ and of a product of matrices, c being a term of the sum as any other,
 
     |A| Eb + Ea |B| + Ea Eb + Ec + (K + 2) eps_acc (|A| |B| + |c|) + eps_out |r|
 
+Where a run asks for f32 to be multiplied by parts (`coopc.rounding.PRECISIONS`),
+products of f32 have eps_split |A| |B| more.  What is converted from exact numbers, and
+the exact difference of such, is then exact by definition, as every device gets the same
+bits: else hi and lo would be as inexact as the roundings that lo makes up for.
+
 Two programs that compute the same in another order lie within the sum of both bounds.
 
 With exact inputs, small integers, a result that was not rounded adds nothing to the
@@ -28,10 +33,10 @@ from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import Float64Type
+from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Attribute
 
-from coopc.rounding import FORMATS, FloatFormat
+from coopc.rounding import FORMATS, PRECISIONS, FloatFormat
 from coopc.sim import values
 from coopc.sim.numerics import FLOAT_FUNCTIONS, Matrices, Numerics, Types
 from coopc.sim.undefined import StoredErrors
@@ -65,6 +70,7 @@ def product_bound(
     result: Array,
     accumulator_epsilon: float,
     result_epsilon: float,
+    split_epsilon: float = 0.0,
 ) -> Array:
     """Return how far a sum of products may be from the exact one, in any order.
 
@@ -74,15 +80,19 @@ def product_bound(
         result: what was computed.
         accumulator_epsilon: half a unit in the last place of 1, where it is summed.
         result_epsilon: the same of the type of the result.
+        split_epsilon: what a product of parts is off by, in units of |a| |b|.
     """
-    return (terms + 2) * accumulator_epsilon * magnitude + result_epsilon * abs(result)
+    relative = (terms + 2) * accumulator_epsilon + split_epsilon
+    return relative * magnitude + result_epsilon * abs(result)
 
 
 class Tracked(Numerics):
     """Floats with bounds of their errors."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, precision: str = "ieee") -> None:
         self.inputs = inputs
+        self.split = PRECISIONS.get(precision)
+        """How f32 is multiplied; None for as it is."""
         self.lost = False
         """Whether a value with an error went on without its bound."""
 
@@ -147,7 +157,30 @@ class Tracked(Numerics):
             return _joined(result, spread)
         unrounded = function.compute(*wide)
         own = self._rounding(result, unrounded, type, function.ulps)
+        if self.split is not None:
+            own = self._split_rounding(own, name, exact, result, unrounded, wide)
         return _joined(result, spread + own)
+
+    def _split_rounding(
+        self,
+        own: Array,
+        name: str,
+        exact: Array,
+        result: Array,
+        unrounded: Array,
+        wide: list[Array],
+    ) -> Array:
+        """Return the bound of what one function is off by, where f32 is split."""
+        assert self.split is not None
+        if self.in_product and name in ("mul", "fma"):
+            x, y = np.abs(wide[0]), np.abs(wide[1])
+            return own + self.split.error * x * y + self.split.least * (1 + x + y)
+        r = result.astype(np.float64)
+        if name == "sub":
+            exact = exact & (wide[0] - r == wide[1]) & (r + wide[1] == wide[0])
+        elif name == "mul":
+            exact = exact & (r == unrounded)
+        return np.where(exact, 0.0, own) if name in ("sub", "mul") else own
 
     def _rounding(
         self, result: Array, unrounded: Array, type: Attribute, ulps: float = 0.5
@@ -176,6 +209,8 @@ class Tracked(Numerics):
         if to.fraction_bits >= of.fraction_bits and to.max_exponent >= of.max_exponent:
             return _joined(found, errors_of(array))
         own = self._rounding(found, plain.astype(np.float64), result)
+        if self.split is not None:
+            own = np.where(errors_of(array) == 0, 0.0, own)
         return _joined(found, errors_of(array) + own)
 
     def of_integers(self, array: Array, result: Attribute) -> Array:
@@ -239,22 +274,32 @@ class Tracked(Numerics):
         # a product that is cut along K is rounded to f16 between its parts.
         acc = min((format_of(type) for type in types[2:]), key=lambda x: x.epsilon)
         exactly = result.astype(np.float64)
+        error = 0.0
+        if self.split is not None and isinstance(types[0], Float32Type):
+            error, least = self.split.error, max(least, self.split.least)
         own = product_bound(
             a.shape[-1],
             magnitude,
             exactly,
             acc.epsilon,
             format_of(types[3]).epsilon,
+            error,
         )
         if least:
             rows, cols = size_a.sum(-1, keepdims=True), size_b.sum(-2, keepdims=True)
             own = own + least * (a.shape[-1] + 2 + rows + cols)
-        if self.inputs == Inputs.EXACT:
+        if self.inputs == Inputs.EXACT and not (error and self._loses(a, b)):
             unrounded = np.matmul(a.astype(np.float64), b.astype(np.float64)) + c
             small = magnitude <= 2.0 ** (acc.fraction_bits + 1)
             own = np.where(small & (exactly == unrounded), 0.0, own)
         errors = np.where(np.isnan(exactly), 0.0, spread + error_c + own)
         return _joined(result, errors)
+
+    def _loses(self, *matrices: Array) -> bool:
+        """Whether elements may have more bits than a part."""
+        assert self.split is not None
+        most = 2.0**self.split.bits
+        return any((abs(x) > most).any() or (x % 1 != 0).any() for x in matrices)
 
 
 def _joined(value: Array, error: Array) -> Array:

@@ -22,7 +22,7 @@ Arrays are never changed once they are the value of something.  Numbers are kept
     index            int64            int64
     f16, f32, f64    the same         the same
     bf16             float32, exact   uint16, the bits
-    f8E4M3FN, f8E5M2 float32, exact   uint8, the bits
+    f8E4M3FN, f8E5M2 float32, exact   uint8, the bits; f8E8M0FNU, too
 
 so that i4 takes a byte of memory.  `coopc.sim.numerics` makes arrays of bits from
 numbers and back.
@@ -40,6 +40,7 @@ from xdsl.dialects.builtin import (
     FixedBitwidthType,
     Float8E4M3FNType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -55,7 +56,9 @@ from coopc.sim.errors import SimulationError
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
-CodedType: TypeAlias = BFloat16Type | Float8E4M3FNType | Float8E5M2Type
+CodedType: TypeAlias = (
+    BFloat16Type | Float8E4M3FNType | Float8E5M2Type | Float8E8M0FNUType
+)
 """Floats that numpy lacks, so that memory has their bits."""
 FloatType: TypeAlias = CodedType | Float16Type | Float32Type | Float64Type
 
@@ -65,7 +68,11 @@ AXES = 3
 
 INDEX_BITS = 64
 CODED: dict[str, CodedType] = {
-    type.name: type for type in (BFloat16Type(), Float8E4M3FNType(), Float8E5M2Type())
+    type.name: type
+    for type in (
+        *(BFloat16Type(), Float8E4M3FNType(), Float8E5M2Type()),
+        Float8E8M0FNUType(),
+    )
 }
 
 _FLOATS: dict[type[Attribute], DType] = {
@@ -73,6 +80,7 @@ _FLOATS: dict[type[Attribute], DType] = {
     BFloat16Type: np.dtype(np.float32),
     Float8E4M3FNType: np.dtype(np.float32),
     Float8E5M2Type: np.dtype(np.float32),
+    Float8E8M0FNUType: np.dtype(np.float32),
     Float32Type: np.dtype(np.float32),
     Float64Type: np.dtype(np.float64),
 }

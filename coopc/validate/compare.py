@@ -7,7 +7,10 @@ The one place where floats are compared.  There are two kinds of input:
 
 The bound comes from a simulation that tracks errors (`coopc.sim.tracked`), which for a
 product of matrices is (K + 2) eps_acc (|A| |B|) + eps_out |C|, for each of the two that
-are compared.  There is no other tolerance.  Integers are always compared exactly, NaN
+are compared.  Where a run asks for f32 to be multiplied by parts in narrower floats,
+products of f32 have eps_split (|A| |B|) more: 2^-15 for bf16x3, 2^-20 for f16x3, the
+rounding of both operands for bf16, f16 and tf32, and nothing otherwise.  There is no
+other tolerance.  Integers are always compared exactly, NaN
 is where NaN is, and bits are the same but for those of a NaN.
 """
 

@@ -344,8 +344,9 @@ class _Pair:
         forms = (self.after, self.before)
         functions = [stage.started for form in forms for stage in form.stages]
         kernels = [simt.kernel_of(f) for f in functions if simt.KERNEL in f.attributes]
+        precision = coopmatrix.precision_of(self.after.module)
         if not kernels:
-            yield Options()
+            yield Options(precision=precision)
             return
         fixed = (kernel.subgroup_size for kernel in kernels)
         named = [f for f in functions if coopmatrix.DISTRIBUTION in f.attributes]
@@ -354,6 +355,7 @@ class _Pair:
                 (size for size in fixed if size), SIMULATED_SUBGROUP_SIZE
             ),
             distribution=provider_of(named[0]) if named else None,
+            precision=precision,
         )
         if all(form.has_grid for form in forms):
             yield options

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float8E4M3FNType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -260,7 +261,9 @@ class SignedAttr(BitEnumAttribute[Operand]):
 
 # The types and attributes of `coopmatrix`: matrices, uses, scopes, memory layouts.
 
-NarrowFloat: TypeAlias = BFloat16Type | Float8E4M3FNType | Float8E5M2Type
+NarrowFloat: TypeAlias = (
+    BFloat16Type | Float8E4M3FNType | Float8E5M2Type | Float8E8M0FNUType
+)
 """Floats that are computed in f32."""
 FloatElement: TypeAlias = NarrowFloat | Float16Type | Float32Type | Float64Type
 ElementType: TypeAlias = FloatElement | IntegerType
@@ -500,8 +503,8 @@ def unsupported_element(attr: Attribute) -> str | None:
         return None
     if not is_integer(attr):
         return (
-            "expected elements of f8E4M3FN, f8E5M2, f16, bf16, f32, f64 or an integer, "
-            f"got {attr}"
+            "expected elements of f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or "
+            f"an integer, got {attr}"
         )
     if attr.signedness.data != Signedness.SIGNLESS:
         return f"expected signless integers: operations have the sign, got {attr}"

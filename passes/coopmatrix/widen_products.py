@@ -11,8 +11,8 @@ Fails:   never.
     %y = convert %b : <f8E5M2, b> -> <f16, b>
     %d = mul_add %x, %y, %c : <f16, a>, <f16, b>, <f32, acc>
 
-f16, bf16 and f32 have every f8, and a product of two f8 is exact in f32, so each sum
-has the same terms as before.
+f16, bf16 and f32 have every f8, but f16 not every f8E8M0FNU, and a product of two is
+exact in f32, so each sum has the same terms as before.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from coopc.remarks import remark
 WIDER: dict[str, tuple[Attribute, ...]] = {
     "f8E4M3FN": (f16, bf16, f32),
     "f8E5M2": (f16, bf16, f32),
+    "f8E8M0FNU": (bf16, f32),
 }
 """Types that have all numbers of a type, in the order in which they are tried."""
 

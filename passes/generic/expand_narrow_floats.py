@@ -1,6 +1,6 @@
 """expand-narrow-floats: computes in f32 what targets do not compute in bf16 or f8.
 
-Before:  operations on bf16, f8E4M3FN or f8E5M2, or on vectors of them.
+Before:  operations on bf16, f8E4M3FN, f8E5M2 or f8E8M0FNU, or on vectors of them.
 After:   extensions to f32, the operations on f32, and a truncation each.  Where
          the target does not convert them, conversions become shifts and integer
          arithmetic.  Between lanes narrow floats and i1 go as integers.
@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float8E4M3FNType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     IndexType,
     IntegerType,
     f16,
@@ -69,7 +70,7 @@ COMPUTED: tuple[type[Operation], ...] = (
 
 
 F8 = (Float8E4M3FNType, Float8E5M2Type)
-NARROW = (BFloat16Type, *F8)
+NARROW = (BFloat16Type, *F8, Float8E8M0FNUType)
 """Floats without arithmetic of their own."""
 
 Kinds: TypeAlias = "type[Attribute] | tuple[type[Attribute], ...]"
@@ -330,6 +331,41 @@ def round_to_f8(code: Code, op: arith.TruncFOp) -> SSAValue:
     high = code(arith.ShRUIOp(word, code.like(word, 24)))
     sign = code(arith.AndIOp(high, code.like(word, 0x80)))
     byte = code.cast(arith.TruncIOp, code(arith.OrIOp(found, sign)), IntegerType(8))
+    return code.cast(arith.BitcastOp, byte, element_of(op.result.type))
+
+
+def is_scale(op: Operation, target: Target) -> bool:
+    return has((*op.operands, *op.results), Float8E8M0FNUType)
+
+
+@table.on(arith.ExtFOp, when=is_scale)
+def extend_scale(code: Code, op: arith.ExtFOp) -> SSAValue:
+    """The exponent of an f32, whose 2^-127 is subnormal; the last code is NaN."""
+    bits = code.cast(arith.BitcastOp, op.input, IntegerType(8))
+    word = code.cast(arith.ExtUIOp, bits, i32)
+    power = code(arith.ShLIOp(word, code.like(word, 23)))
+    power = code(arith.MaxUIOp(power, code.like(word, 1 << 22)))
+    is_nan = code(arith.CmpiOp(word, code.like(word, 0xFF), "eq"))
+    found = code.select(is_nan, code.like(word, 0x7FC00000), power)
+    return code.cast(arith.BitcastOp, found, f32)
+
+
+@table.on(arith.TruncFOp, when=is_scale)
+def round_to_scale(code: Code, op: arith.TruncFOp) -> SSAValue:
+    """The exponent of an f32, to the nearest power: what has a sign becomes NaN.
+
+    Below 2^-126 there is one power, so that half a unit is half as much.
+    """
+    word = code.cast(arith.BitcastOp, op.input, i32)
+    is_zero = code(arith.CmpiOp(word, code.like(word, -(1 << 31)), "eq"))
+    word = code(arith.MinUIOp(word, code.like(word, 1 - (1 << 31))))  # no carry
+    small = code(arith.CmpiOp(word, code.like(word, 1 << 23), "ult"))
+    half = code.select(small, code.like(word, 1 << 21), code.like(word, 1 << 22))
+    near = code(arith.AddiOp(word, half))
+    power = code(arith.ShRUIOp(near, code.like(word, 23)))
+    power = code(arith.MinUIOp(power, code.like(word, 0xFF)))
+    power = code.select(is_zero, code.like(word, 0), power)
+    byte = code.cast(arith.TruncIOp, power, IntegerType(8))
     return code.cast(arith.BitcastOp, byte, element_of(op.result.type))
 
 

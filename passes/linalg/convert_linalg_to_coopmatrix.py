@@ -26,12 +26,13 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_for
 from coopc.ir.transaction import transaction
 from coopc.remarks import remark
+from coopc.rounding import PrecisionName
 
 if TYPE_CHECKING:
     from coopc.passes.linalg.match import Multiplication
 
 
-DPAS_ELEMENTS = {"f16", "bf16", "s8", "u8"}
+DPAS_ELEMENTS = {"f16", "bf16", "tf32", "s8", "u8"}
 
 
 def _leave(found: Multiplication, unit: str) -> None:
@@ -54,6 +55,8 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
     decides without it."""
     amx: bool = False
     """Whether products are those of tiles of AMX, and others are left."""
+    precision: PrecisionName = "ieee"
+    """As what `split-f32-products` lets the device multiply f32."""
 
     def __post_init__(self) -> None:
         if self.tile and (len(self.tile) != 3 or min(self.tile) < 1):
@@ -65,7 +68,12 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         # Most kernels need none of these.
         from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
         from coopc.passes.linalg.match import multiplications
-        from coopc.plan.gemm import is_of_amx, plan_direct_gemm
+        from coopc.plan.gemm import (
+            direct_tile,
+            in_precision,
+            is_of_amx,
+            plan_direct_gemm,
+        )
 
         m, n, k = self.tile or (0, 0, 0)
         target = simt.target_of(op)
@@ -74,12 +82,16 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         with transaction(op) as draft:
             for func, found in multiplications(draft):
                 problem = found.problem
-                if self.amx and not is_of_amx(problem):
+                seen = in_precision(problem, self.precision)
+                if self.amx and not is_of_amx(seen):
                     _leave(found, "AMX")
                     continue
-                if has_dpas and not {*problem.elements[:2]} <= DPAS_ELEMENTS:
+                if has_dpas and not {*seen.elements[:2]} <= DPAS_ELEMENTS:
                     _leave(found, "DPAS")
                     continue
-                plan = plan_direct_gemm(problem, wanted, (m, n, k) if m else None)
+                tile = (m, n, k) if m else None
+                if wanted is not None and seen is not problem:
+                    tile = tile or direct_tile(wanted, seen.elements)
+                plan = plan_direct_gemm(problem, wanted, tile)
                 text = direct_kernel(problem, plan)
                 become_kernel(func, found, plan, text, ctx)

@@ -23,8 +23,15 @@ from xdsl.passes import ModulePass
 
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.transaction import Refused
-from coopc.plan.gemm import AXES, VECTOR_TILE, is_of_amx, plan_vector_gemm
+from coopc.plan.gemm import (
+    AXES,
+    VECTOR_TILE,
+    in_precision,
+    is_of_amx,
+    plan_vector_gemm,
+)
 from coopc.remarks import remark
+from coopc.rounding import PrecisionName
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,8 @@ class TileMatmulCpuPass(ModulePass):
     """Rows and columns of sums in registers: 12,32 suits AVX-512."""
     amx: bool = True
     """Whether products of types that AMX multiplies are among them."""
+    precision: PrecisionName = "ieee"
+    """As what `split-f32-products` lets AMX multiply f32."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -76,8 +85,9 @@ class TileMatmulCpuPass(ModulePass):
             packing,
         )
 
-        found = matched(func)
-        if found is None or (is_of_amx(found.problem) and not self.amx):
+        if (found := matched(func)) is None:
+            return
+        if is_of_amx(in_precision(found.problem, self.precision)) and not self.amx:
             return
         problem = found.problem
         block = None

@@ -28,6 +28,7 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.remarks import remark
+from coopc.rounding import PrecisionName
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class TileMatmulKhrPass(ModulePass):
     """Subgroups that share K, each a part of a step."""
     remark: bool = False
     """Whether functions stay as they are, and a remark says which would be faster."""
+    precision: PrecisionName = "ieee"
+    """With another one, products of f32 stay, for `split-f32-products`."""
 
     def __post_init__(self) -> None:
         given = (self.group, self.subgroup)
@@ -96,12 +99,13 @@ class TileMatmulKhrPass(ModulePass):
         from coopc.passes.linalg.kernel_text import become_kernel
         from coopc.passes.linalg.match import multiplications
         from coopc.passes.linalg.staged_kernel import staged_kernel
-        from coopc.plan.gemm import plan_staged_gemm
+        from coopc.plan.gemm import in_precision, plan_staged_gemm
 
         with transaction(op) as draft:
             for func, found in multiplications(draft):
                 plan = plan_staged_gemm(found.problem, device, self.tiles)
-                if isinstance(plan, str) and found.problem.epilogue is not None:
+                split = in_precision(found.problem, self.precision) != found.problem
+                if isinstance(plan, str) and (split or found.problem.epilogue):
                     reason = "one subgroup a work-group multiplies, not several"
                     remark(func, f"{reason}: {plan}")
                     continue

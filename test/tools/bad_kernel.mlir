@@ -68,7 +68,7 @@ func.func @large_work_group() attributes {simt.kernel, simt.work_group_size = ar
 
 // -----
 
-// CHECK: {{.*}}:72:1: error: func.func: expected arguments of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f16, bf16, f32, f64, index or memrefs of those, got tensor<4xf32>
+// CHECK: {{.*}}:72:1: error: func.func: expected arguments of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, index or memrefs of those, got tensor<4xf32>
 func.func @argument(%t : tensor<4xf32>) attributes {simt.kernel} {
   func.return
 }

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float8E4M3FNType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -169,7 +170,7 @@ class Types:
             return Int(type.width.data)
         if isinstance(type, BFloat16Type):
             return BFLOAT if self.facts.matrix else I16
-        if isinstance(type, Float8E4M3FNType | Float8E5M2Type):
+        if isinstance(type, Float8E4M3FNType | Float8E5M2Type | Float8E8M0FNUType):
             return self.number(IntegerType(8))
         if (found := _FLOATS.get(type.__class__)) is None:
             raise Refusal(f"expected {NUMBERS}, got {type}")

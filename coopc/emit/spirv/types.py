@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float8E4M3FNType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -117,6 +118,7 @@ _FIELDS: dict[str, Attribute] = {
     "bf16": BFloat16Type(),
     "f8E4M3FN": Float8E4M3FNType(),
     "f8E5M2": Float8E5M2Type(),
+    "f8E8M0FNU": Float8E8M0FNUType(),
     "f32": Float32Type(),
     "f64": Float64Type(),
 }
@@ -200,6 +202,8 @@ class Types:
                 return width.data
             case BFloat16Type() | Float8E4M3FNType() | Float8E5M2Type():
                 return type.bitwidth
+            case Float8E8M0FNUType():
+                return type.bitwidth
             case Float16Type() | Float32Type() | Float64Type():
                 return _FLOAT_BITS[type.__class__]
             case _:
@@ -232,6 +236,8 @@ class Types:
                 return self._bf16()
             case Float8E4M3FNType() | Float8E5M2Type():
                 return self._f8(type)
+            case Float8E8M0FNUType():
+                return self.number(IntegerType(8))
             case Float16Type() | Float32Type() | Float64Type():
                 self.float_bits.add(bits := _FLOAT_BITS[type.__class__])
                 return self.module.type("OpTypeFloat", bits)

@@ -22,6 +22,7 @@ from itertools import repeat
 from typing import TypeAlias
 
 from xdsl.context import Context
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -34,6 +35,7 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt, xe
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.narrow import is_memref
+from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.interface import SECOND_ENTRY
 from coopc.ir import element_access
@@ -119,6 +121,8 @@ class Matrices:
 
     device: Device
     lanes: int
+    tf32: bool = False
+    """Whether f32 may be multiplied as tf32."""
     moves: dict[Operation, Moves] = field(default_factory=dict[Operation, Moves])
     """Of the loads and stores that are done by blocks."""
     prefetches: dict[Operation, Prefetches] = field(
@@ -315,6 +319,11 @@ class Matrices:
             tiles_of(self.registers(x), s.parts(x)) for x in (op.a, op.b, op.c)
         )
         precisions, rows = self._precisions(op), self.of(op.c).encoding.repeat_count
+        if precisions[0] is xe.Precision.TF32:  # whose bits are integers
+            for operand in (left, right):
+                for at, piece in operand.items():
+                    type = shaped(piece.type, i32)
+                    operand[at] = b.pure(vector.BitcastOp, piece, type)
         return [multiply(b, left, right, addend, precisions, rows)]
 
     def _precisions(self, op: coopmatrix.MulAddOp) -> tuple[xe.Precision, xe.Precision]:
@@ -329,8 +338,8 @@ class Matrices:
                 f"{self.device.name}, got {self.lanes}",
             )
         a, b = op.matrices[Operand.A], op.matrices[Operand.B]
-        x = precision(self.tiling(a, op), op.is_signed(Operand.A))
-        y = precision(self.tiling(b, op), op.is_signed(Operand.B))
+        x = self._precision(a, op, Operand.A)
+        y = self._precision(b, op, Operand.B)
         if x is None or y is None:
             raise Refused(
                 op,
@@ -351,6 +360,17 @@ class Matrices:
             names = " or ".join(map(str, sums))
             raise Refused(op, f"expected a c of {names}, which DPAS adds to, got {c}")
         return x, y
+
+    def _precision(
+        self, type: MatrixType, op: coopmatrix.MulAddOp, operand: Operand
+    ) -> xe.Precision | None:
+        """Return what DPAS calls the elements of an operand, None if it has no name."""
+        found = precision_of(self.tiling(type, op).registers.element)
+        if found is xe.Precision.TF32 and not self.tf32:
+            return None  # it would drop bits of f32
+        if found is xe.Precision.S8 and not op.is_signed(operand):
+            return xe.Precision.U8
+        return found
 
     def elementwise(self, op: Operation, s: Splitter, b: Builder) -> Results:
         """The same on vectors of elements; a bit cast keeps width, use and layout."""
@@ -400,16 +420,6 @@ class Matrices:
 
 
 ELEMENTWISE = (coopmatrix.ElementwiseOp, coopmatrix.BitcastOp)
-
-
-def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
-    """Return what DPAS calls the elements of a matrix; None where it has no name."""
-    found = precision_of(tiling.registers.element)
-    if found is xe.Precision.TF32:
-        return None  # it would drop bits of f32
-    if found is xe.Precision.S8 and not signed:
-        return xe.Precision.U8
-    return found
 
 
 def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
@@ -513,7 +523,8 @@ class ConvertCoopmatrixToXePass(ModulePass):
             raise PassFailedException(
                 f"{self.name}: expected a device with DPAS, got {device.name}"
             )
-        matrices = Matrices(device, subgroup_size(op, device))
+        tf32 = coopmatrix.precision_of(op) == "tf32"
+        matrices = Matrices(device, subgroup_size(op, device), tf32)
         with transaction(op) as draft:
             second_entries = convert(draft, matrices, self.fallback)
         if self.explain:

@@ -60,3 +60,14 @@ func.func @to_f8(%a: f32) -> f8E5M2 {
   %c = arith.truncf %a : f32 to f8E5M2
   func.return %c : f8E5M2
 }
+
+// A scale is the exponent of an f32, on all devices.
+// F8-LABEL: @scale
+// F8:       %[[WORD:.*]] = arith.extui %{{.*}} : i8 to i32
+// F8-NEXT:  %[[BY:.*]] = arith.constant 23 : i32
+// F8-NEXT:  arith.shli %[[WORD]], %[[BY]] : i32
+// F8-NOT:   arith.extf
+func.func @scale(%a: f8E8M0FNU) -> f32 {
+  %c = arith.extf %a : f8E8M0FNU to f32
+  func.return %c : f32
+}

@@ -27,8 +27,15 @@ VALID = (
     (ACCESS, 'simt.ordering = "acquire", simt.ordering_scope = "workgroup"'),
     (ACCESS, "simt.volatile"),
     ("builtin.module attributes {{{}}} {{}}", "simt.target = #simt.target<vulkan, x>"),
+    ("builtin.module attributes {{{}}} {{}}", 'coopmatrix.precision = "bf16x3"'),
 )
 INVALID = (
+    (
+        "builtin.module attributes {{{}}} {{}}",
+        'coopmatrix.precision = "f32"',
+        "expected coopmatrix.precision to be a string, one of bf16x3, f16x3, bf16, "
+        'f16, tf32, got "f32"',
+    ),
     (
         KERNEL,
         "simt.workgroup_size = array<i32: 64>",

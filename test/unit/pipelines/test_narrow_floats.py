@@ -13,7 +13,7 @@ from coopc.tools.coopc_run import main
 
 Array = npt.NDArray[Any]
 
-TYPES = ("f8E4M3FN", "f8E5M2")
+TYPES = ("f8E4M3FN", "f8E5M2", "f8E8M0FNU")
 ENGINES = {
     "khr": ("--on", "vulkan", "-p", "coopc-khr{device=lavapipe}"),
     "lanes": ("--on", "vulkan", "-p", "coopc-lanes{device=lavapipe}"),

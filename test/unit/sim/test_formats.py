@@ -62,7 +62,7 @@ def test_from_f32(name: str, values: list[float]) -> None:
     assert same(found, [FORMATS[name].round(x) for x in values])
 
 
-@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2", "f8E8M0FNU"])
 def test_codes_and_ties(name: str) -> None:
     """All 256 codes, all numbers half-way between two, and the neighbours of those."""
     format = FORMATS[name]

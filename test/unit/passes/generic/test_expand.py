@@ -232,7 +232,7 @@ CASES = [
     ),
     *(
         Case(NARROW, device, text.format(t=t), types, to or t)
-        for t in ("f8E4M3FN", "f8E5M2")
+        for t in ("f8E4M3FN", "f8E5M2", "f8E8M0FNU")
         for device in (AMX, RDNA4)
         for text, types, to in (
             ("%r = arith.extf %a : {t} to f32", (t,), "f32"),
@@ -341,11 +341,12 @@ def test_something_is_expanded(case: Case) -> None:
     has |= "cmpi eq" in case.text and case.types[0] == "i1"
     has |= "cmpi ne" in case.text and case.types[0] == "i1"
     has |= case.device == OPENCL and "remsi" in case.text
-    has |= case.device == RDNA4 and case.text.endswith("to f16")
+    has |= case.device == RDNA4 and case.text.endswith("f8E4M3FN to f16")
+    has |= case.device == RDNA4 and case.text.endswith("f8E5M2 to f16")
     assert (str(module) == before) == has
 
 
-@pytest.mark.parametrize("type", ["f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("type", ["f8E4M3FN", "f8E5M2", "f8E8M0FNU"])
 @pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f64"])
 def test_f8_is_rounded_once(source: str, type: str) -> None:
     """Codes, what lies half-way between two, and the neighbours of that."""
