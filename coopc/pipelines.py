@@ -168,7 +168,7 @@ class CoopcXePass(Pipeline):
             *from_linalg(attention=False),
             step("convert-linalg-to-coopmatrix"),
             step("convert-linalg-to-simt", explain=self.explain),
-            step("inline-tt-calls"),
+            step("inline-calls"),
             step("expand-tt-math"),
             step("unwrap-tt-offsets"),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
@@ -284,7 +284,7 @@ class CoopcAmxPass(Pipeline):
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step("tile-matmul-cpu", threads=self.threads, amx=False),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
-            step("inline-matrix-calls"),  # tiles are of one function
+            step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),
             step("convert-coopmatrix-to-amx"),
@@ -373,7 +373,7 @@ def from_triton(
         StepForDialect(("tt",), "convert-tt-pointers-to-descriptors", {"known": True}),
     )
     return (
-        StepForDialect(("tt",), "inline-tt-calls", {}),
+        StepForDialect(("tt",), "inline-calls", {}),
         StepForDialect(("tt",), "expand-tt-math", {}),
         *(found if rounds else ()),
         StepForDialect(("tt",), "convert-tt-to-coopmatrix", options),

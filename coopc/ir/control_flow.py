@@ -10,16 +10,18 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from xdsl.dialects import scf
 from xdsl.dialects.arith import SelectOp
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
+from coopc.ir.transaction import Refused
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -81,7 +83,44 @@ def callee(call: CallOp, known: Functions) -> FuncOp | None:
     return func if around.parent is func.parent else None
 
 
-def inline_call(call: Operation, callee: Operation) -> None:
+def inline_calls(
+    callers: Iterable[Operation],
+    called: Callable[[Operation], Operation | None],
+    around: tuple[Operation, ...] = (),
+) -> set[Operation]:
+    """Inline what functions call, callees first.
+
+    Args:
+        callers: the functions.
+        called: from an operation to the function whose body replaces it, or None.
+        around: functions that are being inlined into.
+
+    Returns:
+        the functions that were inlined.
+
+    Raises:
+        Refused: a function calls itself, through others too, or has several blocks.
+    """
+    found: set[Operation] = set()
+    for caller in callers:
+        inside = (*around, caller)
+        for call in list(caller.walk()):
+            if (func := called(call)) is None:
+                continue
+            name, (body,) = func.properties["sym_name"], func.regions
+            assert isinstance(name, StringAttr), func
+            if func in inside:
+                what = f"@{name.data} calls itself"
+                raise Refused(call, f"recursion is not supported: {what}")
+            if (count := len(body.blocks)) != 1:
+                got = f"{count} in @{name.data}"
+                raise Refused(call, f"expected a function of one block, got {got}")
+            found |= {func, *inline_calls([func], called, inside)}
+            _inline_call(call, func)
+    return found
+
+
+def _inline_call(call: Operation, callee: Operation) -> None:
     """Replace a call by a copy of the body of a function, which has one block."""
     block = callee.clone().regions[0].detach_block(0)
     last = block.last_op
