@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     MemRefType,
     VectorType,
+    i32,
     i64,
 )
 from xdsl.dialects.memref import AllocaOp
@@ -48,6 +49,8 @@ from coopc.ir.facts import constant_number
 
 Values: TypeAlias = tuple[SSAValue, ...]
 INDEX = IndexType()
+Id: TypeAlias = Literal["lane", "warp"]
+"""The inputs of layouts that are numbers at run time; a warp is a subgroup."""
 Size: TypeAlias = int | SSAValue
 """A number that is not negative, known when compiling or when the kernel starts."""
 MOST_SIZE = 2**31 - 1
@@ -180,6 +183,13 @@ class Builder:
         found = self.pure(simt.LaneIdOp)
         found.name_hint = "lane"
         return BoundedIndex(0, found, lanes - 1, varies=True)
+
+    def id(self, of: Id) -> SSAValue:
+        """Return the number of the lane or of the subgroup, an i32."""
+        op = simt.LaneIdOp if of == "lane" else simt.SubgroupIdOp
+        found = self.pure(arith.IndexCastOp, self.pure(op), i32)
+        found.name_hint = "lane" if of == "lane" else "subgroup"
+        return found
 
     def shuffle(self, value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> SSAValue:
         return self.pure(_shuffle, value, lane, mode)

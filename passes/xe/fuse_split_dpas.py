@@ -316,8 +316,7 @@ def _load_half(b: Builder, first: Rows, second: Rows) -> SSAValue:
 
 def parity(b: Builder) -> SSAValue:
     """Return 0 in the first subgroup of a pair, 1 in the second, an i32."""
-    number = b.pure(arith.IndexCastOp, b.pure(simt.SubgroupIdOp), i32)
-    found = b.pure(arith.AndIOp, number, b.constant(i32, 1))
+    found = b.pure(arith.AndIOp, b.id("warp"), b.constant(i32, 1))
     found.name_hint = "second"
     return found
 

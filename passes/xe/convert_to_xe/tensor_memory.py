@@ -50,6 +50,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
+from coopc.ir.polynomial import NOTHING, Polynomial
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
@@ -70,15 +71,11 @@ from coopc.passes.xe.convert_to_xe.group_memory import (
     refuse_too_large,
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
-    Terms,
     coordinates,
     divided,
     is_first_of_all,
     narrowed,
     part,
-    product,
-    summed,
-    terms_of,
     times,
     zero_masks,
 )
@@ -403,19 +400,21 @@ def _channel_place(
     """Return where the messages of a load begin, and whether that is inside."""
     size = (bits_of(op.result.type) or 8) // 8
     layout = registers_of(op.result).layout
-    starts: list[Terms] = []
+    starts: list[Polynomial] = []
     for dimension, index in enumerate(op.indices):
         warp = part(b, layout, "warp", dimension).value
-        starts.append(terms_of(index) + ([] if warp is None else terms_of(warp)))
-    y, x = starts
+        own = NOTHING if warp is None else Polynomial.of(warp)
+        starts.append(Polynomial.of(index) + own)
+    (y, x), bytes = starts, Polynomial.number(size)
+    pitch = Polynomial.of(surface.pitch)
 
     def place(message: SlotLoad) -> tuple[SSAValue, SSAValue]:
-        row: Terms = [*y, ((), message.line)]
-        byte = [*product(x, [((), size)]), ((), message.byte)]
-        offset = summed(b, product(row, terms_of(surface.pitch)) + byte)
+        row = y + Polynomial.number(message.line)
+        byte = x * bytes + Polynomial.number(message.byte)
+        offset = (row * pitch + byte).build(b)
         guard = b.both(
-            b.compare("ult", summed(b, row), surface.height),
-            b.compare("ult", summed(b, byte), surface.width),
+            b.compare("ult", row.build(b), surface.height),
+            b.compare("ult", byte.build(b), surface.width),
         )
         assert isinstance(guard, SSAValue), op
         return offset, guard
