@@ -73,7 +73,9 @@ from coopc.dialects.layout import (
     parse_list,
 )
 from coopc.dialects.narrow import length_of, vector_type
+from coopc.dialects.simt import MAX_COMPONENTS
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
+from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import BlockMode, BlockShape
@@ -225,10 +227,6 @@ def _parse_layout(parser: AttrParser) -> LinearLayout:
 
 # Precisions, caches and payloads.
 
-CHANNEL_BITS = 32
-SYSTOLIC_DEPTH = 8
-"""Channels of K that one DPAS multiplies."""
-
 
 class Precision(StrEnum):
     """What the bits of an operand of DPAS are."""
@@ -343,8 +341,6 @@ class CacheAttr(Data[tuple[CacheControl, CacheControl]]):
 # signed.  Elements outside the surface are 0 in a load and not written by a store.
 # What is placed where is `coopc.plan.block_message`'s to say.
 
-MAX_COMPONENTS = 16
-"""SPIR-V's longest vector."""
 SUBGROUP_SIZES = (8, 16, 32)
 
 _SURFACE = "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "

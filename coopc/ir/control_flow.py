@@ -83,6 +83,17 @@ def callee(call: CallOp, known: Functions) -> FuncOp | None:
     return func if around.parent is func.parent else None
 
 
+def reached(func: FuncOp, known: Functions) -> Iterator[FuncOp]:
+    """Yield a function and those that it calls, through others too."""
+    found, todo = {func}, [func]
+    while todo:
+        yield (each := todo.pop())
+        calls = (op for op in each.walk() if isinstance(op, CallOp))
+        called = {x for op in calls if (x := callee(op, known)) is not None}
+        todo += called - found
+        found |= called
+
+
 def inline_calls(
     callers: Iterable[Operation],
     called: Callable[[Operation], Operation | None],
@@ -235,14 +246,8 @@ _ON_MATRICES = frozenset[type[Operation]](coopmatrix.OPERATIONS)
 
 def has_matrices(func: FuncOp, known: Functions) -> bool:
     """Whether a function, or one that it calls, has operations on matrices."""
-    wanted, seen = [func], {func}
-    while wanted:
-        for op in wanted.pop().walk():
-            if op.__class__ in _ON_MATRICES:
-                return True
-            if isinstance(op, CallOp):
-                called = callee(op, known)
-                if called is not None and called not in seen:
-                    seen.add(called)
-                    wanted.append(called)
-    return False
+    return any(
+        op.__class__ in _ON_MATRICES
+        for each in reached(func, known)
+        for op in each.walk()
+    )

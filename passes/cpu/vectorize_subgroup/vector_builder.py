@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     VectorType,
-    i1,
 )
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -129,10 +128,6 @@ class VectorBuilder(Builder):
     def any_of(self, mask: SSAValue) -> SSAValue:
         """Return whether there is an active lane."""
         return self.reduced(mask, CombiningKindFlag.OR)
-
-    def negated(self, condition: SSAValue) -> SSAValue:
-        """Return the lanes for which a condition does not hold."""
-        return self.pure(arith.XOrIOp, condition, self.constant(self.wide(i1), 1))
 
     @contextmanager
     def masked(self, mask: SSAValue | None) -> Generator[None]:

@@ -32,18 +32,17 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt
-from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
+from coopc.dialects.coopmatrix import MatrixType
 from coopc.ir.control_flow import defined_by, why_not_structured
 from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
+from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP
 from coopc.passes.cpu.vectorize_subgroup.operations import write
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import (
     Lanes,
     VectorBuilder,
     is_shared,
 )
-
-SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
@@ -38,6 +37,7 @@ from coopc.ir.control_flow import (
     functions,
     has_matrices,
 )
+from coopc.ir.device_option import target_device
 from coopc.ir.element_access import Element, view_elements
 from coopc.ir.facts import constant_number
 from coopc.ir.matrix_size import why_not_held, why_not_of_lanes
@@ -471,7 +471,7 @@ class DistributeCoopmatrixPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lanes, longest = self._lanes(op), self._longest(op)
         with transaction(op) as draft:
-            device = _device(op)
+            device = target_device(op)
             slow = device is not None and device.slow_shuffles
             distributor = Distributor(draft, self, lanes, longest, slow)
             for func in (x for x in draft.walk() if isinstance(x, FuncOp)):
@@ -488,7 +488,7 @@ class DistributeCoopmatrixPass(ModulePass):
 
     def _lanes(self, module: ModuleOp) -> int:
         """Return the lanes of every subgroup, which the device must have."""
-        device = _device(module)
+        device = target_device(module)
         sizes = (kernel.subgroup_size for kernel in simt.kernels(module))
         lanes = self.subgroup_size or next((x for x in sizes if x is not None), None)
         if device is not None:
@@ -511,17 +511,12 @@ class DistributeCoopmatrixPass(ModulePass):
     def _longest(self, module: ModuleOp) -> int:
         if self.max_vector is not None:
             return self.max_vector
-        device = _device(module)
+        device = target_device(module)
         return 16 if device is None else min(16, device.limits.max_vector)
 
     def tell(self, op: Operation, text: str) -> None:
         if self.explain:
             remark(op, text, by=self.name)
-
-
-def _device(module: ModuleOp) -> devices.Device | None:
-    target = simt.target_of(module)
-    return None if target is None else devices.device(target.device.data)
 
 
 def _check_kernel(func: FuncOp, lanes: int) -> None:

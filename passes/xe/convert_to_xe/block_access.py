@@ -49,7 +49,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import length_of, vector_type
-from coopc.dialects.simt import bits_of
+from coopc.dialects.simt import MAX_COMPONENTS, bits_of
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.control_flow import is_inside
 from coopc.passes.xe.channel_plans import ChannelPlan
@@ -72,7 +72,7 @@ from coopc.passes.xe.convert_to_xe.vectors import (
     shuffled,
     unpacked,
 )
-from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
+from coopc.passes.xe.register_layout import RegisterLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import CHANNEL_BITS, BlockShape
 from coopc.plan.channels import SlotLoad

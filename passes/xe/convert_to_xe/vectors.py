@@ -18,12 +18,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.narrow import length_of
 from coopc.dialects.shaped_arith import element_of, shaped
-from coopc.dialects.simt import bits_of
+from coopc.dialects.simt import MAX_COMPONENTS, bits_of
 from coopc.dialects.tt.types import is_tensor
 from coopc.ir import split_values
 from coopc.ir.builder import Builder, Built
 from coopc.ir.split_values import Results, Splitter
-from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout, registers_of
+from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
 Rule: TypeAlias = Callable[[Any, Splitter, Builder], Results]
 """As those of `coopc.ir.split_values`, with a builder in front of the operation."""
