@@ -15,9 +15,9 @@ from typing import TypeVar
 
 from xdsl.dialects import scf
 from xdsl.dialects.arith import SelectOp
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
@@ -177,6 +177,26 @@ def defined_by(op: Operation) -> Iterator[SSAValue]:
     """Yield the results of an operation, and the arguments of the blocks in it."""
     yield from op.results
     yield from block_arguments(op)
+
+
+def retype(op: Operation, of: Callable[[Attribute], Attribute]) -> None:
+    """Change the types of what an operation makes, and those that it names.
+
+    Args:
+        op: the operation, without those in it.
+        of: from a type to what it becomes, which may be itself.
+    """
+    for value in tuple(defined_by(op)):
+        if (type := of(value.type)) is not value.type:
+            new = Rewriter.replace_value_with_new_type(value, type)
+            if isinstance(value, BlockArgument) and isinstance(new, BlockArgument):
+                new.location = value.location
+    for name, attribute in op.properties.items():
+        op.properties[name] = of(attribute)
+    if isinstance(op, FuncOp):
+        types = op.function_type
+        inputs, outputs = map(of, types.inputs), map(of, types.outputs)
+        op.function_type = FunctionType.from_lists(tuple(inputs), tuple(outputs))
 
 
 def uses_dialect(module: Operation, dialect: str) -> bool:

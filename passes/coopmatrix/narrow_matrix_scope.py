@@ -18,11 +18,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
@@ -31,6 +30,7 @@ from coopc.ir.control_flow import (
     function_around,
     functions,
     reached,
+    retype,
 )
 
 SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
@@ -47,7 +47,7 @@ class NarrowMatrixScopePass(ModulePass):
         if not is_of_single_subgroups(op, found):
             return
         for each in found:
-            narrow(each)
+            retype(each, narrowed)
 
 
 def is_of_single_subgroups(module: ModuleOp, wide: Iterable[Operation]) -> bool:
@@ -84,18 +84,3 @@ def _types(op: Operation) -> Iterator[Attribute]:
 
 def _is_wide(op: Operation) -> bool:
     return any(narrowed(type) is not type for type in _types(op))
-
-
-def narrow(op: Operation) -> None:
-    """Change the types of what an operation makes, and those that it names."""
-    for value in tuple(defined_by(op)):
-        if (type := narrowed(value.type)) is not value.type:
-            new = Rewriter.replace_value_with_new_type(value, type)
-            if isinstance(value, BlockArgument) and isinstance(new, BlockArgument):
-                new.location = value.location
-    for name, attribute in op.properties.items():
-        op.properties[name] = narrowed(attribute)
-    if isinstance(op, FuncOp):
-        types = op.function_type
-        inputs, outputs = map(narrowed, types.inputs), map(narrowed, types.outputs)
-        op.function_type = FunctionType.from_lists(tuple(inputs), tuple(outputs))

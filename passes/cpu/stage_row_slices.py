@@ -31,9 +31,10 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, ScopeAttr, matrix_type
 from coopc.dialects.narrow import length_of, memref_type
 from coopc.ir.builder import INDEX, Builder
+from coopc.ir.control_flow import retype
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP, narrow
+from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP, narrowed
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin, stack_buffer
 
 Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
@@ -48,7 +49,7 @@ class StageRowSlicesPass(ModulePass):
             RowSliceStaging(StackBuffers()).run(draft)
             if len(core_scopes(draft)) > 1:
                 for each in draft.walk():  # subgroups hold those of work-groups
-                    narrow(each)
+                    retype(each, narrowed)
             for kernel in simt.kernels(draft):
                 kernel.func.attributes.pop(coopmatrix.DISTRIBUTION, None)
 

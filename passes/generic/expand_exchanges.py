@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     IntegerType,
@@ -147,17 +147,12 @@ class ExchangeLowering:
                 value = self._gathered(part, words * packed, part[0][0])
                 type = vector_type(value)
                 if packed > 1:
-                    value = self._bitcast(value, VectorType(i32, [words]))
-                value = self._bitcast(self._read(value, origins), type)
+                    value = self.b.bitcast(value, VectorType(i32, [words]))
+                value = self.b.bitcast(self._read(value, origins), type)
                 for at, number in enumerate(chosen):
                     found[number] = value, at
                 start += len(chosen)
         return found
-
-    def _bitcast(self, value: SSAValue, type: VectorType) -> SSAValue:
-        if value.type == type:
-            return value
-        return self.b.pure(vector.BitcastOp, value, type)
 
     def _gathered(
         self, wanted: Sequence[Component | None], length: int, any: SSAValue

@@ -18,11 +18,11 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.ub import PoisonOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
@@ -30,10 +30,16 @@ from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr, rule_in
 from coopc.dialects.narrow import is_integer, length_of, vector_type
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
+from coopc.ir.builder import (
+    INDEX,
+    BoundedIndex,
+    Builder,
+    Built,
+    Values,
+    private_function,
+)
 from coopc.ir.control_flow import (
     defined_by,
-    free_name,
     functions,
     has_matrices,
 )
@@ -248,15 +254,17 @@ class Distributor:
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
         if (name := self.products.get(product)) is None:
-            name = self.products[product] = free_name(self.module, product.name)
-            block = Block(arg_types=[x.type for x in arguments])
-            func = FuncOp(name, (block.arg_types, results), Region(block), "private")
-            func.location = op.location
-            Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
-            given = iter(block.args)
-            own = [tuple(islice(given, len(each))) for each in values]
-            b = Builder.at_end(block, op.location)
-            b.effect(ReturnOp(*multiply_add(b, product, *own)))
+
+            def body(b: Builder, given: Values) -> Values:
+                rest = iter(given)
+                own = [tuple(islice(rest, len(each))) for each in values]
+                return multiply_add(b, product, *own)
+
+            types = [x.type for x in arguments]
+            func = private_function(
+                self.module, product.name, types, results, body, op.location
+            )
+            name = self.products[product] = func.sym_name.data
         call = splitter.insert(CallOp(name, arguments, results))
         return [tuple(call.results)]
 

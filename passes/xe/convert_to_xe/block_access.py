@@ -61,7 +61,6 @@ from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import (
-    bitcast,
     concatenated,
     constant_i32,
     elements,
@@ -143,7 +142,7 @@ def _piece(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
     high = _mixed(b, b.pure(ShRUIOp, x, eight), y)
     halves = VectorType(i16, [2 * count])
     mask = [half * 2 * count + at for at in range(2 * count) for half in (0, 1)]
-    return shuffled(b, bitcast(b, low, halves), bitcast(b, high, halves), mask)
+    return shuffled(b, b.bitcast(low, halves), b.bitcast(high, halves), mask)
 
 
 def _mixed(b: Builder, even: SSAValue, odd: SSAValue) -> SSAValue:
@@ -438,7 +437,7 @@ def _of_neighbour(b: Builder, value: SSAValue, distance: int) -> SSAValue:
         whole = VectorType(IntegerType(bits // type.get_shape()[0]), type.shape)
     (given,) = elements(b, value, whole)
     by = b.constant(INDEX, distance)
-    return bitcast(b, b.pure(simt.ShuffleOp, simt.ShuffleMode.XOR, given, by), type)
+    return b.bitcast(b.pure(simt.ShuffleOp, simt.ShuffleMode.XOR, given, by), type)
 
 
 def whole_runs(
@@ -534,8 +533,8 @@ def load_channels(
         slots |= {x: (load.result, at) for at, x in enumerate(message.registers)}
     type = registers.packed or registers.vector
     return [
-        bitcast(
-            b, _slots_vector(b, [slots[x] for x in range(at, at + plan.slots)]), type
+        b.bitcast(
+            _slots_vector(b, [slots[x] for x in range(at, at + plan.slots)]), type
         )
         for at in range(0, len(slots), plan.slots)
     ]
@@ -549,7 +548,7 @@ def _slots_vector(b: Builder, slots: Sequence[Slot]) -> SSAValue:
         some = _gathered_slots(b, slots[start : start + MAX_COMPONENTS])
         if bits != CHANNEL_BITS:
             channels = length_of(some) * bits // CHANNEL_BITS
-            some = bitcast(b, some, VectorType(i32, [channels]))
+            some = b.bitcast(some, VectorType(i32, [channels]))
         parts.append(some)
     return concatenated(b, parts)
 

@@ -32,15 +32,15 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, VectorType, i32
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_vector, length_of, memref_type, vector_type
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, allocate
-from coopc.ir.control_flow import free_name, function_around, kernel_around
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, allocate, private_function
+from coopc.ir.control_flow import function_around, kernel_around
 from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.xe.emulate.blocks import BlockPiece, load_piece, store_piece
@@ -281,28 +281,14 @@ class Emulator:
         """Call the function of that key, which is made if there is none."""
         if key not in self.names:
             types = [x.type for x in values]
-            self.names[key] = self._function(op, name, body, types, results)
+            func = private_function(
+                self.module, name, types, results, body, op.location, self.unroll
+            )
+            # Inlined at each call, it would take Intel's CPU run-time minutes.
+            func.attributes["no_inline"] = UnitAttr()
+            self.names[key] = func.sym_name.data
         call = CallOp(self.names[key], values, results)
         return list(Builder.at(op).effect(call).results)
-
-    def _function(
-        self,
-        op: Operation,
-        name: str,
-        body: Body,
-        types: Sequence[Attribute],
-        results: Sequence[Attribute],
-    ) -> str:
-        found = free_name(self.module, name)
-        block = Block(arg_types=types)
-        func = FuncOp(found, (list(types), list(results)), Region(block), "private")
-        # Inlined at each call, it would take Intel's CPU run-time minutes.
-        func.attributes["no_inline"] = UnitAttr()
-        func.location = op.location
-        b = Builder.at_end(block, op.location, self.unroll)
-        b.effect(ReturnOp(*body(b, tuple(block.args))))
-        Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
-        return found
 
 
 def known_lanes(op: Operation) -> int | None:
