@@ -117,7 +117,7 @@ class _Pieces(Pieces):
         self._e.f.store(self._e.value(piece), self._pointer(at), self._align)
 
 
-class _Builtins(Engine[Emission]):
+class _XeBuiltins(Engine[Emission]):
     """Calls of builtins."""
 
     def check_flavour(self, e: Emission) -> None:
@@ -179,4 +179,4 @@ class _Builtins(Engine[Emission]):
         return e.shuffled(vector, None, taken)
 
 
-handlers = _Builtins().handlers()
+handlers = _XeBuiltins().handlers()

@@ -32,7 +32,7 @@ def is_shared(type: Attribute) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class LaneGroup:
     """The lanes that one work-item stands for."""
 
     count: int
@@ -52,7 +52,7 @@ class Lanes:
 class VectorBuilder(Builder):
     """A place in the new code, and what the values of the old code are there."""
 
-    lanes: Lanes
+    lanes: LaneGroup
     varying: AbstractSet[SSAValue]
     """Of the old values, those that become vectors."""
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])

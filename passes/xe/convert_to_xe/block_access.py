@@ -87,7 +87,7 @@ CACHED = xe.CacheAttr((xe.CacheControl.CACHED, xe.CacheControl.CACHED))
 
 
 @dataclass(frozen=True, slots=True)
-class Surface:
+class SurfaceValues:
     """A matrix in memory: what a descriptor becomes."""
 
     base: SSAValue
@@ -197,7 +197,7 @@ class BlockMessages:
         b: Builder,
         whole: RegisterLayout,
         moves: Sequence[BlockMove],
-        surface: Surface,
+        surface: SurfaceValues,
         start: Start,
     ) -> Values:
         """Load a tensor or a matrix; return its pieces."""
@@ -211,7 +211,7 @@ class BlockMessages:
         return [found[whole.first(piece)] for piece in range(whole.pieces)]
 
     def _messages(
-        self, b: Builder, move: BlockMove, surface: Surface, start: Start
+        self, b: Builder, move: BlockMove, surface: SurfaceValues, start: Start
     ) -> list[Values]:
         """Load what a plan says; return the slots that each message gives."""
         plan = move.plan
@@ -235,7 +235,7 @@ class BlockMessages:
         whole: RegisterLayout,
         pieces: Values,
         moves: Sequence[BlockMove],
-        surface: Surface,
+        surface: SurfaceValues,
         start: Start,
     ) -> None:
         held = {whole.first(at): piece for at, piece in enumerate(pieces)}
@@ -259,7 +259,7 @@ class BlockMessages:
         self,
         b: Builder,
         plan: PrefetchPlan,
-        surface: Surface,
+        surface: SurfaceValues,
         start: Start,
         cache: xe.CacheAttr = CACHED,
     ) -> None:
@@ -284,7 +284,7 @@ class BlockMessages:
         self,
         b: Builder,
         plan: BlockPlan,
-        surface: Surface,
+        surface: SurfaceValues,
         start: Start,
         loop: ForOp,
         types: Sequence[Attribute],
@@ -331,8 +331,8 @@ class BlockMessages:
         )
 
     def _place(
-        self, b: Builder, plan: BlockPlan, surface: Surface, first: int, start: Start
-    ) -> tuple[Surface, tuple[SSAValue, SSAValue]]:
+        self, b: Builder, plan: BlockPlan, surface: SurfaceValues, first: int, at: Start
+    ) -> tuple[SurfaceValues, Start]:
         """Return the surface of a message, and x and y in it.
 
         Args:
@@ -340,10 +340,10 @@ class BlockMessages:
             plan: of the messages.
             surface: of the tensor.
             first: the first register of the message.
-            start: row and column in memory where the tensor begins.
+            at: row and column in memory where the tensor begins.
         """
         step = plan.row_step
-        x, y = self._origin(b, plan, first, start)
+        x, y = self._origin(b, plan, first, at)
         if step == 1:
             return surface, (x, y)
         down = step.bit_length() - 1
@@ -351,11 +351,11 @@ class BlockMessages:
         pitch = b.pure(ShLIOp, surface.pitch, constant_i32(b, down))
         height = divided(b, plus(b, surface.height, step - 1 - rest), down)
         if rest == 0:
-            return Surface(surface.base, surface.width, height, pitch), (x, y)
+            return SurfaceValues(surface.base, surface.width, height, pitch), (x, y)
         before = times(b, surface.pitch, rest)
         width = b.pure(AddiOp, surface.width, before)
         elements = divided(b, before, (plan.shape.bits // 8).bit_length() - 1)
-        part = Surface(surface.base, width, height, pitch)
+        part = SurfaceValues(surface.base, width, height, pitch)
         return part, (b.pure(AddiOp, x, elements), y)
 
 
@@ -471,7 +471,7 @@ def first_elements(move: BlockMove) -> list[tuple[int, ...]]:
     ]
 
 
-def loop_around(b: Builder, surface: Surface) -> ForOp | None:
+def loop_around(b: Builder, surface: SurfaceValues) -> ForOp | None:
     """Return the innermost loop that an access is directly in.
 
     None where a payload of a surface cannot be made in front of it.
@@ -486,7 +486,7 @@ def loop_around(b: Builder, surface: Surface) -> ForOp | None:
 def make_payload(
     b: Builder,
     loop: ForOp,
-    surface: Surface,
+    surface: SurfaceValues,
     shape: BlockShape,
     places: tuple[SSAValue, SSAValue],
 ) -> SSAValue:

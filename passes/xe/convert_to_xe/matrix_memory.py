@@ -48,7 +48,7 @@ from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMove,
     ChannelPlace,
-    Surface,
+    SurfaceValues,
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     IndexSums,
@@ -277,7 +277,7 @@ def demand_surface(
             demands.add(HostNumber(argument, *numbers[rule.part]), rule)
 
 
-def surface_of(b: Builder, memory: SSAValue) -> Surface:
+def surface_of(b: Builder, memory: SSAValue) -> SurfaceValues:
     """Return the surface that a memref of a kernel is."""
     type = memref_type(memory)
     size, strides = element_bytes(type), type.get_strides()
@@ -290,7 +290,7 @@ def surface_of(b: Builder, memory: SSAValue) -> Surface:
         metadata = b.pure(ExtractStridedMetaDataOp, memory).owner
         assert isinstance(metadata, ExtractStridedMetaDataOp), memory
         pitch = times(b, narrowed(b, metadata.strides[0]), size)
-    return Surface(memory, width, rows, pitch)
+    return SurfaceValues(memory, width, rows, pitch)
 
 
 def start_of(

@@ -62,7 +62,7 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMessages,
     BlockMove,
     ChannelPlace,
-    Surface,
+    SurfaceValues,
     load_channels,
 )
 from coopc.passes.xe.convert_to_xe.group_memory import (
@@ -158,10 +158,10 @@ class TensorMemory:
         registers = registers_of(op.result)
         if (plan := self._checked_plan(op)) is not None:
             y, x = op.indices
-            surface, move = Surface(*s.parts(op.desc)), BlockMove(plan, registers)
+            surface, move = SurfaceValues(*s.parts(op.desc)), BlockMove(plan, registers)
             return [self.blocks.load(b, registers, [move], surface, (y, x))]
         if (channels := self.channels.get(op)) is not None:
-            surface = Surface(*s.parts(op.desc))
+            surface = SurfaceValues(*s.parts(op.desc))
             place, name = _channel_place(b, op, surface), op.result.name_hint
             return [load_channels(b, channels, registers, surface.base, place, name)]
         other = None
@@ -176,7 +176,7 @@ class TensorMemory:
         registers, pieces = registers_of(op.src), s.parts(op.src)
         if (plan := self._checked_plan(op)) is not None:
             (y, x), move = op.indices, BlockMove(plan, registers)
-            surface = Surface(*s.parts(op.desc))
+            surface = SurfaceValues(*s.parts(op.desc))
             self.blocks.store(b, registers, pieces, [move], surface, (y, x))
             return ()
         memory, places = self._through_descriptor(op, registers, s, b)
@@ -208,7 +208,7 @@ class TensorMemory:
         attr = op.attributes.get(xe.PLAN)
         if isinstance(attr, xe.BlockPrefetchPlanAttr):
             y, x = op.indices
-            surface = Surface(*s.parts(op.desc))
+            surface = SurfaceValues(*s.parts(op.desc))
             self.blocks.prefetch(b, attr.data, surface, (y, x))
         return ()
 
@@ -388,14 +388,14 @@ def _in_elements(
     rank = len(op.indices)
     if rank != 2:
         return base, numbers[:rank], numbers[rank:]
-    surface = Surface(base, *numbers)
+    surface = SurfaceValues(base, *numbers)
     shift = ((bits_of(registers.element) or 8) // 8).bit_length() - 1
     width, pitch = (divided(b, x, shift) for x in (surface.width, surface.pitch))
     return base, (surface.height, width), (b.pure(ExtSIOp, pitch, i64), None)
 
 
 def _channel_place(
-    b: Builder, op: tt.DescriptorLoadOp, surface: Surface
+    b: Builder, op: tt.DescriptorLoadOp, surface: SurfaceValues
 ) -> ChannelPlace:
     """Return where the messages of a load begin, and whether that is inside."""
     size = (bits_of(op.result.type) or 8) // 8

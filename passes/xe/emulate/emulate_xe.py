@@ -47,7 +47,6 @@ from coopc.passes.xe.emulate.blocks import BlockPiece, load_piece, store_piece
 from coopc.passes.xe.emulate.dpas import DpasShape, gathered, multiply, scratch_type
 from coopc.plan.block_message import BlockShape, why_not_slots
 
-LANES = (8, 16, 32)
 PAIR = 2
 """Subgroups that share the rows of A."""
 ALL_BYTES, ALL_ROWS = -4, 1 << 27
@@ -176,7 +175,7 @@ class Emulator:
 
     def _multiply(self, op: xe.DpasOp | xe.SplitDpasOp) -> None:
         if isinstance(op, xe.SplitDpasOp):
-            a, lanes = self._gather(op), LANES[0]
+            a, lanes = self._gather(op), xe.SUBGROUP_SIZES[0]
         else:
             a, lanes = op.a, lanes_of(op)
         types = map(vector_type, (a, op.b, op.c))
@@ -193,7 +192,7 @@ class Emulator:
 
     def _gather(self, op: xe.SplitDpasOp) -> SSAValue:
         """Return all rows of A, of which a pair of subgroups has half each."""
-        if (found := known_lanes(op)) != LANES[0]:
+        if (found := known_lanes(op)) != xe.SUBGROUP_SIZES[0]:
             raise Refused(
                 op,
                 f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, which split DPAS "
@@ -217,7 +216,7 @@ class Emulator:
             rows = max(length_of(x.a) for x in products)
             type = scratch_type(simt.kernel_of(func), rows)
             memory = self.scratch[func] = allocate(func.body.block, type, "split")
-        lanes, rows = LANES[0], length_of(op.a)
+        lanes, rows = xe.SUBGROUP_SIZES[0], length_of(op.a)
 
         def body(b: Builder, values: Values) -> Values:
             half, scratch = values
@@ -300,7 +299,7 @@ def known_lanes(op: Operation) -> int | None:
 def lanes_of(op: Operation) -> int:
     """Return the lanes of the kernel around an operation; others are refused."""
     found = known_lanes(op)
-    if found not in LANES:
+    if found not in xe.SUBGROUP_SIZES:
         got = "none" if found is None else found
         what = f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, 16 or 32, got {got}"
         raise Refused(op, what)
