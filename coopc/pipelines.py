@@ -183,7 +183,7 @@ class CoopcXePass(Pipeline):
             step("convert-linalg-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-simt", explain=self.explain),
             *in_precision(self.precision),
-            step("inline-tt-calls"),
+            step("inline-calls"),
             step("expand-tt-math"),
             step("unwrap-tt-offsets"),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
@@ -314,7 +314,7 @@ class CoopcAmxPass(Pipeline):
                 precision=self.precision,
             ),
             *in_precision(self.precision, "amx"),
-            step("inline-matrix-calls"),  # tiles are of one function
+            step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),
             step("convert-coopmatrix-to-amx"),
@@ -403,7 +403,7 @@ def from_triton(
         StepForDialect(("tt",), "convert-tt-pointers-to-descriptors", {"known": True}),
     )
     return (
-        StepForDialect(("tt",), "inline-tt-calls", {}),
+        StepForDialect(("tt",), "inline-calls", {}),
         StepForDialect(("tt",), "expand-tt-math", {}),
         *(found if rounds else ()),
         StepForDialect(("tt",), "convert-tt-to-coopmatrix", options),

@@ -13,6 +13,8 @@ RENAMED = {
     "ttg.shared": "ttg.swizzled_shared",
     "expand-bf16": "expand-narrow-floats",
     "add-any-entry": "add-fallback-entry",
+    "inline-matrix-calls": "inline-calls",
+    "inline-tt-calls": "inline-calls",
     "legalize-coopmatrix-khr.products-only": "legalize-coopmatrix-khr.only",
     "settle-kernels": "infer-kernel-sizes",
     "settle-tt-descriptors": "normalize-tt-descriptors",

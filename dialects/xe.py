@@ -73,7 +73,9 @@ from coopc.dialects.layout import (
     parse_list,
 )
 from coopc.dialects.narrow import length_of, vector_type
+from coopc.dialects.simt import MAX_COMPONENTS
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
+from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import BlockMode, BlockShape
@@ -225,10 +227,6 @@ def _parse_layout(parser: AttrParser) -> LinearLayout:
 
 # Precisions, caches and payloads.
 
-CHANNEL_BITS = 32
-SYSTOLIC_DEPTH = 8
-"""Channels of K that one DPAS multiplies."""
-
 
 class Precision(StrEnum):
     """What the bits of an operand of DPAS are."""
@@ -343,8 +341,6 @@ class CacheAttr(Data[tuple[CacheControl, CacheControl]]):
 # signed.  Elements outside the surface are 0 in a load and not written by a store.
 # What is placed where is `coopc.plan.block_message`'s to say.
 
-MAX_COMPONENTS = 16
-"""SPIR-V's longest vector."""
 SUBGROUP_SIZES = (8, 16, 32)
 
 _SURFACE = "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "
@@ -714,14 +710,13 @@ class DpasOp(SystolicOp):
     def verify_(self) -> None:
         verify_precisions(self.precisions)
         repeat = verify_repeat(self.repeat, REPEAT_COUNTS)
-        types = (self.a.type, self.b.type, self.c.type)
         verify_accumulator(self.c.type, self.a_precision.data)
         shares = [
             operand_types(self.a_precision.data, repeat, lanes, n)
             for lanes, n in EXECUTION_SIZES
             if repeat * n >= lanes
         ]
-        verify_shares(types, shares, f"M = {repeat}, {self.a_precision.data}")
+        verify_shares(self, shares, f"M = {repeat}, {self.a_precision.data}")
 
 
 @irdl_op_definition
@@ -760,9 +755,8 @@ class SplitDpasOp(SystolicOp):
             raise VerifyException(
                 f"expected f32 or i32 in c of split DPAS, got {self.c.type}"
             )
-        types = (self.a.type, self.b.type, self.c.type)
         share = (VectorType(i32, [repeat // 2]), VectorType(i32, [8]), repeat)
-        verify_shares(types, [share], f"M = {repeat} on 8 lanes")
+        verify_shares(self, [share], f"M = {repeat} on 8 lanes")
         verify_pairs(self)
 
 
@@ -816,16 +810,14 @@ def verify_accumulator(type: Attribute, precision: Precision) -> None:
 
 
 def verify_shares(
-    types: tuple[Attribute, Attribute, Attribute],
+    op: SystolicOp,
     shares: Sequence[tuple[VectorType, VectorType, int]],
     what: str,
 ) -> None:
     """Check that a, b and c are a lane's share for one of the subgroup sizes."""
-    a, b, c = types
-    assert isinstance(c, VectorType)
-    for expected_a, expected_b, length in shares:
-        if a == expected_a and b == expected_b and c.get_shape() == (length,):
-            return
+    a, b, c = map(vector_type, (op.a, op.b, op.c))
+    if (a, b, *c.get_shape()) in shares:
+        return
     wanted = "; or ".join(f"{x}, {y} and {z} of c" for x, y, z in shares)
     raise VerifyException(f"expected {wanted}, for {what}, got {a}, {b} and {c}")
 
@@ -920,6 +912,11 @@ class PayloadSetYOp(PayloadSetOp):
     name = "xe.payload_set_y"
 
 
+_AT_PAYLOAD = (
+    "$payload `[` $dx `,` $dy `]` (`cache` $cache^)? attr-dict `:` type($payload)"
+)
+
+
 class PayloadAccessOp(IRDLOperation, ABC):
     """An access to the block at a payload.
 
@@ -945,10 +942,6 @@ class PayloadAccessOp(IRDLOperation, ABC):
             result_types=result_types,
         )
 
-    @property
-    def shape(self) -> BlockShape:
-        return shape_of(self.payload)
-
     def verify_(self) -> None:
         verify_cache(self.name, self.cache, LOAD_CONTROLS)
 
@@ -970,14 +963,11 @@ class PayloadLoadOp(PayloadAccessOp):
 
     traits = traits_def(Collective(), MemoryReadEffect())
 
-    assembly_format = (
-        "$payload `[` $dx `,` $dy `]` (`cache` $cache^)? attr-dict "
-        "`:` type($payload) `->` type($pieces)"
-    )
+    assembly_format = _AT_PAYLOAD + " `->` type($pieces)"
 
     def verify_(self) -> None:
         super().verify_()
-        verify_pieces(self.shape, self.pieces.types)
+        verify_pieces(shape_of(self.payload), self.pieces.types)
 
 
 @irdl_op_definition
@@ -995,13 +985,11 @@ class PayloadPrefetchOp(PayloadAccessOp):
 
     traits = traits_def(Collective(), FillsCache())
 
-    assembly_format = (
-        "$payload `[` $dx `,` $dy `]` (`cache` $cache^)? attr-dict `:` type($payload)"
-    )
+    assembly_format = _AT_PAYLOAD
 
     def verify_(self) -> None:
         super().verify_()
-        verify_prefetched(self.shape)
+        verify_prefetched(shape_of(self.payload))
 
 
 def shape_of(payload: SSAValue) -> BlockShape:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -31,12 +31,15 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     LocationAttr,
     MemRefType,
+    ModuleOp,
     VectorType,
+    i32,
     i64,
 )
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.memref import AllocaOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
-from xdsl.dialects.vector import ExtractOp, InsertOp, ShuffleOp
+from xdsl.dialects.vector import BitcastOp, ExtractOp, InsertOp, ShuffleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -44,10 +47,13 @@ from coopc.dialects import simt
 from coopc.dialects.narrow import is_integer, vector_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
+from coopc.ir.control_flow import free_name
 from coopc.ir.facts import constant_number
 
 Values: TypeAlias = tuple[SSAValue, ...]
 INDEX = IndexType()
+Id: TypeAlias = Literal["lane", "warp"]
+"""The inputs of layouts that are numbers at run time; a warp is a subgroup."""
 Size: TypeAlias = int | SSAValue
 """A number that is not negative, known when compiling or when the kernel starts."""
 MOST_SIZE = 2**31 - 1
@@ -181,6 +187,13 @@ class Builder:
         found.name_hint = "lane"
         return BoundedIndex(0, found, lanes - 1, varies=True)
 
+    def id(self, of: Id) -> SSAValue:
+        """Return the number of the lane or of the subgroup, an i32."""
+        op = simt.LaneIdOp if of == "lane" else simt.SubgroupIdOp
+        found = self.pure(arith.IndexCastOp, self.pure(op), i32)
+        found.name_hint = "lane" if of == "lane" else "subgroup"
+        return found
+
     def shuffle(self, value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> SSAValue:
         return self.pure(_shuffle, value, lane, mode)
 
@@ -205,6 +218,10 @@ class Builder:
         return found
 
     # Vectors
+
+    def bitcast(self, vector: SSAValue, type: VectorType) -> SSAValue:
+        same = vector.type == type
+        return vector if same else self.pure(BitcastOp, vector, type)
 
     def extract(self, vector: SSAValue, at: SSAValue | int | BoundedIndex) -> SSAValue:
         return self.pure(_extract, vector, self._component(vector, at))
@@ -445,6 +462,36 @@ def allocate(block: Block, type: MemRefType, name: str) -> SSAValue:
     new.location, new.memref.name_hint = func.location, name
     Rewriter.insert_op(new, InsertPoint.at_start(block))
     return new.memref
+
+
+def private_function(
+    module: ModuleOp,
+    name: str,
+    types: Sequence[Attribute],
+    results: Sequence[Attribute],
+    body: Callable[[Builder, Values], Sequence[SSAValue]],
+    location: LocationAttr,
+    unroll: bool = False,
+) -> FuncOp:
+    """Add a private function to a module; its name gets a number if it must.
+
+    Args:
+        module: the module.
+        name: of the function.
+        types: of its arguments.
+        results: types of what it returns.
+        body: builds it, from the arguments to what is returned.
+        location: of the function, and of what is built.
+        unroll: whether loops are written out.
+    """
+    block = Block(arg_types=types)
+    b = Builder.at_end(block, location, unroll)
+    b.effect(ReturnOp(*body(b, tuple(block.args))))
+    signature = list(types), list(results)
+    found = FuncOp(free_name(module, name), signature, Region(block), "private")
+    found.location = location
+    Rewriter.insert_op(found, InsertPoint.at_end(module.body.block))
+    return found
 
 
 def constant_attr(

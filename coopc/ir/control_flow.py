@@ -10,16 +10,18 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from xdsl.dialects import scf
 from xdsl.dialects.arith import SelectOp
+from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
+from coopc.ir.transaction import Refused
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -81,7 +83,55 @@ def callee(call: CallOp, known: Functions) -> FuncOp | None:
     return func if around.parent is func.parent else None
 
 
-def inline_call(call: Operation, callee: Operation) -> None:
+def reached(func: FuncOp, known: Functions) -> Iterator[FuncOp]:
+    """Yield a function and those that it calls, through others too."""
+    found, todo = {func}, [func]
+    while todo:
+        yield (each := todo.pop())
+        calls = (op for op in each.walk() if isinstance(op, CallOp))
+        called = {x for op in calls if (x := callee(op, known)) is not None}
+        todo += called - found
+        found |= called
+
+
+def inline_calls(
+    callers: Iterable[Operation],
+    called: Callable[[Operation], Operation | None],
+    around: tuple[Operation, ...] = (),
+) -> set[Operation]:
+    """Inline what functions call, callees first.
+
+    Args:
+        callers: the functions.
+        called: from an operation to the function whose body replaces it, or None.
+        around: functions that are being inlined into.
+
+    Returns:
+        the functions that were inlined.
+
+    Raises:
+        Refused: a function calls itself, through others too, or has several blocks.
+    """
+    found: set[Operation] = set()
+    for caller in callers:
+        inside = (*around, caller)
+        for call in list(caller.walk()):
+            if (func := called(call)) is None:
+                continue
+            name, (body,) = func.properties["sym_name"], func.regions
+            assert isinstance(name, StringAttr), func
+            if func in inside:
+                what = f"@{name.data} calls itself"
+                raise Refused(call, f"recursion is not supported: {what}")
+            if (count := len(body.blocks)) != 1:
+                got = f"{count} in @{name.data}"
+                raise Refused(call, f"expected a function of one block, got {got}")
+            found |= {func, *inline_calls([func], called, inside)}
+            _inline_call(call, func)
+    return found
+
+
+def _inline_call(call: Operation, callee: Operation) -> None:
     """Replace a call by a copy of the body of a function, which has one block."""
     block = callee.clone().regions[0].detach_block(0)
     last = block.last_op
@@ -127,6 +177,26 @@ def defined_by(op: Operation) -> Iterator[SSAValue]:
     """Yield the results of an operation, and the arguments of the blocks in it."""
     yield from op.results
     yield from block_arguments(op)
+
+
+def retype(op: Operation, of: Callable[[Attribute], Attribute]) -> None:
+    """Change the types of what an operation makes, and those that it names.
+
+    Args:
+        op: the operation, without those in it.
+        of: from a type to what it becomes, which may be itself.
+    """
+    for value in tuple(defined_by(op)):
+        if (type := of(value.type)) is not value.type:
+            new = Rewriter.replace_value_with_new_type(value, type)
+            if isinstance(value, BlockArgument) and isinstance(new, BlockArgument):
+                new.location = value.location
+    for name, attribute in op.properties.items():
+        op.properties[name] = of(attribute)
+    if isinstance(op, FuncOp):
+        types = op.function_type
+        inputs, outputs = map(of, types.inputs), map(of, types.outputs)
+        op.function_type = FunctionType.from_lists(tuple(inputs), tuple(outputs))
 
 
 def uses_dialect(module: Operation, dialect: str) -> bool:
@@ -196,14 +266,8 @@ _ON_MATRICES = frozenset[type[Operation]](coopmatrix.OPERATIONS)
 
 def has_matrices(func: FuncOp, known: Functions) -> bool:
     """Whether a function, or one that it calls, has operations on matrices."""
-    wanted, seen = [func], {func}
-    while wanted:
-        for op in wanted.pop().walk():
-            if op.__class__ in _ON_MATRICES:
-                return True
-            if isinstance(op, CallOp):
-                called = callee(op, known)
-                if called is not None and called not in seen:
-                    seen.add(called)
-                    wanted.append(called)
-    return False
+    return any(
+        op.__class__ in _ON_MATRICES
+        for each in reached(func, known)
+        for op in each.walk()
+    )

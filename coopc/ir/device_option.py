@@ -43,6 +43,12 @@ def device_of(name: str | None, module: ModuleOp, who: str) -> Device:
         raise PassFailedException(f"{who}: {error}") from error
 
 
+def target_device(module: ModuleOp) -> Device | None:
+    """Return the device that a module is compiled for, if it says so."""
+    target = simt.target_of(module)
+    return None if target is None else device_named(target.device.data)
+
+
 def device_for(name: str, module: ModuleOp) -> Device:
     """Return the device of a name, as a module sees it.
 

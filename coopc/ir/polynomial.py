@@ -176,14 +176,19 @@ class Polynomial:
             half = 1 << type.bitwidth - 1
             return b.constant(type, (value + half) % (2 * half) - half)
 
+        # First what is known before loops, in this order: Intel's compiler keeps it.
+        sorted_factors = (
+            (sorted((resized(b, x, type) for x in factors), key=b.depth), times)
+            for factors, times in self.terms.items()
+            if factors
+        )
         products: list[SSAValue] = []
-        for factors, times in self.terms.items():
-            values = sorted((resized(b, x, type) for x in factors), key=b.depth)
-            if values and times != 1:
-                values.insert(1, number(times))
-            if values:
-                products.append(reduce(lambda x, y: b.pure(arith.MuliOp, x, y), values))
-        products.sort(key=b.depth)
+        for (found, *rest), times in sorted(
+            sorted_factors, key=lambda term: b.depth(term[0][-1])
+        ):
+            for factor in ([] if times == 1 else [number(times)]) + rest:
+                found = b.pure(arith.MuliOp, found, factor)
+            products.append(found)
         # The number goes to what is known first, where nothing is computed again.
         if () in self.terms or not products:
             products.insert(1, number(self.terms.get((), 0)))

@@ -306,7 +306,7 @@ def of_local_id(op: simt.LocalIdOp, divisor: int) -> Variation:
         return Variation.LANES
     kernel = simt.kernel_of(function)
     sizes = kernel.work_group_size
-    dimension = list(simt.Dimension).index(op.dimension.data)
+    dimension = op.axis
     if dimension == 0 and kernel.subgroup_size is None:
         return Variation.LANES  # the size along x may be the device's choice
     if sizes[dimension] <= divisor:

@@ -244,7 +244,7 @@ class RowSlices(Distribution):
         return number // self.cols, number % self.cols
 
 
-class Layout(Protocol):
+class NamedLayout(Protocol):
     """A layout, linear or strided: from named places to named coordinates."""
 
     @property
@@ -273,7 +273,7 @@ class LayoutDistribution(Distribution):
     (4, 2, (1, 3))
     """
 
-    layout: Layout
+    layout: NamedLayout
 
     def __post_init__(self) -> None:
         Distribution.__post_init__(self)
@@ -291,7 +291,7 @@ class LayoutDistribution(Distribution):
 
     @classmethod
     def of(
-        cls, layout: Layout, shape: tuple[int, int] | None = None
+        cls, layout: NamedLayout, shape: tuple[int, int] | None = None
     ) -> LayoutDistribution:
         """Return the distribution of a matrix by a layout.
 

@@ -62,6 +62,7 @@ from coopc.layout.encodings import (
 from coopc.layout.linear import LinearLayout, log2, powers, product
 
 SYSTOLIC_DEPTH = 8
+"""Channels of K that one DPAS multiplies."""
 CHANNEL_BITS = 32
 
 

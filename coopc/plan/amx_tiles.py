@@ -93,11 +93,6 @@ class TileGrid:
         return tuple(f"_{p}x{q}" for p in range(rows) for q in range(cols))
 
 
-def channel_rows(element_bytes: int) -> int:
-    """Return how many rows of a packed matrix share a row of its tile."""
-    return CHANNEL_BYTES // element_bytes
-
-
 def grid(
     rows: int, cols: int, element_bytes: int, is_packed: bool, amx: Amx = AMX
 ) -> TileGrid:
@@ -113,7 +108,7 @@ def grid(
     >>> [(x.row, x.col, x.shape) for x in grid(20, 40, 2, False).cuts]
     [(0, 0, (16, 32)), (0, 32, (16, 8)), (16, 0, (4, 32)), (16, 32, (4, 8))]
     """
-    packed = channel_rows(element_bytes) if is_packed else 1
+    packed = CHANNEL_BYTES // element_bytes if is_packed else 1
     most_rows = amx.rows * packed
     most_cols = amx.row_bytes // element_bytes // packed
     heights = _pieces(rows, most_rows)

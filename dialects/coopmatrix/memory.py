@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     I32,
     I64,
     IndexType,
-    IntAttr,
     IntegerAttr,
     MemRefType,
     NoneAttr,
@@ -131,14 +130,6 @@ class AccessOp(IRDLOperation, ABC):
         return Layout.COL_MAJOR if by_rows else Layout.ROW_MAJOR
 
 
-def _starts_at_0(layout: Attribute) -> bool:
-    return (
-        isinstance(layout, StridedLayoutAttr)
-        and isinstance(layout.offset, IntAttr)
-        and layout.offset.data == 0
-    )
-
-
 class PlainAccessOp(AccessOp, ABC):
     """A load or a store: an access with memory operands.
 
@@ -171,13 +162,12 @@ class PlainAccessOp(AccessOp, ABC):
         """
         memory, owner = self.memory_type, self.memory.owner
         parent = owner.parent_op() if isinstance(owner, Block) else None
-        layout = memory.layout
         return (
             isinstance(parent, FuncOp)
             and "simt.kernel" in parent.attributes
             and isinstance(memory.memory_space, NoneAttr)
             and memory.get_num_dims() == 2
-            and (isinstance(layout, NoneAttr) or _starts_at_0(layout))
+            and memory.get_offset() == 0
             and memory.element_type == self.matrix.element_type
             and self.matrix.is_static
             and self.layout_in_memory in (Layout.ROW_MAJOR, Layout.COL_MAJOR)

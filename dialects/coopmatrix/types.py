@@ -360,6 +360,10 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
         sizes = self.rows, self.cols
         return MatrixType(*sizes, element_type, self.use, self.scope, self.use_name)
 
+    def with_scope(self, scope: ScopeAttr) -> "MatrixType":
+        element = self.element_type
+        return MatrixType(self.rows, self.cols, element, self.use, scope, self.use_name)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The specialisation constants that the type names."""

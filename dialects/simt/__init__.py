@@ -285,6 +285,11 @@ class DimensionOp(IRDLOperation, ABC):
 
     assembly_format = "$dimension attr-dict `:` type($result)"
 
+    @property
+    def axis(self) -> int:
+        """0, 1 or 2."""
+        return list(Dimension).index(self.dimension.data)
+
     def __init__(self, dimension: Dimension) -> None:
         super().__init__(
             properties={"dimension": DimensionAttr(dimension)},
@@ -707,6 +712,8 @@ def _layout(attr: Attribute) -> Layout:
 
 # Operations of `simt` with which a subgroup reads and writes memory together.
 
+MAX_COMPONENTS = 16
+"""SPIR-V's longest vector."""
 BLOCK_LENGTHS = (1, 2, 4, 8, 16)
 """Components of a block read, as SPV_INTEL_subgroups has them."""
 

@@ -39,6 +39,7 @@ from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, SignedAttr, U
 from coopc.dialects.gpu_mma import MmaMatrixType
 from coopc.dialects.narrow import is_integer, is_memref
 from coopc.dialects.simt import KERNEL, SUBGROUP_SIZE, WORK_GROUP_SIZE
+from coopc.ir.control_flow import retype
 from coopc.ir.transaction import Refused, transaction
 
 _USES = {"AOp": Use.A, "BOp": Use.B, "COp": Use.ACC}
@@ -179,22 +180,11 @@ def _function(op: gpu.FuncOp, subgroup_size: int | None) -> func.FuncOp:
     return found
 
 
-def _retype(op: Operation) -> None:
-    """Give the arguments and results of other dialects' operations the new types."""
-    values: list[SSAValue] = list(op.results)
-    for region in op.regions:
-        for block in region.blocks:
-            values += block.args
-    for value in values:
-        if isinstance(value.type, MmaMatrixType):
-            Rewriter.replace_value_with_new_type(value, converted_type(value.type))
-
-
 def _convert(op: Operation, signs: dict[gpu_mma.ComputeOp, SignedAttr | None]) -> None:
     sign = signs.get(op) if isinstance(op, gpu_mma.ComputeOp) else None
     made = _matrix(op, list(op.operands), sign)
     if made is None:
-        _retype(op)
+        retype(op, converted_type)
         return
     made.location = op.location
     for old, new in zip(op.results, made.results, strict=True):

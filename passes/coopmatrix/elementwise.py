@@ -21,7 +21,7 @@ An engine takes matrices apart, gives an element of each (or a vector of element
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import SelectOp
@@ -42,14 +42,15 @@ from coopc.ir.transaction import Refused
 
 Make = Callable[..., Operation]
 
-_BINARY: dict[type[Operation], tuple[Make | None, Make, Make]] = {
+_Kind = type[Operation]
+_BINARY: dict[_Kind, tuple[_Kind | None, _Kind, _Kind]] = {
     # of floats, of signed integers, of unsigned ones
     coopmatrix.AddOp: (arith.AddfOp, arith.AddiOp, arith.AddiOp),
     coopmatrix.SubOp: (arith.SubfOp, arith.SubiOp, arith.SubiOp),
     coopmatrix.MulOp: (arith.MulfOp, arith.MuliOp, arith.MuliOp),
     coopmatrix.ScaleOp: (arith.MulfOp, arith.MuliOp, arith.MuliOp),
     coopmatrix.DivOp: (arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
-    coopmatrix.RemOp: (None, arith.RemSIOp, arith.RemUIOp),
+    coopmatrix.RemOp: (RemfOp, arith.RemSIOp, arith.RemUIOp),
     coopmatrix.MinOp: (arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
     coopmatrix.MaxOp: (arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
     coopmatrix.AndOp: (None, arith.AndIOp, arith.AndIOp),
@@ -102,15 +103,16 @@ def elementwise(
         case _:
             signed = isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
             element = element_of(values[0].type)
-            return b.pure(_binary(op.__class__, element, signed), *values)
+            return b.pure(of_elements(op.__class__, element, signed), *values)
 
 
-def _binary(op: type[Operation], element: Attribute, signed: bool) -> Make:
+def of_elements(
+    op: type[Operation], element: Attribute, signed: bool
+) -> type[Operation]:
+    """Return what a binary operation is on two elements."""
     of_floats, of_signed, of_unsigned = _BINARY[op]
     if is_integer(element):
         return of_signed if signed else of_unsigned
-    if op is coopmatrix.RemOp:
-        return RemfOp
     assert of_floats is not None, op
     return of_floats
 
@@ -163,7 +165,7 @@ def copied(
 
 def reduction(op: coopmatrix.ReduceOp) -> Make:
     element = matrix_type(op.value).element_type
-    return _binary(_REDUCTIONS[op.kind.data], element, op.signed is not None)
+    return of_elements(_REDUCTIONS[op.kind.data], element, op.signed is not None)
 
 
 def neutral(op: coopmatrix.ReduceOp) -> float:
@@ -180,11 +182,19 @@ def neutral(op: coopmatrix.ReduceOp) -> float:
 # Conversions
 
 
-def converted(b: Builder, value: SSAValue, target: Attribute, signed: bool) -> SSAValue:
+class Inserts(Protocol):
+    """What inserts operations without effects: a builder, or the code of expansions."""
+
+    def pure(self, make: Make, *operands: Any) -> SSAValue: ...
+
+
+def converted(
+    b: Inserts, value: SSAValue, target: Attribute, signed: bool = True
+) -> SSAValue:
     """Return a number, or a vector of numbers, as one of another type.
 
     Args:
-        b: the builder.
+        b: inserts the operations.
         value: numbers; an index counts as i64.
         target: the type of one of them.
         signed: whether integers are, those of the value or else of the target.

@@ -18,21 +18,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
 from coopc.ir.control_flow import (
-    Functions,
-    callee,
     defined_by,
     function_around,
     functions,
+    reached,
+    retype,
 )
+
+SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,16 @@ class NarrowMatrixScopePass(ModulePass):
         if not is_of_single_subgroups(op, found):
             return
         for each in found:
-            _narrow(each)
+            retype(each, narrowed)
 
 
 def is_of_single_subgroups(module: ModuleOp, wide: Iterable[Operation]) -> bool:
     """Whether operations run only in kernels whose work-group is one subgroup."""
-    known, reached = functions(module), set[FuncOp]()
+    known, found = functions(module), set[FuncOp]()
     holders = {function_around(op) for op in wide}
     for kernel in simt.kernels(module):
-        inside = reach(kernel.func, known)
-        reached |= inside
+        inside = set(reached(kernel.func, known))
+        found |= inside
         # Without either size, a work-group is one subgroup of the device's size.
         may_be_several = (
             simt.WORK_GROUP_SIZE in kernel.func.attributes
@@ -64,26 +65,14 @@ def is_of_single_subgroups(module: ModuleOp, wide: Iterable[Operation]) -> bool:
         )
         if may_be_several and not holders.isdisjoint(inside):
             return False
-    return holders <= reached
-
-
-def reach(func: FuncOp, known: Functions) -> set[FuncOp]:
-    """Return a function and those that it calls, through others too."""
-    found, todo = {func}, [func]
-    while todo:
-        calls = (op for op in todo.pop().walk() if isinstance(op, CallOp))
-        called = {each for op in calls if (each := callee(op, known)) is not None}
-        todo += called - found
-        found |= called
-    return found
+    return holders <= found
 
 
 def narrowed(type: Attribute) -> Attribute:
     """Return a matrix of a work-group as one of a subgroup; others as they are."""
-    if not isinstance(type, MatrixType) or type.scope != ScopeAttr(Scope.WORKGROUP):
+    if not isinstance(type, MatrixType) or type.scope != WORKGROUP:
         return type
-    sizes, scope = (type.rows, type.cols), ScopeAttr(Scope.SUBGROUP)
-    return MatrixType(*sizes, type.element_type, type.use, scope, type.use_name)
+    return type.with_scope(SUBGROUP)
 
 
 def _types(op: Operation) -> Iterator[Attribute]:
@@ -95,18 +84,3 @@ def _types(op: Operation) -> Iterator[Attribute]:
 
 def _is_wide(op: Operation) -> bool:
     return any(narrowed(type) is not type for type in _types(op))
-
-
-def _narrow(op: Operation) -> None:
-    """Change the types of what an operation makes, and those that it names."""
-    for value in tuple(defined_by(op)):
-        if (type := narrowed(value.type)) is not value.type:
-            new = Rewriter.replace_value_with_new_type(value, type)
-            if isinstance(value, BlockArgument) and isinstance(new, BlockArgument):
-                new.location = value.location
-    for name, attribute in op.properties.items():
-        op.properties[name] = narrowed(attribute)
-    if isinstance(op, FuncOp):
-        types = op.function_type
-        inputs, outputs = map(narrowed, types.inputs), map(narrowed, types.outputs)
-        op.function_type = FunctionType.from_lists(tuple(inputs), tuple(outputs))

@@ -24,11 +24,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.coopmatrix import matrix_type
+from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of, element_names
 from coopc.remarks import remark
 
@@ -91,8 +91,5 @@ def _converted(
     old = matrix_type(value)
     if old.element_type == element:
         return value
-    type = MatrixType(old.rows, old.cols, element, old.use, old.scope, old.use_name)
-    convert = coopmatrix.ConvertOp(value, type)
-    convert.location = op.location
-    Rewriter.insert_op(convert, InsertPoint.before(op))
-    return convert.result
+    convert = coopmatrix.ConvertOp(value, old.with_element(element))
+    return Builder.at(op).effect(convert).results[0]

@@ -225,9 +225,7 @@ class Loops:
     ) -> SSAValue:
         """Return what stands in for an id or a size."""
         sizes = self.kernel.work_group_size
-        axis = 0
-        if isinstance(op, simt.DimensionOp):
-            axis = list(simt.Dimension).index(op.dimension.data)
+        axis = op.axis if isinstance(op, simt.DimensionOp) else 0
         match op:
             case simt.WorkgroupIdOp():
                 return ids[axis]

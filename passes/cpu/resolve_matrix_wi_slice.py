@@ -30,10 +30,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix, layout, row_slice, simt
-from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
+from coopc.dialects.coopmatrix import MatrixType
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import RowSliceFamily
+from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP
 
 SliceOp = (
     coopmatrix.LengthOp
@@ -75,7 +76,7 @@ def _resolve(op: SliceOp) -> None:
     type = op.matrix_type if is_length else coopmatrix.matrix_type(op.matrix)
     if not type.is_static:
         raise Refused(op, f"expected numbers for sizes and scope, got {type}")
-    if type.scope not in (ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)):
+    if type.scope not in (SUBGROUP, WORKGROUP):
         what = f"expected a matrix of a subgroup or a work-group, got {type}"
         raise Refused(op, what)
     b = Builder.at(op)
@@ -104,7 +105,7 @@ def _coordinates(
 ) -> list[SSAValue]:
     rows, cols = (b.constant(INDEX, size) for size in type.shape)
     lanes, own = b.pure(simt.SubgroupSizeOp), b.pure(simt.LaneIdOp)
-    if type.scope == ScopeAttr(Scope.WORKGROUP):
+    if type.scope == WORKGROUP:
         first = b.pure(arith.MuliOp, b.pure(simt.SubgroupIdOp), lanes)
         own = b.pure(arith.AddiOp, first, own)
         lanes = b.pure(arith.MuliOp, b.pure(simt.NumSubgroupsOp), lanes)

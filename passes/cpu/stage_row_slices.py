@@ -21,20 +21,20 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, VectorType, i1
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType, i1
 from xdsl.dialects.scf import ForOp, YieldOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, ScopeAttr, matrix_type
 from coopc.dialects.narrow import length_of, memref_type
 from coopc.ir.builder import INDEX, Builder
-from coopc.ir.control_flow import defined_by
+from coopc.ir.control_flow import retype
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.transaction import Refused, transaction
+from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP, narrowed
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin, stack_buffer
 
 Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
@@ -48,12 +48,10 @@ class StageRowSlicesPass(ModulePass):
         with transaction(op) as draft:
             RowSliceStaging(StackBuffers()).run(draft)
             if len(core_scopes(draft)) > 1:
-                narrow_scopes(draft)
+                for each in draft.walk():  # subgroups hold those of work-groups
+                    retype(each, narrowed)
             for kernel in simt.kernels(draft):
                 kernel.func.attributes.pop(coopmatrix.DISTRIBUTION, None)
-
-
-SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
 
 
 def core_scopes(root: Operation) -> tuple[ScopeAttr, ...]:
@@ -65,27 +63,6 @@ def core_scopes(root: Operation) -> tuple[ScopeAttr, ...]:
     if found and all(kernel.work_items == 1 for kernel in found):
         return SUBGROUP, WORKGROUP
     return (SUBGROUP,)
-
-
-def narrow_scopes(op: ModuleOp) -> None:
-    """Let subgroups hold the matrices of work-groups."""
-    for inner in op.walk():
-        for value in defined_by(inner):
-            if (type := narrowed(value.type)) != value.type:
-                Rewriter.replace_value_with_new_type(value, type)
-        if isinstance(inner, FuncOp):
-            types = inner.function_type
-            inner.function_type = FunctionType.from_lists(
-                [*map(narrowed, types.inputs)], [*map(narrowed, types.outputs)]
-            )
-
-
-def narrowed(type: Attribute) -> Attribute:
-    """Return a type, or that of a matrix that a subgroup holds, not its work-group."""
-    if isinstance(type, MatrixType) and type.scope == WORKGROUP:
-        rows, cols, element, use, _, use_name = type.parameters
-        return MatrixType.new([rows, cols, element, use, SUBGROUP, use_name])
-    return type
 
 
 def resident(op: ForOp, place: int) -> list[Slice] | None:

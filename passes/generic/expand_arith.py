@@ -17,19 +17,19 @@ from collections.abc import Callable
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
-    IndexType,
     IntegerType,
     i1,
     i32,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.simt import ReduceKind
 from coopc.emit.walker import Refusal, element_of
+from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
     Code,
     ExpandPass,
@@ -252,25 +252,6 @@ def fill(code: Code, op: coopmatrix.FillOp) -> SSAValue:
     else:
         value = converted(code, value, type.element_type)
     return code(op.create(operands=[value], result_types=[type]))
-
-
-def converted(code: Code, value: SSAValue, target: Attribute) -> SSAValue:
-    """A number as one of another type, integers signed."""
-    source, whole = value.type, IndexType | IntegerType
-    if source == target:
-        return value
-    match isinstance(source, whole), isinstance(target, whole):
-        case True, True:
-            if IndexType() in (source, target):
-                return code(arith.IndexCastOp(value, target))
-            grows = bits_of(source) < bits_of(target)
-            return code.cast(arith.ExtSIOp if grows else arith.TruncIOp, value, target)
-        case True, False:
-            return code.cast(arith.SIToFPOp, value, target)
-        case False, True:
-            return code.cast(arith.FPToSIOp, value, target)
-        case _:
-            return code.as_float(value, target)
 
 
 REDUCED_BITS: dict[ReduceKind, tuple[ReduceKind, ReduceKind]] = {

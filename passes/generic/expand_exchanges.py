@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     IntegerType,
@@ -29,15 +29,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector, length_of, vector_type
-from coopc.dialects.simt import ShuffleMode
+from coopc.dialects.simt import MAX_COMPONENTS, ShuffleMode
 from coopc.ir.builder import INDEX, Builder, Built
+from coopc.ir.device_option import target_device
 from coopc.layout.exchange import ABSENT, ExchangePlan, Select, Shuffle, plan_exchange
-
-MAX_COMPONENTS = 16
-"""SPIR-V's longest vector."""
 
 Component: TypeAlias = tuple[SSAValue, int]
 """A vector, and a position in it."""
@@ -58,12 +55,11 @@ class ExpandExchangesPass(ModulePass):
                     f"memory, {plan.cost} here, got {each.source} and {each.target}"
                 )
                 each.emit_error(reason, PassFailedException(reason))
-        built, target = Built(), simt.target_of(op)
+        built, device = Built(), target_device(op)
         for each in found:
             # Components of the longest vector that may be made.
-            if target is not None:
-                limits = devices.device(target.device.data).limits
-                longest = min(MAX_COMPONENTS, limits.max_vector)
+            if device is not None:
+                longest = min(MAX_COMPONENTS, device.limits.max_vector)
             else:
                 longest = max(4, *map(length_of, (*each.values, *each.outputs)))
             builder = Builder.at(each, built, unroll=True)
@@ -151,17 +147,12 @@ class ExchangeLowering:
                 value = self._gathered(part, words * packed, part[0][0])
                 type = vector_type(value)
                 if packed > 1:
-                    value = self._bitcast(value, VectorType(i32, [words]))
-                value = self._bitcast(self._read(value, origins), type)
+                    value = self.b.bitcast(value, VectorType(i32, [words]))
+                value = self.b.bitcast(self._read(value, origins), type)
                 for at, number in enumerate(chosen):
                     found[number] = value, at
                 start += len(chosen)
         return found
-
-    def _bitcast(self, value: SSAValue, type: VectorType) -> SSAValue:
-        if value.type == type:
-            return value
-        return self.b.pure(vector.BitcastOp, value, type)
 
     def _gathered(
         self, wanted: Sequence[Component | None], length: int, any: SSAValue
@@ -214,12 +205,6 @@ class ExchangeLowering:
 
     # Numbers of lanes
 
-    def _number(self, op: type[simt.LaneIdOp | simt.SubgroupIdOp]) -> SSAValue:
-        """Return the number of the lane or of the subgroup, an i32."""
-        found = self.b.pure(arith.IndexCastOp, self.b.pure(op), i32)
-        found.name_hint = "lane" if op is simt.LaneIdOp else "subgroup"
-        return found
-
     def _two(self, make: type[Operation], value: SSAValue, number: int) -> SSAValue:
         return self.b.pure(make, value, self.b.constant(value.type, number))
 
@@ -229,9 +214,9 @@ class ExchangeLowering:
         for bit in range((len(where) - 1).bit_length()):
             if all(x == bool(lane >> bit & 1) for lane, x in enumerate(where)):
                 if 1 << bit < size:
-                    value, mask = self._number(simt.LaneIdOp), 1 << bit
+                    value, mask = self.b.id("lane"), 1 << bit
                 else:
-                    value, mask = self._number(simt.SubgroupIdOp), (1 << bit) // size
+                    value, mask = self.b.id("warp"), (1 << bit) // size
                 has = self._two(arith.AndIOp, value, mask)
                 return self.b.compare("ne", has, self.b.constant(i32, 0))
         bit = self._looked_up(where)
@@ -240,13 +225,13 @@ class ExchangeLowering:
     def _looked_up(self, where: Sequence[bool]) -> SSAValue:
         """Return a bit of a constant, by the number of the lane, as 0 or 1."""
         size = self.plan.subgroup_size
-        number = self._number(simt.LaneIdOp)
+        number = self.b.id("lane")
         if len(where) == size or all(
             where[x] == where[x % size] for x in range(len(where))
         ):
             where = where[:size]
         else:
-            before = self._two(arith.MuliOp, self._number(simt.SubgroupIdOp), size)
+            before = self._two(arith.MuliOp, self.b.id("warp"), size)
             number = self.b.pure(arith.AddiOp, before, number)
         type = i32 if len(where) <= i32.width.data else i64
         table = sum(1 << lane for lane, x in enumerate(where) if x)
@@ -299,7 +284,7 @@ class ExchangeLowering:
 
     def _moved(self, mask: int, shift: int) -> SSAValue:
         """Return bits of the number of the lane, moved up, or down by less than 0."""
-        value = self._number(simt.LaneIdOp)
+        value = self.b.id("lane")
         kept = (self.plan.subgroup_size - 1) >> max(0, -shift) << max(0, -shift)
         if mask != kept:
             value = self._two(arith.AndIOp, value, mask)

@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.walker import element_of
+from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
 from coopc.passes.generic.expand_narrow_floats import (
     MATH,
@@ -430,7 +431,7 @@ def is_short(op: Operation, target: Target, *more: type[Attribute]) -> bool:
 @table.on(*(math.FmaOp, vector.FMAOp), when=lambda op, to: is_short(op, to, *NARROW))
 def fma(code: Code, op: math.FmaOp | vector.FMAOp) -> SSAValue:
     """In f64 a product is exact, and the sum rounds at a bit that never decides."""
-    a, b, c = (code.as_float(x, f64) for x in op.operands)
+    a, b, c = (converted(code, x, f64) for x in op.operands)
     wide = code(arith.AddfOp(code(arith.MulfOp(a, b)), c))
     return code.cast(arith.TruncFOp, wide, element_of(op.results[0].type))
 
@@ -457,7 +458,7 @@ def rsqrt(code: Code, op: math.RsqrtOp) -> SSAValue:
 def power_in_f64(code: Code, op: math.FPowIOp) -> SSAValue:
     """A power of floats in f64, which holds an exponent of 32 bits exactly."""
     exponent = code.cast(arith.SIToFPOp, op.rhs, f64)
-    found = code(math.PowFOp(code.as_float(op.lhs, f64), exponent))
+    found = code(math.PowFOp(converted(code, op.lhs, f64), exponent))
     return code.cast(arith.TruncFOp, found, element_of(op.result.type))
 
 

@@ -41,6 +41,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.shaped_arith import RemfOp, shaped
 from coopc.emit.walker import Refusal, element_of
+from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
     Code,
     ExpandPass,
@@ -133,7 +134,7 @@ def through_f32(code: Code, op: Operation) -> SSAValue:
 def computed_in_f32(code: Code, op: Operation, short: Kinds) -> SSAValue:
     """Insert an operation on f32 instead of shorter floats."""
     operands = [
-        code.as_float(x, f32) if isinstance(element_of(x.type), short) else x
+        converted(code, x, f32) if isinstance(element_of(x.type), short) else x
         for x in op.operands
     ]
     (result,) = op.results
@@ -182,7 +183,7 @@ def is_f8_to_f16(op: arith.ExtFOp, target: Target) -> bool:
 def f8_as_f16(code: Code, op: arith.ExtFOp) -> SSAValue:
     """An f8E5M2 is the upper half of an f16."""
     if not has(op.operands, Float8E5M2Type):
-        return code.as_float(code.as_float(op.input, f32), f16)
+        return converted(code, converted(code, op.input, f32), f16)
     bits = code.cast(arith.BitcastOp, op.input, IntegerType(8))
     half = code.cast(arith.ExtUIOp, bits, i16)
     high = code(arith.ShLIOp(half, code.like(half, 8)))
@@ -208,14 +209,14 @@ def by_f32(code: Code, op: arith.ExtFOp | arith.TruncFOp) -> SSAValue:
     """By way of f32; what is rounded to odd in it rounds to what it is nearest to."""
     source, to = element_of(op.input.type), element_of(op.result.type)
     if source == f64 and to != f32:
-        return code.as_float(to_odd(code, op.input), to)
-    return code.as_float(code.as_float(op.input, f32), to)
+        return converted(code, to_odd(code, op.input), to)
+    return converted(code, converted(code, op.input, f32), to)
 
 
 def to_odd(code: Code, x: SSAValue) -> SSAValue:
     """An f64 as f32, rounded to odd."""
     near = code.cast(arith.TruncFOp, x, f32)
-    back = code.as_float(near, f64)
+    back = converted(code, near, f64)
     size, wanted = (code(math.AbsFOp(each)) for each in (back, x))
     bits = code.cast(arith.BitcastOp, near, i32)
     less = code(arith.SubiOp(bits, code.like(bits, 1)))
@@ -242,7 +243,7 @@ def extend_bf16(code: Code, op: arith.ExtFOp) -> SSAValue:
 @table.on(arith.TruncFOp, when=has_no_conversion)
 def round_to_bf16(code: Code, op: arith.TruncFOp) -> SSAValue:
     """The upper 16 bits of an f32, to nearest even; a NaN becomes a quiet NaN."""
-    word = code.cast(arith.BitcastOp, code.as_float(op.input, f32), i32)
+    word = code.cast(arith.BitcastOp, converted(code, op.input, f32), i32)
     high = code(arith.ShRUIOp(word, code.like(word, 16)))
     odd = code(arith.AndIOp(high, code.like(word, 1)))
     up = code(arith.AddiOp(odd, code.like(word, 0x7FFF)))
@@ -264,7 +265,7 @@ def is_f8(op: Operation, target: Target) -> bool:
 )
 def f8_by_f16(code: Code, op: arith.ExtFOp) -> SSAValue:
     """By way of f16: VK_EXT_shader_float8 keeps subnormal numbers only there."""
-    return code.as_float(code.as_float(op.input, f16), f32)
+    return converted(code, converted(code, op.input, f16), f32)
 
 
 @table.on(arith.ExtFOp, when=lambda op, to: is_f8(op, to) and not to.has_f8)

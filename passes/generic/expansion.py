@@ -27,7 +27,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     FixedBitwidthType,
     ModuleOp,
-    f32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -101,6 +100,10 @@ class Code:
         self.insert(op)
         return op.results[0]
 
+    def pure(self, make: Callable[..., Operation], *operands: Any) -> SSAValue:
+        """Insert what `make` makes, as a `Builder` does."""
+        return self(make(*operands))
+
     def number(self, type: Attribute, value: float) -> SSAValue:
         """A constant: a number, or a vector or tensor of equal ones."""
         return self(arith.ConstantOp(constant_attr(type, value)))
@@ -115,14 +118,6 @@ class Code:
         if element_of(value.type) == element:
             return value
         return self(make(value, shaped(value.type, element)))
-
-    def as_float(self, value: SSAValue, element: Attribute) -> SSAValue:
-        bits, wanted = bits_of(element_of(value.type)), bits_of(element)
-        if bits == wanted and element_of(value.type) != element:
-            value, bits = self.as_float(value, f32), 32
-        return self.cast(
-            arith.ExtFOp if bits < wanted else arith.TruncFOp, value, element
-        )
 
     def select(self, chosen: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
         """One of two, component by component."""

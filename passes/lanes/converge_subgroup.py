@@ -33,10 +33,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from coopc import device as devices
 from coopc.dialects import simt
 from coopc.dialects.traits import Collective
-from coopc.ir.control_flow import Functions, callee, functions
+from coopc.ir.control_flow import Functions, callee, functions, reached
+from coopc.ir.device_option import target_device
 from coopc.ir.uniformity import Uniformity, Variation
 
 
@@ -45,8 +45,8 @@ class ConvergeSubgroupPass(ModulePass):
     name = "converge-subgroup"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = simt.target_of(op)
-        if target is None or devices.device(target.device.data).keeps_lanes_together:
+        device = target_device(op)
+        if device is None or device.keeps_lanes_together:
             return
         for where, cause in list(parted(op)):
             barrier = simt.BarrierOp(simt.FenceScope.SUBGROUP)
@@ -70,19 +70,15 @@ def parted(module: ModuleOp) -> Iterator[tuple[InsertPoint, Operation]]:
 
 def collective(known: Functions) -> set[FuncOp]:
     """Return the functions that lanes have to run together, by what they call too."""
-    found: set[FuncOp] = set()
-    while more := {
+    return {
         func
         for func in known.values()
-        for op in func.walk()
-        if func not in found
-        and (
+        if any(
             op.has_trait(Collective)
-            or (isinstance(op, CallOp) and callee(op, known) in found)
+            for each in reached(func, known)
+            for op in each.walk()
         )
-    }:
-        found |= more
-    return found
+    }
 
 
 def loop_body(op: Operation) -> Block | None:

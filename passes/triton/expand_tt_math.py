@@ -36,6 +36,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.arithmetic import FUNCTIONS, function_of
 from coopc.dialects.tt.types import PropagateNan, Rounding, is_tensor, member
 from coopc.emit.walker import Refusal
+from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 from coopc.rounding import FORMATS
 
@@ -101,8 +102,8 @@ def is_short(value: SSAValue) -> bool:
 def widened(code: Code, value: SSAValue) -> SSAValue:
     """Return floats in f64, by way of f32."""
     if is_short(value):
-        value = code.as_float(value, f32)
-    return code.as_float(value, f64)
+        value = converted(code, value, f32)
+    return converted(code, value, f64)
 
 
 def narrowed(code: Code, value: SSAValue, like: SSAValue) -> SSAValue:
@@ -112,8 +113,8 @@ def narrowed(code: Code, value: SSAValue, like: SSAValue) -> SSAValue:
     matters: twice as many and two.
     """
     if is_short(like):
-        value = code.as_float(value, f32)
-    return code.as_float(value, element_of(like.type))
+        value = converted(code, value, f32)
+    return converted(code, value, element_of(like.type))
 
 
 @table.on(
@@ -152,7 +153,7 @@ def float_of_another_format(code: Code, op: tt.FpToFpOp) -> SSAValue:
     if element.name.startswith("f8") and source.greatest > most:
         value = code(arith.MaximumfOp(value, code.like(value, -most)))
         value = code(arith.MinimumfOp(value, code.like(value, most)))
-    return code.as_float(value, element)
+    return converted(code, value, element)
 
 
 @table.on(tt.ExternElementwiseOp)

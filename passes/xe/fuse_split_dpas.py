@@ -31,7 +31,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial, reduce
 from itertools import chain, groupby
 
 from xdsl.context import Context
@@ -279,7 +278,10 @@ def _multiply(
     operand: SharedOperand, halves: Sequence[SSAValue], first: xe.DpasOp
 ) -> None:
     """Multiply with half of an operand, first in place of the first product."""
-    half = reduce(partial(_joined, Builder.at(first)), halves)
+    b = Builder.at(first)
+    half, *others = halves
+    for other in others:
+        half = b.blend(half, other, range(length_of(half) + length_of(other)))
     for product in operand.products:
         split = xe.SplitDpasOp(
             half, product.b, product.c, product.precisions, product.repeat.value.data
@@ -316,8 +318,7 @@ def _load_half(b: Builder, first: Rows, second: Rows) -> SSAValue:
 
 def parity(b: Builder) -> SSAValue:
     """Return 0 in the first subgroup of a pair, 1 in the second, an i32."""
-    number = b.pure(arith.IndexCastOp, b.pure(simt.SubgroupIdOp), i32)
-    found = b.pure(arith.AndIOp, number, b.constant(i32, 1))
+    found = b.pure(arith.AndIOp, b.id("warp"), b.constant(i32, 1))
     found.name_hint = "second"
     return found
 
@@ -364,10 +365,6 @@ def _terms(
     if isinstance(owner, kind) and owner.lhs is not owner.rhs:
         return owner.lhs, owner.rhs
     return (value,)
-
-
-def _joined(b: Builder, one: SSAValue, other: SSAValue) -> SSAValue:
-    return b.blend(one, other, range(length_of(one) + length_of(other)))
 
 
 def _erase_unused(value: SSAValue) -> None:

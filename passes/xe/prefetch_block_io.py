@@ -14,18 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.types import CacheModifier
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import is_inside
 from coopc.ir.facts import constant_number
+from coopc.passes.xe.convert_to_xe.layout_to_arith import plus
 
 
 def streams(loop: ForOp) -> list[tt.DescriptorLoadOp]:
@@ -53,23 +52,16 @@ def add_prefetches(
     assert step is not None, loop
     before = Builder.at(loop)
     for number in range(steps):
-        start = moved(before, loop.lb, number * step)
+        start = plus(before, loop.lb, number * step)
         for load in loads:
             prefetch(before, load, counter, start)
     last = loads[-1].next_op
     assert last is not None, loop
     after = Builder.at(last)
     after.location = loads[-1].location
-    ahead = moved(after, counter, steps * step)
+    ahead = plus(after, counter, steps * step)
     for load in loads:
         prefetch(after, load, counter, ahead)
-
-
-def moved(b: Builder, value: SSAValue, number: int) -> SSAValue:
-    """Return an index some steps further on."""
-    if (known := constant_number(value)) is not None:
-        return b.constant(i32, known + number)
-    return b.pure(AddiOp, value, b.constant(i32, number))
 
 
 def prefetch(
@@ -87,10 +79,8 @@ def add_barriers(loop: ForOp) -> None:
     first, last = block.first_op, block.last_op
     assert first is not None, loop
     assert last is not None, loop
-    arrive, wait = simt.BarrierArriveOp(), simt.BarrierWaitOp()
-    arrive.location = wait.location = loop.location
-    Rewriter.insert_op(arrive, InsertPoint.before(first))
-    Rewriter.insert_op(wait, InsertPoint.before(last))
+    Builder(block, first, loop.location).effect(simt.BarrierArriveOp())
+    Builder(block, last, loop.location).effect(simt.BarrierWaitOp())
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ from coopc.device import Device
 from coopc.dialects import tt, xe
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
+from coopc.dialects.simt import MAX_COMPONENTS
 from coopc.ir.matrix_size import why_not_held
 from coopc.ir.split_values import Parts
 from coopc.layout.dpas import (
@@ -61,8 +62,6 @@ from coopc.layout.linear import LinearLayout
 
 Array: TypeAlias = npt.NDArray[Any]
 
-MAX_COMPONENTS = 16
-"""SPIR-V's longest vector."""
 MOST_ROWS = 8
 """Rows of A and C of one DPAS."""
 ELEMENT_BITS = (8, 16, 32)

@@ -10,7 +10,7 @@
 // STEPS: Steps
 // STEPS:      check-uniformity
 // STEPS-NEXT: narrow-matrix-scope
-// STEPS-NEXT: inline-tt-calls
+// STEPS-NEXT: inline-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: convert-tt-to-coopmatrix{device="amx" tile=32,32,32}
 // STEPS-NEXT: share-workgroup-memory
@@ -25,7 +25,7 @@
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64 amx=true}
-// STEPS-NEXT: inline-matrix-calls
+// STEPS-NEXT: inline-calls{matrices=true}
 // STEPS-NEXT: pack-b-amx
 // STEPS-NEXT: convert-linalg-to-simt{device="amx"}
 // STEPS-NEXT: infer-kernel-sizes

@@ -13,7 +13,7 @@
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: narrow-matrix-scope
 // STEPS-NEXT: set-target
-// STEPS-NEXT: inline-tt-calls
+// STEPS-NEXT: inline-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors{known=true}

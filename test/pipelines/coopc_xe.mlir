@@ -21,7 +21,7 @@
 // STEPS-NEXT: convert-convolution-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-simt
-// STEPS-NEXT: inline-tt-calls
+// STEPS-NEXT: inline-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors

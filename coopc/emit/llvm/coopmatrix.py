@@ -26,14 +26,14 @@ the operations have it; the document leaves open what the intrinsics do with the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import BFloat16Type
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
-from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.emit.arith import INSTRUCTIONS
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.llvm.flow import id_of
 from coopc.emit.walker import Refusal
@@ -47,10 +47,13 @@ from coopc.llvm.values import (
     Type,
     Value,
     Vector,
+    component,
     integer,
     overload,
     poison,
+    width,
 )
+from coopc.passes.coopmatrix.elementwise import of_elements
 
 handlers = Handlers()
 
@@ -273,28 +276,12 @@ def suffix(*types: Type) -> str:
 
 # `coopmatrix` arithmetic on matrices that are vectors: LLVM's own, element by element.
 #
-# | operation       | integers   | floats |
-# |-----------------|------------|--------|
-# | add, sub, mul   | the same   | f...   |
-# | div             | sdiv, udiv | fdiv   |
-# | neg             | sub of 0   | fneg   |
-# | and, or, xor    | the same   |        |
-# | scale           | mul        | fmul   |
-#
-# Others are refused by name: the element loop, over `length`, says them all.
+# Others than these are refused by name: the element loop, over `length`, says them all.
 
-Binary: TypeAlias = coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp
-
-_BINARY: dict[type[Binary], tuple[str, str]] = {
-    coopmatrix.AddOp: ("add", "fadd"),
-    coopmatrix.SubOp: ("sub", "fsub"),
-    coopmatrix.MulOp: ("mul", "fmul"),
-    coopmatrix.DivOp: ("udiv", "fdiv"),
-    coopmatrix.AndOp: ("and", ""),
-    coopmatrix.OrOp: ("or", ""),
-    coopmatrix.XorOp: ("xor", ""),
-}
-"""Opcodes for integers, unsigned ones of a quotient, and for floats."""
+_ARITHMETIC = (
+    *(coopmatrix.AddOp, coopmatrix.SubOp, coopmatrix.MulOp, coopmatrix.DivOp),
+    *(coopmatrix.AndOp, coopmatrix.OrOp, coopmatrix.XorOp, coopmatrix.ScaleOp),
+)
 
 
 def _check(type: Attribute) -> None:
@@ -302,14 +289,16 @@ def _check(type: Attribute) -> None:
         raise Refusal("expected arithmetic of f32 or f16 as LLVM has it, got bf16")
 
 
-@handlers.on(*_BINARY)
-def binary(e: Emission, op: Binary) -> None:
+@handlers.on(*_ARITHMETIC)
+def arithmetic(e: Emission, op: coopmatrix.ElementwiseOp) -> None:
     element = op.matrix.element_type
     _check(element)
-    opcode = _BINARY[type(op)][0 if is_integer(element) else 1]
-    if opcode == "udiv" and isinstance(op, coopmatrix.DivOp) and op.signed is not None:
-        opcode = "sdiv"
-    e.set(op.result, e.f.arithmetic(opcode, e.value(op.lhs), e.value(op.rhs)))
+    signed = isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
+    _, opcode = INSTRUCTIONS[of_elements(type(op), element, signed)]
+    left, right = e.values(op.operands)
+    if isinstance(op, coopmatrix.ScaleOp):
+        right = e.splat(right, width(left.type))
+    e.set(op.result, e.f.arithmetic(opcode, left, right))
 
 
 @handlers.on(coopmatrix.NegOp)
@@ -323,11 +312,101 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
         e.set(op.result, e.f.arithmetic("fneg", value))
 
 
-@handlers.on(coopmatrix.ScaleOp)
-def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
-    element, matrix = op.matrix.element_type, e.value(op.value)
-    _check(element)
-    assert isinstance(matrix.type, Vector), matrix
-    factor = e.splat(e.value(op.scalar), matrix.type.length)
-    opcode = "mul" if is_integer(element) else "fmul"
-    e.set(op.result, e.f.arithmetic(opcode, matrix, factor))
+# `row_slice` as the builtins of the SYCL matrix design, on matrices as vectors.
+#
+# | operation               | builtin                                                 |
+# |-------------------------|---------------------------------------------------------|
+# | length                  | i64 get_sub_group_slice_length.(i32 elements)           |
+# | id                      | i64 get_sub_group_rowslice_id(matrix, R, C, i64 index)  |
+# | extract_element         | T sub_group_rowslice_extractelement(i64 token)          |
+# | extract_element, wide   | <S x T> _ZGVbN<S>u_sub_group_rowslice_extractelement    |
+# | insert_element          | sub_group_rowslice_insertelement(i64 token, T value)    |
+# | insert_element, wide    | _ZGVbN<S>uv_sub_group_rowslice_insertelement            |
+# | insert_element, masked  | _ZGVbM<S>uv_..(i64 token, <S x T> values, <S x i1> mask)|
+# | insert_to_matrix        | matrix sub_group_insert_rowslice_to_matrix(i64 token)   |
+#
+# Calls of the two that are widened say how (`vector-function-abi-variant`), where the
+# kernel says how many lanes hold the matrix, those of a subgroup or of a work-group:
+# their token is uniform (u), their value of each lane (v), with a mask (M) or without
+# (N).
+
+EXTRACT, INSERT = (
+    "sub_group_rowslice_extractelement",
+    "sub_group_rowslice_insertelement",
+)
+
+
+def variant(name: str, lanes: int, parameters: str, masked: bool = False) -> str:
+    """The name of a widened function by the vector function ABI, of x86's SSE.
+
+    >>> variant("f.i32", 16, "uv")
+    '_ZGVbN16uv_f.i32'
+    """
+    return f"_ZGVb{'M' if masked else 'N'}{lanes}{parameters}_{name}"
+
+
+@handlers.on(row_slice.LengthOp)
+def slice_length(e: Emission, op: row_slice.LengthOp) -> None:
+    """How many row slices there are, from the number of elements."""
+    rows, cols = op.matrix_type.shape
+    elements = integer(I32, rows * cols)
+    e.set(op.result, e.call("get_sub_group_slice_length.", I64, [elements]))
+
+
+@handlers.on(row_slice.IdOp)
+def slice_id(e: Emission, op: row_slice.IdOp) -> None:
+    type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
+    arguments = [matrix, *sizes(type), e.value(op.index)]
+    name = f"get_sub_group_rowslice_id{suffix(matrix.type, I64)}"
+    e.set(op.result, e.call(name, I64, arguments))
+
+
+@handlers.on(row_slice.ExtractElementOp)
+def extract_element(e: Emission, op: row_slice.ExtractElementOp) -> None:
+    result = e.type(op.result.type)
+    name = f"{EXTRACT}{suffix(component(result))}"
+    wide = is_vector(op.result.type)
+    if wide:
+        name = variant(name, width(result), "u")
+    variants = "" if wide else _variants(e, name, "u", op.token)
+    e.set(op.result, e.call(name, result, [e.value(op.token)], of_call=variants))
+
+
+@handlers.on(row_slice.InsertElementOp)
+def insert_element(e: Emission, op: row_slice.InsertElementOp) -> None:
+    """Replace an element, or all that a mask allows."""
+    value = e.value(op.value)
+    arguments = [e.value(op.token), value]
+    name = f"{INSERT}{suffix(component(value.type))}"
+    wide = is_vector(op.value.type)
+    if op.mask is not None:
+        if not wide:
+            raise Refusal(
+                "expected a mask on all lanes, as vectorize-subgroup makes it: one "
+                "work-item inserts or does not"
+            )
+        arguments.append(e.value(op.mask))
+    if wide:
+        name = variant(name, width(value.type), "uv", op.mask is not None)
+    variants = "" if wide else _variants(e, name, "uv", op.token)
+    e.call(name, VOID, arguments, of_call=variants)
+
+
+@handlers.on(row_slice.InsertToMatrixOp)
+def to_matrix(e: Emission, op: row_slice.InsertToMatrixOp) -> None:
+    type = e.type(op.result.type)
+    name = f"sub_group_insert_rowslice_to_matrix{suffix(type)}"
+    e.set(op.result, e.call(name, type, [e.value(op.token)]))
+
+
+def _variants(e: Emission, name: str, parameters: str, token: SSAValue) -> str:
+    """The attribute of a call that says which widened functions there are."""
+    lanes, owner = e.subgroup_size, token.owner
+    if isinstance(owner, row_slice.IdOp):
+        scope = coopmatrix.matrix_type(owner.matrix).scope
+        if scope == coopmatrix.ScopeAttr(coopmatrix.Scope.WORKGROUP):
+            lanes = e.whole.work_items
+    if lanes is None:
+        return ""
+    names = [variant(name, lanes, parameters, masked) for masked in (False, True)]
+    return f'"vector-function-abi-variant"="{",".join(names)}"'

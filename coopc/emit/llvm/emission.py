@@ -530,7 +530,7 @@ MODULES = {
     "llvm": ("vector",),
     "math": ("arith",),
     "memref": ("vector",),
-    "row_slice": ("row_slice",),
+    "row_slice": ("coopmatrix",),
     "scf": ("flow",),
     "simt": ("simt",),
     "ub": ("arith",),

@@ -18,6 +18,7 @@ from coopc.emit.llvm.types import Facts
 from coopc.emit.view import Form
 from coopc.emit.walker import Facts as SpirvFacts
 from coopc.emit.walker import Refusal, refuse, refusing
+from coopc.ir.dominators import postorder
 from coopc.llvm import module as llvm
 from coopc.llvm.module import Function, Metadata, Module, Signature, Typed
 from coopc.llvm.values import I32, VOID, Struct, Type, Value, integer, poison
@@ -148,7 +149,8 @@ class _Blocks:
     ) -> None:
         self.e = e
         self.finish = finish
-        self.order = _reverse_postorder(region.blocks[0])
+        self.order = postorder(region.blocks[0], _successors)[::-1]
+        """Each behind those that dominate it."""
         self.labels = {block: e.flow.label("block") for block in self.order}
         self.edges: dict[Block, list[Edge]] = defaultdict(list)
         self.phis: dict[Block, list[Became]] = {}
@@ -240,23 +242,6 @@ class _Blocks:
         self.edges[block].append(edge)
         for phi, value in zip(self.phis.get(block, ()), edge[1], strict=False):
             self.e.flow.arrive(phi, value, edge[0])
-
-
-def _reverse_postorder(entry: Block) -> list[Block]:
-    """The blocks that are reached, each behind those that dominate it."""
-    found: list[Block] = []
-    seen = {entry}
-    stack = [(entry, iter(_successors(entry)))]
-    while stack:
-        block, rest = stack[-1]
-        following = next((each for each in rest if each not in seen), None)
-        if following is None:
-            found.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(_successors(following))))
-    return found[::-1]
 
 
 def _successors(block: Block) -> Sequence[Block]:

@@ -54,7 +54,7 @@ _REDUCE = 0
 _SUFFIXES = {8: "_uc", 16: "_us", 32: "_ui", 64: "_ul"}
 
 
-class _Builtins(Lanes[Emission]):
+class _LaneBuiltins(Lanes[Emission]):
     """Builtins of OpenCL and SPIR-V."""
 
     def position(self, e: Emission, op: type[Operation], axis: int) -> Value:
@@ -129,7 +129,7 @@ class _Builtins(Lanes[Emission]):
         e.set(op.result, e.gathered(op.result.type, [*map(one, e.scalars(op.value))]))
 
 
-handlers = _Builtins().handlers()
+handlers = _LaneBuiltins().handlers()
 
 
 def _of_subgroup(e: Emission, op: type[Operation]) -> Value:

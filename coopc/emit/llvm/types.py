@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 
 from coopc.device import Device
 from coopc.dialects import amx
@@ -101,22 +101,13 @@ def features(func: FuncOp) -> tuple[str, ...]:
     found: set[str] = set()
     for op in func.walk():
         if op.dialect_name() == "amx":
-            found |= {"amx-tile", *_needed(op)}
+            found.add("amx-tile")
+        if isinstance(op, amx.TileMulIOp):
+            found.add("amx-int8")
+        elif isinstance(op, amx.TileMulFOp):
+            is_bf16 = isinstance(tile_type(op.lhs).element_type, BFloat16Type)
+            found.add("amx-bf16" if is_bf16 else "amx-fp16")
     return tuple(sorted(found))
-
-
-def _needed(op: Operation) -> tuple[str, ...]:
-    match op:
-        case amx.TileMulIOp():
-            return ("amx-int8",)
-        case amx.TileMulFOp() if isinstance(
-            tile_type(op.lhs).element_type, BFloat16Type
-        ):
-            return ("amx-bf16",)
-        case amx.TileMulFOp():
-            return ("amx-fp16",)
-        case _:
-            return ()
 
 
 # The LLVM types of values, and constants of them.

@@ -12,7 +12,6 @@ from typing import Any
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
-from coopc.dialects.xe import CacheControl
 from coopc.emit.llvm.emission import Emission, bytes_of
 from coopc.emit.llvm.flow import SPACES, View
 from coopc.emit.llvm.mangling import builtin
@@ -36,23 +35,6 @@ from coopc.llvm.values import (
 )
 from coopc.spirv.grammar import enumeration
 
-_LOAD, _STORE = 6442, 6443
-"""CacheControlLoadINTEL and CacheControlStoreINTEL in SPV_INTEL_cache_controls."""
-_LOAD_CONTROLS = {
-    CacheControl.UNCACHED: 0,
-    CacheControl.CACHED: 1,
-    CacheControl.STREAMING: 2,
-    CacheControl.INVALIDATE_AFTER_READ: 3,
-    CacheControl.CONST_CACHED: 4,
-}
-_STORE_CONTROLS = {
-    CacheControl.UNCACHED: 0,
-    CacheControl.WRITE_THROUGH: 1,
-    CacheControl.WRITE_BACK: 2,
-    CacheControl.STREAMING: 3,
-}
-"""Numbers of LoadCacheControl and StoreCacheControl there."""
-
 
 def word(value: int) -> Constant:
     """A constant of 32 bits."""
@@ -73,12 +55,14 @@ def _cache_controls(
     pair = asked(cache, e.facts.device, store=store)
     if pair is None:
         return ()
-    decoration = _STORE if store else _LOAD
-    controls = _STORE_CONTROLS if store else _LOAD_CONTROLS
-    nodes = [
-        e.module.node(*map(word, (decoration, level, controls[control], operand)))
-        for level, control in enumerate(pair)
-    ]
+    access = "Store" if store else "Load"
+    decoration = enumeration("Decoration").value(f"CacheControl{access}INTEL")
+    controls = enumeration(f"{access}CacheControl")
+    nodes: list[Constant | int] = []
+    for level, control in enumerate(pair):
+        name = "".join(map(str.capitalize, control.split("_")))
+        numbers = decoration, level, controls.value(f"{name}INTEL"), operand
+        nodes.append(e.module.node(*map(word, numbers)))
     return (Metadata("spirv.DecorationCacheControlINTEL", e.module.node(*nodes)),)
 
 
@@ -133,7 +117,7 @@ class _Pieces(Pieces):
         self._e.f.store(self._e.value(piece), self._pointer(at), self._align)
 
 
-class _Builtins(Engine[Emission]):
+class _XeBuiltins(Engine[Emission]):
     """Calls of builtins."""
 
     def check_flavour(self, e: Emission) -> None:
@@ -195,4 +179,4 @@ class _Builtins(Engine[Emission]):
         return e.shuffled(vector, None, taken)
 
 
-handlers = _Builtins().handlers()
+handlers = _XeBuiltins().handlers()

@@ -178,8 +178,7 @@ def position(b: VectorBuilder, op: Operation) -> Results:
         case simt.SubgroupSizeOp():
             return [b.constant(INDEX, size)]
         case simt.WorkgroupSizeOp():
-            axis = list(simt.Dimension).index(op.dimension.data)
-            return [b.constant(INDEX, b.lanes.work_group_size[axis])]
+            return [b.constant(INDEX, b.lanes.work_group_size[op.axis])]
         case _ if not b.lanes.is_whole_group:
             return uniform(b, op)
         case simt.SubgroupIdOp():
@@ -192,7 +191,7 @@ def position(b: VectorBuilder, op: Operation) -> Results:
 def local_id(b: VectorBuilder, op: simt.LocalIdOp) -> Results:
     """A digit of the number of a work-item in its work-group, x first."""
     x, y, z = b.lanes.work_group_size
-    axis = list(simt.Dimension).index(op.dimension.data)
+    axis = op.axis
     below, size = (1, x, x * y)[axis], (x, y, z)[axis]
     count, varies = b.lanes.count, op.result in b.varying
     if axis == 0 and (y * z == 1 or x % count == 0):
@@ -633,7 +632,8 @@ def _masked_if(b: VectorBuilder, op: scf.IfOp) -> Results:
     condition, bases = b.values[op.cond], _bases(op)
     outer = {base: b.values[base] for base in bases if base is not None}
     found: list[Values] = []
-    masks = b.active(condition), b.active(b.negated(condition))
+    otherwise = b.pure(arith.XOrIOp, condition, b.constant(b.wide(i1), 1))
+    masks = b.active(condition), b.active(otherwise)
     for region, mask in zip(op.regions, masks, strict=True):
         if not region.blocks:
             continue
@@ -642,11 +642,11 @@ def _masked_if(b: VectorBuilder, op: scf.IfOp) -> Results:
             with b.masked(mask):
                 return b.as_targets(_run(b, region), op.results)
 
-        otherwise = [
+        empty = [
             b.constant(b.type_of(result), 0) if base is None else b.values[base]
             for result, base in zip(op.results, bases, strict=True)
         ]
-        found.append(b.branch(b.any_of(mask), side, otherwise))
+        found.append(b.branch(b.any_of(mask), side, empty))
         for base, value in zip(bases, found[-1], strict=True):
             if base is not None:
                 b.values[base] = value

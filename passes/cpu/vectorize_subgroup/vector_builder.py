@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     VectorType,
-    i1,
 )
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -33,7 +32,7 @@ def is_shared(type: Attribute) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class LaneGroup:
     """The lanes that one work-item stands for."""
 
     count: int
@@ -53,7 +52,7 @@ class Lanes:
 class VectorBuilder(Builder):
     """A place in the new code, and what the values of the old code are there."""
 
-    lanes: Lanes
+    lanes: LaneGroup
     varying: AbstractSet[SSAValue]
     """Of the old values, those that become vectors."""
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
@@ -129,10 +128,6 @@ class VectorBuilder(Builder):
     def any_of(self, mask: SSAValue) -> SSAValue:
         """Return whether there is an active lane."""
         return self.reduced(mask, CombiningKindFlag.OR)
-
-    def negated(self, condition: SSAValue) -> SSAValue:
-        """Return the lanes for which a condition does not hold."""
-        return self.pure(arith.XOrIOp, condition, self.constant(self.wide(i1), 1))
 
     @contextmanager
     def masked(self, mask: SSAValue | None) -> Generator[None]:

@@ -32,18 +32,17 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt
-from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
+from coopc.dialects.coopmatrix import MatrixType
 from coopc.ir.control_flow import defined_by, why_not_structured
 from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
+from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP
 from coopc.passes.cpu.vectorize_subgroup.operations import write
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import (
-    Lanes,
+    LaneGroup,
     VectorBuilder,
     is_shared,
 )
-
-SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class VectorizeSubgroupPass(ModulePass):
             items = prod(its.work_group_size) // its.count
             simt.set_sizes(kernel.func, 1, (items,))
 
-    def _lanes(self, kernel: simt.Kernel, whole: bool) -> Lanes:
+    def _lanes(self, kernel: simt.Kernel, whole: bool) -> LaneGroup:
         given = kernel.subgroup_size
         size = self.subgroup_size or given
         if size is None:
@@ -129,7 +128,7 @@ class VectorizeSubgroupPass(ModulePass):
                 kernel.func,
                 f"expected a work-group size that is a multiple of {size}, got {items}",
             )
-        return Lanes(items if whole else size, size, group)
+        return LaneGroup(items if whole else size, size, group)
 
 
 def check_subgroup_size(size: int | None) -> None:
@@ -183,7 +182,7 @@ def varying_values(module: ModuleOp, least: Variation) -> set[SSAValue]:
     }
 
 
-def _vectorize(func: FuncOp, lanes: Lanes, varying: set[SSAValue]) -> None:
+def _vectorize(func: FuncOp, lanes: LaneGroup, varying: set[SSAValue]) -> None:
     """Write a function anew, and put that in its place."""
     old = func.body.block
     block = Block()

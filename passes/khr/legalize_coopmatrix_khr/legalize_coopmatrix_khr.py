@@ -68,12 +68,12 @@ from coopc.passes.coopmatrix.elementwise import (
     filled,
     over_slots,
 )
-from coopc.passes.coopmatrix.inline_matrix_calls import inline_calls
 from coopc.passes.coopmatrix.supported_tiles import (
     Product,
     SupportedTiles,
     element_names,
 )
+from coopc.passes.generic.inline_calls import inline_functions_of
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
     CONTROL,
     SharedMemory,
@@ -554,7 +554,7 @@ def legalize(
     constants = coopmatrix.default_constants(module)
     target = Target(device, constants, for_lanes=only == "named")
     if only != "products":
-        inline_calls(module, target.is_spilled)
+        inline_functions_of(module, target.is_spilled)
     decisions = _DECIDE[only](module, target)
     constrain(module, decisions)
     slow = list(slow_ways(decisions, target))

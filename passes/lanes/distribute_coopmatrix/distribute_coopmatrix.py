@@ -18,26 +18,32 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.ub import PoisonOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr, rule_in
 from coopc.dialects.narrow import is_integer, length_of, vector_type
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
+from coopc.ir.builder import (
+    INDEX,
+    BoundedIndex,
+    Builder,
+    Built,
+    Values,
+    private_function,
+)
 from coopc.ir.control_flow import (
     defined_by,
-    free_name,
     functions,
     has_matrices,
 )
+from coopc.ir.device_option import target_device
 from coopc.ir.element_access import Element, view_elements
 from coopc.ir.facts import constant_number
 from coopc.ir.matrix_size import why_not_held, why_not_of_lanes
@@ -248,15 +254,17 @@ class Distributor:
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
         if (name := self.products.get(product)) is None:
-            name = self.products[product] = free_name(self.module, product.name)
-            block = Block(arg_types=[x.type for x in arguments])
-            func = FuncOp(name, (block.arg_types, results), Region(block), "private")
-            func.location = op.location
-            Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
-            given = iter(block.args)
-            own = [tuple(islice(given, len(each))) for each in values]
-            b = Builder.at_end(block, op.location)
-            b.effect(ReturnOp(*multiply_add(b, product, *own)))
+
+            def body(b: Builder, given: Values) -> Values:
+                rest = iter(given)
+                own = [tuple(islice(rest, len(each))) for each in values]
+                return multiply_add(b, product, *own)
+
+            types = [x.type for x in arguments]
+            func = private_function(
+                self.module, product.name, types, results, body, op.location
+            )
+            name = self.products[product] = func.sym_name.data
         call = splitter.insert(CallOp(name, arguments, results))
         return [tuple(call.results)]
 
@@ -471,7 +479,7 @@ class DistributeCoopmatrixPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lanes, longest = self._lanes(op), self._longest(op)
         with transaction(op) as draft:
-            device = _device(op)
+            device = target_device(op)
             slow = device is not None and device.slow_shuffles
             distributor = Distributor(draft, self, lanes, longest, slow)
             for func in (x for x in draft.walk() if isinstance(x, FuncOp)):
@@ -488,7 +496,7 @@ class DistributeCoopmatrixPass(ModulePass):
 
     def _lanes(self, module: ModuleOp) -> int:
         """Return the lanes of every subgroup, which the device must have."""
-        device = _device(module)
+        device = target_device(module)
         sizes = (kernel.subgroup_size for kernel in simt.kernels(module))
         lanes = self.subgroup_size or next((x for x in sizes if x is not None), None)
         if device is not None:
@@ -511,17 +519,12 @@ class DistributeCoopmatrixPass(ModulePass):
     def _longest(self, module: ModuleOp) -> int:
         if self.max_vector is not None:
             return self.max_vector
-        device = _device(module)
+        device = target_device(module)
         return 16 if device is None else min(16, device.limits.max_vector)
 
     def tell(self, op: Operation, text: str) -> None:
         if self.explain:
             remark(op, text, by=self.name)
-
-
-def _device(module: ModuleOp) -> devices.Device | None:
-    target = simt.target_of(module)
-    return None if target is None else devices.device(target.device.data)
 
 
 def _check_kernel(func: FuncOp, lanes: int) -> None:

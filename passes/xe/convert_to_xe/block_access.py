@@ -49,7 +49,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import length_of, vector_type
-from coopc.dialects.simt import bits_of
+from coopc.dialects.simt import MAX_COMPONENTS, bits_of
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.control_flow import is_inside
 from coopc.passes.xe.channel_plans import ChannelPlan
@@ -61,7 +61,6 @@ from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import (
-    bitcast,
     concatenated,
     constant_i32,
     elements,
@@ -72,7 +71,7 @@ from coopc.passes.xe.convert_to_xe.vectors import (
     shuffled,
     unpacked,
 )
-from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
+from coopc.passes.xe.register_layout import RegisterLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import CHANNEL_BITS, BlockShape
 from coopc.plan.channels import SlotLoad
@@ -88,7 +87,7 @@ CACHED = xe.CacheAttr((xe.CacheControl.CACHED, xe.CacheControl.CACHED))
 
 
 @dataclass(frozen=True, slots=True)
-class Surface:
+class SurfaceValues:
     """A matrix in memory: what a descriptor becomes."""
 
     base: SSAValue
@@ -143,7 +142,7 @@ def _piece(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
     high = _mixed(b, b.pure(ShRUIOp, x, eight), y)
     halves = VectorType(i16, [2 * count])
     mask = [half * 2 * count + at for at in range(2 * count) for half in (0, 1)]
-    return shuffled(b, bitcast(b, low, halves), bitcast(b, high, halves), mask)
+    return shuffled(b, b.bitcast(low, halves), b.bitcast(high, halves), mask)
 
 
 def _mixed(b: Builder, even: SSAValue, odd: SSAValue) -> SSAValue:
@@ -198,7 +197,7 @@ class BlockMessages:
         b: Builder,
         whole: RegisterLayout,
         moves: Sequence[BlockMove],
-        surface: Surface,
+        surface: SurfaceValues,
         start: Start,
     ) -> Values:
         """Load a tensor or a matrix; return its pieces."""
@@ -212,7 +211,7 @@ class BlockMessages:
         return [found[whole.first(piece)] for piece in range(whole.pieces)]
 
     def _messages(
-        self, b: Builder, move: BlockMove, surface: Surface, start: Start
+        self, b: Builder, move: BlockMove, surface: SurfaceValues, start: Start
     ) -> list[Values]:
         """Load what a plan says; return the slots that each message gives."""
         plan = move.plan
@@ -236,7 +235,7 @@ class BlockMessages:
         whole: RegisterLayout,
         pieces: Values,
         moves: Sequence[BlockMove],
-        surface: Surface,
+        surface: SurfaceValues,
         start: Start,
     ) -> None:
         held = {whole.first(at): piece for at, piece in enumerate(pieces)}
@@ -260,7 +259,7 @@ class BlockMessages:
         self,
         b: Builder,
         plan: PrefetchPlan,
-        surface: Surface,
+        surface: SurfaceValues,
         start: Start,
         cache: xe.CacheAttr = CACHED,
     ) -> None:
@@ -285,7 +284,7 @@ class BlockMessages:
         self,
         b: Builder,
         plan: BlockPlan,
-        surface: Surface,
+        surface: SurfaceValues,
         start: Start,
         loop: ForOp,
         types: Sequence[Attribute],
@@ -332,8 +331,8 @@ class BlockMessages:
         )
 
     def _place(
-        self, b: Builder, plan: BlockPlan, surface: Surface, first: int, start: Start
-    ) -> tuple[Surface, tuple[SSAValue, SSAValue]]:
+        self, b: Builder, plan: BlockPlan, surface: SurfaceValues, first: int, at: Start
+    ) -> tuple[SurfaceValues, Start]:
         """Return the surface of a message, and x and y in it.
 
         Args:
@@ -341,10 +340,10 @@ class BlockMessages:
             plan: of the messages.
             surface: of the tensor.
             first: the first register of the message.
-            start: row and column in memory where the tensor begins.
+            at: row and column in memory where the tensor begins.
         """
         step = plan.row_step
-        x, y = self._origin(b, plan, first, start)
+        x, y = self._origin(b, plan, first, at)
         if step == 1:
             return surface, (x, y)
         down = step.bit_length() - 1
@@ -352,11 +351,11 @@ class BlockMessages:
         pitch = b.pure(ShLIOp, surface.pitch, constant_i32(b, down))
         height = divided(b, plus(b, surface.height, step - 1 - rest), down)
         if rest == 0:
-            return Surface(surface.base, surface.width, height, pitch), (x, y)
+            return SurfaceValues(surface.base, surface.width, height, pitch), (x, y)
         before = times(b, surface.pitch, rest)
         width = b.pure(AddiOp, surface.width, before)
         elements = divided(b, before, (plan.shape.bits // 8).bit_length() - 1)
-        part = Surface(surface.base, width, height, pitch)
+        part = SurfaceValues(surface.base, width, height, pitch)
         return part, (b.pure(AddiOp, x, elements), y)
 
 
@@ -438,7 +437,7 @@ def _of_neighbour(b: Builder, value: SSAValue, distance: int) -> SSAValue:
         whole = VectorType(IntegerType(bits // type.get_shape()[0]), type.shape)
     (given,) = elements(b, value, whole)
     by = b.constant(INDEX, distance)
-    return bitcast(b, b.pure(simt.ShuffleOp, simt.ShuffleMode.XOR, given, by), type)
+    return b.bitcast(b.pure(simt.ShuffleOp, simt.ShuffleMode.XOR, given, by), type)
 
 
 def whole_runs(
@@ -472,7 +471,7 @@ def first_elements(move: BlockMove) -> list[tuple[int, ...]]:
     ]
 
 
-def loop_around(b: Builder, surface: Surface) -> ForOp | None:
+def loop_around(b: Builder, surface: SurfaceValues) -> ForOp | None:
     """Return the innermost loop that an access is directly in.
 
     None where a payload of a surface cannot be made in front of it.
@@ -487,7 +486,7 @@ def loop_around(b: Builder, surface: Surface) -> ForOp | None:
 def make_payload(
     b: Builder,
     loop: ForOp,
-    surface: Surface,
+    surface: SurfaceValues,
     shape: BlockShape,
     places: tuple[SSAValue, SSAValue],
 ) -> SSAValue:
@@ -534,8 +533,8 @@ def load_channels(
         slots |= {x: (load.result, at) for at, x in enumerate(message.registers)}
     type = registers.packed or registers.vector
     return [
-        bitcast(
-            b, _slots_vector(b, [slots[x] for x in range(at, at + plan.slots)]), type
+        b.bitcast(
+            _slots_vector(b, [slots[x] for x in range(at, at + plan.slots)]), type
         )
         for at in range(0, len(slots), plan.slots)
     ]
@@ -549,7 +548,7 @@ def _slots_vector(b: Builder, slots: Sequence[Slot]) -> SSAValue:
         some = _gathered_slots(b, slots[start : start + MAX_COMPONENTS])
         if bits != CHANNEL_BITS:
             channels = length_of(some) * bits // CHANNEL_BITS
-            some = bitcast(b, some, VectorType(i32, [channels]))
+            some = b.bitcast(some, VectorType(i32, [channels]))
         parts.append(some)
     return concatenated(b, parts)
 

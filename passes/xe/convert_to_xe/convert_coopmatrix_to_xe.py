@@ -61,7 +61,7 @@ from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import Demands
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMessages,
-    Surface,
+    SurfaceValues,
     load_channels,
 )
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import multiply, tiles_of
@@ -245,7 +245,7 @@ class Matrices:
 
     def _in_memory(
         self, b: Builder, op: coopmatrix.AccessOp
-    ) -> tuple[Surface, tuple[SSAValue, SSAValue]]:
+    ) -> tuple[SurfaceValues, tuple[SSAValue, SSAValue]]:
         """Return the surface of an access, and where in it the matrix begins."""
         return surface_of(b, op.memory), start_of(self.blocks.known, b, op)
 

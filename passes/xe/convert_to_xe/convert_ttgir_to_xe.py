@@ -40,12 +40,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from coopc import device as devices
 from coopc.device import BlockIO, Device
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.llvm_target import AssumeOp
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import defined_by
+from coopc.ir.device_option import target_device
 from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
@@ -62,12 +62,6 @@ from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout, reduce
 from coopc.passes.xe.convert_to_xe.vectors import Rule, with_builders
 from coopc.passes.xe.register_layout import register_layout
 from coopc.rounding import FORMATS
-
-_DIMENSIONS = {
-    tt.ProgramAxis.X: simt.Dimension.X,
-    tt.ProgramAxis.Y: simt.Dimension.Y,
-    tt.ProgramAxis.Z: simt.Dimension.Z,
-}
 
 
 def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
@@ -129,7 +123,8 @@ def convert_program(op: ProgramOp) -> None:
         case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
             is_id = isinstance(op, tt.GetProgramIdOp)
             make = simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp
-            id = b.effect(make(_DIMENSIONS[op.program_axis])).results[0]
+            axis = tuple(simt.Dimension)[op.program_axis.value]
+            id = b.effect(make(axis)).results[0]
             results = b.effect(IndexCastOp(id, i32)).results
             results[0].name_hint = op.result.name_hint
     Rewriter.replace_op(op, [], results)
@@ -310,8 +305,7 @@ class ConvertTtgirToXePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
             return
-        target = simt.target_of(op)
-        device = None if target is None else devices.device(target.device.data)
+        device = target_device(op)
         io = None if device is None else device.block_io
         with transaction(op) as draft:
             parts: dict[SSAValue, Parts] = {}

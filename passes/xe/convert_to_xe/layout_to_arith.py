@@ -11,30 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, i32, i64
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from coopc.dialects import simt
-from coopc.ir.builder import Builder
+from coopc.ir.builder import Builder, Id
 from coopc.ir.facts import constant_number
+from coopc.ir.polynomial import resized
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32, numbers, splat
 from coopc.passes.xe.register_layout import RegisterLayout
-
-Id: TypeAlias = Literal["lane", "warp"]
-"""The inputs of layouts that are numbers at run time."""
-
-
-def id_of(b: Builder, name: Id) -> SSAValue:
-    """Return the number of the lane in its subgroup, or of that in its work-group."""
-    op = simt.LaneIdOp if name == "lane" else simt.SubgroupIdOp
-    found = b.pure(arith.IndexCastOp, b.pure(op), i32)
-    found.name_hint = "lane" if name == "lane" else "subgroup"
-    return found
-
 
 # Sums and products of 32 bits
 
@@ -69,101 +56,16 @@ def divided(b: Builder, value: SSAValue, bits: int) -> SSAValue:
 def narrowed(b: Builder, value: SSAValue) -> SSAValue:
     """Return the lower 32 bits of an index or an integer."""
     if (known := constant_number(value)) is not None:
-        return constant_i32(b, wrapped(known))
-    if value.type == i32:
-        return value
-    if isinstance(op := value.owner, _CASTS) and op.operands[0].type == i32:
-        return op.operands[0]
-    found = b.pure(
-        arith.TruncIOp if value.type == i64 else arith.IndexCastOp, value, i32
-    )
-    found.name_hint = found.name_hint or value.name_hint
-    return found
-
-
-def wrapped(number: int) -> int:
-    """Return a number as an i32 with the same lower bits.
-
-    >>> wrapped(5), wrapped((1 << 32) - 2)
-    (5, -2)
-    """
-    half = 1 << 31
-    return (number + half) % (1 << 32) - half
-
-
-# Sums of products
-
-Terms: TypeAlias = list[tuple[tuple[SSAValue, ...], int]]
-"""A sum: factors, each an index or an integer of 32 or 64 bits, and a number."""
-
-MOST_TERMS = 16
-"""Products of sums that have more terms than this are left as they are."""
-
-_CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp)
-_WIDE = (IndexType(), i32, i64)
-
-
-def terms_of(value: SSAValue) -> Terms:
-    """Return the sum that a value is, products of sums multiplied out.
-
-    (%i + 1) * %n * 4  +  %k * 16      %i %n : 4    %n : 4    %k : 16
-    """
-    if (known := constant_number(value)) is not None:
-        return [((), known)]
+        half = 1 << 31
+        return constant_i32(b, (known + half) % (2 * half) - half)
     match value.owner:
         case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp() as cast:
-            if cast.operands[0].type in _WIDE:
-                return terms_of(cast.operands[0])
-        case arith.AddiOp(lhs=lhs, rhs=rhs):
-            return terms_of(lhs) + terms_of(rhs)
-        case arith.SubiOp(lhs=lhs, rhs=rhs):
-            return terms_of(lhs) + product(terms_of(rhs), [((), -1)])
-        case arith.MuliOp(lhs=lhs, rhs=rhs):
-            one, other = terms_of(lhs), terms_of(rhs)
-            if len(one) * len(other) <= MOST_TERMS:
-                return product(one, other)
-        case arith.ShLIOp(lhs=lhs, rhs=rhs):
-            by = constant_number(rhs)
-            if by is not None and 0 <= by < 32:
-                return product(terms_of(lhs), [((), 1 << by)])
+            if cast.operands[0].type == i32:
+                return cast.operands[0]
         case _:
             pass
-    return [((value,), 1)]
-
-
-def product(one: Terms, other: Terms) -> Terms:
-    """Return the product of two sums."""
-    return [((*x, *y), p * q) for x, p in one for y, q in other]
-
-
-def summed(b: Builder, terms: Terms) -> SSAValue:
-    """Return the lower 32 bits of a sum, an i32.
-
-    An address is the sum of what is known before a loop and of what changes in it.
-    What is known further out is multiplied and added first, so that only the latter is
-    computed in the loop.  Integers wrap around, so that 32 bits of a result need no
-    more than 32 bits of what it is made of.
-    """
-    factors: dict[tuple[SSAValue, ...], int] = {}
-    for values, factor in terms:
-        factors[values] = factors.get(values, 0) + factor
-    number = wrapped(factors.pop((), 0))
-    narrow = [
-        (sorted((narrowed(b, x) for x in values), key=b.depth), factor)
-        for values, factor in factors.items()
-        if factor
-    ]
-    # In this order, too: Intel's compiler keeps it.
-    products: list[SSAValue] = []
-    for (found, *rest), factor in sorted(narrow, key=lambda x: b.depth(x[0][-1])):
-        for x in ([] if factor == 1 else [b.constant(i32, wrapped(factor))]) + rest:
-            found = b.pure(arith.MuliOp, found, x)
-        products.append(found)
-    if not products:
-        return b.constant(i32, number)
-    found, *rest = products
-    for x in ([b.constant(i32, number)] if number else []) + rest:
-        found = b.pure(arith.AddiOp, found, x)
+    found = resized(b, value, i32)
+    found.name_hint = found.name_hint or value.name_hint
     return found
 
 
@@ -219,7 +121,7 @@ def of_bases(b: Builder, name: Id, bases: Sequence[int]) -> IdPart:
     """Return the exclusive or of the bases of the bits that an id has."""
     found = IdPart(None, 0)
     for each in fields(bases):
-        value = id_of(b, name)
+        value = b.id(name)
         if each.start:
             value = b.pure(arith.ShRUIOp, value, constant_i32(b, each.start))
         if each.start + each.width < len(bases):
@@ -372,18 +274,22 @@ def is_first(
         if name == "warp":
             bits &= ~sum(1 << bit for bit in apart)
         if bits:
-            masked = b.pure(arith.AndIOp, id_of(b, name), constant_i32(b, bits))
+            masked = b.pure(
+                arith.AndIOp,
+                b.id(name),
+                constant_i32(b, bits),
+            )
             flags.append(b.compare("eq", masked, constant_i32(b, 0)))
     return b.both(*flags)
 
 
 def is_first_of_all(b: Builder) -> SSAValue:
     """Return whether this is the first lane of the first subgroup."""
-    either = b.pure(arith.OrIOp, id_of(b, "lane"), id_of(b, "warp"))
+    either = b.pure(arith.OrIOp, b.id("lane"), b.id("warp"))
     return b.compare("eq", either, constant_i32(b, 0))
 
 
 def has_bit(b: Builder, bit: int) -> SSAValue:
     """Return whether a bit of the lane's number is 1, an i1."""
-    masked = b.pure(arith.AndIOp, id_of(b, "lane"), constant_i32(b, 1 << bit))
+    masked = b.pure(arith.AndIOp, b.id("lane"), constant_i32(b, 1 << bit))
     return b.compare("ne", masked, constant_i32(b, 0))

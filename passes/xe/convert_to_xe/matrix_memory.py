@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     MemRefType,
     NoneAttr,
-    StridedLayoutAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import ExtractStridedMetaDataOp
@@ -42,22 +41,19 @@ from coopc.ir.element_access import (
     size_of,
 )
 from coopc.ir.facts import ValueFacts
+from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.channel_plans import ChannelPlan, demand_reach, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMove,
     ChannelPlace,
-    Surface,
+    SurfaceValues,
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     IndexSums,
-    Terms,
     fields,
     narrowed,
-    product,
-    summed,
-    terms_of,
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
@@ -207,7 +203,7 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
         return Refusal(Reason.RANK, f"a memref of rank {type.get_num_dims()}")
     if (inner := op.matrix_strides[1]) != 1:
         return Refusal(Reason.STRIDE, f"{type} has an inner stride of {inner}")
-    if kernel_argument(op.memory) is None or not is_at_start(type):
+    if kernel_argument(op.memory) is None or type.get_offset() != 0:
         what = "only the start of a kernel's argument can be checked by the host"
         return Refusal(Reason.BASE, what)
     bits = op.matrix.element_bits
@@ -247,13 +243,6 @@ def is_plain(type: MemRefType) -> bool:
     return isinstance(type.layout, NoneAttr)
 
 
-def is_at_start(type: MemRefType) -> bool:
-    """Whether element (0, 0) is at the address of the argument."""
-    if not isinstance(layout := type.layout, StridedLayoutAttr):
-        return is_plain(type)
-    return layout.get_offset() == 0
-
-
 def element_bytes(type: MemRefType) -> int:
     return bits_of(type.element_type) // 8
 
@@ -288,7 +277,7 @@ def demand_surface(
             demands.add(HostNumber(argument, *numbers[rule.part]), rule)
 
 
-def surface_of(b: Builder, memory: SSAValue) -> Surface:
+def surface_of(b: Builder, memory: SSAValue) -> SurfaceValues:
     """Return the surface that a memref of a kernel is."""
     type = memref_type(memory)
     size, strides = element_bytes(type), type.get_strides()
@@ -301,7 +290,7 @@ def surface_of(b: Builder, memory: SSAValue) -> Surface:
         metadata = b.pure(ExtractStridedMetaDataOp, memory).owner
         assert isinstance(metadata, ExtractStridedMetaDataOp), memory
         pitch = times(b, narrowed(b, metadata.strides[0]), size)
-    return Surface(memory, width, rows, pitch)
+    return SurfaceValues(memory, width, rows, pitch)
 
 
 def start_of(
@@ -391,27 +380,30 @@ def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     """Return where the messages of a load begin; nothing is checked."""
     size = op.matrix.element_bits // 8
     strides = strides_of(b, op.memory)
-    start: Terms = []
+    start = NOTHING
     for position, stride in zip(op.positions, strides, strict=True):
-        start += product(product(terms_of(position), stride), [((), size)])
+        start += Polynomial.of(position) * stride
+    bytes = Polynomial.number(size)
 
     def place(message: SlotLoad) -> tuple[SSAValue, None]:
-        line = product(strides[-2], [((), message.line * size)])
-        return summed(b, [*start, *line, ((), message.byte)]), None
+        line = strides[-2] * Polynomial.number(message.line)
+        place = (start + line) * bytes + Polynomial.number(message.byte)
+        return place.build(b), None
 
     return place
 
 
-def strides_of(b: Builder, memory: SSAValue) -> list[Terms]:
+def strides_of(b: Builder, memory: SSAValue) -> list[Polynomial]:
     """Return the strides of a memref, in elements."""
     type = memref_type(memory)
     if not isinstance(type.layout, NoneAttr):
         known = type.get_strides()
         assert known is not None, type
-        return [[((), x or 0)] for x in known]
-    found: list[Terms] = [[((), 1)]]
+        return [Polynomial.number(x or 0) for x in known]
+    found = [ONE]
     for dimension in range(len(type.get_shape()) - 1, 0, -1):
-        found.insert(0, product(found[0], terms_of(size_of(b, memory, dimension))))
+        size = Polynomial.of(size_of(b, memory, dimension))
+        found.insert(0, found[0] * size)
     return found
 
 

@@ -50,6 +50,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
+from coopc.ir.polynomial import NOTHING, Polynomial
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
@@ -61,7 +62,7 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMessages,
     BlockMove,
     ChannelPlace,
-    Surface,
+    SurfaceValues,
     load_channels,
 )
 from coopc.passes.xe.convert_to_xe.group_memory import (
@@ -70,15 +71,11 @@ from coopc.passes.xe.convert_to_xe.group_memory import (
     refuse_too_large,
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
-    Terms,
     coordinates,
     divided,
     is_first_of_all,
     narrowed,
     part,
-    product,
-    summed,
-    terms_of,
     times,
     zero_masks,
 )
@@ -161,10 +158,10 @@ class TensorMemory:
         registers = registers_of(op.result)
         if (plan := self._checked_plan(op)) is not None:
             y, x = op.indices
-            surface, move = Surface(*s.parts(op.desc)), BlockMove(plan, registers)
+            surface, move = SurfaceValues(*s.parts(op.desc)), BlockMove(plan, registers)
             return [self.blocks.load(b, registers, [move], surface, (y, x))]
         if (channels := self.channels.get(op)) is not None:
-            surface = Surface(*s.parts(op.desc))
+            surface = SurfaceValues(*s.parts(op.desc))
             place, name = _channel_place(b, op, surface), op.result.name_hint
             return [load_channels(b, channels, registers, surface.base, place, name)]
         other = None
@@ -179,7 +176,7 @@ class TensorMemory:
         registers, pieces = registers_of(op.src), s.parts(op.src)
         if (plan := self._checked_plan(op)) is not None:
             (y, x), move = op.indices, BlockMove(plan, registers)
-            surface = Surface(*s.parts(op.desc))
+            surface = SurfaceValues(*s.parts(op.desc))
             self.blocks.store(b, registers, pieces, [move], surface, (y, x))
             return ()
         memory, places = self._through_descriptor(op, registers, s, b)
@@ -211,7 +208,7 @@ class TensorMemory:
         attr = op.attributes.get(xe.PLAN)
         if isinstance(attr, xe.BlockPrefetchPlanAttr):
             y, x = op.indices
-            surface = Surface(*s.parts(op.desc))
+            surface = SurfaceValues(*s.parts(op.desc))
             self.blocks.prefetch(b, attr.data, surface, (y, x))
         return ()
 
@@ -391,31 +388,33 @@ def _in_elements(
     rank = len(op.indices)
     if rank != 2:
         return base, numbers[:rank], numbers[rank:]
-    surface = Surface(base, *numbers)
+    surface = SurfaceValues(base, *numbers)
     shift = ((bits_of(registers.element) or 8) // 8).bit_length() - 1
     width, pitch = (divided(b, x, shift) for x in (surface.width, surface.pitch))
     return base, (surface.height, width), (b.pure(ExtSIOp, pitch, i64), None)
 
 
 def _channel_place(
-    b: Builder, op: tt.DescriptorLoadOp, surface: Surface
+    b: Builder, op: tt.DescriptorLoadOp, surface: SurfaceValues
 ) -> ChannelPlace:
     """Return where the messages of a load begin, and whether that is inside."""
     size = (bits_of(op.result.type) or 8) // 8
     layout = registers_of(op.result).layout
-    starts: list[Terms] = []
+    starts: list[Polynomial] = []
     for dimension, index in enumerate(op.indices):
         warp = part(b, layout, "warp", dimension).value
-        starts.append(terms_of(index) + ([] if warp is None else terms_of(warp)))
-    y, x = starts
+        own = NOTHING if warp is None else Polynomial.of(warp)
+        starts.append(Polynomial.of(index) + own)
+    (y, x), bytes = starts, Polynomial.number(size)
+    pitch = Polynomial.of(surface.pitch)
 
     def place(message: SlotLoad) -> tuple[SSAValue, SSAValue]:
-        row: Terms = [*y, ((), message.line)]
-        byte = [*product(x, [((), size)]), ((), message.byte)]
-        offset = summed(b, product(row, terms_of(surface.pitch)) + byte)
+        row = y + Polynomial.number(message.line)
+        byte = x * bytes + Polynomial.number(message.byte)
+        offset = (row * pitch + byte).build(b)
         guard = b.both(
-            b.compare("ult", summed(b, row), surface.height),
-            b.compare("ult", summed(b, byte), surface.width),
+            b.compare("ult", row.build(b), surface.height),
+            b.compare("ult", byte.build(b), surface.width),
         )
         assert isinstance(guard, SSAValue), op
         return offset, guard

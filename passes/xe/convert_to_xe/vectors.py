@@ -13,17 +13,17 @@ from typing import Any, TypeAlias
 from xdsl.dialects import arith
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i1, i32
-from xdsl.dialects.vector import BitcastOp, BroadcastOp
+from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.narrow import length_of
 from coopc.dialects.shaped_arith import element_of, shaped
-from coopc.dialects.simt import bits_of
+from coopc.dialects.simt import MAX_COMPONENTS, bits_of
 from coopc.dialects.tt.types import is_tensor
 from coopc.ir import split_values
 from coopc.ir.builder import Builder, Built
 from coopc.ir.split_values import Results, Splitter
-from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout, registers_of
+from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
 Rule: TypeAlias = Callable[[Any, Splitter, Builder], Results]
 """As those of `coopc.ir.split_values`, with a builder in front of the operation."""
@@ -70,10 +70,6 @@ def cast(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
     elif element == i1:
         make = arith.TruncIOp
     return b.pure(make, value, shaped(value.type, element))
-
-
-def bitcast(b: Builder, value: SSAValue, type: VectorType) -> SSAValue:
-    return value if value.type == type else b.pure(BitcastOp, value, type)
 
 
 def shuffled(
@@ -165,7 +161,7 @@ def elements(b: Builder, piece: SSAValue, type: VectorType) -> list[SSAValue]:
     """Return the bits of a vector as vectors of another type, one or more."""
     width, wanted = bits_of(piece.type), bits_of(type)
     if width <= wanted:
-        return [bitcast(b, piece, type)]
+        return [b.bitcast(piece, type)]
     slots = length_of(piece) * wanted // width
     if slots == 0:  # less than a component: taken apart first
         element = type.get_element_type()
@@ -173,7 +169,7 @@ def elements(b: Builder, piece: SSAValue, type: VectorType) -> list[SSAValue]:
         whole = elements(b, piece, VectorType(element, [count]))
         return [part for each in whole for part in elements(b, each, type)]
     return [
-        bitcast(b, shuffled(b, piece, piece, range(at, at + slots)), type)
+        b.bitcast(shuffled(b, piece, piece, range(at, at + slots)), type)
         for at in range(0, length_of(piece), slots)
     ]
 
@@ -191,9 +187,9 @@ def joined(b: Builder, vectors: Sequence[SSAValue], type: VectorType) -> list[SS
     """Return the bits of vectors as vectors of another type, as long or longer."""
     count = bits_of(type) // bits_of(vectors[0].type)
     if count <= 1:
-        return [bitcast(b, vector, type) for vector in vectors]
+        return [b.bitcast(vector, type) for vector in vectors]
     part = VectorType(type.get_element_type(), [type.get_shape()[0] // count])
-    parts = [bitcast(b, each, part) for each in vectors]
+    parts = [b.bitcast(each, part) for each in vectors]
     return [
         concatenated(b, parts[start : start + count])
         for start in range(0, len(parts), count)

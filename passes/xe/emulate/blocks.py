@@ -32,17 +32,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.narrow import memref_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.passes.xe.convert_to_xe.vectors import cast
 from coopc.plan.block_message import CHANNEL_BITS, BlockMode, BlockShape
 
 
 def element_bits(type: Attribute) -> int:
     """Return the width of a type, 0 where it has none."""
     return type.bitwidth if isinstance(type, FixedBitwidthType) else 0
-
-
-def bits_to(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
-    """Return the value of another type of the same width that has the same bits."""
-    return value if value.type == type else b.pure(arith.BitcastOp, value, type)
 
 
 def resized(b: Builder, value: SSAValue, type: IntegerType) -> SSAValue:
@@ -202,7 +198,7 @@ class UnitSurface:
 
         def read() -> Sequence[SSAValue]:
             op = b.effect(memref.LoadOp.get(self.memory, [place]))
-            return (bits_to(b, op.results[0], type),)
+            return (cast(b, op.results[0], type),)
 
         return b.branch(inside, read, (b.constant(type, 0),))[0]
 
@@ -220,7 +216,7 @@ class UnitSurface:
             b.branch(inside, partial(self._write, value, place))
 
     def _write(self, value: SSAValue, place: SSAValue) -> Sequence[SSAValue]:
-        unit = bits_to(self.b, value, memref_type(self.memory).element_type)
+        unit = cast(self.b, value, memref_type(self.memory).element_type)
         self.b.effect(memref.StoreOp.get(unit, self.memory, [place]))
         return ()
 

@@ -32,6 +32,7 @@ from coopc.dialects import simt, xe
 from coopc.dialects.narrow import length_of
 from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.xe.emulate.blocks import (
     element_bits,
     joined,
@@ -86,7 +87,7 @@ def multiply(
     total: Attribute = i32 if x.precisions[0].is_integer else f32
 
     def one(i: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        start = _widened(b, b.extract(c, i), total)
+        start = converted(b, b.extract(c, i), total, signed=True)
 
         def step(k: BoundedIndex, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             left, right = _left(b, x, a, i, k), _right(b, x, other, k)
@@ -98,7 +99,8 @@ def multiply(
             return (found,)
 
         (found,) = b.loop(SYSTOLIC_DEPTH, (start,), step, name="k")
-        return (b.insert(now[0], i, _narrowed(b, found, element)),)
+        whole = converted(b, found, element, signed=True)
+        return (b.insert(now[0], i, whole),)
 
     zero = b.constant(x.c, 0)
     (found,) = b.loop(x.c.get_shape()[0], (zero,), one, name="i")
@@ -164,14 +166,6 @@ def _added(b: Builder, total: SSAValue, p: SSAValue, q: SSAValue) -> SSAValue:
     if isinstance(total.type, IntegerType):
         return b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, p, q))
     return b.pure(arith.AddfOp, total, b.pure(arith.MulfOp, p, q))
-
-
-def _widened(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
-    return value if value.type == type else b.pure(arith.ExtFOp, value, type)
-
-
-def _narrowed(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
-    return value if value.type == type else b.pure(arith.TruncFOp, value, type)
 
 
 def gathered(b: Builder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAValue:

@@ -32,22 +32,21 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, VectorType, i32
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_vector, length_of, memref_type, vector_type
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, allocate
-from coopc.ir.control_flow import free_name, function_around, kernel_around
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, allocate, private_function
+from coopc.ir.control_flow import function_around, kernel_around
 from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.xe.emulate.blocks import BlockPiece, load_piece, store_piece
 from coopc.passes.xe.emulate.dpas import DpasShape, gathered, multiply, scratch_type
 from coopc.plan.block_message import BlockShape, why_not_slots
 
-LANES = (8, 16, 32)
 PAIR = 2
 """Subgroups that share the rows of A."""
 ALL_BYTES, ALL_ROWS = -4, 1 << 27
@@ -176,7 +175,7 @@ class Emulator:
 
     def _multiply(self, op: xe.DpasOp | xe.SplitDpasOp) -> None:
         if isinstance(op, xe.SplitDpasOp):
-            a, lanes = self._gather(op), LANES[0]
+            a, lanes = self._gather(op), xe.SUBGROUP_SIZES[0]
         else:
             a, lanes = op.a, lanes_of(op)
         types = map(vector_type, (a, op.b, op.c))
@@ -193,7 +192,7 @@ class Emulator:
 
     def _gather(self, op: xe.SplitDpasOp) -> SSAValue:
         """Return all rows of A, of which a pair of subgroups has half each."""
-        if (found := known_lanes(op)) != LANES[0]:
+        if (found := known_lanes(op)) != xe.SUBGROUP_SIZES[0]:
             raise Refused(
                 op,
                 f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, which split DPAS "
@@ -217,7 +216,7 @@ class Emulator:
             rows = max(length_of(x.a) for x in products)
             type = scratch_type(simt.kernel_of(func), rows)
             memory = self.scratch[func] = allocate(func.body.block, type, "split")
-        lanes, rows = LANES[0], length_of(op.a)
+        lanes, rows = xe.SUBGROUP_SIZES[0], length_of(op.a)
 
         def body(b: Builder, values: Values) -> Values:
             half, scratch = values
@@ -281,28 +280,14 @@ class Emulator:
         """Call the function of that key, which is made if there is none."""
         if key not in self.names:
             types = [x.type for x in values]
-            self.names[key] = self._function(op, name, body, types, results)
+            func = private_function(
+                self.module, name, types, results, body, op.location, self.unroll
+            )
+            # Inlined at each call, it would take Intel's CPU run-time minutes.
+            func.attributes["no_inline"] = UnitAttr()
+            self.names[key] = func.sym_name.data
         call = CallOp(self.names[key], values, results)
         return list(Builder.at(op).effect(call).results)
-
-    def _function(
-        self,
-        op: Operation,
-        name: str,
-        body: Body,
-        types: Sequence[Attribute],
-        results: Sequence[Attribute],
-    ) -> str:
-        found = free_name(self.module, name)
-        block = Block(arg_types=types)
-        func = FuncOp(found, (list(types), list(results)), Region(block), "private")
-        # Inlined at each call, it would take Intel's CPU run-time minutes.
-        func.attributes["no_inline"] = UnitAttr()
-        func.location = op.location
-        b = Builder.at_end(block, op.location, self.unroll)
-        b.effect(ReturnOp(*body(b, tuple(block.args))))
-        Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
-        return found
 
 
 def known_lanes(op: Operation) -> int | None:
@@ -314,7 +299,7 @@ def known_lanes(op: Operation) -> int | None:
 def lanes_of(op: Operation) -> int:
     """Return the lanes of the kernel around an operation; others are refused."""
     found = known_lanes(op)
-    if found not in LANES:
+    if found not in xe.SUBGROUP_SIZES:
         got = "none" if found is None else found
         what = f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, 16 or 32, got {got}"
         raise Refused(op, what)

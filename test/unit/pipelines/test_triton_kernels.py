@@ -27,7 +27,7 @@ from coopc.interface_call import FIELD
 from coopc.sim.simulate import Options, simulate
 from coopc.tools.coopc_run import main
 
-HUB = "inline-tt-calls,expand-tt-math,convert-tt-to-coopmatrix"
+HUB = "inline-calls,expand-tt-math,convert-tt-to-coopmatrix"
 REFUSED = {
     "grouped_gemm": "tt.int_to_ptr: it is not supported",
 }

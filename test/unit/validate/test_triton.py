@@ -92,7 +92,7 @@ def test_calls_are_simulated_as_they_are_inlined() -> None:
     ctx = new_context(universe)
     source = Source(CALLS, "calls")
     before, after = parse(ctx, source), parse(ctx, source)
-    Run(ctx, source).apply(after, read_passes("inline-tt-calls", universe.all_passes))
+    Run(ctx, source).apply(after, read_passes("inline-calls", universe.all_passes))
     for program in (before, after):
         found = np.zeros(256, "i4")
         simulate(with_functions(program), "kernel", [found], grid=(1,))

@@ -19,12 +19,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from coopc.passes.generic.inline_calls import InlineCallsPass
 from coopc.passes.linalg.generalize_linalg import (
     ARITHMETIC,
     NORMAL,
     GeneralizeLinalgPass,
 )
-from coopc.passes.linalg.inline_calls import InlineCallsPass
 from coopc.passes.linalg.lift_memrefs_to_tensors import LiftMemrefsToTensorsPass
 from coopc.passes.linalg.match import matched
 from coopc.passes.linalg.unroll_loops import UnrollLoopsPass

@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s --split-input-file --verify-diagnostics -p inline-matrix-calls | filecheck %s
+// RUN: coopc-opt %s --split-input-file --verify-diagnostics -p "inline-calls{matrices=true}" | filecheck %s
 
 // CHECK: error: func.call: recursion is not supported: @again calls itself
 func.func @again(%m: !coopmatrix.matrix<8x8xf32, acc>) {

@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s -p inline-tt-calls --split-input-file --verify-diagnostics 2>&1 | filecheck %s
+// RUN: coopc-opt %s -p inline-calls --split-input-file --verify-diagnostics 2>&1 | filecheck %s
 
 // What is called is put where it is called, by way of others too.
 

@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s -p inline-matrix-calls,check-dominance | filecheck %s
+// RUN: coopc-opt %s -p "inline-calls{matrices=true},check-dominance" | filecheck %s
 // RUN: coopc-opt %s -p coopc-amx -t llvm-ir | filecheck %s --check-prefix AMX
 
 // Functions on matrices go where they are called, through each other; others stay.

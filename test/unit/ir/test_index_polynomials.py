@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
 from coopc.ir.builder import INDEX, Builder
+from coopc.ir.polynomial import Polynomial
 from coopc.parsing import parse
 from coopc.passes.generic.normalize import NormalizePass
-from coopc.passes.xe.convert_to_xe.layout_to_arith import summed, terms_of
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything
@@ -74,7 +74,7 @@ def test_lower_bits_are_the_same(tree: Any, i: int, j: int) -> None:
     simulate(module, "f", [i, j, expected])
     (store,) = (op for op in module.walk() if isinstance(op, memref.StoreOp))
     b = Builder.at(store)
-    built = summed(b, terms_of(store.value))
+    built = Polynomial.of(store.value).build(b)
     cast = arith.IndexCastOp(built, store.value.type)
     b.effect(cast)
     store.operands[0] = cast.result
@@ -92,7 +92,7 @@ def test_only_what_changes_is_in_the_loop() -> None:
     (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
     before = set(loop.body.block.ops)
     b = Builder.at(store)
-    cast = arith.IndexCastOp(summed(b, terms_of(store.value)), INDEX)
+    cast = arith.IndexCastOp(Polynomial.of(store.value).build(b), INDEX)
     b.effect(cast)
     store.operands[0] = cast.result
     NormalizePass().apply(new_context(everything()), module)

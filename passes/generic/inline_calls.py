@@ -1,0 +1,118 @@
+"""inline-calls: inlines what kernels of Triton and functions of linalg call.
+
+Before:  kernels of Triton GPU IR, and functions of linalg or on tensors, that call
+         functions of the module. With `matrices`, calls of functions that take or
+         return matrices instead.
+After:   the bodies of these functions in place of the calls. Triton's functions that
+         are no kernels, private ones and those on matrices are erased. Of matrices,
+         calls of functions without a body stay.
+Fails:   for recursion, for functions of several blocks and, except for matrices, for
+         those without a body. The module is then unchanged.
+
+    %n = func.call @twice(%m) : (!M) -> !M      %n = coopmatrix.add %m, %m : !M
+
+`matrices` is for devices whose matrices no function can pass: tiles of AMX are
+registers that LLVM assigns within a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from coopc.dialects import simt
+from coopc.dialects.coopmatrix import MatrixType
+from coopc.ir.control_flow import callee, functions, inline_calls, uses_dialect
+from coopc.ir.transaction import Refused, transaction
+
+
+@dataclass(frozen=True)
+class InlineCallsPass(ModulePass):
+    name = "inline-calls"
+
+    matrices: bool = False
+    """Whether functions that take or return matrices are inlined, and no others."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.matrices:
+            if any(isinstance(each, CallOp) for each in op.walk()):
+                with transaction(op) as draft:
+                    inline_functions_of(draft, lambda x: isinstance(x, MatrixType))
+            return
+        from coopc.passes.linalg.whole_functions import calls, whole_functions
+
+        is_triton = uses_dialect(op, "tt")
+        if not is_triton and not any(
+            each for func in whole_functions(op) for each in calls(func, op)
+        ):
+            return
+        with transaction(op) as draft:
+            known = functions(draft)
+            found = inline_calls(whole_functions(draft), lambda x: _of_linalg(x, known))
+            for func in found:
+                assert isinstance(func, FuncOp), func
+                visibility = func.sym_visibility
+                if visibility is not None and visibility.data == "private":
+                    Rewriter.erase_op(func)
+            if is_triton:
+                _inline_triton(draft)
+
+
+def inline_functions_of(module: ModuleOp, passes: Callable[[Attribute], bool]) -> None:
+    """Inline the functions that take or return values of some types, and erase them.
+
+    Kernels, and functions that nothing calls, stay.
+
+    Raises:
+        Refused: one cannot be inlined.
+    """
+    known = functions(module)
+
+    def called(op: Operation) -> FuncOp | None:
+        func = callee(op, known) if isinstance(op, CallOp) else None
+        if func is None or simt.KERNEL in func.attributes:
+            return None
+        types = (*func.function_type.inputs, *func.function_type.outputs)
+        return func if any(map(passes, types)) else None
+
+    for func in inline_calls(known.values(), called):
+        Rewriter.erase_op(func)
+
+
+def _of_linalg(op: Operation, known: dict[str, FuncOp]) -> FuncOp | None:
+    if not isinstance(op, CallOp):
+        return None
+    if (func := callee(op, known)) is None:
+        raise Refused(
+            op,
+            f"{op.callee} has no body: call a function of the module, or write "
+            "what it computes",
+        )
+    return func
+
+
+def _inline_triton(module: ModuleOp) -> None:
+    from coopc.dialects import tt
+
+    known = {x.sym_name.data: x for x in module.ops if isinstance(x, tt.FuncOp)}
+
+    def called(op: Operation) -> tt.FuncOp | None:
+        if not isinstance(op, tt.CallOp):
+            return None
+        func = known.get(op.callee.string_value())
+        if func is None or not func.body.blocks:
+            raise Refused(op, f"expected a function of the module, got {op.callee}")
+        return func
+
+    inline_calls(known.values(), called)
+    if any(func.is_kernel for func in known.values()):
+        for func in known.values():
+            if not func.is_kernel:
+                Rewriter.erase_op(func)
