@@ -6,6 +6,7 @@
     weights = exp(scores - top) / total
     result  = epilogue(weights * V)     elementwise, too
 
+All but the operands of products is computed in f32, where the program has f16 or bf16.
 The kernel goes over K and V in blocks of rows and keeps a running maximum and sum of
 each row, by which it corrects what it has summed up: no scores are stored.  A subgroup
 computes some rows of the result: see `AttentionPlan`.
@@ -22,10 +23,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
-    Float32Type,
     ShapedType,
     SymbolRefAttr,
     UnitAttr,
+    bf16,
+    f16,
+    f32,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.linalg import ops as linalg
@@ -143,8 +146,8 @@ def _is_attention(its: Attention) -> bool:
     products = all(map(is_product, (its.scores, its.result)))
     if not products or its.result.inputs[0] is not p:
         return False
-    types = [arg.type for op in (its.top, its.total) for arg in output_arguments(op)]
-    return all(isinstance(x, Float32Type) for x in types) and _follow(its)
+    types = {arg.type for op in (its.top, its.total) for arg in output_arguments(op)}
+    return types in ({f32}, {f16}, {bf16}) and _follow(its)
 
 
 def _with_cast(found: Expression) -> list[Expression]:
@@ -532,7 +535,7 @@ def become_attention(
     found = recognised(its.result)
     if its.epilogue is not None:
         found = with_epilogue(found, [its.epilogue])
-    operands = Operands(found.problem)
+    operands = Operands(found.problem, ["acc"] * len(found.problem.outputs))
     memory = argument(found.memories[2])
     outs = [argument(x.memory) for x in found.stored]
     writer = Kernel(func, its, plan)

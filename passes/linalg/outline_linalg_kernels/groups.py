@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16, f32
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from coopc.dialects.narrow import tensor_type
@@ -25,6 +25,8 @@ from coopc.passes.linalg.rows import why_not_rows
 
 OneKernel: TypeAlias = Literal["any", "half", "none"]
 """Which attention is one kernel."""
+LEAST: Mapping[Attribute, float] = {f16: -65504.0, bf16: -3.3e38, f32: -3.4e38}
+"""What a maximum begins with at most: no number is less."""
 VIEWS = (
     tensor.CastOp,
     tensor.CollapseShapeOp,
@@ -128,7 +130,8 @@ def attention_group(last: Group, half: bool) -> Group | None:
         return None
     begins = [number_of(op.outputs[0]) for op in (its.scores, its.total, its.result)]
     top = number_of(its.top.outputs[0])
-    if begins != [0, 0, 0] or top is None or top > -3.0e38:
+    element = tensor_type(its.top.outputs[0]).element_type
+    if begins != [0, 0, 0] or top is None or top > LEAST[element]:
         return None
     return group if group.results == list(group.ops[-1].results) else None
 
