@@ -178,7 +178,7 @@ class CoopcXePass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
-            *from_linalg(attention=False),
+            *from_linalg(attention="half"),
             step("convert-convolution-to-coopmatrix"),
             step("convert-linalg-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-simt", explain=self.explain),
@@ -298,7 +298,7 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(sequence=False, attention=False),
+            *from_linalg(sequence=False, attention="none"),
             step("convert-convolution-to-coopmatrix", device="amx"),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step(
@@ -425,13 +425,14 @@ TENSORS = ("linalg", "tensor", "bufferization")
 
 
 def from_linalg(
-    sequence: bool = True, attention: bool = True
+    sequence: bool = True, attention: Literal["any", "half", "none"] = "any"
 ) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each.
 
     Args:
         sequence: whether there is a sequence that launches them.
-        attention: whether attention is one kernel, which tiles and DPAS lack rules for.
+        attention: which is one kernel: that of any types, of 16 bits, which DPAS
+            multiplies, or none, as tiles of AMX have no rules for it.
     """
     names = (
         "inline-calls",
@@ -440,8 +441,9 @@ def from_linalg(
         "generalize-linalg",
         "fuse-linalg",
     )
-    given = {"sequence": sequence, "attention": attention}
-    options: dict[str, Any] = {name: x for name, x in given.items() if not x}
+    options: dict[str, Any] = {} if sequence else {"sequence": False}
+    if attention != "any":
+        options["attention"] = attention
     return (
         *(StepForDialect(TENSORS, name, {}) for name in names),
         StepForDialect(TENSORS, "outline-linalg-kernels", options),

@@ -183,6 +183,8 @@ class Device:
     """Whether a work-item can reach its elements, through a matrix variable."""
     specialised: frozenset[Specialised] = frozenset({"sizes", "scope", "use", "layout"})
     """What of matrices specialisation constants may set."""
+    unrolls: bool = True
+    """Whether its compiler takes long code without loops in reasonable time."""
     branched_matrices: bool = True
     """Whether a matrix may be what one of two branches made."""
     pointees: bool = True

@@ -6,9 +6,10 @@
     weights = exp(scores - top) / total
     result  = epilogue(weights * V)     elementwise, too
 
+All but the operands of products is computed in f32, where the program has f16 or bf16.
 The kernel goes over K and V in blocks of rows and keeps a running maximum and sum of
 each row, by which it corrects what it has summed up: no scores are stored.  A subgroup
-computes `ROWS` rows of the result.
+computes some rows of the result: see `AttentionPlan`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
-    Float32Type,
     ShapedType,
     SymbolRefAttr,
     UnitAttr,
+    bf16,
+    f16,
+    f32,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.linalg import ops as linalg
@@ -33,6 +36,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from coopc.device import Device
 from coopc.dialects import simt
 from coopc.passes.linalg.epilogue import CALLS, Consumers, Place
 from coopc.passes.linalg.fuse_linalg import (
@@ -51,10 +55,6 @@ from coopc.passes.linalg.match import (
 )
 from coopc.plan.gemm import Axis
 
-ROWS = 16
-"""Rows of the result of a subgroup."""
-BLOCK = 32
-"""Rows of K and V in a step, and columns of the result in a matrix."""
 SCORE = "score"
 """What the name of the call that computes scores begins with."""
 MOST_DEPTH = 256
@@ -146,8 +146,8 @@ def _is_attention(its: Attention) -> bool:
     products = all(map(is_product, (its.scores, its.result)))
     if not products or its.result.inputs[0] is not p:
         return False
-    types = [arg.type for op in (its.top, its.total) for arg in output_arguments(op)]
-    return all(isinstance(x, Float32Type) for x in types) and _follow(its)
+    types = {arg.type for op in (its.top, its.total) for arg in output_arguments(op)}
+    return types in ({f32}, {f16}, {bf16}) and _follow(its)
 
 
 def _with_cast(found: Expression) -> list[Expression]:
@@ -192,11 +192,37 @@ def order(map: AffineMap) -> list[str]:
 # --- The kernel. ---
 
 
+@dataclass(frozen=True, slots=True)
+class AttentionPlan:
+    """How a subgroup goes over what it multiplies."""
+
+    rows: int = 16
+    """Of the result, that it computes."""
+    block: int = 32
+    """Rows of K and V in a step, and columns of a matrix."""
+    unrolled: bool = True
+    """Whether Q and the sums are matrices in registers.  Else loops load Q again and
+    keep sums in work-group memory: the kernel is as long for any number of columns."""
+
+
+def plan_attention(device: Device | None) -> AttentionPlan:
+    """Return the plan for a device; None if that is not known.
+
+    >>> from coopc.device import LAVAPIPE
+    >>> plan_attention(LAVAPIPE)
+    AttentionPlan(rows=8, block=8, unrolled=False)
+    """
+    if device is None or device.unrolls:
+        return AttentionPlan()
+    return AttentionPlan(rows=8, block=8, unrolled=False)
+
+
 class Kernel:
     """The text of a kernel on memrefs, whose arguments are those of a function."""
 
-    def __init__(self, func: FuncOp, its: Attention) -> None:
+    def __init__(self, func: FuncOp, its: Attention, plan: AttentionPlan) -> None:
         self.its = its
+        self.plan = plan
         self.q, self.k = self._operands(func, its.scores)
         _, self.v = self._operands(func, its.result)
         problem = recognised(its.scores).problem
@@ -211,8 +237,11 @@ class Kernel:
         arguments = (f"{argument(x)}: {x.type}" for x in func.body.block.args)
         self.arguments = ", ".join(arguments)
         (p,) = output_arguments(its.weights)
-        self.acc = f"!coopmatrix.matrix<{ROWS}x{BLOCK}xf32, acc>"
-        self.weights = f"!coopmatrix.matrix<{ROWS}x{BLOCK}x{p.type}, a>"
+        matrix = f"!coopmatrix.matrix<{plan.rows}x{plan.block}x"
+        self.acc, self.weights = f"{matrix}f32, acc>", f"{matrix}{p.type}, a>"
+        self.q_type = f"{matrix}{self.q.element}, a>"
+        columns = -(-self.columns // plan.block) * plan.block
+        self.sums = f"memref<{plan.rows}x{columns}xf32, #simt.memory<workgroup>>"
 
     @staticmethod
     def _operands(func: FuncOp, op: linalg.GenericOp) -> tuple[Memory, Memory]:
@@ -227,73 +256,101 @@ class Kernel:
             finish: gives the store of a matrix of the result, from its name and its
                 first column.
         """
-        parts = range(-(-self.columns // BLOCK))
-        state = ["%top", "%total", *(f"%o{t}" for t in parts)]
-        types = ", ".join([self.acc] * len(state))
-        batch = "simt.workgroup_id z" if self.batched else "arith.constant 0"
-        batch += " : index"
-        lines = f"""
-  %least = arith.constant 0xFF800000 : f32
-  %zero = arith.constant 0.0 : f32
-  %group = simt.workgroup_id x : index
-  %row = arith.muli %group, %c{ROWS} : index
-  %batch = {batch}
-  %none = coopmatrix.fill %least : f32 -> {self.acc}
-  %zeros = coopmatrix.fill %zero : f32 -> {self.acc}"""
-        for t, checks in self._pieces(self.depth):
-            checked = (*self.ragged, *beyond(checks, "cols"))
-            at = "%row", f"%c{BLOCK * t}"
-            lines += "\n  " + self.q.load(f"%q{t}", at, self._q, checked)
-        whole, length = "", self.length
-        if length is None:
-            k = self.k.matrix.dimension("cols")
-            lines += f"""
-  %length = memref.dim {self.k.name}, %c{k} : {self.k.matrix.type}
-  %blocks = arith.divui %length, %c{BLOCK} : index
-  %whole = arith.muli %blocks, %c{BLOCK} : index"""
-            whole = "%whole"
-        else:
-            whole = f"%c{length // BLOCK * BLOCK}"
-            lines += f"""
-  %length = arith.constant {length} : index"""
-        if self.rows is None:
-            m = self.q.matrix.dimension("rows")
-            lines += f"""
-  %rows = memref.dim {self.q.name}, %c{m} : {self.q.matrix.type}"""
-        else:
-            lines += f"""
-  %rows = arith.constant {self.rows} : index"""
-        lines += """
-  %last_row = arith.subi %rows, %c1 : index
-  %last_col = arith.subi %length, %c1 : index"""
+        plan, acc = self.plan, self.acc
+        state = ["%top", "%total"]
+        if plan.unrolled:
+            state += [f"%o{t}" for t, _ in self._pieces(self.columns)]
+        types = ", ".join([acc] * len(state))
+        lines, whole = self._entry()
         first = ["%none", *["%zeros"] * (len(state) - 1)]
         given = ", ".join(f"{x}_i = {y}" for x, y in zip(state, first, strict=True))
-        body, ends = self._block("i", "%n", checked=False)
+        checked = self.length is None or self.length % plan.block > 0
+        body, ends = self._block("i", "%n", checked and not plan.unrolled)
         results = f"%loop:{len(state)}"
         lines += f"""
-  {results} = scf.for %n = %c0 to {whole} step %c{BLOCK}
+  {results} = scf.for %n = %c0 to {whole} step %c{plan.block}
       iter_args({given}) -> ({types}) {{{body}
     scf.yield {", ".join(ends)} : {types}
   }}"""
         found = [f"%loop#{at}" for at in range(len(state))]
-        if length is None:
-            body, ends = self._block("t", "%whole", checked=True, before=found)
+        if not plan.unrolled:
+            lines += self._over_sums("r", f"""
+    %o_r = coopmatrix.load {self._at_sums("r")} : {self.sums} -> {acc}
+    %r = coopmatrix.div %o_r, {found[1]} : {acc}
+    {finish("%r", "%at_r")}""")  # fmt: skip
+        elif self.length is None:
+            body, ends = self._block("t", whole, checked, before=found)
             lines += f"""
-  %rest = arith.cmpi ult, %whole, %length : index
+  %rest = arith.cmpi ult, {whole}, %length : index
   %all:{len(state)} = scf.if %rest -> ({types}) {{{body}
     scf.yield {", ".join(ends)} : {types}
   }} else {{
     scf.yield {", ".join(found)} : {types}
   }}"""
             found = [f"%all#{at}" for at in range(len(state))]
-        elif length % BLOCK:
-            body, found = self._block("t", whole, checked=True, before=found)
+        elif checked:
+            body, found = self._block("t", whole, checked, before=found)
             lines += body
-        for t in parts:
+        for t, sums in enumerate(found[2:]):
             lines += f"""
-  %r{t} = coopmatrix.div {found[2 + t]}, {found[1]} : {self.acc}
-  {finish(f"%r{t}", f"%c{BLOCK * t}")}"""
+  %r{t} = coopmatrix.div {sums}, {found[1]} : {acc}
+  {finish(f"%r{t}", f"%c{plan.block * t}")}"""
         return kernel(self.arguments, lines)
+
+    def _entry(self) -> tuple[str, str]:
+        """Return what is before the loop, and where the loop ends."""
+        plan, length, whole = self.plan, self.length, "%length"
+        batch = "simt.workgroup_id z" if self.batched else "arith.constant 0"
+        lines = ""
+        if not plan.unrolled:
+            lines += f"""
+  %sums = memref.alloca() : {self.sums}"""
+        lines += f"""
+  %least = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %group = simt.workgroup_id x : index
+  %row = arith.muli %group, %c{plan.rows} : index
+  %batch = {batch} : index
+  %none = coopmatrix.fill %least : f32 -> {self.acc}
+  %zeros = coopmatrix.fill %zero : f32 -> {self.acc}
+  %rows = {self._size(self.q, "rows", self.rows)}
+  %length = {self._size(self.k, "cols", length)}
+  %last_row = arith.subi %rows, %c1 : index
+  %last_col = arith.subi %length, %c1 : index"""
+        if not plan.unrolled:
+            return lines + self._over_sums("z", f"""
+    coopmatrix.store %zeros, {self._at_sums("z")} : {self.acc}, {self.sums}"""
+            ), whole  # fmt: skip
+        for t, checks in self._pieces(self.depth):
+            lines += f"""
+  {self._load_q(f"%q{t}", f"%c{plan.block * t}", checks)}"""
+        if length is not None:
+            whole = f"%c{length // plan.block * plan.block}"
+        else:
+            lines += f"""
+  %blocks = arith.divui %length, %c{plan.block} : index
+  %whole = arith.muli %blocks, %c{plan.block} : index"""
+            whole = "%whole"
+        return lines, whole
+
+    @staticmethod
+    def _size(memory: Memory, axis: Axis, size: int | None) -> str:
+        return memory.dim(axis) if size is None else f"arith.constant {size} : index"
+
+    def _load_q(self, name: str, col: str, checks: bool) -> str:
+        checked = (*self.ragged, *beyond(checks, "cols"))
+        return self.q.load(name, ("%row", col), self.q_type, checked)
+
+    def _over_sums(self, end: str, body: str) -> str:
+        """Return a loop over the sums in work-group memory."""
+        return f"""
+  scf.for %at_{end} = %c0 to %c{self.columns} step %c{self.plan.block} {{{body}
+  }}
+  simt.barrier subgroup memory = <workgroup>"""
+
+    @staticmethod
+    def _at_sums(end: str) -> str:
+        return f"%sums[%c0, %at_{end}] row_major"
 
     def _block(
         self, end: str, n: str, checked: bool, before: Sequence[str] | None = None
@@ -303,7 +360,7 @@ class Kernel:
         Args:
             end: what the names of its values end in.
             n: the first of the rows.
-            checked: whether there may be fewer rows than `BLOCK`.
+            checked: whether there may be fewer rows than a block has.
             before: the sums; those of the names of a step without.
         """
         acc, x = self.acc, _suffixed(end)
@@ -327,36 +384,57 @@ class Kernel:
     {x("new")} = coopmatrix.reduce add rows broadcast {x("p")} : {acc} -> {acc}
     {x("totals")} = coopmatrix.add {x("kept")}, {x("new")} : {acc}
     {x("w")} = coopmatrix.convert {x("p")} : {acc} -> {self.weights}"""
-        ends, b = [x("next"), x("totals")], self._b(self.v)
+        ends, b, v = [x("next"), x("totals")], self._b(self.v), self.v
+        weights, at, block = self.weights, self._at_sums(end), self.plan.block
         inside = beyond(checked, "rows")
+        if not self.plan.unrolled:
+            axes = (*inside, *beyond(self.columns % block > 0, "cols"))
+            lines += self._over_sums(end, f"""
+    {x("o")} = coopmatrix.load {at} : {self.sums} -> {acc}
+    {v.load(x("v"), (n, x("at")), b, axes)}
+    {x("a")} = coopmatrix.mul {x("o")}, {x("factor")} : {acc}
+    {x("n")} = coopmatrix.mul_add {x("w")}, {x("v")}, {x("a")} : {weights}, {b}, {acc}
+    coopmatrix.store {x("n")}, {at} : {acc}, {self.sums}""")  # fmt: skip
+            return lines, ends
         for t, checks in parts:
             axes = (*inside, *beyond(checks, "cols"))
-            v, kept, result = x(f"v{t}"), x(f"a{t}"), x(f"n{t}")
+            part, kept, result = x(f"v{t}"), x(f"a{t}"), x(f"n{t}")
             lines += f"""
-    {self.v.load(v, (n, f"%c{BLOCK * t}"), b, axes)}
+    {v.load(part, (n, f"%c{block * t}"), b, axes)}
     {kept} = coopmatrix.mul {sums[t]}, {x("factor")} : {acc}
-    {result} = coopmatrix.mul_add {x("w")}, {v}, {kept} : {self.weights}, {b}, {acc}"""
+    {result} = coopmatrix.mul_add {x("w")}, {part}, {kept} : {weights}, {b}, {acc}"""
             ends.append(result)
         return lines, ends
 
     def _b(self, memory: Memory) -> str:
-        return f"!coopmatrix.matrix<{BLOCK}x{BLOCK}x{memory.element}, b>"
-
-    @property
-    def _q(self) -> str:
-        return f"!coopmatrix.matrix<{ROWS}x{BLOCK}x{self.q.element}, a>"
+        block = self.plan.block
+        return f"!coopmatrix.matrix<{block}x{block}x{memory.element}, b>"
 
     def _scores(
         self, x: Callable[[str], str], n: str, checked: bool
     ) -> tuple[str, str]:
         """Return the scores of some rows of K, those beyond it the least number."""
         lines, score, b = "", "%zeros", self._b(self.k)
-        for t, checks in self._pieces(self.depth):
+        block, acc, types = self.plan.block, self.acc, f"{self.q_type}, {b}, {self.acc}"
+        pieces = self._pieces(self.depth)
+        if not self.plan.unrolled:
+            pieces, checks = [], self.depth % block > 0
+            axes = (*beyond(checks, "rows"), *beyond(checked, "cols"))
+            lines += f"""
+    {x("product")} = scf.for {x("t")} = %c0 to %c{self.depth} step %c{block}
+        iter_args({x("part")} = {score}) -> ({acc}) {{
+      {self._load_q(x("q"), x("t"), checks)}
+      {self.k.load(x("k"), (x("t"), n), b, axes)}
+      {x("s")} = coopmatrix.mul_add {x("q")}, {x("k")}, {x("part")} : {types}
+      scf.yield {x("s")} : {acc}
+    }}"""
+            score = x("product")
+        for t, checks in pieces:
             axes = (*beyond(checks, "rows"), *beyond(checked, "cols"))
             k, result = x(f"k{t}"), x(f"s{t}")
             lines += f"""
-    {self.k.load(k, (f"%c{BLOCK * t}", n), b, axes)}
-    {result} = coopmatrix.mul_add %q{t}, {k}, {score} : {self._q}, {b}, {self.acc}"""
+    {self.k.load(k, (f"%c{block * t}", n), b, axes)}
+    {result} = coopmatrix.mul_add %q{t}, {k}, {score} : {types}"""
             score = result
         if self.its.score is not None:
             m, col, places = self._places(n, checked)
@@ -420,12 +498,12 @@ class Kernel:
 
     @property
     def ragged(self) -> tuple[Axis, ...]:
-        return beyond(self.rows is None or self.rows % ROWS > 0, "rows")
+        return beyond(self.rows is None or self.rows % self.plan.rows > 0, "rows")
 
     def _pieces(self, size: int) -> list[tuple[int, bool]]:
         """Return the numbers of matrices, and whether they go beyond a size."""
-        count = -(-size // BLOCK)
-        return [(t, BLOCK * (t + 1) > size) for t in range(count)]
+        block = self.plan.block
+        return [(t, block * (t + 1) > size) for t in range(-(-size // block))]
 
 
 def beyond(checked: bool, axis: Axis) -> tuple[Axis, ...]:
@@ -450,18 +528,20 @@ def attention_in(func: FuncOp) -> Attention | None:
     return None if any(op.results for op in ops) else attention_of(ops)
 
 
-def become_attention(func: FuncOp, its: Attention, ctx: Context) -> None:
+def become_attention(
+    func: FuncOp, its: Attention, plan: AttentionPlan, ctx: Context
+) -> None:
     """Put the kernel of attention in place of the body of a function."""
     found = recognised(its.result)
     if its.epilogue is not None:
         found = with_epilogue(found, [its.epilogue])
-    operands = Operands(found.problem)
+    operands = Operands(found.problem, ["acc"] * len(found.problem.outputs))
     memory = argument(found.memories[2])
     outs = [argument(x.memory) for x in found.stored]
-    writer = Kernel(func, its)
+    writer = Kernel(func, its, plan)
 
     def finish(value: str, col: str) -> str:
-        checked = (*writer.ragged, *beyond(writer.columns % BLOCK > 0, "cols"))
+        checked = (*writer.ragged, *beyond(writer.columns % plan.block > 0, "cols"))
         text = operands.finish(value, ("%row", col), writer.acc, checked)
         for number, name in enumerate(outs):
             text = re.sub(rf"%out{number}\b", name, text)
@@ -485,7 +565,7 @@ def become_attention(func: FuncOp, its: Attention, ctx: Context) -> None:
             found.consumers.write(call, found.stored, outside)
     for op in reversed([op for op in old if op not in constants]):
         Rewriter.erase_op(op)
-    _describe(func, its, found)
+    _describe(func, its, found, plan)
 
 
 def _write_score(
@@ -501,11 +581,13 @@ def _write_score(
     consumers.write(call, [consumers.results[defined(its.score)]], outside)
 
 
-def _describe(func: FuncOp, its: Attention, found: Multiplication) -> None:
+def _describe(
+    func: FuncOp, its: Attention, found: Multiplication, plan: AttentionPlan
+) -> None:
     """Say of a function that it is a kernel, and of its grid and sizes."""
     q, batched = its.scores.inputs[0], found.problem.batched
     m = recognised(its.scores).problem.a.dimension("rows")
-    groups = [tiles(extent(func, q, m), ROWS), AffineConstantExpr(1)]
+    groups = [tiles(extent(func, q, m), plan.rows), AffineConstantExpr(1)]
     if batched:
         groups.append(extent(func, q, 0))
     map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))

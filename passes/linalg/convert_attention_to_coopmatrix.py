@@ -16,7 +16,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from coopc.dialects import simt
 from coopc.ir.control_flow import uses_dialect
+from coopc.ir.device_option import device_for
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,15 @@ class ConvertAttentionToCoopmatrixPass(ModulePass):
         if not uses_dialect(op, "linalg"):
             return
         # Most programs have none.
-        from coopc.passes.linalg.attention import attention_in, become_attention
+        from coopc.passes.linalg.attention import (
+            attention_in,
+            become_attention,
+            plan_attention,
+        )
 
+        target = simt.target_of(op)
+        name = None if target is None else target.device.data
+        plan = plan_attention(None if name is None else device_for(name, op))
         for func in op.ops:
             if isinstance(func, FuncOp) and (found := attention_in(func)) is not None:
-                become_attention(func, found, ctx)
+                become_attention(func, found, plan, ctx)

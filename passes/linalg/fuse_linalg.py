@@ -452,9 +452,9 @@ def _wide_product(op: linalg.GenericOp) -> Region:
     return Region(body)
 
 
-def erase_unused(block: Block) -> None:
+def erase_unused(ops: Sequence[Operation]) -> None:
     """Erase operations on tensors that nothing uses."""
-    for op in reversed(list(block.ops)):
+    for op in reversed(ops):
         known = linalg.GenericOp | linalg.FillOp | tensor.EmptyOp | arith.ConstantOp
         if isinstance(op, known) and op.results and not any(x.uses for x in op.results):
             Rewriter.erase_op(op)
@@ -481,8 +481,11 @@ def fuse(block: Block) -> None:
                 at += 1
             if new is not None:
                 Rewriter.insert_op(new, InsertPoint.before(op))
+                owners = dict.fromkeys(x.owner for x in op.inputs)
+                producers = [x for x in owners if isinstance(x, linalg.GenericOp)]
                 Rewriter.replace_op(op, [], new.results)
-    erase_unused(block)
+                erase_unused(producers)  # they would seem to read a product, too
+    erase_unused(list(block.ops))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@
 // STEPS-NEXT: lift-memrefs-to-tensors
 // STEPS-NEXT: generalize-linalg
 // STEPS-NEXT: fuse-linalg
-// STEPS-NEXT: outline-linalg-kernels{sequence=false attention=false}
+// STEPS-NEXT: outline-linalg-kernels{sequence=false attention="none"}
 // STEPS-NEXT: convert-attention-to-coopmatrix
 // STEPS-NEXT: convert-convolution-to-coopmatrix{device="amx"}
 // STEPS-NEXT: tile-matmul-amx

@@ -16,7 +16,7 @@
 // STEPS-NEXT: lift-memrefs-to-tensors
 // STEPS-NEXT: generalize-linalg
 // STEPS-NEXT: fuse-linalg
-// STEPS-NEXT: outline-linalg-kernels{attention=false}
+// STEPS-NEXT: outline-linalg-kernels{attention="half"}
 // STEPS-NEXT: convert-attention-to-coopmatrix
 // STEPS-NEXT: convert-convolution-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-coopmatrix

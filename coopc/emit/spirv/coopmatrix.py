@@ -614,7 +614,41 @@ def _in_order(chain: Chain) -> bool:
                 reader is not insert and not _exclusive(reader, insert)
             ):
                 return False
-    return True
+    return all(_is_read_first(value, chain) for value in chain.values)
+
+
+def _is_read_first(value: SSAValue, chain: Chain) -> bool:
+    """Whether a value of a chain is read only before loops over it replace it."""
+    uses = [(use.operation, use.index) for use in value.uses]
+    replaced = [
+        use
+        for use in uses
+        if isinstance(use[0], scf.ForOp) and use[0].results[use[1] - 3] in chain.values
+    ]
+    return all(
+        (_precedes(reader, loop) and reader is not loop)
+        or _exclusive(reader, loop)
+        or _reads_own(reader, loop, chain)
+        for loop, at in replaced
+        for reader, index in uses
+        if (reader, index) != (loop, at)
+    )
+
+
+def _reads_own(reader: Operation, loop: Operation, chain: Chain) -> bool:
+    """Whether a reader in a loop reads the element that the iteration then replaces.
+
+    Each iteration has an index of its own, so the element is as before the loop.
+    """
+    assert isinstance(loop, scf.ForOp), loop
+    body, inserts = loop.body.block, [x for x in chain.inserts if loop.is_ancestor(x)]
+    return (
+        isinstance(reader, coopmatrix.ExtractOp)
+        and reader.parent is body
+        and reader.index is body.args[0]
+        and all(x.parent is body and x.index is reader.index for x in inserts)
+        and all(_precedes(reader, x) for x in inserts)
+    )
 
 
 def _meeting(one: Operation, other: Operation) -> tuple[Operation, Operation] | None:

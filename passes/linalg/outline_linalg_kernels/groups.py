@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16, f32
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from coopc.dialects.narrow import tensor_type
 from coopc.passes.linalg.attention import attention_of, why_not_kernel
 from coopc.passes.linalg.fuse_linalg import (
     constant_of,
@@ -22,6 +24,10 @@ from coopc.passes.linalg.fuse_linalg import (
 )
 from coopc.passes.linalg.rows import why_not_rows
 
+OneKernel: TypeAlias = Literal["any", "half", "none"]
+"""Which attention is one kernel."""
+LEAST: Mapping[Attribute, float] = {f16: -65504.0, bf16: -3.3e38, f32: -3.4e38}
+"""What a maximum begins with at most: no number is less."""
 VIEWS = (
     tensor.CastOp,
     tensor.CollapseShapeOp,
@@ -94,8 +100,13 @@ def number_of(value: SSAValue) -> float | None:
     return attr.value.data if isinstance(attr, FloatAttr | IntegerAttr) else None
 
 
-def attention_group(last: Group) -> Group | None:
-    """Return the group of attention that a product, and what follows it, ends."""
+def attention_group(last: Group, half: bool) -> Group | None:
+    """Return the group of attention that a product, and what follows it, ends.
+
+    Args:
+        last: the product, and what follows it.
+        half: whether it is to multiply numbers of 16 bits.
+    """
     product = last.ops[0]
     if not is_product(product):
         return None
@@ -116,11 +127,19 @@ def attention_group(last: Group) -> Group | None:
     its = attention_of(group.ops)
     if its is None or why_not_kernel(its) is not None:
         return None
+    if half and not all(map(multiplies_half, (its.scores, its.result))):
+        return None
     begins = [number_of(op.outputs[0]) for op in (its.scores, its.total, its.result)]
     top = number_of(its.top.outputs[0])
-    if begins != [0, 0, 0] or top is None or top > -3.0e38:
+    element = tensor_type(its.top.outputs[0]).element_type
+    if begins != [0, 0, 0] or top is None or top > LEAST[element]:
         return None
     return group if group.results == list(group.ops[-1].results) else None
+
+
+def multiplies_half(product: linalg.GenericOp) -> bool:
+    types = {tensor_type(x).element_type for x in product.inputs}
+    return len(types) == 1 and types <= {f16, bf16}
 
 
 def is_product_result(value: SSAValue) -> bool:
@@ -128,12 +147,12 @@ def is_product_result(value: SSAValue) -> bool:
     return isinstance(op, linalg.GenericOp) and is_product(op)
 
 
-def groups_of(block: Block, attention: bool) -> Mapping[Operation, Group]:
+def groups_of(block: Block, attention: OneKernel) -> Mapping[Operation, Group]:
     """Return the groups of a block, by their last operation.
 
     Args:
         block: the body of a function.
-        attention: whether attention is one group.
+        attention: which attention is one group.
     """
     found: dict[Operation, Group] = {}
     for op in block.ops:
@@ -152,7 +171,9 @@ def groups_of(block: Block, attention: bool) -> Mapping[Operation, Group]:
         else:
             found[op] = Group((op,))
     for op, group in list(found.items()):
-        whole = attention_group(group) if attention and op in found else None
+        whole = None
+        if attention != "none" and op in found:
+            whole = attention_group(group, half=attention == "half")
         if whole is not None:
             for each in whole.ops:
                 found.pop(each, None)

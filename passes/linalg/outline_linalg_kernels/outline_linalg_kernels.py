@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, memref, tensor
@@ -48,6 +49,7 @@ from coopc.passes.linalg.outline_linalg_kernels.destinations import Destinations
 from coopc.passes.linalg.outline_linalg_kernels.groups import (
     VIEWS,
     Group,
+    OneKernel,
     groups_of,
 )
 from coopc.passes.linalg.outline_linalg_kernels.kernel_writer import (
@@ -434,12 +436,12 @@ def kept_dimensions(sizes: Sequence[Size], shape: Sequence[int]) -> list[int]:
 # --- Rewrite. ---
 
 
-def outline(func: FuncOp, attention: bool) -> None:
+def outline(func: FuncOp, attention: OneKernel) -> None:
     """Put kernels and a sequence in place of a function.
 
     Args:
         func: the function.
-        attention: whether attention is one kernel.
+        attention: which attention is one kernel.
 
     Raises:
         Refused: an operation is no part of a kernel.
@@ -554,8 +556,9 @@ class OutlineLinalgKernelsPass(ModulePass):
     sequence: bool = True
     """Whether there is a `simt.sequence`: passes that make several functions of a
     kernel leave nothing to launch."""
-    attention: bool = True
-    """Whether two products and the softmax between them are one kernel."""
+    attention: Literal["any", "half", "none"] = "any"
+    """Which two products and the softmax between them are one kernel: all, those of
+    numbers of 16 bits, or none."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:

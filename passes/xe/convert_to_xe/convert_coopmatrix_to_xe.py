@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc import device as devices
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt, xe
-from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Operand, Reduced, matrix_type
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
@@ -56,6 +56,7 @@ from coopc.passes.coopmatrix.elementwise import (
     copied,
     elementwise,
     fill_value,
+    reduction,
 )
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import Demands
@@ -81,6 +82,7 @@ from coopc.passes.xe.convert_to_xe.matrix_memory import (
 )
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import narrow_loops
+from coopc.passes.xe.convert_to_xe.tensors import reduced
 from coopc.passes.xe.convert_to_xe.vectors import (
     Rule,
     gathered,
@@ -241,6 +243,7 @@ class Matrices:
             coopmatrix.MulAddOp: self.mul_add,
             coopmatrix.ConvertOp: self.convert,
             coopmatrix.ApplyOp: self.apply,
+            coopmatrix.ReduceOp: self.reduce,
         }
 
     def _in_memory(
@@ -399,6 +402,27 @@ class Matrices:
                 found = copied(b, op.body.block, given)
                 vectors[number] = b.insert(vectors[number], at, found)
         return [packed(b, registers, vectors)]
+
+    def reduce(self, op: coopmatrix.ReduceOp, s: Splitter, b: Builder) -> Results:
+        """Combine the vectors of each row in a lane, then the lanes, which share it."""
+        registers = self.registers(op.value)
+        bases = registers.layout.bases("lane")
+        if op.axis.data is not Reduced.ROWS or op.broadcast is None:
+            raise Refused(op, "expected rows to be reduced, and to be broadcast")
+        if any(row or not col for row, col in bases):
+            what = "expected lanes to hold columns, as those of an accumulator do"
+            raise Refused(op, f"{what}, got {op.value.type}")
+        combine, length, kind = reduction(op), registers.length, op.kind.data
+        own = [registers.coordinates[x][0] for x in registers.distinct]
+        rows = [tuple(own[at : at + length]) for at in range(0, len(own), length)]
+        found: dict[tuple[int, ...], SSAValue] = {}
+        for key, vector in zip(rows, self.vectors(op.value, s, b), strict=True):
+            old = found.get(key)
+            found[key] = vector if old is None else b.pure(combine, old, vector)
+        signed = op.signed is not None
+        for key, vector in found.items():
+            found[key] = reduced(b, vector, simt.ReduceKind(kind.value), signed)
+        return [packed(b, registers, [found[key] for key in rows])]
 
     def convert(self, op: coopmatrix.ConvertOp, s: Splitter, b: Builder) -> Results:
         """Convert the elements, then put them where the other use has them."""

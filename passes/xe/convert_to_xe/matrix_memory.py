@@ -16,8 +16,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias, TypeVar
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     MemRefType,
@@ -163,9 +165,13 @@ def _planned(
         ),
         io,
     )
-    if isinstance(found, BlockPlan):
-        return refuse_steps(found, *op.positions) or found
-    return found
+    if isinstance(found, Refusal):
+        return found
+    rows = op.memory_type.get_shape()[-2]
+    if is_stack(op.memory_type) and rows % found.row_step:
+        what = f"expected {found.row_step} to divide the rows of a matrix, got {rows}"
+        return Refusal(Reason.POSITION, what)
+    return refuse_steps(found, *op.positions[-2:]) or found
 
 
 def memory_sizes(order: Layout, shape: tuple[int, int], bits: int) -> tuple[int, int]:
@@ -199,7 +205,9 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     type = op.memory_type
     if not is_global(type):
         return Refusal(Reason.UNKNOWN_MEMORY, f"{type.memory_space}, not global")
-    if type.get_num_dims() != 2:
+    outer = "cols" if op.layout.data is Layout.COL_MAJOR else "rows"
+    checked = () if op.checked is None else op.checked.data
+    if type.get_num_dims() != 2 and (not is_stack(type) or outer in checked):
         return Refusal(Reason.RANK, f"a memref of rank {type.get_num_dims()}")
     if (inner := op.matrix_strides[1]) != 1:
         return Refusal(Reason.STRIDE, f"{type} has an inner stride of {inner}")
@@ -218,18 +226,27 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
 
 def known_numbers(type: MemRefType) -> dict[Part, int]:
     """Return what is known of the surface that a memref is, in bytes and rows."""
-    rows, cols = type.get_shape()
+    *rows, cols = type.get_shape()
     strides = type.get_strides()
     assert strides is not None, type
     size = element_bytes(type)
     found: dict[Part, int] = {}
-    if rows != DYNAMIC_INDEX:
-        found["height"] = rows
+    if DYNAMIC_INDEX not in rows:
+        found["height"] = prod(rows)
     if cols != DYNAMIC_INDEX:
         found["width"] = cols * size
-    if strides[0] not in (None, DYNAMIC_INDEX):
-        found["pitch"] = strides[0] * size
+    if strides[-2] not in (None, DYNAMIC_INDEX):
+        found["pitch"] = strides[-2] * size
     return found
+
+
+def is_stack(type: MemRefType) -> bool:
+    """Whether memory is matrices of a known size, one below the other.
+
+    They are one surface, and a block reads the next one's rows beyond a matrix.
+    """
+    has_rows = type.get_num_dims() > 2
+    return has_rows and is_plain(type) and DYNAMIC_INDEX not in type.get_shape()
 
 
 def is_global(type: MemRefType) -> bool:
@@ -282,6 +299,10 @@ def surface_of(b: Builder, memory: SSAValue) -> SurfaceValues:
     type = memref_type(memory)
     size, strides = element_bytes(type), type.get_strides()
     assert strides is not None, type
+    if is_stack(type):
+        *rows, cols = type.get_shape()
+        width = constant_i32(b, cols * size)
+        return Surface(memory, width, constant_i32(b, prod(rows)), width)
     rows, cols = (narrowed(b, size_of(b, memory, dimension)) for dimension in (0, 1))
     pitch = width = times(b, cols, size)
     if strides[0] not in (None, DYNAMIC_INDEX):
@@ -296,9 +317,11 @@ def surface_of(b: Builder, memory: SSAValue) -> SurfaceValues:
 def start_of(
     known: IndexSums, b: Builder, op: coopmatrix.AccessOp
 ) -> tuple[SSAValue, SSAValue]:
-    """Return row and column in memory where a matrix begins, as i32."""
-    outer, inner = (narrowed(known.at(b, x), x) for x in op.positions)
-    return outer, inner
+    """Return row and column of the surface where a matrix begins, as i32."""
+    outer, *places = (narrowed(known.at(b, x), x) for x in op.positions)
+    for place, size in zip(places[:-1], op.memory_type.get_shape()[1:], strict=False):
+        outer = b.pure(arith.AddiOp, times(b, outer, size), place)
+    return outer, places[-1]
 
 
 def decide_matrix_channels(

@@ -47,7 +47,9 @@ def test_counts() -> None:
     """Layers, and attention, are one kernel each."""
     text = DOCUMENT.read_text()
     assert text.startswith(HEAD)
-    for name, count in (("attention", 1), ("mlp_two_layers f16", 2), ("layer_norm", 1)):
+    attentions = ("attention", "attention f16", "attention_causal bf16")
+    ones = dict.fromkeys((*attentions, "layer_norm", "linear_silu bf16"), 1)
+    for name, count in (ones | {"mlp_two_layers f16": 2}).items():
         assert f"| {name} | {count} |" in text
 
 

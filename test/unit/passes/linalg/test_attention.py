@@ -1,0 +1,110 @@
+"""Attention of usual sizes in one kernel: how long it is, and what it computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import coopc
+from coopc.validate.compare import compare
+
+TEXT = """
+#q = affine_map<(b, m, n, k) -> (b, m, k)>
+#k = affine_map<(b, m, n, k) -> (b, n, k)>
+#s = affine_map<(b, m, n, k) -> (b, m, n)>
+#w = affine_map<(b, m, n) -> (b, m, n)>
+func.func @main(%q: tensor<QxTYPE>, %k: tensor<KxTYPE>, %v: tensor<KxTYPE>)
+    -> tensor<Qxf32> {
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant 0.125 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %0 = tensor.empty() : tensor<Sxf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<Sxf32>) -> tensor<Sxf32>
+  %2 = linalg.batch_matmul indexing_maps = [#q, #k, #s]
+      ins(%q, %k : tensor<QxTYPE>, tensor<KxTYPE>) outs(%1 : tensor<Sxf32>)
+      -> tensor<Sxf32>
+  %3 = linalg.generic {indexing_maps = [#w, #w],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%2 : tensor<Sxf32>) outs(%0 : tensor<Sxf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %m = linalg.index 1 : index
+    %n = linalg.index 2 : index
+    %after = arith.cmpi sge, %m, %n : index
+    %scaled = arith.mulf %in, %scale : f32
+    %kept = arith.select %after, %scaled, %least : f32
+    linalg.yield %kept : f32
+  } -> tensor<Sxf32>
+  %4 = linalg.softmax dimension(2) ins(%3 : tensor<Sxf32>) outs(%0 : tensor<Sxf32>)
+      -> tensor<Sxf32>
+  %5 = tensor.empty() : tensor<SxTYPE>
+  %6 = linalg.generic {indexing_maps = [#w, #w],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%4 : tensor<Sxf32>) outs(%5 : tensor<SxTYPE>) {
+  ^bb0(%in: f32, %out: TYPE):
+    %t = arith.truncf %in : f32 to TYPE
+    linalg.yield %t : TYPE
+  } -> tensor<SxTYPE>
+  %7 = tensor.empty() : tensor<Qxf32>
+  %8 = linalg.fill ins(%zero : f32) outs(%7 : tensor<Qxf32>) -> tensor<Qxf32>
+  %9 = linalg.batch_matmul ins(%6, %v : tensor<SxTYPE>, tensor<KxTYPE>)
+      outs(%8 : tensor<Qxf32>) -> tensor<Qxf32>
+  return %9 : tensor<Qxf32>
+}"""
+"""Causal attention: Q, K and S are sizes."""
+
+
+def attention(batch: int, rows: int, length: int, head: int) -> str:
+    sizes = {"Q": (rows, head), "K": (length, head), "S": (rows, length)}
+    text = TEXT
+    for name, (m, n) in sizes.items():
+        text = text.replace(f"tensor<{name}x", f"tensor<{batch}x{m}x{n}x")
+    return text.replace("TYPE", "f16")
+
+
+def is_right(sizes: tuple[int, int, int, int], on: str, pipeline: str) -> bool:
+    """Whether a pipeline's kernel computes what numpy does."""
+    batch, rows, length, head = sizes
+    random = np.random.default_rng(0)
+    q, k, v = (
+        random.standard_normal((batch, n, head)).astype(np.float16)
+        for n in (rows, length, length)
+    )
+    scores = q.astype(np.float64) @ np.swapaxes(k, 1, 2) * 0.125
+    scores = np.where(np.tri(rows, length, dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(2, keepdims=True))
+    weights /= weights.sum(2, keepdims=True)
+    wanted = (weights @ v).astype(np.float32)
+    # Weights are rounded to f16, relative to the greatest of their row.
+    bound = 2.0**-10 * abs(v.astype(np.float64)).max()
+    outcome = coopc.launch(attention(*sizes), q, k, v, on=on, pipeline=pipeline)
+    return compare(outcome.arrays[-1], wanted, bound=bound, element="f32").ok
+
+
+def test_length() -> None:
+    """A kernel in loops is as long for any head, and multiplies in two places."""
+    passes = "coopc-khr{device=lavapipe}"
+    lengths: list[int] = []
+    for head in (64, 128):
+        text = coopc.compile(attention(2, 40, 48, head), passes, "spirv").text
+        assert text.count("OpCooperativeMatrixMulAddKHR") == 2
+        lengths.append(len(text.splitlines()))
+    assert lengths[0] == lengths[1] < 800
+
+
+def test_on_lavapipe() -> None:
+    """It took more than ten minutes to compile when it was written out."""
+    assert is_right((1, 40, 50, 64), "vulkan", "coopc-khr{device=lavapipe}")
+
+
+def test_on_lanes() -> None:
+    assert is_right((1, 20, 50, 24), "sim", "coopc-lanes{device=intel-cpu}")
+
+
+@pytest.mark.parametrize("sizes", [(2, 32, 64, 32), (1, 20, 40, 16)])
+def test_on_xe(sizes: tuple[int, int, int, int]) -> None:
+    """By DPAS and 2D blocks, whose surfaces have the heads one below the other."""
+    text = attention(*sizes)
+    lowered = coopc.compile(text, "coopc-xe{device=bmg}", "mlir").text
+    assert lowered.count("func.func") == 1
+    assert ("xe.block_load_2d" in lowered) == (sizes[1] == 32)
+    assert is_right(sizes, "sim", "coopc-xe{device=bmg}")
