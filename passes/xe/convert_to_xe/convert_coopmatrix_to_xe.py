@@ -416,9 +416,9 @@ class Matrices:
         own = [registers.coordinates[x][0] for x in registers.distinct]
         rows = [tuple(own[at : at + length]) for at in range(0, len(own), length)]
         found: dict[tuple[int, ...], SSAValue] = {}
-        for key, vector in zip(rows, self.vectors(op.value, s, b), strict=True):
+        for key, one in zip(rows, self.vectors(op.value, s, b), strict=True):
             old = found.get(key)
-            found[key] = vector if old is None else b.pure(combine, old, vector)
+            found[key] = one if old is None else b.pure(combine, old, one)
         signed = op.signed is not None
         for key, vector in found.items():
             found[key] = reduced(b, vector, simt.ReduceKind(kind.value), signed)

@@ -302,7 +302,7 @@ def surface_of(b: Builder, memory: SSAValue) -> SurfaceValues:
     if is_stack(type):
         *rows, cols = type.get_shape()
         width = constant_i32(b, cols * size)
-        return Surface(memory, width, constant_i32(b, prod(rows)), width)
+        return SurfaceValues(memory, width, constant_i32(b, prod(rows)), width)
     rows, cols = (narrowed(b, size_of(b, memory, dimension)) for dimension in (0, 1))
     pitch = width = times(b, cols, size)
     if strides[0] not in (None, DYNAMIC_INDEX):
