@@ -218,7 +218,10 @@ def function(e: Emission, op: Operation) -> None:
     wide = isinstance(element_of(op.results[0].type), Float64Type)
     if wide and e.facts.vulkan and not isinstance(op, _GLSL_F64):
         raise Refusal(f"GLSL.std.450 has {opencl} of f16 and f32, got f64")
-    e.whole.strict |= isinstance(op, arith.MaxnumfOp | arith.MinnumfOp)
+    if isinstance(op, arith.MaxnumfOp | arith.MinnumfOp):
+        e.whole.strict = True
+        if e.facts.vulkan and FastMathFlag.NO_NANS in op.fastmath.data:
+            name = f"F{name[1:]}"  # of a NaN, either operand
     e.each(op.results[0], op.operands, lambda to, ids: e.ext(name, *ids, type=to))
 
 
