@@ -45,13 +45,11 @@ REFUSALS = {
     "processArrayType",
     r"unsupported composite type": f"constant matrix: {_READER}, "
     "processConstantComposite",
-    r"unhandled opcode (5571|227|5574)": "SubgroupShuffleINTEL, AtomicLoad, split "
-    f"barrier: {_GENERATED}, dispatchToAutogenDeserialization; called from {_OPS}",
-    r"GroupNonUniformBroadcast.*constant": "lane no constant, allowed from 1.5: "
-    "mlir/lib/Dialect/SPIRV/IR/GroupOps.cpp, GroupNonUniformBroadcastOp::verify "
-    "(a module read has no target_env, so it counts as 1.0)",
-    r"unhandled deserializations of (203|20|79|80) from": "u_mul_hi, erf of OpenCL, "
-    f"NMin, NMax of GLSL: {_GENERATED}, emitExtendedSetDeserializationDispatch",
+    r"unhandled opcode 227": f"AtomicLoad: {_GENERATED}, "
+    f"dispatchToAutogenDeserialization; called from {_OPS}",
+    r"unhandled deserializations of (20|3|79|80) from": "exp2 of OpenCL; Trunc, NMin, "
+    f"NMax of GLSL: {_GENERATED}, emitExtendedSetDeserializationDispatch",
+    r"unhandled Decoration : 'Alignment": f"Alignment: {_READER}, processDecoration",
     r"spirv.Bitcast": "bit cast of matrices, which 23 has: SPIRVCastOps.td, Bitcast",
     r"^$": f"crash without a message: {_OPS}, OpSwitch of 64 bits; {_READER}, "
     "processCooperativeMatrixTypeKHR of a matrix whose scope is a spec constant",

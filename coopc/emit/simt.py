@@ -29,7 +29,7 @@ ACQUIRE, RELEASE, ACQUIRE_RELEASE = 0x2, 0x4, 0x8
 WORKGROUP_MEMORY, CROSS_WORKGROUP_MEMORY = 0x100, 0x200
 """Memory semantics there."""
 
-_REDUCTIONS: dict[tuple[ReduceKind, str], str] = {
+REDUCTIONS: dict[tuple[ReduceKind, str], str] = {
     (ReduceKind.ADD, "float"): "FAdd",
     (ReduceKind.ADD, "unsigned"): "IAdd",
     (ReduceKind.MUL, "float"): "FMul",
@@ -59,7 +59,7 @@ def reduction_of(op: simt.ReduceOp) -> str:
     sort = "unsigned" if op.signed is None else "signed"
     if not isinstance(element, IndexType | IntegerType):
         sort = "float"
-    return _REDUCTIONS[op.kind.data, sort]
+    return REDUCTIONS[op.kind.data, sort]
 
 
 class Lanes(ABC, Generic[E]):

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coopc.spirv.grammar import ExtendedInstruction, enumeration
+from coopc.spirv.grammar_table import ENUMERATIONS, INSTRUCTIONS, MASKS
 from coopc.spirv.instruction import (
     Id,
     Instruction,
@@ -96,6 +97,14 @@ _ATTRIBUTES = {
     "FPFastMathMode": "fastmath_mode",
 }
 """The attributes of enumerations that are not named after these."""
+ATTRIBUTES = (
+    *("vce", "target_env", "resource_limits", "entry_point_abi"),
+    *(
+        _ATTRIBUTES.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+        for kind in (*ENUMERATIONS, *MASKS)
+    ),
+)
+"""The names of the dialect's attributes."""
 SPELLED = {
     "BFloat16ConversionINTEL": "Bfloat16ConversionINTEL",
     "MatrixASignedComponentsKHR": "ASigned",
@@ -108,6 +117,7 @@ SPELLED = {
     **{name: name[:-3] for name in ("MatrixAKHR", "MatrixBKHR")},
 }
 """Enumerants that the dialect spells otherwise."""
+_MATRIX = "OpTypeCooperativeMatrixKHR"
 _LAYOUT_AT = {"OpCooperativeMatrixLoadKHR": 1, "OpCooperativeMatrixStoreKHR": 2}
 """Which operand is a layout, an attribute in the dialect."""
 
@@ -168,6 +178,20 @@ def _symbol(name: str) -> str:
 def _quoted(name: str) -> str:
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def operation_names() -> list[str]:
+    """The names of all operations that the dialect has or that stand for a module."""
+    opcodes = (x for x in INSTRUCTIONS if x not in LACKING)
+    extended = (f"{prefix}.{x}" for prefix, has in EXTENDED.values() for x in has)
+    inner = ("addressof", "loop", "merge", "referenceof", "selection", "yield")
+    own = (
+        *("func", "Constant", "GlobalVariable", "SpecConstantOperation"),
+        *(f"mlir.{name}" for name in inner),
+    )
+    found = dict.fromkeys(_operation_name(opcode) for opcode in opcodes)
+    found |= dict.fromkeys(f"spirv.{name}" for name in (*own, *extended))
+    return list(found)
 
 
 def _operation_name(opcode: str) -> str:
@@ -387,15 +411,31 @@ class _Writer:
             case "OpSpecConstantComposite", *given:
                 operands = _ids(given)
                 return self.operation("spirv.CompositeConstruct", operands, {}, (id,))
+            case "OpConstantNull" | "OpConstantComposite", *given if _is_matrix(
+                id.type
+            ):
+                return self._constant_matrix(id, _ids(given))
             case _:
                 attributes = {"value": self._number_attribute(id)}
                 return self.operation("spirv.Constant", (), attributes, (id,))
+
+    def _constant_matrix(self, id: Id, given: list[Id]) -> str:
+        """A number and a matrix of it: xDSL reads dense numbers of vectors only."""
+        type = id.type.definition
+        assert type is not None, id
+        element, *_ = _ids(type.operands)
+        zero = "0" if _is_integer(type) else "0.0"
+        number = _bits(given[0]) if given else zero
+        name, text = f"%element.{self.names[id]}", self.type(element)
+        constant = f'{name} = "spirv.Constant"() {{value = {number} : {text}}} : () -> '
+        made = f'"spirv.CompositeConstruct"({name}) : ({text}) -> {self.type(id.type)}'
+        return f"{constant}{text}\n    {self.value(id)} = {made}"
 
     def _number_attribute(self, id: Id) -> str:
         definition, type = id.definition, id.type.definition
         assert definition is not None, id
         assert type is not None, id
-        is_dense = type.facts.name in ("OpTypeVector", "OpTypeCooperativeMatrixKHR")
+        is_dense = type.facts.name == "OpTypeVector"
         suffix = f" : {self.type(id.type)}"
         match (definition.facts.name, *definition.operands):
             case "OpConstantTrue" | "OpConstantFalse", *_:
@@ -859,6 +899,10 @@ def _arrivals(phi: Instruction) -> list[tuple[Id, Id]]:
 
 def _is_void(type: Id) -> bool:
     return type.definition is not None and type.definition.facts.name == "OpTypeVoid"
+
+
+def _is_matrix(type: Id) -> bool:
+    return type.definition is not None and type.definition.facts.name == _MATRIX
 
 
 def _is_integer(type: Instruction) -> bool:

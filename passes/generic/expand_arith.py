@@ -43,6 +43,9 @@ table = Expansions()
 FREE = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 """Of operations whose rounding is accounted for, or that do not round."""
 
+NO_NAN = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
+"""Of operations whose result for a NaN is not used."""
+
 
 # Integers.
 
@@ -213,7 +216,8 @@ def strict_extreme(code: Code, op: arith.MaximumfOp | arith.MinimumfOp) -> SSAVa
     """Of two floats the greater or the smaller, -0 below +0, or a NaN of either.
 
     Equal operands differ at most in the sign of a zero: the bits of both together are
-    the smaller, those that both have the greater.
+    the smaller, those that both have the greater.  What the extreme of a NaN is does
+    not matter, as it is not selected.
     """
     greater = isinstance(op, arith.MaximumfOp)
     merge = arith.AndIOp if greater else arith.OrIOp
@@ -224,7 +228,7 @@ def strict_extreme(code: Code, op: arith.MaximumfOp | arith.MinimumfOp) -> SSAVa
     x, y = (code.cast(arith.BitcastOp, each, bits) for each in (a, b))
     merged = code.cast(arith.BitcastOp, code(merge(x, y)), element)
     equal = code(arith.CmpfOp(a, b, "oeq"))
-    ordered = code.select(equal, merged, code(number(a, b)))
+    ordered = code.select(equal, merged, code(number(a, b, NO_NAN)))
     nan = code(arith.AddfOp(a, b, FREE))
     return code.select(code(arith.CmpfOp(a, b, "uno")), nan, ordered)
 

@@ -22,27 +22,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, llvm, memref
+from xdsl.dialects import arith, func, llvm
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
-    StridedLayoutAttr,
     UnitAttr,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, SignedAttr
-from coopc.dialects.coopmatrix.types import CHANNEL_BITS
 from coopc.dialects.narrow import is_integer
 from coopc.ir.transaction import Refused
-from coopc.passes.spirv_calls.reader import Reader, Value, constant, enumerant
+from coopc.passes.spirv_calls.reader import (
+    Reader,
+    Value,
+    constant,
+    enumerant,
+    matrix_memory,
+)
 
 Read = Callable[[Reader, llvm.CallOp], SSAValue | None]
 """Reads a call of a builtin, which has a result or none."""
@@ -159,28 +161,9 @@ def _memory(
     number = _number(op, list(op.args).index(rest[0]), "a layout")
     layout = enumerant(_LAYOUTS, number, "a layout", op)
     place = r.place(pointer, op, type.element_type)
-    sizes = list(type.shape)
-    if layout == Layout.COL_MAJOR:
-        sizes.reverse()
-    elif layout == Layout.PACKED:
-        factor = CHANNEL_BITS // type.element_bits
-        if factor < 1 or sizes[0] % factor:
-            raise Refused(op, f"expected rows in groups of {factor}, got {type}")
-        sizes = [sizes[0] // factor, sizes[1] * factor]
     number = constant(rest[1])
     stride = r.index(rest[1], op) if number is None else number
-    offset = 0 if place.offset is None else place.offset
-    base = place.base.type
-    assert isa(base, MemRefType)
-    strides = StridedLayoutAttr(
-        [None if number is None else number, 1],
-        0 if place.offset is None else None,
-    )
-    shape = MemRefType(type.element_type, sizes, strides, base.memory_space)
-    cast = memref.ReinterpretCastOp.from_dynamic(
-        place.base, [offset], sizes, [stride, 1], shape
-    )
-    return layout, r.add(cast)
+    return layout, matrix_memory(r, op, type, layout, place, stride)
 
 
 def _memory_operands(op: llvm.CallOp, rest: Sequence[SSAValue]) -> dict[str, Attribute]:

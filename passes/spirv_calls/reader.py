@@ -25,7 +25,7 @@ from itertools import islice
 from typing import TypeVar
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, cf, func, llvm, scf
+from xdsl.dialects import arith, cf, func, llvm, memref, scf
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
@@ -33,14 +33,16 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     NoneAttr,
+    StridedLayoutAttr,
     i1,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
-from coopc.dialects.coopmatrix import SCOPE_NUMBERS, MatrixType, Use
-from coopc.dialects.coopmatrix.types import unsupported_element
+from coopc.dialects.coopmatrix import SCOPE_NUMBERS, Layout, MatrixType, Use
+from coopc.dialects.coopmatrix.types import CHANNEL_BITS, unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
 from coopc.dialects.narrow import is_integer, is_memref
 from coopc.ir.dominators import immediate_dominators
@@ -109,6 +111,7 @@ class PointerOperand:
 
 Value = SSAValue | PointerOperand
 ReadCall = Callable[["Reader", llvm.CallOp], Sequence[Value]]
+ReadOther = Callable[["Reader", Operation], Sequence[Value]]
 
 
 def matrix_of(type: TargetExtType, op: Operation) -> MatrixType:
@@ -147,18 +150,25 @@ def enumerant(known: Sequence[T], number: int, what: str, op: Operation) -> T:
 
 
 class Reader:
-    def __init__(self, old: llvm.FuncOp | func.FuncOp, call: ReadCall) -> None:
+    def __init__(
+        self,
+        old: llvm.FuncOp | func.FuncOp,
+        call: ReadCall,
+        other: ReadOther | None = None,
+    ) -> None:
         """Begin a function.
 
         Args:
             old: the function, with a body.
             call: reads a call.
+            other: reads an operation of a dialect that is not read here.
 
         Raises:
             Refused: its arguments or results have no form here.
         """
         self.old = old
         self._call = call
+        self._other = other
         self.values: dict[SSAValue, Value] = {}
         self.location = old.location
         block = old.body.blocks[0]
@@ -320,6 +330,8 @@ class Reader:
             case llvm.ICmpOp():
                 pair = (self.value(op.lhs, op), self.value(op.rhs, op))
                 return [self.add(arith.CmpiOp(*pair, op.predicate.value.data))]
+            case _ if self._other is not None and op.dialect_name() not in KEPT:
+                return self._other(self, op)
             case _:
                 return self._plain(op)
 
@@ -389,6 +401,41 @@ class Reader:
         if base.offset is not None:
             step = self.add(arith.AddiOp(base.offset, step))
         return PointerOperand(base.base, base.element, step)
+
+
+def matrix_memory(
+    r: Reader,
+    op: Operation,
+    type: MatrixType,
+    layout: Layout,
+    place: PointerOperand,
+    stride: SSAValue | int,
+) -> SSAValue:
+    """The memory that a pointer and a stride are, as a memref of the matrix alone.
+
+    Raises:
+        Refused: the matrix has no such layout.
+    """
+    sizes = list(type.shape)
+    if layout == Layout.COL_MAJOR:
+        sizes.reverse()
+    elif layout == Layout.PACKED:
+        factor = CHANNEL_BITS // type.element_bits
+        if factor < 1 or sizes[0] % factor:
+            raise Refused(op, f"expected rows in groups of {factor}, got {type}")
+        sizes = [sizes[0] // factor, sizes[1] * factor]
+    offset = 0 if place.offset is None else place.offset
+    base = place.base.type
+    assert isa(base, MemRefType)
+    strides = StridedLayoutAttr(
+        [stride if isinstance(stride, int) else None, 1],
+        0 if place.offset is None else None,
+    )
+    shape = MemRefType(type.element_type, sizes, strides, base.memory_space)
+    cast = memref.ReinterpretCastOp.from_dynamic(
+        place.base, [offset], sizes, [stride, 1], shape
+    )
+    return r.add(cast)
 
 
 def constant(value: SSAValue) -> int | None:

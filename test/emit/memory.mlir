@@ -43,7 +43,7 @@ func.func @wait(%m: memref<8xf16>)
 // VULKAN: OpGroupNonUniformBitwiseAnd %uint %uint_3 Reduce %n
 // OPENCL-LABEL: %lanes = OpFunction
 // OPENCL: OpGroupBroadcast %uint %uint_3 %n %uint_2
-// OPENCL: OpSubgroupShuffleXorINTEL %uint %n %uint_2
+// OPENCL: OpGroupNonUniformShuffleXor %uint %uint_3 %n %uint_2
 // OPENCL: OpGroupSMax %uint %uint_3 Reduce %n
 // OPENCL: OpGroupNonUniformBitwiseAnd %uint %uint_3 Reduce %n
 func.func @lanes(%n: i32) attributes {simt.kernel} {

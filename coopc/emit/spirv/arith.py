@@ -170,16 +170,16 @@ def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
     operands = (op.lhs, op.rhs)
 
     def high(to: Id, ids: tuple[Id, ...]) -> Id:
-        if not e.facts.vulkan:
-            return e.ext("s_mul_hi" if signed else "u_mul_hi", *ids, type=to)
         bits = e.types.component_bits(to)
-        if bits >= 32:
+        if not e.facts.vulkan and bits != 32:
+            return e.ext("s_mul_hi" if signed else "u_mul_hi", *ids, type=to)
+        if e.facts.vulkan and bits >= 32:
             pair = e.module.type("OpTypeStruct", to, to)
             opcode = "OpSMulExtended" if signed else "OpUMulExtended"
             both = e.emit(opcode, *ids, type=pair)
             return e.emit("OpCompositeExtract", both, 1, type=to)
-        # Vulkan has it for 32 bits, which hold the whole product of less.
-        wide = e.like(to, e.types.u32)
+        # Compilers know a product of twice the bits of which the upper half is used.
+        wide = e.like(to, e.types.int(max(2 * bits, 32)))
         extend = "OpSConvert" if signed else "OpUConvert"
         x, y = (e.emit(extend, each, type=wide) for each in ids)
         product = e.emit("OpIMul", x, y, type=wide)
@@ -218,7 +218,10 @@ def function(e: Emission, op: Operation) -> None:
     wide = isinstance(element_of(op.results[0].type), Float64Type)
     if wide and e.facts.vulkan and not isinstance(op, _GLSL_F64):
         raise Refusal(f"GLSL.std.450 has {opencl} of f16 and f32, got f64")
-    e.whole.strict |= isinstance(op, arith.MaxnumfOp | arith.MinnumfOp)
+    if isinstance(op, arith.MaxnumfOp | arith.MinnumfOp):
+        e.whole.strict = True
+        if e.facts.vulkan and FastMathFlag.NO_NANS in op.fastmath.data:
+            name = f"F{name[1:]}"  # of a NaN, either operand
     e.each(op.results[0], op.operands, lambda to, ids: e.ext(name, *ids, type=to))
 
 

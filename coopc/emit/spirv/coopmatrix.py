@@ -281,7 +281,7 @@ _FLAGS = {
 
 Binary: TypeAlias = coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp
 
-_BINARY: dict[type[Binary], tuple[str, str, str]] = {
+BINARY: dict[type[Binary], tuple[str, str, str]] = {
     coopmatrix.AddOp: ("OpFAdd", "OpIAdd", "OpIAdd"),
     coopmatrix.SubOp: ("OpFSub", "OpISub", "OpISub"),
     coopmatrix.MulOp: ("OpFMul", "OpIMul", "OpIMul"),
@@ -388,11 +388,11 @@ def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
         raise Refusal(f"SPIR-V has no arithmetic on matrices of {matrix.element_type}")
 
 
-@handlers.on(*_BINARY)
+@handlers.on(*BINARY)
 def binary(e: Emission, op: Binary) -> None:
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
-    of_floats, of_signed, of_unsigned = _BINARY[type(op)]
+    of_floats, of_signed, of_unsigned = BINARY[type(op)]
     if not is_integer(matrix):
         opcode = of_floats
     elif isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None:

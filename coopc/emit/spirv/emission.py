@@ -560,7 +560,8 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         bits = integer.bitwidth
         to = self.types.pointer(view.storage, self.types.int(bits))
         if not self._is_logical(view):
-            return self.emit("OpBitcast", self.pointer(view, at), type=to)
+            place = self.pointer(view, at)
+            return place if place.type is to else self.emit("OpBitcast", place, type=to)
         base = self.whole.buffer_as_words(view.base, 1, bits)
         indices = map(self.index.value, (0, at))
         return self.emit("OpAccessChain", base, *indices, type=to)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import AnyFloat, Float16Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
@@ -26,7 +25,7 @@ from coopc.emit.spirv.flow import Num, View
 from coopc.emit.walker import count_of, element_of
 from coopc.spirv.instruction import Id
 
-_NAMES: dict[type[Operation], str] = {
+BUILT_INS: dict[type[Operation], str] = {
     simt.WorkgroupIdOp: "WorkgroupId",
     simt.NumWorkgroupsOp: "NumWorkgroups",
     simt.LocalIdOp: "LocalInvocationId",
@@ -47,7 +46,7 @@ _WORDS = (1, 2, 4, 8, 16)
 _GROUP = ("FAdd", "IAdd", "FMax", "SMax", "UMax", "FMin", "SMin", "UMin")
 """What OpenCL's capability Groups has."""
 
-_VULKAN_SHUFFLES = {
+SHUFFLES = {
     ShuffleMode.IDX: "OpGroupNonUniformShuffle",
     ShuffleMode.XOR: "OpGroupNonUniformShuffleXor",
     ShuffleMode.UP: "OpGroupNonUniformShuffleUp",
@@ -63,7 +62,7 @@ class _BuiltIns(Lanes[Emission]):
     """Built-in variables and instructions."""
 
     def position(self, e: Emission, op: type[Operation], axis: int) -> Id:
-        name, vector = _NAMES[op], e.types.vector(e.types.index, 3)
+        name, vector = BUILT_INS[op], e.types.vector(e.types.index, 3)
 
         def extract() -> Id:
             whole = e.built_in(name, vector)
@@ -72,7 +71,7 @@ class _BuiltIns(Lanes[Emission]):
         return e.once((name, axis), extract)
 
     def number(self, e: Emission, op: type[Operation]) -> Id:
-        return e.index_built_in(_NAMES[op])
+        return e.index_built_in(BUILT_INS[op])
 
     def has_split_barrier(self, e: Emission) -> bool:
         return e.facts.device.family == "xe"
@@ -129,6 +128,9 @@ class _BuiltIns(Lanes[Emission]):
     def broadcast(self, e: Emission, op: simt.BroadcastOp) -> None:
         lane, scope = _lane(e, op.lane), e.types.enumerant(SUBGROUP)
         opcode = "OpGroupNonUniformBroadcast" if e.facts.vulkan else "OpGroupBroadcast"
+        if e.facts.vulkan and not isinstance(e.index.num(lane), int):
+            # Before SPIR-V 1.5 the lane of a broadcast had to be a constant.
+            opcode = SHUFFLES[ShuffleMode.IDX]
         e.each(
             op.result,
             (op.value,),
@@ -137,25 +139,27 @@ class _BuiltIns(Lanes[Emission]):
 
     def shuffle(self, e: Emission, op: simt.ShuffleOp) -> None:
         mode, offset = op.mode.data, _lane(e, op.offset)
-        scope, opcode = e.types.enumerant(SUBGROUP), _VULKAN_SHUFFLES[mode]
-        if e.facts.vulkan:
-            e.each(
-                op.result,
-                (op.value,),
-                lambda to, ids: e.emit(opcode, scope, *ids, offset, type=to),
-            )
-            return
-        is_xor = mode is ShuffleMode.XOR
-        name = f"OpSubgroupShuffle{'Xor' if is_xor else ''}INTEL"
-        if mode in _STEPS:
-            # Intel's own shuffles up and down join two values, of which we have one.
+        if not e.facts.vulkan and mode in _STEPS:
+            # OpenCL's run-times have this with the lane's number on all versions.
             mine = e.built_in("SubgroupLocalInvocationId", e.types.u32)
             offset = e.emit(_STEPS[mode], mine, offset, type=e.types.u32)
-        e.each(
-            op.result,
-            (op.value,),
-            lambda to, ids: _shuffled(e, op, name, ids[0], offset, to),
-        )
+            mode = ShuffleMode.IDX
+        scope, opcode = e.types.enumerant(SUBGROUP), SHUFFLES[mode]
+
+        def one(to: Id, x: Id) -> Id:
+            return e.emit(opcode, scope, x, offset, type=to)
+
+        def make(to: Id, ids: tuple[Id, ...]) -> Id:
+            (x,) = ids
+            if e.facts.vulkan:
+                return one(to, x)
+            # OpenCL shuffles no vectors.
+            if (words := _as_words(e, to)) is not to:
+                x = e.emit("OpBitcast", x, type=words)
+            found = _componentwise(e, x, words, lambda each: one(each.type, each))
+            return found if words is to else e.emit("OpBitcast", found, type=to)
+
+        e.each(op.result, (op.value,), make)
 
     def reduce(self, e: Emission, op: simt.ReduceOp) -> None:
         name, scope = reduction_of(op), e.types.enumerant(SUBGROUP)
@@ -188,22 +192,12 @@ def _lane(e: Emission, index: SSAValue) -> Id:
     return e.emit("OpUConvert", id, type=e.types.u32)
 
 
-def _shuffled(
-    e: Emission, op: simt.ShuffleOp, opcode: str, x: Id, lane: Id, to: Id
-) -> Id:
-    """Shuffle under OpenCL, which has no functions for some vectors: as words."""
-    width, type = e.types.width(to), element_of(op.value.type)
-    is_number = isinstance(type, IntegerType | AnyFloat)
-    bits = type.bitwidth if is_number else 64  # of an index
-    if width == 1 or not (bits == 64 or isinstance(type, Float16Type)):
-        return e.emit(opcode, x, lane, type=to)
-    if (words := width * bits // 32) in _WORDS and width % 2 == 0:
-        word = e.types.vector(e.types.u32, words)
-        given = e.emit("OpBitcast", x, type=word)
-        return e.emit("OpBitcast", e.emit(opcode, given, lane, type=word), type=to)
-    return _componentwise(
-        e, x, to, lambda one: e.emit(opcode, one, lane, type=one.type)
-    )
+def _as_words(e: Emission, type: Id) -> Id:
+    """The type of a vector as 32-bit words, if it is a whole number of them."""
+    width, bits = e.types.width(type), e.types.component_bits(type)
+    if width > 1 and bits != 32 and width * bits // 32 in _WORDS and width % 2 == 0:
+        return e.types.vector(e.types.u32, width * bits // 32)
+    return type
 
 
 def _componentwise(e: Emission, x: Id, to: Id, make: Callable[[Id], Id]) -> Id:

@@ -1,0 +1,935 @@
+"""convert-spirv-to-coopmatrix: raises upstream MLIR's `spirv` dialect to coopmatrix.
+
+Before:  a spirv.module of Vulkan in generic form, as `mlir-opt --mlir-print-op-generic`
+         and `-t mlir-spirv` print it. Buffers are global variables with a binding, each
+         a struct of one array of numbers; control flow is spirv.mlir.loop and
+         spirv.mlir.selection, loops with one exit.
+After:   func.func with coopmatrix, simt and arith operations for each entry point. The
+         arguments are the buffers that it uses, by set and binding, then the members of
+         its push constants. Specialization constants are coopmatrix.spec_constant.
+Fails:   naming an operation that cannot be raised. The module is then unchanged.
+
+    %m = "spirv.KHR.CooperativeMatrixLoad"(%p, %stride)
+        <{matrix_layout = #spirv.coop_matrix_layout_khr<RowMajor>}>
+
+    %v = memref.reinterpret_cast %b to offset: [%o], sizes: [8, 16], strides: [%s, 1]
+    %m = coopmatrix.load %v[%c0, %c0] row_major
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, cf, func, math, memref, ub, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    UnregisteredAttr,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
+
+from coopc.dialects import coopmatrix, simt, spirv
+from coopc.dialects.coopmatrix import (
+    Layout,
+    MatrixType,
+    Operand,
+    SignedAttr,
+    Use,
+)
+from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.spirv import SpirvOp
+from coopc.emit import arith as shared
+from coopc.emit.simt import REDUCTIONS
+from coopc.emit.spirv.coopmatrix import BINARY
+from coopc.emit.spirv.simt import BUILT_INS, SHUFFLES
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import read_call
+from coopc.passes.spirv_calls.reader import (
+    PointerOperand,
+    Reader,
+    Value,
+    matrix_memory,
+)
+
+_USES = {"MatrixA": Use.A, "MatrixB": Use.B, "MatrixAcc": Use.ACC}
+_LAYOUTS = {"RowMajor": Layout.ROW_MAJOR, "ColumnMajor": Layout.COL_MAJOR}
+_SIGNS = {
+    "ASigned": Operand.A,
+    "BSigned": Operand.B,
+    "CSigned": Operand.C,
+    "ResultSigned": Operand.RESULT,
+}
+_IGNORED = frozenset({"None", "NonPrivatePointer", "Aligned"})
+_SPACES = {
+    "Workgroup": simt.MemorySpace.WORKGROUP,
+    "Function": simt.MemorySpace.PRIVATE,
+}
+"""Memory that a kernel has of its own, by storage class."""
+_BUFFERS = ("StorageBuffer", "Uniform")
+_VALUES = ("Input", "PushConstant")
+"""Storage classes of what is only loaded, and then a value."""
+_NO_MODES = ("SignedZeroInfNanPreserve", "RoundingModeRTE", "DenormPreserve")
+"""Modes that say of floats what coopc's dialects say anyway."""
+
+_ARITH: dict[str, type[Operation]] = {
+    opcode[2:]: op for op, (opcode, _) in shared.INSTRUCTIONS.items()
+} | {
+    "LogicalAnd": arith.AndIOp,
+    "LogicalOr": arith.OrIOp,
+    "LogicalNotEqual": arith.XOrIOp,
+}
+_FUNCTIONS: dict[str, type[Operation]] = {
+    **{f"GL.{glsl}": op for op, (_, glsl, _) in shared.FUNCTIONS.items() if glsl},
+    **{f"CL.{name}": op for op, (name, _, _) in shared.FUNCTIONS.items()},
+    **{"GL.FMax": arith.MaxnumfOp, "GL.FMin": arith.MinnumfOp},
+    **{"GL.SAbs": math.AbsIOp, "CL.s_abs": math.AbsIOp},
+}
+_COMPARED: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
+    **{
+        opcode[2:]: lambda a, b, p=predicate: arith.CmpiOp(a, b, p)
+        for opcode, predicate in shared.INTEGER_PREDICATES
+    },
+    **{
+        opcode[2:]: lambda a, b, p=predicate: arith.CmpfOp(a, b, p)
+        for opcode, predicate in shared.FLOAT_PREDICATES
+        if opcode
+    },
+    "LogicalEqual": lambda a, b: arith.CmpiOp(a, b, "eq"),
+}
+_FLOAT_CASTS: dict[str, type[Operation]] = {
+    opcode[2:]: op
+    for op, (opcode, _) in shared.CASTS.items()
+    if opcode.startswith("OpConvert")
+}
+_WIDTHS: dict[str, tuple[type[Operation], type[Operation]]] = {
+    "SConvert": (arith.ExtSIOp, arith.TruncIOp),
+    "UConvert": (arith.ExtUIOp, arith.TruncIOp),
+    "FConvert": (arith.ExtFOp, arith.TruncFOp),
+}
+"""To more bits, and to fewer."""
+_MATRIX: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
+    opcode[2:]: lambda a, b, op=op, signed=opcode[2] == "S": (
+        op(a, b, signed) if issubclass(op, coopmatrix.SignedBinaryOp) else op(a, b)
+    )
+    for op, opcodes in BINARY.items()
+    for opcode in opcodes
+}
+"""Of two matrices.  The tables above are those of emission, read backwards."""
+
+_BY_NAME = {name: op for op, name in BUILT_INS.items()}
+_SHUFFLED = {opcode[2:]: mode for mode, opcode in SHUFFLES.items()}
+_REDUCED = {
+    f"GroupNonUniform{name}": (kind, sort == "signed")
+    for (kind, sort), name in REDUCTIONS.items()
+}
+
+
+def converted_type(type: Attribute, op: Operation) -> Attribute:
+    """What a type becomes; integers lose their sign.
+
+    Raises:
+        Refused: there is none.
+    """
+    match type:
+        case IntegerType():
+            return IntegerType(type.bitwidth)
+        case VectorType():
+            return VectorType(converted_type(type.element_type, op), type.get_shape())
+        case spirv.CooperativeMatrixType():
+            element = converted_type(type.element, op)
+            scope, use = type.scope.data, type.use.data
+            if (reason := coopmatrix.unsupported_element(element)) is not None:
+                raise Refused(op, reason)
+            if scope != "Subgroup":
+                raise Refused(op, f"expected matrices of a subgroup, got {type}")
+            return MatrixType.of(type.rows.data, type.cols.data, element, _USES[use])
+        case _ if isinstance(type, AnyFloat):
+            return type
+        case _:
+            raise Refused(op, f"expected a number, vector or matrix, got {type}")
+
+
+def _text(op: SpirvOp, name: str) -> list[str]:
+    """The enumerants that an attribute names; none if it is absent."""
+    found = op.given(name)
+    return found.value.data.split("|") if isinstance(found, UnregisteredAttr) else []
+
+
+def _symbol(op: SpirvOp, name: str) -> str:
+    found = op.given(name)
+    assert isinstance(found, SymbolRefAttr), op
+    return found.root_reference.data
+
+
+def _numbers(op: SpirvOp, name: str) -> list[int]:
+    found = op.given(name)
+    if isa(found, ArrayAttr[IntegerAttr]):
+        return [x.value.data for x in found]
+    if isa(found, DenseArrayBase[IntegerType]):
+        return list(found.get_values())
+    if isinstance(found, DenseIntOrFPElementsAttr):
+        return list(found.get_values())
+    return [found.value.data] if isa(found, IntegerAttr) else []
+
+
+def _name(op: Operation) -> str:
+    return op.name.removeprefix("spirv.")
+
+
+def _flags(op: SpirvOp, *names: str) -> dict[str, Attribute]:
+    """Volatile, nontemporal and the alignment of an access, as properties.
+
+    Raises:
+        Refused: it does more.
+    """
+    said = {x for name in names for x in _text(op, name)} - _IGNORED
+    known = {"Volatile": "volatile", "Nontemporal": "nontemporal"}
+    if said - known.keys():
+        raise Refused(op, f"expected a plain access, got {' and '.join(sorted(said))}")
+    return {known[each]: UnitAttr() for each in sorted(said)}
+
+
+@dataclass
+class _Kernel:
+    """What a function uses of its module, while it is read."""
+
+    globals: dict[str, SpirvOp]
+    arguments: dict[str, tuple[SSAValue, ...]] = field(
+        default_factory=dict[str, tuple[SSAValue, ...]]
+    )
+    """Of a global variable: a buffer, or the members of push constants."""
+    own: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    """Work-group memory, by global variable."""
+
+    def read(self, r: Reader, op: Operation) -> Sequence[Value]:
+        """Read an operation of `spirv`.
+
+        Raises:
+            Refused: it is none that is read.
+        """
+        if isinstance(op, SpirvOp) and (read := _READ.get(_name(op))) is not None:
+            found = read(self, r, op)
+            return [] if found is None else [found]
+        raise Refused(op, "it is not read: coopc has no operation for it")
+
+    # --- memory ----------------------------------------------------------------
+
+    def variable(self, pointer: SSAValue) -> tuple[str, SpirvOp | None]:
+        """The storage class of a pointer, and the global variable that it is of."""
+        type, owner = pointer.type, pointer.owner
+        while isinstance(owner, SpirvOp) and _name(owner) == "AccessChain":
+            owner = owner.operands[0].owner
+        assert isinstance(type, spirv.PointerType), pointer
+        found = None
+        if isinstance(owner, SpirvOp) and _name(owner) == "mlir.addressof":
+            found = self.globals[_symbol(owner, "variable")]
+        return type.storage.data, found
+
+    def address(self, r: Reader, op: SpirvOp) -> Value:
+        """A pointer to a global variable."""
+        name, result = _symbol(op, "variable"), op.results[0]
+        storage, variable = self.variable(result)
+        assert variable is not None, op
+        if storage in _VALUES:
+            return PointerOperand(result, i32, None)  # only loads look at it
+        if name in self.arguments:
+            base = r.value(self.arguments[name][0], op)
+        else:
+            if name not in self.own:
+                start = Builder(InsertPoint.at_start(r.block))
+                self.own[name] = start.insert(_own(variable)).results[0]
+            base = self.own[name]
+        assert is_memref(base.type), op
+        return PointerOperand(base, base.type.element_type, None)
+
+    def chain(self, r: Reader, op: SpirvOp) -> Value:
+        """A pointer to an element."""
+        pointer, *indices = op.operands
+        found, (storage, _) = r.values[pointer], self.variable(pointer)
+        assert isinstance(found, PointerOperand), op
+        if storage in _VALUES:
+            return found
+        if storage in _BUFFERS:
+            # The struct's only member comes first.
+            indices = indices[1:]
+        if len(indices) != 1 or found.offset is not None:
+            raise Refused(op, "expected the element of an array of numbers")
+        return PointerOperand(found.base, found.element, _index(r, indices[0], op))
+
+    def load(self, r: Reader, op: SpirvOp) -> Value:
+        (pointer,) = op.operands
+        storage, variable = self.variable(pointer)
+        if variable is not None and storage == "PushConstant":
+            (member,) = self.members(op)
+            name = variable.given("sym_name")
+            assert isinstance(name, StringAttr), variable
+            return r.value(self.arguments[name.data][member], op)
+        if variable is not None and storage == "Input":
+            return self.built_in(r, op, variable)
+        base, places = _place(r, op, op.results[0].type)
+        return r.add(memref.LoadOp.get(base, places))
+
+    def members(self, op: SpirvOp) -> list[int]:
+        """Which member of a variable a load reads: constant indices.
+
+        Raises:
+            Refused: they are not, or it reads the whole.
+        """
+        chain = op.operands[0].owner
+        given = chain.operands[1:] if isinstance(chain, SpirvOp) else ()
+        found = [_number(each) for each in given]
+        if len(found) != 1 or None in found:
+            raise Refused(op, "expected one member of push constants, by a constant")
+        return [each for each in found if each is not None]
+
+    def built_in(self, r: Reader, op: SpirvOp, variable: SpirvOp) -> Value:
+        """Ids and sizes: an integer, or a vector of three."""
+        name = variable.given("built_in")
+        known = name.data if isinstance(name, StringAttr) else ""
+        type = converted_type(op.results[0].type, op)
+        along: list[SSAValue] | None = None
+
+        def cast(value: SSAValue) -> SSAValue:
+            element = type.element_type if is_vector(type) else type
+            return r.add(arith.IndexCastOp(value, element))
+
+        if (make := _BY_NAME.get(known)) is not None:
+            if not issubclass(make, simt.DimensionOp):
+                return cast(r.add(make.create(result_types=[IndexType()])))
+            along = [r.add(make(axis)) for axis in simt.Dimension]
+        elif known == "GlobalInvocationId":
+            along = []
+            for axis in simt.Dimension:
+                group, size = simt.WorkgroupIdOp(axis), simt.WorkgroupSizeOp(axis)
+                first = r.add(arith.MuliOp(r.add(group), r.add(size)))
+                along.append(r.add(arith.AddiOp(first, r.add(simt.LocalIdOp(axis)))))
+        if along is None or not is_vector(type):
+            raise Refused(variable, f"expected a built-in that is read, got {known}")
+        return _vector(r, type, [cast(each) for each in along])
+
+    def own_variable(self, r: Reader, op: SpirvOp) -> Value:
+        base = r.add(_own(op))
+        assert is_memref(base.type), op
+        place = PointerOperand(base, base.type.element_type, None)
+        if op.operands:
+            zero = [r.number(0)]
+            r.insert(memref.StoreOp.get(r.value(op.operands[0], op), base, zero))
+        return place
+
+
+def _own(variable: SpirvOp) -> memref.AllocaOp:
+    """The memory of a variable that is no argument: numbers, each work-group's own.
+
+    Raises:
+        Refused: it has an initializer, or is of another storage class.
+    """
+    found = variable.given("type")
+    type = variable.results[0].type if found is None else found
+    assert isinstance(type, spirv.PointerType), variable
+    storage = type.storage.data
+    if storage not in _SPACES:
+        raise Refused(
+            variable,
+            "expected a buffer with a binding, push constants, a built-in or memory of "
+            f"the work-group, got {storage}",
+        )
+    pointee, count = type.pointee, 1
+    if isinstance(pointee, spirv.ArrayType):
+        pointee, count = pointee.element, pointee.count.data
+    element = _scalar(pointee, variable)
+    space = simt.MemoryAttr(_SPACES[storage])
+    return memref.AllocaOp.get(element, None, [count], memory_space=space)
+
+
+def _scalar(type: Attribute, op: Operation) -> Attribute:
+    """The type of a number in memory.
+
+    Raises:
+        Refused: it is none.
+    """
+    if is_integer(type):
+        return IntegerType(type.bitwidth)
+    if not isinstance(type, AnyFloat):
+        raise Refused(op, f"expected an array of numbers, got elements of {type}")
+    return type
+
+
+def _buffer(variable: SpirvOp) -> Attribute:
+    """The memref that a buffer is.
+
+    Raises:
+        Refused: it is not a struct of one array of numbers without gaps.
+    """
+    type = variable.given("type")
+    assert isinstance(type, spirv.PointerType), variable
+    match type.pointee:
+        case spirv.StructType(members=ArrayAttr(data=[inner])):
+            pass
+        case other:
+            raise Refused(variable, f"expected a struct of one array, got {other}")
+    match inner:
+        case spirv.RuntimeArrayType():
+            count = DYNAMIC_INDEX
+        case spirv.ArrayType():
+            count = inner.count.data
+        case _:
+            raise Refused(variable, f"expected a struct of one array, got {inner}")
+    element = _scalar(inner.element, variable)
+    size = coopmatrix.bits_of(element) // 8
+    if inner.stride.data not in (0, size):
+        raise Refused(
+            variable, f"expected elements {size} bytes apart, got {inner.stride.data}"
+        )
+    return MemRefType(element, [count])
+
+
+def _number(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, SpirvOp) and _name(owner) == "Constant":
+        return next(iter(_numbers(owner, "value")), None)
+    return None
+
+
+def _index(r: Reader, value: SSAValue, op: Operation) -> SSAValue:
+    number = _number(value)
+    return r.index(value, op) if number is None else r.number(number)
+
+
+def _place(r: Reader, op: SpirvOp, type: Attribute) -> tuple[SSAValue, list[SSAValue]]:
+    """The memref and the index that an access reads or writes."""
+    if _flags(op, "memory_access"):
+        raise Refused(op, "expected an access that is not volatile or nontemporal")
+    found = r.place(op.operands[0], op, converted_type(type, op))
+    return found.base, [r.number(0) if found.offset is None else found.offset]
+
+
+def _vector(r: Reader, type: VectorType, parts: Sequence[SSAValue]) -> SSAValue:
+    found = r.add(ub.PoisonOp(type))
+    for at, part in enumerate(parts):
+        found = r.add(vector.InsertOp(part, found, [at]))
+    return found
+
+
+# --- operations ----------------------------------------------------------------
+
+Read = Callable[[_Kernel, Reader, SpirvOp], "Value | None"]
+
+
+def _operands(r: Reader, op: SpirvOp) -> list[SSAValue]:
+    return [r.value(each, op) for each in op.operands]
+
+
+def _arithmetic(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    operands = _operands(r, op)
+    if isinstance(operands[0].type, MatrixType):
+        if (make := _MATRIX.get(_name(op))) is not None:
+            return r.add(make(operands[0], operands[1]))
+        if _name(op) in ("FNegate", "SNegate"):
+            return r.add(coopmatrix.NegOp(operands[0]))
+        raise Refused(op, "it is not read of matrices")
+    type = operands[0].type
+    if _name(op) == "SNegate":
+        return r.add(arith.SubiOp(_splat(r, type, 0), operands[0]))
+    made = _ARITH[_name(op)].create(operands=operands, result_types=[type])
+    return r.add(made)
+
+
+def _splat(r: Reader, type: Attribute, number: int) -> SSAValue:
+    """An integer, or a vector of one integer."""
+    element = type.element_type if is_vector(type) else type
+    assert is_integer(element), type
+    found = r.add(arith.ConstantOp(IntegerAttr(number, element)))
+    return r.add(vector.BroadcastOp(found, type)) if is_vector(type) else found
+
+
+def _function(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    operands = _operands(r, op)
+    type = operands[0].type
+    made = _FUNCTIONS[_name(op)].create(operands=operands, result_types=[type])
+    return r.add(made)
+
+
+def _compare(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    a, b = _operands(r, op)
+    return r.add(_COMPARED[_name(op)](a, b))
+
+
+def _not(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    (x,) = _operands(r, op)
+    return r.add(arith.XOrIOp(x, _splat(r, x.type, -1)))
+
+
+def _is_nan(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    (x,) = _operands(r, op)
+    return r.add(arith.CmpfOp(x, x, "uno"))
+
+
+def _select(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    return r.add(arith.SelectOp(*_operands(r, op)))
+
+
+def _convert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    """A conversion; the opcode says which of the integers are signed."""
+    name, (x,) = _name(op), _operands(r, op)
+    to = converted_type(op.results[0].type, op)
+    if to == x.type:
+        return x
+    if isinstance(to, MatrixType):
+        if name == "Bitcast":
+            raise Refused(op, "expected matrices of one type but for the sign")
+        return r.add(coopmatrix.ConvertOp(x, to, "S" in name.removeprefix("Convert")))
+    if name == "Bitcast":
+        cast = vector.BitcastOp if is_vector(to) and is_vector(x.type) else None
+        return r.add((cast or arith.BitcastOp).create(operands=[x], result_types=[to]))
+    make = _FLOAT_CASTS.get(name)
+    if make is None:
+        wider, narrower = _WIDTHS[name]
+        make = wider if _bits(to) > _bits(x.type) else narrower
+    return r.add(make.create(operands=[x], result_types=[to]))
+
+
+def _bits(type: Attribute) -> int:
+    return coopmatrix.bits_of(type.element_type if is_vector(type) else type)
+
+
+def _constant(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    value, type = op.given("value"), converted_type(op.results[0].type, op)
+    if isinstance(value, IntegerAttr) and is_integer(type):
+        return r.add(arith.ConstantOp(IntegerAttr(value.value.data, type)))
+    if isa(value, FloatAttr):
+        return r.add(arith.ConstantOp(value))
+    if isa(value, DenseIntOrFPElementsAttr) and value.type == type:
+        return r.add(arith.ConstantOp(value))
+    raise Refused(op, f"expected a number or a vector, got {type}")
+
+
+def _undefined(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    return r.add(ub.PoisonOp(converted_type(op.results[0].type, op)))
+
+
+def _spec_constant(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    found = r.add(coopmatrix.SpecValueOp(_symbol(op, "spec_const")))
+    return r.add(arith.IndexCastOp(found, converted_type(op.results[0].type, op)))
+
+
+def _spec_operation(kernel: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    """What an operation on specialization constants is: it is computed."""
+    inner, _ = op.regions[0].block.ops
+    (found,) = kernel.read(r, inner)
+    return found
+
+
+def _store(_: _Kernel, r: Reader, op: SpirvOp) -> None:
+    base, places = _place(r, op, op.operands[1].type)
+    r.insert(memref.StoreOp.get(r.value(op.operands[1], op), base, places))
+
+
+def _construct(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    type, parts = converted_type(op.results[0].type, op), _operands(r, op)
+    if isinstance(type, MatrixType):
+        return r.add(coopmatrix.FillOp(parts[0], type))
+    assert is_vector(type), op
+    if len(parts) != type.element_count():
+        raise Refused(op, "expected a number for each component")
+    return _vector(r, type, parts)
+
+
+def _extract(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    """An element at a constant or an index: of a vector, or a matrix's own ones."""
+    whole = r.value(op.operands[0], op)
+    at = _numbers(op, "indices")
+    if isinstance(whole.type, MatrixType):
+        index = r.number(at[0]) if at else _index(r, op.operands[1], op)
+        return r.add(coopmatrix.ExtractOp(whole, index))
+    assert is_vector(whole.type), op
+    element = whole.type.element_type
+    if not at:
+        place = _index(r, op.operands[1], op)
+        return r.add(vector.ExtractOp(whole, [place], element))
+    return _component(whole, at[0]) or r.add(vector.ExtractOp(whole, at, element))
+
+
+def _component(whole: SSAValue, at: int) -> SSAValue | None:
+    """What was inserted at a position, if that is known."""
+    while isinstance(whole.owner, vector.InsertOp):
+        if whole.owner.static_position.get_values() == (at,):
+            return whole.owner.source
+        whole = whole.owner.dest
+    return None
+
+
+def _insert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    at, rest = _numbers(op, "indices"), list(op.operands)
+    if at:
+        part, old = (r.value(x, op) for x in rest)
+        if isinstance(old.type, MatrixType):
+            return r.add(coopmatrix.InsertOp(part, old, r.number(at[0])))
+        return r.add(vector.InsertOp(part, old, at))
+    old, part = (r.value(x, op) for x in rest[:2])
+    where = _index(r, rest[2], op)
+    if isinstance(old.type, MatrixType):
+        return r.add(coopmatrix.InsertOp(part, old, where))
+    return r.add(vector.InsertOp(part, old, [where]))
+
+
+def _matrix_load(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    type = converted_type(op.results[0].type, op)
+    assert isinstance(type, MatrixType), op
+    layout, memory, flags = _matrix_memory(r, op, type, op.operands[1:])
+    zero = r.number(0)
+    return r.add(coopmatrix.LoadOp(memory, [zero, zero], type, layout, **flags))
+
+
+def _matrix_store(_: _Kernel, r: Reader, op: SpirvOp) -> None:
+    value = r.value(op.operands[1], op)
+    assert isinstance(value.type, MatrixType), op
+    layout, memory, flags = _matrix_memory(r, op, value.type, op.operands[2:])
+    zero = r.number(0)
+    r.insert(coopmatrix.StoreOp(value, memory, [zero, zero], layout, **flags))
+
+
+def _matrix_memory(
+    r: Reader, op: SpirvOp, type: MatrixType, rest: Sequence[SSAValue]
+) -> tuple[Layout, SSAValue, dict[str, Attribute]]:
+    (said, *_) = _text(op, "matrix_layout")
+    if (layout := _LAYOUTS.get(said)) is None or not rest:
+        raise Refused(op, f"expected RowMajor or ColumnMajor with a stride, got {said}")
+    place = r.place(op.operands[0], op, type.element_type)
+    number = _number(rest[0])
+    stride = r.index(rest[0], op) if number is None else number
+    flags = _flags(op, "memory_operand")
+    return layout, matrix_memory(r, op, type, layout, place, stride), flags
+
+
+def _multiply(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    said = set(_text(op, "matrix_operands")) - {"None", "AccSat"}
+    signs = SignedAttr(frozenset(_SIGNS[x] for x in said)) if said else None
+    saturating = UnitAttr() if "AccSat" in _text(op, "matrix_operands") else None
+    a, b, c = _operands(r, op)
+    return r.add(coopmatrix.MulAddOp(a, b, c, c.type, signs, saturating))
+
+
+def _length(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    type = op.given("cooperative_matrix_type")
+    assert type is not None, op
+    found = r.add(coopmatrix.LengthOp(converted_type(type, op)))
+    return r.add(arith.IndexCastOp(found, i32))
+
+
+def _scale(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    matrix, scalar = _operands(r, op)
+    return r.add(coopmatrix.ScaleOp(matrix, scalar))
+
+
+def _scope(op: SpirvOp) -> str:
+    """The scope of an operation, of memory if it does not wait for others."""
+    of_memory = _name(op) == "MemoryBarrier"
+    said = _text(op, "memory_scope" if of_memory else "execution_scope")
+    return said[0] if said else "None"
+
+
+def _barrier(_: _Kernel, r: Reader, op: SpirvOp) -> None:
+    scopes = {
+        "Workgroup": simt.FenceScope.WORKGROUP,
+        "Subgroup": simt.FenceScope.SUBGROUP,
+    }
+    if (scope := scopes.get(_scope(op))) is None:
+        raise Refused(op, f"expected Workgroup or Subgroup, got {_scope(op)}")
+    r.insert(simt.BarrierOp(scope))
+
+
+def _across_lanes(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    """A reduction, a broadcast or a shuffle in a subgroup."""
+    name, value = _name(op), r.value(op.operands[0], op)
+    if _scope(op) != "Subgroup":
+        raise Refused(op, f"expected the scope Subgroup, got {_scope(op)}")
+    if (reduced := _REDUCED.get(name)) is not None:
+        if _text(op, "group_operation") != ["Reduce"] or len(op.operands) > 1:
+            raise Refused(op, "expected a reduction of the whole subgroup")
+        return r.add(simt.ReduceOp(reduced[0], value, reduced[1]))
+    lane = _index(r, op.operands[1], op)
+    if name == "GroupNonUniformBroadcast":
+        return r.add(simt.BroadcastOp(value, lane))
+    return r.add(simt.ShuffleOp(_SHUFFLED[name], value, lane))
+
+
+_READ: dict[str, Read] = {
+    **dict.fromkeys((*_ARITH, *_MATRIX, "SNegate"), _arithmetic),
+    **dict.fromkeys(_FUNCTIONS, _function),
+    **dict.fromkeys(_COMPARED, _compare),
+    **dict.fromkeys((*_FLOAT_CASTS, *_WIDTHS, "Bitcast"), _convert),
+    **dict.fromkeys((*_REDUCED, *_SHUFFLED, "GroupNonUniformBroadcast"), _across_lanes),
+    "mlir.addressof": _Kernel.address,
+    "AccessChain": _Kernel.chain,
+    "Variable": _Kernel.own_variable,
+    "Load": _Kernel.load,
+    "Store": _store,
+    "Constant": _constant,
+    "Undef": _undefined,
+    "mlir.referenceof": _spec_constant,
+    "SpecConstantOperation": _spec_operation,
+    "Not": _not,
+    "LogicalNot": _not,
+    "IsNan": _is_nan,
+    "Select": _select,
+    "MatrixTimesScalar": _scale,
+    "KHR.CooperativeMatrixLoad": _matrix_load,
+    "KHR.CooperativeMatrixStore": _matrix_store,
+    "KHR.CooperativeMatrixMulAdd": _multiply,
+    "KHR.CooperativeMatrixLength": _length,
+    "CompositeConstruct": _construct,
+    **dict.fromkeys(("CompositeExtract", "VectorExtractDynamic"), _extract),
+    **dict.fromkeys(("CompositeInsert", "VectorInsertDynamic"), _insert),
+    **dict.fromkeys(("ControlBarrier", "MemoryBarrier"), _barrier),
+}
+"""From an operation to what reads it."""
+
+
+# --- control flow ----------------------------------------------------------------
+
+
+def _flatten(region: Region) -> None:
+    """Inline the regions of loops and selections; branches become those of cf.
+
+    Raises:
+        Refused: a branch is not read.
+    """
+    todo = list(region.blocks)
+    while todo:
+        block = todo.pop()
+        for op in list(block.ops):
+            if _name(op) in ("mlir.loop", "mlir.selection"):
+                todo += _inline(op, block)
+                break
+            _branch(op, block)
+
+
+def _inline(op: Operation, block: Block) -> list[Block]:
+    """Put the blocks of an operation's region behind it; return what is to be read."""
+    after = block.split_before(op)
+    op.detach()
+    for result in op.results:
+        result.replace_all_uses_with(after.insert_arg(result.type, len(after.args)))
+    region, inner = op.regions[0], list(op.regions[0].blocks)
+    assert block.parent is not None, op
+    if not inner:
+        block.add_op(cf.BranchOp(after))
+        op.erase()
+        return [after]
+    region.move_blocks_before(after)
+    for each in inner:
+        end = each.last_op
+        if end is not None and _name(end) == "mlir.merge":
+            made = cf.BranchOp(after, *end.operands)
+            made.location = end.location
+            Rewriter.replace_op(end, made, [])
+    block.add_op(cf.BranchOp(inner[0]))
+    op.erase()
+    return [after, *inner]
+
+
+def _branch(op: Operation, block: Block) -> None:
+    """Replace the end of a block."""
+    if not isinstance(op, SpirvOp):
+        return
+    made: Operation
+    match _name(op):
+        case "Return":
+            made = func.ReturnOp()
+        case "Branch":
+            made = cf.BranchOp(op.successors[0], *op.operands)
+        case "BranchConditional":
+            condition, *rest = op.operands
+            _, first, _ = _numbers(op, "operandSegmentSizes")
+            yes, no = op.successors
+            ways = yes, rest[:first], no, rest[first:]
+            made = cf.ConditionalBranchOp(condition, *ways)
+        case "Switch":
+            _switch(op, block)
+            return
+        case _:
+            return
+    made.location = op.location
+    Rewriter.replace_op(op, made, [])
+
+
+def _switch(op: SpirvOp, block: Block) -> None:
+    """Replace a switch by branches, one after the other."""
+    selector, *rest = op.operands
+    _, count, _ = _numbers(op, "operandSegmentSizes")
+    default, *targets = op.successors
+    given = iter(rest[count:])
+    parent, numbers = block.parent, _numbers(op, "literals")
+    assert parent is not None, op
+    op.detach()
+    counts = _numbers(op, "case_operand_segments")
+    for literal, target, size in zip(numbers, targets, counts, strict=True):
+        number = arith.ConstantOp(IntegerAttr(literal, i32))
+        same = arith.CmpiOp(selector, number.result, "eq")
+        parent.insert_block_after(other := Block(), block)
+        passed = list(islice(given, size))
+        branch = cf.ConditionalBranchOp(same.result, target, passed, other, [])
+        for each in (number, same, branch):
+            each.location = op.location
+            block.add_op(each)
+        block = other
+    block.add_op(cf.BranchOp(default, *rest[:count]))
+    op.erase()
+
+
+# --- modules -----------------------------------------------------------------------
+
+
+def _kernel(
+    old: SpirvOp, interface: Sequence[str], globals: dict[str, SpirvOp]
+) -> func.FuncOp:
+    """The kernel that an entry point is.
+
+    Args:
+        old: its function.
+        interface: the global variables that it is said to use.
+        globals: by their names, functions too.
+
+    Raises:
+        Refused: an operation or a global variable is not read.
+    """
+    region = old.detach_region(old.regions[0])
+    used = dict.fromkeys(interface) | {
+        _symbol(op, "variable"): None
+        for op in region.walk()
+        if isinstance(op, SpirvOp) and _name(op) == "mlir.addressof"
+    }
+    kernel = _Kernel(globals)
+    entry = region.blocks[0]
+    if entry.args:
+        raise Refused(old, "expected an entry point without arguments")
+
+    def place(name: str) -> tuple[int, ...]:
+        variable = globals[name]
+        return tuple(
+            x for key in ("descriptor_set", "binding") for x in _numbers(variable, key)
+        )
+
+    buffers = [name for name in used if place(name)]
+    places = [place(name) for name in buffers]
+    if len(set(places)) < len(places):
+        raise Refused(old, "expected one buffer of each binding")
+    for name_ in sorted(buffers, key=place):
+        arg = entry.insert_arg(_buffer(globals[name_]), len(entry.args))
+        arg.name_hint = name_
+        kernel.arguments[name_] = (arg,)
+    for name_ in used:
+        type = globals[name_].given("type")
+        assert isinstance(type, spirv.PointerType), name_
+        if type.storage.data == "PushConstant":
+            assert isinstance(type.pointee, spirv.StructType), name_
+            kernel.arguments[name_] = tuple(
+                entry.insert_arg(_scalar(each, globals[name_]), len(entry.args))
+                for each in type.pointee.members
+            )
+    _flatten(region)
+    inputs = [arg.type for arg in entry.args]
+    name = old.given("sym_name")
+    assert isinstance(name, StringAttr), old
+    made = func.FuncOp(name.data, (inputs, []), region)
+    made.location = old.location
+    found = Reader(made, read_call, kernel.read).read()
+    found.location = old.location
+    found.attributes[simt.KERNEL] = UnitAttr()
+    return found
+
+
+def _specialization(op: SpirvOp) -> coopmatrix.SpecConstantOp:
+    value, name = op.given("default_value"), op.given("sym_name")
+    assert isinstance(name, StringAttr), op
+    if not isa(value, IntegerAttr[IntegerType]) or value.type != i32:
+        raise Refused(op, f"expected an i32, got {value}")
+    ids = _numbers(op, "spec_id")
+    return coopmatrix.SpecConstantOp(name.data, value.value.data, *ids)
+
+
+def _mode(op: SpirvOp) -> dict[str, Attribute]:
+    """The attributes of a kernel that an execution mode is."""
+    (mode,), values = _text(op, "execution_mode"), _numbers(op, "values")
+    if mode == "LocalSize":
+        return {simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, values)}
+    if mode == "SubgroupSize":
+        return {simt.SUBGROUP_SIZE: IntegerAttr(values[0], i32)}
+    if mode not in _NO_MODES:
+        raise Refused(op, f"expected LocalSize or SubgroupSize, got {mode}")
+    return {}
+
+
+def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operation]:
+    """What a module becomes.
+
+    Raises:
+        Refused: something in it is not read.
+    """
+    found: list[Operation] = []
+    kernels: dict[str, func.FuncOp] = {}
+    named: dict[str, SpirvOp] = {}
+    ops = [op for op in module.regions[0].block.ops if isinstance(op, SpirvOp)]
+    for op in ops:
+        if isinstance(name := op.given("sym_name"), StringAttr):
+            named[name.data] = op
+    for op in ops:
+        match _name(op):
+            case "SpecConstant":
+                found.append(_specialization(op))
+            case "EntryPoint":
+                name = _symbol(op, "fn")
+                given = op.given("interface")
+                assert isa(given, ArrayAttr[SymbolRefAttr]), op
+                interface = [each.root_reference.data for each in given]
+                kernels[name] = _kernel(named[name], interface, named)
+                if subgroup_size is not None:
+                    size = IntegerAttr(subgroup_size, i32)
+                    kernels[name].attributes[simt.SUBGROUP_SIZE] = size
+            case "ExecutionMode":
+                kernels[_symbol(op, "fn")].attributes.update(_mode(op))
+            case "GlobalVariable" | "func":
+                pass
+            case _:
+                raise Refused(op, "it is not read: coopc has no operation for it")
+    return [*found, *kernels.values()]
+
+
+@dataclass(frozen=True)
+class ConvertSpirvToCoopmatrixPass(ModulePass):
+    """Raises modules of MLIR's spirv dialect, in generic form, to coopmatrix."""
+
+    name = "convert-spirv-to-coopmatrix"
+
+    subgroup_size: int | None = None
+    """Lanes of a subgroup, which kernels get; by default the device chooses."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with transaction(op) as draft:
+            for inner in list(draft.ops):
+                if isinstance(inner, SpirvOp) and _name(inner) == "module":
+                    made = _convert_module(inner, self.subgroup_size)
+                    for each in made:
+                        Rewriter.insert_op(each, InsertPoint.before(inner))
+                    Rewriter.erase_op(inner, safe_erase=False)

@@ -1,0 +1,90 @@
+// RUN: coopc-opt %s -p convert-spirv-to-coopmatrix --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: spirv.GlobalVariable: expected an array of numbers, got elements of vector<4xf32>
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0])>, StorageBuffer>} : () -> ()
+  "spirv.func"() ({
+    "spirv.Return"() : () -> ()
+  }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
+  "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = [@m]} : () -> ()
+}
+
+// -----
+
+// CHECK: spirv.GlobalVariable: expected elements 4 bytes apart, got 16
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=16> [0])>, StorageBuffer>} : () -> ()
+  "spirv.func"() ({
+    "spirv.Return"() : () -> ()
+  }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
+  "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = [@m]} : () -> ()
+}
+
+// -----
+
+// CHECK: spirv.GlobalVariable: expected a struct of one array, got !spirv.struct<(f32 [0], f32 [4])>
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, type = !spirv.ptr<!spirv.struct<(f32 [0], f32 [4])>, StorageBuffer>} : () -> ()
+  "spirv.func"() ({
+    "spirv.Return"() : () -> ()
+  }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
+  "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = [@m]} : () -> ()
+}
+
+// -----
+
+// CHECK: spirv.GlobalVariable: expected a built-in that is read, got FragCoord
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  "spirv.GlobalVariable"() {sym_name = "f", built_in = "FragCoord", type = !spirv.ptr<vector<4xf32>, Input>} : () -> ()
+  "spirv.func"() ({
+    %p = "spirv.mlir.addressof"() {variable = @f} : () -> !spirv.ptr<vector<4xf32>, Input>
+    %x = "spirv.Load"(%p) : (!spirv.ptr<vector<4xf32>, Input>) -> vector<4xf32>
+    "spirv.Return"() : () -> ()
+  }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
+  "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = []} : () -> ()
+}
+
+// -----
+
+// CHECK: spirv.FunctionCall: it is not read: coopc has no operation for it
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  "spirv.func"() ({
+    "spirv.FunctionCall"() {callee = @f} : () -> ()
+    "spirv.Return"() : () -> ()
+  }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
+  "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = []} : () -> ()
+}
+
+// -----
+
+// CHECK: spirv.CompositeConstruct: expected matrices of a subgroup, got !spirv.coopmatrix<16x16xf32, Workgroup, MatrixAcc>
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  "spirv.func"() ({
+    %x = "spirv.Constant"() {value = 0.0 : f32} : () -> f32
+    %m = "spirv.CompositeConstruct"(%x) : (f32) -> !spirv.coopmatrix<16x16xf32, Workgroup, MatrixAcc>
+    "spirv.Return"() : () -> ()
+  }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
+  "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = []} : () -> ()
+}
+
+// -----
+
+// CHECK: spirv.ExecutionMode: expected LocalSize or SubgroupSize, got OriginUpperLeft
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  "spirv.func"() ({
+    "spirv.Return"() : () -> ()
+  }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
+  "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = []} : () -> ()
+  "spirv.ExecutionMode"() {execution_mode = #spirv.execution_mode<OriginUpperLeft>, fn = @k, values = []} : () -> ()
+}
+
+// -----
+
+// CHECK: spirv.ControlBarrier: expected Workgroup or Subgroup, got Device
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  "spirv.func"() ({
+    "spirv.ControlBarrier"() {execution_scope = #spirv.scope<Device>, memory_scope = #spirv.scope<Device>, memory_semantics = #spirv.memory_semantics<AcquireRelease>} : () -> ()
+    "spirv.Return"() : () -> ()
+  }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
+  "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = []} : () -> ()
+}
