@@ -80,7 +80,9 @@ from coopc.passes.triton.convert_tt_to_coopmatrix import tensors
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     RoundsPlan,
+    consumers,
     feeds_products,
+    is_pair,
     plan_rounds,
     replaced,
     updated,
@@ -171,6 +173,8 @@ class Kernel:
     """Loops that are written where they stand."""
     rounds: dict[Operation, Rounds] = field(default_factory=dict[Operation, Rounds])
     """By the statement that they are around."""
+    users: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
+    """Where tensors are used that are used in one place."""
     apart: dict[tuple[SSAValue, SSAValue], scf.ForOp] = field(
         default_factory=dict[tuple[SSAValue, SSAValue], scf.ForOp]
     )
@@ -248,7 +252,20 @@ class Kernel:
             if isinstance(found, SSAValue) and found.name_hint is None:
                 found.name_hint = result.name_hint
 
+    def is_loaded(self, value: SSAValue) -> bool:
+        """Whether elements of a tensor are bits in buffers, which need no other."""
+        if self.tensor(value).buffer is not None:
+            return True
+        op = value.owner
+        is_view = isinstance(op, (*VIEWS, arith.BitcastOp, tt.BitcastOp))
+        is_view = is_view or (isinstance(op, tt.ReduceOp) and is_pair(op))
+        return is_view and all(map(self.is_loaded, op.operands))
+
     def reduce(self, op: tt.ReduceOp) -> None:
+        if is_pair(op) and self.is_loaded(op.srcs[0]):
+            (src,), (result,) = map(self.tensor, op.srcs), op.results
+            self.values[result] = self.write.pair(op, src)
+            return
         found = self.write.reduce(self.b, op, [self.tensor(x) for x in op.srcs])
         self.values.update(zip(op.results, found, strict=True))
 
@@ -280,7 +297,8 @@ class Kernel:
             self.values[op.result] = splat_tensor(shape_of(op.result.type), value)
             return
         self._refuse(op, type(op) in FUNCTIONS)
-        if isinstance(op, tt.GatherOp | tt.BroadcastOp) and self.tensor(op.src).reads:
+        is_repeated = isinstance(op, tt.GatherOp | tt.BroadcastOp)
+        if is_repeated and self.tensor(op.src).reads and not self.is_loaded(op.src):
             self.in_buffer(op.src)
         values = [self.values[x] for x in op.operands]
         srcs = [
@@ -292,7 +310,8 @@ class Kernel:
             found = function_of(self.write.elements, op, srcs, result)
             self.values[result] = found
             is_kept = bool(found.reads) and not found.in_rounds
-            if is_kept and not isinstance(op, VIEWS) and _is_used_again(result):
+            is_kept = is_kept and bool(result.uses) and result not in self.users
+            if is_kept and not isinstance(op, VIEWS) and not self.is_loaded(result):
                 self.in_buffer(result)
 
     def scalar(self, op: Operation) -> None:
@@ -432,7 +451,7 @@ class Kernel:
 
         if isinstance(op, tt.LoadOp | tt.DescriptorLoadOp) and write.block is not None:
             is_factor = matrix is not None and feeds_products(op)
-            if is_factor or waits(op):
+            if is_factor or waits(op, self.users):
                 reads = frozenset({base})
                 found = Tensor(shape, lambda b, at: get(at), None, reads)
                 found = replace(found, matrix=matrix if is_factor else None)
@@ -978,12 +997,6 @@ def _kept_as(value: SSAValue) -> Attribute:
     return i64 if isinstance(element, tt.PtrType) else element
 
 
-def _is_used_again(value: SSAValue) -> bool:
-    """Whether a value is used more than once, or may be, in a loop."""
-    uses, block = list(value.uses), value.owner.parent
-    return len(uses) > 1 or any(x.operation.parent is not block for x in uses)
-
-
 _FREE = (tt.SplatOp, tt.BroadcastOp, tt.ExpandDimsOp, tt.MakeRangeOp)
 
 
@@ -1068,7 +1081,7 @@ def written(
     func.attributes[simt.KERNEL] = UnitAttr()
     simt.set_sizes(func, statements.lanes, (statements.lanes,))
     b = Builder.at_end(entry, old.location)
-    kernel = Kernel(b, statements, in_place=in_place)
+    kernel = Kernel(b, statements, in_place=in_place, users=consumers(old))
     for arg, new in zip(args, entry.args, strict=True):
         new.name_hint, new.location = arg.name_hint, arg.location
         is_pointer = isinstance(arg.type, tt.PtrType)

@@ -34,7 +34,7 @@ launch: Any = import_module("launch")
 KERNELS: dict[str, Any] = import_module("kernels").KERNELS
 BITS = {"bf16": "bfloat16", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2"}
 DUMPED = [x for x in KERNELS if KERNELS[x]["only"] is None]
-NOT_YET = {"grouped_gemm", "top_k"}
+NOT_YET = {"grouped_gemm"}
 """What docs/triton.md says is refused."""
 QUICK = ("softmax", "embedding", "matmul_batched", "argmax")
 ALL = os.environ.get("COOPC_TRITON_KERNELS") == "all"
