@@ -113,6 +113,9 @@ from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 from coopc.remarks import remark, remarks_to
 
 Value: TypeAlias = SSAValue | Pointer | InMemory | Tensor
+StoreOp: TypeAlias = (
+    tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp | tt.DescriptorScatterOp
+)
 PointerOp: TypeAlias = tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp | tt.AtomicCASOp
 
 DIMENSIONS = {
@@ -259,7 +262,9 @@ class Kernel:
         op = value.owner
         is_view = isinstance(op, (*VIEWS, arith.BitcastOp, tt.BitcastOp))
         is_view = is_view or (isinstance(op, tt.ReduceOp) and is_pair(op))
-        return is_view and all(map(self.is_loaded, op.operands))
+        if not isinstance(op, Operation) or not is_view:
+            return False
+        return all(map(self.is_loaded, op.operands))
 
     def reduce(self, op: tt.ReduceOp) -> None:
         if is_pair(op) and self.is_loaded(op.srcs[0]):
@@ -421,7 +426,7 @@ class Kernel:
                 found, True if mask is None else write.elements.of(b, mask, at)
             )
 
-        if isinstance(op, tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp):
+        if isinstance(op, StoreOp):
             self.tensor_store(op, base, place, flag)
             return
         (result,) = op.results
@@ -463,7 +468,7 @@ class Kernel:
 
     def tensor_store(
         self,
-        op: tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp,
+        op: StoreOp,
         base: SSAValue,
         place: tensors.At,
         flag: Callable[[Coordinates], Flag],
@@ -527,6 +532,29 @@ class Kernel:
         target, places = self.in_memory(op.desc), self.numbers(op.indices)
         is_turned = block_io(op) == "column_major"
         self.block_access(op, target, places, range(len(places)), is_turned)
+
+    def rows_access(self, op: tt.DescriptorGatherOp | tt.DescriptorScatterOp) -> None:
+        """Write an access of parts of rows, within the bounds of the tensor."""
+        b, target = self.b, self.in_memory(op.desc)
+        rows, start = self.tensor(op.x_offsets), self.number(op.y_offset)
+
+        def coordinates(at: Coordinates) -> tuple[SSAValue, SSAValue]:
+            row = offset(b, self.write.elements.of(b, rows, at[:1]))
+            return row, b.pure(arith.AddiOp, offset(b, start), offset(b, at[1]))
+
+        def place(at: Coordinates) -> SSAValue:
+            found = target.at.offset
+            for where, stride in zip(coordinates(at), target.strides, strict=True):
+                step = b.pure(arith.MuliOp, where, stride)
+                found = b.pure(arith.AddiOp, found, step)
+            return found
+
+        def inside(at: Coordinates) -> Flag:
+            pairs = zip(coordinates(at), target.sizes, strict=True)
+            return b.both(*(b.compare("ult", x, offset(b, n)) for x, n in pairs))
+
+        other = nan if target.pads_with_nan else 0
+        self.tensor_access(op, target.at.base, place, None, inside, other)
 
     def block_access(
         self,
@@ -969,6 +997,8 @@ RULES: dict[type[Operation], Callable[[Kernel, Any], None]] = {
     tt.AtomicRMWOp: Kernel.access,
     tt.DescriptorLoadOp: Kernel.descriptor_access,
     tt.DescriptorReduceOp: Kernel.descriptor_access,
+    tt.DescriptorGatherOp: Kernel.rows_access,
+    tt.DescriptorScatterOp: Kernel.rows_access,
     tt.DescriptorStoreOp: Kernel.descriptor_access,
     tt.AssertOp: Kernel.drop,
     tt.PrintOp: Kernel.drop,

@@ -34,6 +34,7 @@ WRITES = (
     tt.AtomicCASOp,
     tt.AtomicRMWOp,
     tt.DescriptorReduceOp,
+    tt.DescriptorScatterOp,
     tt.DescriptorStoreOp,
     tt.StoreOp,
     ttg.BarrierOp,

@@ -21,6 +21,7 @@ STORAGE = {
     "fp8e4nv": np.uint8,
     "fp8e5": np.uint8,
     "i8": np.int8,
+    "u8": np.uint8,
     "i32": np.int32,
     "i64": np.int64,
 }
