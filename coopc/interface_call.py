@@ -292,9 +292,9 @@ def checked(interface: Interface, arguments: Sequence[Given]) -> list[Given]:
     found: list[Given] = []
     for argument, each in zip(interface.arguments, arguments, strict=True):
         new = _checked(argument, each)
-        if isinstance(each, np.ndarray) and new is not each:
+        if isinstance(each, np.ndarray) and isinstance(new, np.ndarray):
             start = each.__array_interface__["data"][0]
-            place = start, each.shape, each.strides, each.dtype, argument.shape == ()
+            place = start, each.shape, each.strides, str(each.dtype), new.shape
             new = copies.setdefault(place, new)
         found.append(new)
     return found

@@ -138,10 +138,7 @@ def check_apart(
         before, after, changed = changes(given[one], found[one])
         if start_of(before) == start_of(after):
             continue
-        steps = np.nonzero(changed)
-        at = start_of(before) + sum(
-            x * n for x, n in zip(steps, before.strides, strict=True)
-        )
+        at = start_of(before) + np.argwhere(changed) @ np.array(before.strides)
         start, end = np.lib.array_utils.byte_bounds(given[other])
         if ((at + before.itemsize > start) & (at < end)).any():
             is_copy = start_of(given[one]) == start_of(given[other])

@@ -15,7 +15,7 @@ layout of DPAS (`coopc.passes.xe.register_layout`).
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -291,9 +291,13 @@ class Matrices:
     def update(self, op: coopmatrix.AtomicUpdateOp, s: Splitter, b: Builder) -> Results:
         """Each element by itself, once: `test_one_lane_has_an_element`."""
         registers = self.registers(op.value)
-        change = partial(element_access.update, op)
-        places, pieces = MatrixPlaces(op, registers), s.parts(op.value)
-        found = ScalarAccess().update(b, registers, pieces, places, change)
+        places = MatrixPlaces(op, registers)
+
+        def change(values: Sequence[SSAValue], at: Sequence[SSAValue]) -> Operation:
+            return element_access.update(op, values[0], at)
+
+        parts = [s.parts(op.value)]
+        found = ScalarAccess().update(b, registers, parts, places, change)
         return [packed(b, registers, found)]
 
     # Arithmetic

@@ -142,7 +142,7 @@ def convert_program(op: ProgramOp) -> None:
 
 
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp
-PointerOp = tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp
+PointerOp = tt.AtomicCASOp | tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp
 
 TRITON = ("tt", "ttg", "ttig")
 WIDTHS = (1, 8, 16, 32, 64)
