@@ -92,6 +92,8 @@ STATEMENTS = (
     "    {2}, i = {0}, 0\n    while i < {trips}:\n"
     "        {2} = tl.minimum({2}, {1} + i).to(tl.{type})\n        i += 1\n",
 )
+PIPELINES = {"opencl": "coopc-lanes{device=intel-cpu}"}
+"""Instead of matrices, which Intel's run-time only has on processors with AVX-512."""
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin")
 SORTED = 16
 """The most elements of a row that is sorted: it is unrolled."""
@@ -289,7 +291,13 @@ def differences(
     for on in places:
         after: list[Any] = [*copied(given)]
         try:
-            made = coopc.triton.compile(function, kernel.signature, constexprs, on=on)
+            made = coopc.triton.compile(
+                function,
+                kernel.signature,
+                constexprs,
+                on=on,
+                pipeline=PIPELINES.get(on),
+            )
             made.run(*after, grid=kernel.grid)
         except CompileError as error:
             found.append(f"{on}: {error}")

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     Float8E4M3FNType,
     Float8E5M2Type,
     Float32Type,
+    IntegerType,
     MemRefType,
     bf16,
     f16,
@@ -33,6 +34,7 @@ from coopc.dialects.tt.types import (
     Padding,
     ProgramAxis,
     PropagateNan,
+    Rounding,
     ScaledElement,
     TensorDescType,
     block_io,
@@ -206,7 +208,15 @@ def fp_to_fp(machine: Machine, op: tt.FpToFpOp, value: Array) -> Array:
     if wide and narrow and narrow.bits == 8 and wide.greatest > narrow.greatest:
         for name, end in (("maximum", -narrow.greatest), ("minimum", narrow.greatest)):
             value = numerics.call(name, source, value, numerics.constant(end, source))
-    return cast(machine, op, value)
+    found = cast(machine, op, value)
+    if op.rounding_mode is not Rounding.RTZ:
+        return found
+    back = numerics.convert(found, result, source)
+    ends = (numerics.call("abs", source, x) for x in (back, value))
+    one, other = numerics.compared(*ends, source)
+    integer = IntegerType(bits_of(result))
+    bits = numerics.bitcast(found, result, integer)
+    return numerics.bitcast(np.where(one > other, bits - 1, bits), integer, result)
 
 
 @implements(tt.DotOp)

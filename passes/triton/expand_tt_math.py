@@ -1,8 +1,8 @@
 """expand-tt-math: expands Triton's own arithmetic to `arith` and `math`.
 
 Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
-         `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp` of a scalar,
-         `tt.dot_scaled` of tensors without encodings.
+         `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp` of a scalar
+         or toward zero, `tt.dot_scaled` of tensors without encodings.
 After:   operations of `arith` and `math` on tensors of the same encodings; `tt.dot` of
          bf16, or of f16 where one factor is, for a scaled product.
 Fails:   for library functions that `math` does not have, for factors of 6-bit floats,
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, ldexp
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
@@ -29,6 +30,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float64Type,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
     TensorType,
     bf16,
@@ -55,7 +57,12 @@ from coopc.dialects.tt.types import (
     member,
 )
 from coopc.emit.walker import Refusal
-from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
+from coopc.passes.generic.expansion import (
+    Code,
+    ExpandPass,
+    Expansions,
+    Target,
+)
 from coopc.rounding import FORMATS
 
 table = Expansions()
@@ -158,6 +165,39 @@ def is_of_floats(op: tt.FpToFpOp, target: Target) -> bool:
     return known and (not is_tensor(op.src.type) or types[1].name.startswith("f8"))
 
 
+@table.on(tt.FpToFpOp, when=lambda op, to: op.rounding_mode is Rounding.RTZ)
+def float_toward_zero(code: Code, op: tt.FpToFpOp) -> SSAValue:
+    """A number of the format that is as near to zero, then exactly converted.
+
+    Compilers take a number that is rounded and widened again for the number, so that
+    it cannot be compared with what it was.
+    """
+    value, element = op.src, element_of(op.result.type)
+    if is_short(value):
+        value = code.as_float(value, f32)
+    wide = FORMATS[element_of(value.type).name]
+    narrow = FORMATS[element.name]
+    if (dropped := wide.fraction_bits - narrow.fraction_bits) <= 0:
+        return code.as_float(value, element)
+    bits = code.cast(arith.BitcastOp, value, IntegerType(wide.bits))
+    bits = code(arith.AndIOp(bits, code.like(bits, -1 << dropped)))
+    cut = code.cast(arith.BitcastOp, bits, element_of(value.type))
+    size = code(math.AbsFOp(value))
+    if narrow.min_exponent > wide.min_exponent:
+        unit = ldexp(1.0, narrow.min_exponent - narrow.fraction_bits)
+        steps = code(arith.MulfOp(value, code.like(value, 1 / unit)))
+        small = code(arith.MulfOp(code(math.TruncOp(steps)), code.like(value, unit)))
+        least = code.like(value, ldexp(1.0, narrow.min_exponent))
+        is_small = code(arith.CmpfOp(size, least, "olt"))
+        cut = code.select(is_small, small, cut)
+    most = code.like(value, narrow.greatest)
+    cut = code(arith.MinnumfOp(cut, most))
+    cut = code(arith.MaxnumfOp(cut, code.like(value, -narrow.greatest)))
+    is_number = code(arith.CmpfOp(size, code.like(value, inf), "olt"))
+    rest = saturated(code, value, element)  # an infinity, or NaN
+    return code.as_float(code.select(is_number, cut, rest), element)
+
+
 @table.on(tt.FpToFpOp, when=is_of_floats)
 def float_of_another_format(code: Code, op: tt.FpToFpOp) -> SSAValue:
     """Wider or narrower; of f8 what is too great becomes the greatest number.
@@ -165,13 +205,18 @@ def float_of_another_format(code: Code, op: tt.FpToFpOp) -> SSAValue:
     So do Triton's test_conversions.py (test_typeconvert_downcast_clamping) and its
     back ends; NaN stays.
     """
-    value, element = op.src, element_of(op.result.type)
+    element = element_of(op.result.type)
+    return code.as_float(saturated(code, op.src, element), element)
+
+
+def saturated(code: Code, value: SSAValue, element: Attribute) -> SSAValue:
+    """Return a number that a format has room for, if it is one of f8."""
     most = FORMATS[element.name].greatest
     source = FORMATS[element_of(value.type).name]
     if element.name.startswith("f8") and source.greatest > most:
         value = code(arith.MaximumfOp(value, code.like(value, -most)))
         value = code(arith.MinimumfOp(value, code.like(value, most)))
-    return code.as_float(value, element)
+    return value
 
 
 @table.on(tt.ExternElementwiseOp)

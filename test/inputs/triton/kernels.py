@@ -1366,3 +1366,14 @@ def matmul_mxfp_kernel(
         )
         accumulator = tl.dot_scaled(a, a_scale, "e2m1", b, b_scale, "e4m3", accumulator)
     tl.store(c_ptr + offs_m[:, None] * N + offs_n[None, :], accumulator, mask=row & col)
+
+
+@entry("toward_zero", "x_ptr:*fp32 y_ptr:*fp16 z_ptr:*bf16 w_ptr:*fp8e5", {"BLOCK": 64})
+@triton.jit
+def toward_zero_kernel(x_ptr, y_ptr, z_ptr, w_ptr, BLOCK: tl.constexpr):
+    """Numbers in narrower formats, of two neighbours the one that is nearer to zero."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, x.to(tl.float16, fp_downcast_rounding="rtz"))
+    tl.store(z_ptr + at, x.to(tl.bfloat16, fp_downcast_rounding="rtz"))
+    tl.store(w_ptr + at, x.to(tl.float8e5, fp_downcast_rounding="rtz"))

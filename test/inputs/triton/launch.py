@@ -111,7 +111,9 @@ class Case:
         if np.issubdtype(want.dtype, np.integer):
             good = got == want
         else:
-            close = np.abs(got - want) <= self.absolute + self.relative * np.abs(want)
+            with np.errstate(invalid="ignore"):  # of infinities
+                most = self.absolute + self.relative * np.abs(want)
+                close = np.abs(got - want) <= most
             good = close | (got == want) | (np.isnan(got) & np.isnan(want))
         if good.all():
             return None

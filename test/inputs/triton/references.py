@@ -24,6 +24,7 @@ from launch import (
     Descriptor,
     Random,
     cdiv,
+    decode,
     empty,
     encode,
     zeros,
@@ -786,3 +787,27 @@ def _matmul_mxfp(name: str) -> Case:
     want = (left @ (b.values * powers[1].T)).astype(np.float32)
     grid = (cdiv(m, 32), cdiv(n, 32), 1)
     return Case(arguments, grid, {"c_ptr": want}, relative=1e-5, absolute=1e-3)
+
+
+@case("toward_zero")
+def _toward_zero(name: str) -> Case:
+    r = Random(name)
+    x = r.normal("fp32", 128)
+    x.data[...] *= np.exp2(r.rng.integers(-18, 20, 128)).astype(np.float32)
+    x.data[[5, 70]] = np.inf, -0.0
+    want: dict[str, np.ndarray] = {}
+    for name, type_, codes in (
+        ("y_ptr", "fp16", np.arange(0x7C01, dtype=np.uint16).view(np.float16)),
+        ("z_ptr", "bf16", np.arange(0x7F81, dtype=np.uint16)),
+        ("w_ptr", "fp8e5", np.arange(0x7C, dtype=np.uint8)),  # it saturates
+    ):
+        table = decode(type_, codes)
+        size = table[np.searchsorted(table, np.abs(x.data), side="right") - 1]
+        want[name] = np.copysign(size, x.data)
+    arguments = {
+        "x_ptr": x,
+        "y_ptr": empty("fp16", 128),
+        "z_ptr": empty("bf16", 128),
+        "w_ptr": Buffer("fp8e5", np.full(128, 77, np.uint8)),
+    }
+    return Case(arguments, (2, 1, 1), want, relative=0, absolute=0)

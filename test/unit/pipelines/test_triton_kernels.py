@@ -51,6 +51,7 @@ QUICK = (
     "rms_norm_rope",
     "softmax",
     "spin_lock",
+    "toward_zero",
 )
 ALL = os.environ.get("COOPC_TRITON_KERNELS") == "all"
 KERNELS = [x for x in cases() if ALL or x in QUICK]
