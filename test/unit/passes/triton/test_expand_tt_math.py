@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from coopc.dialects.tt.arithmetic import FUNCTIONS, function_of
 from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
+from coopc.rounding import FORMATS
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
 from coopc.sim.errors import SimulationError
@@ -255,6 +257,31 @@ def test_an_unknown_function_is_not_simulated() -> None:
     arrays = [np.zeros(SIZE, "f4") for _ in range(4)]
     with pytest.raises(SimulationError, match="a known function, got __imf_lgammaf"):
         simulate(with_functions(module), "k", arrays, grid=(1,))
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [("f32", "f16"), ("f32", "bf16"), ("f32", "f8E4M3FN"), ("f16", "f8E5M2")],
+)
+def test_toward_zero(source: str, result: str) -> None:
+    """Of all numbers of the format the greatest that is not greater; NaN stays."""
+    text = kernel("tt.fp_to_fp %vp, rounding = rtz", source, result)
+    given, format = awkward(source, 0), FORMATS[result]
+    known = [format.decode(x) for x in range(format.greatest_code + 1)]
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        sizes = np.abs(given.astype("f8"))
+    codes = np.searchsorted(known, sizes, side="right") - 1
+    if format.bits == 16:  # f8 saturates
+        codes[np.isinf(given)] += 1
+    codes[np.signbit(given)] |= 1 << format.bits - 1
+    is_number = ~np.isnan(given)
+    for passes in ("", "expand-tt-math", "coopc-xe{device=bmg}"):
+        module = after(text, passes)
+        out = np.zeros(SIZE, "f2" if result == "f16" else f"u{format.bits // 8}")
+        simulate(with_functions(module), "k", [given, given, given, out], grid=(1,))
+        found = out.view(f"u{out.itemsize}")
+        assert np.array_equal(found[is_number], codes[is_number])
+        assert all(isnan(format.decode(int(x))) for x in found[~is_number])
 
 
 SCALED = {
