@@ -212,8 +212,8 @@ def fp_to_fp(machine: Machine, op: tt.FpToFpOp, value: Array) -> Array:
     if op.rounding_mode is not Rounding.RTZ:
         return found
     back = numerics.convert(found, result, source)
-    ends = (numerics.call("abs", source, x) for x in (back, value))
-    one, other = numerics.compared(*ends, source)
+    ends = [numerics.call("abs", source, x) for x in (back, value)]
+    one, other = numerics.compared(ends[0], ends[1], source)
     integer = IntegerType(bits_of(result))
     bits = numerics.bitcast(found, result, integer)
     return numerics.bitcast(np.where(one > other, bits - 1, bits), integer, result)
