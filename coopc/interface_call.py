@@ -278,6 +278,8 @@ class Call:
 def checked(interface: Interface, arguments: Sequence[Given]) -> list[Given]:
     """Return arguments as a kernel takes them, whatever its conditions say.
 
+    An array that has to be copied is copied once, however often it is an argument.
+
     Raises:
         ValueError: one is missing, or of another type, shape or stride.
     """
@@ -287,10 +289,16 @@ def checked(interface: Interface, arguments: Sequence[Given]) -> list[Given]:
             f"expected {len(interface.arguments)} arguments of {interface.name} "
             f"({names}), got {len(arguments)}"
         )
-    return [
-        _checked(argument, each)
-        for argument, each in zip(interface.arguments, arguments, strict=True)
-    ]
+    copies: dict[object, Given] = {}
+    found: list[Given] = []
+    for argument, each in zip(interface.arguments, arguments, strict=True):
+        new = _checked(argument, each)
+        if isinstance(each, np.ndarray) and isinstance(new, np.ndarray):
+            start = each.__array_interface__["data"][0]
+            place = start, each.shape, each.strides, str(each.dtype), new.shape
+            new = copies.setdefault(place, new)
+        found.append(new)
+    return found
 
 
 def pack(

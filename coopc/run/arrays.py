@@ -111,32 +111,42 @@ def copied(arguments: Sequence[Given]) -> list[Given]:
 
 
 def check_apart(
-    names: Sequence[str], given: Sequence[Array], found: Sequence[Array]
+    names: Sequence[str],
+    given: Sequence[Array],
+    taken: Sequence[Array],
+    found: Sequence[Array],
 ) -> None:
     """Refuse what a kernel made of arrays that share memory, if that was not shared.
 
-    It was if they begin at the same element, or if the kernel ran on it.  Nothing was
-    lost if it changed none of what they share.
+    It was if what the kernel took of them begins at the same element, or if it ran on
+    their memory.  Nothing was lost if it changed none of what they share.
+
+    Args:
+        names: of the arguments.
+        given: the arrays of the caller.
+        taken: the memory that a kernel is given for them, theirs or that of a copy.
+        found: the arrays after the kernel.
 
     Raises:
         ValueError: it did.
     """
     for one, other in permutations(range(len(given)), 2):
-        if start_of(given[one]) == start_of(given[other]):
+        if start_of(taken[one]) == start_of(taken[other]):
             continue
         if not overlap(given[one], given[other]):
             continue
         before, after, changed = changes(given[one], found[one])
         if start_of(before) == start_of(after):
             continue
-        at = start_of(before) + np.flatnonzero(changed) * before.itemsize
-        start = start_of(given[other])
-        end = start + memory_of(given[other]).nbytes
+        at = start_of(before) + np.argwhere(changed) @ np.array(before.strides)
+        start, end = np.lib.array_utils.byte_bounds(given[other])
         if ((at + before.itemsize > start) & (at < end)).any():
+            is_copy = start_of(given[one]) == start_of(given[other])
+            how = "has the same strides" if is_copy else "begins where that does"
             raise ValueError(
                 f"expected memory of {names[one]} that is apart from that of "
-                f"{names[other]}, or begins where that does: the kernel changes what "
-                "they share, and got it twice"
+                f"{names[other]}, or {how}: the kernel changes what they share, and "
+                "got it twice"
             )
 
 

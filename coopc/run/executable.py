@@ -251,7 +251,7 @@ class Executable:
             pairs = zip(call.interface.arguments, given, strict=True)
             buffers = [np.asarray(x) for y, x in pairs if isinstance(y, Buffer)]
             names = [x.name for x in call.interface.buffers]
-            check_apart(names, buffers, outcome.arrays)
+            check_apart(names, buffers, call.buffers, outcome.arrays)
             for before, after in zip(buffers, outcome.arrays, strict=True):
                 write_back(before, after)
         return replace(outcome, arrays=tuple(buffers))

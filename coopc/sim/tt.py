@@ -13,7 +13,16 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, MemRefType
+from xdsl.dialects.builtin import (
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float32Type,
+    IntegerType,
+    MemRefType,
+    bf16,
+    f16,
+    f32,
+)
 from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import tt, ttg, ttig
@@ -25,6 +34,8 @@ from coopc.dialects.tt.types import (
     Padding,
     ProgramAxis,
     PropagateNan,
+    Rounding,
+    ScaledElement,
     TensorDescType,
     block_io,
     member,
@@ -170,7 +181,15 @@ def fp_to_fp(machine: Machine, op: tt.FpToFpOp, value: Array) -> Array:
     if wide and narrow and narrow.bits == 8 and wide.greatest > narrow.greatest:
         for name, end in (("maximum", -narrow.greatest), ("minimum", narrow.greatest)):
             value = numerics.call(name, source, value, numerics.constant(end, source))
-    return cast(machine, op, value)
+    found = cast(machine, op, value)
+    if op.rounding_mode is not Rounding.RTZ:
+        return found
+    back = numerics.convert(found, result, source)
+    ends = [numerics.call("abs", source, x) for x in (back, value)]
+    one, other = numerics.compared(ends[0], ends[1], source)
+    integer = IntegerType(bits_of(result))
+    bits = numerics.bitcast(found, result, integer)
+    return numerics.bitcast(np.where(one > other, bits - 1, bits), integer, result)
 
 
 @implements(tt.DotOp)
@@ -184,6 +203,56 @@ def dot(machine: Machine, op: tt.DotOp, a: Array, b: Array, c: Array) -> Array:
     if isinstance(of_a, Float32Type) and op.precision is InputPrecision.TF32:
         a, b = (numerics.cut(x, TF32_DROPPED) for x in (a, b))
     return numerics.multiply_add((a, b, c), (of_a, of_b, of_c, of_d))
+
+
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+"""The numbers of the codes of 4-bit floats without their signs."""
+F8 = {
+    ScaledElement.E4M3: Float8E4M3FNType(),
+    ScaledElement.E5M2: Float8E5M2Type(),
+}
+
+
+@implements(tt.DotScaledOp)
+def dot_scaled(
+    machine: Machine, op: tt.DotScaledOp, a: Array, b: Array, c: Array, *scales: Array
+) -> Array:
+    """Multiply factors by their scales in f32, round them, multiply these."""
+    kinds = [member(ScaledElement, x) for x in (op.a_elem_type, op.b_elem_type)]
+    floats: Attribute = f16 if ScaledElement.FP16 in kinds else bf16
+    numerics, left = machine.numerics, list(scales)
+    factors: list[Array] = []
+    for is_right, (value, operand, scale, pack) in enumerate(
+        ((a, op.a, op.a_scale, op.lhs_k_pack), (b, op.b, op.b_scale, op.rhs_k_pack))
+    ):
+        kind, type, axis = (
+            kinds[is_right],
+            element_type(operand),
+            -2 if is_right else -1,
+        )
+        if kind is ScaledElement.E2M1:
+            packed = axis if pack is None or pack.value.data else -3 - axis
+            codes = np.moveaxis(value.astype(np.uint8), packed, -1)
+            codes = np.stack([codes & 15, codes >> 4], -1)
+            codes = np.moveaxis(codes.reshape(*codes.shape[:-2], -1), -1, packed)
+            numbers = np.where(codes & 8, -1, 1) * E2M1[codes & 7]
+            value = numerics.given(numbers.astype(np.float32), f32)
+        elif kind in (*F8, ScaledElement.BF16, ScaledElement.FP16):
+            of = F8.get(kind, type)
+            value = value if of == type else numerics.bitcast(value, type, of)
+            value = numerics.convert(value, of, f32)
+        else:
+            raise SimulationError(f"{kind.name.lower()} is not simulated")
+        if scale is not None:
+            bits = left.pop(0).astype(np.uint8)
+            powers = np.where(bits == 255, np.nan, np.ldexp(1.0, bits - np.int32(127)))
+            powers = np.repeat(powers, value.shape[axis] // bits.shape[-1], -1)
+            powers = powers.swapaxes(-1, -2) if is_right else powers
+            powers = numerics.given(powers.astype(np.float32), f32)
+            value = numerics.call("mul", f32, value, powers)
+        factors.append(numerics.convert(value, f32, floats))
+    types = floats, floats, element_type(op.c), element_type(op.d)
+    return numerics.multiply_add((factors[0], factors[1], c), types)
 
 
 @implements(tt.ReduceOp)
@@ -529,6 +598,48 @@ def descriptor_store(
     shape = _block_of(op.desc.type)
     places, inside = block(descriptor.tensor, shape, indices)
     value = value.reshape(value.shape[:AXES] + shape)
+    write(machine, descriptor.tensor, places, value, inside)
+
+
+def rows_of(
+    descriptor: Descriptor, cols: int, rows: Array, col: Array
+) -> tuple[list[Array], Array]:
+    """Return the coordinates of parts of rows, and which are inside of the tensor."""
+    row = rows.astype(np.int64)[..., None]
+    (along,) = with_steps([col.astype(np.int64)], (cols,))
+    place = [row, along.reshape(*along.shape[:AXES], 1, cols)]
+    sizes = [trailing(x, 2) for x in descriptor.tensor.sizes]
+    inside = np.ones((1,) * (AXES + 2), np.bool_)
+    for at, size in zip(place, sizes, strict=True):
+        inside = inside & (at >= 0) & (at < size)
+    return place, inside
+
+
+@implements(tt.DescriptorGatherOp)
+def descriptor_gather(
+    machine: Machine,
+    op: tt.DescriptorGatherOp,
+    descriptor: Descriptor,
+    rows: Array,
+    col: Array,
+) -> Array:
+    """Read parts of rows; outside of the tensor is zero, or NaN."""
+    type, nan = op.result.type, descriptor.padding is Padding.NAN
+    places = rows_of(descriptor, shape_of(type)[1], rows, col)
+    return read_block(machine, descriptor.tensor, places, type, nan=nan)
+
+
+@implements(tt.DescriptorScatterOp)
+def descriptor_scatter(
+    machine: Machine,
+    op: tt.DescriptorScatterOp,
+    descriptor: Descriptor,
+    rows: Array,
+    col: Array,
+    value: Array,
+) -> None:
+    """Write what is inside of the tensor."""
+    places, inside = rows_of(descriptor, shape_of(op.src.type)[1], rows, col)
     write(machine, descriptor.tensor, places, value, inside)
 
 

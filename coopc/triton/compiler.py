@@ -32,7 +32,7 @@ class TritonOptions:
     num_stages: int = 2
     warp_size: int = 1
     debug: bool = False
-    sanitize_overflow: bool = False
+    sanitize_overflow: bool = True
     enable_fp_fusion: bool = False
     launch_cooperative_grid: bool = False
     extern_libs: tuple[tuple[str, str], ...] = ()

@@ -32,6 +32,7 @@ def compile(
     pipeline: str | None = None,
     num_warps: int = 4,
     num_stages: int = 2,
+    debug: bool = False,
     tiles: str = "auto",
     threads: int = 1,
 ) -> Artifact:
@@ -48,13 +49,14 @@ def compile(
         pipeline: Passes, instead of the device's.
         num_warps: Subgroups of a program, on a GPU.
         num_stages: An option of Triton, for the front end.
+        debug: Likewise: whether the kernel has its `tl.device_assert`.
         tiles: Of AMX, on cpu: auto, amx, emulated or none.
         threads: Of cpu.
 
     Raises:
         CompileError: Triton is missing, or it or coopc refuses the kernel.
     """
-    text = ttir(kernel, signature, constexprs or {}, num_warps, num_stages)
+    text = ttir(kernel, signature, constexprs or {}, num_warps, num_stages, debug)
     remarks: list[str] = []
     with usage_errors(TOOL), remarks_to(remarks.append):
         target = Target(on, device, pipeline, tiles, threads)
@@ -71,6 +73,7 @@ def ttir(
     constexprs: Mapping[str, object],
     num_warps: int = 4,
     num_stages: int = 2,
+    debug: bool = False,
 ) -> str:
     """Return the IR that Triton's front end makes of a function.
 
@@ -95,7 +98,9 @@ def ttir(
             kernel.arg_names, signature, constexprs
         )
     backend = CoopcBackend(GPUTarget(NAME, "cpu", 1))
-    options = backend.parse_options({"num_warps": num_warps, "num_stages": num_stages})
+    options = backend.parse_options(
+        {"num_warps": num_warps, "num_stages": num_stages, "debug": debug}
+    )
     source = ASTSource(kernel, types, values, attributes)
     context = ir.context()
     ir.load_dialects(context)

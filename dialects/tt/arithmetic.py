@@ -648,8 +648,14 @@ class DotScaledOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        rows, cols = shape_of(self.a.type)[:-1], shape_of(self.b.type)[-1:]
-        expect_shape("c", self.c.type, (*rows, *cols), "M of a and N of b")
+        *batch, rows, _ = shape_of(self.a.type)
+        cols = shape_of(self.b.type)[-1]
+        # Bytes of two neighbours along M or N, where packing is not along K.
+        rows, cols = (
+            2 * size if pack is not None and not pack.value.data else size
+            for size, pack in ((rows, self.lhs_k_pack), (cols, self.rhs_k_pack))
+        )
+        expect_shape("c", self.c.type, (*batch, rows, cols), "M of a and N of b")
 
 
 def verify_product(a: Tensor, b: Tensor, c: Tensor) -> None:

@@ -1,10 +1,12 @@
 """expand-tt-math: expands Triton's own arithmetic to `arith` and `math`.
 
 Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
-         `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp` of a scalar.
-After:   operations of `arith` and `math` on tensors of the same encodings.
-Fails:   for library functions that `math` does not have, and for correct rounding on
-         devices without f64. The module is then unchanged.
+         `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp` of a scalar
+         or toward zero, `tt.dot_scaled` of tensors without encodings.
+After:   operations of `arith` and `math` on tensors of the same encodings; `tt.dot` of
+         bf16, or of f16 where one factor is, for a scaled product.
+Fails:   for library functions that `math` does not have, for factors of 6-bit floats,
+         and for correct rounding on devices without f64. The module is then unchanged.
 
 `arith.divf` and `math.sqrt` may be 2.5 and 3 units in the last place off, as OpenCL has
 it, so what is to be rounded correctly is computed in f64.  A quotient of f64 that is
@@ -15,26 +17,45 @@ which a quotient of two f32 is off the middle between two others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, ldexp
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     Float16Type,
     Float64Type,
+    IntegerAttr,
+    IntegerType,
     ModuleOp,
+    TensorType,
+    bf16,
+    f16,
     f32,
     f64,
+    i8,
+    i32,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from coopc import device as devices
 from coopc.diagnostic import near_match
 from coopc.dialects import simt, tt
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.arithmetic import FUNCTIONS, function_of
-from coopc.dialects.tt.types import PropagateNan, Rounding, is_tensor, member
+from coopc.dialects.tt.types import (
+    InputPrecision,
+    PropagateNan,
+    Rounding,
+    ScaledElement,
+    encoding_of,
+    is_tensor,
+    member,
+)
 from coopc.emit.walker import Refusal
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
@@ -140,6 +161,39 @@ def is_of_floats(op: tt.FpToFpOp, target: Target) -> bool:
     return known and (not is_tensor(op.src.type) or types[1].name.startswith("f8"))
 
 
+@table.on(tt.FpToFpOp, when=lambda op, to: op.rounding_mode is Rounding.RTZ)
+def float_toward_zero(code: Code, op: tt.FpToFpOp) -> SSAValue:
+    """A number of the format that is as near to zero, then exactly converted.
+
+    Compilers take a number that is rounded and widened again for the number, so that
+    it cannot be compared with what it was.
+    """
+    value, element = op.src, element_of(op.result.type)
+    if is_short(value):
+        value = converted(code, value, f32)
+    wide = FORMATS[element_of(value.type).name]
+    narrow = FORMATS[element.name]
+    if (dropped := wide.fraction_bits - narrow.fraction_bits) <= 0:
+        return converted(code, value, element)
+    bits = code.cast(arith.BitcastOp, value, IntegerType(wide.bits))
+    bits = code(arith.AndIOp(bits, code.like(bits, -1 << dropped)))
+    cut = code.cast(arith.BitcastOp, bits, element_of(value.type))
+    size = code(math.AbsFOp(value))
+    if narrow.min_exponent > wide.min_exponent:
+        unit = ldexp(1.0, narrow.min_exponent - narrow.fraction_bits)
+        steps = code(arith.MulfOp(value, code.like(value, 1 / unit)))
+        small = code(arith.MulfOp(code(math.TruncOp(steps)), code.like(value, unit)))
+        least = code.like(value, ldexp(1.0, narrow.min_exponent))
+        is_small = code(arith.CmpfOp(size, least, "olt"))
+        cut = code.select(is_small, small, cut)
+    most = code.like(value, narrow.greatest)
+    cut = code(arith.MinnumfOp(cut, most))
+    cut = code(arith.MaxnumfOp(cut, code.like(value, -narrow.greatest)))
+    is_number = code(arith.CmpfOp(size, code.like(value, inf), "olt"))
+    rest = saturated(code, value, element)  # an infinity, or NaN
+    return converted(code, code.select(is_number, cut, rest), element)
+
+
 @table.on(tt.FpToFpOp, when=is_of_floats)
 def float_of_another_format(code: Code, op: tt.FpToFpOp) -> SSAValue:
     """Wider or narrower; of f8 what is too great becomes the greatest number.
@@ -147,13 +201,18 @@ def float_of_another_format(code: Code, op: tt.FpToFpOp) -> SSAValue:
     So do Triton's test_conversions.py (test_typeconvert_downcast_clamping) and its
     back ends; NaN stays.
     """
-    value, element = op.src, element_of(op.result.type)
+    element = element_of(op.result.type)
+    return converted(code, saturated(code, op.src, element), element)
+
+
+def saturated(code: Code, value: SSAValue, element: Attribute) -> SSAValue:
+    """Return a number that a format has room for, if it is one of f8."""
     most = FORMATS[element.name].greatest
     source = FORMATS[element_of(value.type).name]
     if element.name.startswith("f8") and source.greatest > most:
         value = code(arith.MaximumfOp(value, code.like(value, -most)))
         value = code(arith.MinimumfOp(value, code.like(value, most)))
-    return converted(code, value, element)
+    return value
 
 
 @table.on(tt.ExternElementwiseOp)
@@ -181,6 +240,157 @@ def function(code: Code, op: tt.ExternElementwiseOp) -> SSAValue:
     if default is not None and default.default_value is not None:
         new.properties["fastmath"] = default.default_value
     return code(new)
+
+
+# Products of factors with scales
+
+E8M0_NAN, E8M0_LEAST = 255, 0x00400000
+"""The scale that is NaN, and the bits of f32 of the least one, 2^-127."""
+F8: dict[ScaledElement, AnyFloat] = {
+    ScaledElement.E4M3: Float8E4M3FNType(),
+    ScaledElement.E5M2: Float8E5M2Type(),
+}
+
+
+@table.on(tt.DotScaledOp)
+def scaled_product(code: Code, op: tt.DotScaledOp) -> SSAValue:
+    """The product of the factors, each multiplied by its scales before.
+
+    Raises:
+        Refusal: a factor has another format, or an encoding.
+    """
+    kinds = [member(ScaledElement, x) for x in (op.a_elem_type, op.b_elem_type)]
+    floats = f16 if ScaledElement.FP16 in kinds else bf16
+    one, other = (
+        scaled(code, value, kind, scale, is_pairs_of_k(pack), bool(is_right), floats)
+        for is_right, (value, kind, scale, pack) in enumerate(
+            (
+                (op.a, kinds[0], op.a_scale, op.lhs_k_pack),
+                (op.b, kinds[1], op.b_scale, op.rhs_k_pack),
+            )
+        )
+    )
+    properties = {
+        "inputPrecision": InputPrecision.IEEE.attribute,
+        "maxNumImpreciseAcc": IntegerAttr(0, i32),
+    }
+    return code(
+        tt.DotOp.create(
+            operands=[one, other, op.c],
+            result_types=[op.d.type],
+            properties=properties,
+        )
+    )
+
+
+def is_pairs_of_k(pack: Attribute | None) -> bool:
+    return pack is None or pack == IntegerAttr(1, 1)
+
+
+def scaled(
+    code: Code,
+    value: SSAValue,
+    kind: ScaledElement,
+    scale: SSAValue | None,
+    packs_k: bool,
+    is_right: bool,
+    floats: AnyFloat,
+) -> SSAValue:
+    """Return a factor times its scales, in a format that is multiplied.
+
+    Args:
+        code: where operations are put.
+        value: the factor: M x K, or K x N.
+        kind: what its elements are.
+        scale: M x K / 32, or N x K / 32, or nothing.
+        packs_k: whether two neighbours along K share a byte, not along M or N.
+        is_right: whether it is the second one.
+        floats: the format.
+    """
+    if encoding_of(value.type) is not None:
+        raise Refusal("expected tensors without encodings")
+    match kind:
+        case ScaledElement.E2M1:
+            value = of_e2m1(code, halves(code, value, turned=packs_k == is_right))
+        case ScaledElement.E4M3 | ScaledElement.E5M2:
+            value = code.cast(arith.BitcastOp, value, F8[kind])
+            type = TensorType(f32, tt.shape_of(value.type))
+            value = code(tt.FpToFpOp.create(operands=[value], result_types=[type]))
+        case ScaledElement.BF16 | ScaledElement.FP16:
+            value = converted(code, value, f32)
+        case _:
+            what = "expected e2m1, e4m3, e5m2, bf16 or fp16"
+            raise Refusal(f"{what}, got {kind.name.lower()}")
+    if scale is not None:
+        (rows, cols), count = tt.shape_of(value.type), tt.shape_of(scale.type)[-1]
+        size = (rows if is_right else cols) // count
+        scale = of_e8m0(code, scale)
+        scale = code(
+            tt.ExpandDimsOp(scale, 2, resized(scale, (*tt.shape_of(scale.type), 1)))
+        )
+        scale = code(
+            tt.BroadcastOp(scale, resized(scale, (*tt.shape_of(scale.type)[:2], size)))
+        )
+        scale = reshaped(code, scale, (cols if is_right else rows, count * size))
+        value = code(arith.MulfOp(value, turn(code, scale) if is_right else scale))
+    return converted(code, value, floats)
+
+
+def resized(value: SSAValue, shape: Sequence[int]) -> TensorType:
+    return TensorType(element_of(value.type), shape)
+
+
+def reshaped(code: Code, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+    type = resized(value, shape)
+    return code(tt.ReshapeOp.create(operands=[value], result_types=[type]))
+
+
+def turn(code: Code, value: SSAValue) -> SSAValue:
+    rows, cols = tt.shape_of(value.type)
+    return code(tt.TransOp(value, (1, 0), resized(value, (cols, rows))))
+
+
+def halves(code: Code, value: SSAValue, turned: bool) -> SSAValue:
+    """Return the halves of bytes, the low one first, beside or below each other."""
+    if turned:
+        return turn(code, halves(code, turn(code, value), False))
+    rows, cols = tt.shape_of(value.type)
+    four = code.like(value, 4)
+    parts = [code(arith.AndIOp(value, code.like(value, 15)))]
+    parts.append(code(arith.ShRUIOp(value, four)))
+    type = resized(value, (rows, cols, 2))
+    pairs = code(tt.JoinOp.create(operands=parts, result_types=[type]))
+    return reshaped(code, pairs, (rows, 2 * cols))
+
+
+def of_e2m1(code: Code, bits: SSAValue) -> SSAValue:
+    """Return the floats of 4-bit codes s, e, e, m: 0, 0.5, 1, 1.5, 2, 3, 4, 6.
+
+    From 1 on exponent and mantissa are those of f32, moved; 0 and 0.5 are multiples.
+    """
+    wide = code.cast(arith.ExtUIOp, bits, i32)
+    size = code(arith.AndIOp(wide, code.like(wide, 7)))
+    moved = code(arith.ShLIOp(size, code.like(size, 22)))
+    normal = code(arith.AddiOp(moved, code.like(size, 126 << 23)))
+    small = code(arith.MuliOp(size, code.like(size, 126 << 23)))
+    is_small = code(arith.CmpiOp(size, code.like(size, 2), "ult"))
+    found = code.select(is_small, small, normal)
+    sign = code(arith.AndIOp(wide, code.like(wide, 8)))
+    sign = code(arith.ShLIOp(sign, code.like(sign, 28)))
+    found = code(arith.OrIOp(found, sign))
+    return code.cast(arith.BitcastOp, found, f32)
+
+
+def of_e8m0(code: Code, scale: SSAValue) -> SSAValue:
+    """Return 2^(s - 127) of bytes s, as f32."""
+    if element_of(scale.type) != i8:
+        raise Refusal(f"expected scales of bytes, got {scale.type}")
+    wide = code.cast(arith.ExtUIOp, scale, i32)
+    moved = code(arith.ShLIOp(wide, code.like(wide, 23)))
+    moved = code(arith.MaxSIOp(moved, code.like(wide, E8M0_LEAST)))
+    is_nan = code(arith.CmpiOp(wide, code.like(wide, E8M0_NAN), "eq"))
+    found = code.select(is_nan, code.like(wide, 0x7FC00000), moved)
+    return code.cast(arith.BitcastOp, found, f32)
 
 
 @dataclass(frozen=True)

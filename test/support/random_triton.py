@@ -1,16 +1,20 @@
 """`python -m support.random_triton`: random kernels of Triton, on every engine.
 
-    cd test && python -m support.random_triton --seed 1 --count 20 --on cpu,vulkan
+    cd test && python -m support.random_triton --seed 1 --count 20 --on cpu --log FILE
 
-A kernel loads blocks of two matrices under masks, computes with them, and stores what
+A kernel loads blocks of two matrices under masks, computes with them (arithmetic,
+views, sums and scans along an axis, sorts, gathers, loops, branches), and stores what
 it has, a reduction of it, and a product.  Triton's own interpreter says what is right.
 Numbers are so small that floats are exact: what differs in a bit is wrong.
+
+With `--log` each result is a line of a file; seeds that are in it are not run again.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import sys
 import tempfile
@@ -32,14 +36,67 @@ TYPES = {
     "i16": ("int16", np.int16),
     "i32": ("int32", np.int32),
     "i64": ("int64", np.int64),
+    "u8": ("uint8", np.uint8),
+    "u32": ("uint32", np.uint32),
     "fp16": ("float16", np.float16),
     "fp32": ("float32", np.float32),
 }
 """Of elements: what Triton and numpy call them, by their letters in signatures."""
-BINARY = ("{0} + {1}", "{0} - {1}", "tl.maximum({0}, {1})", "tl.minimum({0}, {1})")
-UNARY = ("-{0}", "tl.abs({0})", "tl.where({0} > 1, {0}, {1})", "tl.where(mask, {0}, 2)")
-BITS = ("{0} ^ {1}", "{0} & {1}", "{0} | {1}", "{0} * {1}", "{0} << 1", "{0} >> 1")
+BINARY = (
+    *("{0} + {1}", "{0} - {1}", "tl.maximum({0}, {1})", "tl.minimum({0}, {1})"),
+    *("({0} > {1})", "tl.where({0} == {1}, {0}, 3)"),
+)
+UNARY = (
+    *("-{0}", "tl.abs({0})", "tl.where({0} > 1, {0}, {1})", "tl.where(mask, {0}, 2)"),
+    *("{0}.to(tl.int32)", "{0} * 3"),
+)
+BITS = (
+    *("{0} ^ {1}", "{0} & {1}", "{0} | {1}", "{0} * {1}", "{0} << 1", "{0} >> 1"),
+    *("~{0}", "{0} // 3", "{0} % 3"),
+)
+VIEWS = (
+    "tl.trans(tl.trans({0}) + tl.trans({1}))",
+    "tl.reshape(tl.reshape({0}, (C, R)), (R, C))",
+    "tl.reshape(tl.trans({0}), (R, C))",
+    "tl.broadcast_to(tl.max({0}, axis=1)[:, None], (R, C))",
+    "tl.broadcast_to(tl.min({0}, axis=0, keep_dims=True), (R, C)) + {1}",
+    "tl.gather({0}, tl.broadcast_to((tl.arange(0, C) ^ (C // 2))[None, :], (R, C)), 1)",
+    "tl.gather({0}, tl.broadcast_to((R - 1 - tl.arange(0, R))[:, None], (R, C)), 0)",
+    "tl.reshape(tl.max(tl.reshape({0}, (R * C // 2, 2)), axis=1)[:, None] "
+    "+ tl.zeros((1, 2), tl.{type}), (R, C))",
+)
+SUMS = (
+    "tl.cumsum({0}, axis=0)",
+    "tl.cumsum({0}, axis=1, reverse=True)",
+    "tl.sum({0}, axis=0)[None, :] - {1}",
+    "tl.sum({0}, axis=1)[:, None] + {1}",
+    "tl.sum(tl.sum({0}, axis=1), axis=0) - {1}",
+)
+"""What makes numbers greater: one of a kernel of floats."""
+PRODUCTS = (
+    '    d = tl.dot(v0, tl.trans({0}), input_precision="ieee")\n',
+    "    d = tl.zeros((R, R), tl.{sum})\n    for i in range(2):\n"
+    '        d = tl.dot({0}, tl.trans(v1), d, input_precision="ieee")\n',
+)
+STATEMENTS = (
+    "    a, b = tl.split(tl.join({0}, {1}))\n    {2} = (a - b).to(tl.{type})\n",
+    "    {2} = {0}\n    for i in range({trips}):\n"
+    "        {2} = ({2} - {1}).to(tl.{type})\n",
+    "    {2} = {0}\n    for i in range(tl.program_id(1), {trips}):\n"
+    "        near = tl.load(y + at + i, mask=mask & (cols + i < N)[None, :], other=1)\n"
+    "        {2} = ({2} + near).to(tl.{type})\n",
+    "    {2} = {0}\n    if tl.program_id(0) == 0:\n"
+    "        {2} = (-{0}).to(tl.{type})\n",
+    "    if M > N:\n        {2} = ({1} + 1).to(tl.{type})\n    else:\n"
+    "        {2} = tl.maximum({0}, {1})\n",
+    "    {2}, i = {0}, 0\n    while i < {trips}:\n"
+    "        {2} = tl.minimum({2}, {1} + i).to(tl.{type})\n        i += 1\n",
+)
+PIPELINES = {"opencl": "coopc-lanes{device=intel-cpu}"}
+"""Instead of matrices, which Intel's run-time only has on processors with AVX-512."""
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin")
+SORTED = 16
+"""The most elements of a row that is sorted: it is unrolled."""
 HEAD = """\
 import triton
 import triton.language as tl
@@ -82,7 +139,8 @@ class RandomKernel:
     def arguments(self, random: np.random.Generator) -> list[Any]:
         """Return matrices of small numbers, and results that hold others."""
         dtype, (m, n), (r, _) = TYPES[self.type][1], self.shape, self.block
-        given = [random.integers(-3, 4, (m, n)).astype(dtype) for _ in range(2)]
+        least = 0 if self.type[0] == "u" else -3
+        given = [random.integers(least, 4, (m, n)).astype(dtype) for _ in range(2)]
         rows, cols = self.grid
         size = (rows * n, m * cols)[self.axis]
         return [
@@ -103,32 +161,43 @@ def random_kernel(seed: int) -> RandomKernel:
     sizes = (16, 32) if has_product else (1, 2, 4, 8, 16, 32, 64)
     block = draw.choice(sizes), draw.choice(sizes)
     shape = draw.randint(1, 2 * block[0] + 1), draw.randint(1, 2 * block[1] + 1)
-    lines = [HEAD.format(other=draw.randint(-2, 2))]
+    lines = [HEAD.format(other=draw.randint(0 if type[0] == "u" else -2, 2))]
     count = draw.randint(1, 3 if is_float else 6)
-    forms = BINARY + UNARY + (() if is_float else BITS)
+    forms = list(BINARY + UNARY + (() if is_float else BITS) + STATEMENTS)
+    if 1 not in block:
+        forms += VIEWS
+        if block[1] <= SORTED:
+            forms += ["tl.sort({0})", "tl.flip({0})"]
+    sums, name = list(SUMS), TYPES[type][0]
     for number in range(2, count + 2):
         names = [f"v{draw.randrange(number)}" for _ in range(2)]
-        form = draw.choice(forms).format(*names)
-        lines.append(f"    v{number} = ({form}).to(tl.{TYPES[type][0]})\n")
+        form = draw.choice(forms + sums)
+        if is_float and form in sums:
+            sums.clear()
+        words = {"type": name, "trips": draw.randint(0, 3)}
+        text = form.format(*names, f"v{number}", **words)
+        is_line = form in STATEMENTS
+        lines.append(text if is_line else f"    v{number} = ({text}).to(tl.{name})\n")
     last = f"v{count + 1}"
     axis, how = draw.randrange(2), draw.choice(REDUCTIONS)
     place = ("tl.program_id(0) * N + cols", "rows * tl.num_programs(1)")[axis]
     place += " + tl.program_id(1)" if axis else ""
     inside = ("cols < N", "rows < M")[axis]
+    put = draw.choice(("store", "atomic_add", "atomic_max"))
+    sum_type = "fp32" if is_float else "i32"
     lines += [
         f"    tl.store(out + at, {last}, mask=mask)\n",
         f"    line = tl.{how}({last}, axis={axis})\n",
-        f"    tl.store(reduced + {place}, line.to(tl.int32), mask={inside})\n",
+        f"    tl.{put}(reduced + {place}, line.to(tl.int32), mask={inside})\n",
     ]
     if has_product:
         lines += [
-            f'    d = tl.dot(v0, tl.trans({last}), input_precision="ieee")\n',
+            draw.choice(PRODUCTS).format(last, sum=TYPES[sum_type][0]),
             "    program = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)\n",
             "    r = tl.arange(0, R)\n",
             "    to = program * R * R + r[:, None] * R + r[None, :]\n",
             "    tl.store(product + to, d)\n",
         ]
-    sum_type = "fp32" if is_float else "i32"
     text = "".join(lines)
     return RandomKernel(text, type, sum_type, block, shape, axis, has_product)
 
@@ -222,7 +291,13 @@ def differences(
     for on in places:
         after: list[Any] = [*copied(given)]
         try:
-            made = coopc.triton.compile(function, kernel.signature, constexprs, on=on)
+            made = coopc.triton.compile(
+                function,
+                kernel.signature,
+                constexprs,
+                on=on,
+                pipeline=PIPELINES.get(on),
+            )
             made.run(*after, grid=kernel.grid)
         except CompileError as error:
             found.append(f"{on}: {error}")
@@ -240,19 +315,38 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--on", default="sim,cpu,vulkan,opencl")
+    parser.add_argument("--log", type=Path, help="where results are kept")
     options = parser.parse_args(words)
-    wrong, places = 0, options.on.split(",")
+    places = options.on.split(",")
+    seeds = range(options.seed, options.seed + options.count)
+    known = results(options.log)
     with interpreter() as process:
-        for seed in range(options.seed, options.seed + options.count):
+        for seed in seeds:
+            left = [on for on in places if (seed, on) not in known]
+            if not left:
+                continue
             expected = process.submit(interpreted, seed).result()
-            with tempfile.TemporaryDirectory() as folder:
-                found = differences(seed, expected, places, Path(folder))
-            wrong += bool(found)
-            for line in found:
-                print(f"seed {seed}: {line}", flush=True)
-    same = options.count - wrong
+            for on in left:
+                with tempfile.TemporaryDirectory() as folder:
+                    found = differences(seed, expected, [on], Path(folder))
+                known[seed, on] = "; ".join(found)
+                if options.log is not None:
+                    with options.log.open("a") as log:
+                        log.write(json.dumps([seed, on, known[seed, on]]) + "\n")
+                for line in found:
+                    print(f"seed {seed}: {line}", flush=True)
+    wrong = {x for x in seeds if any(known[x, on] for on in places)}
+    same = options.count - len(wrong)
     print(f"{options.count} kernels from seed {options.seed}: {same} agree on {places}")
-    return int(wrong > 0)
+    return int(bool(wrong))
+
+
+def results(log: Path | None) -> dict[tuple[int, str], str]:
+    """Return what is known of seeds on engines: nothing that differs, or what."""
+    if log is None or not log.exists():
+        return {}
+    lines = map(json.loads, log.read_text().splitlines())
+    return {(seed, on): found for seed, on, found in lines}
 
 
 if __name__ == "__main__":

@@ -80,7 +80,9 @@ from coopc.passes.triton.convert_tt_to_coopmatrix import tensors
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     RoundsPlan,
+    consumers,
     feeds_products,
+    is_pair,
     plan_rounds,
     replaced,
     updated,
@@ -111,6 +113,9 @@ from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 from coopc.remarks import remark, remarks_to
 
 Value: TypeAlias = SSAValue | Pointer | InMemory | Tensor
+StoreOp: TypeAlias = (
+    tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp | tt.DescriptorScatterOp
+)
 PointerOp: TypeAlias = tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp | tt.AtomicCASOp
 
 DIMENSIONS = {
@@ -171,6 +176,8 @@ class Kernel:
     """Loops that are written where they stand."""
     rounds: dict[Operation, Rounds] = field(default_factory=dict[Operation, Rounds])
     """By the statement that they are around."""
+    users: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
+    """Where tensors are used that are used in one place."""
     apart: dict[tuple[SSAValue, SSAValue], scf.ForOp] = field(
         default_factory=dict[tuple[SSAValue, SSAValue], scf.ForOp]
     )
@@ -248,7 +255,22 @@ class Kernel:
             if isinstance(found, SSAValue) and found.name_hint is None:
                 found.name_hint = result.name_hint
 
+    def is_loaded(self, value: SSAValue) -> bool:
+        """Whether elements of a tensor are bits in buffers, which need no other."""
+        if self.tensor(value).buffer is not None:
+            return True
+        op = value.owner
+        is_view = isinstance(op, (*VIEWS, arith.BitcastOp, tt.BitcastOp))
+        is_view = is_view or (isinstance(op, tt.ReduceOp) and is_pair(op))
+        if not isinstance(op, Operation) or not is_view:
+            return False
+        return all(map(self.is_loaded, op.operands))
+
     def reduce(self, op: tt.ReduceOp) -> None:
+        if is_pair(op) and self.is_loaded(op.srcs[0]):
+            (src,), (result,) = map(self.tensor, op.srcs), op.results
+            self.values[result] = self.write.pair(op, src)
+            return
         found = self.write.reduce(self.b, op, [self.tensor(x) for x in op.srcs])
         self.values.update(zip(op.results, found, strict=True))
 
@@ -280,7 +302,8 @@ class Kernel:
             self.values[op.result] = splat_tensor(shape_of(op.result.type), value)
             return
         self._refuse(op, type(op) in FUNCTIONS)
-        if isinstance(op, tt.GatherOp | tt.BroadcastOp) and self.tensor(op.src).reads:
+        is_repeated = isinstance(op, tt.GatherOp | tt.BroadcastOp)
+        if is_repeated and self.tensor(op.src).reads and not self.is_loaded(op.src):
             self.in_buffer(op.src)
         values = [self.values[x] for x in op.operands]
         srcs = [
@@ -292,7 +315,8 @@ class Kernel:
             found = function_of(self.write.elements, op, srcs, result)
             self.values[result] = found
             is_kept = bool(found.reads) and not found.in_rounds
-            if is_kept and not isinstance(op, VIEWS) and _is_used_again(result):
+            is_kept = is_kept and bool(result.uses) and result not in self.users
+            if is_kept and not isinstance(op, VIEWS) and not self.is_loaded(result):
                 self.in_buffer(result)
 
     def scalar(self, op: Operation) -> None:
@@ -402,7 +426,7 @@ class Kernel:
                 found, True if mask is None else write.elements.of(b, mask, at)
             )
 
-        if isinstance(op, tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp):
+        if isinstance(op, StoreOp):
             self.tensor_store(op, base, place, flag)
             return
         (result,) = op.results
@@ -432,7 +456,7 @@ class Kernel:
 
         if isinstance(op, tt.LoadOp | tt.DescriptorLoadOp) and write.block is not None:
             is_factor = matrix is not None and feeds_products(op)
-            if is_factor or waits(op):
+            if is_factor or waits(op, self.users):
                 reads = frozenset({base})
                 found = Tensor(shape, lambda b, at: get(at), None, reads)
                 found = replace(found, matrix=matrix if is_factor else None)
@@ -444,7 +468,7 @@ class Kernel:
 
     def tensor_store(
         self,
-        op: tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp,
+        op: StoreOp,
         base: SSAValue,
         place: tensors.At,
         flag: Callable[[Coordinates], Flag],
@@ -508,6 +532,29 @@ class Kernel:
         target, places = self.in_memory(op.desc), self.numbers(op.indices)
         is_turned = block_io(op) == "column_major"
         self.block_access(op, target, places, range(len(places)), is_turned)
+
+    def rows_access(self, op: tt.DescriptorGatherOp | tt.DescriptorScatterOp) -> None:
+        """Write an access of parts of rows, within the bounds of the tensor."""
+        b, target = self.b, self.in_memory(op.desc)
+        rows, start = self.tensor(op.x_offsets), self.number(op.y_offset)
+
+        def coordinates(at: Coordinates) -> tuple[SSAValue, SSAValue]:
+            row = offset(b, self.write.elements.of(b, rows, at[:1]))
+            return row, b.pure(arith.AddiOp, offset(b, start), offset(b, at[1]))
+
+        def place(at: Coordinates) -> SSAValue:
+            found = target.at.offset
+            for where, stride in zip(coordinates(at), target.strides, strict=True):
+                step = b.pure(arith.MuliOp, where, stride)
+                found = b.pure(arith.AddiOp, found, step)
+            return found
+
+        def inside(at: Coordinates) -> Flag:
+            pairs = zip(coordinates(at), target.sizes, strict=True)
+            return b.both(*(b.compare("ult", x, offset(b, n)) for x, n in pairs))
+
+        other = nan if target.pads_with_nan else 0
+        self.tensor_access(op, target.at.base, place, None, inside, other)
 
     def block_access(
         self,
@@ -950,6 +997,8 @@ RULES: dict[type[Operation], Callable[[Kernel, Any], None]] = {
     tt.AtomicRMWOp: Kernel.access,
     tt.DescriptorLoadOp: Kernel.descriptor_access,
     tt.DescriptorReduceOp: Kernel.descriptor_access,
+    tt.DescriptorGatherOp: Kernel.rows_access,
+    tt.DescriptorScatterOp: Kernel.rows_access,
     tt.DescriptorStoreOp: Kernel.descriptor_access,
     tt.AssertOp: Kernel.drop,
     tt.PrintOp: Kernel.drop,
@@ -976,12 +1025,6 @@ def _kept_as(value: SSAValue) -> Attribute:
     """Return the type of the elements of a tensor in a buffer: of pointers, offsets."""
     element = element_of(value.type)
     return i64 if isinstance(element, tt.PtrType) else element
-
-
-def _is_used_again(value: SSAValue) -> bool:
-    """Whether a value is used more than once, or may be, in a loop."""
-    uses, block = list(value.uses), value.owner.parent
-    return len(uses) > 1 or any(x.operation.parent is not block for x in uses)
 
 
 _FREE = (tt.SplatOp, tt.BroadcastOp, tt.ExpandDimsOp, tt.MakeRangeOp)
@@ -1068,7 +1111,7 @@ def written(
     func.attributes[simt.KERNEL] = UnitAttr()
     simt.set_sizes(func, statements.lanes, (statements.lanes,))
     b = Builder.at_end(entry, old.location)
-    kernel = Kernel(b, statements, in_place=in_place)
+    kernel = Kernel(b, statements, in_place=in_place, users=consumers(old))
     for arg, new in zip(args, entry.args, strict=True):
         new.name_hint, new.location = arg.name_hint, arg.location
         is_pointer = isinstance(arg.type, tt.PtrType)

@@ -17,7 +17,7 @@ not overlap is a condition of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ WRITES = (
     tt.AtomicCASOp,
     tt.AtomicRMWOp,
     tt.DescriptorReduceOp,
+    tt.DescriptorScatterOp,
     tt.DescriptorStoreOp,
     tt.StoreOp,
     ttg.BarrierOp,
@@ -275,7 +276,10 @@ def replaced(value: SSAValue) -> SSAValue | None:
                 return found
         elif is_pointwise or isinstance(before, OWNERS):
             others = [x for x in users if x is not op]
-            if all(isinstance(x, tt.ReduceOp) and op in after(x) for x in others):
+            if all(
+                isinstance(x, tt.ReduceOp) and op in after(x) and not is_pair(x)
+                for x in others
+            ):
                 return operand
     return None
 
@@ -292,21 +296,58 @@ def around(op: Operation) -> Block:
     return op.parent
 
 
-# Loads that wait
+# Where tensors are used, and loads that wait until then
 
 
-def waits(op: tt.LoadOp | tt.DescriptorLoadOp) -> bool:
+def consumers(func: Operation) -> dict[SSAValue, Operation]:
+    """Return where elements of tensors are used, of those that are used in one place.
+
+    It is the operation in which all pointwise uses end, or that needs an element twice.
+    """
+    found: dict[SSAValue, Operation] = {}
+    for op in func.walk(reverse=True):
+        for result in op.results:
+            ends = {_end(x.operation, found) for x in result.uses}
+            if len(ends) != 1 or (end := ends.pop()).parent is not op.parent:
+                continue
+            if result.has_one_use() or not isinstance(end, tt.CatOp | tt.JoinOp):
+                found[result] = end
+    return found
+
+
+def _end(op: Operation, found: Mapping[SSAValue, Operation]) -> Operation:
+    if type(op) not in POINTWISE and not isinstance(op, tt.BitcastOp):
+        return op
+    return found.get(op.results[0], op) if len(op.results) == 1 else op
+
+
+def is_pair(op: tt.ReduceOp) -> bool:
+    """Whether each result is of two elements, which are combined where it is used."""
+    shape = shape_of(op.srcs[0].type)
+    is_tensor_of_pairs = len(shape) > 1 and shape[op.axis.value.data] == 2
+    return len(op.srcs) == 1 and is_tensor_of_pairs
+
+
+def waits(
+    op: tt.LoadOp | tt.DescriptorLoadOp, users: Mapping[SSAValue, Operation]
+) -> bool:
     """Whether a load may run where its elements are used, once.
 
-    Then nothing in between writes to memory, and elements that are used again, or
-    elsewhere, are put in a buffer.
+    Then nothing in between writes to memory, and elements that are used in several
+    places are put in a buffer.
+
+    Args:
+        op: the load.
+        users: where tensors are used that are used in one place.
     """
     value: SSAValue = op.result
     while True:
-        uses = list(value.uses)
-        if len(uses) != 1 or uses[0].operation.parent is not op.parent:
-            return False
-        user = uses[0].operation
+        user = users.get(value)
+        if user is None:
+            if value is op.result or isinstance(value.owner, (Block, *VIEWS)):
+                return False
+            user = value.owner
+            break
         if isinstance(user, (*WRITES, tt.LoadOp, scf.ForOp, scf.WhileOp)):
             return False
         if type(user) not in FUNCTIONS:
@@ -314,11 +355,6 @@ def waits(op: tt.LoadOp | tt.DescriptorLoadOp) -> bool:
         (value, *others) = user.results
         if others:
             return False
-        again = len(list(value.uses)) > 1
-        if again and isinstance(user, VIEWS):
-            return False
-        if again:
-            break
     return not any(map(writes, between(op, user)))
 
 

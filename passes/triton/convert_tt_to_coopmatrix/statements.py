@@ -235,6 +235,20 @@ class Statements:
     def _elements(self, b: Builder, srcs: Sequence[Tensor], at: Coordinates) -> Values:
         return tuple(self.elements.of(b, x, at) for x in srcs)
 
+    def pair(self, op: tt.ReduceOp, src: Tensor) -> Tensor:
+        """Return the tensor of pairs combined, each where it is used."""
+        axis = op.axis.value.data
+
+        def element(b: Builder, at: Coordinates) -> SSAValue:
+            one, other = (
+                self.elements.of(b, src, (*at[:axis], b.constant(INDEX, x), *at[axis:]))
+                for x in range(2)
+            )
+            return self.combined(b, op, (one,), (other,))[0]
+
+        shape = (*src.shape[:axis], *src.shape[axis + 1 :])
+        return Tensor(shape, element, None, src.reads)
+
     def _of_lanes(
         self, b: Builder, op: tt.ReduceOp, srcs: Sequence[Tensor], size: int, put: Put
     ) -> Values:

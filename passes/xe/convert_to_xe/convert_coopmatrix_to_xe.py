@@ -15,7 +15,7 @@ layout of DPAS (`coopc.passes.xe.register_layout`).
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -298,9 +298,13 @@ class Matrices:
     def update(self, op: coopmatrix.AtomicUpdateOp, s: Splitter, b: Builder) -> Results:
         """Each element by itself, once: `test_one_lane_has_an_element`."""
         registers = self.registers(op.value)
-        change = partial(element_access.update, op)
-        places, pieces = MatrixPlaces(op, registers), s.parts(op.value)
-        found = ScalarAccess().update(b, registers, pieces, places, change)
+        places = MatrixPlaces(op, registers)
+
+        def change(values: Sequence[SSAValue], at: Sequence[SSAValue]) -> Operation:
+            return element_access.update(op, values[0], at)
+
+        parts = [s.parts(op.value)]
+        found = ScalarAccess().update(b, registers, parts, places, change)
         return [packed(b, registers, found)]
 
     # Arithmetic
@@ -420,8 +424,8 @@ class Matrices:
             old = found.get(key)
             found[key] = one if old is None else b.pure(combine, old, one)
         signed = op.signed is not None
-        for key, vector in found.items():
-            found[key] = reduced(b, vector, simt.ReduceKind(kind.value), signed)
+        for key, one in found.items():
+            found[key] = reduced(b, one, simt.ReduceKind(kind.value), signed)
         return [packed(b, registers, [found[key] for key in rows])]
 
     def convert(self, op: coopmatrix.ConvertOp, s: Splitter, b: Builder) -> Results:

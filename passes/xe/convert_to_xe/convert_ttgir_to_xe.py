@@ -58,7 +58,13 @@ from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
-from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout, reduce
+from coopc.passes.xe.convert_to_xe.tensors import (
+    RETURNS,
+    RULES,
+    convert_layout,
+    reduce,
+    scan,
+)
 from coopc.passes.xe.convert_to_xe.vectors import Rule, with_builders
 from coopc.passes.xe.register_layout import register_layout
 from coopc.rounding import FORMATS
@@ -131,7 +137,7 @@ def convert_program(op: ProgramOp) -> None:
 
 
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp
-PointerOp = tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp
+PointerOp = tt.AtomicCASOp | tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp
 
 TRITON = ("tt", "ttg", "ttig")
 WIDTHS = (1, 8, 16, 32, 64)
@@ -259,13 +265,14 @@ def convert(
         **group.rules(),
         tt.DotOp: partial(dot, device),
         tt.ReduceOp: partial(reduce, group),
+        tt.ScanOp: partial(scan, group),
         ttg.ConvertLayoutOp: partial(convert_layout, group),
     }
     rules = with_builders(table)
     found = [
         op
         for op in func.walk()
-        if op.dialect_name() in TRITON and not isinstance(op, tt.ReduceReturnOp)
+        if op.dialect_name() in TRITON and not isinstance(op, RETURNS)
     ]
     for op in found:
         if type(op) not in rules:

@@ -115,18 +115,27 @@ class ScalarAccess:
         self,
         b: Builder,
         registers: RegisterLayout,
-        pieces: Values,
+        operands: Sequence[Values],
         places: Places,
-        change: Write,
+        change: Callable[[Values, Values], Operation],
     ) -> list[SSAValue]:
-        """Change memory by each element; return the vectors of what was there, or 0."""
+        """Change memory by elements; return the vectors of what was there, or 0.
 
-        def changed(vector: SSAValue, at: SSAValue | int, where: Values) -> Operation:
-            return change(b.extract(vector, at), where)
+        Args:
+            b: builds the code.
+            registers: how tensors or matrices are spread.
+            operands: the parts of each.
+            places: where elements are.
+            change: by an element of each operand, at a place.
+        """
 
+        def changed(vectors: Values, at: SSAValue | int, where: Values) -> Operation:
+            return change([b.extract(x, at) for x in vectors], where)
+
+        columns = (unpacked(b, registers, each) for each in operands)
         return [
-            self._gathered(b, registers, number, places, partial(changed, vector))
-            for number, vector in enumerate(unpacked(b, registers, pieces))
+            self._gathered(b, registers, number, places, partial(changed, vectors))
+            for number, vectors in enumerate(zip(*columns, strict=True))
         ]
 
     def store(

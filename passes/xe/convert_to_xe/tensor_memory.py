@@ -98,6 +98,7 @@ from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.channels import SlotLoad
 
+AtomicOp = tt.AtomicCASOp | tt.AtomicRMWOp
 MOST_BYTES = 1 << 31
 """Of a row of a matrix, and from one to the next: as i32."""
 
@@ -239,6 +240,16 @@ class TensorMemory:
         if not is_tensor(op.ptr.type):
             _refuse_cast(op, op.ptr, op.result.type)
             return [(self._update_scalar(op, s, b),)]
+        return self._update_tensor(op, [op.val], s, b)
+
+    def _update_tensor(
+        self,
+        op: AtomicOp,
+        operands: Sequence[SSAValue],
+        s: Splitter,
+        b: Builder,
+    ) -> Results:
+        """Update what a tensor of pointers points to, by tensors of operands."""
         registers = registers_of(op.val)
         target, places = self.through_pointers(op, s, b)
         _refuse_cast(op, self.base(op), registers.element)
@@ -246,8 +257,14 @@ class TensorMemory:
         if op.result.uses and is_shared:
             refuse_too_large(op, [registers.element], 1 << registers.layout.out_bits)
         places = by_the_first(b, registers, places)
-        change = partial(rmw, op, target)
-        found = self.elements.update(b, registers, s.parts(op.val), places, change)
+
+        def change(values: Sequence[SSAValue], where: Sequence[SSAValue]) -> Operation:
+            if isinstance(op, tt.AtomicRMWOp):
+                return rmw(op, target, values[0], where)
+            return compare_exchange(op, values[0], target, values[1], where)
+
+        parts = [s.parts(x) for x in operands]
+        found = self.elements.update(b, registers, parts, places, change)
         if op.result.uses and is_shared:
             found = self.group.exchanged(b, found, registers, registers)
         return [packed(b, registers, found)]
@@ -264,9 +281,9 @@ class TensorMemory:
         return self._of_the_first(b, before) if op.result.uses else before
 
     def exchange(self, op: tt.AtomicCASOp, s: Splitter, b: Builder) -> Results:
-        """Replace one element, the first lane for all, which wait before and after."""
+        """Replace elements; one element the first lane, all wait before and after."""
         if is_tensor(op.ptr.type):
-            raise Refused(op, "expected one pointer, got a tensor of them")
+            return self._update_tensor(op, [op.cmp, op.val], s, b)
         _refuse_cast(op, op.ptr, op.result.type)
         (target,) = s.parts(op.ptr)
         barrier(b)
@@ -288,7 +305,7 @@ class TensorMemory:
         barrier(b)
         return b.effect(LoadOp.get(memory, [first])).results[0]
 
-    def base(self, op: tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp) -> SSAValue:
+    def base(self, op: tt.LoadOp | tt.StoreOp | AtomicOp) -> SSAValue:
         """Return the scalar pointer that a tensor of pointers counts from."""
         found = self.bases[op]
         if found is None:
@@ -296,11 +313,12 @@ class TensorMemory:
         return found
 
     def through_pointers(
-        self, op: tt.LoadOp | tt.StoreOp | tt.AtomicRMWOp, s: Splitter, b: Builder
+        self, op: tt.LoadOp | tt.StoreOp | AtomicOp, s: Splitter, b: Builder
     ) -> tuple[SSAValue, VectorPlaces]:
         """Return memory of rank 1, and where elements behind pointers are in it."""
         (memref,) = s.parts(self.base(op))
-        masks = None if op.mask is None else vectors_of(op.mask, s, b)
+        mask = None if isinstance(op, tt.AtomicCASOp) else op.mask
+        masks = None if mask is None else vectors_of(mask, s, b)
         memory = self.view(b, memref)
         return memory, VectorPlaces(element_of_memory(memory), s.parts(op.ptr), masks)
 
@@ -487,7 +505,7 @@ def memory_of(value: SSAValue) -> Attribute:
 # Atomic updates
 
 
-def _refuse_repeats(op: tt.AtomicRMWOp) -> bool:
+def _refuse_repeats(op: AtomicOp) -> bool:
     """Whether several lanes have an element; refuse where the first is not known."""
     layout = registers_of(op.val).layout
     zero, free = zero_masks(layout), layout.free_masks()
@@ -501,9 +519,7 @@ def _refuse_repeats(op: tt.AtomicRMWOp) -> bool:
     return any(zero[x] for x in of_lanes)
 
 
-def _refuse_cast(
-    op: tt.AtomicRMWOp | tt.AtomicCASOp, base: SSAValue, wanted: Attribute
-) -> None:
+def _refuse_cast(op: AtomicOp, base: SSAValue, wanted: Attribute) -> None:
     """Refuse to update memory that holds something else."""
     if (kept := memory_of(base)) != wanted:
         what = f"expected memory of {wanted} to be updated, got {kept}, which was cast"

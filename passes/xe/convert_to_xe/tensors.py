@@ -4,6 +4,9 @@
 goes through work-group memory, for what other subgroups have: as
 `coopc.layout.exchange` plans it.
 
+`tt.scan`: in work-group memory. In each step every element is combined with the one
+1, 2, 4, ... elements before it.
+
 `tt.reduce`: inside of each lane, across the lanes of a subgroup, across subgroups.
 
 A lane combines what its registers hold along the axis, vector by vector; then lanes
@@ -65,6 +68,8 @@ from coopc.passes.xe.convert_to_xe.vectors import (
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of, sources
 
 Values = Sequence[SSAValue]
+Combining = tt.ReduceOp | tt.ScanOp
+RETURNS = (tt.ReduceReturnOp, tt.ScanReturnOp)
 View = (
     tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp | ttg.ConvertLayoutOp
 )
@@ -302,8 +307,12 @@ def _refuse_reduction(op: tt.ReduceOp) -> None:
     if bits := warp_bits(sources[0], axis):
         kept = row_count(sources[0], axis) << len(bits)
         refuse_too_large(op, [x.element for x in sources], kept)
+    _refuse_region(op)
+
+
+def _refuse_region(op: Combining) -> None:
     for each in op.combine.block.ops:
-        if not isinstance(each, tt.ReduceReturnOp) and (
+        if not isinstance(each, RETURNS) and (
             each.dialect_name() not in ("arith", "math") or each.regions
         ):
             what = "expected arithmetic in the region"
@@ -451,6 +460,49 @@ def _moved(b: Builder, places: Sequence[SSAValue], by: SSAValue) -> list[SSAValu
     return [b.pure(arith.AddiOp, x, splat(b, by, length_of(x))) for x in places]
 
 
+def scan(group: GroupMemory, op: tt.ScanOp, s: Splitter, b: Builder) -> Results:
+    """Combine each element with what is before it, twice as far in each step."""
+    _refuse_region(op)
+    registers, axis = [registers_of(x) for x in op.srcs], op.axis.value.data
+    first = registers[0]
+    sizes = list(first.layout.out_sizes.values())
+    refuse_too_large(op, [x.element for x in registers], prod(sizes))
+    memories = [
+        group.of(x.element, prod(sizes), number) for number, x in enumerate(registers)
+    ]
+    columns = [list(vectors_of(x, s, b)) for x in op.srcs]
+    own, along = row_major(b, first), coordinates(b, first, axis)
+    flag, backwards = is_first(b, first.layout), bool(op.reverse.value.data)
+    step = 1
+    while step < sizes[axis]:
+        barrier(b)
+        for memory, vectors in zip(memories, columns, strict=True):
+            group.store(b, memory, vectors, own, flag)
+        barrier(b)
+        # An element with none so far before it loads itself, and stays as it is.
+        end = splat(
+            b, constant_i32(b, sizes[axis] - step if backwards else step), first.length
+        )
+        has = [b.compare("slt" if backwards else "sge", x, end) for x in along]
+        by = step * prod(sizes[axis + 1 :]) * (1 if backwards else -1)
+        moved = _moved(b, own, constant_i32(b, by))
+        places = [b.select(*x) for x in zip(has, moved, own, strict=True)]
+        others = [
+            group.load(b, memory, x, places)
+            for memory, x in zip(memories, registers, strict=True)
+        ]
+        for at, is_behind in enumerate(has):
+            before, here = ([x[at] for x in each] for each in (others, columns))
+            for vectors, new in zip(
+                columns, combined(op, before, here, b), strict=True
+            ):
+                vectors[at] = b.select(is_behind, new, vectors[at])
+        step *= 2
+    return [
+        packed(b, x, vectors) for x, vectors in zip(registers, columns, strict=True)
+    ]
+
+
 def target_of(op: tt.ReduceOp, at: int) -> RegisterLayout:
     """Return how a result is spread; a scalar as a tensor of one element."""
     result = op.res[at]
@@ -478,7 +530,7 @@ def reduced(
 
 
 def combined(
-    op: tt.ReduceOp, one: Sequence[SSAValue], other: Sequence[SSAValue], b: Builder
+    op: Combining, one: Sequence[SSAValue], other: Sequence[SSAValue], b: Builder
 ) -> list[SSAValue]:
     """Return vectors combined as the region of a reduction combines elements."""
     block, length = op.combine.block, length_of(one[0])
@@ -493,7 +545,7 @@ def combined(
         return meaning[value]
 
     for each in block.ops:
-        if isinstance(each, tt.ReduceReturnOp):
+        if isinstance(each, RETURNS):
             return [meant(value) for value in each.operands]
         if isinstance(each, arith.ConstantOp):
             scalar = b.pure(arith.ConstantOp, each.value)

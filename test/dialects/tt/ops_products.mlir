@@ -58,12 +58,12 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
   }
 }
 
-// CHECK-LABEL: tt.func @scaled(%a: tensor<64x32xi8>, %b: tensor<32x64xi8>, %s: tensor<64x1xi8>, %c: tensor<64x64xf32>)
-tt.func @scaled(%a: tensor<64x32xi8>, %b: tensor<32x64xi8>, %s: tensor<64x1xi8>, %c: tensor<64x64xf32>) {
+// CHECK-LABEL: tt.func @scaled(
+tt.func @scaled(%a: tensor<64x32xi8>, %b: tensor<32x64xi8>, %s: tensor<64x1xi8>, %c: tensor<64x64xf32>, %w: tensor<64x128xf32>) {
   // CHECK-NEXT: %d = tt.dot_scaled %a scale %s, %b scale %s, %c lhs = e4m3 rhs = e5m2 {fastMath = false} : tensor<64x32xi8>, tensor<64x1xi8> * tensor<32x64xi8>, tensor<64x1xi8> -> tensor<64x64xf32>
   %d = tt.dot_scaled %a scale %s, %b scale %s, %c lhs = e4m3 rhs = e5m2 {fastMath = false} : tensor<64x32xi8>, tensor<64x1xi8> * tensor<32x64xi8>, tensor<64x1xi8> -> tensor<64x64xf32>
-  // CHECK-NEXT: %e = tt.dot_scaled %a, %b scale %s, %c lhs = bf16 rhs = e2m1 {fastMath = true, rhs_k_pack = false} : tensor<64x32xi8> * tensor<32x64xi8>, tensor<64x1xi8> -> tensor<64x64xf32>
-  %e = tt.dot_scaled %a, %b scale %s, %c lhs = bf16 rhs = e2m1 {fastMath = true, rhs_k_pack = false} : tensor<64x32xi8> * tensor<32x64xi8>, tensor<64x1xi8> -> tensor<64x64xf32>
+  // CHECK-NEXT: %e = tt.dot_scaled %a, %b scale %s, %w lhs = bf16 rhs = e2m1 {fastMath = true, rhs_k_pack = false} : tensor<64x32xi8> * tensor<32x64xi8>, tensor<64x1xi8> -> tensor<64x128xf32>
+  %e = tt.dot_scaled %a, %b scale %s, %w lhs = bf16 rhs = e2m1 {fastMath = true, rhs_k_pack = false} : tensor<64x32xi8> * tensor<32x64xi8>, tensor<64x1xi8> -> tensor<64x128xf32>
   // CHECK-NEXT: tt.return
   tt.return
 }

@@ -1293,3 +1293,87 @@ def cas_max_kernel(x_ptr, most_ptr, taken_ptr, n, BLOCK: tl.constexpr):
         seen = tl.atomic_cas(most_ptr, old, most)
         old = tl.where(seen == old, most, seen)
     tl.atomic_cas(taken_ptr + x, tl.zeros_like(x), x)
+
+
+@entry(
+    "gather_rows",
+    "x_ptr:*fp32 index_ptr:*i32 y_ptr:*fp32 z_ptr:*fp32 M:i32 N:i32",
+    {"ROWS": 8, "COLS": 16},
+    "N",
+)
+@triton.jit
+def gather_rows_kernel(
+    x_ptr, index_ptr, y_ptr, z_ptr, M, N, ROWS: tl.constexpr, COLS: tl.constexpr
+):
+    """Rows of X by their numbers, and twice these to the same rows of Z, by descriptors."""
+    x = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [1, COLS])
+    z = tl.make_tensor_descriptor(z_ptr, [M, N], [N, 1], [1, COLS])
+    at = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    rows, col = tl.load(index_ptr + at), tl.program_id(1) * COLS
+    found = x.gather(rows, col)
+    z.scatter(found * 2, rows, col)
+    cols = col + tl.arange(0, COLS)
+    tl.store(y_ptr + at[:, None] * N + cols[None, :], found, mask=cols[None, :] < N)
+
+
+@entry(
+    "matmul_mxfp",
+    "a_ptr:*u8 a_scale_ptr:*u8 b_ptr:*fp8e4nv b_scale_ptr:*u8 c_ptr:*fp32 M:i32 N:i32 K:i32",
+    {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 64},
+)
+@triton.jit
+def matmul_mxfp_kernel(
+    a_ptr,
+    a_scale_ptr,
+    b_ptr,
+    b_scale_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """C = A B; A of 4-bit floats, two in a byte, B of 8-bit ones, a scale for 32 along K."""
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    row, col = offs_m[:, None] < M, offs_n[None, :] < N
+    accumulator = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        pairs = k // 2 + tl.arange(0, BLOCK_K // 2)
+        offs_k = k + tl.arange(0, BLOCK_K)
+        groups = k // 32 + tl.arange(0, BLOCK_K // 32)
+        a = tl.load(
+            a_ptr + offs_m[:, None] * (K // 2) + pairs[None, :],
+            mask=row & (pairs[None, :] < K // 2),
+            other=0,
+        )
+        b = tl.load(
+            b_ptr + offs_k[:, None] * N + offs_n[None, :],
+            mask=(offs_k[:, None] < K) & col,
+            other=0.0,
+        )
+        a_scale = tl.load(
+            a_scale_ptr + offs_m[:, None] * (K // 32) + groups[None, :],
+            mask=row & (groups[None, :] < K // 32),
+            other=127,
+        )
+        b_scale = tl.load(
+            b_scale_ptr + offs_n[:, None] * (K // 32) + groups[None, :],
+            mask=(offs_n[:, None] < N) & (groups[None, :] < K // 32),
+            other=127,
+        )
+        accumulator = tl.dot_scaled(a, a_scale, "e2m1", b, b_scale, "e4m3", accumulator)
+    tl.store(c_ptr + offs_m[:, None] * N + offs_n[None, :], accumulator, mask=row & col)
+
+
+@entry("toward_zero", "x_ptr:*fp32 y_ptr:*fp16 z_ptr:*bf16 w_ptr:*fp8e5", {"BLOCK": 64})
+@triton.jit
+def toward_zero_kernel(x_ptr, y_ptr, z_ptr, w_ptr, BLOCK: tl.constexpr):
+    """Numbers in narrower formats, of two neighbours the one that is nearer to zero."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, x.to(tl.float16, fp_downcast_rounding="rtz"))
+    tl.store(z_ptr + at, x.to(tl.bfloat16, fp_downcast_rounding="rtz"))
+    tl.store(w_ptr + at, x.to(tl.float8e5, fp_downcast_rounding="rtz"))

@@ -24,6 +24,7 @@ from launch import (
     Descriptor,
     Random,
     cdiv,
+    decode,
     empty,
     encode,
     zeros,
@@ -738,3 +739,75 @@ def _cas_max(name: str) -> Case:
     }
     want = {"most_ptr": np.array([x.data.max()], np.int32), "taken_ptr": taken}
     return Case({**arguments, "n": n}, (4, 1, 1), want)
+
+
+@case("gather_rows")
+def _gather_rows(name: str) -> Case:
+    m, n = 20, 24
+    r = Random(name)
+    x = r.normal("fp32", m, n)
+    index = Buffer("i32", r.rng.permutation(m)[:16].astype(np.int32))
+    index.data[[3, 9]] = [m, -1]  # outside: zeros are read, nothing is written
+    known = (index.data >= 0) & (index.data < m)
+    found = np.where(known[:, None], x.data[np.where(known, index.data, 0)], 0)
+    z = np.full((m, n), UNTOUCHED, np.float32)
+    z[index.data[known]] = 2 * found[known]
+    arguments = {
+        "x_ptr": x,
+        "index_ptr": index,
+        "y_ptr": empty("fp32", 16, n),
+        "z_ptr": empty("fp32", m, n),
+        "M": m,
+        "N": n,
+    }
+    want = {"y_ptr": found, "z_ptr": z}
+    return Case(arguments, (2, 2, 1), want, relative=0, absolute=0)
+
+
+@case("matmul_mxfp")
+def _matmul_mxfp(name: str) -> Case:
+    m, n, k = 40, 50, 96
+    r = Random(name)
+    a, b = r.integers("u8", 0, 256, m, k // 2), r.normal("fp8e4nv", k, n)
+    a_scale, b_scale = (r.integers("u8", 120, 133, x, k // 32) for x in (m, n))
+    codes = np.stack([a.data & 15, a.data >> 4], -1).reshape(m, k)
+    sizes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])[codes & 7]
+    powers = [np.exp2(np.repeat(x.data - 127.0, 32, 1)) for x in (a_scale, b_scale)]
+    left = np.where(codes & 8, -sizes, sizes) * powers[0]
+    arguments = {
+        "a_ptr": a,
+        "a_scale_ptr": a_scale,
+        "b_ptr": b,
+        "b_scale_ptr": b_scale,
+        "c_ptr": empty("fp32", m, n),
+        "M": m,
+        "N": n,
+        "K": k,
+    }
+    want = (left @ (b.values * powers[1].T)).astype(np.float32)
+    grid = (cdiv(m, 32), cdiv(n, 32), 1)
+    return Case(arguments, grid, {"c_ptr": want}, relative=1e-5, absolute=1e-3)
+
+
+@case("toward_zero")
+def _toward_zero(name: str) -> Case:
+    r = Random(name)
+    x = r.normal("fp32", 128)
+    x.data[...] *= np.exp2(r.rng.integers(-18, 20, 128)).astype(np.float32)
+    x.data[[5, 70]] = np.inf, -0.0
+    want: dict[str, np.ndarray] = {}
+    for name, type_, codes in (
+        ("y_ptr", "fp16", np.arange(0x7C01, dtype=np.uint16).view(np.float16)),
+        ("z_ptr", "bf16", np.arange(0x7F81, dtype=np.uint16)),
+        ("w_ptr", "fp8e5", np.arange(0x7C, dtype=np.uint8)),  # it saturates
+    ):
+        table = decode(type_, codes)
+        size = table[np.searchsorted(table, np.abs(x.data), side="right") - 1]
+        want[name] = np.copysign(size, x.data)
+    arguments = {
+        "x_ptr": x,
+        "y_ptr": empty("fp16", 128),
+        "z_ptr": empty("bf16", 128),
+        "w_ptr": Buffer("fp8e5", np.full(128, 77, np.uint8)),
+    }
+    return Case(arguments, (2, 1, 1), want, relative=0, absolute=0)

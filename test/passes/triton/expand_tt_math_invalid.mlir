@@ -41,3 +41,11 @@ module attributes {simt.target = #simt.target<opencl, dg2>} {
     tt.return
   }
 }
+
+// -----
+
+tt.func @six_bits(%a: tensor<16x32xi8>, %b: tensor<32x16xi8>, %c: tensor<16x16xf32>) {
+  // CHECK: tt.dot_scaled: expected e2m1, e4m3, e5m2, bf16 or fp16, got e3m2
+  %d = tt.dot_scaled %a, %b, %c lhs = e3m2 rhs = e4m3 {fastMath = false} : tensor<16x32xi8> * tensor<32x16xi8> -> tensor<16x16xf32>
+  tt.return
+}

@@ -40,15 +40,18 @@ QUICK = (
     "dropout",
     "embedding",
     "cas_max",
+    "gather_rows",
     "gcd",
     "histogram",
     "linear_recurrence",
     "matmul_batched",
     "matmul_fp8",
+    "matmul_mxfp",
     "moved_pointer",
     "rms_norm_rope",
     "softmax",
     "spin_lock",
+    "toward_zero",
 )
 ALL = os.environ.get("COOPC_TRITON_KERNELS") == "all"
 KERNELS = [x for x in cases() if ALL or x in QUICK]
@@ -112,9 +115,7 @@ def run(kernel: str, folder: Path, *options: str, layouts: bool = False) -> list
     return wrong(case, after)
 
 
-@pytest.mark.parametrize(
-    "kernel", [x for x in DONE if x != "matmul_block_pointer" and x != "top_k"]
-)
+@pytest.mark.parametrize("kernel", [x for x in DONE if x != "matmul_block_pointer"])
 def test_on_this_processor(kernel: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "cpu", "--tiles", "none") == []
 
@@ -172,9 +173,9 @@ def test_on_opencl(kernel: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "opencl", "-p", passes) == []
 
 
-def test_lock_on_xe(tmp_path: Path) -> None:
-    """The first lane of all subgroups takes a lock, and all others wait for it."""
-    kernel = "layer_norm_backward"
+@pytest.mark.parametrize("kernel", ["layer_norm_backward", "linear_recurrence"])
+def test_on_xe(kernel: str, tmp_path: Path) -> None:
+    """The first lane of all subgroups takes a lock, or all go through a scan."""
     assert run(kernel, tmp_path, "--on", "opencl", layouts=True) == []
 
 

@@ -1,6 +1,6 @@
 """Arguments of a kernel that share memory, where sums are stored in rounds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,3 +173,53 @@ def test_parts_that_overlap(name: str) -> None:
     with pytest.raises(CompileError, match=r"memory of p .* apart from that of q"):
         launched(name, array[:16], array[4:], text=SHIFT)
     assert array.tolist() == [*range(20)]
+
+
+TWICE = """
+func.func @twice(%p: memref<?x?xi32>, %q: memref<?x?xi32>) attributes {simt.kernel} {
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : i32
+  %i = simt.workgroup_id x : index
+  %lane = simt.local_id x : index
+  %is_first = arith.cmpi eq, %lane, %zero : index
+  scf.if %is_first {
+    %x = memref.load %p[%zero, %i] : memref<?x?xi32>
+    %y = arith.muli %x, %two : i32
+    memref.store %y, %q[%zero, %i] : memref<?x?xi32>
+    %z = memref.load %p[%zero, %i] : memref<?x?xi32>
+    %w = arith.muli %z, %two : i32
+    memref.store %w, %q[%zero, %i] : memref<?x?xi32>
+  }
+  return
+}
+"""
+"""q = 4 p in the first row where they are the same memory, else 2 p."""
+VIEWS: dict[str, Callable[[Array], tuple[Array, Array]]] = {
+    "apart": lambda x: (x[:, ::2], x[:, 1::2]),
+    "columns": lambda x: (x[:, ::2], x[:, ::2]),
+    "transposed": lambda x: (x.T, x.T),
+    "backwards": lambda x: (x[::-1], x[::-1]),
+    "same start": lambda x: (x[:, :4], x),
+    "other strides": lambda x: (x, x.T),
+    "other start": lambda x: (x[:, :3], x[:, 1:4]),
+}
+"""Of a matrix: what a kernel on rows without gaps is given, copies or the matrix."""
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu", "opencl", "vulkan"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_a_matrix(name: str, on: str) -> None:
+    """A view that is given twice is one array; of others what is lost is told."""
+    array = (np.arange(36, dtype="i4") ** 2).reshape(6, 6)
+    before = array.copy()
+    p, q = VIEWS[name](array)
+    wanted = array.copy()
+    to = VIEWS[name](wanted)[1]
+    if name in ("same start", "other strides", "other start"):
+        with pytest.raises(CompileError, match=r"memory of q .* apart from that of p"):
+            coopc.launch(TWICE, p, q, grid=3, on=on)
+        assert np.array_equal(array, before)
+        return
+    to[0, :3] = (2 if name == "apart" else 4) * p[0, :3]
+    coopc.launch(TWICE, p, q, grid=3, on=on)
+    assert np.array_equal(array, wanted)

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable
+from math import isnan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.triton_cases import compiled
 from xdsl.dialects.builtin import ModuleOp
 
 import coopc
@@ -15,6 +17,7 @@ from coopc.dialects.tt.arithmetic import FUNCTIONS, function_of
 from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
+from coopc.rounding import FORMATS
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
 from coopc.sim.errors import SimulationError
@@ -254,3 +257,131 @@ def test_an_unknown_function_is_not_simulated() -> None:
     arrays = [np.zeros(SIZE, "f4") for _ in range(4)]
     with pytest.raises(SimulationError, match="a known function, got __imf_lgammaf"):
         simulate(with_functions(module), "k", arrays, grid=(1,))
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [("f32", "f16"), ("f32", "bf16"), ("f32", "f8E4M3FN"), ("f16", "f8E5M2")],
+)
+def test_toward_zero(source: str, result: str) -> None:
+    """Of all numbers of the format the greatest that is not greater; NaN stays."""
+    text = kernel("tt.fp_to_fp %vp, rounding = rtz", source, result)
+    given, format = awkward(source, 0), FORMATS[result]
+    known = [format.decode(x) for x in range(format.greatest_code + 1)]
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        sizes = np.abs(given.astype("f8"))
+    codes = np.searchsorted(known, sizes, side="right") - 1
+    if format.bits == 16:  # f8 saturates
+        codes[np.isinf(given)] += 1
+    codes[np.signbit(given)] |= 1 << format.bits - 1
+    is_number = ~np.isnan(given)
+    for passes in ("", "expand-tt-math", "coopc-xe{device=bmg}"):
+        module = after(text, passes)
+        out = np.zeros(SIZE, "f2" if result == "f16" else f"u{format.bits // 8}")
+        simulate(with_functions(module), "k", [given, given, given, out], grid=(1,))
+        found = out.view(f"u{out.itemsize}")
+        assert np.array_equal(found[is_number], codes[is_number])
+        assert all(isnan(format.decode(int(x))) for x in found[~is_number])
+
+
+SCALED = {
+    "e2m1": ("i8", 2, True),
+    "e2m1 along rows": ("i8", 2, False),
+    "e4m3": ("i8", 1, True),
+    "e5m2": ("f8E5M2", 1, True),
+    "bf16": ("bf16", 1, True),
+    "fp16": ("f16", 1, True),
+}
+"""By format: what holds an element, how many, whether these are neighbours along K."""
+
+
+NOT_FINITE = {"e4m3": (0x7F,), "e5m2": (0x7C, 0x7D, 0x7E, 0x7F)}
+"""Codes without their signs that are no numbers."""
+
+
+def scaled_kernel(left: str, right: str) -> str:
+    """A kernel of one product of two blocks, in these formats, with scales."""
+    lines, operands, types = list[str](), list[str](), list[str]()
+    for name, words, rows, cols in (("a", left, 16, 64), ("b", right, 64, 16)):
+        held, count, along_k = SCALED[words]
+        is_last = along_k == (name == "a")
+        rows, cols = (rows, cols // count) if is_last else (rows // count, cols)
+        groups = 2 if words not in ("bf16", "fp16") else 0
+        for x, kind, m, n in (
+            (name, held, rows, cols),
+            *([(f"s{name}", "i8", 16, groups)] if groups else ()),
+        ):
+            size = m * n
+            pointers = f"tensor<{size}x!tt.ptr<{kind}>>"
+            lines += [
+                f"%r{x} = tt.make_range {{end = {size} : i32, start = 0 : i32}} "
+                f": tensor<{size}xi32>",
+                f"%t{x} = tt.splat %{x} : !tt.ptr<{kind}> -> {pointers}",
+                f"%p{x} = tt.addptr %t{x}, %r{x} : {pointers}, tensor<{size}xi32>",
+                f"%l{x} = tt.load %p{x} : {pointers}",
+                f"%v{x} = tt.reshape %l{x} : tensor<{size}x{kind}> "
+                f"-> tensor<{m}x{n}x{kind}>",
+            ]
+        operands.append(f"%v{name}" + (f" scale %vs{name}" if groups else ""))
+        type = f"tensor<{rows}x{cols}x{held}>"
+        types.append(type + (", tensor<16x2xi8>" if groups else ""))
+    packs = ", ".join(
+        f"{x}_k_pack = {str(SCALED[y][2]).lower()}"
+        for x, y in (("lhs", left), ("rhs", right))
+    )
+    formats = f"lhs = {left.split()[0]} rhs = {right.split()[0]}"
+    body = "\n    ".join(lines)
+    return f"""
+tt.func public @k(%a: !tt.ptr<{SCALED[left][0]}>, %sa: !tt.ptr<i8>,
+    %b: !tt.ptr<{SCALED[right][0]}>, %sb: !tt.ptr<i8>, %d: !tt.ptr<f32>) {{
+    {body}
+    %c = arith.constant dense<0.0> : tensor<16x16xf32>
+    %x = tt.dot_scaled {operands[0]}, {operands[1]}, %c {formats}
+         {{fastMath = false, {packs}}} : {types[0]} * {types[1]} -> tensor<16x16xf32>
+    %y = tt.reshape %x : tensor<16x16xf32> -> tensor<256xf32>
+    %r = tt.make_range {{end = 256 : i32, start = 0 : i32}} : tensor<256xi32>
+    %t = tt.splat %d : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
+    %p = tt.addptr %t, %r : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
+    tt.store %p, %y : tensor<256x!tt.ptr<f32>>
+    tt.return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("e2m1", "e2m1"),
+        ("e2m1 along rows", "e2m1 along rows"),
+        ("e4m3", "e2m1 along rows"),
+        ("e5m2", "e4m3"),
+        ("bf16", "e2m1"),
+        ("e2m1", "fp16"),
+    ],
+)
+def test_scaled_products(left: str, right: str) -> None:
+    """All codes, a NaN of f8, scales from 0 to NaN, before and after."""
+    source = Source(scaled_kernel(left, right), "k.mlir")
+    draw, results = np.random.default_rng(1), list[Any]()
+    given: list[Any] = []
+    for words in (left, right):
+        held, count, _ = SCALED[words]
+        codes = draw.permutation(1024)[: 1024 // count].astype(np.uint8)
+        (rest,) = np.nonzero(np.isin(codes & 127, NOT_FINITE.get(words, ())))
+        codes[rest[1:]] = 1  # one says enough
+        if words == "fp16":
+            codes = draw.integers(-9, 10, 1024).astype(np.float16)
+        elif words == "bf16":
+            codes = (draw.integers(0, 200, 1024) + 0x3F00).astype(np.uint16)
+        scales = draw.integers(120, 130, 32).astype(np.uint8)
+        scales[[3, 20]] = 0, 255
+        given += [codes.view(np.int8) if held == "i8" else codes, scales.view(np.int8)]
+    for passes in ("", "expand-tt-math"):
+        module = compiled(source, passes)
+        out = np.full(256, 77, np.float32)
+        arguments = [*(x.copy() for x in given), out]
+        simulate(with_functions(module), "k", arguments, grid=(1,))
+        results.append(out)
+    assert np.array_equal(*results, equal_nan=True)
+    assert np.isnan(results[0]).any()
+    assert np.isfinite(results[0]).any()

@@ -164,6 +164,30 @@ def test_what_was_there(size: int, intel_cpu: opencl.Session) -> None:
         assert (out[:, n:] == -1).all()
 
 
+@pytest.mark.parametrize("size", [16, 128])
+def test_exchanges(size: int, intel_cpu: opencl.Session) -> None:
+    """What is as expected is replaced once, of two work-groups that see it by one."""
+    p = np.arange(1000, 1000 + size, dtype="i4")
+    at = np.random.default_rng(size).permutation(size).astype("i4")
+    x = p[at]
+    x[::3] += 1
+    text, number = re.subn(
+        r"tt.atomic_rmw exch, (.*) %7, %5, %m\s*"
+        r": \((.*#b>), (.*#b>), .*#b>\)",
+        r"tt.atomic_cas \1 %7, %5, %r : (\2, \3, \3)",
+        update("exch", "i32", size, store=True),
+    )
+    assert number == 1, text
+    arguments = [p, x, at, np.full(2 * size, -1, "i4"), size]
+    expected, is_same = p.copy(), x == p[at]
+    expected[at[is_same]] = np.arange(size)[is_same]
+    for found in runs(text, arguments, intel_cpu):
+        assert np.array_equal(found[0], expected)
+        out = found[3].reshape(2, size)
+        assert ((out == p[at]).sum(axis=0) == np.where(is_same, 1, 2)).all()
+        assert ((out == np.arange(size))[:, is_same].sum(axis=0) == 1).all()
+
+
 COUNTER = """
   tt.func public @k(%p: !tt.ptr<i32>, %out: !tt.ptr<i32>, %by: i32, %c: i1) {
     %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #b>

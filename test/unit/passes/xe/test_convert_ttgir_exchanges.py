@@ -206,6 +206,48 @@ def test_reduce_to_a_scalar(layout: str) -> None:
     assert (a == expected).all()
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_scan(layout: str, axis: int) -> None:
+    """Maps x -> a x + b in order, which is not commutative; along rows backwards."""
+    shape, e = f"{ROWS}x{COLS}", f"#{layout}"
+    a = np.random.default_rng(1).integers(-9, 10, (ROWS, COLS))
+    backwards = axis == 1
+    how = f"axis = {axis} : i32, reverse = {str(backwards).lower()}"
+    body = f"""{address(layout, "%a", "i32")}
+    %v = tt.load %p_{layout} : tensor<{shape}x!tt.ptr<i32>, {e}>
+    %seven = arith.constant dense<7> : tensor<{shape}xi32, {e}>
+    %w = arith.xori %v, %seven : tensor<{shape}xi32, {e}>
+    %r:2 = "tt.scan"(%v, %w) <{{{how}}}> ({{
+    ^bb0(%x0: i32, %x1: i32, %y0: i32, %y1: i32):
+      %s = arith.muli %x0, %y0 : i32
+      %t = arith.muli %x1, %y0 : i32
+      %u = arith.addi %t, %y1 : i32
+      tt.scan.return %s, %u : i32, i32
+    }}) : (tensor<{shape}xi32, {e}>, tensor<{shape}xi32, {e}>)
+       -> (tensor<{shape}xi32, {e}>, tensor<{shape}xi32, {e}>)
+    %d = arith.addi %r#0, %r#1 : tensor<{shape}xi32, {e}>
+    tt.store %p_{layout}, %d : tensor<{shape}x!tt.ptr<i32>, {e}>
+"""
+    given = a.astype("i4")
+    along = np.moveaxis(given, axis, 0)
+    along = along[::-1] if backwards else along
+    sums = [(along[0], along[0] ^ 7)]
+    with np.errstate(over="ignore"):
+        for y in along[1:]:
+            x0, x1 = sums[-1]
+            sums.append((x0 * y, x1 * y + (y ^ 7)))
+        ends = np.stack([x + y for x, y in sums])
+    ends = ends[::-1] if backwards else ends
+    simulate(
+        module(kernel(body, "%a: !tt.ptr<i32>"), "coopc-xe{device=bmg}"),
+        "k",
+        [given],
+        grid=(1,),
+    )
+    assert np.array_equal(given, np.moveaxis(ends, 0, axis))
+
+
 SEVERAL = f"""{address("rows", "%a", "i32")}{address("along", "%b", "i32")}
     %v = tt.load %p_rows : tensor<32x32x!tt.ptr<i32>, #rows>
     %w = ttg.convert_layout %v : tensor<32x32xi32, #rows> -> tensor<32x32xi32, #along>
