@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from coopc.interface import Interface
     from coopc.interface_call import Call
+    from coopc.passes.linalg.outline_linalg_kernels.groups import OneKernel
     from coopc.run.arrays import Array, Outcome
     from coopc.run.bounds_checks import CheckedAccess
     from coopc.run.tiles import Tiles
@@ -81,8 +82,8 @@ class Owners(Observer):
     """Of a subgroup, by the kernel's name."""
     grids: dict[str, Attribute] = field(default_factory=lambda: {})
     """By the kernel's name; a processor's functions have none at the end."""
-    attention: bool = True
-    """Whether attention is one kernel."""
+    attention: OneKernel = "any"
+    """Which attention is one kernel."""
     lowered: ModuleOp | None = None
     """The module after the last pass."""
 
@@ -104,7 +105,7 @@ class Owners(Observer):
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
         if step.name == "outline-linalg-kernels":
-            self.attention = getattr(step, "options", {}).get("attention", True)
+            self.attention = getattr(step, "options", {}).get("attention", "any")
         self.start(module)
         if last:
             self.lowered = module
@@ -582,7 +583,7 @@ def with_kernels(
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
-    whole = from_linalg(attention=owners is None or owners.attention)
+    whole = from_linalg(attention="any" if owners is None else owners.attention)
     found = after(module, source, (*whole, products, rows))
     grids = {} if owners is None else owners.grids
     for op in found.ops:
