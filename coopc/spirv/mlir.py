@@ -191,7 +191,7 @@ def operation_names() -> list[str]:
     )
     found = dict.fromkeys(_operation_name(opcode) for opcode in opcodes)
     found |= dict.fromkeys(f"spirv.{name}" for name in (*own, *extended))
-    return list(found)
+    return sorted(found)
 
 
 def _operation_name(opcode: str) -> str:

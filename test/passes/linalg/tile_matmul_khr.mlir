@@ -7,7 +7,7 @@
 // tile of A (4 pieces a work-item) and two slices (2 pieces each).
 
 // CHECK-LABEL: func.func @inside
-// CHECK-SAME:  simt.grid = affine_map<() -> (4, 8)>
+// CHECK-SAME:  simt.grid = affine_map<() -> (16, 32)>
 // CHECK-SAME:  simt.subgroup_size = 32 : i32, simt.work_group_size = array<i32: 256, 1, 1>
 // CHECK:       %a_tiles = memref.alloca() : memref<1x128x9xvector<4xi32>, #simt.memory<workgroup>>
 // CHECK:       %b_tiles = memref.alloca() : memref<3x16x33xvector<4xi32>, #simt.memory<workgroup>>
@@ -43,13 +43,13 @@
 // CHECK:         coopmatrix.mul_add
 // CHECK-NEXT:    scf.yield
 // CHECK-NEXT:  } {simt.unroll = false}
-// CHECK-COUNT-4: coopmatrix.store {{.*}} row_major : !coopmatrix.matrix<64x16xf32, acc>, memref<1024x1024xf32>
+// CHECK-COUNT-4: coopmatrix.store {{.*}} row_major : !coopmatrix.matrix<64x16xf32, acc>, memref<4096x4096xf32>
 // CHECK-NEXT:  func.return
 
 // One stage with gaps, and a barrier before and after the next tiles are stored.
 
 // STAGE-LABEL: func.func @inside
-// STAGE-SAME:  simt.grid = affine_map<() -> (4, 8)>
+// STAGE-SAME:  simt.grid = affine_map<() -> (16, 32)>
 // STAGE-SAME:  simt.subgroup_size = 32 : i32, simt.work_group_size = array<i32: 256, 1, 1>
 // STAGE:       %a_tiles = memref.alloca() : memref<1x128x5xvector<4xi32>, #simt.memory<workgroup>>
 // STAGE:       %b_tiles = memref.alloca() : memref<1x32x33xvector<4xi32>, #simt.memory<workgroup>>
@@ -70,20 +70,21 @@
 // STAGE:         coopmatrix.mul_add
 // STAGE-NEXT:    scf.yield
 // STAGE-NEXT:  } {simt.unroll = false}
-// STAGE-COUNT-4: coopmatrix.store {{.*}} row_major : !coopmatrix.matrix<64x16xf32, acc>, memref<1024x1024xf32>
+// STAGE-COUNT-4: coopmatrix.store {{.*}} row_major : !coopmatrix.matrix<64x16xf32, acc>, memref<4096x4096xf32>
 // STAGE-NEXT:  func.return
 
 // Two stages: one barrier a step.
 // SMALL-LABEL: func.func @inside
 // SMALL:       %a_tiles = memref.alloca() : memref<2x16x3xvector<4xi32>, #simt.memory<workgroup>>
-func.func @inside(%a: memref<1024x256xf16>, %b: memref<256x1024xf16>, %c: memref<1024x1024xf32>) {
+func.func @inside(%a: memref<4096x256xf16>, %b: memref<256x4096xf16>, %c: memref<4096x4096xf32>) {
   %zero = arith.constant 0.0 : f32
-  linalg.fill ins(%zero : f32) outs(%c : memref<1024x1024xf32>)
-  linalg.matmul ins(%a, %b : memref<1024x256xf16>, memref<256x1024xf16>) outs(%c : memref<1024x1024xf32>)
+  linalg.fill ins(%zero : f32) outs(%c : memref<4096x4096xf32>)
+  linalg.matmul ins(%a, %b : memref<4096x256xf16>, memref<256x4096xf16>) outs(%c : memref<4096x4096xf32>)
   func.return
 }
 
-// Sizes that are not known: the fast way where all pieces are inside, else with checks.
+// Sizes that are not known: whole steps of whole pieces, what is left of K with checks, and
+// C is added in the end, checked at its edge.
 
 // CHECK-LABEL: func.func @dynamic
 // CHECK-SAME:  simt.grid = affine_map<(d0, d1, d2, d3, d4, d5) -> ((d5 ceildiv 256), (d4 ceildiv 128))>
@@ -91,13 +92,43 @@ func.func @inside(%a: memref<1024x256xf16>, %b: memref<256x1024xf16>, %c: memref
 // CHECK:       scf.if
 // CHECK:         vector.load {{.*}} {alignment = 16 : i64}
 // CHECK:       } else {
-// CHECK:         coopmatrix.load %c{{.*}} checked(rows, cols)
+// CHECK-NEXT:    scf.yield
+// CHECK:       simt.barrier workgroup memory = <workgroup>
+// CHECK:       scf.for
 // CHECK:         vector.create_mask
 // CHECK:         vector.maskedload %a
 // CHECK:         vector.maskedload %b
-// CHECK:         coopmatrix.store {{.*}} checked(rows, cols)
+// CHECK:       scf.if
+// CHECK-NEXT:    coopmatrix.load %c{{.*}} row_major :
+// CHECK-NEXT:    coopmatrix.add
+// CHECK-NEXT:    coopmatrix.store {{.*}} row_major :
+// CHECK-NEXT:  } else {
+// CHECK-NEXT:    coopmatrix.load %c{{.*}} checked(rows, cols)
+// CHECK-NEXT:    coopmatrix.add
+// CHECK-NEXT:    coopmatrix.store {{.*}} checked(rows, cols)
 func.func @dynamic(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>) {
   linalg.matmul ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>) outs(%c : memref<?x?xf32>)
+  func.return
+}
+
+// Few tiles of C: 4 subgroups share K for each of two, and the first adds up their sums,
+// 16 columns at a time.
+
+// CHECK-LABEL: func.func @skinny
+// CHECK-SAME:  simt.grid = affine_map<() -> (64, 1)>
+// CHECK-SAME:  simt.work_group_size = array<i32: 256, 1, 1>
+// CHECK:       %sums = memref.alloca() : memref<6x16x16xf32, #simt.memory<workgroup>>
+// CHECK:       scf.for %k = %{{.*}} to %c4096 step %c128
+// CHECK:       scf.if %first{{.*}} {
+// CHECK-NEXT:  } else {
+// CHECK-NEXT:    coopmatrix.store {{.*}}, %sums
+// CHECK-NEXT:  }
+// CHECK-NEXT:  simt.barrier workgroup memory = <workgroup>
+// CHECK-NEXT:  scf.if %first
+// CHECK-COUNT-3: coopmatrix.load %sums
+// CHECK:         coopmatrix.store {{.*}}, %c
+func.func @skinny(%a: memref<16x4096xf16>, %b: memref<4096x4096xf16>, %c: memref<16x4096xf32>) {
+  linalg.matmul ins(%a, %b : memref<16x4096xf16>, memref<4096x4096xf16>) outs(%c : memref<16x4096xf32>)
   func.return
 }
 

@@ -254,7 +254,7 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
 #t = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [4], order = [0]}>
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
   tt.func public @wide(%a: !tt.ptr<f32>, %x: i128) {
-    // CHECK: tt.splat: expected integers of 1, 8, 16, 32 or 64 bits, f8E4M3FN, f8E5M2, f16, bf16, f32, f64, or pointers to them, got tensor<256xi128
+    // CHECK: tt.splat: expected integers of 1, 8, 16, 32 or 64 bits, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, or pointers to them, got tensor<256xi128
     %0 = tt.splat %x : i128 -> tensor<256xi128, #t>
     tt.return
   }
@@ -263,7 +263,7 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
 // -----
 
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
-  // CHECK: tt.func: expected integers of 1, 8, 16, 32 or 64 bits, f8E4M3FN, f8E5M2, f16, bf16, f32, f64, or pointers to them, got !tt.ptr<!tt.ptr<f32>>
+  // CHECK: tt.func: expected integers of 1, 8, 16, 32 or 64 bits, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, or pointers to them, got !tt.ptr<!tt.ptr<f32>>
   tt.func public @pointers_in_memory(%a: !tt.ptr<!tt.ptr<f32>>) {
     tt.return
   }
@@ -310,7 +310,7 @@ module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32}
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
   tt.func public @narrow_floats(%x: f16) {
     %0 = tt.splat %x : f16 -> tensor<256xf16, #one>
-    // CHECK: tt.fp_to_fp: expected integers of 1, 8, 16, 32 or 64 bits, f8E4M3FN, f8E5M2, f16, bf16, f32, f64, or pointers to them, got tensor<256xf8E4M3,
+    // CHECK: tt.fp_to_fp: expected integers of 1, 8, 16, 32 or 64 bits, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, or pointers to them, got tensor<256xf8E4M3,
     %1 = tt.fp_to_fp %0, rounding = rtne : tensor<256xf16, #one> -> tensor<256xf8E4M3, #one>
     tt.return
   }
