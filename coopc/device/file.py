@@ -164,8 +164,11 @@ def _value(kind: Any, data: object, where: str, base: object) -> Any:
         return _shape(data, where)
     if is_dataclass(kind):
         return _record(cast("type[Any]", kind), data, where, base)
+    if kind is float and type(data) is int:
+        return float(data)
     if type(data) is not kind:
-        name = {int: "an integer", bool: "true or false", str: "a text"}[kind]
+        names = {int: "an integer", float: "a number", bool: "true or false"}
+        name = names.get(kind, "a text")
         raise ValueError(f"{where}: expected {name}, got {data!r}")
     return data
 
