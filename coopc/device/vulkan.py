@@ -40,6 +40,7 @@ UNTOLD: dict[str, Any] = {
     "exact_quotients": False,
     "lockstep": False,
     "keeps_lanes_together": False,
+    "unrolls": False,
     "gemm_tiles": (),
     "shares_gemm": False,
 }

@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -35,7 +35,9 @@ from coopc.run.arrays import (
     to_argument,
     write_back,
 )
-from coopc.run.worker import Resident
+
+if TYPE_CHECKING:
+    from coopc.run.worker import Resident
 
 TIMEOUT_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
@@ -280,6 +282,8 @@ def residents(
     Numbers count arguments, then temporaries.  The first kernel that has memory brings
     its content, of zeros alone only how many.
     """
+    from coopc.run.worker import Resident
+
     starts = {
         start_of(x): (n, x)
         for n, x in enumerate(chain(*memories))
@@ -295,7 +299,8 @@ def residents(
         for number, memory in (x for x in buffers if x is not None):
             content: bytes | int | None = None
             if number not in seen:
-                content = memory.tobytes() if memory.any() else memory.nbytes
+                data = memory.tobytes()
+                content = data if data.strip(b"\0") else len(data)
             seen.add(number)
             step.append(Resident(number, content))
         found.append(step)

@@ -392,6 +392,16 @@ module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32}
       : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf32>
     %d = tt.make_tensor_descriptor %tmp, [%c16, %c16], [%w16, %w1] : <f32>, <16x16xf32>
     tt.descriptor_store %d[%c0, %c0], %14 : !tt.tensordesc<16x16xf32>, tensor<16x16xf32>
+    %rows = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %e1 = tt.make_tensor_descriptor %tmp, [%c16, %c16], [%w16, %w1] : <f32>, <1x16xf32>
+    %g = tt.descriptor_gather %e1[%rows, %c0]
+      : (!tt.tensordesc<1x16xf32>, tensor<16xi32>, i32) -> tensor<16x16xf32>
+    %ones = arith.constant dense<1.0> : tensor<16x32xbf16>
+    %others = arith.constant dense<0.0> : tensor<32x16xbf16>
+    %s = tt.dot_scaled %ones, %others, %g lhs = bf16 rhs = bf16 {fastMath = false}
+      : tensor<16x32xbf16> * tensor<32x16xbf16> -> tensor<16x16xf32>
+    tt.descriptor_scatter %e1[%rows, %c0], %s
+      : !tt.tensordesc<1x16xf32>, tensor<16xi32>, i32, tensor<16x16xf32>
     %15 = tt.descriptor_load %d[%c0, %c0]
       : !tt.tensordesc<16x16xf32> -> tensor<16x16xf32>
     %16 = "tt.reduce"(%15) <{axis = 1 : i32}> ({

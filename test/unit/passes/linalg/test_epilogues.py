@@ -248,7 +248,7 @@ def test_a_product_with_itself() -> None:
 def test_one_kernel(pipeline: str) -> None:
     """As without: kernels, their memory, and the operations of loops along K."""
     types = ("f32", "f32") if pipeline == "coopc-cpu" else ("f16", "f32")
-    gemm = Gemm((256, 256, 128), types=types)
+    gemm = Gemm((256, 256, 512), types=types)
     plain = compiled(gemm.text, pipeline)
     made = compiled(Fused(gemm, "bias_relu").text, pipeline)
     assert in_loops(made) == in_loops(plain)
