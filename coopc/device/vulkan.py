@@ -212,8 +212,8 @@ NVIDIA = Device(
     # whole lines of A.
     # Costs are those of f16 on an H100: of 2048^3 and 4096^3 for the first ones, of
     # 1024^3 and 512^3 in the middle, and of M = 128 and 16 with N = K = 4096 for the
-    # last.  Few work-groups are as fast as what each has in flight: so the last ones
-    # have long steps, which subgroups share.
+    # last; the second cost of the last two is a guess.  Few work-groups are as fast as
+    # what each has in flight: so the last ones have long steps, which subgroups share.
     gemm_tiles=(
         GemmTiles((128, 256), (64, 64), 64, 1, band=8, sliced=True, cost=(23, 21.7)),
         GemmTiles((128, 256), (64, 64), 32, 1, band=8, cost=(29, 24.8)),

@@ -543,11 +543,7 @@ class Kernel:
             return row, b.pure(arith.AddiOp, offset(b, start), offset(b, at[1]))
 
         def place(at: Coordinates) -> SSAValue:
-            found = target.at.offset
-            for where, stride in zip(coordinates(at), target.strides, strict=True):
-                step = b.pure(arith.MuliOp, where, stride)
-                found = b.pure(arith.AddiOp, found, step)
-            return found
+            return self.element_at(target, coordinates(at))
 
         def inside(at: Coordinates) -> Flag:
             pairs = zip(coordinates(at), target.sizes, strict=True)
@@ -555,6 +551,14 @@ class Kernel:
 
         other = nan if target.pads_with_nan else 0
         self.tensor_access(op, target.at.base, place, None, inside, other)
+
+    def element_at(self, target: InMemory, where: Sequence[SSAValue]) -> SSAValue:
+        """Return the offset of an element of a tensor in memory."""
+        found = target.at.offset
+        for number, stride in zip(where, target.strides, strict=True):
+            step = self.b.pure(arith.MuliOp, number, stride)
+            found = self.b.pure(arith.AddiOp, found, step)
+        return found
 
     def block_access(
         self,
@@ -586,11 +590,7 @@ class Kernel:
             return [b.pure(arith.AddiOp, offset(b, x), offset(b, y)) for x, y in pairs]
 
         def place(at: Coordinates) -> SSAValue:
-            found = target.at.offset
-            for where, stride in zip(coordinates(at), target.strides, strict=True):
-                step = b.pure(arith.MuliOp, where, stride)
-                found = b.pure(arith.AddiOp, found, step)
-            return found
+            return self.element_at(target, coordinates(at))
 
         def inside(at: Coordinates) -> Flag:
             where = coordinates(at)
