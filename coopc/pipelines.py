@@ -96,7 +96,7 @@ class CoopcKhrPass(Pipeline):
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(rounds=True, fallback=self.fallback),
-            *from_linalg(),
+            *from_linalg(pad_rows=self.staged),
             step("convert-convolution-to-coopmatrix"),  # for the target
             step(
                 "tile-matmul-khr", remark=not self.staged, precision=self.precision
@@ -425,7 +425,9 @@ TENSORS = ("linalg", "tensor", "bufferization")
 
 
 def from_linalg(
-    sequence: bool = True, attention: Literal["any", "half", "none"] = "any"
+    sequence: bool = True,
+    attention: Literal["any", "half", "none"] = "any",
+    pad_rows: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each.
 
@@ -433,6 +435,7 @@ def from_linalg(
         sequence: whether there is a sequence that launches them.
         attention: which is one kernel: that of any types, of 16 bits, which DPAS
             multiplies, or none, as tiles of AMX have no rules for it.
+        pad_rows: whether operands of products get aligned rows, for the target.
     """
     names = (
         "inline-calls",
@@ -440,6 +443,7 @@ def from_linalg(
         "lift-memrefs-to-tensors",
         "generalize-linalg",
         "fuse-linalg",
+        *(("pad-product-rows",) if pad_rows else ()),
     )
     options: dict[str, Any] = {} if sequence else {"sequence": False}
     if attention != "any":

@@ -50,6 +50,7 @@ PASS_FOLDERS: dict[str, str] = {
     "lift-memrefs-to-tensors": "linalg",
     "generalize-linalg": "linalg",
     "fuse-linalg": "linalg",
+    "pad-product-rows": "linalg",
     "outline-linalg-kernels": "linalg.outline_linalg_kernels",
     "convert-attention-to-coopmatrix": "linalg",
     "convert-convolution-to-coopmatrix": "linalg",

@@ -34,7 +34,7 @@ def whole_functions(module: ModuleOp) -> list[FuncOp]:
         if name not in found and any(x in found for x in _called(func))
     ]:
         found |= {name: known[name] for name in more}
-    return [func for func in found.values() if not _is_product(func)]
+    return [func for func in found.values() if not is_one_product(func)]
 
 
 def convert_whole_functions(
@@ -70,7 +70,8 @@ def _called(func: FuncOp) -> Iterator[str]:
                 yield op.callee.string_value()
 
 
-def _is_product(func: FuncOp) -> bool:
+def is_one_product(func: FuncOp) -> bool:
+    """Whether a function is one multiplication of memrefs, and what follows it."""
     try:
         return matched(func) is not None
     except Refused:

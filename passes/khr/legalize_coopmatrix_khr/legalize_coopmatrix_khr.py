@@ -495,12 +495,15 @@ class Legalizer:
     def _staged_in(self, func: FuncOp) -> StagedMatrices:
         """Return what a function has in work-group memory."""
         if (found := self._staged.get(func)) is None:
-            shared = SharedMemory(func, self.target, *self._sizes())
+            shared = SharedMemory(func, self.target, *self._sizes(func))
             found = self._staged[func] = StagedMatrices(shared, self.is_spilled)
         return found
 
-    def _sizes(self) -> tuple[int, int]:
-        """Lanes of a subgroup, and subgroups of the largest work-group."""
+    def _sizes(self, func: FuncOp) -> tuple[int, int]:
+        """Lanes of a subgroup, and subgroups of the largest work-group of a function.
+
+        Any kernel may call a function that is none.
+        """
         size = self.lanes or self.target.device.subgroup_size
         for kernel in list(simt.kernels(self.module)):
             attributes = kernel.func.attributes
@@ -516,7 +519,8 @@ class Legalizer:
                 "expected kernels of one subgroup size in a module whose matrices go "
                 f"through work-group memory, got {sorted(lanes)}",
             )
-        subgroups = max((kernel.subgroups for kernel in kernels), default=1)
+        own = [kernel for kernel in kernels if kernel.func is func] or kernels
+        subgroups = max((kernel.subgroups for kernel in own), default=1)
         return next(iter(lanes), size), subgroups
 
 

@@ -277,3 +277,21 @@ func.func @k(%m: memref<?x?xf16>) attributes {{simt.kernel}} {{
 }}"""
     emitted = coopc.compile(text, "coopc-khr{device=intel-cpu}", "spirv").bytes
     assert b"OpTypeCooperativeMatrixKHR" not in emitted
+
+
+def test_a_kernel_has_memory_for_its_own_subgroups() -> None:
+    """Of 1 and 2 subgroups: 16x16 of f32 each, whatever else the module has."""
+    kernel = """
+func.func @{name}(%m: memref<16x17xf32>) attributes {{simt.kernel,
+    simt.work_group_size = array<i32: {items}, 1, 1>, simt.subgroup_size = 32 : i32}} {{
+  %c0 = arith.constant 0 : index
+  %x = coopmatrix.load %m[%c0, %c0] row_major checked(rows)
+    : memref<16x17xf32> -> !coopmatrix.matrix<16x16xf32, acc>
+  coopmatrix.store %x, %m[%c0, %c0] row_major checked(rows)
+    : !coopmatrix.matrix<16x16xf32, acc>, memref<16x17xf32>
+  func.return
+}}"""
+    text = "".join(kernel.format(name=f"k{n}", items=32 * n) for n in (1, 2))
+    artifact = coopc.compile(text, "coopc-khr{device=nvidia}", "abi-json")
+    found = [x.work_group_memory_bytes for x in artifact.interface]
+    assert found == [1024, 2048]
