@@ -209,9 +209,9 @@ NVIDIA = Device(
     # that kernel alone, 489 with its barriers, 411 with the stores to work-group
     # memory, 367 with loads that hit the first cache, and 344 as it is.  With slices
     # 376: one barrier a product, behind which nothing waits for work-group memory, and
-    # whole lines of A.  On an H100, sliced: 368, 450 with loads that hit the first cache,
-    # 551 without loads, stores and barriers; it draws its limit of power there, at 1.7
-    # of 1.98 GHz.  Fewer addresses, clamps and moves are within 3% of that.
+    # whole lines of A.  On an H100, sliced: 368, 450 with loads that hit the first
+    # cache, 551 without loads, stores and barriers; it draws its limit of power there,
+    # at 1.7 of 1.98 GHz.  Fewer addresses, clamps and moves are within 3% of that.
     #
     # Two work-groups share a multiprocessor where their work-group memory is less than
     # 48 KiB together: 2 x 23 KB gave 304 TF/s, 2 x 27 KB 201.

@@ -110,7 +110,7 @@ def longer_row(value: SSAValue) -> int | None:
     None where those that it has are aligned.
     """
     type = tensor_type(value)
-    bits = ELEMENT_BITS[str(type.element_type)]
+    bits = ELEMENT_BITS[element_name(type.element_type, signed=True)]
     each, apart = max(WIDTHS) * 8 // bits, type.get_shape()[-1]
     if isinstance(value.owner, bufferization.ToTensorOp):
         apart = row_alignment(memref_type(value.owner.memref)) or apart

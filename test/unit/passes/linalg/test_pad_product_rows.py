@@ -17,6 +17,7 @@ GEMMS = {
     "b_transposed": Gemm((24, 40, 37), b="nk"),
     "all_transposed": Gemm((35, 33, 37), "km", "nk", "nm"),
     "batched": Gemm((24, 37, 19), "bmk", "bkn", "bmn"),
+    "u8": Gemm((33, 35, 37), types=("i8", "i32"), extended=("extui", "extui")),
     "whole_rows": Gemm((33, 40, 32)),
 }
 COPIES = {"whole_rows": 0, "added": 2, "b_transposed": 2, "all_transposed": 3}
