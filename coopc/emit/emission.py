@@ -45,7 +45,7 @@ Memref = TypeVar("Memref", bound=View[Any, Any])
 
 
 @dataclass(frozen=True, slots=True)
-class AccessOrder:
+class Ordered:
     """How an access is ordered, and who sees it as atomic."""
 
     ordering: Ordering
@@ -266,22 +266,22 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
         """A pointer to a word of 32 bits in the memory of a memref."""
 
     @abstractmethod
-    def atomic_load(self, place: Value, type: Attribute, how: AccessOrder) -> Value:
+    def atomic_load(self, place: Value, type: Attribute, how: Ordered) -> Value:
         """Load an integer or a float."""
 
     @abstractmethod
-    def atomic_store(self, place: Value, value: Value, how: AccessOrder) -> None:
+    def atomic_store(self, place: Value, value: Value, how: Ordered) -> None:
         """Store one."""
 
     @abstractmethod
     def atomic_update(
-        self, kind: int, place: Value, value: Value, how: AccessOrder
+        self, kind: int, place: Value, value: Value, how: Ordered
     ) -> Value:
         """Update one by the kind of a number; return what was there before."""
 
     @abstractmethod
     def compare_exchange(
-        self, place: Value, old: Value, new: Value, how: AccessOrder
+        self, place: Value, old: Value, new: Value, how: Ordered
     ) -> tuple[Value, Value]:
         """Replace an integer if it is `old`; return what was there, and if it was."""
 

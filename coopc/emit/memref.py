@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_vector
-from coopc.emit.emission import AccessOrder, AnyEmission
+from coopc.emit.emission import AnyEmission, Ordered
 from coopc.emit.view import Form, View, allocated, memref_type, mixed, space_of
 from coopc.emit.walker import Handlers, Refusal, check_combining
 from coopc.passes.generic.expansion import Code
@@ -242,12 +242,12 @@ AtomicOp: TypeAlias = (
 )
 
 
-def _ordered(e: AnyEmission, op: AtomicOp) -> AccessOrder:
+def _ordered(e: AnyEmission, op: AtomicOp) -> Ordered:
     """How an operation is ordered: the nearest that the target has."""
     order = Ordering(_text(op, simt.ORDERING, Ordering.RELAXED))
     if order is Ordering.SEQUENTIALLY_CONSISTENT and not e.has_total_order:
         order = _NEAREST.get(type(op), Ordering.ACQUIRE_RELEASE)
-    return AccessOrder(order, Scope(_text(op, simt.ORDERING_SCOPE, Scope.DEVICE)))
+    return Ordered(order, Scope(_text(op, simt.ORDERING_SCOPE, Scope.DEVICE)))
 
 
 _NEAREST: dict[type[Operation], Ordering] = {
@@ -282,7 +282,7 @@ class AtomicElement:
     at: Any
     """Where it is, in elements from the base."""
     form: AtomicForm
-    how: AccessOrder
+    how: Ordered
 
     @classmethod
     def of(cls, e: AnyEmission, op: AtomicOp, access: Access) -> AtomicElement:
@@ -416,7 +416,7 @@ class _Word:
         place, shift = e.word_place(code, view, element.at)
         return cls(e, code, place, IntegerType(WORD), view.element, integer, shift)
 
-    def load(self, how: AccessOrder) -> SSAValue:
+    def load(self, how: Ordered) -> SSAValue:
         found = self.e.atomic_load(self.place, self.type, how)
         return self.e.standing(self.type, found)
 
@@ -444,9 +444,7 @@ class _Word:
         around = code(arith.XOrIOp(hole, code.like(word, -1)))
         return code(arith.OrIOp(code(arith.AndIOp(word, around)), placed))
 
-    def update(
-        self, how: AccessOrder, combine: Callable[[SSAValue], SSAValue]
-    ) -> SSAValue:
+    def update(self, how: Ordered, combine: Callable[[SSAValue], SSAValue]) -> SSAValue:
         """Emit an atomic update of an element; return the one that was there before.
 
         Args:
@@ -454,7 +452,7 @@ class _Word:
             combine: from the element that is there to the one that is to be there.
         """
         e, flow = self.e, self.e.flow
-        first = self.load(AccessOrder(Ordering.RELAXED, how.scope))
+        first = self.load(Ordered(Ordering.RELAXED, how.scope))
         before, header = flow.here(), flow.label("exchange")
         again, done = flow.label("again"), flow.label("exchanged")
         flow.jump(header)

@@ -10,7 +10,16 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Operand, Use, matrix_type
+from coopc.dialects.coopmatrix import (
+    CHANNEL_BITS,
+    Axis,
+    Layout,
+    MatrixType,
+    Operand,
+    Scope,
+    Use,
+    matrix_type,
+)
 from coopc.sim.arith import (
     SHIFTS,
     call,
@@ -82,14 +91,14 @@ def access(
     ]
     row, col = components(machine.matrices.shape(matrix))
     match machine.matrices.layout(op):
-        case coopmatrix.Layout.ROW_MAJOR:
-            steps, axes = (row, col), (coopmatrix.Axis.ROWS, coopmatrix.Axis.COLS)
-        case coopmatrix.Layout.COL_MAJOR:
-            steps, axes = (col, row), (coopmatrix.Axis.COLS, coopmatrix.Axis.ROWS)
-        case coopmatrix.Layout.PACKED:
-            channels = coopmatrix.CHANNEL_BITS // matrix.element_bits
+        case Layout.ROW_MAJOR:
+            steps, axes = (row, col), (Axis.ROWS, Axis.COLS)
+        case Layout.COL_MAJOR:
+            steps, axes = (col, row), (Axis.COLS, Axis.ROWS)
+        case Layout.PACKED:
+            channels = CHANNEL_BITS // matrix.element_bits
             steps = (row // channels, col * channels + row % channels)
-            axes = (coopmatrix.Axis.ROWS, coopmatrix.Axis.COLS)
+            axes = (Axis.ROWS, Axis.COLS)
     sizes, along = memory.sizes[-2:], list[Array]()
     if op.memory_type.element_type != matrix.element_type:
         # What is contiguous follows its first element, see `coopmatrix_pointees`.
@@ -507,7 +516,7 @@ def apply(machine: Machine, op: coopmatrix.ApplyOp, value: Array, *_: Any) -> Ar
     """Run the body for all elements at once."""
     matrix = matrix_type(op.value)
     together(machine, matrix)
-    if machine.matrices.scope(matrix) == coopmatrix.Scope.INVOCATION:
+    if machine.matrices.scope(matrix) == Scope.INVOCATION:
         # One of each work-item's own: with all lanes on their axis.
         shape = list(value.shape)
         shape[LANE_AXIS] = machine.launch.subgroup_size
@@ -548,10 +557,10 @@ def _owners(machine: Machine, matrix: MatrixType) -> tuple[Array, Array]:
     rows, cols = machine.matrices.shape(matrix)
     owners = machine.matrices.ownership(matrix).lanes.reshape(1, 1, -1)
     match machine.matrices.scope(matrix):
-        case coopmatrix.Scope.WORKGROUP:
+        case Scope.WORKGROUP:
             lanes = machine.launch.subgroup_size
             return owners // lanes, owners % lanes
-        case coopmatrix.Scope.INVOCATION:
+        case Scope.INVOCATION:
             return machine.subgroup, np.repeat(machine.lane, rows * cols, LANE_AXIS)
         case _:
             return machine.subgroup, owners

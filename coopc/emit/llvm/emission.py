@@ -13,7 +13,7 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_memref
 from coopc.emit import emission, walker
-from coopc.emit.emission import AccessOrder
+from coopc.emit.emission import Ordered
 from coopc.emit.llvm.flow import (
     SPACES,
     Became,
@@ -436,17 +436,17 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
     def at_address(self, view: View, address: Value) -> Value:
         return self.f.cast("inttoptr", address, view.base.type)
 
-    def atomic_load(self, place: Value, type: Attribute, how: AccessOrder) -> Value:
+    def atomic_load(self, place: Value, type: Attribute, how: Ordered) -> Value:
         to = self.types.in_memory(type)
         tail = f" {self._order(how)}, align {self.types.bytes_of(type)}"
         return self.f.emit(to, f"load atomic {to}, ", Typed(place), tail)
 
-    def atomic_store(self, place: Value, value: Value, how: AccessOrder) -> None:
+    def atomic_store(self, place: Value, value: Value, how: Ordered) -> None:
         tail = f" {self._order(how)}, align {bytes_of(value.type)}"
         self.f.do("store atomic ", Typed(value), ", ", Typed(place), tail)
 
     def atomic_update(
-        self, kind: int, place: Value, value: Value, how: AccessOrder
+        self, kind: int, place: Value, value: Value, how: Ordered
     ) -> Value:
         tail = f" {self._order(how)}, align {bytes_of(value.type)}"
         parts = (
@@ -459,7 +459,7 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         return self.f.emit(value.type, *parts)
 
     def compare_exchange(
-        self, place: Value, old: Value, new: Value, how: AccessOrder
+        self, place: Value, old: Value, new: Value, how: Ordered
     ) -> tuple[Value, Value]:
         pair = self.f.emit(
             Struct((old.type, I1)),
@@ -469,7 +469,7 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         seen = self.f.emit(old.type, "extractvalue ", Typed(pair), ", 0")
         return seen, self.f.emit(I1, "extractvalue ", Typed(pair), ", 1")
 
-    def _order(self, how: AccessOrder) -> str:
+    def _order(self, how: Ordered) -> str:
         """Scope and ordering of an access; a processor has no such scopes."""
         scope = _SCOPES.get(how.scope)
         if scope is None:

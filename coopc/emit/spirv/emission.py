@@ -17,7 +17,7 @@ from coopc.device import MatrixShape
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import SCOPE_NUMBERS, MatrixType, Ordering, Scope
 from coopc.emit import emission, walker
-from coopc.emit.emission import AccessOrder
+from coopc.emit.emission import Ordered
 from coopc.emit.spirv.flow import (
     PHYSICAL,
     Index,
@@ -605,26 +605,26 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         to = self.types.pointer(view.storage, self.types.u32)
         return self.emit("OpConvertUToPtr", address, type=to)
 
-    def atomic_load(self, place: Id, type: Attribute, how: AccessOrder) -> Id:
+    def atomic_load(self, place: Id, type: Attribute, how: Ordered) -> Id:
         to = self.types.in_memory(type)
         return self.emit("OpAtomicLoad", place, *self._order(place, how), type=to)
 
-    def atomic_store(self, place: Id, value: Id, how: AccessOrder) -> None:
+    def atomic_store(self, place: Id, value: Id, how: Ordered) -> None:
         self.do("OpAtomicStore", place, *self._order(place, how), value)
 
-    def atomic_update(self, kind: int, place: Id, value: Id, how: AccessOrder) -> Id:
+    def atomic_update(self, kind: int, place: Id, value: Id, how: Ordered) -> Id:
         operands = (place, *self._order(place, how), value)
         return self.emit(_ATOMIC_OPCODES[kind], *operands, type=value.type)
 
     def compare_exchange(
-        self, place: Id, old: Id, new: Id, how: AccessOrder
+        self, place: Id, old: Id, new: Id, how: Ordered
     ) -> tuple[Id, Id]:
         operands = (*self._order(place, how), self.types.enumerant(0), new, old)
         opcode = "OpAtomicCompareExchange"
         seen = self.emit(opcode, place, *operands, type=old.type)
         return seen, self.emit("OpIEqual", seen, old, type=self.types.bool)
 
-    def _order(self, place: Id, how: AccessOrder) -> tuple[Id, Id]:
+    def _order(self, place: Id, how: Ordered) -> tuple[Id, Id]:
         vulkan, scope, order = self.facts.vulkan, SCOPE_NUMBERS[how.scope], how.ordering
         if vulkan and how.scope in (Scope.CROSS_DEVICE, Scope.DEVICE):
             # The widest that Vulkan has without another capability.
