@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.plan.rows import AXES, RowReduction, RowPlan, RowProblem, plan_rows
+from coopc.plan.rows import AXES, RowPlan, RowProblem, RowReduction, plan_rows
 
 SIZE = st.one_of(st.none(), st.integers(0, 400))
 LANES = st.sampled_from([1, 8, 16, 32])
