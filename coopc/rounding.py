@@ -187,7 +187,7 @@ PrecisionName: TypeAlias = Literal["ieee", "tf32", "bf16x3", "f16x3", "bf16", "f
 
 
 @dataclass(frozen=True, slots=True)
-class Precision:
+class SplitPrecision:
     """A way to multiply f32 by parts in a narrower format, summed in f32."""
 
     format: str
@@ -205,12 +205,12 @@ class Precision:
     """The second part is in units of 2^-shift."""
 
 
-PRECISIONS: dict[str, Precision] = {
-    "bf16x3": Precision("bf16", 8, 2.0**-15, 2.0**-126, 2),
-    "f16x3": Precision("f16", 11, 2.0**-20, 2.0**-36, 2, shift=11),
-    "bf16": Precision("bf16", 8, 2.0**-7 + 2.0**-16, 2.0**-126),
-    "f16": Precision("f16", 11, 2.0**-10 + 2.0**-22, 2.0**-25),
-    "tf32": Precision("tf32", 11, 2.0**-9 + 2.0**-20, 2.0**-126),
+PRECISIONS: dict[str, SplitPrecision] = {
+    "bf16x3": SplitPrecision("bf16", 8, 2.0**-15, 2.0**-126, 2),
+    "f16x3": SplitPrecision("f16", 11, 2.0**-20, 2.0**-36, 2, shift=11),
+    "bf16": SplitPrecision("bf16", 8, 2.0**-7 + 2.0**-16, 2.0**-126),
+    "f16": SplitPrecision("f16", 11, 2.0**-10 + 2.0**-22, 2.0**-25),
+    "tf32": SplitPrecision("tf32", 11, 2.0**-9 + 2.0**-20, 2.0**-126),
 }
 """But for ieee.
 

@@ -23,8 +23,7 @@
 | divisions move | `licm` moves a guarded `arith.remsi`, which traps | the same |
 | views do not move | nor do `memref.dim` and `vector.shuffle` | the same |
 | quadratic `cse` | in the loads of a block | `passes.generic.normalize` |
-| `gpu.barrier` | it is read generically only | `dialects.gpu_barrier` |
-| `gpu.func`, `gpu.module`, ids | they are read generically only | `dialects.gpu_mma` |
+| `gpu.barrier`, `gpu.func`, .. | they are read generically only | `dialects.gpu_mma` |
 | SPIR-V's LLVM | no `!llvm.target`, no `spir_kernelcc` | `dialects.llvm_target` |
 | assumptions | no `llvm.intr.assume` | `dialects.llvm_target` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |

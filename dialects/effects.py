@@ -121,18 +121,16 @@ READING: tuple[type[IRDLOperation], ...] = (
     vector.TransferReadOp,
 )
 SIGNED_DIVISIONS = (arith.CeilDivSIOp, arith.FloorDivSIOp, arith.RemSIOp)
-DIVISIONS: tuple[type[IRDLOperation], ...] = (
-    *SIGNED_DIVISIONS,
-    arith.CeilDivUIOp,
-    arith.RemUIOp,
-)
+MENDED_DIVISIONS = (*SIGNED_DIVISIONS, arith.CeilDivUIOp, arith.RemUIOp)
 """Those that xDSL has wrong: `divsi` and `divui` are right."""
+DIVISIONS = (*MENDED_DIVISIONS, arith.DivSIOp, arith.DivUIOp)
+"""Divisions and remainders of integers, which are undefined for some divisors."""
 
 for pure in PURE:
     set_effects(pure, Pure())
 for reading in READING:
     set_effects(reading, MemoryReadEffect())
-for division in DIVISIONS:
+for division in MENDED_DIVISIONS:
     set_effects(division, NoMemoryEffect(), NeverTraps())
 set_effects(memref.LoadOp, ReadsOrStays())
 set_effects(memref.DimOp, NoMemoryEffect(), HasDimension())

@@ -1,7 +1,9 @@
 """`gpu.subgroup_mma_*`, and kernels of `gpu.func`, as MLIR prints them.
 
-xDSL 0.74 has no matrices in `gpu`, and reads its functions and ids generically only.
-`Gpu` is its dialect with these; `convert-gpu-mma-to-coopmatrix` reads them.
+xDSL 0.74 has no matrices in `gpu`, and reads its functions, ids and barriers
+generically only.  `Gpu` is its dialect with these; `convert-gpu-mma-to-coopmatrix`
+reads them.  Importing this module changes xDSL's classes in place, since whoever has to
+do with an operation finds it by its class.
 """
 
 from collections.abc import Sequence
@@ -35,7 +37,6 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects import gpu_barrier
 from coopc.dialects.in_brackets import InBrackets
 
 DIMENSIONS = ("x", "y", "z", *(f"linear_dim_{number}" for number in range(10)))
@@ -251,28 +252,34 @@ def parse_func(cls: type[gpu.FuncOp], parser: Parser) -> gpu.FuncOp:
 
 
 def parse_plain(cls: type[Any], parser: Parser) -> Any:
-    """An operation of no operands."""
-    attributes = parser.parse_optional_attr_dict()
-    has_result = cls not in (gpu.ReturnOp,)
-    results = [IndexType()] if has_result else []
-    operands: list[Any] = [] if has_result else [[]]
-    return cls.build(operands=operands, result_types=results, attributes=attributes)
+    """Parse the attributes of an operation without operands."""
+    definition = cls.get_irdl_definition()
+    return cls.build(
+        operands=[[] for _ in definition.operands],
+        result_types=[IndexType() for _ in definition.results],
+        attributes=parser.parse_optional_attr_dict(),
+    )
+
+
+def print_barrier(self: gpu.BarrierOp, printer: Printer) -> None:
+    printer.print_op_attributes(self.attributes)
 
 
 for op, parse in (
     *((op, parse_dimension) for op in (gpu.ThreadIdOp, gpu.BlockIdOp)),
     *((op, parse_dimension) for op in (gpu.BlockDimOp, gpu.GridDimOp)),
     *((op, parse_plain) for op in (gpu.LaneIdOp, gpu.SubgroupIdOp, gpu.SubgroupSizeOp)),
-    *((op, parse_plain) for op in (gpu.NumSubgroupsOp, gpu.ReturnOp)),
+    *((op, parse_plain) for op in (gpu.NumSubgroupsOp, gpu.ReturnOp, gpu.BarrierOp)),
     (gpu.ModuleOp, parse_module),
     (gpu.FuncOp, parse_func),
 ):
     setattr(op, "parse", classmethod(parse))  # noqa: B010
+setattr(gpu.BarrierOp, "print", print_barrier)  # noqa: B010
 
 Gpu = Dialect(
     "gpu",
     [
-        *gpu_barrier.Gpu.operations,
+        *gpu.GPU.operations,
         LoadMatrixOp,
         StoreMatrixOp,
         ComputeOp,
@@ -280,7 +287,7 @@ Gpu = Dialect(
         ElementwiseOp,
     ],
     [
-        *gpu_barrier.Gpu.attributes,
+        *gpu.GPU.attributes,
         MmaMatrixType,
         BlockMappingAttr,
         ThreadMappingAttr,

@@ -222,7 +222,7 @@ class LocalAllocOp(IRDLOperation):
     assembly_format = "($init^)? attr-dict `:` functional-type($init, $result)"
 
     def verify_(self) -> None:
-        buffer = memdesc(self.result)
+        buffer = self.result.type
         if self.init is not None:
             verify_copy("init", self.init, buffer)
         elif not buffer.is_mutable:
@@ -359,7 +359,7 @@ class MemDescTransOp(IRDLOperation):
     assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        src, result = memdesc(self.src), memdesc(self.result)
+        src, result = memdesc(self.src), self.result.type
         order, shape = self.order.get_values(), src.shape
         expect_permutation(order, len(shape))
         wanted = tuple(shape[int(dim)] for dim in order)
@@ -397,7 +397,7 @@ class MemDescIndexOp(IRDLOperation):
     def verify_(self) -> None:
         src = memdesc(self.src)
         why = "src without its first dimension"
-        verify_view(memdesc(self.result), src.shape[1:], src, why)
+        verify_view(self.result.type, src.shape[1:], src, why)
 
 
 @irdl_op_definition
@@ -429,7 +429,7 @@ class MemDescSubsliceOp(IRDLOperation):
     assembly_format = "$src $offsets attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        src, result = memdesc(self.src), memdesc(self.result)
+        src, result = memdesc(self.src), self.result.type
         offsets = [int(offset) for offset in self.offsets.get_values()]
         rank = len(src.shape)
         if len(offsets) != rank or len(result.shape) != rank:

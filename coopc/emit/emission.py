@@ -78,7 +78,9 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
 
     def operation(self, op: Operation) -> None:
         self.check(op)
-        self.emitter.handler_of(op)(self, op)
+        emitter = self.emitter
+        handler = emitter.known.get(type(op)) or emitter.handler_of(op)
+        handler(self, op)
 
     @abstractmethod
     def check(self, op: Operation) -> None:
@@ -307,22 +309,21 @@ class Emitter:
         self.what = what
         self.package = package
         self.modules = modules
-        self._known: dict[type[Operation], Handler[Any]] = {}
+        self.known: dict[type[Operation], Handler[Any]] = {}
+        """What was met before."""
 
     def handler_of(self, op: Operation) -> Handler[Any]:
         """What emits an operation: its handler, after the expansions that it may need.
 
         What has neither is given to `refuse`.
         """
-        kind = type(op)
-        if (handler := self._known.get(kind)) is None:
-            handler = self.refuse
-            for module in self.modules.get(op.dialect_name(), ()):
-                found = import_module(f"{self.package}.{module}").handlers.table
-                handler = found.get(kind, handler)
-            if rows := rows_of(kind):
-                handler = partial(_expand_or_emit, rows, handler)
-            self._known[kind] = handler
+        kind, handler = type(op), self.refuse
+        for module in self.modules.get(op.dialect_name(), ()):
+            found = import_module(f"{self.package}.{module}").handlers.table
+            handler = found.get(kind, handler)
+        if rows := rows_of(kind):
+            handler = partial(_expand_or_emit, rows, handler)
+        self.known[kind] = handler
         return handler
 
     def refuse(self, e: AnyEmission, op: Operation) -> None:

@@ -77,12 +77,12 @@ def sequences_of(module: ModuleOp, facts: Facts) -> list[Interface]:
     for op in module.ops:
         if isinstance(op, simt.SequenceOp):
             with refusing(op):
-                found.append(_Reader(op, facts).read())
+                found.append(_SequenceReader(op, facts).read())
     return found
 
 
 @dataclass(slots=True)
-class _Reader:
+class _SequenceReader:
     """Follows the operations of a sequence."""
 
     op: simt.SequenceOp

@@ -19,8 +19,6 @@ from coopc.emit.walker import Handlers, Refusal, count_of, element_of
 
 E = TypeVar("E", bound=AnyEmission)
 
-AXES = {simt.Dimension.X: 0, simt.Dimension.Y: 1, simt.Dimension.Z: 2}
-
 SCOPES = {simt.FenceScope.WORKGROUP: 2, simt.FenceScope.SUBGROUP: 3}
 """Scope in the SPIR-V specification."""
 SUBGROUP = 3
@@ -133,13 +131,13 @@ class Lanes(ABC, Generic[E]):
         """The values of all lanes as one."""
 
     def _position(self, e: E, op: simt.DimensionOp) -> None:
-        e.set(op.result, self.position(e, type(op), AXES[op.dimension.data]))
+        e.set(op.result, self.position(e, type(op), op.axis))
 
     def _workgroup_size(self, e: E, op: simt.WorkgroupSizeOp) -> None:
         if e.work_group_size is None:
             self._position(e, op)
         else:
-            size = e.work_group_size[AXES[op.dimension.data]]
+            size = e.work_group_size[op.axis]
             e.set(op.result, e.index.value(size))
 
     def _number(self, e: E, op: simt.IdOp) -> None:

@@ -34,7 +34,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
 from coopc.device.model import Bfloat16, Flavour
-from coopc.dialects.narrow import is_vector
+from coopc.dialects.coopmatrix import FloatElement
+from coopc.dialects.narrow import is_integer, is_vector
 
 Label = TypeVar("Label")
 Value = TypeVar("Value")
@@ -448,15 +449,49 @@ def count_of(type: Attribute) -> int:
     return type.element_count() if is_vector(type) else 1
 
 
-def float_bits(type: Attribute, value: float) -> int:
-    """The bits of a float of a type; too great a number is as it rounds to it."""
-    from coopc.rounding import FORMATS
+_OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})
+"""What `Device.scalars` is about."""
+INTEGER_BITS = (1, 8, 16, 32, 64)
 
-    return FORMATS[type.name].encode(value)
+
+def check_number(type: Attribute, device: Device) -> None:
+    """Check that a device has numbers of a type.
+
+    Raises:
+        Refusal: it has none, or emission knows none.
+    """
+    name = str(type)
+    if name in _OPTIONAL and name not in device.scalars:
+        raise Refusal(f"{device.name} has no {name}")
+    if is_integer(type) and type.width.data not in INTEGER_BITS:
+        raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
+    if not isinstance(type, IndexType | IntegerType | FloatElement):
+        raise Refusal(f"expected {NUMBERS}, got {type}")
 
 
 NUMBERS = "integers, index, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32 or f64"
 """What numbers are, for messages: there are other floats."""
+
+
+def constant_bits(type: Attribute, value: float, bits: int) -> int:
+    """The bits of a float of a type, as it rounds to it; an integer as it is.
+
+    Args:
+        type: of the number.
+        value: an int of an integer type, a float of a float type.
+        bits: the width of the type.
+
+    Raises:
+        Refusal: it is an integer of more bits.
+    """
+    if not isinstance(type, IndexType | IntegerType):
+        from coopc.rounding import FORMATS
+
+        return FORMATS[type.name].encode(value)
+    number = int(value)
+    if not -(1 << (bits - 1)) <= number < 1 << bits:
+        raise Refusal(f"expected a constant of at most {bits} bits, got {value}")
+    return number
 
 
 def check_combining(kind: str, element: Attribute) -> None:

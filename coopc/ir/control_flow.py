@@ -176,7 +176,8 @@ def why_not_structured(func: FuncOp) -> str | None:
 def defined_by(op: Operation) -> Iterator[SSAValue]:
     """Yield the results of an operation, and the arguments of the blocks in it."""
     yield from op.results
-    yield from block_arguments(op)
+    if op.regions:
+        yield from block_arguments(op)
 
 
 def retype(op: Operation, of: Callable[[Attribute], Attribute]) -> None:

@@ -130,7 +130,8 @@ def split_values(
         if isinstance(op, FuncOp):
             values += [value for end in returns(op) for value in end.arguments]
         if any(value in changed for value in values):
-            if reason := _refusal(op, changed, rules, known):
+            has_rule = type(op) in rules or isinstance(op, FuncOp)
+            if not has_rule and (reason := _refusal(op, changed, known)):
                 op.emit_error(reason, PassFailedException(reason))
             touched.append(op)
     rewrite = _Rewrite(changed, rules)
@@ -153,14 +154,15 @@ class _Rewrite:
         """Insert what an operation and its blocks' arguments become."""
         if isinstance(op, FuncOp):
             self._split_signature(op)
-        for argument in tuple(block_arguments(op)):
+        for argument in tuple(block_arguments(op)) if op.regions else ():
             if argument in self.changed:
                 insert, location = argument.block.insert_arg, argument.location
                 types = self.types(argument)
                 new = [insert(type, argument.index, location) for type in types]
                 self._become(argument, new)
         if not isinstance(op, FuncOp):
-            results = self._results(op, Splitter(op, self.new))
+            rule = self.rules.get(type(op), self._pass_on)
+            results = rule(op, Splitter(op, self.new))
             for old, new in zip(op.results, results, strict=True):
                 self._become(old, new)
 
@@ -191,17 +193,11 @@ class _Rewrite:
         if func.res_attrs is not None:
             func.res_attrs = _repeated(func.res_attrs, outputs)
 
-    def _results(self, op: Operation, splitter: Splitter) -> Results:
-        """Insert what replaces an operation; return what its results become."""
-        if (rule := self.rules.get(type(op))) is not None:
-            return rule(op, splitter)
+    def _pass_on(self, op: Operation, splitter: Splitter) -> Results:
+        """Insert an operation on the parts of its values, around the same regions."""
         if isinstance(op, SelectOp):
             pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
             return [[splitter.insert(SelectOp(op.cond, *x)).result for x in pairs]]
-        return self._pass_on(op, splitter)
-
-    def _pass_on(self, op: Operation, splitter: Splitter) -> Results:
-        """Insert an operation on the parts of its values, around the same regions."""
         operands = [part for old in op.operands for part in splitter.parts(old)]
         types = [self.types(result) for result in op.results]
         new = splitter.insert(
@@ -234,12 +230,9 @@ class _Rewrite:
 def _refusal(
     op: Operation,
     changed: Mapping[SSAValue, Parts],
-    rules: Mapping[type[Operation], Rule],
     known: Functions,
 ) -> str | None:
-    """Say why a value in `op` cannot be split; None where it can."""
-    if type(op) in rules or isinstance(op, FuncOp):
-        return None
+    """Say why a value in `op`, which has no rule, cannot be split; None if it can."""
     if isinstance(op, CallOp) and callee(op, known) is None:
         return f"cannot split what is passed to @{op.callee.string_value()}: no body"
     if type(op) not in TRANSPARENT and not isinstance(op, SelectOp):

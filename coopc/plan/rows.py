@@ -11,12 +11,12 @@ A subgroup reduces where memory is contiguous along the reduction, as in a sum o
 elements of each row of a matrix, and work-items where it is along a shared loop, as in
 a sum of each column.  A row that is shorter than a subgroup is left to one work-item.
 
->>> columns = RowProblem((None,), (2,), Reduction(None, 0))
+>>> columns = RowProblem((None,), (2,), RowReduction(None, 0))
 >>> print(plan_rows(columns, lanes=32))
 work-items: 256 along shared loop 0, 1024 rows a work-group: contiguous memory
->>> print(plan_rows(RowProblem((None,), (0,), Reduction(None, 2)), lanes=32))
+>>> print(plan_rows(RowProblem((None,), (0,), RowReduction(None, 2)), lanes=32))
 subgroup: 32 lanes, 1 rows a work-group: memory is contiguous along the reduction
->>> print(plan_rows(RowProblem((64,), (0,), Reduction(24, 2)), lanes=32).reason)
+>>> print(plan_rows(RowProblem((64,), (0,), RowReduction(24, 2)), lanes=32).reason)
 the reduction has 24 steps, fewer than a subgroup has lanes
 
 Laws (test/unit/plan/test_rows.py): each shared loop is on one axis of the grid, serial,
@@ -34,7 +34,7 @@ AXES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
+class RowReduction:
     """The reductions within a row, as far as lanes may share them."""
 
     size: int | None
@@ -52,7 +52,7 @@ class RowProblem:
     """Iterations of the shared loops, the outermost first; None if not known."""
     weights: tuple[int, ...]
     """Of each: dimensions of memory that is contiguous along it."""
-    reduction: Reduction | None = None
+    reduction: RowReduction | None = None
 
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.weights):

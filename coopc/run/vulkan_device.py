@@ -340,7 +340,7 @@ Mapped: TypeAlias = "tuple[ctypes.c_uint64, int, int]"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptMemory:
     """Memory that stays on the device between calls."""
 
     buffers: dict[int, Mapped] = field(default_factory=dict[int, Mapped])
@@ -362,7 +362,7 @@ class Dispatch:
         stack: ExitStack,
         shader: Shader,
         buffers: Sequence[bytes | int | Resident],
-        kept: Kept | None = None,
+        kept: KeptMemory | None = None,
     ) -> None:
         self.device = device
         self.stack = stack
@@ -422,7 +422,7 @@ class Dispatch:
         self.stack.callback(self.device.call, f"vkDestroy{kind}", handle, None)
         return handle
 
-    def _resident(self, given: Resident, kept: Kept) -> Mapped:
+    def _resident(self, given: Resident, kept: KeptMemory) -> Mapped:
         """A buffer that the next kernels have, too; made where it is not yet."""
         content = given.content
         if content is not None:
@@ -574,7 +574,7 @@ class VulkanServer:
     """What the process holds between calls: a device, from the first one on."""
 
     device: VulkanDevice
-    kept: Kept = Kept()
+    kept: KeptMemory = KeptMemory()
 
     def open(self, library: str, index: int | None = None) -> VulkanInfo:
         """Open a device: the first with cooperative matrices, else the first.

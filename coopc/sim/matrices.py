@@ -65,18 +65,10 @@ PROVIDERS: Mapping[str, Provider] = {
 # and does not say how: then a result depends on the driver if it is not the same under
 # each of `OTHERS`.
 
-OBSERVERS = (
-    coopmatrix.LengthOp,
-    coopmatrix.ExtractOp,
-    coopmatrix.InsertOp,
-    coopmatrix.CoordOp,
-)
-"""Operations by which a program can tell."""
-
 
 def observers(module: ModuleOp) -> Iterator[Operation]:
     """Yield the operations by which a module can tell who holds what."""
-    return (op for op in module.walk() if isinstance(op, OBSERVERS))
+    return (op for op in module.walk() if isinstance(op, coopmatrix.ELEMENTS_OF_LANES))
 
 
 @dataclass(frozen=True, slots=True)

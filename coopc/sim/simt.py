@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
-from coopc.dialects.simt import Dimension, FenceScope, ShuffleMode, bits_of
+from coopc.dialects.simt import FenceScope, ShuffleMode, bits_of
 from coopc.layout.exchange import ABSENT, sources, subgroup_size
 from coopc.sim.arith import element_type, reduce_axis
 from coopc.sim.errors import UndefinedBehaviour
@@ -55,7 +55,7 @@ IN_WORK_GROUP: dict[type[Operation], Callable[[Machine], Array]] = {
 
 @implements(*ALONG_AXES)
 def along_axis(machine: Machine, op: simt.DimensionOp) -> Array:
-    return ALONG_AXES[type(op)](machine, list(Dimension).index(op.dimension.data))
+    return ALONG_AXES[type(op)](machine, op.axis)
 
 
 @implements(*IN_WORK_GROUP)

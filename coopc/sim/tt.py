@@ -28,19 +28,6 @@ from xdsl.ir import Attribute, Operation
 from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.coopmatrix import Ordering
 from coopc.dialects.llvm_target import AssumeOp
-from coopc.dialects.tt.arithmetic import function_of
-from coopc.dialects.tt.types import (
-    InputPrecision,
-    Padding,
-    ProgramAxis,
-    PropagateNan,
-    Rounding,
-    ScaledElement,
-    TensorDescType,
-    block_io,
-    member,
-)
-from coopc.dialects.tt.types import bits_of as element_bits
 from coopc.rounding import FORMATS
 from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
@@ -66,8 +53,6 @@ from coopc.sim.values import (
 )
 from coopc.sim.xe import TF32_DROPPED
 
-_AXES = {ProgramAxis.X: 0, ProgramAxis.Y: 1, ProgramAxis.Z: 2}
-
 # Programs.
 
 implements(tt.ReturnOp, tt.ReduceReturnOp, tt.ScanReturnOp)(end_region)
@@ -77,13 +62,13 @@ implements(tt.CallOp)(call_function)
 
 @implements(tt.GetProgramIdOp)
 def program_id(machine: Machine, op: tt.GetProgramIdOp) -> Array:
-    axis, grid = _AXES[op.program_axis], machine.launch.grid
-    return coordinate(machine.group, axis, grid).astype(np.int32)
+    grid = machine.launch.grid
+    return coordinate(machine.group, op.program_axis, grid).astype(np.int32)
 
 
 @implements(tt.GetNumProgramsOp)
 def num_programs(machine: Machine, op: tt.GetNumProgramsOp) -> Array:
-    return number(machine.launch.grid[_AXES[op.program_axis]]).astype(np.int32)
+    return number(machine.launch.grid[op.program_axis]).astype(np.int32)
 
 
 @implements(AssumeOp)
@@ -182,7 +167,7 @@ def fp_to_fp(machine: Machine, op: tt.FpToFpOp, value: Array) -> Array:
         for name, end in (("maximum", -narrow.greatest), ("minimum", narrow.greatest)):
             value = numerics.call(name, source, value, numerics.constant(end, source))
     found = cast(machine, op, value)
-    if op.rounding_mode is not Rounding.RTZ:
+    if op.rounding_mode is not tt.Rounding.RTZ:
         return found
     back = numerics.convert(found, result, source)
     ends = [numerics.call("abs", source, x) for x in (back, value)]
@@ -200,7 +185,7 @@ def dot(machine: Machine, op: tt.DotOp, a: Array, b: Array, c: Array) -> Array:
         wide = (x.astype(c.dtype) for x in (a, b))
         return wrapped(np.matmul(*wide) + c, of_d)
     numerics = machine.numerics
-    if isinstance(of_a, Float32Type) and op.precision is InputPrecision.TF32:
+    if isinstance(of_a, Float32Type) and op.precision is tt.InputPrecision.TF32:
         a, b = (numerics.cut(x, TF32_DROPPED) for x in (a, b))
     return numerics.multiply_add((a, b, c), (of_a, of_b, of_c, of_d))
 
@@ -208,8 +193,8 @@ def dot(machine: Machine, op: tt.DotOp, a: Array, b: Array, c: Array) -> Array:
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
 """The numbers of the codes of 4-bit floats without their signs."""
 F8 = {
-    ScaledElement.E4M3: Float8E4M3FNType(),
-    ScaledElement.E5M2: Float8E5M2Type(),
+    tt.ScaledElement.E4M3: Float8E4M3FNType(),
+    tt.ScaledElement.E5M2: Float8E5M2Type(),
 }
 
 
@@ -218,8 +203,8 @@ def dot_scaled(
     machine: Machine, op: tt.DotScaledOp, a: Array, b: Array, c: Array, *scales: Array
 ) -> Array:
     """Multiply factors by their scales in f32, round them, multiply these."""
-    kinds = [member(ScaledElement, x) for x in (op.a_elem_type, op.b_elem_type)]
-    floats: Attribute = f16 if ScaledElement.FP16 in kinds else bf16
+    kinds = [tt.member(tt.ScaledElement, x) for x in (op.a_elem_type, op.b_elem_type)]
+    floats: Attribute = f16 if tt.ScaledElement.FP16 in kinds else bf16
     numerics, left = machine.numerics, list(scales)
     factors: list[Array] = []
     for is_right, (value, operand, scale, pack) in enumerate(
@@ -230,14 +215,14 @@ def dot_scaled(
             element_type(operand),
             -2 if is_right else -1,
         )
-        if kind is ScaledElement.E2M1:
+        if kind is tt.ScaledElement.E2M1:
             packed = axis if pack is None or pack.value.data else -3 - axis
             codes = np.moveaxis(value.astype(np.uint8), packed, -1)
             codes = np.stack([codes & 15, codes >> 4], -1)
             codes = np.moveaxis(codes.reshape(*codes.shape[:-2], -1), -1, packed)
             numbers = np.where(codes & 8, -1, 1) * E2M1[codes & 7]
             value = numerics.given(numbers.astype(np.float32), f32)
-        elif kind in (*F8, ScaledElement.BF16, ScaledElement.FP16):
+        elif kind in (*F8, tt.ScaledElement.BF16, tt.ScaledElement.FP16):
             of = F8.get(kind, type)
             value = value if of == type else numerics.bitcast(value, type, of)
             value = numerics.convert(value, of, f32)
@@ -303,7 +288,7 @@ def clampf(
     machine: Machine, op: tt.ClampFOp, x: Array, low: Array, high: Array
 ) -> Array:
     """Keep between two numbers: NaN is NaN where it propagates, else the least."""
-    is_kept = member(PropagateNan, op.propagate_nan) is PropagateNan.ALL
+    is_kept = tt.member(tt.PropagateNan, op.propagate_nan) is tt.PropagateNan.ALL
     at_least, at_most = ("maximum", "minimum") if is_kept else ("maxnum", "minnum")
     numerics, type = machine.numerics, element_type(op.result)
     return numerics.call(at_most, type, numerics.call(at_least, type, x, low), high)
@@ -324,7 +309,7 @@ def mulhiui(machine: Machine, op: tt.MulhiUIOp, *args: Array) -> Array:
 def library_function(
     machine: Machine, op: tt.ExternElementwiseOp, *args: Array
 ) -> Array:
-    if (found := function_of(op.symbol.data)) is None:
+    if (found := tt.function_of(op.symbol.data)) is None:
         raise SimulationError(f"expected a known function, got {op.symbol.data}")
     return machine.numerics.call(FLOATS[found], element_type(op.results[0]), *args)
 
@@ -345,7 +330,7 @@ class Descriptor:
     """A tensor in memory."""
 
     tensor: MemRef
-    padding: Padding
+    padding: tt.Padding
     """What is read outside."""
 
 
@@ -450,7 +435,7 @@ def load(
     if isinstance(pointer, BlockPointer):
         checked = op.boundary_check.get_values()
         inside = block(pointer.tensor, pointer.shape, pointer.offsets, checked)
-        nan = op.padding_option is Padding.NAN
+        nan = op.padding_option is tt.Padding.NAN
         return read_block(machine, pointer.tensor, inside, op.result.type, nan=nan)
     found = read(machine, pointer, (), mask)
     found = _as(machine, found, pointer.element_type, element_type(op.result))
@@ -531,7 +516,7 @@ def _as(machine: Machine, value: Array, source: Attribute, result: Attribute) ->
     """
     if source == result:
         return value
-    widths = [element_bits(x) or 0 for x in (source, result)]
+    widths = [tt.bits_of(x) or 0 for x in (source, result)]
     if widths in ([1, 8], [8, 1]):
         return wrapped(value, result)
     if widths[0] != widths[1]:
@@ -568,7 +553,7 @@ def make_descriptor(
 
 def _block_of(type: Attribute) -> tuple[int, ...]:
     """Return the shape of the blocks of a descriptor."""
-    assert isinstance(type, TensorDescType), type
+    assert isinstance(type, tt.TensorDescType), type
     return type.shape
 
 
@@ -578,9 +563,9 @@ def descriptor_load(
 ) -> Array:
     """Read a block; outside of the tensor is zero, or NaN."""
     places = block(descriptor.tensor, _block_of(op.desc.type), indices)
-    nan, type = descriptor.padding is Padding.NAN, op.result.type
+    nan, type = descriptor.padding is tt.Padding.NAN, op.result.type
     found = read_block(machine, descriptor.tensor, places, type, nan=nan)
-    if block_io(op) == "column_major":
+    if tt.block_io(op) == "column_major":
         found = found.swapaxes(-1, -2)
     return found.reshape(found.shape[:AXES] + shape_of(op.result.type))
 
@@ -593,7 +578,7 @@ def descriptor_store(
     value: Array,
     *indices: Array,
 ) -> None:
-    if block_io(op) == "column_major":
+    if tt.block_io(op) == "column_major":
         value = value.swapaxes(-1, -2)
     shape = _block_of(op.desc.type)
     places, inside = block(descriptor.tensor, shape, indices)
@@ -624,7 +609,7 @@ def descriptor_gather(
     col: Array,
 ) -> Array:
     """Read parts of rows; outside of the tensor is zero, or NaN."""
-    type, nan = op.result.type, descriptor.padding is Padding.NAN
+    type, nan = op.result.type, descriptor.padding is tt.Padding.NAN
     places = rows_of(descriptor, shape_of(type)[1], rows, col)
     return read_block(machine, descriptor.tensor, places, type, nan=nan)
 
@@ -704,7 +689,7 @@ def block_load_2d(
     machine: Machine, op: ttig.BlockLoad2DOp, base: MemRef, *numbers: Array
 ) -> Array:
     """Read a block of a matrix; outside of it is zero, or NaN."""
-    size = (element_bits(op.result.type) or 8) // 8
+    size = (tt.bits_of(op.result.type) or 8) // 8
     width, height, pitch, x, y = (number.astype(np.int64) for number in numbers)
     matrix = tensor_at(
         base, (height, width // size), (pitch // size, np.ones_like(pitch))

@@ -21,8 +21,6 @@ from coopc.sim.values import AXES, Array, trailing
 ELEMENTWISE = ("arith", "math")
 """Dialects whose operations go through each element, but for divisions."""
 
-DIVISIONS = (*effects.DIVISIONS, arith.DivSIOp, arith.DivUIOp)
-
 # By name, so that a program without them does not import their dialects.
 MOVES = frozenset(
     (
@@ -104,7 +102,7 @@ class Poisons:
         where = found[0].where
         for other in found[1:]:
             where = where | other.where
-        if op.dialect_name() in ELEMENTWISE and not isinstance(op, DIVISIONS):
+        if op.dialect_name() in ELEMENTWISE and not isinstance(op, effects.DIVISIONS):
             return (Poison(where, error),) * len(op.results)
         if mask is not None:
             where = where & trailing(mask, where.ndim - AXES)

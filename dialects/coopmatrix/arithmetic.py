@@ -84,7 +84,7 @@ class ElementwiseOp(CanonicalOp, ConditionallySpeculatableInterface, ABC):
 
     @property
     def matrix(self) -> MatrixType:
-        return matrix_type(self.result)
+        return self.result.type
 
     def is_speculatable(self) -> bool:
         return True
@@ -608,7 +608,7 @@ class ConvertOp(CanonicalOp):
         not known stays, unless it only drops bits.
         """
         value = matrix_type(self.value).element_type
-        result = matrix_type(self.result).element_type
+        result = self.result.type.element_type
         signed = self.signed is not None
         if value == result:
             return FillOp(fill.value, self.result.type)
@@ -628,7 +628,7 @@ class ConvertOp(CanonicalOp):
             raise VerifyException(
                 "expected integers in the value or the result, which can be signed, "
                 f"got {matrix_type(self.value).element_type} and "
-                f"{matrix_type(self.result).element_type}"
+                f"{self.result.type.element_type}"
             )
 
 
@@ -667,12 +667,12 @@ class BitcastOp(CanonicalOp):
             return BitcastOp(inner.value, type)
         number = fill_constant(self.value)
         if number is not None:
-            number = bitcast(number, matrix_type(self.result).element_type)
+            number = bitcast(number, self.result.type.element_type)
         return None if number is None else fill_with(number, type)
 
     def verify_(self) -> None:
         verify_same_shape(self.result, self.value)
-        value, result = matrix_type(self.value), matrix_type(self.result)
+        value, result = matrix_type(self.value), self.result.type
         if value.use != result.use:
             raise VerifyException(
                 f"expected a result of use {value.use.data}, as the value has, "
@@ -697,8 +697,8 @@ def drops_bits(value: Attribute, result: Attribute) -> bool:
 def combined_sign(first: ConvertOp, second: ConvertOp) -> bool | None:
     """Return whether the one conversion that does both is signed; None if none does."""
     start = matrix_type(first.value).element_type
-    middle = matrix_type(first.result).element_type
-    end = matrix_type(second.result).element_type
+    middle = first.result.type.element_type
+    end = second.result.type.element_type
     first_signed, second_signed = first.signed is not None, second.signed is not None
     if start == middle:
         return second_signed
@@ -884,7 +884,7 @@ class MulAddOp(CanonicalOp):
             Operand.A: matrix_type(self.a),
             Operand.B: matrix_type(self.b),
             Operand.C: matrix_type(self.c),
-            Operand.RESULT: matrix_type(self.result),
+            Operand.RESULT: self.result.type,
         }
 
     def verify_(self) -> None:
@@ -902,7 +902,7 @@ class MulAddOp(CanonicalOp):
                     f"expected {operand} to hold integers, since it is signed, "
                     f"got {type.element_type}"
                 )
-        result = matrix_type(self.result).element_type
+        result = self.result.type.element_type
         if self.saturating is not None and not is_integer(result):
             raise VerifyException(
                 f"expected a result of integers, which can saturate, got {result}"

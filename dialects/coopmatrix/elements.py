@@ -510,7 +510,7 @@ class TransposeOp(CanonicalOp):
                 return None
 
     def verify_(self) -> None:
-        value, result = matrix_type(self.value), matrix_type(self.result)
+        value, result = matrix_type(self.value), self.result.type
         rows, cols = value.sizes
         expected = result.with_shape(cols, rows).with_element(value.element_type)
         if result != expected or result.scope != value.scope:

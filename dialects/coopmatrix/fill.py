@@ -109,7 +109,7 @@ class FillOp(CanonicalOp, ConditionallySpeculatableInterface):
 
     def canonical_form(self) -> CanonicalForm:
         """Return a fill with a constant of the element type."""
-        if self.value.type == matrix_type(self.result).element_type:
+        if self.value.type == self.result.type.element_type:
             return None
         number = fill_constant(self.result)
         return None if number is None else fill_with(number, self.result.type)

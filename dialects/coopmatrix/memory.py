@@ -50,7 +50,6 @@ from coopc.dialects.coopmatrix.types import (
     Scope,
     ScopeAttr,
     Use,
-    matrix_type,
     unsupported_element,
 )
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
@@ -70,7 +69,9 @@ class AccessOp(IRDLOperation, ABC):
     def matrix(self) -> MatrixType:
         """The type of the matrix, which is the first operand or else the result."""
         first = self.operands[0].type
-        return first if isinstance(first, MatrixType) else matrix_type(self.results[0])
+        type = first if isinstance(first, MatrixType) else self.results[0].type
+        assert isinstance(type, MatrixType), type
+        return type
 
     @property
     def memory_type(self) -> MemRefType:

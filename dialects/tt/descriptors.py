@@ -99,7 +99,6 @@ class MakeTensorDescriptorOp(IRDLOperation):
 
     @property
     def type(self) -> TensorDescType:
-        assert isinstance(self.result.type, TensorDescType), self.result.type
         return self.result.type
 
     @property

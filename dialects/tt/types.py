@@ -526,8 +526,9 @@ class ElidedType(CustomDirective, ABC):
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         (found,) = self.type.get(op)
+        assert isinstance(found, ParametrizedAttribute), found
         state.print_whitespace(printer)
-        print_elided(printer, found)
+        found.print_parameters(printer)
 
 
 def parse_elided(parser: Parser, kind: type[ParametrizedAttribute]) -> Attribute:
@@ -540,11 +541,6 @@ def parse_elided(parser: Parser, kind: type[ParametrizedAttribute]) -> Attribute
         message = f"expected a type !{kind.name}, got {named}"
         parser.raise_error(message, position, parser.pos)
     return named
-
-
-def print_elided(printer: Printer, type: Attribute) -> None:
-    assert isinstance(type, ParametrizedAttribute), type
-    type.print_parameters(printer)
 
 
 @irdl_custom_directive
@@ -564,16 +560,17 @@ class ElidedDesc(ElidedType):
 
 
 @irdl_custom_directive
-class ElidedBlockPtr(CustomDirective):
+class ElidedBlockPtr(ElidedType):
     """A block pointer, from which the type of a pointer to its elements follows."""
 
+    KIND: ClassVar[type[ParametrizedAttribute]] = PtrType
     base: TypeDirective
     type: TypeDirective
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Parse `<tensor<64x32xf16>>`."""
         position = parser.pos
-        found = parse_elided(parser, PtrType)
+        found = parse_elided(parser, self.KIND)
         if not isinstance(found, PtrType) or not is_tensor(found.pointee):
             parser.raise_error(
                 f"expected a pointer to a tensor, got {found}", position, parser.pos
@@ -581,11 +578,6 @@ class ElidedBlockPtr(CustomDirective):
         self.type.set(state, (found,))
         base = PtrType(found.pointee.element_type, found.address_space)
         self.base.set(state, (base,))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        (found,) = self.type.get(op)
-        state.print_whitespace(printer)
-        print_elided(printer, found)
 
 
 # Where the elements of Triton's tensors are: from types to linear layouts.

@@ -53,7 +53,7 @@ from coopc.dialects.coopmatrix import MatrixType, Use, UseAttr, matrix_type
 from coopc.ir.builder import Builder, Values
 from coopc.ir.device_option import device_of
 from coopc.remarks import remark
-from coopc.rounding import FORMATS, PRECISIONS, Precision, PrecisionName
+from coopc.rounding import FORMATS, PRECISIONS, PrecisionName, SplitPrecision
 
 PACKED = coopmatrix.Layout.PACKED
 TYPES: dict[str, Attribute] = {"bf16": bf16, "f16": f16}
@@ -74,7 +74,7 @@ def why_not_split(op: coopmatrix.MulAddOp, device: Device, to: str) -> str | Non
 class Splitting:
     """The parts of the operands of a module's products."""
 
-    precision: Precision
+    precision: SplitPrecision
     location: LocationAttr = field(default_factory=UnknownLoc)
     """Of the product at hand."""
     known: dict[tuple[SSAValue, Use], Values] = field(

@@ -66,7 +66,7 @@ from coopc.passes.linalg.rows import (
     rows_of,
     substituted,
 )
-from coopc.plan.rows import Reduction, RowPlan, RowProblem, plan_rows
+from coopc.plan.rows import RowPlan, RowProblem, RowReduction, plan_rows
 from coopc.remarks import remark
 
 Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
@@ -148,7 +148,7 @@ def problem_of(nest: Nest) -> RowProblem:
     least = min(known, default=None)
     if not steps:
         sequential = "the reductions have one step"
-    return RowProblem(sizes, tuple(weights), Reduction(least, total, sequential))
+    return RowProblem(sizes, tuple(weights), RowReduction(least, total, sequential))
 
 
 def weight(memory: SSAValue, index: Index, dimension: int) -> int:

@@ -289,7 +289,7 @@ def test_loads_that_stay(mark: str, stays: bool) -> None:
     assert any(op.name == "memref.load" for op in module.walk()) == stays
 
 
-@pytest.mark.parametrize("op", effects.DIVISIONS)
+@pytest.mark.parametrize("op", effects.MENDED_DIVISIONS)
 def test_divisions(op: type[IRDLOperation]) -> None:
     by_divisor = in_xdsl(op, ConditionallySpeculatable)
     assert in_xdsl(op, AlwaysSpeculatable) or not by_divisor  # the gap

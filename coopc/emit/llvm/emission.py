@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp
@@ -545,8 +546,5 @@ ONLY_MATRIX = ("coopmatrix", "row_slice")
 """Dialects of matrices that a target with `Facts.matrix` prints."""
 
 
-class Handlers(walker.Handlers[Emission]):
-    """The handlers of some operations."""
-
-
+Handlers: TypeAlias = walker.Handlers[Emission]
 Emission.emitter = emission.Emitter("LLVM IR", "coopc.emit.llvm", MODULES)

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -26,7 +23,13 @@ from coopc.dialects.amx import tile_type
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.row_slice import TokenType
-from coopc.emit.walker import NUMBERS, Refusal, count_of, element_of, float_bits
+from coopc.emit.walker import (
+    Refusal,
+    check_number,
+    constant_bits,
+    count_of,
+    element_of,
+)
 from coopc.llvm.values import (
     BFLOAT,
     DOUBLE,
@@ -128,14 +131,11 @@ def features(func: FuncOp) -> tuple[str, ...]:
 # No arithmetic is done on these: `expand-narrow-floats`.  LLVM stops at vectors of
 # bfloat, and at some arguments, on processors without AVX512-FP16: they are i16.
 
-_OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})
-"""What `Device.scalars` is about."""
 _FLOATS: dict[type[Attribute], Float] = {
     Float16Type: HALF,
     Float32Type: FLOAT,
     Float64Type: DOUBLE,
 }
-INTEGER_BITS = (1, 8, 16, 32, 64)
 
 
 class Types:
@@ -150,22 +150,14 @@ class Types:
         Raises:
             Refusal: it is no number, or the device has none.
         """
-        has, name = self.facts.device.scalars, str(type)
-        if name in _OPTIONAL and name not in has:
-            raise Refusal(f"{self.facts.device.name} has no {name}")
+        check_number(type, self.facts.device)
         if isinstance(type, IndexType):
             return I64
         if is_integer(type):
-            if type.width.data not in INTEGER_BITS:
-                raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
             return Int(type.width.data)
         if isinstance(type, BFloat16Type):
             return BFLOAT if self.facts.matrix else I16
-        if isinstance(type, Float8E4M3FNType | Float8E5M2Type | Float8E8M0FNUType):
-            return self.number(IntegerType(8))
-        if (found := _FLOATS.get(type.__class__)) is None:
-            raise Refusal(f"expected {NUMBERS}, got {type}")
-        return found
+        return _FLOATS.get(type.__class__) or self.number(IntegerType(8))
 
     def vector(self, element: Int | Float, length: int) -> Type:
         """A vector; of one component, the number."""
@@ -218,10 +210,5 @@ class Types:
             Refusal: the device has no such type, or it has too few bits.
         """
         to = self.number(type)
-        if not isinstance(type, IndexType) and not is_integer(type):
-            bits = float_bits(type, value)
-            return integer(to, bits) if isinstance(to, Int) else floating(to, bits)
-        number = int(value)
-        if not -(1 << (to.bits - 1)) <= number < 1 << to.bits:
-            raise Refusal(f"expected a constant of at most {to.bits} bits, got {value}")
-        return integer(to, number)
+        bits = constant_bits(type, value, to.bits)
+        return integer(to, bits) if isinstance(to, Int) else floating(to, bits)

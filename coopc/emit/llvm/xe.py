@@ -94,7 +94,7 @@ def flag_bits(flags: str) -> int:
     return enumeration("MatrixMultiplyAccumulateOperands").value(flags)
 
 
-class _Pieces(Pieces):
+class _StackPieces(Pieces):
     """A variable of one piece, or of an array of them."""
 
     def __init__(self, e: Emission, pieces: Sequence[SSAValue]) -> None:
@@ -129,8 +129,8 @@ class _XeBuiltins(Engine[Emission]):
     def word(self, e: Emission, value: int) -> Constant:
         return word(value)
 
-    def pieces(self, e: Emission, pieces: Sequence[SSAValue]) -> _Pieces:
-        return _Pieces(e, pieces)
+    def pieces(self, e: Emission, pieces: Sequence[SSAValue]) -> _StackPieces:
+        return _StackPieces(e, pieces)
 
     def message(
         self,

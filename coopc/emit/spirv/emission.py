@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, VectorType, i32
@@ -347,28 +347,28 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         return found
 
     def constant(self, type: Attribute, numbers: Sequence[Id]) -> tuple[Id, ...]:
-        rest, parts = iter(numbers), list[Id]()
-        for id, width in zip(
-            self.types.parts(type), self.types.widths(type), strict=True
-        ):
-            some = list(islice(rest, width))
-            one = width == 1
-            parts.append(some[0] if one else self.module.constant_composite(id, some))
-        return tuple(parts)
+        return self._assembled(type, numbers, self.module.constant_composite)
 
     def gathered(self, type: Attribute, scalars: Sequence[Id]) -> tuple[Id, ...]:
-        parts: list[Id] = []
-        start = 0
-        for id, width in zip(
-            self.types.parts(type), self.types.widths(type), strict=True
-        ):
-            some = scalars[start : start + width]
-            start += width
-            if width == 1:
-                parts.append(some[0])
-            else:
-                parts.append(self.emit("OpCompositeConstruct", *some, type=id))
-        return tuple(parts)
+        def compose(id: Id, some: Sequence[Id]) -> Id:
+            return self.emit("OpCompositeConstruct", *some, type=id)
+
+        return self._assembled(type, scalars, compose)
+
+    def _assembled(
+        self,
+        type: Attribute,
+        scalars: Sequence[Id],
+        compose: Callable[[Id, Sequence[Id]], Id],
+    ) -> tuple[Id, ...]:
+        """The parts of a number or a vector, from its components in order."""
+        rest = iter(scalars)
+
+        def part(id: Id, width: int) -> Id:
+            some = list(islice(rest, width))
+            return some[0] if width == 1 else compose(id, some)
+
+        return tuple(map(part, self.types.parts(type), self.types.widths(type)))
 
     def element(self, type: Attribute) -> Id:
         return self.types.number(element_of(type))
@@ -708,10 +708,7 @@ MODULES = {
 """Dialects to the modules here that emit them."""
 
 
-class Handlers(walker.Handlers[Emission]):
-    """The handlers of some operations."""
-
-
+Handlers: TypeAlias = walker.Handlers[Emission]
 Emission.emitter = emission.Emitter("SPIR-V", "coopc.emit.spirv", MODULES)
 
 

@@ -19,17 +19,17 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.narrow import is_integer, is_vector
-from coopc.emit.walker import NUMBERS, Facts, Refusal, element_of, float_bits
+from coopc.dialects.narrow import is_vector
+from coopc.emit.walker import (
+    NUMBERS,
+    Facts,
+    Refusal,
+    check_number,
+    constant_bits,
+    element_of,
+)
 from coopc.spirv.instruction import Id
 from coopc.spirv.module import Module
-
-USES = {
-    coopmatrix.Use.A: 0,
-    coopmatrix.Use.B: 1,
-    coopmatrix.Use.ACC: 2,
-}
-"""Numbers of CooperativeMatrixUse in the SPIR-V specification."""
 
 
 def why_no_matrix(
@@ -42,7 +42,7 @@ def why_no_matrix(
         default: what it is with the defaults of these.
         facts: of flavour and device.
     """
-    if type.use.data not in USES:
+    if type.use.data not in coopmatrix.USE_NUMBERS:
         return (
             f"expected a matrix of use a, b or acc, which SPIR-V has, "
             f"got {type.use.data}"
@@ -105,12 +105,7 @@ IN_MEMORY = (
     "storage classes Function and Private"
 )
 
-_FLOAT_BITS = {Float16Type: 16, Float32Type: 32, Float64Type: 64}
-
 _I1 = IntegerType(1)
-
-_OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})
-"""What `Device.scalars` is about."""
 
 _FIELDS: dict[str, Attribute] = {
     **{f"i{bits}": IntegerType(bits) for bits in (1, 8, 16, 32, 64)},
@@ -195,19 +190,11 @@ class Types:
         Raises:
             Refusal: it is no number.
         """
-        match type:
-            case IndexType():
-                return self.index_bits
-            case IntegerType(width=width):
-                return width.data
-            case BFloat16Type() | Float8E4M3FNType() | Float8E5M2Type():
-                return type.bitwidth
-            case Float8E8M0FNUType():
-                return type.bitwidth
-            case Float16Type() | Float32Type() | Float64Type():
-                return _FLOAT_BITS[type.__class__]
-            case _:
-                raise Refusal(f"expected {NUMBERS}, got {type}")
+        if isinstance(type, IndexType):
+            return self.index_bits
+        if isinstance(type, IntegerType | coopmatrix.FloatElement):
+            return type.bitwidth
+        raise Refusal(f"expected {NUMBERS}, got {type}")
 
     def number(self, type: Attribute) -> Id:
         """The type of a number as a value.
@@ -220,29 +207,21 @@ class Types:
         return found
 
     def _number(self, type: Attribute) -> Id:
-        has, name = self.facts.device.scalars, str(type)
-        if name in _OPTIONAL and name not in has:
-            raise Refusal(f"{self.facts.device.name} has no {name}")
+        check_number(type, self.facts.device)
         match type:
             case IndexType():
                 return self.index
-            case IntegerType(width=width) if width.data == 1:
-                return self.bool
-            case IntegerType(width=width) if width.data in (8, 16, 32, 64):
-                return self.int(width.data)
-            case IntegerType():
-                raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
+            case IntegerType(width=width):
+                return self.bool if width.data == 1 else self.int(width.data)
             case BFloat16Type():
                 return self._bf16()
             case Float8E4M3FNType() | Float8E5M2Type():
                 return self._f8(type)
             case Float8E8M0FNUType():
                 return self.number(IntegerType(8))
-            case Float16Type() | Float32Type() | Float64Type():
-                self.float_bits.add(bits := _FLOAT_BITS[type.__class__])
-                return self.module.type("OpTypeFloat", bits)
             case _:
-                raise Refusal(f"expected {NUMBERS}, got {type}")
+                self.float_bits.add(bits := self.bits(type))
+                return self.module.type("OpTypeFloat", bits)
 
     def in_memory(self, type: Attribute) -> Id:
         """The type of an element of a memref: an i1 is a byte."""
@@ -342,7 +321,7 @@ class Types:
         if isinstance(type.use_name, SymbolRefAttr):
             use = self.named(type.use_name.root_reference.data)
         else:
-            use = self.enumerant(USES[type.use.data])
+            use = self.enumerant(coopmatrix.USE_NUMBERS[type.use.data])
         if isinstance(type.scope, coopmatrix.ScopeAttr):
             scope = self.enumerant(coopmatrix.SCOPE_NUMBERS[type.scope.data])
         else:
@@ -361,16 +340,9 @@ class Types:
         Raises:
             Refusal: the device has no such type.
         """
-        id = self.number(type)
-        if isinstance(type, IndexType) or is_integer(type):
-            bits = self.bits(type)
-            number = int(value)
-            if not -(1 << (bits - 1)) <= number < 1 << bits:
-                raise Refusal(
-                    f"expected a constant of at most {bits} bits, got {value}"
-                )
-            return self.module.constant(id, number % (1 << bits))
-        return self.module.constant(id, float_bits(type, value))
+        id, bits = self.number(type), self.bits(type)
+        number = constant_bits(type, value, bits)
+        return self.module.constant(id, number % (1 << bits))
 
     def splat(self, type: Attribute, value: float) -> tuple[Id, ...]:
         one = self.constant(element_of(type), value)

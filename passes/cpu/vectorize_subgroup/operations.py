@@ -42,7 +42,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.traits import SymbolTable, is_side_effect_free
 
-from coopc.dialects import coopmatrix, row_slice, shaped_arith, simt
+from coopc.dialects import coopmatrix, effects, row_slice, shaped_arith, simt
 from coopc.dialects.narrow import is_integer, is_memref, is_vector, vector_type
 from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.dialects.traits import Collective
@@ -57,16 +57,6 @@ Rule: TypeAlias = Callable[[VectorBuilder, Any], Results]
 
 ELEMENTWISE = (shaped_arith.Arith.name, "math")
 """Dialects whose operations do to each component what they do to a number."""
-DIVISIONS = (
-    arith.DivUIOp,
-    arith.DivSIOp,
-    arith.FloorDivSIOp,
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-    arith.RemUIOp,
-    arith.RemSIOp,
-)
-"""What is undefined for some second operand, in lanes that do not run it too."""
 
 
 def write(b: VectorBuilder, op: Operation) -> None:
@@ -136,7 +126,8 @@ def uniform(b: VectorBuilder, op: Operation) -> Results:
 def elementwise(b: VectorBuilder, op: Operation) -> Results:
     _check_numbers(op, *op.operands, *op.results)
     operands = [b.as_vector(x) for x in op.operands]
-    if isinstance(op, DIVISIONS) and b.mask is not None:
+    if isinstance(op, effects.DIVISIONS) and b.mask is not None:
+        # Lanes that do not run it divide, too.
         one = b.constant(operands[1].type, 1)
         operands[1] = b.select(b.mask, operands[1], one)
     if (step := stride_of_result(b, op)) is not None:

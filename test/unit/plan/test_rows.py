@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.plan.rows import AXES, Reduction, RowPlan, RowProblem, plan_rows
+from coopc.plan.rows import AXES, RowPlan, RowProblem, RowReduction, plan_rows
 
 SIZE = st.one_of(st.none(), st.integers(0, 400))
 LANES = st.sampled_from([1, 8, 16, 32])
@@ -16,7 +16,7 @@ def problems(draw: st.DrawFn) -> RowProblem:
         st.lists(st.integers(0, 4), min_size=len(sizes), max_size=len(sizes))
     )
     reason = st.one_of(st.none(), st.just("the steps follow one another"))
-    reduction = st.builds(Reduction, SIZE, st.integers(0, 4), reason)
+    reduction = st.builds(RowReduction, SIZE, st.integers(0, 4), reason)
     return RowProblem(
         tuple(sizes), tuple(weights), draw(st.one_of(st.none(), reduction))
     )
