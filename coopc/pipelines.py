@@ -105,6 +105,7 @@ class CoopcKhrPass(Pipeline):
                 "convert-linalg-to-coopmatrix", tile=self.tile, precision=self.precision
             ),  # what is left
             step("convert-linalg-to-simt"),
+            step("expand-nibbles"),
             *in_precision(self.precision),
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             step("widen-products"),  # for the target
@@ -182,6 +183,7 @@ class CoopcXePass(Pipeline):
             step("convert-convolution-to-coopmatrix"),
             step("convert-linalg-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-simt", explain=self.explain),
+            step("expand-nibbles", dpas=True),
             *in_precision(self.precision),
             step("inline-calls"),
             step("expand-tt-math"),
@@ -245,6 +247,7 @@ class CoopcLanesPass(Pipeline):
                 subgroup_size=self.subgroup_size,
                 explain=self.explain,
             ),
+            step("expand-nibbles"),
             CanonicalizePass(),  # what is dead or constant need not be spread
             step(
                 "legalize-coopmatrix-khr",
@@ -313,6 +316,7 @@ class CoopcAmxPass(Pipeline):
                 amx=True,
                 precision=self.precision,
             ),
+            step("expand-nibbles"),
             *in_precision(self.precision, "amx"),
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
@@ -360,6 +364,7 @@ class CoopcCpuPass(Pipeline):
                 tile=self.tile,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
+            step("expand-nibbles"),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(

@@ -22,7 +22,7 @@
 
 %m, %i = "test.op"() : () -> (memref<64x64xvector<4xindex>>, index)
 %a = coopmatrix.load %m[%i, %i] row_major : memref<64x64xvector<4xindex>> -> !coopmatrix.matrix<8x16xf32, a>
-// CHECK: coopmatrix.load: expected a memref of numbers or of vectors of numbers, expected elements of f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got index
+// CHECK: coopmatrix.load: expected a memref of numbers or of vectors of numbers, expected elements of f4E2M1FN, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got index
 
 // -----
 
