@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, i8
+from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix
@@ -102,13 +102,12 @@ def access(
             steps = (row // channels, col * channels + row % channels)
             axes = (Axis.ROWS, Axis.COLS)
     sizes, along = memory.sizes[-2:], list[Array]()
-    if op.memory_type.element_type != matrix.element_type:
+    if _is_packed(op):
+        steps = steps[0], steps[1] // 2
+    elif op.memory_type.element_type != matrix.element_type:
         # What is contiguous follows its first element, see `coopmatrix_pointees`.
         along, steps = [steps[1]], (steps[0], np.zeros_like(steps[1]))
-        if _is_packed(op):
-            memory, along = in_elements(memory, i8), [along[0] // 2]
-        else:
-            memory = in_elements(memory, matrix.element_type)
+        memory = in_elements(memory, matrix.element_type)
     last = [start + step for start, step in zip(starts[-2:], steps, strict=True)]
     checked = () if op.checked is None else op.checked.data
     for axis, position, size in zip(axes, last, sizes, strict=True):

@@ -50,7 +50,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
     Axis,
     Layout,
@@ -396,10 +396,6 @@ def place_of(op: coopmatrix.PlainAccessOp, memory: Attribute) -> Place:
     """
     assert is_memref(memory), memory
     place = Place(memory)
-    if place.is_view and memory.element_type != i8:
-        raise Refused(op, f"expected memory of i8 for two i4 in each, got {memory}")
-    if place.is_view and memory.get_strides() is None:
-        raise Refused(op, f"expected memory with strides, got {memory}")
     if op.layout_name is not None:
         raise Refused(
             op, f"expected a known layout of elements of 4 bits, got {op.layout_name}"
@@ -541,11 +537,11 @@ def _is_along_k(op: coopmatrix.LoadOp, k: int) -> bool:
     is_whole = isinstance(length, int) and not length % k
     if not is_whole or op.layout.data is not layout or op.layout_name is not None:
         return False
-    if op.checked is not None or 1 not in (memory.get_strides() or ())[-1:]:
-        return False
-    return memory.element_type == i8 or (
-        memory.element_type == I4 and not ValueFacts().divisor(op.positions[-1]) % 2
-    )
+    if memory.element_type == i8:
+        return True
+    is_last = tuple(memory.get_strides() or ())[-1:] == (1,)
+    is_even = not (op.checked is not None and memory.get_shape()[-1] % 2)
+    return is_last and is_even and not ValueFacts().divisor(op.positions[-1]) % 2
 
 
 # Operations
@@ -717,6 +713,17 @@ def _values(op: Operation) -> list[SSAValue]:
     return [*op.operands, *defined_by(op)]
 
 
+def _check_arguments(kernel: func.FuncOp) -> None:
+    """Check that no number of 4 bits is an argument: callers have none.
+
+    Raises:
+        Refused: there is one.
+    """
+    for type in kernel.function_type.inputs:
+        if not is_memref(type) and has_nibbles([type]):
+            raise Refused(kernel, f"expected {type} in memory, not as an argument")
+
+
 def expand(draft: ModuleOp, kept: set[Operation]) -> None:
     """Retype all values but those of `kept`, then rewrite what looks at them."""
     types = {
@@ -727,6 +734,8 @@ def expand(draft: ModuleOp, kept: set[Operation]) -> None:
     for op in types:
         if op in kept:
             continue
+        if isinstance(op, func.FuncOp) and simt.KERNEL in op.attributes:
+            _check_arguments(op)
         try:
             retype(op, wide)
         except ValueError as error:

@@ -115,3 +115,9 @@ coopmatrix.prefetch %m[%i, %i] row_major level = 0 : memref<64x64xf16>, !coopmat
 %m, %i, %a = "test.op"() : () -> (memref<8x8xf32>, index, !coopmatrix.matrix<8x8xf32, acc>)
 coopmatrix.store %a, %m[%i, %i] row_major visible = device : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
 // CHECK: coopmatrix.store: expected visible on a load only, as SPIR-V has MakePointerVisible, got it on coopmatrix.store
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xi32>, index)
+%a = coopmatrix.load %m[%i, %i] row_major : memref<8x8xi32> -> !coopmatrix.matrix<8x8xi4, acc>
+// CHECK: coopmatrix.load: expected a memref of i4, the element type of the matrix, got i32
