@@ -99,8 +99,8 @@ def test_products(
     engine: str, m: int, n: int, k: int, checked: str, b_layout: str, tmp_path: Path
 ) -> None:
     """Signed a, unsigned b; odd sizes are in rows of whole bytes."""
-    if engine == "xe" and (checked or b_layout == "row_major"):
-        pytest.skip("no matrix of DPAS, or elements that are not along K")
+    if engine == "xe" and checked:
+        pytest.skip("no matrix of DPAS")
     random = np.random.default_rng(m)
     shape = (n, k) if b_layout == "col_major" else (k, n)
     a, b = (
@@ -118,7 +118,8 @@ def test_products(
 
 CHANGES = """
     func.func @k(%a: memref<6x8xi4>, %c: memref<6x8xi4>, %d: memref<8x3xi8>,
-                 %e: memref<6x8xi4>, %f: memref<6x8xf32>) attributes {simt.kernel,
+                 %e: memref<6x8xi4>, %f: memref<6x8xf32>,
+                 %g: memref<6x8xf16>, %h: memref<6x8xi4>) attributes {simt.kernel,
         simt.grid = affine_map<() -> (1)>} {
       %0 = arith.constant 0 : index
       %2 = arith.constant 2 : index
@@ -142,6 +143,14 @@ CHANGES = """
           : !coopmatrix.matrix<6x8xi4, acc> -> !coopmatrix.matrix<6x8xf32, acc>
       coopmatrix.store %w, %f[%0, %0] row_major
           : !coopmatrix.matrix<6x8xf32, acc>, memref<6x8xf32>
+      %s = coopmatrix.convert signed %x
+          : !coopmatrix.matrix<6x8xi4, acc> -> !coopmatrix.matrix<6x8xf16, acc>
+      coopmatrix.store %s, %g[%0, %0] row_major
+          : !coopmatrix.matrix<6x8xf16, acc>, memref<6x8xf16>
+      %t = coopmatrix.convert signed %s
+          : !coopmatrix.matrix<6x8xf16, acc> -> !coopmatrix.matrix<6x8xi4, acc>
+      coopmatrix.store %t, %h[%0, %0] row_major
+          : !coopmatrix.matrix<6x8xi4, acc>, memref<6x8xi4>
       func.return
     }"""
 
@@ -159,8 +168,10 @@ def test_arithmetic_and_stores(engine: str, tmp_path: Path) -> None:
         "d": np.zeros((8, 3), np.uint8),
         "e": np.full_like(a, 0xA5),
         "f": np.zeros((6, 8), np.float32),
+        "g": np.zeros((6, 8), np.float16),
+        "h": np.zeros_like(a),
     }
-    c, d, e, f = run(tmp_path, program, engine, given, *"cdef")
+    c, d, e, f, g, h = run(tmp_path, program, engine, given, *"cdefgh")
     x = halves(a)
     assert np.array_equal(halves(c), x * 12 & 15)
     assert np.array_equal(halves(d), x.T)
@@ -168,6 +179,8 @@ def test_arithmetic_and_stores(engine: str, tmp_path: Path) -> None:
     rest[2:, 2:] = x[2:, 2:] // 3
     assert np.array_equal(halves(e), rest)
     assert np.array_equal(f, x)
+    assert np.array_equal(g, signed(x))
+    assert np.array_equal(h, a)
 
 
 def test_block_scaled_product(engine: str, tmp_path: Path) -> None:
