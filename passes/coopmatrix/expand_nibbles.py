@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, cf, func, math, memref, scf, ub, vector
+from xdsl.dialects import arith, func, math, memref, scf, ub, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     Float4E2M1FNType,
@@ -89,7 +89,7 @@ Body: TypeAlias = Callable[[Builder, SSAValue, SSAValue, SSAValue], SSAValue]
 """From row, column and element to another element."""
 
 MOVES: tuple[type[Operation], ...] = (
-    *(func.FuncOp, func.ReturnOp, func.CallOp, cf.BranchOp, cf.ConditionalBranchOp),
+    *(func.FuncOp, func.ReturnOp, func.CallOp),
     *(scf.ForOp, scf.WhileOp, scf.IfOp, scf.YieldOp, scf.ConditionOp),
     *(scf.IndexSwitchOp, scf.ExecuteRegionOp, ub.PoisonOp, arith.SelectOp),
     *(coopmatrix.ExtractOp, coopmatrix.InsertOp, coopmatrix.TransposeOp),
@@ -544,6 +544,14 @@ def _is_along_k(op: coopmatrix.LoadOp, k: int) -> bool:
     return is_last and is_even and not ValueFacts().divisor(op.positions[-1]) % 2
 
 
+def count_bytes(op: Operation, memory: Attribute) -> None:
+    """Let the last position of a load from memory of i4 be that of a byte."""
+    if isinstance(op, coopmatrix.LoadOp) and is_nibble(memory):
+        b, *first, at = Builder.at(op), *op.positions
+        half = b.pure(arith.ShRSIOp, at, b.constant(INDEX, 1))
+        op.operands = [op.memory, *first, half]
+
+
 # Operations
 
 
@@ -743,11 +751,10 @@ def expand(draft: ModuleOp, kept: set[Operation]) -> None:
     for op, before in types.items():
         if op.parent is None:
             continue  # a conversion that its load has done
-        if op not in kept:
-            if (rule := RULES.get(type(op))) is None:
-                raise Refused(op, f"{op.name} is not supported on numbers of 4 bits")
-            rule(op, *before)
-        elif isinstance(op, coopmatrix.LoadOp) and is_nibble(element(before[0][0])):
-            b, *first, at = Builder.at(op), *op.positions
-            half = b.pure(arith.DivUIOp, at, b.constant(INDEX, 2))
-            op.operands = [op.memory, *first, half]
+        if op in kept:
+            count_bytes(op, element(before[0][0]))
+            continue
+        rule = keep if op.dialect_name() == "cf" else RULES.get(type(op))
+        if rule is None:
+            raise Refused(op, f"{op.name} is not supported on numbers of 4 bits")
+        rule(op, *before)

@@ -23,7 +23,7 @@
 // CHECK:         arith.andi %{{.*}}, %{{.*}} : i8
 // CHECK:       coopmatrix.mul_add %x, %{{.*}}, %it signed(a, c, result) : !coopmatrix.matrix<8x64xi8, a>, !coopmatrix.matrix<64x16xi8, b>
 // DPAS-LABEL:  func.func @multiply(
-// DPAS:        %[[BYTE:.*]] = arith.divui %k, %c2 : index
+// DPAS:        %[[BYTE:.*]] = arith.shrsi %k, %c1 : index
 // DPAS-NEXT:   %x = coopmatrix.load %a[%0, %[[BYTE]]] row_major : memref<8x64xi8> -> !coopmatrix.matrix<8x64xi4, a>
 // DPAS:        coopmatrix.mul_add %x, %y, %it signed(a, c, result) : !coopmatrix.matrix<8x64xi4, a>
 func.func @multiply(%a: memref<8x128xi4>, %b: memref<16x128xi4>, %c: memref<8x16xi32>) {
