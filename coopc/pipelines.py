@@ -105,6 +105,8 @@ class CoopcKhrPass(Pipeline):
                 "convert-linalg-to-coopmatrix", tile=self.tile, precision=self.precision
             ),  # what is left
             step("convert-linalg-to-simt"),
+            step("promote-matrix-arrays"),
+            step("expand-nibbles"),
             *in_precision(self.precision),
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             step("widen-products"),  # for the target
@@ -182,6 +184,8 @@ class CoopcXePass(Pipeline):
             step("convert-convolution-to-coopmatrix"),
             step("convert-linalg-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-simt", explain=self.explain),
+            step("promote-matrix-arrays"),
+            step("expand-nibbles", dpas=True),
             *in_precision(self.precision),
             step("inline-calls"),
             step("expand-tt-math"),
@@ -245,6 +249,8 @@ class CoopcLanesPass(Pipeline):
                 subgroup_size=self.subgroup_size,
                 explain=self.explain,
             ),
+            step("promote-matrix-arrays"),
+            step("expand-nibbles"),
             CanonicalizePass(),  # what is dead or constant need not be spread
             step(
                 "legalize-coopmatrix-khr",
@@ -313,6 +319,8 @@ class CoopcAmxPass(Pipeline):
                 amx=True,
                 precision=self.precision,
             ),
+            step("promote-matrix-arrays"),
+            step("expand-nibbles"),
             *in_precision(self.precision, "amx"),
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
@@ -360,6 +368,8 @@ class CoopcCpuPass(Pipeline):
                 tile=self.tile,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
+            step("promote-matrix-arrays"),
+            step("expand-nibbles"),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(

@@ -4,9 +4,11 @@ A binary format keeps `fraction_bits` behind the leading one; its least normal e
 is `min_exponent`, its greatest `max_exponent`.  A number x rounds to the nearest
 multiple of 2^(max(e, min_exponent) - fraction_bits), e its exponent, and to the even
 one of two.  What is greater than any finite number of the format becomes an infinity,
-or NaN in a format without infinities, as of `arith.truncf` in MLIR: nothing saturates.
+or NaN in a format without infinities, as of `arith.truncf` in MLIR: only a format that
+has neither saturates.
 
     format    fraction_bits  min_exponent  max_exponent
+    f4E2M1FN   1             0             2, numbers alone: `FiniteFormat`
     f8E4M3FN   3             -6            8, no infinities: the last code is NaN
     f8E5M2     2             -14           15
     f8E8M0FNU  0             -127          127, powers of two: `ScaleFormat`
@@ -118,6 +120,28 @@ class FloatFormat:
 
 
 @dataclass(frozen=True, slots=True)
+class FiniteFormat(FloatFormat):
+    """A format without infinities and NaN, which saturates, as MX asks of elements.
+
+    MX leaves open what NaN becomes.  Here it is the greatest number, as it is where
+    MLIR expands `arith.truncf`.
+
+    >>> [FORMATS["f4E2M1FN"].round(x) for x in (0.25, 5.0, -9.0, nan)]
+    [0.0, 4.0, -6.0, 6.0]
+    """
+
+    @property
+    def greatest_code(self) -> int:
+        return (1 << (self.bits - 1)) - 1
+
+    def round(self, value: float) -> float:
+        if isnan(value):
+            return self.greatest
+        clamped = max(-self.greatest, min(self.greatest, value))
+        return FloatFormat.round(self, clamped)
+
+
+@dataclass(frozen=True, slots=True)
 class ScaleFormat(FloatFormat):
     """Powers of two, without a sign, zero or infinities: scales of MX formats.
 
@@ -171,6 +195,7 @@ def odd_float(value: int) -> int:
 FORMATS = {
     format.name: format
     for format in (
+        FiniteFormat("f4E2M1FN", 4, 1, 0, 2, has_infinity=False),
         FloatFormat("f8E4M3FN", 8, 3, -6, 8, has_infinity=False),
         FloatFormat("f8E5M2", 8, 2, -14, 15),
         ScaleFormat("f8E8M0FNU", 8, 0, -127, 127, has_infinity=False),

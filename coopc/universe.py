@@ -38,6 +38,8 @@ PASS_FOLDERS: dict[str, str] = {
     "check-lowered": "generic",
     "narrow-matrix-scope": "coopmatrix",
     "split-f32-products": "coopmatrix",
+    "promote-matrix-arrays": "coopmatrix",
+    "expand-nibbles": "coopmatrix",
     "widen-products": "coopmatrix",
     "set-target": "generic",
     "normalize": "generic",

@@ -4,7 +4,17 @@
 """
 
 from typing_extensions import TypeIs
-from xdsl.dialects.builtin import IntegerType, MemRefType, TensorType, VectorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    Float4E2M1FNType,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    TensorType,
+    VectorType,
+    i8,
+)
 from xdsl.ir import Attribute, SSAValue
 
 
@@ -56,3 +66,77 @@ def as_tensor(attr: Attribute) -> TensorType:
         return TensorType(attr.element_type, attr.shape)
     assert is_tensor(attr), attr
     return attr
+
+
+# Memory of numbers of 4 bits: two share a byte, the one of the lower index in its low
+# bits.
+
+
+I4 = IntegerType(4)
+
+
+def is_nibble(attr: Attribute) -> TypeIs[IntegerType | Float4E2M1FNType]:
+    """Whether a type is i4 or f4E2M1FN."""
+    return attr == I4 or isinstance(attr, Float4E2M1FNType)
+
+
+def packed_dimension(type: MemRefType) -> int:
+    """Return the dimension along which neighbours share a byte: the last of stride 1.
+
+    Raises:
+        ValueError: there is none.
+    """
+    strides = type.get_strides()
+    if strides is None or 1 not in strides:
+        raise ValueError(
+            f"expected a dimension of stride 1, along which two {type.element_type} "
+            f"share a byte, got {type}"
+        )
+    return max(n for n, stride in enumerate(strides) if stride == 1)
+
+
+def in_bytes(type: MemRefType) -> MemRefType:
+    """Return the bytes that memory of i4 or f4E2M1FN is.
+
+    Dynamic sizes, strides and offsets are those of whole bytes.
+
+    >>> str(in_bytes(MemRefType(I4, (8, 6))))
+    'memref<8x3xi8>'
+
+    Raises:
+        ValueError: rows do not begin at whole bytes.
+    """
+    packed = packed_dimension(type)
+    strides = type.get_strides()
+    assert strides is not None, type
+    shape = list(type.get_shape())
+    layout = type.layout
+    others = [stride for n, stride in enumerate(strides) if n != packed]
+    sizes = (size for n, size in enumerate(shape) if n != packed)
+    # Where there is one row, nothing begins after it.
+    if all(size == 1 for size in sizes):
+        others = [0 for _ in others]
+    offset = type.get_offset()
+    if any(number is not None and number % 2 for number in (*others, offset)):
+        raise ValueError(
+            f"expected rows that begin at whole bytes, with two {type.element_type} "
+            f"in each, got {type}: give rows a stride that is even"
+        )
+    if shape[packed] != DYNAMIC_INDEX:
+        shape[packed] = -(-shape[packed] // 2)
+    if not isinstance(layout, NoneAttr):
+        halved = [
+            stride and (1 if n == packed else stride // 2)
+            for n, stride in enumerate(strides)
+        ]
+        layout = StridedLayoutAttr(halved, offset and offset // 2)
+    return MemRefType(i8, shape, layout, type.memory_space)
+
+
+def as_bytes(type: Attribute) -> Attribute:
+    """Return memory of numbers of 4 bits as its bytes, another type as it is.
+
+    Raises:
+        ValueError: see `in_bytes`.
+    """
+    return in_bytes(type) if is_memref(type) and is_nibble(type.element_type) else type

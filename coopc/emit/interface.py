@@ -26,7 +26,7 @@ from xdsl.traits import SymbolTable
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.narrow import as_bytes, is_memref, is_vector
 from coopc.emit.view import allocated, memref_type
 from coopc.emit.walker import Facts, Refusal, element_of, refuse
 from coopc.interface import (
@@ -288,6 +288,10 @@ def name_of(arg: BlockArgument, position: int) -> str:
 def argument_of(name: str, type: Attribute) -> Argument:
     if isinstance(type, IndexType):
         return Scalar(name, "index")
+    try:
+        type = as_bytes(type)
+    except ValueError as error:
+        raise Refusal(str(error)) from error
     if not is_memref(type):
         return Scalar(name, _scalar(type))
     layout = type.layout

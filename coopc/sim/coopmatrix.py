@@ -20,6 +20,7 @@ from coopc.dialects.coopmatrix import (
     Use,
     matrix_type,
 )
+from coopc.dialects.narrow import is_integer, is_nibble
 from coopc.sim.arith import (
     SHIFTS,
     call,
@@ -44,6 +45,7 @@ from coopc.sim.values import (
     components,
     is_float,
     leading,
+    nibbles,
     number,
     shape_of,
     trailing,
@@ -100,10 +102,12 @@ def access(
             steps = (row // channels, col * channels + row % channels)
             axes = (Axis.ROWS, Axis.COLS)
     sizes, along = memory.sizes[-2:], list[Array]()
-    if op.memory_type.element_type != matrix.element_type:
+    if _is_packed(op):
+        steps = steps[0], steps[1] // 2
+    elif op.memory_type.element_type != matrix.element_type:
         # What is contiguous follows its first element, see `coopmatrix_pointees`.
-        memory = in_elements(memory, matrix.element_type)
         along, steps = [steps[1]], (steps[0], np.zeros_like(steps[1]))
+        memory = in_elements(memory, matrix.element_type)
     last = [start + step for start, step in zip(starts[-2:], steps, strict=True)]
     checked = () if op.checked is None else op.checked.data
     for axis, position, size in zip(axes, last, sizes, strict=True):
@@ -116,6 +120,25 @@ def access(
         here = None if active is None else active[..., :1, :1]
         check_aligned(memory, first, here, op.alignment.value.data)
     return memory, coordinates, active
+
+
+def _is_packed(op: coopmatrix.AccessOp) -> bool:
+    """Whether memory of other numbers holds two elements of 4 bits in a byte."""
+    element = op.matrix.element_type
+    return is_nibble(element) and op.memory_type.element_type != element
+
+
+def _packed_axis(machine: Machine, op: coopmatrix.AccessOp) -> int:
+    return -1 if machine.matrices.layout(op) is Layout.ROW_MAJOR else -2
+
+
+def _halves(array: Array, axis: int) -> tuple[Array, Array]:
+    """Return the even and the odd elements along an axis, unless they are the same."""
+    if array.shape[axis] == 1:
+        return array, array
+    if axis == -1:
+        return array[..., ::2], array[..., 1::2]
+    return array[..., ::2, :], array[..., 1::2, :]
 
 
 def _check_apart(
@@ -146,6 +169,13 @@ def load(machine: Machine, op: coopmatrix.AccessOp, *_: Any) -> Array:
     axes = machine.matrices.axes(op.matrix)
     is_atomic = isinstance(op, coopmatrix.AtomicLoadOp)
     found = machine.load(memory, coordinates, active, axes, is_atomic=is_atomic)
+    if _is_packed(op):
+        axis = _packed_axis(machine, op)
+        first = found[..., ::2] if axis == -1 else found[..., ::2, :]
+        element = op.matrix.element_type
+        codes = nibbles(first, axis, is_integer(element))
+        codes = codes[..., : found.shape[-2], : found.shape[-1]]
+        found = machine.numerics.from_memory(codes, element)
     if isinstance(op, coopmatrix.AtomicLoadOp):
         machine.acquire(memory.buffer, op.ordering.data)
     return found
@@ -160,6 +190,16 @@ def store(
     axes = machine.matrices.axes(op.matrix)
     is_atomic = isinstance(op, coopmatrix.AtomicStoreOp)
     value = machine.environment[op.value]
+    if _is_packed(op):
+        axis = _packed_axis(machine, op)
+        if value.shape[axis] % 2:
+            raise UndefinedBehaviour(
+                "expected whole bytes to be stored, got half of one"
+            )
+        codes = machine.numerics.to_memory(value, op.matrix.element_type)
+        low, high = _halves(codes.view(np.uint8), axis)
+        value = (low & np.uint8(15) | high << np.uint8(4)).view(np.int8)
+        coordinates = [_halves(x, axis)[0] for x in coordinates]
     _check_apart(memory, coordinates, active)
     machine.store(memory, coordinates, value, active, axes, is_atomic=is_atomic)
 

@@ -20,7 +20,13 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_tensor
+from coopc.dialects.narrow import (
+    in_bytes,
+    is_memref,
+    is_nibble,
+    is_tensor,
+    packed_dimension,
+)
 from coopc.interface_call import element_strides, memory_of
 from coopc.sim.memory import Allocation, MemRef, linear_index, shape_in
 from coopc.sim.numerics import Numerics, decoded
@@ -33,6 +39,7 @@ from coopc.sim.values import (
     is_float,
     is_integer,
     memory_dtype,
+    nibbles,
     number,
     scalar_of,
     shape_of,
@@ -84,7 +91,10 @@ def bind(
             raise ValueError(
                 f"expected argument {position} to be simulated, got a {type}"
             )
-        memory = _memref(type, argument, position)
+        if is_memref(type) and is_nibble(type.get_element_type()):
+            memory = _unpacked(type, argument, position)
+        else:
+            memory = _memref(type, argument, position)
         if is_tensor(type):
             elements = memory.buffer.flat[linear_index(memory, every(memory), None)]
             found.append(numerics.from_memory(elements, type.get_element_type()))
@@ -100,6 +110,40 @@ def bind(
 def every(memory: MemRef) -> list[Array]:
     """Return the places of all elements."""
     return components(shape_in(memory))
+
+
+def _unpacked(type: MemRefType, argument: Argument, position: int) -> MemRef:
+    """Return memory of i4 or f4E2M1FN, a copy with one element in each byte.
+
+    Raises:
+        ValueError: the array has not the bytes of the type.
+    """
+    bytes, packed = _memref(in_bytes(type), argument, position), packed_dimension(type)
+    sizes = [2 * size if n == packed else size for n, size in enumerate(bytes.sizes)]
+    if (static := type.get_shape()[packed]) != DYNAMIC_INDEX:
+        sizes[packed] = number(static)
+    steps = enumerate(bytes.strides)
+    element = type.get_element_type()
+    codes = nibbles(bytes.buffer.flat, -1, is_integer(element))
+    return MemRef(
+        replace(
+            bytes.buffer, data=codes.view(memory_dtype(element)).reshape(1, 1, 1, -1)
+        ),
+        element,
+        number(0),
+        tuple(sizes),
+        tuple(number(1) if n == packed else 2 * stride for n, stride in steps),
+    )
+
+
+def write_back(value: Any, argument: Argument) -> None:
+    """Pack what a kernel has stored to memory of i4 or f4E2M1FN into its array."""
+    if isinstance(value, MemRef) and is_nibble(value.element_type):
+        assert isinstance(argument, np.ndarray)
+        bytes = memory_of(argument)
+        codes = value.buffer.flat.view(np.uint8)
+        packed = codes[::2] & np.uint8(15) | codes[1::2] << np.uint8(4)
+        bytes[...] = packed.view(bytes.dtype)
 
 
 def _memref(type: MemRefType | TensorType, argument: Argument, position: int) -> MemRef:
@@ -173,9 +217,11 @@ def _check_strides(type: MemRefType | TensorType, array: Array, what: str) -> No
 def errors_in(value: Any, argument: Argument, numerics: Numerics) -> Array | None:
     """Return a bound of the error of each element of an argument.
 
-    It is None of a number, and where errors are not tracked.
+    It is None of a number, where errors are not tracked, and of numbers of 4 bits.
     """
     if not isinstance(value, MemRef) or not isinstance(argument, np.ndarray):
+        return None
+    if is_nibble(value.element_type):
         return None
     buffer, type = value.buffer, scalar_of(value.element_type)
     if buffer.shadow is None or buffer.shadow.errors is None:

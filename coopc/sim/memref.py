@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from math import prod
@@ -21,10 +21,11 @@ from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
 from coopc.dialects import simt
+from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.simt import MemorySpace
 from coopc.plan.atomic_form import ATOMIC_UPDATES
 from coopc.sim.arith import call, function_of
-from coopc.sim.errors import SimulationError
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import forward, implements, nothing
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import (
@@ -52,12 +53,59 @@ implements(memref.CastOp, memref.MemorySpaceCastOp)(forward)
 implements(memref.DeallocOp, memref.GlobalOp)(nothing)
 
 
+@dataclass(eq=False, slots=True)
+class MatrixArray:
+    """An array of matrices, which nothing but loads and stores of one has."""
+
+    shape: tuple[int, ...]
+    type: MatrixType
+    values: dict[int, Array] = field(default_factory=dict[int, Array])
+    """Those that something was stored to, by their row-major numbers."""
+
+    def places(
+        self, machine: Machine, indices: Sequence[Array]
+    ) -> Iterator[tuple[int, Array]]:
+        """Yield the numbers of matrices, and for whom they are.
+
+        Raises:
+            UndefinedBehaviour: there is no such matrix.
+        """
+        place = number(0)
+        for index, size in zip(indices, self.shape, strict=True):
+            machine.refuse(
+                (index < 0) | (index >= size), f"expected an index below {size}", index
+            )
+            place = place * size + index
+        for each in np.unique(place):
+            if (here := machine.and_active(place == each)) is not None and here.any():
+                yield int(each), here
+
+    def load(self, machine: Machine, indices: Sequence[Array]) -> Array:
+        found: Array | None = None
+        for place, here in self.places(machine, indices):
+            if (value := self.values.get(place)) is None:
+                raise UndefinedBehaviour(
+                    f"expected a matrix that was stored, got number {place} of an array"
+                )
+            old = value if found is None else found
+            found = machine.merge(self.type, here, value, old)
+        assert found is not None, indices
+        return found
+
+    def store(self, machine: Machine, indices: Sequence[Array], value: Array) -> None:
+        for place, here in self.places(machine, indices):
+            old = self.values.get(place, value)
+            self.values[place] = machine.merge(self.type, here, value, old)
+
+
 @implements(memref.AllocOp, memref.AllocaOp)
 def alloc(
     machine: Machine, op: memref.AllocOp | memref.AllocaOp, *sizes: Array
-) -> MemRef:
+) -> MemRef | MatrixArray:
     """Give new memory: a work-group's where its type says so, else a work-item's."""
     value, type = op.memref, memref_type(op.memref.type)
+    if isinstance(element := type.get_element_type(), MatrixType):
+        return MatrixArray(type.get_shape(), element)
     shape = with_dynamic(type.get_shape(), sizes)
     pairs = zip(shape, type_strides(type, shape), strict=True)
     last = sum(max(0, size.max() - 1) * stride.max() for size, stride in pairs)
@@ -111,7 +159,14 @@ def get_global(machine: Machine, op: memref.GetGlobalOp) -> MemRef:
 
 
 @implements(memref.LoadOp)
-def load(machine: Machine, op: memref.LoadOp, memory: MemRef, *indices: Array) -> Array:
+def load(
+    machine: Machine,
+    op: memref.LoadOp,
+    memory: MemRef | MatrixArray,
+    *indices: Array,
+) -> Array:
+    if isinstance(memory, MatrixArray):
+        return memory.load(machine, indices)
     where = _element(machine, memory, indices)
     found = machine.load(*where, is_atomic=simt.ORDERING in op.attributes)
     acquire(machine, op, memory)
@@ -120,8 +175,15 @@ def load(machine: Machine, op: memref.LoadOp, memory: MemRef, *indices: Array) -
 
 @implements(memref.StoreOp)
 def store(
-    machine: Machine, op: memref.StoreOp, value: Array, memory: MemRef, *indices: Array
+    machine: Machine,
+    op: memref.StoreOp,
+    value: Array,
+    memory: MemRef | MatrixArray,
+    *indices: Array,
 ) -> None:
+    if isinstance(memory, MatrixArray):
+        memory.store(machine, indices, value)
+        return
     is_atomic = simt.ORDERING in op.attributes
     memory, where, active = _element(machine, memory, indices)
     machine.store(memory, where, value, active, is_atomic=is_atomic)

@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float64Type
 from xdsl.ir import Attribute
 
-from coopc.rounding import FORMATS, FloatFormat, ScaleFormat
+from coopc.rounding import FORMATS, FiniteFormat, FloatFormat, ScaleFormat
 from coopc.sim.undefined import StoredErrors
 from coopc.sim.values import (
     CODED,
@@ -121,13 +121,15 @@ def _codes(array: Array, type: CodedType) -> Array:
     known = _numbers(type.name)[: format.greatest_code + 1 + format.has_infinity]
     codes = np.searchsorted(known, np.abs(array))
     codes = np.where(np.isnan(array), format.encode(math.nan), codes)
-    return (codes | np.where(np.signbit(array), 128, 0)).astype(np.uint8)
+    sign = 1 << (format.bits - 1)
+    return (codes | np.where(np.signbit(array), sign, 0)).astype(np.uint8)
 
 
 @cache
 def _numbers(format: str) -> Array:
-    """Return the number of each code of eight bits."""
-    return np.array([FORMATS[format].decode(x) for x in range(256)], np.float32)
+    """Return the number of each code."""
+    codes = range(1 << FORMATS[format].bits)
+    return np.array([FORMATS[format].decode(x) for x in codes], np.float32)
 
 
 def to_bf16(numbers: Array) -> Array:
@@ -186,6 +188,10 @@ def _nearest(array: Array, format: FloatFormat) -> Array:
         wrong = ~np.isfinite(array) | (array < 0) | (exponent > format.max_exponent)
         scale = np.ldexp(1.0, np.minimum(exponent, format.max_exponent))
         return np.where(wrong, np.nan, scale).astype(np.float32)
+    if isinstance(format, FiniteFormat):
+        array = np.where(np.isnan(array), format.greatest, array)
+        array = np.clip(array, -format.greatest, format.greatest)
+        exponent = np.frexp(array)[1]
     unit = np.maximum(exponent - 1, format.min_exponent) - format.fraction_bits
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.ldexp(np.rint(np.ldexp(array, -unit)), unit)

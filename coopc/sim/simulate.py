@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 from coopc.rounding import PrecisionName
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import run_region
-from coopc.sim.launch import Argument, bind, errors_in, launch_of, released
+from coopc.sim.launch import Argument, bind, errors_in, launch_of, released, write_back
 from coopc.sim.machine import Machine, Watch
 from coopc.sim.matrices import MatrixTypes, Provider, constants_of, provider_of
 from coopc.sim.memory import MemRef
@@ -120,8 +120,9 @@ def simulate(
     """Run a kernel for all work-groups of a grid, or a function for one work-item.
 
     The arrays of arguments are changed in place.  A memref of bf16 or f8 is an array of
-    bits, see `coopc.sim.numerics.encoded`; of i4 an array of int8; of f16, f32, f64 and
-    integers what one would expect, signed or unsigned.  Strides are the array's.
+    bits, see `coopc.sim.numerics.encoded`; of i4 or f4E2M1FN an array of bytes, two in
+    each, see `coopc.dialects.narrow.in_bytes`; of f16, f32, f64 and integers what one
+    would expect, signed or unsigned.  Strides are the array's.
 
     Args:
         module: the program, verified.
@@ -175,7 +176,9 @@ def simulate(
                 raise UndefinedBehaviour(
                     f"@{name} ends between simt.barrier_arrive and simt.barrier_wait"
                 )
-        pairs = zip(bound, arguments, strict=True)
+        pairs = [*zip(bound, arguments, strict=True)]
+        for pair in pairs:
+            write_back(*pair)
         errors = tuple(errors_in(*pair, numerics) for pair in pairs)
     pairs = [
         released(value, type, numerics)

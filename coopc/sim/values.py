@@ -23,9 +23,11 @@ Arrays are never changed once they are the value of something.  Numbers are kept
     f16, f32, f64    the same         the same
     bf16             float32, exact   uint16, the bits
     f8E4M3FN, f8E5M2 float32, exact   uint8, the bits; f8E8M0FNU, too
+    f4E2M1FN         float32, exact   uint8, the bits
 
-so that i4 takes a byte of memory.  `coopc.sim.numerics` makes arrays of bits from
-numbers and back.
+so that a number of 4 bits takes a byte of memory here.  In arrays of arguments two
+share a byte, see `coopc.dialects.narrow.in_bytes`.  `coopc.sim.numerics` makes arrays
+of bits from numbers and back.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import (
     BFloat16Type,
     FixedBitwidthType,
+    Float4E2M1FNType,
     Float8E4M3FNType,
     Float8E5M2Type,
     Float8E8M0FNUType,
@@ -57,7 +60,11 @@ from coopc.sim.errors import SimulationError
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
 CodedType: TypeAlias = (
-    BFloat16Type | Float8E4M3FNType | Float8E5M2Type | Float8E8M0FNUType
+    BFloat16Type
+    | Float4E2M1FNType
+    | Float8E4M3FNType
+    | Float8E5M2Type
+    | Float8E8M0FNUType
 )
 """Floats that numpy lacks, so that memory has their bits."""
 FloatType: TypeAlias = CodedType | Float16Type | Float32Type | Float64Type
@@ -71,13 +78,14 @@ CODED: dict[str, CodedType] = {
     type.name: type
     for type in (
         *(BFloat16Type(), Float8E4M3FNType(), Float8E5M2Type()),
-        Float8E8M0FNUType(),
+        *(Float8E8M0FNUType(), Float4E2M1FNType()),
     )
 }
 
 _FLOATS: dict[type[Attribute], DType] = {
     Float16Type: np.dtype(np.float16),
     BFloat16Type: np.dtype(np.float32),
+    Float4E2M1FNType: np.dtype(np.float32),
     Float8E4M3FNType: np.dtype(np.float32),
     Float8E5M2Type: np.dtype(np.float32),
     Float8E8M0FNUType: np.dtype(np.float32),
@@ -214,3 +222,22 @@ def unsigned(array: Array, type: Attribute) -> Array:
 def as_integers(array: Array, type: Attribute, is_signed: bool) -> Array:
     """Return the integers of a type by their sign."""
     return signed(array) if is_signed else unsigned(array, type)
+
+
+def nibbles(bytes: Array, axis: int, is_signed: bool) -> Array:
+    """Return the two numbers of each byte as neighbours along an axis, low bits first.
+
+    Args:
+        bytes: integers of 8 bits.
+        axis: -1 or -2.
+        is_signed: whether the numbers are.
+
+    >>> nibbles(np.array([[0x1F]], np.uint8), -1, is_signed=True)
+    array([[-1,  1]], dtype=int8)
+    """
+    bytes = bytes.view(np.uint8)
+    halves = np.stack([bytes & 15, bytes >> 4], bytes.ndim + axis + 1)
+    shape = list(bytes.shape)
+    shape[axis] *= 2
+    found = halves.reshape(shape).astype(np.int8)
+    return found - ((found & 8) << 1) if is_signed else found

@@ -25,7 +25,14 @@ from coopc.sim.interpreter import implements, nothing
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef, check_aligned, in_elements
 from coopc.sim.numerics import Numerics, from_bf16
-from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array, scalar_of, trailing
+from coopc.sim.values import (
+    LANE_AXIS,
+    SUBGROUP_AXIS,
+    Array,
+    nibbles,
+    scalar_of,
+    trailing,
+)
 
 BASE_ALIGNMENT = 64
 """Of a surface, in bytes."""
@@ -350,7 +357,8 @@ def operand(
     """Return the matrix a or b: (groups, subgroups, 1, rows, columns)."""
     found = matrix(encoding, which, numbers(packed, precision))
     if precision.bits == BYTE_BITS // 2:
-        return nibbles(found, -1 if which == "a" else -2, precision)
+        is_signed = precision is xe.Precision.S4
+        return nibbles(found, -1 if which == "a" else -2, is_signed)
     return found
 
 
@@ -368,19 +376,6 @@ def numbers(packed: Array, precision: xe.Precision) -> Array:
             return packed.view(np.int8)
         case xe.Precision.U8 | xe.Precision.S4 | xe.Precision.U4:
             return packed.view(np.uint8)
-
-
-def nibbles(bytes: Array, axis: int, precision: xe.Precision) -> Array:
-    """Return the two numbers of each byte as neighbours along an axis, low bits first.
-
-    >>> nibbles(np.array([[0x1F]], np.uint8), -1, xe.Precision.S4)
-    array([[-1,  1]], dtype=int8)
-    """
-    halves = np.stack([bytes & 15, bytes >> 4], bytes.ndim + axis + 1)
-    shape = list(bytes.shape)
-    shape[axis] *= 2
-    found = halves.reshape(shape).astype(np.int8)
-    return found - ((found & 8) << 1) if precision is xe.Precision.S4 else found
 
 
 @cache

@@ -19,13 +19,20 @@ from math import prod
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FunctionType,
+    IndexType,
+    MemRefType,
+    ModuleOp,
+)
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
+from coopc.dialects.narrow import as_bytes
 from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
 from coopc.passes.cpu.convert_simt_to_loops import EXTRA
 from coopc.passes.cpu.stages import Stages
@@ -233,10 +240,13 @@ def form_of(
     if (func := known.get(name)) is None:
         return "it does not exist after the pass"
     wanted = origin.function_type
-    if func.function_type == wanted:
+    packed = FunctionType.from_lists(
+        [*map(as_bytes, wanted.inputs)], wanted.outputs.data
+    )
+    if func.function_type in (wanted, packed):
         # After `convert-simt-to-loops` has run, the origin may be of its form already.
         return FunctionForm(origin, module, (FunctionStage(func),))
-    if _is_looped(wanted.inputs.data, func) and name in kernels:
+    if _is_looped(packed.inputs.data, func) and name in kernels:
         return FunctionForm(
             origin, module, (FunctionStage(func, kernel=kernels[name]),)
         )

@@ -42,6 +42,7 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import AccessOp
+from coopc.dialects.narrow import as_bytes
 from coopc.emit.interface import conditions_of
 from coopc.interface import Buffer, Condition, Interface, Scalar
 from coopc.interface_call import strided_zeros, violated_condition
@@ -84,7 +85,10 @@ def unsuitable(func: FuncOp) -> str | None:
         return "it has no body"
     elements = 0
     for position, type in enumerate(func.function_type.inputs):
-        element = type
+        try:
+            element = type = as_bytes(type)
+        except ValueError as error:
+            return str(error)
         if isa(type, MemRefType):
             element = scalar_of(type.get_element_type())
             elements += prod(size for size in _shape(type) if size != DYNAMIC_INDEX)
@@ -439,6 +443,7 @@ def make_arguments(
     contents, small = (Contents(x, random, exact) for x in (inputs, Inputs.EXACT))
     found: list[Argument] = []
     for position, type in enumerate(func.function_type.inputs):
+        type = as_bytes(type)
         if has_pointers(func) and is_pointer(type):
             found.append(contents.stored(type.get_element_type(), (POINTER_ELEMENTS,)))
         elif isa(type, MemRefType):

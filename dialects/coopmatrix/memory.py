@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     SymbolRefAttr,
     UnitAttr,
+    i8,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -52,7 +53,7 @@ from coopc.dialects.coopmatrix.types import (
     Use,
     unsupported_element,
 )
-from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.narrow import is_integer, is_memref, is_nibble, is_vector
 from coopc.dialects.simt import bits_of, verify_positions
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
 
@@ -137,7 +138,8 @@ class PlainAccessOp(AccessOp, ABC):
     The memref may hold numbers of another type than the matrix, or vectors of numbers
     (as an array of `vec4` in a shader).  Positions and strides count what the memref
     holds; a row of a row-major matrix, a column of a column-major one, lies without
-    gaps in memory, from the position of its first element on.
+    gaps in memory, from the position of its first element on.  Elements of 4 bits are
+    two in a byte, the first in its low bits, and what is checked is their byte.
 
     The layout may name a `coopmatrix.spec_constant`: `row_major = @L` is by rows unless
     @L is set to what SPIR-V calls another layout, 1 for columns.
@@ -187,6 +189,10 @@ class PlainAccessOp(AccessOp, ABC):
         """
         pointee = self.memory_type.element_type
         if pointee == self.matrix.element_type:
+            return
+        if is_nibble(self.matrix.element_type):
+            if pointee != i8 or self.layout.data == Layout.PACKED:
+                super().verify_pointee()
             return
         if self.checked is not None or self.layout.data == Layout.PACKED:
             super().verify_pointee()

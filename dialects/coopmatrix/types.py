@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     I32,
     ArrayAttr,
     BFloat16Type,
+    Float4E2M1FNType,
     Float8E4M3FNType,
     Float8E5M2Type,
     Float8E8M0FNUType,
@@ -262,7 +263,11 @@ class SignedAttr(BitEnumAttribute[Operand]):
 # The types and attributes of `coopmatrix`: matrices, uses, scopes, memory layouts.
 
 NarrowFloat: TypeAlias = (
-    BFloat16Type | Float8E4M3FNType | Float8E5M2Type | Float8E8M0FNUType
+    BFloat16Type
+    | Float4E2M1FNType
+    | Float8E4M3FNType
+    | Float8E5M2Type
+    | Float8E8M0FNUType
 )
 """Floats that are computed in f32."""
 FloatElement: TypeAlias = NarrowFloat | Float16Type | Float32Type | Float64Type
@@ -507,8 +512,8 @@ def unsupported_element(attr: Attribute) -> str | None:
         return None
     if not is_integer(attr):
         return (
-            "expected elements of f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or "
-            f"an integer, got {attr}"
+            "expected elements of f4E2M1FN, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, "
+            f"f32, f64 or an integer, got {attr}"
         )
     if attr.signedness.data != Signedness.SIGNLESS:
         return f"expected signless integers: operations have the sign, got {attr}"

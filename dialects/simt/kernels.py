@@ -297,7 +297,8 @@ def kernel_sizes(func: FuncOp) -> tuple[KernelSize, ...]:
     """Return the sizes that a kernel's grid depends on, in the order of its operands.
 
     They are the dynamic sizes of its memrefs and its index arguments, in the order of
-    the arguments.
+    the arguments.  Where two numbers of 4 bits share a byte, a size is that of bytes,
+    as the caller's array has it.
     """
     sizes: list[KernelSize] = []
     for argument, type in enumerate(func.function_type.inputs):

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -80,7 +80,8 @@ from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 Access = coopmatrix.LoadOp | coopmatrix.StoreOp
 
 IN_MEMORY = (*ELEMENT_BY_ELEMENT, coopmatrix.ApplyOp)
-"""Operations that are done on elements in memory, as tiles have no arithmetic."""
+"""Operations that are done on elements in memory, as tiles have no arithmetic; so is
+`arith.select`."""
 WITHOUT_RULE = (
     coopmatrix.AtomicOp,
     coopmatrix.ReduceOp,
@@ -147,7 +148,7 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
             "tiles of AMX cannot be passed to functions, or returned, "
             f"got {matrices[0]}",
         )
-    elif matrices and op.__class__ not in TRANSPARENT:
+    elif matrices and op.__class__ not in (*TRANSPARENT, arith.SelectOp):
         raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrices[0]}")
 
 
@@ -189,7 +190,8 @@ def through_memory(root: Operation, buffers: StackBuffers) -> None:
                 if not is_zero(fill_constant(op.result)):  # one instruction
                     stage_elements(op, buffers)
             case _:
-                if isinstance(op, IN_MEMORY):
+                chooses = isinstance(op, arith.SelectOp) and any(_matrices(op))
+                if chooses or isinstance(op, IN_MEMORY):
                     stage_elements(op, buffers)
 
 

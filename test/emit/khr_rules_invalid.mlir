@@ -82,7 +82,7 @@ func.func @k(%m: memref<2x!coopmatrix.matrix<8x8xf32, acc>>) attributes {simt.ke
 // -----
 
 // Components that are no scalar numbers.
-// CHECK: expected elements of f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got vector<4xf32>
+// CHECK: expected elements of f4E2M1FN, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got vector<4xf32>
 %a = "test.op"() : () -> !coopmatrix.matrix<8x8xvector<4xf32>, acc>
 
 // -----

@@ -30,6 +30,8 @@
 // STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-simt
+// STEPS-NEXT: promote-matrix-arrays
+// STEPS-NEXT: expand-nibbles
 // STEPS-NEXT: widen-products
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: legalize-coopmatrix-khr{only="products"}

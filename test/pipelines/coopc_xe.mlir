@@ -21,6 +21,8 @@
 // STEPS-NEXT: convert-convolution-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-simt
+// STEPS-NEXT: promote-matrix-arrays
+// STEPS-NEXT: expand-nibbles{dpas=true}
 // STEPS-NEXT: inline-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.rounding import FORMATS, FloatFormat, odd_float, wrap
+from coopc.rounding import FORMATS, FiniteFormat, FloatFormat, odd_float, wrap
 
 NARROW = [FORMATS[name] for name in ("f8E4M3FN", "f8E5M2", "f16", "bf16", "f32")]
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
@@ -103,6 +103,10 @@ def test_least_number(format: FloatFormat) -> None:
 
 @pytest.mark.parametrize("format", FORMATS.values(), ids=str)
 def test_no_number_stays(format: FloatFormat) -> None:
+    if isinstance(format, FiniteFormat):
+        numbers = [format.round(x) for x in (inf, -inf, nan)]
+        assert numbers == [format.greatest, -format.greatest, format.greatest]
+        return
     for value in (inf, -inf):
         assert format.round(value) == value or not format.has_infinity
         assert format.round(value) != value or format.has_infinity
@@ -116,6 +120,9 @@ def test_integers_round_to_the_nearest(format: FloatFormat, value: int) -> None:
     rounded = format.round(value)
     if not isfinite(rounded):
         assert abs(value) > format.greatest
+        return
+    if isinstance(format, FiniteFormat) and abs(value) > format.greatest:
+        assert abs(rounded) == format.greatest
         return
     unit = ldexp(1.0, max(value.bit_length() - 1 - format.fraction_bits, 0))
     error = abs(Fraction(rounded) - value)

@@ -149,7 +149,7 @@ def select(e: Emission, op: arith.SelectOp) -> None:
             lambda to, ids: e.emit("OpSelect", condition, *ids, type=to),
         )
         return
-    flow = e.flow
+    flow, matrices = e.flow, [e.parts(each) for each in (op.lhs, op.rhs)]
     yes, no, done = map(flow.label, ("then", "else", "done"))
     flow.open_selection(done)
     flow.branch((condition,), yes, no)
@@ -157,9 +157,9 @@ def select(e: Emission, op: arith.SelectOp) -> None:
         flow.begin(label)
         flow.jump(done)
     flow.begin(done)
-    phi = flow.phi(op.result, e.became[op.lhs])
-    flow.arrive(phi, e.became[op.lhs], yes)
-    flow.arrive(phi, e.became[op.rhs], no)
+    phi = flow.phi(op.result, matrices[0])
+    for each, label in zip(matrices, (yes, no), strict=True):
+        flow.arrive(phi, each, label)
     e.set(op.result, phi)
 
 

@@ -23,9 +23,9 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i8, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -33,8 +33,8 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc import device as devices
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt, xe
-from coopc.dialects.coopmatrix import MatrixType, Operand, Reduced, matrix_type
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.coopmatrix import MatrixType, Operand, Reduced, Use, matrix_type
+from coopc.dialects.narrow import I4, is_memref
 from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.interface import SECOND_ENTRY
@@ -46,6 +46,7 @@ from coopc.ir.control_flow import (
     function_around,
     functions,
     has_matrices,
+    retype,
 )
 from coopc.ir.device_option import device_of
 from coopc.ir.matrix_size import why_not_of_lanes
@@ -134,6 +135,8 @@ class Matrices:
         default_factory=dict[Operation, ChannelPlan]
     )
     """Of the loads that are done by channels."""
+    of_nibbles: set[Operation] = field(default_factory=set[Operation])
+    """Products of i4; their operands have become bytes of two: see `pack_nibbles`."""
     told: list[tuple[Operation, str]] = field(
         default_factory=list[tuple[Operation, str]]
     )
@@ -373,6 +376,8 @@ class Matrices:
     ) -> xe.Precision | None:
         """Return what DPAS calls the elements of an operand, None if it has no name."""
         found = precision_of(self.tiling(type, op).registers.element)
+        if op in self.of_nibbles:
+            return xe.Precision.S4 if op.is_signed(operand) else xe.Precision.U4
         if found is xe.Precision.TF32 and not self.tf32:
             return None  # it would drop bits of f32
         if found is xe.Precision.S8 and not op.is_signed(operand):
@@ -498,8 +503,37 @@ def refuse(
         raise Refused(op, f"{op.name} {NOT_CONVERTED}")
 
 
+def pack_nibbles(module: ModuleOp) -> set[Operation]:
+    """Let operands of i4 be matrices of bytes, of which DPAS has the same registers.
+
+    Two numbers of a byte follow each other along K, where it is loaded.
+
+    Returns:
+        the products of these operands.
+    """
+
+    def packed(type: Attribute) -> Attribute:
+        if not isinstance(type, MatrixType):
+            return type
+        rows, cols = type.shape
+        halves = (rows, cols // 2) if type.use.data is Use.A else (rows // 2, cols)
+        return type.with_element(i8).with_shape(*halves)
+
+    ops = tuple(module.walk())
+    products = (op for op in ops if isinstance(op, coopmatrix.MulAddOp))
+    found: set[Operation] = {
+        op for op in products if matrix_type(op.a).element_type == I4
+    }
+    loads = (op for op in ops if isinstance(op, coopmatrix.LoadOp))
+    for op in loads:
+        if (op.memory_type.element_type, op.matrix.element_type) == (i8, I4):
+            retype(op, packed)
+    return found
+
+
 def convert(module: ModuleOp, matrices: Matrices, fallback: bool) -> dict[str, FuncOp]:
     """Convert a module; return the second entry points, by name."""
+    matrices.of_nibbles = pack_nibbles(module)
     known, table = functions(module), matrices.rules()
     for op in module.walk():
         refuse(op, matrices, table)

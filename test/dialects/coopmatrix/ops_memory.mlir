@@ -36,6 +36,16 @@ func.func @load_packed(%i4: memref<8x8xi4>, %i8: memref<8x8xi8>, %f32: memref<8x
   func.return
 }
 
+// Bytes of two numbers of 4 bits; what is checked is a byte.
+// CHECK-LABEL: func.func @bytes(
+func.func @bytes(%m: memref<8x?xi8>, %i: index) {
+  // CHECK:      %x = coopmatrix.load %m[%i, %i] row_major checked(cols) : memref<8x?xi8> -> !coopmatrix.matrix<8x16xi4, acc>
+  %x = coopmatrix.load %m[%i, %i] row_major checked(cols) : memref<8x?xi8> -> !coopmatrix.matrix<8x16xi4, acc>
+  // CHECK-NEXT: coopmatrix.store %x, %m[%i, %i] row_major : !coopmatrix.matrix<8x16xi4, acc>, memref<8x?xi8>
+  coopmatrix.store %x, %m[%i, %i] row_major : !coopmatrix.matrix<8x16xi4, acc>, memref<8x?xi8>
+  func.return
+}
+
 // CHECK-LABEL: func.func @load_checked(
 func.func @load_checked(%m: memref<64x?xf16>, %i: index) {
   // CHECK:      %r = coopmatrix.load %m[%i, %i] row_major checked(rows) : memref<64x?xf16> -> !coopmatrix.matrix<8x16xf16, a>

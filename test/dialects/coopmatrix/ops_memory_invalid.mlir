@@ -22,7 +22,7 @@
 
 %m, %i = "test.op"() : () -> (memref<64x64xvector<4xindex>>, index)
 %a = coopmatrix.load %m[%i, %i] row_major : memref<64x64xvector<4xindex>> -> !coopmatrix.matrix<8x16xf32, a>
-// CHECK: coopmatrix.load: expected a memref of numbers or of vectors of numbers, expected elements of f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got index
+// CHECK: coopmatrix.load: expected a memref of numbers or of vectors of numbers, expected elements of f4E2M1FN, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got index
 
 // -----
 
@@ -115,3 +115,9 @@ coopmatrix.prefetch %m[%i, %i] row_major level = 0 : memref<64x64xf16>, !coopmat
 %m, %i, %a = "test.op"() : () -> (memref<8x8xf32>, index, !coopmatrix.matrix<8x8xf32, acc>)
 coopmatrix.store %a, %m[%i, %i] row_major visible = device : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
 // CHECK: coopmatrix.store: expected visible on a load only, as SPIR-V has MakePointerVisible, got it on coopmatrix.store
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xi32>, index)
+%a = coopmatrix.load %m[%i, %i] row_major : memref<8x8xi32> -> !coopmatrix.matrix<8x8xi4, acc>
+// CHECK: coopmatrix.load: expected a memref of i4, the element type of the matrix, got i32

@@ -25,6 +25,8 @@ func.func @each_element_type() {
   %f32 = "test.op"() : () -> !coopmatrix.matrix<4x4xf32, a>
   // CHECK-NEXT: %f64 = "test.op"() : () -> !coopmatrix.matrix<4x4xf64, a>
   %f64 = "test.op"() : () -> !coopmatrix.matrix<4x4xf64, a>
+  // CHECK-NEXT: %f4 = "test.op"() : () -> !coopmatrix.matrix<4x4xf4E2M1FN, a>
+  %f4 = "test.op"() : () -> !coopmatrix.matrix<4x4xf4E2M1FN, a>
   // CHECK-NEXT: %i4 = "test.op"() : () -> !coopmatrix.matrix<4x4xi4, a>
   %i4 = "test.op"() : () -> !coopmatrix.matrix<4x4xi4, a>
   // CHECK-NEXT: %i8 = "test.op"() : () -> !coopmatrix.matrix<4x4xi8, a>

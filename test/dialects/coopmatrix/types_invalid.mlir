@@ -29,12 +29,12 @@
 // -----
 
 "test.op"() {t = !coopmatrix.matrix<8x16xindex, a>} : () -> ()
-// CHECK: :18: error: expected elements of f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got index
+// CHECK: :18: error: expected elements of f4E2M1FN, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got index
 
 // -----
 
 "test.op"() {t = !coopmatrix.matrix<8x16xtf32, a>} : () -> ()
-// CHECK: :18: error: expected elements of f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got tf32
+// CHECK: :18: error: expected elements of f4E2M1FN, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 or an integer, got tf32
 
 // -----
 

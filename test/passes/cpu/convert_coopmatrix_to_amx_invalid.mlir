@@ -86,12 +86,12 @@ func.func @fill(%p: memref<f32>) {
 
 // -----
 
-func.func @selected(%m: memref<8x8xf32>, %i: index, %p: i1) {
+func.func @stored(%m: memref<8x8xf32>, %t: memref<2x!coopmatrix.matrix<8x8xf32, acc>>, %i: index) {
   %c = coopmatrix.load %m[%i, %i] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
-  %d = arith.select %p, %c, %c : !coopmatrix.matrix<8x8xf32, acc>
+  memref.store %c, %t[%i] : memref<2x!coopmatrix.matrix<8x8xf32, acc>>
   func.return
 }
-// CHECK: there is no rule for arith.select on tiles, got !coopmatrix.matrix<8x8xf32, acc>
+// CHECK: there is no rule for memref.store on tiles, got !coopmatrix.matrix<8x8xf32, acc>
 
 // -----
 

@@ -57,7 +57,6 @@ def test_numbers_of_numpy(type: str, number: Any, expected: Any) -> None:
 
 TYPES: list[tuple[str, Any]] = [
     ("i1", np.array([True, False])),
-    ("i4", np.array([7, -8], np.int8)),
     ("i8", np.array([200, 3], np.uint8)),
     ("i64", np.array([-1, 2**62])),
     ("index", np.array([5, -6])),
@@ -65,6 +64,37 @@ TYPES: list[tuple[str, Any]] = [
     ("bf16", to_bf16(np.array([0.1, -np.inf]))),
     ("f64", np.array([0.1, 5e-324])),
 ]
+
+
+@pytest.mark.parametrize("type", ["i4", "f4E2M1FN"])
+def test_two_numbers_in_a_byte(type: str) -> None:
+    """The lower bits come first; rows begin at whole bytes, and their rest is kept."""
+    memory = f"memref<2x3x{type}, strided<[4, 1]>>"
+    module = module_of(
+        f"""
+        func.func @f(%x: {memory}, %y: {memory}) {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c2 = arith.constant 2 : index
+          %v = memref.load %x[%c0, %c1] : {memory}
+          %w = memref.load %x[%c1, %c2] : {memory}
+          memref.store %v, %y[%c1, %c0] : {memory}
+          memref.store %w, %y[%c1, %c1] : {memory}
+          func.return
+        }}
+        """
+    )
+    given = np.array([[0x12, 0x34], [0x56, 0x78]], np.uint8)
+    found = np.full((2, 2), 0xAA, np.uint8)
+    simulate(module, "f", [given, found])
+    assert found.tolist() == [[0xAA, 0xAA], [0x81, 0xAA]]
+
+
+def test_rows_within_bytes() -> None:
+    module = module_of("func.func @f(%x: memref<2x3xi4>) { func.return }")
+    reason = "expected rows that begin at whole bytes, with two i4 in each"
+    with pytest.raises(ValueError, match=reason):
+        simulate(module, "f", [np.zeros((2, 2), np.uint8)])
 
 
 @pytest.mark.parametrize(("type", "array"), TYPES)
