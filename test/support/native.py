@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.device import device
@@ -20,6 +21,9 @@ from coopc.run.tiles import EMULATED, Tiles, best, cpu_flags, emulator, lacking
 from coopc.run.toolchain import ToolMissing
 
 Array: TypeAlias = npt.NDArray[Any]
+
+FEATURES = {"bf16": "amx-bf16", "f16": "amx-fp16", "i8": "amx-int8"}
+"""Of tiles that multiply an element type."""
 
 
 def run_native(
@@ -81,6 +85,14 @@ def best_or_emulated(flags: Collection[str] | None = None) -> Tiles:
     if found is Tiles.NONE and why_not_emulated() is None:
         return Tiles.EMULATED
     return found
+
+
+def tiles_of(element: str) -> Tiles:
+    """The best tiles, or emulated ones, that multiply an element type; else skip."""
+    tiles, feature = best_or_emulated(), FEATURES[element]
+    if not has(tiles, feature):
+        pytest.skip(f"the processor has no {feature}, and nothing emulates it")
+    return tiles
 
 
 def why_not_emulated() -> str | None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.native import tiles_of
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp
 from xdsl.rewriter import Rewriter
 
@@ -193,9 +194,9 @@ ENGINES = {
     "khr, one": "--on vulkan -p coopc-khr{device=lavapipe:precision=f16}",
     "xe": "--on opencl -p coopc-xe{device=bmg:emulate=true:precision=bf16x3}",
     "xe, tf32": "--on opencl -p coopc-xe{device=bmg:emulate=true:precision=tf32}",
-    "amx": "--on cpu --tiles emulated -p coopc-amx{precision=bf16x3}",
-    "amx, f16": "--on cpu --tiles emulated -p coopc-amx{precision=f16x3}",
-    "amx, one": "--on cpu --tiles emulated -p coopc-amx{precision=bf16}",
+    "amx": "--on cpu -p coopc-amx{precision=bf16x3}",
+    "amx, f16": "--on cpu -p coopc-amx{precision=f16x3}",
+    "amx, one": "--on cpu -p coopc-amx{precision=bf16}",
 }
 
 
@@ -206,6 +207,8 @@ def test_engines(engine: str, tmp_path: Path, request: pytest.FixtureRequest) ->
     for place, fixture in (("vulkan", "lavapipe"), ("opencl", "intel_cpu")):
         if place in words:
             request.getfixturevalue(fixture)
+    if "cpu" in words:
+        words += ["--tiles", tiles_of("f16" if "f16x3" in words[-1] else "bf16")]
     (tmp_path / "k.mlir").write_text(MATMUL)
     random, given = np.random.default_rng(3), list[str]()
     for name, shape in {"a": (20, 36), "b": (36, 28), "c": (20, 28)}.items():

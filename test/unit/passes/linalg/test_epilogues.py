@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.epilogues import KINDS, Array, Fused
-from support.native import best_or_emulated
+from support.native import tiles_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp
@@ -27,7 +27,6 @@ from coopc.passes.cpu.stages import Stages
 from coopc.pipeline import Run, read_passes
 from coopc.run.arguments import encode
 from coopc.run.opencl import Session as OpenclSession
-from coopc.run.tiles import Tiles
 from coopc.run.vulkan import Session
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs
@@ -169,9 +168,9 @@ def test_vectors(kind: str, out: str) -> None:
 @pytest.mark.parametrize(("kind", "out"), FEW)
 @pytest.mark.parametrize("size", ["ragged", "dynamic", "batched"])
 def test_tiles(kind: str, out: str, size: str) -> None:
-    if best_or_emulated() is Tiles.NONE:
-        pytest.skip("the AMX emulator needs a C compiler")
-    launched(fused(kind, out, size), on="cpu", pipeline="coopc-amx", tiles="emulated")
+    case = fused(kind, out, size)
+    tiles = tiles_of(case.gemm.types[0])
+    launched(case, on="cpu", pipeline="coopc-amx", tiles=tiles)
 
 
 # --- Sums that are an argument -------------------------------------------------------
