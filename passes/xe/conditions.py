@@ -125,8 +125,9 @@ class Demands:
         """Write them on a kernel, after what it says already."""
         known = func.attributes.get(simt.CONDITIONS)
         before = known.data if isa(known, ArrayAttr[DictionaryAttr]) else ()
-        if before or self.rules:
-            func.attributes[simt.CONDITIONS] = ArrayAttr([*before, *self.attributes()])
+        new = [x for x in self.attributes() if x not in before]
+        if before or new:
+            func.attributes[simt.CONDITIONS] = ArrayAttr([*before, *new])
 
 
 def arguments_of(

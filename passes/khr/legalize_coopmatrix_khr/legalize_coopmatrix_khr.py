@@ -195,6 +195,8 @@ def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
                 found["logical"] = _is_logical(op, device)
             elif isinstance(op, coopmatrix.PlainAccessOp):
                 found["from start"] = op.is_from_start
+                if op.checked is not None and device.checked_rows:
+                    found["surface"] = _is_surface(op, device)
                 found["misaligned"] = device.aligned_rows and is_misaligned(op)
                 found["other layout"] = _is_other_layout(op, target)
                 pointee = op.memory_type.element_type
@@ -243,6 +245,12 @@ def _is_no_function(op: coopmatrix.ApplyOp) -> bool:
         or (is_memref(value.type) and value.type.memory_space == private)
         for value in captured(op.body)
     )
+
+
+def _is_surface(op: coopmatrix.PlainAccessOp, device: Device) -> bool:
+    from coopc.passes.xe.convert_to_xe.matrix_memory import why_not_checked
+
+    return isinstance(op, coopmatrix.LoadOp) and why_not_checked(op, device) is None
 
 
 def _is_other_layout(op: coopmatrix.PlainAccessOp, target: Target) -> bool:
@@ -565,6 +573,7 @@ def legalize(
         ):
             raise Refused(func, reason)
     # Products alone leave matrices, for what comes next to cut them.
+    _demand_surfaces(decisions, device)
     legalizer = Legalizer(module, target, only != "products", lanes)
     for each in decisions:
         legalizer.rewrite(each.op, each.form)
@@ -574,6 +583,20 @@ def legalize(
     for op in reversed(rewritten):
         if op.parent is not None:
             Rewriter.erase_op(op)
+
+
+def _demand_surfaces(decisions: list[Decision], device: Device) -> None:
+    """Note what must hold of the memory of loads with checks, for the host to check."""
+    loads = [x.op for x in decisions if x.form == "native" and "surface" in x.facts]
+    if not loads or device.block_io is None:
+        return
+    from coopc.passes.xe.conditions import Demands
+    from coopc.passes.xe.convert_to_xe.matrix_memory import demand_surface
+
+    for op in loads:
+        demands = Demands()
+        demand_surface(demands, op.operands[0], device.block_io)
+        demands.write(function_around(op))
 
 
 _DECIDE: Mapping[Only, Callable[[ModuleOp, Target], list[Decision]]] = {

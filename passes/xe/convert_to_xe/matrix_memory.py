@@ -30,6 +30,7 @@ from xdsl.dialects.memref import ExtractStridedMetaDataOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from coopc.device import BlockIO, Device
+from coopc.diagnostic import either
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
 from coopc.dialects.narrow import memref_type
@@ -127,7 +128,7 @@ def _by_parts(
     io = device.block_io
     if io is None:
         return Refusal(Reason.NO_BLOCK_IO, "it moves matrices lane by lane")
-    if (refusal := _refuse_memory(op, io)) is not None:
+    if (refusal := refuse_memory(op, io)) is not None:
         return refusal
     found: list[T] = []
     for origin, shape in parts_of(op.matrix):
@@ -200,7 +201,7 @@ def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
     return LinearLayout.of(ins, dict(zip(layout.out_names, sizes, strict=True)))
 
 
-def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
+def refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     """Return why the memory of an access is no surface, as far as is known."""
     type = op.memory_type
     if not is_global(type):
@@ -222,6 +223,20 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
             "one of 4 bytes",
         )
     return refuse_surface(io, known_numbers(type))
+
+
+def why_not_checked(op: coopmatrix.LoadOp, device: Device) -> str | None:
+    """Return why a KHR matrix is not loaded with checks, as a 2D block, or None."""
+    rows = op.matrix.sizes[0]
+    if rows not in device.checked_rows:
+        has = either(device.checked_rows)
+        return f"expected {has} rows, which {device.name} loads with checks, got {rows}"
+    assert device.block_io is not None, device
+    if (refusal := refuse_memory(op, device.block_io)) is not None:
+        return str(refusal)
+    if known_numbers(op.memory_type).keys() != {"height", "width", "pitch"}:
+        return f"expected memory of known sizes, got {op.memory_type}"
+    return None
 
 
 def known_numbers(type: MemRefType) -> dict[Part, int]:
