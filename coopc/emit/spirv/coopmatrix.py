@@ -10,6 +10,7 @@ must be 1:
 | col_major | s, 1    | ColumnMajorKHR     | s      |
 | col_major | 1, s    | RowMajorKHR        | s      |
 | packed    | s, 1    | 2 (PackedINTEL)    | s      |
+| row_blocked, col_blocked | s, 1 | 4202, 4203 (of Arm) | interleave |
 
 What has no instruction is refused: `legalize-coopmatrix-khr` turns it into what has.
 """
@@ -35,6 +36,7 @@ from coopc.emit.spirv.tensor_addressing import tensor_load, tensor_store
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
+from coopc.spirv.grammar import enumeration
 from coopc.spirv.instruction import Id, Instruction, Operand
 
 handlers = Handlers()
@@ -42,8 +44,14 @@ handlers = Handlers()
 LEGALIZE = "legalize-coopmatrix-khr"
 """The pass that turns operations into such as have instructions."""
 
-LAYOUTS = {"row_major": 0, "col_major": 1, "packed": 2}
-"""CooperativeMatrixLayout; 2 is PackedINTEL of SPV_INTEL_joint_matrix."""
+LAYOUTS = {
+    "row_major": "RowMajorKHR",
+    "col_major": "ColumnMajorKHR",
+    "packed": "PackedINTEL",
+    "row_blocked": "RowBlockedInterleavedARM",
+    "col_blocked": "ColumnBlockedInterleavedARM",
+}
+"""What SPIR-V calls them: members of CooperativeMatrixLayout."""
 
 _HANDED_OVER = {
     Scope.CROSS_DEVICE: 5,
@@ -159,9 +167,10 @@ def _as_u32(e: Emission, number: Num) -> Id:
 
 def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:
     if op.layout_name is None:
-        if name == "packed" in e.facts.device.joint_matrix:
-            e.module.capabilities.add("PackedCooperativeMatrixINTEL")
-        return e.types.enumerant(LAYOUTS[name])
+        layout = enumeration("CooperativeMatrixLayout").members[LAYOUTS[name]]
+        if name != "packed" or name in e.facts.device.joint_matrix:
+            e.module.capabilities.update(layout.needs.capabilities)
+        return e.types.enumerant(layout.value)
     if "layout" not in e.facts.device.specialised:
         raise Refusal(
             f"{e.facts.device.name} takes no specialisation constant for the layout "
@@ -190,6 +199,9 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
             "expected strides of 0 or more, as a layout of SPIR-V needs, got "
             f"{op.memory_type}"
         )
+    if op.layout.data in coopmatrix.BLOCKED:
+        assert isinstance(op, coopmatrix.PlainAccessOp), op
+        return name, op.group
     if inner == 1:
         return name, outer
     pointee = op.memory_type.element_type

@@ -33,6 +33,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
+    BLOCKED,
     CHANNEL_BITS,
     SCOPE_NUMBERS,
     USE_NUMBERS,
@@ -273,7 +274,7 @@ def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
     that has a name may be any.
     """
     matrix, strides = op.matrix, op.memory_type.get_strides()
-    if strides is None or op.layout_in_memory is None:
+    if strides is None or op.layout_in_memory in (None, *BLOCKED):
         return False
     by_rows = op.layout_in_memory is not Layout.COL_MAJOR
     length, needed = matrix.sizes[by_rows], 8 * ROW_BYTES

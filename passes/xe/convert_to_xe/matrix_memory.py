@@ -41,6 +41,7 @@ from coopc.ir.element_access import (
     checks_of,
     memory_offset,
     positions_of,
+    refuse_blocks,
     size_of,
 )
 from coopc.ir.facts import ValueFacts
@@ -185,6 +186,8 @@ def memory_sizes(order: Layout, shape: tuple[int, int], bits: int) -> tuple[int,
             return cols, rows
         case Layout.PACKED:
             return rows * bits // CHANNEL_BITS, cols * CHANNEL_BITS // bits
+        case Layout.ROW_BLOCKED | Layout.COL_BLOCKED:
+            raise AssertionError(order)  # `refuse_memory` refuses it
 
 
 def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
@@ -203,6 +206,7 @@ def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
 
 def refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     """Return why the memory of an access is no surface, as far as is known."""
+    refuse_blocks(op)
     type = op.memory_type
     if not is_global(type):
         return Refusal(Reason.UNKNOWN_MEMORY, f"{type.memory_space}, not global")
@@ -361,6 +365,7 @@ def lines_of(op: coopmatrix.LoadOp) -> MemoryLines:
 
 
 def _refused_access(op: coopmatrix.LoadOp) -> Refusal | None:
+    refuse_blocks(op)
     type = op.memory_type
     if not is_global(type):
         return Refusal(ChannelReason.SPACE, f"it is in {type.memory_space}")
