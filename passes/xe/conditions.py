@@ -28,7 +28,7 @@ from xdsl.utils.hints import isa
 
 from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig, xe
-from coopc.interface import SECOND_ENTRY
+from coopc.interface import SECOND_ENTRY, Condition
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
@@ -80,6 +80,11 @@ class HostNumber:
     """address, bytes (that the argument has), value, size or stride."""
     dimension: int = 0
     """Of a size or a stride."""
+
+    def is_of(self, condition: Condition) -> bool:
+        """Whether it is the number that a condition is about."""
+        about = condition.argument, condition.what, condition.dimension
+        return about == (self.argument, self.what, self.dimension)
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ func.func @column(%m: memref<64x64xf16>, %i: index) attributes {simt.kernel} {
 
 // -----
 
-// CHECK: coopmatrix.load: expected memory of known sizes, got memref<?x64xf16>: legalize-coopmatrix-khr stages it
+// CHECK: coopmatrix.load: expected memory of known sizes, or simt.conditions of them as for 2D blocks, got memref<?x64xf16>: legalize-coopmatrix-khr stages it
 func.func @sizes(%m: memref<?x64xf16>) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
   %a = coopmatrix.load %m[%0, %0] row_major checked(rows) : memref<?x64xf16> -> !coopmatrix.matrix<8x16xf16, a>

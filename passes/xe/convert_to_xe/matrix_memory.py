@@ -36,6 +36,7 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import bits_of
 from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.control_flow import function_around
 from coopc.ir.element_access import (
     Element,
     checks_of,
@@ -238,8 +239,16 @@ def why_not_checked(op: coopmatrix.LoadOp, device: Device) -> str | None:
     assert device.block_io is not None, device
     if (refusal := refuse_memory(op, device.block_io)) is not None:
         return str(refusal)
-    if known_numbers(op.memory_type).keys() != {"height", "width", "pitch"}:
-        return f"expected memory of known sizes, got {op.memory_type}"
+    demands, promised = Demands(), simt.conditions(function_around(op))
+    demand_surface(demands, op.memory, device.block_io)
+    for number, rule in demands.rules.items():
+        if number.what != "address" and not any(
+            number.is_of(each) and rule.follows_from(each) for each in promised
+        ):
+            return (
+                f"expected memory of known sizes, or {simt.CONDITIONS} of them as for "
+                f"2D blocks, got {op.memory_type}"
+            )
     return None
 
 

@@ -147,6 +147,33 @@ func.func @k(%a: memref<32x32xf32>, %b: memref<32x32xf32>, %c: memref<32x32xf32>
 """
 
 
+CONDITIONS = ", ".join(
+    f'{{what = "size", argument = 0, dimension = {dimension}, {limits}}}'
+    for dimension, limits in (
+        (0, "less_than = 16777216"),
+        (1, "multiple_of = 8, at_least = 32, less_than = 8388608"),
+    )
+)
+
+
+@pytest.mark.parametrize("weaker", ["", "multiple_of = 4", "at_least = 16"])
+def test_sizes_that_callers_promise(weaker: str, tool: Tool) -> None:
+    """Open sizes are those of a surface where the kernel's conditions say so."""
+    name = weaker.partition(" =")[0]
+    promised = re.sub(rf"{name} = \d+", weaker, CONDITIONS) if weaker else CONDITIONS
+    text = EDGE.replace("memref<40x72xf16>", "memref<?x?xf16>").replace(
+        "simt.kernel", f"simt.kernel, simt.conditions = [{promised}]"
+    )
+    made = coopc.compile(text, "coopc-khr{device=bmg}", "spirv").text
+    loads = made.count("OpCooperativeMatrixLoadCheckedINTEL")
+    assert loads == (2 if weaker else 3)
+    if not weaker:
+        tool("ocloc")
+        found = isa(text, "coopc-khr{device=bmg}", "bmg")
+        counts = {**CLEAN, "simd": 16, "dpas": 1, "load2d": 3, "slm": 0, "control": 0}
+        assert found.check(counts) == ()
+
+
 BRAIN = """
 func.func @k(%a: memref<{m}x{k}xbf16>, %b: memref<{k}x{n}xbf16>,
              %c: memref<{m}x{n}x{sums}>) {{
