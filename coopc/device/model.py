@@ -202,8 +202,8 @@ class Device:
     tf32_shapes: tuple[MatrixShape, ...] = ()
     """Multiplications of f32 that drop bits, for modules that ask for tf32."""
     checked_rows: tuple[int, ...] = ()
-    """Rows of the matrices that SPV_INTEL_joint_matrix loads with checks, where
-    `block_io` takes the memory; none where it does not."""
+    """Rows of the matrices that SPV_INTEL_joint_matrix loads and stores with checks,
+    where `block_io` takes the memory; none where it does not."""
     lockstep: bool = False
     """Whether the lanes of a subgroup are always at the same place, so that they need
     not wait for each other, only see what they wrote."""
@@ -284,7 +284,7 @@ class Device:
         """Check that each multiplication can be fed and is listed once."""
         if self.checked_rows and self.block_io is None:
             raise ValueError(
-                f"{self.name}: expected block_io, which checked loads need, got None"
+                f"{self.name}: expected block_io, which checked_rows need, got None"
             )
         if len(set(self.matrix_shapes)) != len(self.matrix_shapes):
             raise ValueError(f"{self.name}: expected each matrix shape once")

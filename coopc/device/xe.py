@@ -4,10 +4,10 @@ The shapes are those for which IGC 2.40.14 compiles a load, a multiplication and
 without a spill (32 x 64 and 1 x 64 compile too, and spill 24 KB).  IGC takes elements
 of f32 for tf32, flag or not, and drops 13 bits.
 
-Of SPV_INTEL_joint_matrix it takes packed B, flags of element types and checked loads;
-of the latter x is the row and y the column in memory, whatever the layout, which the
-payloads of 2D messages show.  It drops checked stores without a word, and prefetches
-crash it.
+Of SPV_INTEL_joint_matrix it takes packed B, flags of element types, checked loads, and
+checked stores of row-major A and accumulators.  Their x is the row and y the column in
+memory, whatever the layout, which the payloads of 2D messages show.  Prefetches crash
+it.
 """
 
 from dataclasses import replace

@@ -155,11 +155,14 @@ def validate_spirv(binary: bytes, target_env: str) -> str | None:
 
 
 def _without_joint_matrix(binary: bytes) -> bytes:
-    """Return a module that loads without checks, and multiplies without flags."""
+    """Return a module of accesses without checks, and products without flags."""
     from coopc.spirv import facts
     from coopc.spirv.grammar import enumeration, instruction_facts
 
-    load = instruction_facts("OpCooperativeMatrixLoadCheckedINTEL").opcode
+    load, store = (
+        instruction_facts(f"OpCooperativeMatrix{x}CheckedINTEL").opcode
+        for x in ("Load", "Store")
+    )
     flags = enumeration("CooperativeMatrixOperands").members.values()
     signs = sum(each.value for each in flags if not each.name.endswith("INTEL"))
     capabilities = enumeration("Capability").members.values()
@@ -174,6 +177,9 @@ def _without_joint_matrix(binary: bytes) -> bytes:
         if opcode == load:
             opcode = facts.OP_MATRIX_LOAD
             del operands[6:8], operands[3:5]  # height and width, x and y
+        elif opcode == store:
+            opcode = facts.OP_MATRIX_STORE
+            del operands[5:7], operands[1:3]
         elif opcode == facts.OP_MUL_ADD and len(operands) > 5:
             operands[5] &= signs
         text = operands.tobytes().rstrip(b"\0").decode(errors="replace")

@@ -67,19 +67,14 @@ CooperativeMatrixBFloat16ComponentTypeINTEL
 """What SPIRV-Headers lack of SPV_INTEL_joint_matrix: kind, name, number, capability.
 
 From revision 16, sycl/doc/design/spirv-extensions of github.com/intel/llvm 16fa0ab7."""
-_LOAD_CHECKED = {
-    "opname": "OpCooperativeMatrixLoadCheckedINTEL",
-    "class": "Memory",
-    "opcode": 6193,
-    "capabilities": ["CooperativeMatrixCheckedInstructionsINTEL"],
-    "version": "None",
-    # The pointer, x, y, the layout, height, width, the stride.
-    "operands": [
-        *({"kind": kind} for kind in ("IdResultType", "IdResult", *["IdRef"] * 6)),
-        {"kind": "IdRef", "quantifier": "?"},
-        {"kind": "MemoryAccess", "quantifier": "?"},
-    ],
+_CHECKED = {
+    # The pointer, x, y, of a store the object, the layout, height, width, the stride.
+    ("OpCooperativeMatrixLoadCheckedINTEL", 6193): (
+        *("IdResultType", "IdResult", *["IdRef"] * 6),
+    ),
+    ("OpCooperativeMatrixStoreCheckedINTEL", 6194): ("IdRef",) * 7,
 }
+"""Instructions of that extension, their numbers, and operands before optional ones."""
 JOINT_MATRIX = "SPV_INTEL_joint_matrix"
 BY_ID = {"Scope", "MemorySemantics", "CooperativeMatrixLayout", "CooperativeMatrixUse"}
 """Enumerations whose values are given as constants, which no instruction names."""
@@ -132,7 +127,20 @@ class _Grammar:
             brought = {"capabilities": of} if of else {"extensions": [JOINT_MATRIX]}
             row = {"enumerant": name, "value": value, "version": "None", **brought}
             self.kinds[kind]["enumerants"].append(row)
-        core["instructions"].append(_LOAD_CHECKED)
+        for (name, opcode), operands in _CHECKED.items():
+            row = {
+                "opname": name,
+                "class": "Memory",
+                "opcode": opcode,
+                "capabilities": ["CooperativeMatrixCheckedInstructionsINTEL"],
+                "version": "None",
+                "operands": [
+                    *({"kind": kind} for kind in operands),
+                    {"kind": "IdRef", "quantifier": "?"},
+                    {"kind": "MemoryAccess", "quantifier": "?"},
+                ],
+            }
+            core["instructions"].append(row)
         capabilities = self.kinds["Capability"]
         older = {
             each["enumerant"]: alias

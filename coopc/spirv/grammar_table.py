@@ -319,6 +319,7 @@ INSTRUCTIONS: dict[str, Row] = {
 "OpSubgroup2DBlockStoreINTEL": (6235, 'IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef', ('Subgroup2DBlockIOINTEL',), None, None),
 "OpSubgroupMatrixMultiplyAccumulateINTEL": (6237, 'IdResultType IdResult IdRef IdRef IdRef IdRef MatrixMultiplyAccumulateOperands?', ('SubgroupMatrixMultiplyAccumulateINTEL',), None, None),
 "OpCooperativeMatrixLoadCheckedINTEL": (6193, 'IdResultType IdResult IdRef IdRef IdRef IdRef IdRef IdRef IdRef? MemoryAccess?', ('CooperativeMatrixCheckedInstructionsINTEL',), None, None),
+"OpCooperativeMatrixStoreCheckedINTEL": (6194, 'IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef? MemoryAccess?', ('CooperativeMatrixCheckedInstructionsINTEL',), None, None),
 }
 
 ENUMERATIONS: dict[str, dict[str, Row]] = {

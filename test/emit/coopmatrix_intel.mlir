@@ -78,6 +78,9 @@ func.func @checked(%memory: memref<50x72xf16, strided<[80, 1]>>, %i: index) attr
     : memref<50x72xf16, strided<[80, 1]>> -> !coopmatrix.matrix<8x16xf16, a>
   %b = coopmatrix.load %memory[%i, %16] col_major checked(rows, cols) volatile
     : memref<50x72xf16, strided<[80, 1]>> -> !coopmatrix.matrix<16x16xf16, b>
+  // CHECK: OpCooperativeMatrixStoreCheckedINTEL %memory %{{[^ ]*}} %uint_16 %{{[^ ]*}} %uint_0 %uint_50 %uint_72 %ulong_80{{$}}
+  coopmatrix.store %a, %memory[%i, %16] row_major checked(cols)
+    : !coopmatrix.matrix<8x16xf16, a>, memref<50x72xf16, strided<[80, 1]>>
   func.return
 }
 }

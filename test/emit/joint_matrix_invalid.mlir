@@ -1,8 +1,8 @@
 // RUN: coopc-opt %s --split-input-file --verify-diagnostics -t 'spirv{device=bmg}' | filecheck %s
 
-// Checked accesses that 2D blocks do not make right, and stores, which Intel's compiler drops.
+// Checked accesses that are no 2D blocks, and stores that Intel's compiler does not take.
 
-// CHECK: coopmatrix.load: expected 1, 2, 4, 8, 16 or 32 rows, which bmg loads with checks, got 3: legalize-coopmatrix-khr stages it
+// CHECK: coopmatrix.load: expected 1, 2, 4, 8, 16 or 32 rows, which bmg checks, got 3: legalize-coopmatrix-khr stages it
 func.func @rows(%m: memref<64x64xf16>, %i: index) attributes {simt.kernel} {
   %a = coopmatrix.load %m[%i, %i] row_major checked(rows) : memref<64x64xf16> -> !coopmatrix.matrix<3x16xf16, a>
   func.return
@@ -36,10 +36,10 @@ func.func @sizes(%m: memref<?x64xf16>) attributes {simt.kernel} {
 
 // -----
 
-// CHECK: coopmatrix.store: expected an access without checks, as bmg has none with them: legalize-coopmatrix-khr stages it
+// CHECK: coopmatrix.store: expected a row_major matrix of a or acc, as bmg stores no other with checks, got !coopmatrix.matrix<8x16xf32, acc> in col_major: legalize-coopmatrix-khr stages it
 func.func @store(%m: memref<64x64xf32>, %z: f32) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
   %c = coopmatrix.fill %z : f32 -> !coopmatrix.matrix<8x16xf32, acc>
-  coopmatrix.store %c, %m[%0, %0] row_major checked(rows) : !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
+  coopmatrix.store %c, %m[%0, %0] col_major checked(rows) : !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
   func.return
 }

@@ -80,8 +80,8 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
         tensor_load(e, op, view, name, e.index.narrow(stride))
         return
     type = e.types.matrix(op.matrix)
-    name = "LoadKHR" if op.checked is None else "LoadCheckedINTEL"
-    id = e.emit(f"OpCooperativeMatrix{name}", *_access(e, op), type=type)
+    suffix = "KHR" if op.checked is None else "CheckedINTEL"
+    id = e.emit(f"OpCooperativeMatrixLoad{suffix}", *_access(e, op), type=type)
     e.set(op.result, (id,))
 
 
@@ -93,9 +93,11 @@ def store(e: Emission, op: coopmatrix.StoreOp) -> None:
         name, stride = memory_layout(e, op, view)
         tensor_store(e, op, view, name, e.index.narrow(stride))
         return
-    pointer, *operands = _access(e, op)
+    operands, object = _access(e, op), e.value(op.value)
     e.writes(e.view(op.memory))
-    e.do("OpCooperativeMatrixStoreKHR", pointer, e.value(op.value), *operands)
+    suffix, at = ("KHR", 1) if op.checked is None else ("CheckedINTEL", 3)
+    placed = *operands[:at], object, *operands[at:]
+    e.do(f"OpCooperativeMatrixStore{suffix}", *placed)
 
 
 @handlers.on(coopmatrix.PrefetchOp)
@@ -150,7 +152,7 @@ def _access(
 
 def _why_not_checked(op: coopmatrix.PlainAccessOp, device: Device) -> str | None:
     """Why a device has no instruction for a checked access, or None."""
-    if not (isinstance(op, coopmatrix.LoadOp) and device.checked_rows):
+    if not device.checked_rows:
         return f"expected an access without checks, as {device.name} has none with them"
     # It imports what plans 2D blocks, which other modules need not do.
     from coopc.passes.xe.convert_to_xe.matrix_memory import why_not_checked

@@ -251,7 +251,7 @@ def _is_no_function(op: coopmatrix.ApplyOp) -> bool:
 def _is_surface(op: coopmatrix.PlainAccessOp, device: Device) -> bool:
     from coopc.passes.xe.convert_to_xe.matrix_memory import why_not_checked
 
-    return isinstance(op, coopmatrix.LoadOp) and why_not_checked(op, device) is None
+    return why_not_checked(op, device) is None
 
 
 def _is_other_layout(op: coopmatrix.PlainAccessOp, target: Target) -> bool:
@@ -587,16 +587,22 @@ def legalize(
 
 
 def _demand_surfaces(decisions: list[Decision], device: Device) -> None:
-    """Note what must hold of the memory of loads with checks, for the host to check."""
-    loads = [x.op for x in decisions if x.form == "native" and "surface" in x.facts]
-    if not loads or device.block_io is None:
+    """Note what must hold of memory that is accessed with checks, for the host."""
+    checked = [
+        x.op
+        for x in decisions
+        if x.form == "native"
+        and "surface" in x.facts
+        and isinstance(x.op, coopmatrix.PlainAccessOp)
+    ]
+    if not checked or device.block_io is None:
         return
     from coopc.passes.xe.conditions import Demands
     from coopc.passes.xe.convert_to_xe.matrix_memory import demand_surface
 
-    for op in loads:
+    for op in checked:
         demands = Demands()
-        demand_surface(demands, op.operands[0], device.block_io)
+        demand_surface(demands, op.memory, device.block_io)
         demands.write(function_around(op))
 
 

@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from coopc.device import BlockIO, Device
 from coopc.diagnostic import either
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType, Use
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import bits_of
 from coopc.ir.builder import BoundedIndex, Builder, Values
@@ -230,12 +230,18 @@ def refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     return refuse_surface(io, known_numbers(type))
 
 
-def why_not_checked(op: coopmatrix.LoadOp, device: Device) -> str | None:
-    """Return why a KHR matrix is not loaded with checks, as a 2D block, or None."""
+def why_not_checked(op: coopmatrix.PlainAccessOp, device: Device) -> str | None:
+    """Return why a KHR matrix is not accessed with checks, as a 2D block, or None."""
     rows = op.matrix.sizes[0]
     if rows not in device.checked_rows:
         has = either(device.checked_rows)
-        return f"expected {has} rows, which {device.name} loads with checks, got {rows}"
+        return f"expected {has} rows, which {device.name} checks, got {rows}"
+    is_b, layout = op.matrix.use.data is Use.B, op.layout_in_memory
+    if isinstance(op, coopmatrix.StoreOp) and (is_b or layout is not Layout.ROW_MAJOR):
+        return (
+            f"expected a row_major matrix of a or acc, as {device.name} stores no "
+            f"other with checks, got {op.matrix} in {layout}"
+        )
     assert device.block_io is not None, device
     if (refusal := refuse_memory(op, device.block_io)) is not None:
         return str(refusal)
