@@ -48,6 +48,8 @@ INTEL_CPU = Device(
     # is known at run time crashes.
     zero_matrix="composite-construct",
     fills="zero",
+    # It refuses the capability of packed matrices, which it has.
+    joint_matrix=frozenset({"bf16"}),
     stride_bits=64,
     aligned=False,
     whole_arithmetic=False,

@@ -53,6 +53,10 @@ Matrix2Vendor: TypeAlias = Literal["NV", "EXT"]
 Only the first has tensor addressing; only the other has coordinates, and conversions of
 operands to accumulators."""
 
+JointMatrix: TypeAlias = Literal["packed", "bf16", "tf32"]
+"""What modules say in the words of SPV_INTEL_joint_matrix: that B is packed, and that
+16-bit integers are multiplied as bf16, or f32 as tf32."""
+
 Fills: TypeAlias = Literal["any", "zero"]
 """Which values a device fills a matrix with natively; others go another way."""
 
@@ -194,6 +198,12 @@ class Device:
     """What it has of the extension of `matrix2_vendor`."""
     matrix2_vendor: Matrix2Vendor = "NV"
     """In whose words modules ask for that."""
+    joint_matrix: frozenset[JointMatrix] = frozenset()
+    tf32_shapes: tuple[MatrixShape, ...] = ()
+    """Multiplications of f32 that drop bits, for modules that ask for tf32."""
+    checked_rows: tuple[int, ...] = ()
+    """Rows of the matrices that SPV_INTEL_joint_matrix loads and stores with checks,
+    where `block_io` takes the memory; none where it does not."""
     lockstep: bool = False
     """Whether the lanes of a subgroup are always at the same place, so that they need
     not wait for each other, only see what they wrote."""
@@ -272,6 +282,10 @@ class Device:
 
     def _check_shapes(self) -> None:
         """Check that each multiplication can be fed and is listed once."""
+        if self.checked_rows and self.block_io is None:
+            raise ValueError(
+                f"{self.name}: expected block_io, which checked_rows need, got None"
+            )
         if len(set(self.matrix_shapes)) != len(self.matrix_shapes):
             raise ValueError(f"{self.name}: expected each matrix shape once")
         for shape in self.matrix_shapes:

@@ -32,7 +32,9 @@ ELEMENT_BITS = {
 Use: TypeAlias = Literal["a", "b", "acc"]
 """The operand of `d = a * b + c` that a matrix is; `acc` is both c and d."""
 
-Layout: TypeAlias = Literal["row_major", "col_major", "packed"]
+Layout: TypeAlias = Literal[
+    "row_major", "col_major", "packed", "row_blocked", "col_blocked"
+]
 """Where in memory the elements of a matrix are; the names of `coopmatrix`."""
 
 

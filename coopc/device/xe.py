@@ -1,8 +1,13 @@
 """Intel GPUs with XMX, as Intel's graphics compiler takes KHR matrices for them.
 
 The shapes are those for which IGC 2.40.14 compiles a load, a multiplication and a store
-without a spill (32 x 64 and 1 x 64 compile too, and spill 24 KB).  Elements of f32 are
-left out: IGC takes them for tf32, and drops 13 bits without a word.
+without a spill (32 x 64 and 1 x 64 compile too, and spill 24 KB).  IGC takes elements
+of f32 for tf32, flag or not, and drops 13 bits.
+
+Of SPV_INTEL_joint_matrix it takes packed B, flags of element types, checked loads, and
+checked stores of row-major A and accumulators.  Their x is the row and y the column in
+memory, whatever the layout, which the payloads of 2D messages show.  Prefetches crash
+it.
 """
 
 from dataclasses import replace
@@ -24,14 +29,16 @@ _INT8_UNSIGNED = ("u8 u8 u32",)
 _XE_SHAPES: tuple[MatrixShape, ...] = (
     *shapes((*range(1, 9), 16), (16,), (16,), ("f16 f16 f32", "bf16 bf16 f32")),
     *shapes((1, 8, 16), (16,), (16,), ("f16 f16 f16", "f16 f16 f32 f16")),
+    *shapes((1, 8, 16), (16,), (16,), ("bf16 bf16 bf16", "bf16 bf16 f32 bf16")),
     *shapes(range(1, 9), (16,), (32,), (*_INT8, *_INT8_UNSIGNED)),
 )
 
 _XE_ACCESSES = (
     AccessRule("a", ("row_major", "col_major"), shapes=((8, 16), (8, 32))),
     AccessRule("a", ("row_major",)),
+    AccessRule("b", ("row_major",), elements=("f32",)),
     AccessRule("b", ("row_major", "col_major", "packed")),
-    AccessRule("acc", ("row_major",), elements=("f16",)),
+    AccessRule("acc", ("row_major",), elements=("f16", "bf16")),
     AccessRule("acc", ("row_major",), shapes=((16, 16),)),
     AccessRule("acc", ("row_major", "col_major")),
 )
@@ -84,6 +91,10 @@ BMG = Device(
     register_bytes=64,
     dpas=Dpas(lanes=16, operands=("f16", "bf16", "tf32", "s8", "u8", "s4", "u4")),
     block_io=XE2_BLOCK_IO,
+    joint_matrix=frozenset({"packed", "bf16", "tf32"}),
+    tf32_shapes=(*shapes((8,), (16,), (8,), ("f32 f32 f32",)),),
+    # "Unsupported row parameter for matrix checked load: 3."
+    checked_rows=(1, 2, 4, 8, 16, 32),
 )
 LNL = replace(BMG, name="lnl", title="Intel Core Ultra 200V (Lunar Lake)")
 PTL = replace(
@@ -112,6 +123,9 @@ DG2 = replace(
     register_bytes=32,
     dpas=Dpas(lanes=8),
     block_io=None,
+    joint_matrix=frozenset({"packed", "bf16"}),
+    tf32_shapes=(),
+    checked_rows=(),
     # cl_intel_subgroup_split_matrix_multiply_accumulate says that two subgroups share
     # A; it does not say which.  Neighbours run on fused EUs.
     split_pair=SplitPair("adjacent", assumed=True),

@@ -52,12 +52,16 @@ def target_device(module: ModuleOp) -> Device | None:
 def device_for(name: str, module: ModuleOp) -> Device:
     """Return the device of a name, as a module sees it.
 
-    A device whose shapes are unknown multiplies what the module multiplies.
+    A device whose shapes are unknown multiplies what the module multiplies; f32 is
+    multiplied as tf32 where the module says so.
 
     Raises:
         ValueError: there is no such device.
     """
     found = device_named(name)
+    if found.tf32_shapes and coopmatrix.precision_of(module) == "tf32":
+        both = (*found.matrix_shapes, *found.tf32_shapes)
+        found = replace(found, matrix_shapes=both)
     if "matrix_shapes" not in found.unknown:
         return found
     return replace(found, matrix_shapes=tuple(dict.fromkeys(_multiplied(module))))

@@ -66,6 +66,8 @@ def in_layout(
             count = max(1, CHANNEL_BITS // element_bits)
             within = b.remainder(at.row, count)
             return b.divided(at.row, count), b.add(b.times(at.col, count), within)
+        case Layout.ROW_BLOCKED | Layout.COL_BLOCKED:
+            raise AssertionError(layout)  # `positions_of` refuses it
 
 
 def memory_offset(
@@ -89,13 +91,31 @@ def memory_offset(
             per_channel = CHANNEL_BITS // element_bits
             assert row % per_channel == 0, (row, per_channel)
             return row // per_channel, col * per_channel
+        case Layout.ROW_BLOCKED | Layout.COL_BLOCKED:
+            assert row == col == 0, (row, col)  # blocks are never cut
+            return 0, 0
 
 
 def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:
     """Return where an element is, in the coordinates of the memref."""
+    refuse_blocks(op)
     *leading, first, second = op.positions
     outer, inner = in_layout(b, op.layout.data, op.matrix.element_bits, at)
     return (*leading, moved(b, first, outer), moved(b, second, inner))
+
+
+def refuse_blocks(op: coopmatrix.AccessOp) -> None:
+    """Refuse an access to interleaved blocks that is not an instruction as it is.
+
+    Raises:
+        Refused: it is one.
+    """
+    if op.layout.data in coopmatrix.BLOCKED:
+        raise Refused(
+            op,
+            f"expected a device with {op.layout.data} matrices of {op.matrix}: there "
+            "is no other way to access interleaved blocks",
+        )
 
 
 def moved(b: Builder, position: SSAValue, by: BoundedIndex) -> SSAValue:

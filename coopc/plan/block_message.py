@@ -65,6 +65,7 @@ from numpy.typing import NDArray
 
 from coopc.device import BlockIO, BlockKind, BlockShapes, Device
 from coopc.diagnostic import either
+from coopc.interface import Condition
 from coopc.plan.refusal import Reason, Refusal
 
 CHANNEL_BITS = 32
@@ -339,6 +340,19 @@ class Rule:
         else:
             return None
         return f"expected a {self.part} that is {wanted}, got {value}"
+
+    def follows_from(self, condition: Condition) -> bool:
+        """Whether a number that meets a condition, in the same unit, is allowed.
+
+        >>> Rule("pitch", 8, 32).follows_from(Condition("size", 0, 1, 16, at_least=32))
+        True
+        """
+        most, below = self.less_than, condition.less_than
+        return (
+            condition.multiple_of % self.multiple_of == 0
+            and (condition.at_least or 0) >= self.at_least
+            and (most is None or (below is not None and below <= most))
+        )
 
     def in_units(self, size: int) -> Rule:
         """Return the rule for the number in units of some bytes.

@@ -28,6 +28,7 @@ Fact: TypeAlias = Literal[
     "narrow float",
     "checked",
     "from start",
+    "surface",
     "fill of 0",
     "inexact",
     "not held",
@@ -52,6 +53,7 @@ Fact: TypeAlias = Literal[
 `inexact`: arithmetic on whole matrices of floats, which the device has none of that
 keeps zeros, infinities and NaN apart.
 `from start`: of two dimensions, and memory that begins where a buffer does.
+`surface`: memory of 2D blocks, and a matrix that the device accesses so.
 `not held`: some matrix is of a type that no multiplication of the device has.
 `not multiplied`: a multiplication of types or sizes that the device does not list.
 `wide saturation`: one of 64 bits that saturates.
@@ -75,6 +77,7 @@ Ability: TypeAlias = Literal[
     "per-element operations",
     "coordinates",
     "tensor addressing",
+    "checked accesses",
 ]
 """What a device can do; the names of `coopc.device.Device`."""
 
@@ -144,6 +147,7 @@ TABLE: tuple[Row, ...] = (
     _row("load store", "native", "checked", "from start", needs=("tensor addressing",)),
     _row("load store", "staged", "misaligned"),
     _row("load store", "staged", "other layout"),
+    _row("load store", "native", "checked", "surface", needs=("checked accesses",)),
     _row("load store", "staged", "checked"),
     _row("load store prefetch", "native"),
     _row(ATOMICS, "staged"),
@@ -188,6 +192,7 @@ def abilities(device: Device) -> frozenset[Ability]:
         "whole arithmetic": device.whole_arithmetic,
         "element access": device.element_access,
         "any fill": device.fills == "any",
+        "checked accesses": bool(device.checked_rows),
     }
     has |= {name: True for name in device.matrix2 if name != "conversions"}
     return frozenset(name for name, able in has.items() if able)

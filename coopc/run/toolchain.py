@@ -14,6 +14,7 @@ import functools
 import os
 import shutil
 import subprocess
+from array import array
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
@@ -21,6 +22,7 @@ CHECKOUT = PACKAGE.resolve().parent
 SCRIPT = PACKAGE / "tools" / "get_toolchain.sh"
 LIBRARIES = Path("root/usr/lib/x86_64-linux-gnu")
 """Where a toolchain keeps its loader and its libraries."""
+JOINT_MATRIX = "SPV_INTEL_joint_matrix"
 
 
 class ToolMissing(Exception):
@@ -141,10 +143,52 @@ def run_filter(name: str, *arguments: str, data: bytes) -> tuple[bytes, str | No
 def validate_spirv(binary: bytes, target_env: str) -> str | None:
     """What spirv-val has against a module for a `--target-env`, or None if it is valid.
 
+    It sees what SPV_INTEL_joint_matrix adds, which it does not know, as what
+    SPV_KHR_cooperative_matrix has in its place.
+
     Raises:
         ToolMissing: there is no spirv-val.
     """
+    if JOINT_MATRIX.encode() in binary:
+        binary = _without_joint_matrix(binary)
     return run_filter("spirv-val", "--target-env", target_env, "-", data=binary)[1]
+
+
+def _without_joint_matrix(binary: bytes) -> bytes:
+    """Return a module of accesses without checks, and products without flags."""
+    from coopc.spirv import facts
+    from coopc.spirv.grammar import enumeration, instruction_facts
+
+    load, store = (
+        instruction_facts(f"OpCooperativeMatrix{x}CheckedINTEL").opcode
+        for x in ("Load", "Store")
+    )
+    flags = enumeration("CooperativeMatrixOperands").members.values()
+    signs = sum(each.value for each in flags if not each.name.endswith("INTEL"))
+    capabilities = enumeration("Capability").members.values()
+    own = {x.value for x in capabilities if x.needs.extension == JOINT_MATRIX}
+    words = array("I", binary)
+    at = facts.HEADER_WORDS
+    result = words[:at]
+    while at < len(words):
+        length, opcode = words[at] >> 16, words[at] & 0xFFFF
+        operands = words[at + 1 : at + length]
+        at += length or 1
+        if opcode == load:
+            opcode = facts.OP_MATRIX_LOAD
+            del operands[6:8], operands[3:5]  # height and width, x and y
+        elif opcode == store:
+            opcode = facts.OP_MATRIX_STORE
+            del operands[5:7], operands[1:3]
+        elif opcode == facts.OP_MUL_ADD and len(operands) > 5:
+            operands[5] &= signs
+        text = operands.tobytes().rstrip(b"\0").decode(errors="replace")
+        if (opcode, text) == (facts.OP_EXTENSION, JOINT_MATRIX):
+            continue
+        if not (opcode == facts.OP_CAPABILITY and operands[0] in own):
+            result.append(len(operands) + 1 << 16 | opcode)
+            result.extend(operands)
+    return result.tobytes()
 
 
 def why_invalid(binary: bytes, target_env: str) -> str | None:

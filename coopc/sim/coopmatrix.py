@@ -101,6 +101,9 @@ def access(
             channels = CHANNEL_BITS // matrix.element_bits
             steps = (row // channels, col * channels + row % channels)
             axes = (Axis.ROWS, Axis.COLS)
+        case Layout.ROW_BLOCKED | Layout.COL_BLOCKED:
+            assert isinstance(op, coopmatrix.PlainAccessOp), op
+            steps, axes = op.in_blocks(row, col), (Axis.ROWS, Axis.COLS)
     sizes, along = memory.sizes[-2:], list[Array]()
     if _is_packed(op):
         steps = steps[0], steps[1] // 2

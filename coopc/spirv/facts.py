@@ -29,8 +29,8 @@ MATRIX_SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
 FLOATS = {(16, 0): "bf16", (8, 4214): "f8E4M3FN", (8, 4215): "f8E5M2"}
 SATURATING = 0x10
 USES = "abc"
-LAYOUTS = range(3)
-"""Row major, column major, and what Intel has packed."""
+LAYOUTS = (0, 1, 2, 4202, 4203)
+"""Row major, column major, what Intel has packed, and Arm's interleaved blocks."""
 
 Words: TypeAlias = tuple[int, ...]
 
@@ -278,7 +278,7 @@ class FactsReader:
 
     def _store(self, words: Words) -> None:
         if (layout := self._constants[words[2]]) not in LAYOUTS:
-            self._mistake(f"a layout of {LAYOUTS[0]} to {LAYOUTS[-1]}, got {layout}")
+            self._mistake(f"a layout of {', '.join(map(str, LAYOUTS))}, got {layout}")
 
     def _mul_add(self, words: Words) -> None:
         type_, value, *operands = words

@@ -35,6 +35,8 @@ CooperativeMatrixPerElementOperationsNV CooperativeMatrixTensorAddressingNV
 TensorAddressingNV CooperativeMatrixReductionsEXT CooperativeMatrixConversionsEXT
 CooperativeMatrixPerElementOperationsEXT CooperativeMatrixGetCoordinateEXT
 CooperativeMatrixLayoutsARM CooperativeMatrixConversionQCOM
+CooperativeMatrixCheckedInstructionsINTEL PackedCooperativeMatrixINTEL
+CooperativeMatrixTF32ComponentTypeINTEL CooperativeMatrixBFloat16ComponentTypeINTEL
 """
 CAPABILITIES = frozenset(_CAPABILITIES.split())
 """Those that emission has a use for; a kernel needs no other."""
@@ -47,6 +49,33 @@ OpCooperativeMatrixConvertNV
 BY_OLDER_NAME = frozenset(_OLDER_NAMES.split())
 """Aliases to write, too: modules ask for SPV_INTEL_split_barrier, and for
 SPV_NV_cooperative_matrix2 where the device has no extension of all vendors."""
+_JOINT_MATRIX = """
+Capability CooperativeMatrixCheckedInstructionsINTEL 6192
+Capability PackedCooperativeMatrixINTEL 6434
+Capability CooperativeMatrixTF32ComponentTypeINTEL 6436
+Capability CooperativeMatrixBFloat16ComponentTypeINTEL 6437
+CooperativeMatrixLayout PackedINTEL 2 PackedCooperativeMatrixINTEL
+CooperativeMatrixOperands MatrixAAndBTF32ComponentsINTEL 0x20 \
+CooperativeMatrixTF32ComponentTypeINTEL
+CooperativeMatrixOperands MatrixAAndBBFloat16ComponentsINTEL 0x40 \
+CooperativeMatrixBFloat16ComponentTypeINTEL
+CooperativeMatrixOperands MatrixCBFloat16ComponentsINTEL 0x80 \
+CooperativeMatrixBFloat16ComponentTypeINTEL
+CooperativeMatrixOperands MatrixResultBFloat16ComponentsINTEL 0x100 \
+CooperativeMatrixBFloat16ComponentTypeINTEL
+"""
+"""What SPIRV-Headers lack of SPV_INTEL_joint_matrix: kind, name, number, capability.
+
+From revision 16, sycl/doc/design/spirv-extensions of github.com/intel/llvm 16fa0ab7."""
+_CHECKED = {
+    # The pointer, x, y, of a store the object, the layout, height, width, the stride.
+    ("OpCooperativeMatrixLoadCheckedINTEL", 6193): (
+        *("IdResultType", "IdResult", *["IdRef"] * 6),
+    ),
+    ("OpCooperativeMatrixStoreCheckedINTEL", 6194): ("IdRef",) * 7,
+}
+"""Instructions of that extension, their numbers, and operands before optional ones."""
+JOINT_MATRIX = "SPV_INTEL_joint_matrix"
 BY_ID = {"Scope", "MemorySemantics", "CooperativeMatrixLayout", "CooperativeMatrixUse"}
 """Enumerations whose values are given as constants, which no instruction names."""
 LACKING = {"OpMatrixTimesScalar": ("CooperativeMatrixKHR",)}
@@ -93,6 +122,25 @@ class _Grammar:
         self.kinds: dict[str, Json] = {
             kind["kind"]: kind for kind in core["operand_kinds"]
         }
+        for line in _JOINT_MATRIX.strip().splitlines():
+            kind, name, value, *of = line.split()
+            brought = {"capabilities": of} if of else {"extensions": [JOINT_MATRIX]}
+            row = {"enumerant": name, "value": value, "version": "None", **brought}
+            self.kinds[kind]["enumerants"].append(row)
+        for (name, opcode), operands in _CHECKED.items():
+            row = {
+                "opname": name,
+                "class": "Memory",
+                "opcode": opcode,
+                "capabilities": ["CooperativeMatrixCheckedInstructionsINTEL"],
+                "version": "None",
+                "operands": [
+                    *({"kind": kind} for kind in operands),
+                    {"kind": "IdRef", "quantifier": "?"},
+                    {"kind": "MemoryAccess", "quantifier": "?"},
+                ],
+            }
+            core["instructions"].append(row)
         capabilities = self.kinds["Capability"]
         older = {
             each["enumerant"]: alias

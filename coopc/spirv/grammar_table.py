@@ -318,6 +318,8 @@ INSTRUCTIONS: dict[str, Row] = {
 "OpSubgroup2DBlockPrefetchINTEL": (6234, 'IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef', ('Subgroup2DBlockIOINTEL',), None, None),
 "OpSubgroup2DBlockStoreINTEL": (6235, 'IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef', ('Subgroup2DBlockIOINTEL',), None, None),
 "OpSubgroupMatrixMultiplyAccumulateINTEL": (6237, 'IdResultType IdResult IdRef IdRef IdRef IdRef MatrixMultiplyAccumulateOperands?', ('SubgroupMatrixMultiplyAccumulateINTEL',), None, None),
+"OpCooperativeMatrixLoadCheckedINTEL": (6193, 'IdResultType IdResult IdRef IdRef IdRef IdRef IdRef IdRef IdRef? MemoryAccess?', ('CooperativeMatrixCheckedInstructionsINTEL',), None, None),
+"OpCooperativeMatrixStoreCheckedINTEL": (6194, 'IdRef IdRef IdRef IdRef IdRef IdRef IdRef IdRef? MemoryAccess?', ('CooperativeMatrixCheckedInstructionsINTEL',), None, None),
 }
 
 ENUMERATIONS: dict[str, dict[str, Row]] = {
@@ -545,11 +547,16 @@ ENUMERATIONS: dict[str, dict[str, Row]] = {
 "Subgroup2DBlockTransposeINTEL": (6230, '', ('Subgroup2DBlockIOINTEL',), 'SPV_INTEL_2d_block_io', None),
 "SubgroupMatrixMultiplyAccumulateINTEL": (6236, '', (), 'SPV_INTEL_subgroup_matrix_multiply_accumulate', None),
 "CacheControlsINTEL": (6441, '', (), 'SPV_INTEL_cache_controls', None),
+"CooperativeMatrixCheckedInstructionsINTEL": (6192, '', (), 'SPV_INTEL_joint_matrix', None),
+"PackedCooperativeMatrixINTEL": (6434, '', (), 'SPV_INTEL_joint_matrix', None),
+"CooperativeMatrixTF32ComponentTypeINTEL": (6436, '', (), 'SPV_INTEL_joint_matrix', None),
+"CooperativeMatrixBFloat16ComponentTypeINTEL": (6437, '', (), 'SPV_INTEL_joint_matrix', None),
 },
 "CooperativeMatrixLayout": {
 "RowMajorKHR": (0, '', (), None, None), "ColumnMajorKHR": (1, '', (), None, None),
 "RowBlockedInterleavedARM": (4202, '', ('CooperativeMatrixLayoutsARM',), None, None),
 "ColumnBlockedInterleavedARM": (4203, '', ('CooperativeMatrixLayoutsARM',), None, None),
+"PackedINTEL": (2, '', ('PackedCooperativeMatrixINTEL',), None, None),
 },
 "CooperativeMatrixUse": {
 "MatrixAKHR": (0, '', (), None, None), "MatrixBKHR": (1, '', (), None, None),
@@ -625,6 +632,10 @@ MASKS: dict[str, dict[str, Row]] = {
 "MatrixCSignedComponentsKHR": (4, '', (), None, None),
 "MatrixResultSignedComponentsKHR": (8, '', (), None, None),
 "SaturatingAccumulationKHR": (16, '', (), None, None),
+"MatrixAAndBTF32ComponentsINTEL": (32, '', ('CooperativeMatrixTF32ComponentTypeINTEL',), None, None),
+"MatrixAAndBBFloat16ComponentsINTEL": (64, '', ('CooperativeMatrixBFloat16ComponentTypeINTEL',), None, None),
+"MatrixCBFloat16ComponentsINTEL": (128, '', ('CooperativeMatrixBFloat16ComponentTypeINTEL',), None, None),
+"MatrixResultBFloat16ComponentsINTEL": (256, '', ('CooperativeMatrixBFloat16ComponentTypeINTEL',), None, None),
 },
 "CooperativeMatrixReduce": {
 "Row": (1, '', (), None, None), "Column": (2, '', (), None, None),

@@ -40,10 +40,12 @@ OpAll OpAny OpArrayLength OpAtomicFMaxEXT OpAtomicFMinEXT OpAtomicFlagClear
 OpAtomicFlagTestAndSet OpAtomicLoad OpAtomicStore OpBitCastArrayQCOM
 OpCompositeConstructCoopMatQCOM OpCompositeExtractCoopMatQCOM
 OpCooperativeMatrixConvertNV OpCooperativeMatrixConvertUseEXT
-OpCooperativeMatrixGetCoordinateEXT OpCooperativeMatrixLoadTensorNV
+OpCooperativeMatrixGetCoordinateEXT OpCooperativeMatrixLoadCheckedINTEL
+OpCooperativeMatrixLoadTensorNV
 OpCooperativeMatrixPerElementOpEXT OpCooperativeMatrixPerElementOpNV
 OpCooperativeMatrixReduceEXT OpCooperativeMatrixReduceNV
-OpCooperativeMatrixStoreTensorNV OpCooperativeMatrixTransposeNV OpCopyLogical
+OpCooperativeMatrixStoreCheckedINTEL OpCooperativeMatrixStoreTensorNV
+OpCooperativeMatrixTransposeNV OpCopyLogical
 OpCopyMemorySized OpCopyObject OpCreateTensorLayoutNV OpCreateTensorViewNV
 OpExtractSubArrayQCOM OpGenericPtrMemSemantics OpGroupAll OpGroupAny OpGroupAsyncCopy
 OpGroupNonUniformBallotBitExtract OpGroupNonUniformBroadcastFirst
@@ -61,7 +63,8 @@ OpTerminateInvocation
 
 SPV_ARM_cooperative_matrix_layouts
 SPV_EXT_cooperative_matrix_maintenance1 SPV_EXT_float8
-SPV_INTEL_2d_block_io SPV_INTEL_subgroup_matrix_multiply_accumulate
+SPV_INTEL_2d_block_io SPV_INTEL_joint_matrix
+SPV_INTEL_subgroup_matrix_multiply_accumulate
 SPV_KHR_maximal_reconvergence SPV_KHR_relaxed_extended_instruction
 SPV_NV_cooperative_matrix2 SPV_NV_tensor_addressing
 SPV_QCOM_cooperative_matrix_conversion MaximallyReconvergesKHR
@@ -164,7 +167,7 @@ def _chosen(kind: str, id: ResolvedOperand) -> str:
         names = [member.name for member in members if member.value & number]
     else:
         names = [member.name for member in members if member.value == number]
-        if not names:
+        if not names or names[0].endswith(("ARM", "INTEL")):
             raise Unsupported(_lacks(f"{kind} {number}"))
     return "|".join(names) or "None"
 

@@ -3,7 +3,7 @@
 from abc import ABC
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     I32,
@@ -40,6 +40,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.diagnostic import either
 from coopc.dialects.coopmatrix.types import (
+    BLOCKED,
     CHANNEL_BITS,
     CheckedAttr,
     Layout,
@@ -95,6 +96,10 @@ class AccessOp(IRDLOperation, ABC):
             )
         if self.layout.data == Layout.PACKED:
             verify_packed(matrix)
+        if self.layout.data in BLOCKED and not isinstance(self, PlainAccessOp):
+            raise VerifyException(
+                f"expected a load or a store, as no other access is {self.layout.data}"
+            )
 
     def verify_pointee(self) -> None:
         expected, found = self.matrix.element_type, self.memory_type.element_type
@@ -126,7 +131,7 @@ class AccessOp(IRDLOperation, ABC):
         if cols == 1:
             return layout
         named = isinstance(self, PlainAccessOp) and self.layout_name is not None
-        if rows != 1 or layout is Layout.PACKED or named:
+        if rows != 1 or layout in (Layout.PACKED, *BLOCKED) or named:
             return None
         by_rows = layout is Layout.ROW_MAJOR
         return Layout.COL_MAJOR if by_rows else Layout.ROW_MAJOR
@@ -143,7 +148,14 @@ class PlainAccessOp(AccessOp, ABC):
 
     The layout may name a `coopmatrix.spec_constant`: `row_major = @L` is by rows unless
     @L is set to what SPIR-V calls another layout, 1 for columns.
+
+    Blocks, of 4 rows of 16 bytes, are row-major within.  `interleave` of them that
+    follow each other are one group, in which each block in turn has 4 bytes; the matrix
+    has whole groups, and its rows of blocks, or columns of blocks, lie without gaps.
     """
+
+    interleave = opt_prop_def(IntegerAttr[I64])
+    """Blocks in a group; 1 where it is absent."""
 
     layout_name = opt_prop_def(SymbolRefAttr)
     volatile = opt_prop_def(UnitAttr)
@@ -182,6 +194,62 @@ class PlainAccessOp(AccessOp, ABC):
         """The width of what the memref holds, in bits."""
         return bits_of(self.memory_type.element_type)
 
+    @property
+    def group(self) -> int:
+        """How many blocks are interleaved."""
+        return 1 if self.interleave is None else self.interleave.value.data
+
+    def in_blocks(self, row: Any, col: Any) -> tuple[Any, Any]:
+        """Return where an element is in the memref, from the positions on.
+
+        Coordinates are numbers, or arrays of them.
+        """
+        bits = self.matrix.element_bits
+        width, word, group = 128 // bits, max(1, 32 // bits), self.group
+        line, block = row // 4, col // width
+        if self.layout.data is Layout.COL_BLOCKED:
+            line, block = block, line
+        within = row % 4 * width + col % width
+        start = block // group * (group * 4 * width)
+        place = within // word * (group * word) + block % group * word + within % word
+        return line, start + place
+
+    def verify_blocks(self) -> None:
+        """Check that memory has the blocks of a matrix, and no gaps between them.
+
+        Those are the rules of SPV_ARM_cooperative_matrix_layouts, whose elements are of
+        at most 4 bytes, as interleaving would split others.
+        """
+        matrix, bits = self.matrix, self.matrix.element_bits
+        if not matrix.is_static or bits not in (8, 16, 32):
+            raise VerifyException(
+                "expected a matrix of known sizes and of elements of 8, 16 or 32 bits "
+                f"in blocks, got {matrix}"
+            )
+        if self.checked is not None:
+            raise VerifyException("expected no checks of an access to blocks")
+        (rows, cols), width = matrix.shape, 128 // bits
+        if rows % 4 or cols % width:
+            raise VerifyException(
+                f"expected multiples of 4 rows and {width} columns, a block of "
+                f"{matrix.element_type}, got {rows} x {cols}"
+            )
+        by_rows = self.layout.data is Layout.ROW_BLOCKED
+        blocks = cols // width if by_rows else rows // 4
+        if self.group < 1 or blocks % self.group:
+            raise VerifyException(
+                f"expected interleave to divide {blocks}, the blocks of a "
+                f"{'row' if by_rows else 'column'}, got {self.group}"
+            )
+        lines = rows // 4 if by_rows else cols // width
+        pitch, step = self.matrix_strides
+        expected = blocks * 4 * width
+        if step != 1 or (lines > 1 and pitch != expected):
+            raise VerifyException(
+                f"expected a memref with rows of {expected} elements, "
+                f"{blocks} blocks, got {self.memory_type}"
+            )
+
     def verify_pointee(self) -> None:
         """Check that memory holds numbers or vectors, and the matrix's where it must.
 
@@ -190,11 +258,12 @@ class PlainAccessOp(AccessOp, ABC):
         pointee = self.memory_type.element_type
         if pointee == self.matrix.element_type:
             return
+        whole = (Layout.PACKED, *BLOCKED)
         if is_nibble(self.matrix.element_type):
-            if pointee != i8 or self.layout.data == Layout.PACKED:
+            if pointee != i8 or self.layout.data in whole:
                 super().verify_pointee()
             return
-        if self.checked is not None or self.layout.data == Layout.PACKED:
+        if self.checked is not None or self.layout.data in whole:
             super().verify_pointee()
         number = pointee
         if is_vector(pointee) and pointee.get_num_dims() == 1:
@@ -206,6 +275,12 @@ class PlainAccessOp(AccessOp, ABC):
 
     def verify_(self) -> None:
         super().verify_()
+        if self.layout.data in BLOCKED:
+            self.verify_blocks()
+        elif self.interleave is not None:
+            raise VerifyException(
+                f"expected interleave of blocks only, got {self.layout.data}"
+            )
         if self.alignment is None:
             return
         alignment = self.alignment.value.data
@@ -255,6 +330,7 @@ def verify_no_zero_stride(op: AccessOp) -> None:
 
 _ACCESS = (
     "$memory `[` $positions `]` $layout (`=` $layout_name^)? "
+    "(`interleave` `=` $interleave^)? "
     "(`checked` `` $checked^)? (`volatile` $volatile^)? (`nontemporal` $nontemporal^)? "
     "(`alignment` `=` $alignment^)? "
     "(`available` `=` $available^)? (`visible` `=` $visible^)? "

@@ -107,6 +107,16 @@ class Layout(StrEnum):
     """`mem[p0 + j, p1 + i]`"""
     PACKED = auto()
     """VNNI: `mem[p0 + i / w, p1 + j * w + i % w]`, w = 32 / bits of an element."""
+    ROW_BLOCKED = auto()
+    """`mem[p0 + i / 4, p1 + x]`: a row of the memref is a row of blocks of 4 rows of 16
+    bytes, which are interleaved; see `PlainAccessOp`."""
+    COL_BLOCKED = auto()
+    """`mem[p0 + j / w, p1 + x]`: a row of the memref is a column of blocks of 4 rows of
+    w elements, 16 bytes."""
+
+
+BLOCKED = (Layout.ROW_BLOCKED, Layout.COL_BLOCKED)
+"""The layouts of SPV_ARM_cooperative_matrix_layouts."""
 
 
 SCOPE_NUMBERS = {
@@ -704,6 +714,8 @@ class NamesConstants(SymbolUserOpInterface):
             _constant(op, op.constant.root_reference.data, op.name)
         name, layout = (op.properties.get(x) for x in ("layout_name", "layout"))
         if isinstance(name, SymbolRefAttr) and isinstance(layout, LayoutAttr):
+            if layout.data not in LAYOUT_NUMBERS:
+                raise VerifyException(f"expected no name for the layout {layout.data}")
             _verify_number(op, name, LAYOUT_NUMBERS[layout.data], str(layout.data))
 
 

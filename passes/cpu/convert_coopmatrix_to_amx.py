@@ -64,6 +64,7 @@ from coopc.ir.element_access import (
     access_element,
     in_layout,
     memory_offset,
+    refuse_blocks,
     view_elements,
 )
 from coopc.ir.matrix_size import why_matrix_too_large
@@ -118,6 +119,15 @@ class ConvertCoopmatrixToAmxPass(ModulePass):
 # What is refused before tiles are known
 
 
+def _check_access(op: Access) -> None:
+    """Refuse an access that tiles have no form of."""
+    refuse_blocks(op)
+    if op.volatile is not None:
+        raise Refused(op, "AMX has no volatile access to memory")
+    if op.layout_name is not None:
+        raise Refused(op, f"expected a layout that is known, got {op.layout_name}")
+
+
 def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
     """Refuse matrices that are no tiles, and operations that tiles have no form of.
 
@@ -138,10 +148,8 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
             )
         if isinstance(op, WITHOUT_RULE):
             raise Refused(op, f"there is no rule for {op.name} on tiles")
-        if isinstance(op, Access) and op.volatile is not None:
-            raise Refused(op, "AMX has no volatile access to memory")
-        if isinstance(op, Access) and op.layout_name is not None:
-            raise Refused(op, f"expected a layout that is known, got {op.layout_name}")
+        if isinstance(op, Access):
+            _check_access(op)
     elif matrices and isinstance(op, FuncOp | CallOp | ReturnOp):
         raise Refused(
             op,

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import Axis, Layout
+from coopc.dialects.coopmatrix import BLOCKED, Axis, Layout
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.ir.facts import constant_number
 
@@ -83,7 +83,8 @@ def _of_matrix(op: coopmatrix.AccessOp) -> Sequence[int | None]:
     """How far a matrix reaches in memory, where that is known and not checked."""
     type, memory = op.matrix, op.memory_type
     rows, cols = (size if isinstance(size, int) else 1 for size in type.sizes)
-    if memory.element_type != type.element_type or op.layout.data is Layout.PACKED:
+    other = (Layout.PACKED, *BLOCKED)
+    if memory.element_type != type.element_type or op.layout.data in other:
         rows = cols = 1  # an element of the memref is not one of the matrix
     checked = () if op.checked is None else op.checked.data
     extents = [

@@ -28,7 +28,7 @@ from xdsl.utils.hints import isa
 
 from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig, xe
-from coopc.interface import SECOND_ENTRY
+from coopc.interface import SECOND_ENTRY, Condition
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
@@ -81,6 +81,11 @@ class HostNumber:
     dimension: int = 0
     """Of a size or a stride."""
 
+    def is_of(self, condition: Condition) -> bool:
+        """Whether it is the number that a condition is about."""
+        about = condition.argument, condition.what, condition.dimension
+        return about == (self.argument, self.what, self.dimension)
+
 
 @dataclass(slots=True)
 class Demands:
@@ -125,8 +130,9 @@ class Demands:
         """Write them on a kernel, after what it says already."""
         known = func.attributes.get(simt.CONDITIONS)
         before = known.data if isa(known, ArrayAttr[DictionaryAttr]) else ()
-        if before or self.rules:
-            func.attributes[simt.CONDITIONS] = ArrayAttr([*before, *self.attributes()])
+        new = [x for x in self.attributes() if x not in before]
+        if before or new:
+            func.attributes[simt.CONDITIONS] = ArrayAttr([*before, *new])
 
 
 def arguments_of(

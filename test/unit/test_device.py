@@ -12,6 +12,7 @@ from coopc.device import (
     BMG,
     DEVICES,
     DG2,
+    ELEMENT_BITS,
     INTEL_CPU,
     LAVAPIPE,
     NVIDIA,
@@ -90,8 +91,8 @@ def test_nvidia_lists_what_an_h200_lists():
 def test_khr_shapes_of_xe_are_whole_dpas(found: Device):
     dpas = found.dpas
     assert dpas is not None
-    for shape in found.matrix_shapes:
-        bits = 8 if shape.a in ("s8", "u8") else 16
+    for shape in (*found.matrix_shapes, *found.tf32_shapes):
+        bits = ELEMENT_BITS[shape.a]
         assert (shape.n, shape.k) == (dpas.lanes, dpas.k(bits))
         assert shape.m <= 8 or shape.m % 8 == 0
 

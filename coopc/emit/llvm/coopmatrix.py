@@ -149,6 +149,8 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Val
     type, layout = op.matrix, op.layout.data
     if op.checked is not None:
         raise Refusal("`checked` is not supported by the matrix intrinsics")
+    if layout not in _LAYOUTS:
+        raise Refusal(f"{layout} is not supported by the matrix intrinsics")
     if op.memory_type.element_type != type.element_type:
         raise Refusal(
             f"expected a memref of {type.element_type}, the matrix's elements, got "

@@ -10,12 +10,14 @@ must be 1:
 | col_major | s, 1    | ColumnMajorKHR     | s      |
 | col_major | 1, s    | RowMajorKHR        | s      |
 | packed    | s, 1    | 2 (PackedINTEL)    | s      |
+| row_blocked, col_blocked | s, 1 | 4202, 4203 (of Arm) | interleave |
 
 What has no instruction is refused: `legalize-coopmatrix-khr` turns it into what has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -34,6 +36,7 @@ from coopc.emit.spirv.tensor_addressing import tensor_load, tensor_store
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
+from coopc.spirv.grammar import enumeration
 from coopc.spirv.instruction import Id, Instruction, Operand
 
 handlers = Handlers()
@@ -41,8 +44,14 @@ handlers = Handlers()
 LEGALIZE = "legalize-coopmatrix-khr"
 """The pass that turns operations into such as have instructions."""
 
-LAYOUTS = {"row_major": 0, "col_major": 1, "packed": 2}
-"""CooperativeMatrixLayout; 2 is PackedINTEL of SPV_INTEL_joint_matrix."""
+LAYOUTS = {
+    "row_major": "RowMajorKHR",
+    "col_major": "ColumnMajorKHR",
+    "packed": "PackedINTEL",
+    "row_blocked": "RowBlockedInterleavedARM",
+    "col_blocked": "ColumnBlockedInterleavedARM",
+}
+"""What SPIR-V calls them: members of CooperativeMatrixLayout."""
 
 _HANDED_OVER = {
     Scope.CROSS_DEVICE: 5,
@@ -71,8 +80,8 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
         tensor_load(e, op, view, name, e.index.narrow(stride))
         return
     type = e.types.matrix(op.matrix)
-    pointer, *operands = _access(e, op)
-    id = e.emit("OpCooperativeMatrixLoadKHR", pointer, *operands, type=type)
+    suffix = "KHR" if op.checked is None else "CheckedINTEL"
+    id = e.emit(f"OpCooperativeMatrixLoad{suffix}", *_access(e, op), type=type)
     e.set(op.result, (id,))
 
 
@@ -84,9 +93,11 @@ def store(e: Emission, op: coopmatrix.StoreOp) -> None:
         name, stride = memory_layout(e, op, view)
         tensor_store(e, op, view, name, e.index.narrow(stride))
         return
-    pointer, *operands = _access(e, op)
+    operands, object = _access(e, op), e.value(op.value)
     e.writes(e.view(op.memory))
-    e.do("OpCooperativeMatrixStoreKHR", pointer, e.value(op.value), *operands)
+    suffix, at = ("KHR", 1) if op.checked is None else ("CheckedINTEL", 3)
+    placed = *operands[:at], object, *operands[at:]
+    e.do(f"OpCooperativeMatrixStore{suffix}", *placed)
 
 
 @handlers.on(coopmatrix.PrefetchOp)
@@ -102,13 +113,14 @@ def _is_tensor(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> bool:
 def _access(
     e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp
 ) -> tuple[Operand, ...]:
-    """The pointer, the layout, the stride and the memory operands of an access."""
-    if op.checked is not None:
-        raise Refusal(
-            f"expected an access without checks, as {e.facts.device.name} has none "
-            f"with them: {LEGALIZE} stages it"
-        )
+    """The pointer, the layout, the stride and the memory operands of an access.
+
+    A checked one has the start of memory, the row and the column there, and, before the
+    stride, the rows and the columns of memory.
+    """
     view, device = e.view(op.memory), e.facts.device
+    if op.checked is not None and (reason := _why_not_checked(op, device)) is not None:
+        raise Refusal(f"{reason}: {LEGALIZE} stages it")
     if view.storage not in MATRIX_STORAGE:
         raise Refusal("expected global or work-group memory, got a work-item's own")
     name, stride = memory_layout(e, op, view)
@@ -118,7 +130,9 @@ def _access(
     if (reason := known[key]) is not None:
         raise Refusal(reason)
     alignment = op.alignment.value.data if op.alignment and device.aligned else None
-    pointer = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
+    positions, layout = e.nums(op.positions), _layout(e, op, name)
+    offset = e.index.linear(view, positions) if op.checked is None else 0
+    pointer = e.pointer(view, offset)
     operands = e.memory_operands(
         view,
         [
@@ -129,12 +143,36 @@ def _access(
         available=_scope(e, op.available),
         visible=_scope(e, op.visible),
     )
-    return pointer, _layout(e, op, name), e.index.narrow(stride), *operands
+    place: tuple[Operand, ...] = (layout,)
+    if op.checked is not None:
+        row, col, height, width = (_as_u32(e, x) for x in (*positions, *view.sizes))
+        place = row, col, layout, height, width
+    return pointer, *place, e.index.narrow(stride), *operands
+
+
+def _why_not_checked(op: coopmatrix.PlainAccessOp, device: Device) -> str | None:
+    """Why a device has no instruction for a checked access, or None."""
+    if not device.checked_rows:
+        return f"expected an access without checks, as {device.name} has none with them"
+    # It imports what plans 2D blocks, which other modules need not do.
+    from coopc.passes.xe.convert_to_xe.matrix_memory import why_not_checked
+
+    return why_not_checked(op, device)
+
+
+def _as_u32(e: Emission, number: Num) -> Id:
+    if isinstance(number, int):
+        return e.types.enumerant(number % (1 << 32))
+    id = e.index.narrow(number)
+    return id if e.facts.vulkan else e.emit("OpUConvert", id, type=e.types.u32)
 
 
 def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:
     if op.layout_name is None:
-        return e.types.enumerant(LAYOUTS[name])
+        layout = enumeration("CooperativeMatrixLayout").members[LAYOUTS[name]]
+        if name != "packed" or name in e.facts.device.joint_matrix:
+            e.module.capabilities.update(layout.needs.capabilities)
+        return e.types.enumerant(layout.value)
     if "layout" not in e.facts.device.specialised:
         raise Refusal(
             f"{e.facts.device.name} takes no specialisation constant for the layout "
@@ -163,6 +201,9 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
             "expected strides of 0 or more, as a layout of SPIR-V needs, got "
             f"{op.memory_type}"
         )
+    if op.layout.data in coopmatrix.BLOCKED:
+        assert isinstance(op, coopmatrix.PlainAccessOp), op
+        return name, op.group
     if inner == 1:
         return name, outer
     pointee = op.memory_type.element_type
@@ -304,12 +345,8 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
     if key not in known:
         known[key] = listed_shape(op, e)
     shape = known[key]
-    if e.facts.device.family == "opencl-cpu" and shape and "bf16" in shape.elements:
-        raise Refusal(
-            f"{e.facts.device.name} multiplies bf16 only with a flag that SPIR-V's "
-            "validator does not know"
-        )
     flags = [_FLAGS[operand] for operand in signed_operands(op, shape, e.facts)]
+    flags += _interpretations(e.facts.device, element_names(op))
     if op.saturating is not None:
         flags.append("SaturatingAccumulationKHR")
     type = e.types.matrix(matrix_type(op.result))
@@ -317,6 +354,17 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
     ids = e.value(op.a), e.value(op.b), e.value(op.c)
     id = e.emit("OpCooperativeMatrixMulAddKHR", *ids, *operands, type=type)
     e.set(op.result, (id,))
+
+
+def _interpretations(device: Device, elements: tuple[str, ...]) -> Iterator[str]:
+    """As what SPV_INTEL_joint_matrix has components multiplied, of a, b, c, result."""
+    a, _, c, result = elements
+    if a == "f32" and "tf32" in device.joint_matrix:
+        yield "MatrixAAndBTF32ComponentsINTEL"
+    if "bf16" in device.joint_matrix:
+        for of, element in (("AAndB", a), ("C", c), ("Result", result)):
+            if element == "bf16":
+                yield f"Matrix{of}BFloat16ComponentsINTEL"
 
 
 def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:

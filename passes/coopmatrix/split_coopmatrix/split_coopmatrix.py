@@ -32,7 +32,7 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
 from coopc.ir.device_option import device_of
-from coopc.ir.element_access import memory_offset
+from coopc.ir.element_access import memory_offset, refuse_blocks
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
@@ -178,6 +178,8 @@ class Cutter:
         """Insert the same access for each tile of a grid."""
         stored = op.operands[: -1 - len(op.positions)]
         assert tuple(op.operands) == (*stored, op.memory, *op.positions), op
+        if len(grid.origins) > 1:
+            refuse_blocks(op)
         _refuse_broken_pointees(op, grid)
         offsets: list[tuple[int, int]] = []
         for row, col in grid.origins:

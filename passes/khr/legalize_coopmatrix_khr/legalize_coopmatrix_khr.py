@@ -33,6 +33,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
+    BLOCKED,
     CHANNEL_BITS,
     SCOPE_NUMBERS,
     USE_NUMBERS,
@@ -195,6 +196,8 @@ def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
                 found["logical"] = _is_logical(op, device)
             elif isinstance(op, coopmatrix.PlainAccessOp):
                 found["from start"] = op.is_from_start
+                if op.checked is not None and device.checked_rows:
+                    found["surface"] = _is_surface(op, device)
                 found["misaligned"] = device.aligned_rows and is_misaligned(op)
                 found["other layout"] = _is_other_layout(op, target)
                 pointee = op.memory_type.element_type
@@ -245,6 +248,12 @@ def _is_no_function(op: coopmatrix.ApplyOp) -> bool:
     )
 
 
+def _is_surface(op: coopmatrix.PlainAccessOp, device: Device) -> bool:
+    from coopc.passes.xe.convert_to_xe.matrix_memory import why_not_checked
+
+    return why_not_checked(op, device) is None
+
+
 def _is_other_layout(op: coopmatrix.PlainAccessOp, target: Target) -> bool:
     """Whether a device has a matrix, but does not access it in a layout."""
     if op.layout_name is not None:
@@ -265,7 +274,7 @@ def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
     that has a name may be any.
     """
     matrix, strides = op.matrix, op.memory_type.get_strides()
-    if strides is None or op.layout_in_memory is None:
+    if strides is None or op.layout_in_memory in (None, *BLOCKED):
         return False
     by_rows = op.layout_in_memory is not Layout.COL_MAJOR
     length, needed = matrix.sizes[by_rows], 8 * ROW_BYTES
@@ -569,6 +578,7 @@ def legalize(
         ):
             raise Refused(func, reason)
     # Products alone leave matrices, for what comes next to cut them.
+    _demand_surfaces(decisions, device)
     legalizer = Legalizer(module, target, only != "products", lanes)
     for each in decisions:
         legalizer.rewrite(each.op, each.form)
@@ -578,6 +588,26 @@ def legalize(
     for op in reversed(rewritten):
         if op.parent is not None:
             Rewriter.erase_op(op)
+
+
+def _demand_surfaces(decisions: list[Decision], device: Device) -> None:
+    """Note what must hold of memory that is accessed with checks, for the host."""
+    checked = [
+        x.op
+        for x in decisions
+        if x.form == "native"
+        and "surface" in x.facts
+        and isinstance(x.op, coopmatrix.PlainAccessOp)
+    ]
+    if not checked or device.block_io is None:
+        return
+    from coopc.passes.xe.conditions import Demands
+    from coopc.passes.xe.convert_to_xe.matrix_memory import demand_surface
+
+    for op in checked:
+        demands = Demands()
+        demand_surface(demands, op.memory, device.block_io)
+        demands.write(function_around(op))
 
 
 _DECIDE: Mapping[Only, Callable[[ModuleOp, Target], list[Decision]]] = {

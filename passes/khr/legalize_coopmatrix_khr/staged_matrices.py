@@ -70,6 +70,7 @@ from xdsl.traits import is_side_effect_free
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
+    BLOCKED,
     CHANNEL_BITS,
     DEVICE_USES,
     Layout,
@@ -158,7 +159,7 @@ class Target:
         if all(rows % tile[0] or cols % tile[1] for tile in held):
             return ()
         has = self.device.layouts(use, element, rows, cols)
-        preferred = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR)
+        preferred = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR, *BLOCKED)
         return tuple(layout for layout in preferred if str(layout) in has)
 
     def shared_layout(self, matrix: MatrixType) -> Layout:
@@ -186,6 +187,8 @@ def memory_shape(
         case Layout.PACKED:
             count = max(1, CHANNEL_BITS // bits)
             return b.tiles(rows, count), b.product(cols, count)
+        case Layout.ROW_BLOCKED | Layout.COL_BLOCKED:
+            raise AssertionError(layout)  # no memory of the compiler's own has blocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,16 +30,19 @@ from xdsl.dialects.memref import ExtractStridedMetaDataOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from coopc.device import BlockIO, Device
+from coopc.diagnostic import either
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType, Use
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import bits_of
 from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.control_flow import function_around
 from coopc.ir.element_access import (
     Element,
     checks_of,
     memory_offset,
     positions_of,
+    refuse_blocks,
     size_of,
 )
 from coopc.ir.facts import ValueFacts
@@ -127,7 +130,7 @@ def _by_parts(
     io = device.block_io
     if io is None:
         return Refusal(Reason.NO_BLOCK_IO, "it moves matrices lane by lane")
-    if (refusal := _refuse_memory(op, io)) is not None:
+    if (refusal := refuse_memory(op, io)) is not None:
         return refusal
     found: list[T] = []
     for origin, shape in parts_of(op.matrix):
@@ -184,6 +187,8 @@ def memory_sizes(order: Layout, shape: tuple[int, int], bits: int) -> tuple[int,
             return cols, rows
         case Layout.PACKED:
             return rows * bits // CHANNEL_BITS, cols * CHANNEL_BITS // bits
+        case Layout.ROW_BLOCKED | Layout.COL_BLOCKED:
+            raise AssertionError(order)  # `refuse_memory` refuses it
 
 
 def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
@@ -200,8 +205,9 @@ def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
     return LinearLayout.of(ins, dict(zip(layout.out_names, sizes, strict=True)))
 
 
-def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
+def refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     """Return why the memory of an access is no surface, as far as is known."""
+    refuse_blocks(op)
     type = op.memory_type
     if not is_global(type):
         return Refusal(Reason.UNKNOWN_MEMORY, f"{type.memory_space}, not global")
@@ -222,6 +228,34 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
             "one of 4 bytes",
         )
     return refuse_surface(io, known_numbers(type))
+
+
+def why_not_checked(op: coopmatrix.PlainAccessOp, device: Device) -> str | None:
+    """Return why a KHR matrix is not accessed with checks, as a 2D block, or None."""
+    rows = op.matrix.sizes[0]
+    if rows not in device.checked_rows:
+        has = either(device.checked_rows)
+        return f"expected {has} rows, which {device.name} checks, got {rows}"
+    is_b, layout = op.matrix.use.data is Use.B, op.layout_in_memory
+    if isinstance(op, coopmatrix.StoreOp) and (is_b or layout is not Layout.ROW_MAJOR):
+        return (
+            f"expected a row_major matrix of a or acc, as {device.name} stores no "
+            f"other with checks, got {op.matrix} in {layout}"
+        )
+    assert device.block_io is not None, device
+    if (refusal := refuse_memory(op, device.block_io)) is not None:
+        return str(refusal)
+    demands, promised = Demands(), simt.conditions(function_around(op))
+    demand_surface(demands, op.memory, device.block_io)
+    for number, rule in demands.rules.items():
+        if number.what != "address" and not any(
+            number.is_of(each) and rule.follows_from(each) for each in promised
+        ):
+            return (
+                f"expected memory of known sizes, or {simt.CONDITIONS} of them as for "
+                f"2D blocks, got {op.memory_type}"
+            )
+    return None
 
 
 def known_numbers(type: MemRefType) -> dict[Part, int]:
@@ -346,6 +380,7 @@ def lines_of(op: coopmatrix.LoadOp) -> MemoryLines:
 
 
 def _refused_access(op: coopmatrix.LoadOp) -> Refusal | None:
+    refuse_blocks(op)
     type = op.memory_type
     if not is_global(type):
         return Refusal(ChannelReason.SPACE, f"it is in {type.memory_space}")

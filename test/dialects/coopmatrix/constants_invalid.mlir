@@ -96,3 +96,10 @@ coopmatrix.spec_constant @L = 1 : i32
 
 %m = coopmatrix.spec_value @M
 // CHECK: coopmatrix.spec_value: expected a coopmatrix.spec_constant @M, which coopmatrix.spec_value names, got nothing
+
+// -----
+
+coopmatrix.spec_constant @L = 0 : i32
+%m, %i = "test.op"() : () -> (memref<2x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_blocked = @L : memref<2x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected no name for the layout row_blocked

@@ -138,3 +138,15 @@ func.func @handed_over(%m: memref<8x8xf32>, %i: index) {
   coopmatrix.store %a, %m[%i, %i] row_major available = device : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
   func.return
 }
+
+// Interleaved blocks of Arm: rows of the memref are rows or columns of blocks.
+
+func.func @blocks(%m: memref<2x256xf16>, %n: memref<4x64xf32>, %i: index) {
+  // CHECK: %a = coopmatrix.load %m[%i, %i] row_blocked interleave = 4 : memref<2x256xf16> -> !coopmatrix.matrix<8x64xf16, a>
+  %a = coopmatrix.load %m[%i, %i] row_blocked interleave = 4 : memref<2x256xf16> -> !coopmatrix.matrix<8x64xf16, a>
+  // CHECK-NEXT: %c = coopmatrix.load %n[%i, %i] col_blocked : memref<4x64xf32> -> !coopmatrix.matrix<16x16xf32, acc>
+  %c = coopmatrix.load %n[%i, %i] col_blocked : memref<4x64xf32> -> !coopmatrix.matrix<16x16xf32, acc>
+  // CHECK-NEXT: coopmatrix.store %c, %n[%i, %i] row_blocked interleave = 2 volatile : !coopmatrix.matrix<16x16xf32, acc>, memref<4x64xf32>
+  coopmatrix.store %c, %n[%i, %i] row_blocked interleave = 2 volatile : !coopmatrix.matrix<16x16xf32, acc>, memref<4x64xf32>
+  func.return
+}

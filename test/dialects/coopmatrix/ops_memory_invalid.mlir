@@ -66,7 +66,7 @@
 
 %m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
 %a = coopmatrix.load %m[%i, %i] diagonal : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
-// CHECK: :33: error: Expected `row_major`, `col_major`, or `packed`
+// CHECK: :33: error: Expected `row_major`, `col_major`, `packed`, `row_blocked`, or `col_blocked`
 
 // -----
 
@@ -121,3 +121,53 @@ coopmatrix.store %a, %m[%i, %i] row_major visible = device : !coopmatrix.matrix<
 %m, %i = "test.op"() : () -> (memref<8x8xi32>, index)
 %a = coopmatrix.load %m[%i, %i] row_major : memref<8x8xi32> -> !coopmatrix.matrix<8x8xi4, acc>
 // CHECK: coopmatrix.load: expected a memref of i4, the element type of the matrix, got i32
+
+// -----
+
+// Blocks of 4 rows and 16 bytes.
+%m, %i = "test.op"() : () -> (memref<2x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_blocked : memref<2x64xf16> -> !coopmatrix.matrix<8x12xf16, a>
+// CHECK: coopmatrix.load: expected multiples of 4 rows and 8 columns, a block of f16, got 8 x 12
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<2x96xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_blocked interleave = 2 : memref<2x96xf16> -> !coopmatrix.matrix<8x24xf16, a>
+// CHECK: coopmatrix.load: expected interleave to divide 3, the blocks of a row, got 2
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<2x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] col_blocked interleave = 4 : memref<2x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected interleave to divide 2, the blocks of a column, got 4
+
+// -----
+
+// SPIR-V has no place for a pitch: rows of blocks follow each other.
+%m, %i = "test.op"() : () -> (memref<2x128xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_blocked : memref<2x128xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected a memref with rows of 64 elements, 2 blocks, got memref<2x128xf16>
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<2x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_blocked checked(rows) : memref<2x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected no checks of an access to blocks
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<2x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_major interleave = 2 : memref<2x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected interleave of blocks only, got row_major
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<2x64xf64>, index)
+%a = coopmatrix.load %m[%i, %i] row_blocked : memref<2x64xf64> -> !coopmatrix.matrix<8x16xf64, a>
+// CHECK: coopmatrix.load: expected a matrix of known sizes and of elements of 8, 16 or 32 bits in blocks, got !coopmatrix.matrix<8x16xf64, a>
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<2x64xf16>, index)
+coopmatrix.prefetch %m[%i, %i] row_blocked : memref<2x64xf16>, !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.prefetch: expected a load or a store, as no other access is row_blocked

@@ -150,13 +150,15 @@ def ran_alike(program: RandomProgram, session: vulkan.Session) -> bool:
     return True
 
 
-REFUSED = {
-    "CooperativeMatrixLayout 2": """
+PACKED = """
       %x = coopmatrix.load %m[%c0, %c0] packed
         : memref<8x32xf16> -> !coopmatrix.matrix<16x16xf16, b>
       coopmatrix.store %x, %m[%c0, %c0] packed
-        : !coopmatrix.matrix<16x16xf16, b>, memref<8x32xf16>""",
-    "vector<8xf16> in memory": """
+        : !coopmatrix.matrix<16x16xf16, b>, memref<8x32xf16>"""
+REFUSED = {
+    ("intel-cpu", "CooperativeMatrixLayout 2"): PACKED,
+    ("bmg", "SPV_INTEL_joint_matrix"): PACKED,
+    ("bmg", "vector<8xf16> in memory"): """
       %x = vector.load %m[%c0, %c0] {alignment = 16 : i64}
         : memref<8x32xf16>, vector<8xf16>
       vector.store %x, %m[%c0, %c0] {alignment = 16 : i64}
@@ -164,13 +166,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_refused_for_intel(what: str) -> None:
+@pytest.mark.parametrize(("device", "what"), REFUSED)
+def test_refused_for_intel(device: str, what: str) -> None:
     text = f"""
     func.func @k(%m: memref<8x32xf16>)
         attributes {{simt.kernel, simt.subgroup_size = 16 : i32}} {{
-      %c0 = arith.constant 0 : index{REFUSED[what]}
+      %c0 = arith.constant 0 : index{REFUSED[device, what]}
       func.return
     }}"""
     with pytest.raises(CompileError, match=f"LLVM 22 has, got {what}"):
-        coopc.compile(text, "", "mlir-spirv{device=bmg}")
+        coopc.compile(text, "", f"mlir-spirv{{device={device}}}")
