@@ -42,7 +42,7 @@ from coopc.validate.compare import compare
 ENGINES: dict[str, Target] = {
     "khr": Target("vulkan"),
     "lanes": Target("opencl", pipeline="coopc-lanes{device=intel-cpu}"),
-    "xe": Target("opencl", pipeline="coopc-xe{device=bmg emulate=true}"),
+    "xe": Target("opencl", pipeline="coopc-xe{device=bmg emulate=true fallback=true}"),
     "amx": Target("cpu", tiles="emulated"),
     "cpu": Target("cpu", tiles="none"),
 }
