@@ -4,37 +4,56 @@ Each is also done by a second kernel, which reads sums from memory: the unfused 
 One pass over memory is a second kernel that only copies.  Bias, ReLU, scale and
 conversion may cost 5% of the product, GELU and residual what the pair costs less one.
 
-    cpu     f32 1024^3 by vectors of this processor, in one thread
-    amx     bf16 1024^3 by its tiles, if it has any
-    vulkan  f16 256^3 on lavapipe, and 4096^3 on the first GPU of the system's loader
+    python -m bench.epilogue --on vulkan --size 4096
 
-Times are medians of rounds in which each kernel runs once; those of processors count
-the time that the process computed.  Those of lavapipe are the least: its threads share
-the processor with others.
+    cpu       f32 1024^3 by vectors of this processor, in one thread
+    amx       bf16 1024^3 by its tiles, if it has any
+    lavapipe  f16 256^3
+    vulkan    f16 4096^3 on the first GPU of the system's loader
+
+`python -m bench epilogue` measures all of these.  Times of a process are medians of
+rounds in which each kernel runs once; those of processors count the time that the
+process computed.  Those of lavapipe are the least: its threads share the processor with
+others.  Of several processes the median is shown, of times and of ratios within one.
+What kernels computed on Vulkan devices is compared with numpy, in some rows.
 """
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from math import erf
+from multiprocessing import get_context
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import coopc
 from bench.harness import Row, interleaved
-from bench.vulkan_gemm import PIPELINE, matrix_gpu
+from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, error, matrix_gpu
 from coopc.interface_call import pack
 from coopc.launcher import Target, build
 from coopc.remarks import remarks_to
 from coopc.run.cpu import Program
 from coopc.run.execute import on_vulkan
 from coopc.run.tiles import Tiles, best
-from coopc.run.toolchain import ToolMissing
 from coopc.run.vulkan import Session
 from coopc.source import Source
 
+Kernel: TypeAlias = tuple[str, str]
+"""A body, and whether a product precedes it."""
+Times: TypeAlias = Mapping[Kernel, float]
+"""Milliseconds of each kernel in a process."""
+
+SIZES = {"cpu": 1024, "amx": 1024, "lavapipe": 256, "vulkan": 4096}
+"""Of all matrices, by where kernels run."""
+ELEMENTS = {"cpu": "f32", "amx": "bf16", "lavapipe": "f16", "vulkan": "f16"}
+PROCESSES = 3
 ROUNDS = 15
 GPU_RUNS = 300
 GELU = """%s = arith.addf %x, %y : f32
@@ -53,12 +72,28 @@ BODIES = {
     "copy": "%r = arith.addf %x, %minus : f32",
 }
 """%r of a sum %x, and of %y: an element of a row, or of a matrix for a residual."""
+ROOT = np.float32(0.70710678)
+WANTED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "bias": lambda x, y: x + y,
+    "ReLU": lambda x, _: np.maximum(x, 0),
+    "scale": lambda x, _: x * 0.5,
+    "conversion": lambda x, _: x,
+    "bias, GELU": lambda x, y: 0.5 * (x + y) * (1 + np.vectorize(erf)(ROOT * (x + y))),
+    "residual": lambda x, y: x + y,
+    "copy": lambda x, _: x,
+    "plain": lambda x, _: x,
+}
+"""The same by numpy."""
+ROWS = 8
+"""How many of a result are compared."""
+ROUNDING = {"float32": FLOAT_ERROR, "float16": 2**-11}
+"""The error of a result, relative, in the Frobenius norm."""
 CHEAP = 1.05
 """What all but the last may cost, over the product."""
 
 
-def kernels() -> Iterator[tuple[str, str]]:
-    """Yield which functions are measured: a body, and whether a product precedes it."""
+def kernels() -> Iterator[Kernel]:
+    """Yield what is measured."""
     yield "plain", "product"
     for name in BODIES:
         yield name, "alone"
@@ -105,26 +140,57 @@ func.func @f({arguments[part]}) {{
 }}"""
 
 
-def arrays(name: str, part: str, element: str, size: int) -> list[Any]:
+@cache
+def matrices(element: str, size: int) -> tuple[Any, ...]:
+    """Return two factors, sums and what is read behind them, the same at each call."""
     random = np.random.default_rng(0)
     a, b, c, r = (random.standard_normal((size, size), np.float32) for _ in range(4))
     if element == "f16":
-        factors: list[Any] = [x.astype(np.float16) for x in (a, b)]
-    elif element == "bf16":
-        factors = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in (a, b)]
-    else:
-        factors = [a, b]
+        return *(x.astype(np.float16) for x in (a, b)), c, r
+    if element == "bf16":
+        return *((x.view(np.uint32) >> 16).astype(np.uint16) for x in (a, b)), c, r
+    return a, b, c, r
+
+
+def arrays(name: str, part: str, element: str, size: int) -> list[Any]:
+    """Return arguments of a kernel."""
+    *factors, c, r = matrices(element, size)
     if part == "product":
-        return [*factors, c]
+        return [*factors, np.zeros_like(c)]
     given = factors if part == "fused" else [c]
     out = np.float16 if name == "conversion" else np.float32
     read = [r if name == "residual" else r[0]] if "%y" in BODIES[name] else []
     return [*given, *read, np.zeros((size, size), out)]
 
 
-def on_processor(element: str, size: int, tiles: Tiles) -> dict[tuple[str, str], float]:
+@cache
+def sampled(element: str, size: int) -> tuple[Any, Any]:
+    """Return the numbers of some rows, and those of the product."""
+    rows = np.unique(np.linspace(0, size - 1, ROWS, dtype=int))
+    a, b, *_ = matrices(element, size)
+    return rows, a[rows].astype(np.float64) @ b.astype(np.float64)
+
+
+def check(name: str, part: str, element: str, size: int, found: Any) -> None:
+    """Compare some rows of what a kernel computed with numpy.
+
+    Raises:
+        ValueError: they differ.
+    """
+    rows, sums = sampled(element, size)
+    *_, c, r = matrices(element, size)
+    x = c[rows].astype(np.float64) if part == "alone" else sums
+    y = r[rows] if name == "residual" else r[0]
+    wrong = error(found[rows], WANTED[name](x, y))
+    if not wrong <= ROUNDING[found.dtype.name]:
+        raise ValueError(
+            f"{name}, {part}: expected what numpy computes, off by {wrong}"
+        )
+
+
+def on_processor(element: str, size: int, tiles: Tiles) -> Times:
     """Return milliseconds of each kernel, in one thread of this process."""
-    actions: dict[tuple[str, str], Callable[[], None]] = {}
+    actions: dict[Kernel, Callable[[], None]] = {}
     programs: list[Program] = []  # whose code is kept
     for each in kernels():
         text = Source(source(*each, element, size), "f")
@@ -139,27 +205,49 @@ def on_processor(element: str, size: int, tiles: Tiles) -> dict[tuple[str, str],
 
 def by_vulkan(
     session: Session, pipeline: str, size: int, runs: int, rounds: int = 3
-) -> dict[tuple[str, str], list[float]]:
+) -> dict[Kernel, list[float]]:
     """Return milliseconds of each kernel on a device, by its timestamps.
 
     They are those of the second half of the runs of each round.
+
+    Raises:
+        ValueError: a kernel computed something wrong.
     """
-    calls: dict[tuple[str, str], tuple[bytes, Any]] = {}
+    calls: dict[Kernel, tuple[bytes, Any]] = {}
     for each in kernels():
         text = source(*each, "f16", size)
         with remarks_to(lambda _: None):
             artifact = coopc.compile(text, pipeline, "spirv-binary")
         call = pack(artifact.interface[0], arrays(*each, "f16", size))
         calls[each] = artifact.bytes, call
-    times: dict[tuple[str, str], list[float]] = {each: [] for each in calls}
-    for _ in range(rounds):
+    times: dict[Kernel, list[float]] = {each: [] for each in calls}
+    for at in range(rounds):
         for each, (binary, call) in calls.items():
             outcome = on_vulkan(binary, call, session, repeats=runs)
             times[each] += outcome.milliseconds[runs // 2 :]
+            if at == 0:
+                check(*each, "f16", size, outcome.arrays[-1])
     return times
 
 
-def rows(where: str, times: Mapping[tuple[str, str], float]) -> Iterator[Row]:
+def measured(on: str, size: int) -> tuple[str, Times] | None:
+    """Return where kernels ran in this process, and their times; None if nowhere."""
+    if on in ("cpu", "amx"):
+        tiles = Tiles.AMX if on == "amx" else Tiles.NONE
+        return on, on_processor(ELEMENTS[on], size, tiles)
+    if on == "lavapipe":
+        with Session.start("lavapipe") as session:
+            times = by_vulkan(session, "coopc-khr{device=lavapipe}", size, 6, 8)
+            return on, {each: min(found) for each, found in times.items()}
+    if (session := matrix_gpu()) is None:
+        return None
+    with session:
+        times = by_vulkan(session, PIPELINE, size, GPU_RUNS)
+        name = f"vulkan, {session.info.name}"
+        return name, {each: median(found) for each, found in times.items()}
+
+
+def rows(where: str, times: Times) -> Iterator[Row]:
     plain, one_pass = times["plain", "product"], times["copy", "alone"]
     yield Row(f"{where}: plain", plain, "ms")
     yield Row(f"{where}: one pass over memory", one_pass, "ms")
@@ -175,19 +263,44 @@ def rows(where: str, times: Mapping[tuple[str, str], float]) -> Iterator[Row]:
         yield Row(f"{where}: {name}, fused over plain", ratio, "", bound)
 
 
-def measure() -> Iterator[Row]:
-    yield from rows("cpu, f32 1024^3", on_processor("f32", 1024, Tiles.NONE))
-    if best() is Tiles.AMX:
-        yield from rows("amx, bf16 1024^3", on_processor("bf16", 1024, Tiles.AMX))
-    try:
-        with Session.start("lavapipe") as session:
-            times = by_vulkan(session, "coopc-khr{device=lavapipe}", 256, 6, 8)
-            least = {each: min(found) for each, found in times.items()}
-            yield from rows("lavapipe, f16 256^3", least)
-    except ToolMissing:
-        pass
-    if (session := matrix_gpu()) is not None:
-        with session:
-            times = by_vulkan(session, PIPELINE, 4096, GPU_RUNS)
-            medians = {each: median(found) for each, found in times.items()}
-            yield from rows(f"vulkan, f16 4096^3, {session.info.name}", medians)
+def medians(runs: Sequence[Sequence[Row]]) -> Iterator[Row]:
+    """Yield the rows of several processes as one."""
+    for same in zip(*runs, strict=True):
+        bounds = [row.bound for row in same if row.bound is not None]
+        yield replace(
+            same[0],
+            value=median(row.value for row in same),
+            bound=median(bounds) if bounds else None,
+        )
+
+
+def measure(
+    places: Sequence[str] | None = None, size: int | None = None, processes: int = 1
+) -> Iterator[Row]:
+    """Yield the rows of each place that this machine has, or of some."""
+    for on in places or SIZES:
+        if on == "amx" and best() is not Tiles.AMX:
+            print("this processor has no tiles", file=sys.stderr)
+            continue
+        used = size or SIZES[on]
+        with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+            tasks = pool.starmap(measured, [(on, used)] * processes, chunksize=1)
+        found = [each for each in tasks if each is not None]
+        if found:
+            where = f"{found[0][0]}, {ELEMENTS[on]} {used}^3"
+            yield from medians([[*rows(where, times)] for _, times in found])
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="bench.epilogue", description="Costs of epilogues.")
+    parser.add_argument("--on", choices=SIZES, action="append")
+    parser.add_argument("--size", type=int)
+    parser.add_argument("--processes", type=int, default=PROCESSES)
+    given = parser.parse_args()
+    for row in measure(given.on, given.size, given.processes):
+        bound = "" if row.bound is None else f"at most {row.bound:.4g}: {row.verdict}"
+        print(f"{row.name:64} {row.value:10.4g} {row.unit:3} {bound}".rstrip())
+
+
+if __name__ == "__main__":
+    main()

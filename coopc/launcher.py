@@ -235,7 +235,8 @@ class Build:
         """
         if self.target.on != "opencl" or len(self.interface) == 1:
             return self.binary
-        return compiled_alone(self.given, self.source, self.steps, kernel)
+        lowered = self.owners.lowered or self.given
+        return emitted_alone(lowered, self.source, kernel)
 
     @property
     def lowered(self) -> str:
@@ -515,15 +516,13 @@ def for_processor(
     return program, Tiles.NONE, owners
 
 
-def compiled_alone(
-    module: ModuleOp, source: Source, steps: Sequence[ModulePass], name: str
-) -> bytes:
-    """Return what passes make of a module, with one of its kernels alone."""
+def emitted_alone(module: ModuleOp, source: Source, name: str) -> bytes:
+    """Return the binary of one kernel of a module that passes have lowered."""
     from xdsl.rewriter import Rewriter
 
     from coopc.dialects.simt import SequenceOp, kernels
 
-    program = after(module, source, steps)
+    program = module.clone()
     for op in list(program.ops):
         if isinstance(op, SequenceOp):
             Rewriter.erase_op(op)

@@ -97,7 +97,7 @@ class CoopcKhrPass(Pipeline):
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(rounds=True, fallback=self.fallback),
             *from_linalg(pad_rows=self.staged),
-            step("convert-convolution-to-coopmatrix"),  # for the target
+            step("convert-convolution-to-coopmatrix", precision=self.precision),
             step(
                 "tile-matmul-khr", remark=not self.staged, precision=self.precision
             ),  # for the target
@@ -181,7 +181,7 @@ class CoopcXePass(Pipeline):
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             *from_linalg(attention="half"),
-            step("convert-convolution-to-coopmatrix"),
+            step("convert-convolution-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-simt", explain=self.explain),
             step("promote-matrix-arrays"),
@@ -243,7 +243,7 @@ class CoopcLanesPass(Pipeline):
                 subgroup_size=self.subgroup_size, rounds=True, fallback=self.fallback
             ),
             *from_linalg(),
-            step("convert-linalg-to-coopmatrix"),
+            step("convert-linalg-to-coopmatrix", lanes=True),
             step(
                 "convert-linalg-to-simt",
                 subgroup_size=self.subgroup_size,
@@ -305,7 +305,11 @@ class CoopcAmxPass(Pipeline):
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
             *from_linalg(sequence=False, attention="none"),
-            step("convert-convolution-to-coopmatrix", device="amx"),
+            step(
+                "convert-convolution-to-coopmatrix",
+                device="amx",
+                precision=self.precision,
+            ),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step(
                 "tile-matmul-cpu",

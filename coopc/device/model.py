@@ -213,6 +213,9 @@ class Device:
     slow_shuffles: bool = False
     """Whether a shuffle goes from lane to lane, so that a broadcast and a selection for
     each of a few lanes are faster."""
+    slow_bfloat16: bool = False
+    """Whether its compiler takes so long for conversions of bf16 that integer
+    arithmetic is to do them."""
     scalars: frozenset[str] = frozenset()
     """Types that are not to be taken for granted: f16, f64, i8, i16, i64."""
     atomics: frozenset[FloatAtomic] = frozenset()

@@ -380,8 +380,8 @@ class GemmPlan:
 
 ANY_DEVICE_TILE = (32, 32, 16)
 """M, N and K where there is no device to ask."""
-LANE_TILE = (16, 16, 16)
-"""M, N and K of types that the device does not multiply, so that its lanes do."""
+LANE_SHAPE = (8, 8, 16)
+"""M, N and K of a product of types that the device does not multiply: lanes do."""
 MAX_DOUBLED_SIZE = 32
 """Rows or columns of a tile of two products, at most."""
 
@@ -402,7 +402,9 @@ def plan_direct_gemm(
         tile: M, N and K of the tile; by the device without.
     """
     if tile is None:
-        tile = direct_tile(device, problem.elements) if device else ANY_DEVICE_TILE
+        tile = ANY_DEVICE_TILE
+        if device is not None:
+            tile = direct_tile(device, problem.elements, problem.c.shape)
     m, n, k = tile
 
     def feed(use: Operand, matrix: GemmOperand, tile: tuple[int, int]) -> Direct:
@@ -444,27 +446,44 @@ def stored_use(output: Output, device: Device, sizes: tuple[int, int]) -> Operan
     return "a" if sizes in device.held("a", element) else "acc"
 
 
-def direct_tile(device: Device, elements: tuple[str, str, str]) -> tuple[int, int, int]:
+def direct_tile(
+    device: Device | None,
+    elements: tuple[str, str, str],
+    sizes: tuple[int | None, int | None] = (None, None),
+) -> tuple[int, int, int]:
     """Return M, N and K of a tile: one product of the device, or two along M and N.
 
-    It is two where that is no more than 32: then each matrix of A and B is used twice.
+    It is two where that is no more than 32, and C is larger than one: then each matrix
+    of A and B is used twice.
+
+    Args:
+        device: by which; None for lanes.
+        elements: the types of A, B and C.
+        sizes: M and N, if known.
 
     >>> from coopc.device import INTEL_CPU, LAVAPIPE, NVIDIA
     >>> [direct_tile(d, ("f16", "f16", "f32")) for d in (LAVAPIPE, NVIDIA, INTEL_CPU)]
     [(16, 16, 8), (32, 32, 16), (32, 32, 32)]
+    >>> direct_tile(NVIDIA, ("f16", "f16", "f32"), (5, 4096))
+    (16, 32, 16)
     """
     a, b, c = elements
-    shapes = device.multiplications(a, b, c, c) or tuple(
-        # Matrices lack signs: a product of other signs may do.
-        shape
-        for shape in device.matrix_shapes
-        if [signless(x) for x in shape.elements[:3]] == [signless(x) for x in elements]
+    best, shapes = LANE_SHAPE, tuple[MatrixShape, ...]()
+    if device is not None:
+        shapes = device.multiplications(a, b, c, c) or tuple(
+            # Matrices lack signs: a product of other signs may do.
+            x
+            for x in device.matrix_shapes
+            if [signless(y) for y in x.elements[:3]] == [signless(y) for y in elements]
+        )
+    if shapes:
+        largest = _largest(shapes)
+        best = largest.m, largest.n, largest.k
+    m, n = (
+        of if 2 * of > MAX_DOUBLED_SIZE or (size is not None and size <= of) else 2 * of
+        for of, size in zip(best, sizes, strict=False)
     )
-    if not shapes:
-        return LANE_TILE
-    best = _largest(shapes)
-    m, n = (x if x > MAX_DOUBLED_SIZE // 2 else 2 * x for x in (best.m, best.n))
-    return m, n, best.k
+    return m, n, best[2]
 
 
 def _largest(shapes: tuple[MatrixShape, ...]) -> MatrixShape:
@@ -887,6 +906,11 @@ def plan_vector_gemm(
     if reason := why_not_packed(problem):
         return reason
     rows, cols = tile[0], tile[1] * 32 // ELEMENT_BITS[c]
+    m, n = problem.c.shape
+    if m is not None:
+        rows = max(1, min(rows, m))
+    if n is not None and 2 * n <= cols and tile[1] > VECTOR_TILE[1]:
+        cols //= 2
     down, across, step = block or VECTOR_BLOCK
     if block is None:
         down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)

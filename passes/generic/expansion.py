@@ -78,9 +78,9 @@ class Target:
 
     @property
     def converts_bf16(self) -> bool:
-        """Whether there are instructions between bf16 and f32."""
+        """Whether instructions convert between bf16 and f32."""
         if self.is_spirv:
-            return self.device.bfloat16 is not None
+            return self.device.bfloat16 is not None and not self.device.slow_bfloat16
         return self.language == "spir64"
 
     @property

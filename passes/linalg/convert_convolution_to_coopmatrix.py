@@ -1,10 +1,12 @@
 """convert-convolution-to-coopmatrix: lowers convolutions to implicit products.
 
-Before:  a func.func of a convolution in NHWC, as linalg.generic on memref arguments of
-         known sizes, of types that the device multiplies, optionally after a
-         linalg.fill and before operations that use its sums element by element.
+Before:  a func.func of a convolution in NHWC, as linalg.generic on memref arguments, of
+         types that the device multiplies, optionally after a linalg.fill and before
+         operations that use its sums element by element.  Channels, filters and the
+         window are of known sizes.
 After:   a kernel with a grid.  Each work-group computes a tile of a row of the result,
-         x by filters, in a loop over the window and the channels.
+         x by filters, in a loop over the window, unless it is one place, and the
+         channels.
 Fails:   never; other functions stay as they are, with a remark where the channels are
          too few for the matrices of the device.
 
@@ -14,7 +16,8 @@ Nothing is copied: for a row y of the result and a place (ky, kx) of the window,
     B = weights[ky, kx, :, :]                                          channels by f
     C = result[n, y, :, :]                                             x by f
 
-are matrices in memory.
+are matrices in memory.  In NCHW they are not: neither rows nor columns of the weights
+of a place are consecutive.
 """
 
 from __future__ import annotations
@@ -30,7 +33,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, SSAValue
-from xdsl.ir.affine import AffineConstantExpr
 from xdsl.passes import ModulePass
 
 from coopc.device import Device
@@ -41,15 +43,29 @@ from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import Consumers, Place, Result
 from coopc.passes.linalg.kernel_text import Operands, become_kernel, kernel
 from coopc.passes.linalg.match import (
+    Dimension,
     Multiplication,
     Window,
     body_signs,
+    extent,
+    tiles,
     window_of,
 )
-from coopc.plan.gemm import Direct, GemmOperand, GemmPlan, Problem, plan_direct_gemm
+from coopc.plan.gemm import (
+    Direct,
+    GemmOperand,
+    GemmPlan,
+    Problem,
+    Role,
+    direct_tile,
+    in_precision,
+    plan_direct_gemm,
+)
 from coopc.remarks import remark
+from coopc.rounding import PrecisionName
 
-PLACE: Place = ("b", "y", "m", "n")
+ROLES: tuple[Role, ...] = ("b", "y", "m", "n")
+PLACE: Place = ROLES
 """Where an element of a result is."""
 
 
@@ -57,25 +73,32 @@ PLACE: Place = ("b", "y", "m", "n")
 
 
 def is_known(type: MemRefType) -> bool:
-    """Whether sizes and strides of memory are known, and its channels consecutive."""
-    strides = type.get_strides()
+    """Whether memory has a known number of channels, consecutive, and then known steps.
+
+    Those of batches and rows may be known when the kernel runs.
+    """
+    strides = type.get_strides()  # of a dynamic shape only the last two are right
     return (
-        DYNAMIC_INDEX not in type.get_shape()
+        type.get_shape()[-1] != DYNAMIC_INDEX
         and strides is not None
-        and None not in strides
+        and None not in strides[-2:]
         and strides[-1] == 1
     )
 
 
 def matrix(
-    value: SSAValue, signed: bool, rows: tuple[int, int, int], transposed: bool = False
+    value: SSAValue,
+    signed: bool,
+    rows: tuple[int, int | None, int],
+    transposed: bool = False,
 ) -> GemmOperand:
     """Return a matrix in memory of rank 4, whose columns are its last dimension.
 
     Args:
         value: the memory.
         signed: whether its integers are.
-        rows: the dimension of rows, how many there are, and how far they are apart.
+        rows: the dimension of rows, how many there are, if known, and how far they are
+            apart.
         transposed: whether these rows are the columns of the matrix.
     """
     type = memref_type(value)
@@ -86,12 +109,30 @@ def matrix(
     assert between is not None, type
     element, cols = type.get_element_type(), type.get_shape()[-1]
     stride = step * between
-    text = f"memref<{count}x{cols}x{element}, strided<[{stride}, 1], offset: ?>>"
+    many = "?" if count is None else count
+    text = f"memref<{many}x{cols}x{element}, strided<[{stride}, 1], offset: ?>>"
     shape, apart = (count, cols), (stride, 1)
     if transposed:
         shape, apart = (cols, count), (1, stride)
     name = element_name(element, signed)
     return GemmOperand(text, name, shape, apart, 1, transposed)
+
+
+def known(size: int) -> int | None:
+    return None if size == DYNAMIC_INDEX else size
+
+
+class Convolution(Multiplication):
+    """The product for a row of the result and a place of the window."""
+
+    @property
+    def alike(self) -> list[tuple[Dimension, Dimension]]:
+        image, _, out = self.memories
+        return [((image, 0), (out, 0))]
+
+    @property
+    def loops(self) -> dict[Role, Dimension]:
+        return {role: (self.memories[2], n) for n, role in enumerate(ROLES)}
 
 
 def convolution_of(func: FuncOp) -> tuple[Multiplication, Window] | None:
@@ -100,7 +141,7 @@ def convolution_of(func: FuncOp) -> tuple[Multiplication, Window] | None:
     Raises:
         Refused: operations behind it are no epilogue.
     """
-    besides = memref.AllocOp | memref.DeallocOp | ConstantOp | ReturnOp
+    besides = memref.AllocOp | memref.DeallocOp | memref.DimOp | ConstantOp | ReturnOp
     inside = (op for block in func.body.blocks for op in block.ops)
     ops = [op for op in inside if not isinstance(op, besides)]
     first = ops[0] if ops else None
@@ -124,6 +165,7 @@ def convolution_of(func: FuncOp) -> tuple[Multiplication, Window] | None:
         stored = consumers.finished(ops[-1])
     outputs = [x.memory for x in stored]
     suits = all(is_known(memref_type(x)) for x in (*op.operands, *outputs))
+    suits = suits and DYNAMIC_INDEX not in memref_type(op.inputs[1]).get_shape()
     if not suits or any(x.at != PLACE or x.memory in op.inputs for x in stored):
         return None
     sums = op.outputs[0] if not stored or op.outputs[0] in outputs else outputs[0]
@@ -134,7 +176,7 @@ def convolution_of(func: FuncOp) -> tuple[Multiplication, Window] | None:
     if not all(isinstance(x, BlockArgument) for x in memories):
         return None
     value = None if fill is None else fill.inputs[0]
-    return Multiplication(op, memories, problem, value, consumers, stored), window
+    return Convolution(op, memories, problem, value, consumers, stored), window
 
 
 def _problem(
@@ -146,7 +188,7 @@ def _problem(
 ) -> Problem:
     """Return the product for a row of the result and a place of the window."""
     image, weights, out = op.operands
-    across = memref_type(out).get_shape()[2]
+    across = known(memref_type(out).get_shape()[2])
     at = 0 if window.by_filter else 2
     count = memref_type(weights).get_shape()[at]
     c = matrix(out, all(signs), (2, across, 1))
@@ -180,58 +222,68 @@ def convolving(found: Multiplication, window: Window, plan: GemmPlan) -> str:
     names = ("%image", "%weights", "%result")
     given = [f"{name}: {type}" for name, type in zip(names, types, strict=True)]
     given += [f"%to{n}: {x.memory.type}" for n, x in enumerate(found.stored)]
-    (_, height, across, filters), channels = (
-        types[2].get_shape(),
-        problem.a.size("cols"),
-    )
+    _, filters = problem.c.shape
+    channels, across = problem.a.size("cols"), "%across"
+    assert filters is not None, problem
     place, row = "%batch, %y, 0, 0", f"1, 1, {across}, {filters}"
+    if (size := problem.c.size("rows")) is not None:
+        row = f"1, 1, {(across := size)}, {filters}"
     outs = "".join(
         part(f"%out{n}", given[3 + n], output.memory, place, row)
         for n, output in enumerate(problem.outputs)
-    ) or part("%c", given[2], problem.c, place, row)
+    ) + part("%c", given[2], problem.c, place, row)
     fill = [f"%fill: {its.c.element}"] if problem.fill != "nothing" else []
-    of_b = ("%ky, %kx, 0, 0", f"1, 1, {channels}, {filters}")
-    ky, kx = types[1].get_shape()[:2]
-    if window.by_filter:
-        of_b = ("0, %ky, %kx, 0", f"{filters}, 1, 1, {channels}")
-        ky, kx = types[1].get_shape()[1:3]
+    shape = types[1].get_shape()
+    ky, kx = shape[1:3] if window.by_filter else shape[:2]
     (m, n), k = plan.group, plan.depth
     a, b, c = (its.matrix(use, m, n, k) for use in ("a", "b", "acc"))
     a_checked, b_checked = (
         x.checked for x in (plan.a, plan.b) if isinstance(x, Direct)
     )
     (sy, sx), (dy, dx) = window.strides, window.dilations
-    of_a = part(
-        *("%a", given[0], problem.a),
-        *("%batch, %iy, %ix, 0", f"1, 1, {across}, {channels}", sx),
-    )
-    body = f"""
-  %group_y = simt.workgroup_id y : index
-  %row = arith.muli %group_y, %c{m} : index
-  %group_x = simt.workgroup_id x : index
-  %col = arith.muli %group_x, %c{n} : index
-  %image_row = simt.workgroup_id z : index
-  %batch = arith.divui %image_row, %c{height} : index
-  %y = arith.remui %image_row, %c{height} : index
-  %y0 = arith.muli %y, %c{sy} : index{outs}
-  {its.initial("%init", ("%row", "%col"), c, plan.c.checked)}
-  %sum = scf.for %ky = %c0 to %c{ky} step %c1 iter_args(%acc_y = %init) -> ({c}) {{
-    %y1 = arith.muli %ky, %c{dy} : index
-    %iy = arith.addi %y0, %y1 : index
-    %sum_y = scf.for %kx = %c0 to %c{kx} step %c1 iter_args(%acc_x = %acc_y) -> ({c}) {{
-      %ix = arith.muli %kx, %c{dx} : index{of_a}{part("%b", given[1], problem.b, *of_b)}
-      %sum_x = scf.for %k = %c0 to %c{channels} step %c{k}
-          iter_args(%acc = %acc_x) -> ({c}) {{
+
+    def product(y: str, x: str, at: tuple[str, str], before: str) -> str:
+        """Return the product of a place of the image and one of the window."""
+        of_b = f"{at[0]}, {at[1]}, 0, 0", f"1, 1, {channels}, {filters}"
+        if window.by_filter:
+            of_b = f"0, {at[0]}, {at[1]}, 0", f"{filters}, 1, 1, {channels}"
+        of_a = f"%batch, {y}, {x}, 0", f"1, 1, {across}, {channels}"
+        matrices = part("%a", given[0], problem.a, *of_a, sx)
+        matrices += part("%b", given[1], problem.b, *of_b)
+        return f"""{matrices}
+      %sum = scf.for %k = %c0 to %c{channels} step %c{k}
+          iter_args(%acc = {before}) -> ({c}) {{
         {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}
         {its.b.load("%b_tile", ("%k", "%col"), b, b_checked)}
         {its.multiply("%next", "%a_tile", "%b_tile", "%acc", (m, n, k))}
         scf.yield %next : {c}
-      }}
-      scf.yield %sum_x : {c}
+      }}"""
+
+    inside = product("%iy", "%ix", ("%ky", "%kx"), "%acc_x")
+    total, sums = "%sum", product("%y0", "%c0", ("0", "0"), "%init")
+    if ky * kx > 1:
+        total, sums = "%all", f"""
+  %all = scf.for %ky = %c0 to %c{ky} step %c1 iter_args(%acc_y = %init) -> ({c}) {{
+    %y1 = arith.muli %ky, %c{dy} : index
+    %iy = arith.addi %y0, %y1 : index
+    %sum_y = scf.for %kx = %c0 to %c{kx} step %c1 iter_args(%acc_x = %acc_y) -> ({c}) {{
+      %ix = arith.muli %kx, %c{dx} : index{inside}
+      scf.yield %sum : {c}
     }}
     scf.yield %sum_y : {c}
-  }}
-  {its.finish("%sum", ("%row", "%col"), c, plan.c.checked)}"""
+  }}"""  # fmt: skip
+    body = f"""
+  %group = simt.workgroup_id x : index
+  %tile_row = arith.divui %group, %c{-(-filters // n)} : index
+  %row = arith.muli %tile_row, %c{m} : index
+  %tile_col = arith.remui %group, %c{-(-filters // n)} : index
+  %col = arith.muli %tile_col, %c{n} : index
+  %y = simt.workgroup_id y : index
+  %batch = simt.workgroup_id z : index
+  %across = memref.dim {given[2].split(": ")[0]}, %c2 : {types[2]}
+  %y0 = arith.muli %y, %c{sy} : index{outs}
+  {its.initial("%init", ("%row", "%col"), c, plan.c.checked)}{sums}
+  {its.finish(total, ("%row", "%col"), c, plan.c.checked)}"""
     return kernel(", ".join([*given, *fill]), body)
 
 
@@ -241,6 +293,8 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
 
     device: str | None = None
     """A device of `--list devices`; the module's `simt.target` without it."""
+    precision: PrecisionName = "ieee"
+    """As what `split-f32-products` lets the device multiply f32."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not uses_dialect(op, "linalg"):
@@ -256,11 +310,14 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
         if (known := convolution_of(func)) is None:
             return
         found, window = known
-        a, b, c = found.problem.elements
+        problem, out = found.problem, found.memories[2]
+        a, b, c = elements = in_precision(problem, self.precision).elements
         if not device.multiplications(a, b, c, c):
             return
-        plan = plan_direct_gemm(found.problem, device)
-        channels = found.problem.a.size("cols")
+        tile = direct_tile(device, elements, problem.c.shape)
+        plan = plan_direct_gemm(problem, device, tile)
+        channels, filters = problem.a.size("cols"), problem.c.size("cols")
+        assert filters is not None, problem
         if channels is None or 2 * channels < plan.depth:
             remark(
                 found.op,
@@ -268,8 +325,8 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
                 f"the K of {plan.depth} of a product of {device.name}",
             )
             return
-        batch, height, across, filters = memref_type(found.memories[2]).get_shape()
-        sizes = -(-filters // plan.group[1]), -(-across // plan.group[0])
-        groups = [AffineConstantExpr(x) for x in (*sizes, batch * height)]
+        batch, height, across = (extent(func, out, x) for x in range(3))
+        # Filters are the innermost of x: their number is known.
+        x = tiles(across, plan.group[0]) * -(-filters // plan.group[1])
         text = convolving(found, window, plan)
-        become_kernel(func, found, plan, text, ctx, groups)
+        become_kernel(func, found, plan, text, ctx, [x, height, batch])

@@ -55,6 +55,8 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
     decides without it."""
     amx: bool = False
     """Whether products are those of tiles of AMX, and others are left."""
+    lanes: bool = False
+    """Whether lanes do all products, also those that the device has as instructions."""
     precision: PrecisionName = "ieee"
     """As what `split-f32-products` lets the device multiply f32."""
 
@@ -90,8 +92,9 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
                     _leave(found, "DPAS")
                     continue
                 tile = (m, n, k) if m else None
-                if wanted is not None and seen is not problem:
-                    tile = tile or direct_tile(wanted, seen.elements)
+                if wanted is not None and (self.lanes or seen is not problem):
+                    by = None if self.lanes else wanted
+                    tile = tile or direct_tile(by, seen.elements, problem.c.shape)
                 plan = plan_direct_gemm(problem, wanted, tile)
                 text = direct_kernel(problem, plan)
                 become_kernel(func, found, plan, text, ctx)

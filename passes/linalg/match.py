@@ -52,6 +52,7 @@ from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem, Role
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
+Dimension = tuple[SSAValue, int]
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
 
@@ -77,16 +78,7 @@ class Multiplication:
 
         Those that types say are not among them.
         """
-        its, (a, b, c) = self.problem, self.memories
-        m, k = ((a, its.a.dimension(axis)) for axis in AXES)
-        n = b, its.b.dimension("cols")
-        pairs = [
-            ((b, its.b.dimension("rows")), k),
-            ((c, its.c.dimension("rows")), m),
-            ((c, its.c.dimension("cols")), n),
-        ]
-        if its.batched:
-            pairs += [((b, 0), (a, 0)), ((c, 0), (a, 0))]
+        pairs = self.alike
         if self.consumers is not None:
             as_long = self.loops
             for memory, at in self.consumers.accesses(self.stored):
@@ -103,8 +95,22 @@ class Multiplication:
         )
 
     @property
-    def loops(self) -> dict[Role, tuple[SSAValue, int]]:
-        """The dimensions of A and B that are as long as loops over elements of C."""
+    def alike(self) -> list[tuple[Dimension, Dimension]]:
+        """Dimensions of A, B and C that are equally long."""
+        its, (a, b, c) = self.problem, self.memories
+        m, k = ((a, its.a.dimension(axis)) for axis in AXES)
+        pairs: list[tuple[Dimension, Dimension]] = [
+            ((b, its.b.dimension("rows")), k),
+            ((c, its.c.dimension("rows")), m),
+            ((c, its.c.dimension("cols")), (b, its.b.dimension("cols"))),
+        ]
+        if its.batched:
+            pairs += [((b, 0), (a, 0)), ((c, 0), (a, 0))]
+        return pairs
+
+    @property
+    def loops(self) -> dict[Role, Dimension]:
+        """Dimensions that are as long as loops over elements of C."""
         its, (a, b, _) = self.problem, self.memories
         return {
             "b": (a, 0),

@@ -32,6 +32,7 @@ from coopc.pipeline import Run, read_passes
 from coopc.pipelines import from_linalg
 from coopc.remarks import remarks_to
 from coopc.run.arrays import Array
+from coopc.run.executable import failures
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
@@ -41,7 +42,7 @@ from coopc.validate.compare import compare
 ENGINES: dict[str, Target] = {
     "khr": Target("vulkan"),
     "lanes": Target("opencl", pipeline="coopc-lanes{device=intel-cpu}"),
-    "xe": Target("opencl", pipeline="coopc-xe{device=bmg emulate=true}"),
+    "xe": Target("opencl", pipeline="coopc-xe{device=bmg emulate=true fallback=true}"),
     "amx": Target("cpu", tiles="emulated"),
     "cpu": Target("cpu", tiles="none"),
 }
@@ -83,13 +84,15 @@ class Cell:
     """What became of a program."""
 
     ran: str
-    """matrix engine, lanes, vectors, refused or wrong."""
+    """matrix engine, lanes, vectors, refused, failed or wrong."""
     launches: int = 0
     reason: str = ""
-    """Why it was refused, or what is wrong."""
+    """Why it was refused, what is wrong, or how the driver failed."""
+    instructions: int = 0
+    """Of all kernels, as a driver gets them: of SPIR-V, or lines of LLVM IR."""
 
 
-def cell(name: str, half: str | None, engine: str) -> Cell:
+def cell(name: str, half: str | None, engine: str, seconds: float = SECONDS) -> Cell:
     """Run a program, and compare it with the simulator, which runs it as given.
 
     Integers are equal; floats differ by no more than the errors of both sides.
@@ -98,17 +101,36 @@ def cell(name: str, half: str | None, engine: str) -> Cell:
     with remarks_to(lambda _: None):
         try:
             built = build(Source(text, f"{name}.mlir"), ENGINES[engine])
-            return _run(name, text, built, engine)
+            count = instructions(built)
+            found = _run(name, text, built, engine, seconds)
+            return replace(found, instructions=count)
         except CompileError as error:
             return Cell("refused", reason=error.diagnostic.message)
 
 
-def _run(name: str, text: str, built: Build, engine: str) -> Cell:
+def instructions(built: Build) -> int:
+    """Return how many instructions of all kernels of a module its driver gets."""
+    if not built.binary:
+        return built.llvm_ir[0].count("\n")
+    kernels = (x.name for x in built.interface if not x.steps)
+    count = 0
+    for binary in {built.binary_of(kernel) for kernel in kernels}:
+        words, at = np.frombuffer(binary, np.uint32), 5
+        while at < len(words):
+            at += int(words[at]) >> 16
+            count += 1
+    return count
+
+
+def _run(name: str, text: str, built: Build, engine: str, seconds: float) -> Cell:
     module = module_of(text)
     func = entry(module)
     given = arguments(name, func)
     interface = built.executable.kernel()
-    outcome = built.executable.run(*arguments(name, func), seconds=SECONDS)
+    try:
+        outcome = built.executable.run(*arguments(name, func), seconds=seconds)
+    except failures() as error:
+        return Cell("failed", reason=str(error))
     cell = Cell(_what(text, built, engine), max(1, len(interface.steps)))
     after = list(outcome.arrays)
     run = simulate(module, func.sym_name.data, given, track=Inputs.EXACT)

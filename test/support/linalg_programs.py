@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from math import erf, sqrt
 from pathlib import Path
@@ -27,9 +28,12 @@ from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import verify
 from coopc.sim.numerics import decoded, encoded
+from coopc.sim.simulate import simulate
+from coopc.sim.tracked import Inputs
 from coopc.sim.values import CODED, is_float, memory_dtype, scalar_of
 from coopc.source import Source
 from coopc.universe import everything
+from coopc.validate.compare import compare
 
 Array: TypeAlias = npt.NDArray[Any]
 Outputs: TypeAlias = Array | tuple[Array, ...]
@@ -460,6 +464,28 @@ def expected(
             error = abs(_plain(element, stored) - output)
         found.append((stored, error))
     return found
+
+
+def check(name: str, module: ModuleOp, func: FuncOp) -> None:
+    """Run a program, and compare its outputs with the reference.
+
+    `func` is the function as given: its memrefs may have become tensors since.
+    """
+    given = arguments(name, func)
+    wanted = expected(name, func, deepcopy(given))
+    run = simulate(module, entry(module).sym_name.data, given, track=Inputs.EXACT)
+    assert not run.lost_errors
+    writes = PROGRAMS[name].writes
+    found = [*run.results, *(given[at] for at in writes)]
+    bounds = [*run.result_errors, *(run.errors[at] for at in writes)]
+    types = [*func.function_type.outputs, *(func.args[at].type for at in writes)]
+    outputs = zip(found, wanted, bounds, types, strict=True)
+    for array, (reference, rounding), bound, type in outputs:
+        element = getattr(type, "element_type", type).name
+        limit = None if bound is None else bound + rounding
+        difference = compare(array, reference, bound=limit, element=element)
+        assert difference.ok, difference
+        assert not difference.unbounded
 
 
 def _element(type: Attribute) -> Attribute:

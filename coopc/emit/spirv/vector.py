@@ -97,16 +97,38 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
     at, count = e.index.place(op.dest.type, static, e.nums(op.dynamic_position))
     new = e.scalars(op.source)
     if isinstance(at, int):
-        scalars = e.scalars(op.dest)
-        scalars[at : at + count] = new
-    elif count == 1 and _is_one_vector(e, op.dest.type):
+        e.set(op.result, _inserted(e, e.parts(op.dest), at, new))
+        return
+    if count == 1 and _is_one_vector(e, op.dest.type):
         (part,) = e.parts(op.dest)
         id = e.emit("OpVectorInsertDynamic", part, new[0], at, type=part.type)
         e.set(op.result, (id,))
         return
-    else:
-        scalars = _replaced(e, e.scalars(op.dest), at, new)
+    scalars = _replaced(e, e.scalars(op.dest), at, new)
     e.set(op.result, e.gathered(op.result.type, scalars))
+
+
+def _inserted(
+    e: Emission, parts: Sequence[Id], at: int, new: Sequence[Id]
+) -> tuple[Id, ...]:
+    """The parts of a vector with other components from a position on."""
+    found: list[Id] = []
+    for part in parts:
+        width = e.types.width(part.type)
+        first, last = max(at, 0), min(at + len(new), width)
+        some = new[first - at : last - at]
+        if len(some) == width > 1:
+            part = e.emit("OpCompositeConstruct", *some, type=part.type)
+        else:
+            for place, one in enumerate(some, first):
+                part = (
+                    one
+                    if width == 1
+                    else e.emit("OpCompositeInsert", one, part, place, type=part.type)
+                )
+        found.append(part)
+        at -= width
+    return tuple(found)
 
 
 def _replaced(e: Emission, old: Sequence[Id], at: Id, new: Sequence[Id]) -> list[Id]:

@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects.narrow import is_tensor, memref_type, tensor_type
@@ -108,19 +108,21 @@ class KernelWriter:
         result = op.results[at]
         type = tensor_type(result)
         own = maps_of(op)[len(op.inputs) + at]
-        sizes = [
-            self._size(op, expr)
-            for expr, size in zip(own.results, type.get_shape(), strict=True)
-            if size == DYNAMIC_INDEX
-        ]
+        sizes: list[SSAValue] = []
+        for expr, size in zip(own.results, type.get_shape(), strict=True):
+            if size == DYNAMIC_INDEX:
+                if (found := self._size(op, expr)) is None:
+                    raise Refused(op, "no operand tells how long a loop of it is")
+                sizes.append(found)
         shape = MemRefType(type.element_type, type.get_shape())
         new = self.b.effect(memref.AllocOp(sizes, [], shape)).results[0]
         new.name_hint = result.name_hint
         self.known[result] = new
 
-    def _size(self, op: linalg.GenericOp, expr: object) -> SSAValue:
-        """Return how long a loop is, from an operand that is known here."""
-        for value, map in zip(op.inputs, maps_of(op), strict=False):
+    def _size(self, op: linalg.GenericOp, expr: AffineExpr) -> SSAValue | None:
+        """Return how long a loop is, from an operand of it or of what reads it."""
+        values = *op.inputs, *op.results
+        for value, map in zip(values, maps_of(op), strict=True):
             memory = self.known.get(value)
             if memory is None or expr not in map.results:
                 continue
@@ -133,7 +135,14 @@ class KernelWriter:
             if shape[at] != DYNAMIC_INDEX:
                 return self.b.constant(INDEX, shape[at])
             return own.dynamic_sizes[list(shape[:at]).count(DYNAMIC_INDEX)]
-        raise Refused(op, "no operand tells how long a loop of it is")
+        for result, own in zip(op.results, maps_of(op)[len(op.inputs) :], strict=True):
+            for use in result.uses if expr in own.results else ():
+                reader = use.operation
+                if isinstance(reader, linalg.GenericOp):
+                    its = maps_of(reader)[use.index].results[own.results.index(expr)]
+                    if (found := self._size(reader, its)) is not None:
+                        return found
+        return None
 
     # Values of the function
 

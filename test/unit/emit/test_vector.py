@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import coopc
+
 Array: TypeAlias = npt.NDArray[Any]
 
 WIDTHS = (1, 2, 3, 4, 5, 8, 16, 20)
@@ -199,3 +201,15 @@ def test_bf16(runner: Any):
         "vector": bf16(x + x),
     }.items():
         np.testing.assert_array_equal(found[name], expected, name)
+
+
+def test_insert_is_one_instruction():
+    """However long a vector is; one that is replaced as a whole is constructed."""
+    body = """  %f = arith.constant 7 : i32
+  %g = memref.load %b[%0] : memref<8xi32>
+  %h = vector.insert %g, %x [3] : i32 into vector<8xi32>
+  %z = vector.insert %f, %h [6] : i32 into vector<8xi32>"""
+    text = KERNEL.format(size=8, body=body, out=8)
+    found = coopc.compile(text, "", "spirv{device=intel-cpu}").text
+    assert found.count("OpCompositeInsert") == 2
+    assert "OpCompositeExtract" not in found

@@ -13,6 +13,7 @@ from coopc.device import DEVICES, INTEL_CPU, LAVAPIPE, NVIDIA, Device, GemmTiles
 from coopc.plan.gemm import (
     LANE_SUMS,
     SUM_BYTES,
+    WIDE_VECTOR_TILE,
     Direct,
     GemmOperand,
     GemmPlan,
@@ -27,6 +28,7 @@ from coopc.plan.gemm import (
     plan_amx_gemm,
     plan_direct_gemm,
     plan_staged_gemm,
+    plan_vector_gemm,
 )
 from coopc.plan.gemm_schedule import (
     Actions,
@@ -155,6 +157,16 @@ def test_what_a_device_has_no_layout_for_is_checked() -> None:
     assert found.a == Direct(("rows", "cols"))
     assert found.b == Direct()
     assert plan_direct_gemm(by_columns, LAVAPIPE).a == Direct()
+
+
+def test_vectors_are_as_many_as_c_has() -> None:
+    """Rows of a small C, and half of the columns where that is enough."""
+    elements = ("f32", "f32", "f32")
+    for sizes, tile in (((4, 16), (4, 16)), ((40, 17), (12, 32)), ((1, 3), (1, 16))):
+        m, n = sizes
+        found = plan_vector_gemm(problem((m, n, 8), elements), tile=WIDE_VECTOR_TILE)
+        assert isinstance(found, GemmPlan)
+        assert found.subgroup == tile
 
 
 # --- panels --------------------------------------------------------------------------

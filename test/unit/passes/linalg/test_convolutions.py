@@ -29,7 +29,9 @@ PIPELINES = {
 }
 
 
-def source(case: str, weights: str, pad: int = 0) -> str:
+def source(
+    case: str, weights: str, pad: int = 0, element: str = "f16", dynamic: bool = False
+) -> str:
     """Return a convolution with a bias for each filter and a residual, and ReLU."""
     (n, h, w, c), window, f, strides, dilations = CASES[case]
     rows, cols = (
@@ -39,7 +41,14 @@ def source(case: str, weights: str, pad: int = 0) -> str:
     ky, kx = window
     filters = f"{f}x{ky}x{kx}x{c}" if weights == "fhwc" else f"{ky}x{kx}x{c}x{f}"
     image, kept = f"{n}x{h - 2 * pad}x{w}x{c}", f"{n}x{rows}x{cols}x{f}"
-    padded, x = "", "%a"
+    padded, x, sizes = "", "%a", ""
+    if dynamic:
+        image, kept, sizes = f"?x?x?x{c}", f"?x?x?x{f}", "%s0, %s1, %s2"
+        for n in range(3):
+            padded += f"""
+  %n{n} = arith.constant {n} : index
+  %s{n} = tensor.dim %r, %n{n} : tensor<{kept}xf32>"""
+    whole = image if dynamic else f"{n}x{h}x{w}x{c}"
     if pad:
         x = "%x"
         padded = f"""
@@ -55,13 +64,14 @@ def source(case: str, weights: str, pad: int = 0) -> str:
     return f"""
 #id = affine_map<(n, y, x, f) -> (n, y, x, f)>
 #f = affine_map<(n, y, x, f) -> (f)>
-func.func @main(%a: tensor<{image}xf16>, %b: tensor<{filters}xf16>,
+func.func @main(%a: tensor<{image}x{element}>, %b: tensor<{filters}x{element}>,
     %bias: tensor<{f}xf32>, %r: tensor<{kept}xf32>) -> tensor<{kept}xf32> {{
   %zero = arith.constant 0.0 : f32{padded}
-  %e = tensor.empty() : tensor<{kept}xf32>
+  %e = tensor.empty({sizes}) : tensor<{kept}xf32>
   %i = linalg.fill ins(%zero : f32) outs(%e : tensor<{kept}xf32>) -> tensor<{kept}xf32>
   %c = linalg.conv_2d_nhwc_{weights} {{{steps}}}
-    ins({x}, %b : tensor<{n}x{h}x{w}x{c}xf16>, tensor<{filters}xf16>)
+    ins({x}, %b :
+      tensor<{whole}x{element}>, tensor<{filters}x{element}>)
     outs(%i : tensor<{kept}xf32>) -> tensor<{kept}xf32>
   %d = linalg.generic {{indexing_maps = [#id, #f, #id, #id],
       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
@@ -77,7 +87,14 @@ func.func @main(%a: tensor<{image}xf16>, %b: tensor<{filters}xf16>,
 }}"""
 
 
-def check(case: str, weights: str, pad: int = 0, **how: Any) -> None:
+def check(
+    case: str,
+    weights: str,
+    pad: int = 0,
+    element: str = "f16",
+    dynamic: bool = False,
+    **how: Any,
+) -> None:
     """Run a convolution of small integers, which are exact, and compare with numpy."""
     random = np.random.default_rng(0)
     (n, h, w, c), window, f, *steps = CASES[case]
@@ -92,9 +109,11 @@ def check(case: str, weights: str, pad: int = 0, **how: Any) -> None:
     wanted = np.maximum(sums + bias + residual, 0)
     if weights == "fhwc":
         filters = np.ascontiguousarray(filters.transpose(3, 0, 1, 2))
-    given = image.astype(np.float16), filters.astype(np.float16)
+    type = np.float16 if element == "f16" else np.float32
+    given = image.astype(type), filters.astype(type)
     rest = bias.astype(np.float32), residual.astype(np.float32)
-    outcome = coopc.launch(source(case, weights, pad), *given, *rest, **how)
+    text = source(case, weights, pad, element, dynamic)
+    outcome = coopc.launch(text, *given, *rest, **how)
     assert (outcome.arrays[-1] == wanted).all()
 
 
@@ -123,6 +142,36 @@ def test_simulator(case: str) -> None:
 def test_engines(on: str, weights: str, case: str) -> None:
     tiles = tiles_of("f16") if on == "cpu" else "auto"
     check(case, weights, on=on, tiles=tiles)
+
+
+@pytest.mark.parametrize("pipeline", ["nvidia", "lavapipe"])
+@pytest.mark.parametrize("case", ["ragged", "strides", "one"])
+def test_dynamic_sizes(case: str, pipeline: str) -> None:
+    """Those of the image may be known when it runs; it is one kernel still."""
+    passes = f"coopc-khr{{device={pipeline}}}"
+    text = source(case, "hwcf", dynamic=True)
+    assert "coopmatrix.mul_add" in compile(text, passes, "mlir").text
+    check(case, "hwcf", dynamic=True, on="sim", pipeline=passes)
+
+
+@pytest.mark.parametrize("case", ["strides", "one"])
+@pytest.mark.parametrize("how", [("vulkan", "auto"), ("cpu", "emulated")])
+def test_dynamic_engines(how: tuple[str, str], case: str) -> None:
+    check(case, "hwcf", dynamic=True, on=how[0], tiles=how[1])
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_f32(pipeline: str) -> None:
+    """It goes to the matrix engine in the precision that is asked for."""
+    name, _, options = pipeline.removesuffix("}").partition("{")
+    passes = f"{name}{{{options} precision=bf16x3}}"
+    text = source("one", "hwcf", element="f32")
+    assert PIPELINES[pipeline].removesuffix("f") in compile(text, passes, "mlir").text
+    assert PIPELINES[pipeline] not in compile(text, pipeline, "mlir").text
+    how: dict[str, Any] = {"on": "sim"}
+    if name == "coopc-amx":
+        how = {"on": "cpu", "tiles": "emulated"}
+    check("one", "hwcf", element="f32", pipeline=passes, **how)
 
 
 def test_padding() -> None:

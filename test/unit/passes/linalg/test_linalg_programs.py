@@ -1,23 +1,20 @@
 """Whole functions of linalg: before and after the passes that make them generic."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
 from support.linalg_programs import (
     FOLDER,
     PROGRAMS,
-    arguments,
+    check,
     entry,
-    expected,
     module_of,
     names,
     text_of,
 )
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
 from coopc.passes.generic.inline_calls import InlineCallsPass
 from coopc.passes.linalg.generalize_linalg import (
@@ -31,9 +28,6 @@ from coopc.passes.linalg.unroll_loops import UnrollLoopsPass
 from coopc.passes.linalg.whole_functions import whole_functions
 from coopc.pipeline import verify
 from coopc.run.toolchain import run_filter
-from coopc.sim.simulate import simulate
-from coopc.sim.tracked import Inputs
-from coopc.validate.compare import compare
 
 CASES = [pytest.param(*case, id="-".join(filter(None, case))) for case in names()]
 PASSES = (
@@ -51,28 +45,6 @@ def normal_form(module: ModuleOp) -> ModuleOp:
         each().apply(Context(), module)
         verify(module)
     return module
-
-
-def check(name: str, module: ModuleOp, func: FuncOp) -> None:
-    """Run a program, and compare its outputs with the reference.
-
-    `func` is the function as given: its memrefs may have become tensors since.
-    """
-    given = arguments(name, func)
-    wanted = expected(name, func, deepcopy(given))
-    run = simulate(module, entry(module).sym_name.data, given, track=Inputs.EXACT)
-    assert not run.lost_errors
-    writes = PROGRAMS[name].writes
-    found = [*run.results, *(given[at] for at in writes)]
-    bounds = [*run.result_errors, *(run.errors[at] for at in writes)]
-    types = [*func.function_type.outputs, *(func.args[at].type for at in writes)]
-    outputs = zip(found, wanted, bounds, types, strict=True)
-    for array, (reference, rounding), bound, type in outputs:
-        element = getattr(type, "element_type", type).name
-        limit = None if bound is None else bound + rounding
-        difference = compare(array, reference, bound=limit, element=element)
-        assert difference.ok, difference
-        assert not difference.unbounded
 
 
 def test_each_program_is_in_the_table() -> None:
