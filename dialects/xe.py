@@ -85,6 +85,8 @@ PLAN = "xe.plan"
 """The attribute of an access that is moved by 2D block messages."""
 REFUSAL = "xe.no_plan"
 """The attribute of one that is not: the reason, a string."""
+VECTOR = "xe.vector"
+"""The attribute of one through pointers that moves vectors: their length, an i64."""
 
 _NUMBERS = ("element_bits", "rows", "cols", "row_step")
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -37,6 +37,7 @@ from coopc.passes.xe.conditions import (
     source_of,
 )
 from coopc.passes.xe.register_layout import channel_bits
+from coopc.passes.xe.vector_plans import plan_vector
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import CHANNEL_BITS, refuse_surface
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
@@ -223,6 +224,11 @@ def remark_second_entry(op: Operation, name: str) -> None:
 def write(op: Operation, decided: Decision) -> None:
     op.attributes.pop(xe.PLAN, None)
     op.attributes.pop(xe.REFUSAL, None)
+    op.attributes.pop(xe.VECTOR, None)
+    if isinstance(op, tt.LoadOp | tt.StoreOp) and decided is not FOR_ANY:
+        vector = plan_vector(op)
+        if vector is not None:
+            op.attributes[xe.VECTOR] = IntegerAttr(vector.length, i64)
     match decided:
         case Refusal():
             op.attributes[xe.REFUSAL] = StringAttr(str(decided))
