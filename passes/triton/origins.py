@@ -54,6 +54,27 @@ def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
     return [x for group in links(flow, {}) if value in group for x in group]
 
 
+def copies_of(value: SSAValue) -> list[SSAValue] | None:
+    """Return the same tensor in other layouts, made by conversions or through buffers.
+
+    None if it has other users.
+    """
+    found: list[SSAValue] = []
+    for op in (use.operation for use in value.uses):
+        match op:
+            case ttg.ConvertLayoutOp():
+                found.append(op.result)
+            case ttg.LocalAllocOp() if not op.result.type.is_mutable:
+                for user in (use.operation for use in op.result.uses):
+                    if isinstance(user, ttg.LocalLoadOp):
+                        found.append(user.result)
+                    elif not isinstance(user, ttg.LocalDeallocOp):
+                        return None
+            case _:
+                return None
+    return found
+
+
 def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
     """Return where a descriptor is made, if that is one place."""
     match origins_of(desc):

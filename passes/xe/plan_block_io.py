@@ -3,7 +3,9 @@
 Before:  loads and stores of Triton's tensors, with their encodings.
 After:   each has `xe.plan`, messages that provably give every register of every lane
          and subgroup its element, or `xe.no_plan`, the reason why there are none; with
-         `explain=true` both are also remarks.
+         `explain=true` both are also remarks. Those through pointers that are vectors
+         of a lane have `xe.vector`. What is only converted to another layout is loaded
+         in that layout, where messages do.
 Fails:   for unknown devices.
 """
 
@@ -17,6 +19,7 @@ from xdsl.dialects.arith import AddiOp, ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from coopc import device as devices
 from coopc.dialects import tt, ttig, xe
@@ -28,7 +31,7 @@ from coopc.passes.triton.access_attributes import (
     why_no_matrix,
 )
 from coopc.passes.triton.base_alignment import SURFACE_ALIGNMENT, alignment_of
-from coopc.passes.triton.origins import made_by
+from coopc.passes.triton.origins import copies_of, made_by
 from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
     known_numbers,
@@ -216,6 +219,31 @@ def told(op: Operation, decided: Decision) -> str:
     return text
 
 
+def load_as_used(func: Operation, device: devices.Device) -> None:
+    """Let messages load a tensor in the one layout that it is used in."""
+    for load in [x for x in func.walk() if isinstance(x, tt.DescriptorLoadOp)]:
+        copies = copies_of(load.result) or ()
+        types = {tt.tensor_of(x) for x in copies}
+        if len(types) != 1:
+            continue
+        (type,) = types
+        if isinstance(decide(load, type, device), BlockPlan):
+            users = [use.operation for use in load.result.uses]
+            loaded = Rewriter.replace_value_with_new_type(load.result, type)
+            for each in copies:
+                each.replace_all_uses_with(loaded)
+            for each in users:
+                remove_user(each)
+
+
+def remove_user(op: Operation) -> None:
+    """Remove a conversion, or a buffer with all loads of it."""
+    for result in op.results:
+        for user in [use.operation for use in result.uses]:
+            Rewriter.erase_op(user)
+    Rewriter.erase_op(op)
+
+
 def remark_second_entry(op: Operation, name: str) -> None:
     """Remark what a second entry point is for; its accesses have no remarks."""
     remark(op, f"@{name} moves all of memory lane by lane, and has no conditions")
@@ -260,6 +288,8 @@ class PlanBlockIoPass(ModulePass):
 
     def plan(self, func: Operation, device: devices.Device) -> None:
         for_any_memory = LANE_BY_LANE in func.attributes
+        if not for_any_memory:
+            load_as_used(func, device)
         for op in func.walk():
             if isinstance(op, ttig.DescriptorPrefetchOp):
                 decided = decide_prefetch(op, device)
