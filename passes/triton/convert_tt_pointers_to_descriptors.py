@@ -414,7 +414,7 @@ def is_zero(value: SSAValue) -> bool:
 def is_factor(op: tt.LoadOp) -> bool:
     """Whether all that is done with what is loaded is to multiply it."""
     copies = copies_of(op.result) or ()
-    encodings = [tt.encoding_of(tt.tensor_of(x)) for x in copies]
+    encodings = [tt.encoding_of(tt.tensor_of(x)) for x, _ in copies]
     return bool(copies) and all(isinstance(x, DotOperandEncoding) for x in encodings)
 
 

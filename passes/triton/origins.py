@@ -54,24 +54,27 @@ def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
     return [x for group in links(flow, {}) if value in group for x in group]
 
 
-def copies_of(value: SSAValue) -> list[SSAValue] | None:
+def copies_of(value: SSAValue) -> list[tuple[SSAValue, bool]] | None:
     """Return the same tensor in other layouts, made by conversions or through buffers.
 
-    None if it has other users.
+    None if it has other users; with each, whether it is transposed, of rank 2.
     """
-    found: list[SSAValue] = []
-    for op in (use.operation for use in value.uses):
-        match op:
-            case ttg.ConvertLayoutOp():
-                found.append(op.result)
-            case ttg.LocalAllocOp() if not op.result.type.is_mutable:
-                for user in (use.operation for use in op.result.uses):
-                    if isinstance(user, ttg.LocalLoadOp):
-                        found.append(user.result)
-                    elif not isinstance(user, ttg.LocalDeallocOp):
-                        return None
-            case _:
-                return None
+    found: list[tuple[SSAValue, bool]] = []
+    todo = [(value, False)]
+    while todo:
+        value, flipped = todo.pop()
+        for op in (use.operation for use in value.uses):
+            match op:
+                case ttg.ConvertLayoutOp() | ttg.LocalLoadOp():
+                    found.append((op.result, flipped))
+                case ttg.LocalAllocOp() if not op.result.type.is_mutable:
+                    todo.append((op.result, flipped))
+                case ttg.MemDescTransOp() if tuple(op.order.get_values()) == (1, 0):
+                    todo.append((op.result, not flipped))
+                case ttg.LocalDeallocOp():
+                    pass
+                case _:
+                    return None
     return found
 
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -223,24 +223,38 @@ def load_as_used(func: Operation, device: devices.Device) -> None:
     """Let messages load a tensor in the one layout that it is used in."""
     for load in [x for x in func.walk() if isinstance(x, tt.DescriptorLoadOp)]:
         copies = copies_of(load.result) or ()
-        types = {tt.tensor_of(x) for x in copies}
-        if len(types) != 1:
+        wanted = {(tt.tensor_of(x), is_flipped) for x, is_flipped in copies}
+        if len(wanted) != 1:
             continue
-        (type,) = types
-        if isinstance(decide(load, type, device), BlockPlan):
-            users = [use.operation for use in load.result.uses]
-            loaded = Rewriter.replace_value_with_new_type(load.result, type)
-            for each in copies:
-                each.replace_all_uses_with(loaded)
-            for each in users:
-                remove_user(each)
+        ((type, is_flipped),) = wanted
+        before = dict(load.attributes)
+        if is_flipped:
+            transpose(load)
+        if not isinstance(decide(load, type, device), BlockPlan):
+            load.attributes = before
+            continue
+        users = [use.operation for use in load.result.uses]
+        loaded = Rewriter.replace_value_with_new_type(load.result, type)
+        for each, _ in copies:
+            each.replace_all_uses_with(loaded)
+        for user in users:
+            remove_with_users(user)
 
 
-def remove_user(op: Operation) -> None:
-    """Remove a conversion, or a buffer with all loads of it."""
+def transpose(load: tt.DescriptorLoadOp) -> None:
+    """Let a load give columns of memory as rows, or the other way round."""
+    before = tt.block_io(load)
+    if before is None:
+        load.attributes[NO_PROMISE] = UnitAttr()
+    is_rows = before != "column_major"
+    order = "column_major" if is_rows else "row_major"
+    load.attributes[tt.BLOCK_IO] = StringAttr(order)
+
+
+def remove_with_users(op: Operation) -> None:
     for result in op.results:
-        for user in [use.operation for use in result.uses]:
-            Rewriter.erase_op(user)
+        for use in list(result.uses):
+            remove_with_users(use.operation)
     Rewriter.erase_op(op)
 
 

@@ -11,6 +11,7 @@
 #a = #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 1}>
 #b = #ttg.dot_op<{opIdx = 1, parent = #mma, kWidth = 2}>
 #shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#shared1 = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0, 1]}>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32} {
   // CHECK-LABEL: @factors
@@ -83,6 +84,27 @@ module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32}
     %b = ttg.convert_layout %y : tensor<32x32xf16, #blocked> -> tensor<32x32xf16, #b>
     %d = tt.dot %a, %b, %zeros, inputPrecision = tf32 : tensor<32x32xf16, #a> * tensor<32x32xf16, #b> -> tensor<32x32xf32, #mma>
     "test.op"(%d, %y) : (tensor<32x32xf32, #mma>, tensor<32x32xf16, #blocked>) -> ()
+    tt.return
+  }
+
+  // B that lies transposed in memory, and goes through a buffer that is transposed.
+
+  // CHECK-LABEL: @transposed
+  // CHECK-NOT:   ttg.local
+  // CHECK:       [[B:%.+]] = tt.descriptor_load
+  // CHECK-SAME:    ttig.block_io = "column_major"
+  // CHECK-SAME:    #xe.block_load_plan
+  // CHECK-SAME:    -> tensor<32x64xf16, #dot1>
+  // CHECK-NOT:   ttg.memdesc_trans
+  tt.func public @transposed(%p: !tt.ptr<f16>, %m: i32, %n: i64, %k: i32) {
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i64
+    %desc = tt.make_tensor_descriptor %p, [%m, %k], [%n, %one] : <f16>, <64x32xf16>
+    %x = tt.descriptor_load %desc[%c0, %c0] : !tt.tensordesc<64x32xf16> -> tensor<64x32xf16, #blocked>
+    %buffer = ttg.local_alloc %x : (tensor<64x32xf16, #blocked>) -> !ttg.memdesc<64x32xf16, #shared, #smem>
+    %flipped = ttg.memdesc_trans %buffer {order = array<i32: 1, 0>} : !ttg.memdesc<64x32xf16, #shared, #smem> -> !ttg.memdesc<32x64xf16, #shared1, #smem>
+    %b = ttg.local_load %flipped : !ttg.memdesc<32x64xf16, #shared1, #smem> -> tensor<32x64xf16, #b>
+    "test.op"(%b) : (tensor<32x64xf16, #b>) -> ()
     tt.return
   }
 }
