@@ -85,6 +85,8 @@ PLAN = "xe.plan"
 """The attribute of an access that is moved by 2D block messages."""
 REFUSAL = "xe.no_plan"
 """The attribute of one that is not: the reason, a string."""
+VECTOR = "xe.vector"
+"""The attribute of one through pointers that moves vectors: their length, an i64."""
 
 _NUMBERS = ("element_bits", "rows", "cols", "row_step")
 
@@ -827,11 +829,11 @@ def verify_shares(
 # A 2D block message takes its address, the payload, from one register: base, width,
 # height and pitch of the surface, x and y.  A compiler that sees only the message
 # builds that register anew where it cannot prove that nothing changed, above all for a
-# prefetch in a loop.  A payload that the program holds costs one move a step: x or y is
-# set, the rest stays.
+# prefetch in a loop.  A payload that the program holds costs one instruction a step: x
+# or y is set or moved on, the rest stays.
 #
-# A payload is written in place, like memory: the operations that set x or y write it,
-# those that use it read it, and two that were made alike are two.
+# A payload is written in place, like memory: the operations that change x or y write
+# it, those that use it read it, and two that were made alike are two.
 
 
 @irdl_op_definition
@@ -873,7 +875,7 @@ class PayloadCreateOp(SurfaceOp):
 
 
 class PayloadSetOp(IRDLOperation, ABC):
-    """Set where a payload is, along one dimension."""
+    """Set or change where a payload is, along one dimension."""
 
     payload = operand_def(PayloadType)
     position = operand_def(i32)
@@ -884,6 +886,15 @@ class PayloadSetOp(IRDLOperation, ABC):
 
     def __init__(self, payload: SSAValue, position: SSAValue) -> None:
         super().__init__(operands=[payload, position])
+
+    @property
+    def adds(self) -> bool:
+        """Whether the number is added to what is there."""
+        return isinstance(self, PayloadAddXOp | PayloadAddYOp)
+
+    @property
+    def field(self) -> str:
+        return "x" if isinstance(self, PayloadAddXOp | PayloadSetXOp) else "y"
 
 
 @irdl_op_definition
@@ -910,6 +921,32 @@ class PayloadSetYOp(PayloadSetOp):
     """
 
     name = "xe.payload_set_y"
+
+
+@irdl_op_definition
+class PayloadAddXOp(PayloadSetOp):
+    """Add to the column of a payload, in elements of its block.
+
+    ```mlir
+    %p, %dx = "test.op"() : () -> (!xe.payload<16, 32x16x2>, i32)
+    xe.payload_add_x %p, %dx : !xe.payload<16, 32x16x2>
+    ```
+    """
+
+    name = "xe.payload_add_x"
+
+
+@irdl_op_definition
+class PayloadAddYOp(PayloadSetOp):
+    """Add to the row of a payload.
+
+    ```mlir
+    %p, %dy = "test.op"() : () -> (!xe.payload<16, 32x16x2>, i32)
+    xe.payload_add_y %p, %dy : !xe.payload<16, 32x16x2>
+    ```
+    """
+
+    name = "xe.payload_add_y"
 
 
 _AT_PAYLOAD = (

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, StringAttr, i1
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    i1,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -34,6 +41,12 @@ def hints_of(
     nontemporal = bool(op.nontemporal.value.data)
     flags = {"Volatile": simt.VOLATILE in op.attributes, "Nontemporal": nontemporal}
     return [name for name, is_set in flags.items() if is_set]
+
+
+def alignment_of(op: vector.LoadOp | vector.StoreOp, least: int) -> int:
+    """The bytes that divide the address of a vector, at least those of an element."""
+    told = op.attributes.get(simt.ALIGNMENT)
+    return max(least, told.value.data) if isinstance(told, IntegerAttr) else least
 
 
 @handlers.on(memref.LoadOp)

@@ -81,7 +81,8 @@ class Engine(ABC, Generic[E]):
         found.on(xe.DpasOp)(self._dpas)
         found.on(xe.SplitDpasOp)(self._split_dpas)
         found.on(xe.PayloadCreateOp)(self._payload_create)
-        found.on(xe.PayloadSetXOp, xe.PayloadSetYOp)(self._payload_set)
+        found.on(xe.PayloadSetXOp, xe.PayloadSetYOp)(self._payload_change)
+        found.on(xe.PayloadAddXOp, xe.PayloadAddYOp)(self._payload_change)
         found.on(xe.PayloadLoadOp)(self._payload_load)
         found.on(xe.PayloadPrefetchOp)(self._payload_prefetch)
         return found
@@ -273,10 +274,10 @@ class Engine(ABC, Generic[E]):
         name = f"{PAYLOAD_PREFIX}createBlock2DAddressPayload"
         e.set(op.result, self.call(e, name, op.result.type, operands))
 
-    def _payload_set(self, e: E, op: xe.PayloadSetXOp | xe.PayloadSetYOp) -> None:
-        """One move."""
-        field = "X" if isinstance(op, xe.PayloadSetXOp) else "Y"
-        name = f"{PAYLOAD_PREFIX}setBlock2DAddressPayloadBlock{field}"
+    def _payload_change(self, e: E, op: xe.PayloadSetOp) -> None:
+        """One move, or one sum."""
+        verb = "add" if op.adds else "set"
+        name = f"{PAYLOAD_PREFIX}{verb}Block2DAddressPayloadBlock{op.field.upper()}"
         self.call(e, name, None, [e.value(op.payload), e.value(op.position)])
 
     def _payload_load(self, e: E, op: xe.PayloadLoadOp) -> None:

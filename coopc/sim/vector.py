@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.hints import isa
 
+from coopc.dialects import simt
 from coopc.sim.arith import element_type, function_of, reduce_axis
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
@@ -30,9 +31,6 @@ from coopc.sim.values import (
     with_steps,
     wrapped,
 )
-
-ALIGNMENT = "alignment"
-"""On a load or a store: bytes that divide the address of its first element."""
 
 
 @implements(vector.BroadcastOp)
@@ -157,7 +155,7 @@ def recast(
 def _check_aligned(
     machine: Machine, op: Operation, memory: MemRef, indices: Sequence[Array]
 ) -> None:
-    aligned = op.attributes.get(ALIGNMENT, op.properties.get(ALIGNMENT))
+    aligned = op.attributes.get(simt.ALIGNMENT, op.properties.get(simt.ALIGNMENT))
     if isinstance(aligned, IntegerAttr):
         check_aligned(memory, indices, machine.mask, aligned.value.data)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.narrow import is_vector
@@ -95,12 +95,13 @@ def create(
     return Payload(BlockAddress(memory, *numbers), xe.shape_of(op.result))
 
 
-@implements(xe.PayloadSetXOp, xe.PayloadSetYOp)
-def set_position(
-    machine: Machine, op: Operation, payload: Payload, value: Array
+@implements(xe.PayloadAddXOp, xe.PayloadAddYOp, xe.PayloadSetXOp, xe.PayloadSetYOp)
+def change_position(
+    machine: Machine, op: xe.PayloadSetOp, payload: Payload, value: Array
 ) -> None:
-    field = "x" if isinstance(op, xe.PayloadSetXOp) else "y"
-    payload.surface = payload.surface._replace(**{field: value})
+    if op.adds:
+        value = getattr(payload.surface, op.field) + value
+    payload.surface = payload.surface._replace(**{op.field: value})
 
 
 @implements(xe.PayloadLoadOp)

@@ -88,6 +88,9 @@ ORDERING = "simt.ordering"
 `coopmatrix.ordering`)."""
 ORDERING_SCOPE = "simt.ordering_scope"
 """On such an access: who sees it as atomic (a string of `coopmatrix.scope`)."""
+ALIGNMENT = "alignment"
+"""On a load or a store of a vector: bytes that divide the address of its first element.
+"""
 VOLATILE = "simt.volatile"
 """On an access to an element of a memref: it is done as often as it says (unit)."""
 

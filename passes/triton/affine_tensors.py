@@ -4,8 +4,10 @@
 
 `Indices` looks back from a tensor of integers, of pointers, or a block pointer, to
 what it is made of; through loops that add the same in each step, of which it knows the
-closed form.  What is not affine is `NotAffine`, with the operation that is in the way.
-A block pointer has the steps by which it moved from where it was made.
+closed form.  What is not affine is `NotAffine`, with the operation that is in the way;
+or, where that is asked, a value of its own, whose steps are unknown along the
+dimensions in which it varies.  A block pointer has the steps by which it moved from
+where it was made.
 
 Masks of Triton: comparisons of coordinates, as bounds along each dimension.
 
@@ -100,6 +102,8 @@ class Indices:
 
     through: bool = False
     """Whether a scalar pointer is what it is moved from, and how far, or is itself."""
+    partial: bool = False
+    """Whether a tensor that is not affine is a value of its own: `opaque`."""
     known: dict[SSAValue, Affine] = field(default_factory=dict[SSAValue, Affine])
 
     def of(self, value: SSAValue) -> Affine:
@@ -109,8 +113,32 @@ class Indices:
             NotAffine: it is not understood.
         """
         if (found := self.known.get(value)) is None:
-            found = self.known[value] = self._of(value)
+            try:
+                found = self._of(value)
+            except NotAffine:
+                if not self.partial or not is_tensor(value.type):
+                    raise
+                found = self._opaque(value)
+            self.known[value] = found
         return found
+
+    def _opaque(self, value: SSAValue) -> Affine:
+        """Return a tensor of which only is known along which dimensions it varies.
+
+        Its start and its steps are the value itself, which stands for any element.
+        """
+        own, op = Polynomial.value(value), value.owner
+        known: list[Affine] = []
+        if isinstance(op, Operation) and op.dialect_name() in ("arith", "math"):
+            known = [self.of(x) for x in op.operands if is_tensor(x.type)]
+        steps = tuple(
+            NOTHING
+            if size == 1 or (known and not any(x.steps[dim] for x in known))
+            else own
+            for dim, size in enumerate(shape_of(value.type))
+        )
+        carried = carried_by(value)
+        return Affine(own, steps, carried and self.of(carried.first).base)
 
     def number(self, value: SSAValue) -> Polynomial:
         return self.of(value).start
@@ -280,9 +308,15 @@ class Mask:
     """What must be less than 0."""
     flags: tuple[SSAValue, ...] = ()
     """Scalars, i1."""
+    others: tuple[Affine, ...] = ()
+    """Masks of which only is known where they vary, if `indices` are partial."""
 
     def __and__(self, other: Mask) -> Mask:
-        return Mask(self.negative + other.negative, self.flags + other.flags)
+        return Mask(
+            self.negative + other.negative,
+            self.flags + other.flags,
+            self.others + other.others,
+        )
 
 
 def mask_of(value: SSAValue, indices: Indices) -> Mask:
@@ -291,6 +325,15 @@ def mask_of(value: SSAValue, indices: Indices) -> Mask:
     Raises:
         NotAffine: it is more than comparisons of coordinates.
     """
+    try:
+        return _mask_of(value, indices)
+    except NotAffine:
+        if not indices.partial:
+            raise
+        return Mask(others=(indices.of(value),))
+
+
+def _mask_of(value: SSAValue, indices: Indices) -> Mask:
     if not is_tensor(value.type):
         return Mask(flags=(value,))
     match value.owner:
@@ -310,7 +353,11 @@ def mask_of(value: SSAValue, indices: Indices) -> Mask:
             return Mask(flags=(op.src,))
         case op if isinstance(op, ViewOp):
             mask = mask_of(op.src, indices)
-            return Mask(tuple(x.viewed(op) for x in mask.negative), mask.flags)
+            negative, others = (
+                tuple(x.viewed(op) for x in each)
+                for each in (mask.negative, mask.others)
+            )
+            return Mask(negative, mask.flags, others)
         case _:
             raise NotAffine(f"a mask comes from {named(value)}")
 

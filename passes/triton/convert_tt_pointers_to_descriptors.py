@@ -7,7 +7,9 @@ After:   accesses of descriptor blocks, where the offsets form a 2D block; masks
 Fails:   never; other accesses stay, with the reason in `xe.no_matrix`, and in a remark
          with `explain=true`.
 
-With `known=true` loads need no `ttig.block_io` where arithmetic says which stride is 1.
+Loads of what a `tt.dot` takes need no `ttig.block_io` where arithmetic says which
+stride is 1, and the other one is an argument of the kernel or a constant; with
+`known=true` no load needs it where one stride is known.
 
 Matrices behind pointers: base, rows, columns and pitch out of index arithmetic.
 
@@ -46,6 +48,7 @@ from coopc.dialects import tt, ttig
 from coopc.ir.builder import Builder, Built
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.polynomial import NOTHING, ONE, Polynomial
+from coopc.layout.dpas import DotOperandEncoding
 from coopc.passes.triton.access_attributes import LANE_BY_LANE, NO_MATRIX, NO_PROMISE
 from coopc.passes.triton.affine_tensors import (
     Affine,
@@ -57,6 +60,7 @@ from coopc.passes.triton.affine_tensors import (
     named,
 )
 from coopc.passes.triton.dead_values import remove_dead
+from coopc.passes.triton.origins import copies_of
 from coopc.plan.refusal import Reason, Refusal
 from coopc.remarks import remark
 
@@ -407,26 +411,53 @@ def is_zero(value: SSAValue) -> bool:
     )
 
 
-def promise_known(func: tt.FuncOp) -> None:
-    """Say of loads which of their strides is 1, where that is known."""
+def is_factor(op: tt.LoadOp) -> bool:
+    """Whether all that is done with what is loaded is to multiply it."""
+    copies = copies_of(op.result) or ()
+    encodings = [tt.encoding_of(tt.tensor_of(x)) for x, _ in copies]
+    return bool(copies) and all(isinstance(x, DotOperandEncoding) for x in encodings)
+
+
+def is_checked(pitch: Polynomial) -> bool:
+    """Whether it is known, or the caller of the kernel can check it."""
+    if pitch.constant is not None:
+        return True
+    is_one = len(pitch.terms) == 1 and set(pitch.terms.values()) == {1}
+    return is_one and len(pitch.values) == 1 and all(map(is_kernels, pitch.values))
+
+
+def promise_known(func: tt.FuncOp, factors: bool) -> None:
+    """Say of loads which of their strides is 1, where that is known.
+
+    Args:
+        func: the kernel.
+        factors: whether of those alone that are factors of a product.
+    """
     indices = Indices()
     for op in func.body.walk():
         if not isinstance(op, tt.LoadOp) or tt.BLOCK_IO in op.attributes:
             continue
         if not tt.is_tensor(op.ptr.type) or len(tt.shape_of(op.ptr.type)) != 2:
             continue
+        if factors and not is_factor(op):
+            continue
         with suppress(NotAffine):
             steps = indices.of(op.ptr).steps
             orders: list[tt.MemoryOrder] = ["column_major", "row_major"]
             known = [x for x, step in zip(orders, steps, strict=True) if step == ONE]
-            if len(known) == 1:
-                op.attributes[tt.BLOCK_IO] = StringAttr(known[0])
+            if len(known) != 1:
+                continue
+            if factors:
+                if not is_checked(steps[0 if known[0] == "row_major" else 1]):
+                    continue
+                op.attributes[NO_PROMISE] = UnitAttr()
+            op.attributes[tt.BLOCK_IO] = StringAttr(known[0])
 
 
 def convert(func: tt.FuncOp, explain: bool, known: bool) -> None:
-    if known:
-        promise_known(func)
     is_promised = LANE_BY_LANE not in func.attributes
+    if is_promised:
+        promise_known(func, factors=not known)
     indices, through = Indices(), Indices(through=True)
     found: list[tuple[AccessOp, MatrixAccess]] = []
     for op in func.body.walk():

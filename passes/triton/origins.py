@@ -54,6 +54,30 @@ def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
     return [x for group in links(flow, {}) if value in group for x in group]
 
 
+def copies_of(value: SSAValue) -> list[tuple[SSAValue, bool]] | None:
+    """Return the same tensor in other layouts, made by conversions or through buffers.
+
+    None if it has other users; with each, whether it is transposed, of rank 2.
+    """
+    found: list[tuple[SSAValue, bool]] = []
+    todo = [(value, False)]
+    while todo:
+        value, flipped = todo.pop()
+        for op in (use.operation for use in value.uses):
+            match op:
+                case ttg.ConvertLayoutOp() | ttg.LocalLoadOp():
+                    found.append((op.result, flipped))
+                case ttg.LocalAllocOp() if not op.result.type.is_mutable:
+                    todo.append((op.result, flipped))
+                case ttg.MemDescTransOp() if tuple(op.order.get_values()) == (1, 0):
+                    todo.append((op.result, not flipped))
+                case ttg.LocalDeallocOp():
+                    pass
+                case _:
+                    return None
+    return found
+
+
 def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
     """Return where a descriptor is made, if that is one place."""
     match origins_of(desc):

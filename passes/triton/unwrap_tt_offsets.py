@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, i1
-from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.dialects.scf import ForOp, IfOp, YieldOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -99,8 +99,15 @@ def passed_on(op: Operation, index: int, dim: int) -> Reached | None:
             return [(op.result, dim + (dim >= op.axis.value.data))]
         case tt.TransOp():
             return [(op.result, op.permutation.index(dim))]
-        case tt.BroadcastOp() | ttg.ConvertLayoutOp():
+        case (
+            tt.BroadcastOp()
+            | ttg.ConvertLayoutOp()
+            | ttg.LocalAllocOp()
+            | ttg.LocalLoadOp()
+        ):
             return [(op.results[0], dim)]
+        case ttg.LocalDeallocOp():
+            return []
         case ForOp():
             if index < 3:
                 raise Seen
@@ -108,6 +115,8 @@ def passed_on(op: Operation, index: int, dim: int) -> Reached | None:
             return [(op.body.block.args[at + 1], dim), (op.results[at], dim)]
         case YieldOp() if isinstance(loop := op.parent_op(), ForOp):
             return [(loop.body.block.args[index + 1], dim), (loop.results[index], dim)]
+        case YieldOp() if isinstance(branch := op.parent_op(), IfOp):
+            return [(branch.results[index], dim)]
         case _:
             return None
 

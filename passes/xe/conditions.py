@@ -33,6 +33,7 @@ from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
 from coopc.passes.triton.origins import made_by
+from coopc.passes.xe.vector_plans import plan_vector
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import Part, Rule, rules
 from coopc.plan.refusal import Reason, Refusal
@@ -147,7 +148,20 @@ def arguments_of(
     }
 
 
-def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
+def vector_needs(func: tt.FuncOp) -> dict[HostNumber, int]:
+    """Return what arguments must be multiples of, for accesses that move vectors."""
+    found: dict[HostNumber, int] = {}
+    for op in func.body.walk():
+        if isinstance(op, tt.LoadOp | tt.StoreOp) and xe.VECTOR in op.attributes:
+            vector = plan_vector(op)
+            assert vector is not None, op
+            for argument, what, multiple in vector.needs:
+                number = HostNumber(argument, what)
+                found[number] = lcm(found.get(number, 1), multiple)
+    return found
+
+
+def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]:
     """Return the conditions of a kernel whose accesses are planned."""
     demands = Demands()
     pairs: set[tuple[int, int]] = set()
@@ -158,6 +172,7 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
             continue
         if (made := made_by(op.desc)) is None:
             continue
+        assert io is not None, op
         size, arguments = made.type.element_bits // 8, arguments_of(func, made)
         step = plan.data.row_step if isinstance(plan, xe.PlanAttr) else 1
         for rule in rules(io, step):
@@ -179,6 +194,10 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
     return ArrayAttr(
         [
             *demands.attributes(),
+            *(
+                condition(number, "vectors of a lane", multiple_of=multiple)
+                for number, multiple in sorted(vector_needs(func).items())
+            ),
             *(
                 condition(HostNumber(at, "value"), moved, multiple_of=multiple)
                 for at, multiple in sorted(moves.items())
@@ -239,5 +258,5 @@ def second_entries(module: ModuleOp, io: BlockIO | None) -> dict[tt.FuncOp, bool
     for name, func in named.items():
         first = named.get(name.removesuffix(SECOND_ENTRY))
         if LANE_BY_LANE in func.attributes and first not in (None, func):
-            found[func] = io is not None and bool(conditions(first, io).data)
+            found[func] = bool(conditions(first, io).data)
     return found

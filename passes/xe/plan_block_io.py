@@ -3,7 +3,9 @@
 Before:  loads and stores of Triton's tensors, with their encodings.
 After:   each has `xe.plan`, messages that provably give every register of every lane
          and subgroup its element, or `xe.no_plan`, the reason why there are none; with
-         `explain=true` both are also remarks.
+         `explain=true` both are also remarks. Those through pointers that are vectors
+         of a lane have `xe.vector`. What is only converted to another layout is loaded
+         in that layout, where messages do.
 Fails:   for unknown devices.
 """
 
@@ -14,9 +16,10 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from coopc import device as devices
 from coopc.dialects import tt, ttig, xe
@@ -28,7 +31,7 @@ from coopc.passes.triton.access_attributes import (
     why_no_matrix,
 )
 from coopc.passes.triton.base_alignment import SURFACE_ALIGNMENT, alignment_of
-from coopc.passes.triton.origins import made_by
+from coopc.passes.triton.origins import copies_of, made_by
 from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
     known_numbers,
@@ -37,6 +40,7 @@ from coopc.passes.xe.conditions import (
     source_of,
 )
 from coopc.passes.xe.register_layout import channel_bits
+from coopc.passes.xe.vector_plans import plan_vector
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import CHANNEL_BITS, refuse_surface
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
@@ -215,6 +219,45 @@ def told(op: Operation, decided: Decision) -> str:
     return text
 
 
+def load_as_used(func: Operation, device: devices.Device) -> None:
+    """Let messages load a tensor in the one layout that it is used in."""
+    for load in [x for x in func.walk() if isinstance(x, tt.DescriptorLoadOp)]:
+        copies = copies_of(load.result) or ()
+        wanted = {(tt.tensor_of(x), is_flipped) for x, is_flipped in copies}
+        if len(wanted) != 1:
+            continue
+        ((type, is_flipped),) = wanted
+        before = dict(load.attributes)
+        if is_flipped:
+            transpose(load)
+        if not isinstance(decide(load, type, device), BlockPlan):
+            load.attributes = before
+            continue
+        users = [use.operation for use in load.result.uses]
+        loaded = Rewriter.replace_value_with_new_type(load.result, type)
+        for each, _ in copies:
+            each.replace_all_uses_with(loaded)
+        for user in users:
+            remove_with_users(user)
+
+
+def transpose(load: tt.DescriptorLoadOp) -> None:
+    """Let a load give columns of memory as rows, or the other way round."""
+    before = tt.block_io(load)
+    if before is None:
+        load.attributes[NO_PROMISE] = UnitAttr()
+    is_rows = before != "column_major"
+    order = "column_major" if is_rows else "row_major"
+    load.attributes[tt.BLOCK_IO] = StringAttr(order)
+
+
+def remove_with_users(op: Operation) -> None:
+    for result in op.results:
+        for use in list(result.uses):
+            remove_with_users(use.operation)
+    Rewriter.erase_op(op)
+
+
 def remark_second_entry(op: Operation, name: str) -> None:
     """Remark what a second entry point is for; its accesses have no remarks."""
     remark(op, f"@{name} moves all of memory lane by lane, and has no conditions")
@@ -223,6 +266,11 @@ def remark_second_entry(op: Operation, name: str) -> None:
 def write(op: Operation, decided: Decision) -> None:
     op.attributes.pop(xe.PLAN, None)
     op.attributes.pop(xe.REFUSAL, None)
+    op.attributes.pop(xe.VECTOR, None)
+    if isinstance(op, tt.LoadOp | tt.StoreOp) and decided is not FOR_ANY:
+        vector = plan_vector(op)
+        if vector is not None:
+            op.attributes[xe.VECTOR] = IntegerAttr(vector.length, i64)
     match decided:
         case Refusal():
             op.attributes[xe.REFUSAL] = StringAttr(str(decided))
@@ -254,6 +302,8 @@ class PlanBlockIoPass(ModulePass):
 
     def plan(self, func: Operation, device: devices.Device) -> None:
         for_any_memory = LANE_BY_LANE in func.attributes
+        if not for_any_memory:
+            load_as_used(func, device)
         for op in func.walk():
             if isinstance(op, ttig.DescriptorPrefetchOp):
                 decided = decide_prefetch(op, device)

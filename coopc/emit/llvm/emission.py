@@ -372,19 +372,31 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         return self.f.address(element, view.base, id_of(at), inbounds=inbounds)
 
     def load(
-        self, view: View, at: Num, hints: Collection[str] = (), length: int = 1
+        self,
+        view: View,
+        at: Num,
+        hints: Collection[str] = (),
+        length: int = 1,
+        align: int | None = None,
     ) -> Value:
-        """Load consecutive elements; a vector has the alignment of its elements."""
+        """Load consecutive elements; without `align` with that of an element."""
         type = self.types.vector(self.types.in_memory(view.element), length)
-        align, metadata = self.types.bytes_of(view.element), self._temporal(hints)
+        align = align or self.types.bytes_of(view.element)
+        metadata = self._temporal(hints)
         found = self.f.load(type, self.pointer(view, at), align, metadata=metadata)
         return self.from_memory(view.element, found)
 
     def store(
-        self, view: View, at: Num, value: Value, hints: Collection[str] = ()
+        self,
+        view: View,
+        at: Num,
+        value: Value,
+        hints: Collection[str] = (),
+        align: int | None = None,
     ) -> None:
         value, pointer = self.to_memory(view.element, value), self.pointer(view, at)
-        align, metadata = self.types.bytes_of(view.element), self._temporal(hints)
+        align = align or self.types.bytes_of(view.element)
+        metadata = self._temporal(hints)
         self.f.store(value, pointer, align, metadata=metadata)
 
     def _temporal(self, hints: Collection[str]) -> tuple[Metadata, ...]:

@@ -12,7 +12,7 @@ from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.llvm.flow import id_of
-from coopc.emit.memref import hints_of
+from coopc.emit.memref import alignment_of, hints_of
 from coopc.emit.vector import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
 from coopc.llvm.module import Block
@@ -142,14 +142,16 @@ def load_pointer(e: Emission, op: llvm.LoadOp) -> None:
 def load(e: Emission, op: vector.LoadOp) -> None:
     view, type = e.view(op.base), op.result.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
-    e.set(op.result, e.load(view, at, hints_of(op), count_of(type)))
+    align = alignment_of(op, e.types.bytes_of(view.element))
+    e.set(op.result, e.load(view, at, hints_of(op), count_of(type), align))
 
 
 @handlers.on(vector.StoreOp)
 def store(e: Emission, op: vector.StoreOp) -> None:
     view = e.view(op.base)
     at = e.index.consecutive(view, e.nums(op.indices), op.vector.type)
-    e.store(view, at, e.value(op.vector), hints_of(op))
+    align = alignment_of(op, e.types.bytes_of(view.element))
+    e.store(view, at, e.value(op.vector), hints_of(op), align)
 
 
 @handlers.on(vector.MaskedLoadOp)

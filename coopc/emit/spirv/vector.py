@@ -12,9 +12,10 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Attribute
 
+from coopc.dialects import simt
 from coopc.emit import memref
 from coopc.emit.arith import is_i1
-from coopc.emit.memref import hints_of
+from coopc.emit.memref import alignment_of, hints_of
 from coopc.emit.spirv.arith import same_bits
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Num, View
@@ -215,8 +216,6 @@ def joined(e: Emission, atoms: Sequence[Id], to: Id) -> Id:
 # as one, two or four words of 32 bits, which are cast to what is wanted, where the
 # operation has an attribute `alignment` that says that they are aligned.
 
-ALIGNMENT = "alignment"
-"""On a load of a vector: bytes that divide the address of its first element."""
 COUNTS = (1, 2, 4)
 """Words that are loaded at once."""
 
@@ -232,7 +231,7 @@ def load(e: Emission, op: vector.LoadOp) -> None:
     found: list[Id] = []
     for to, width in zip(e.types.parts(type), e.types.widths(type), strict=True):
         if is_whole(e, view, width):
-            place, access = _vector_access(e, view, at, to, hints)
+            place, access = _vector_access(e, view, at, to, op)
             found.append(e.emit("OpLoad", place, *access, type=to))
         else:
             places = [e.index.add(at, plus) for plus in range(width)]
@@ -253,7 +252,7 @@ def store(e: Emission, op: vector.StoreOp) -> None:
     e.writes(view)
     for part, width in zip(e.parts(op.vector), e.types.widths(type), strict=True):
         if is_whole(e, view, width):
-            place, access = _vector_access(e, view, at, part.type, hints)
+            place, access = _vector_access(e, view, at, part.type, op)
             e.do("OpStore", place, part, *access)
         else:
             for plus, scalar in enumerate(e.components(part)):
@@ -271,19 +270,23 @@ def is_whole(e: Emission, view: View, width: int) -> bool:
 
 
 def _vector_access(
-    e: Emission, view: View, at: Num, to: Id, hints: list[str]
+    e: Emission, view: View, at: Num, to: Id, op: vector.LoadOp | vector.StoreOp
 ) -> tuple[Id, list[str | int | Id]]:
-    type = e.types.pointer(view.storage, to)
-    place = e.emit("OpBitcast", e.pointer(view, at), type=type)
+    """Where a part of a vector is, and the operands of an access to it."""
+    pointer = e.types.pointer(view.storage, to)
+    place = e.emit("OpBitcast", e.pointer(view, at), type=pointer)
     size = e.types.bytes_of(view.element)
-    return place, e.memory_operands(view, hints, alignment_bytes=size)
+    type = op.result.type if isinstance(op, vector.LoadOp) else op.vector.type
+    if len(e.types.parts(type)) == 1:
+        size = alignment_of(op, size)
+    return place, e.memory_operands(view, hints_of(op), alignment_bytes=size)
 
 
 def words_of(e: Emission, op: vector.LoadOp, view: View) -> int | None:
     """How many words a load is; None where it is not done so."""
     type = op.result.type
     element = element_of(type)
-    aligned = op.attributes.get(ALIGNMENT)
+    aligned = op.attributes.get(simt.ALIGNMENT)
     if view.base not in e.whole.bindings or not isinstance(aligned, IntegerAttr):
         return None
     if element == i1 or (bits := e.types.bits(element)) > WORD:

@@ -82,7 +82,7 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     for op in list(module.ops):
         if not isinstance(op, tt.FuncOp):
             continue
-        needed = None if io is None else conditions(op, io)
+        needed = conditions(op, io)
         body = op.detach_region(op.body)
         types = FunctionType.from_lists(op.function_type.inputs.data, [])
         func = FuncOp(op.sym_name.data, types, body)
@@ -91,7 +91,7 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
         func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
         size = DenseArrayBase.from_list(i32, [lanes * facts.num_warps])
         func.attributes[simt.WORK_GROUP_SIZE] = size
-        if needed is not None and needed.data:
+        if needed.data:
             func.attributes[simt.CONDITIONS] = needed
         if LANE_BY_LANE in op.attributes:
             func.attributes[LANE_BY_LANE] = UnitAttr()

@@ -1,7 +1,8 @@
 """Accesses of tensors and matrices element by element, each at an address of its own.
 
 What cannot be moved by messages is moved so: right for every layout, order and mask,
-and slow.  Elements that are not accessed, as a mask or the edge of memory says, are 0,
+and slow.  Elements of a lane that `plan-block-io` found in a row in memory are moved as
+vectors.  Elements that are not accessed, as a mask or the edge of memory says, are 0,
 or what `other` is.  Many elements are accessed in loops, which is little code:
 
     scf.for %at = 0 to 8 { memory[offsets[at]] = vector[at] where mask[at] }
@@ -14,14 +15,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeAlias
 
+from xdsl.dialects import vector as vectors
 from xdsl.dialects.arith import AndIOp, IndexCastOp
-from xdsl.dialects.builtin import IndexType, VectorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects.narrow import length_of
+from coopc.dialects import simt
+from coopc.dialects.narrow import length_of, memref_type
 from coopc.ir.builder import BoundedIndex, Builder
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first
-from coopc.passes.xe.convert_to_xe.vectors import cast, packed, splat, unpacked
+from coopc.passes.xe.convert_to_xe.vectors import (
+    cast,
+    concatenated,
+    gathered,
+    packed,
+    splat,
+    unpacked,
+)
 from coopc.passes.xe.register_layout import RegisterLayout
 
 Values: TypeAlias = Sequence[SSAValue]
@@ -165,6 +175,47 @@ class ScalarAccess:
             body = partial(store, vector, number)
             self._for_components(b, registers, places, (), body)
 
+    def load_vectors(
+        self,
+        b: Builder,
+        registers: RegisterLayout,
+        places: VectorPlaces,
+        memory: SSAValue,
+        length: int,
+        other: Values | None,
+    ) -> list[SSAValue]:
+        """Load a tensor by vectors of a length that lie in memory as they are."""
+        found: list[SSAValue] = []
+        zeros = b.constant(VectorType(places.element, [registers.length]), 0)
+        for number in range(registers.vectors):
+            start = zeros if other is None else cast(b, other[number], places.element)
+            parts: list[SSAValue] = []
+            for at in range(0, registers.length, length):
+                flag, where = places.of(b, number, at)
+                (old,) = gathered(b, [start], range(at, at + length), length)
+                load = partial(_load_vector, memory, where, length)
+                parts += b.effect_where(flag, load, [old])
+            found.append(cast(b, concatenated(b, parts), registers.element))
+        return packed(b, registers, found)
+
+    def store_vectors(
+        self,
+        b: Builder,
+        registers: RegisterLayout,
+        pieces: Values,
+        places: VectorPlaces,
+        memory: SSAValue,
+        length: int,
+    ) -> None:
+        """Store a tensor by vectors of a length."""
+        chosen = by_the_first(b, registers, places)
+        for number, piece in enumerate(unpacked(b, registers, pieces)):
+            vector = cast(b, piece, places.element)
+            for at in range(0, registers.length, length):
+                flag, where = chosen.of(b, number, at)
+                (part,) = gathered(b, [vector], range(at, at + length), length)
+                b.effect_where(flag, partial(_store_vector, part, memory, where))
+
     def _gathered(
         self,
         b: Builder,
@@ -221,6 +272,22 @@ class ScalarAccess:
         for at in range(registers.length):
             carried = body(at, carried)
         return carried
+
+
+def _load_vector(memory: SSAValue, where: Values, length: int) -> Operation:
+    element = memref_type(memory).get_element_type()
+    load = vectors.LoadOp(memory, where, VectorType(element, [length]))
+    return _aligned(load, load.result.type)
+
+
+def _store_vector(value: SSAValue, memory: SSAValue, where: Values) -> Operation:
+    return _aligned(vectors.StoreOp(value, memory, where), value.type)
+
+
+def _aligned(op: Operation, type: Attribute) -> Operation:
+    """Return an access to a vector that is aligned by its size."""
+    op.attributes[simt.ALIGNMENT] = IntegerAttr(max(1, simt.bits_of(type) // 8), i64)
+    return op
 
 
 def by_the_first(b: Builder, registers: RegisterLayout, places: Places) -> Places:

@@ -35,6 +35,7 @@ from math import nan
 from xdsl.dialects.arith import AddiOp, AndIOp, ExtSIOp, IndexCastOp, MuliOp
 from xdsl.dialects.builtin import (
     IndexType,
+    IntegerAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
@@ -214,24 +215,31 @@ class TensorMemory:
         return ()
 
     def load(self, op: tt.LoadOp, s: Splitter, b: Builder) -> Results:
-        """Each element by itself; a scalar by all lanes."""
+        """Each element or vector by itself; a scalar by all lanes."""
         _refuse_block_pointer(op)
         if not is_tensor(op.ptr.type):
             return [(_load_scalar(op, s, b),)]
         registers = registers_of(op.result)
         memory, places = self.through_pointers(op, s, b)
         other = None if op.other is None else vectors_of(op.other, s, b)
+        if (length := _vector_length(op)) is not None:
+            return [
+                self.elements.load_vectors(b, registers, places, memory, length, other)
+            ]
         read = partial(LoadOp.get, memory)
         return [self.elements.load(b, registers, places, read, other)]
 
     def store(self, op: tt.StoreOp, s: Splitter, b: Builder) -> Results:
-        """Each element by itself; a scalar by the first lane."""
+        """Each element or vector by itself; a scalar by the first lane."""
         _refuse_block_pointer(op)
         if not is_tensor(op.ptr.type):
             _store_scalar(op, s, b)
             return ()
         registers, pieces = registers_of(op.value), s.parts(op.value)
         memory, places = self.through_pointers(op, s, b)
+        if (length := _vector_length(op)) is not None:
+            self.elements.store_vectors(b, registers, pieces, places, memory, length)
+            return ()
         self.elements.store(b, registers, pieces, places, _store_to(memory))
         return ()
 
@@ -386,6 +394,12 @@ def make_descriptor(op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder) -> R
     rows, cols = op.shape[-2:]
     pitch = narrowed(b, op.strides[-2])
     return [(base, times(b, cols, width // 8), rows, times(b, pitch, width // 8))]
+
+
+def _vector_length(op: tt.LoadOp | tt.StoreOp) -> int | None:
+    """Return the length of the vectors that an access is made of, if it is."""
+    length = op.attributes.get(xe.VECTOR)
+    return length.value.data if isinstance(length, IntegerAttr) else None
 
 
 def _refuse_block_pointer(op: tt.LoadOp | tt.StoreOp) -> None:

@@ -20,7 +20,7 @@ is called for each piece.
     split_dpas                     a call that gathers a through work-group memory,
                                    and one that multiplies
     payload_create                 x and y in private memory; a known surface
-    payload_set_x, payload_set_y   a store to that memory
+    payload_set_x, payload_add_y   a store to that memory
     barrier_arrive, barrier_wait   nothing, and a whole barrier
 """
 
@@ -88,7 +88,7 @@ class Emulator:
                 self._multiply(op)
             case xe.PayloadCreateOp():
                 self._create(op)
-            case xe.PayloadSetXOp() | xe.PayloadSetYOp():
+            case xe.PayloadSetOp():
                 self._set(op)
             case xe.PayloadLoadOp():
                 operands = self._payload_operands(op)
@@ -236,9 +236,14 @@ class Emulator:
         self._put(op, memory, 0, op.x)
         self._put(op, memory, 1, op.y)
 
-    def _set(self, op: xe.PayloadSetXOp | xe.PayloadSetYOp) -> None:
-        number = 0 if isinstance(op, xe.PayloadSetXOp) else 1
-        self._put(op, self._position(op, op.payload), number, op.position)
+    def _set(self, op: xe.PayloadSetOp) -> None:
+        number, value = "xy".index(op.field), op.position
+        memory, b = self._position(op, op.payload), Builder.at(op)
+        if op.adds:
+            index = b.constant(INDEX, number)
+            before = b.effect(memref.LoadOp.get(memory, [index])).results[0]
+            value = b.pure(arith.AddiOp, before, value)
+        self._put(op, memory, number, value)
         Rewriter.erase_op(op)
 
     def _position(self, op: Operation, payload: SSAValue) -> SSAValue:

@@ -11,6 +11,7 @@
 // DEAD-NEXT:  %t = xe.payload_create
 // DEAD-NEXT:  xe.payload_set_x
 // DEAD-NEXT:  xe.payload_set_y
+// DEAD-NEXT:  xe.payload_add_x
 // DEAD-NEXT:  xe.payload_prefetch
 // DEAD-NEXT:  xe.block_prefetch_2d
 // DEAD-NEXT:  xe.block_store_2d
@@ -21,6 +22,7 @@ func.func @unused(%p: memref<f16>, %x: i32, %w: i32, %v: vector<8xi16>,
     : memref<f16> -> !xe.payload<16, 8x16x1>
   xe.payload_set_x %t, %x : !xe.payload<16, 8x16x1>
   xe.payload_set_y %t, %x : !xe.payload<16, 8x16x1>
+  xe.payload_add_x %t, %x : !xe.payload<16, 8x16x1>
   xe.payload_prefetch %t[0, 0] : !xe.payload<16, 8x16x1>
   xe.block_prefetch_2d %p[%x, %x] surface(%w, %w, %w) block <16, 8x16x1> : memref<f16>
   xe.block_store_2d %v into %p[%x, %x] surface(%w, %w, %w) block <16, 8x16x1>

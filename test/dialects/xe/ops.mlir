@@ -50,6 +50,10 @@ func.func @payloads(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch:
   xe.payload_set_x %t, %x : !xe.payload<32, 16x8x1, transpose>
   // CHECK-NEXT: xe.payload_set_y %u, %y {note} : !xe.payload<16, 32x16x2>
   xe.payload_set_y %u, %y {note} : !xe.payload<16, 32x16x2>
+  // CHECK-NEXT: xe.payload_add_x %t, %y {note} : !xe.payload<32, 16x8x1, transpose>
+  xe.payload_add_x %t, %y {note} : !xe.payload<32, 16x8x1, transpose>
+  // CHECK-NEXT: xe.payload_add_y %u, %x : !xe.payload<16, 32x16x2>
+  xe.payload_add_y %u, %x : !xe.payload<16, 32x16x2>
   // CHECK-NEXT: %v = xe.payload_load %t[8, -16]
   // CHECK-SAME:   cache <l1 = cached, l3 = cached> :
   // CHECK-SAME:   !xe.payload<32, 16x8x1, transpose> -> vector<8xi32>

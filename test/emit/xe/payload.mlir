@@ -20,6 +20,8 @@
 // CHECK-NEXT: %v0 = OpFunctionCall %v8uint %__builtin_IB_subgroup_block_read_ap_transpose_u32_m16k8v1 %t %uint_0 %uint_0 %uint_0
 // CHECK-NEXT: %v1 = OpFunctionCall %v8uint %__builtin_IB_subgroup_block_read_ap_transpose_u32_m16k8v1 %t %uint_8 %uint_4294967280 %uint_6
 // CHECK-NEXT: OpFunctionCall %void %__builtin_IB_subgroup_setBlock2DAddressPayloadBlockY %f %x
+// CHECK-NEXT: OpFunctionCall %void %__builtin_IB_subgroup_addBlock2DAddressPayloadBlockX %f %y
+// CHECK-NEXT: OpFunctionCall %void %__builtin_IB_subgroup_addBlock2DAddressPayloadBlockY %f %x
 // CHECK-NEXT: OpFunctionCall %void %__builtin_IB_subgroup_block_read_ap_prefetch_u16_m32k16v2 %f %uint_0 %uint_0 %uint_4
 func.func @stream(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i32,
                   %out: memref<?xi32, strided<[1]>>, %at: index)
@@ -33,6 +35,8 @@ func.func @stream(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i
   %v1 = xe.payload_load %t[8, -16] cache <l1 = streaming, l3 = default>
     : !xe.payload<32, 16x8x1, transpose> -> vector<8xi32>
   xe.payload_set_y %f, %x : !xe.payload<16, 32x16x2>
+  xe.payload_add_x %f, %y : !xe.payload<16, 32x16x2>
+  xe.payload_add_y %f, %x : !xe.payload<16, 32x16x2>
   xe.payload_prefetch %f[0, 0] cache <l1 = cached, l3 = cached>
     : !xe.payload<16, 32x16x2>
   simt.block_write %v0, %out[%at] : vector<8xi32>, memref<?xi32, strided<[1]>>

@@ -5,6 +5,8 @@
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [2, 1], order = [1, 0]}>
 #slice = #ttg.slice<{dim = 1, parent = #blocked}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
 module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32} {
   // CHECK-LABEL: @unseen
   // CHECK: %at = arith.addi
@@ -74,6 +76,51 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     %d = tt.load %d_ptr : tensor<16x!tt.ptr<i32>, #slice>
     %e = arith.divsi %range, %d : tensor<16xi32, #slice>
     tt.store %q_all, %e, %mask : tensor<16x!tt.ptr<i32>, #slice>
+    tt.return
+  }
+
+  // What goes through a buffer, and out of a branch, is not seen either.
+  // CHECK-LABEL: @through
+  // CHECK-NOT: arith.remsi
+  tt.func public @through(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %m: i32, %flag: i1) {
+    %zeros = arith.constant dense<0> : tensor<16xi32, #slice>
+    %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32, #slice>
+    %sizes = tt.splat %m : i32 -> tensor<16xi32, #slice>
+    %mask = arith.cmpi slt, %range, %sizes : tensor<16xi32, #slice>
+    %p_all = tt.splat %p : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>, #slice>
+    %q_all = tt.splat %q : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>, #slice>
+    %at = arith.remsi %range, %sizes : tensor<16xi32, #slice>
+    %ptr = tt.addptr %p_all, %at : tensor<16x!tt.ptr<i32>, #slice>, tensor<16xi32, #slice>
+    %chosen = scf.if %flag -> (tensor<16xi32, #slice>) {
+      %x = tt.load %ptr : tensor<16x!tt.ptr<i32>, #slice>
+      %buffer = ttg.local_alloc %x : (tensor<16xi32, #slice>) -> !ttg.memdesc<16xi32, #shared, #smem>
+      %y = ttg.local_load %buffer : !ttg.memdesc<16xi32, #shared, #smem> -> tensor<16xi32, #slice>
+      scf.yield %y : tensor<16xi32, #slice>
+    } else {
+      scf.yield %zeros : tensor<16xi32, #slice>
+    }
+    tt.store %q_all, %chosen, %mask : tensor<16x!tt.ptr<i32>, #slice>
+    tt.return
+  }
+
+  // What comes out of a branch may be stored without a mask.
+  // CHECK-LABEL: @branch_seen
+  // CHECK: arith.remsi
+  tt.func public @branch_seen(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %m: i32, %flag: i1) {
+    %zeros = arith.constant dense<0> : tensor<16xi32, #slice>
+    %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32, #slice>
+    %sizes = tt.splat %m : i32 -> tensor<16xi32, #slice>
+    %p_all = tt.splat %p : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>, #slice>
+    %q_all = tt.splat %q : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>, #slice>
+    %at = arith.remsi %range, %sizes : tensor<16xi32, #slice>
+    %ptr = tt.addptr %p_all, %at : tensor<16x!tt.ptr<i32>, #slice>, tensor<16xi32, #slice>
+    %chosen = scf.if %flag -> (tensor<16xi32, #slice>) {
+      %x = tt.load %ptr : tensor<16x!tt.ptr<i32>, #slice>
+      scf.yield %x : tensor<16xi32, #slice>
+    } else {
+      scf.yield %zeros : tensor<16xi32, #slice>
+    }
+    tt.store %q_all, %chosen : tensor<16x!tt.ptr<i32>, #slice>
     tt.return
   }
 }

@@ -41,6 +41,9 @@ func.func @hints(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i3
 // CHECK:       memref.store %x, %[[AT]]
 // CHECK:       memref.store %y, %[[AT]]
 // CHECK:       memref.store %y, %[[AT]]
+// CHECK:       %[[X:.*]] = memref.load %[[AT]]
+// CHECK:       %[[SUM:.*]] = arith.addi %[[X]], %w
+// CHECK:       memref.store %[[SUM]], %[[AT]]
 // CHECK:       memref.load %[[AT]]
 // CHECK:       func.call @xe_load_32_16x8x1_transpose_8xi32_of_1
 // CHECK-NOT:   xe.payload
@@ -49,6 +52,7 @@ func.func @payload(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: 
   %q = xe.payload_create %p[%x, %y] surface(%w, %h, %pitch)
     : memref<f16> -> !xe.payload<32, 16x8x1, transpose>
   xe.payload_set_x %q, %y : !xe.payload<32, 16x8x1, transpose>
+  xe.payload_add_x %q, %w : !xe.payload<32, 16x8x1, transpose>
   %v = xe.payload_load %q[8, 16] : !xe.payload<32, 16x8x1, transpose> -> vector<8xi32>
   func.return
 }

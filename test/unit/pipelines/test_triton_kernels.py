@@ -173,9 +173,15 @@ def test_on_opencl(kernel: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "opencl", "-p", passes) == []
 
 
-@pytest.mark.parametrize("kernel", ["layer_norm_backward", "linear_recurrence"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *("layer_norm_backward", "linear_recurrence", "embedding"),
+        *("matmul", "matmul_abt", "matmul_int8"),
+    ],
+)
 def test_on_xe(kernel: str, tmp_path: Path) -> None:
-    """The first lane of all subgroups takes a lock, or all go through a scan."""
+    """A lock of all subgroups, a scan, vectors of a gather, and factors as blocks."""
     assert run(kernel, tmp_path, "--on", "opencl", layouts=True) == []
 
 

@@ -56,6 +56,7 @@ EXEMPT: dict[str, str] = {
             *("tt.mulhiui", "ttg.barrier", "ttig.descriptor_prefetch"),
             *("ttg.local_dealloc", "ttig.extract_desc", "ttig.prefetch", "ub.poison"),
             *("vector.create_mask", "xe.block_prefetch_2d", "xe.payload_prefetch"),
+            *("xe.payload_add_x", "xe.payload_add_y"),
             *("xe.payload_set_x", "xe.payload_set_y"),
         ),
         INTEGERS,

@@ -13,13 +13,18 @@ from xdsl.dialects.func import FuncOp
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
+from coopc.dialects import xe
 from coopc.interface_call import entry_for, violated_condition
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.interpreter import IMPLEMENTATIONS
+from coopc.sim.machine import Machine
+from coopc.sim.memory import MemRef
 from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate
 from coopc.sim.triton import with_functions
+from coopc.sim.xe import BlockAddress, Payload
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -49,7 +54,7 @@ def module(name: str, pipeline: str) -> ModuleOp:
 
 
 OPTIONS = (
-    "prefetch=3",
+    "prefetch=3 payload=none",
     "prefetch=1 payload=prefetch barriers=true",
     "prefetch=2 payload=prefetch",
     "payload=all",
@@ -74,6 +79,53 @@ def test_prefetches_and_payloads(name: str, device: str, options: str) -> None:
     arguments = [a.astype("f2"), in_memory.astype("f2"), c, m, n, k]
     simulate(found, name, arguments, grid=(-(-m // tile[0]), -(-n // tile[1])))
     assert np.array_equal(c, a @ b)
+
+
+def prefetched(
+    name: str, options: str, k: int, monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[int, ...]]:
+    """Return the blocks that a kernel fetches, and in which order."""
+    found: list[tuple[int, ...]] = []
+
+    def note(surface: BlockAddress) -> None:
+        numbers = (surface.width, surface.height, surface.x, surface.y)
+        found.extend(
+            zip(
+                *(x.ravel().tolist() for x in np.broadcast_arrays(*numbers)),
+                strict=True,
+            )
+        )
+
+    def through_payload(machine: Machine, op: Any, payload: Payload) -> None:
+        assert (op.dx.value.data, op.dy.value.data) == (0, 0)
+        note(payload.surface)
+
+    def directly(machine: Machine, op: Any, memory: MemRef, *numbers: Any) -> None:
+        note(BlockAddress(memory, *numbers))
+
+    monkeypatch.setitem(IMPLEMENTATIONS, xe.PayloadPrefetchOp, through_payload)
+    monkeypatch.setitem(IMPLEMENTATIONS, xe.BlockPrefetch2DOp, directly)
+    a, b = np.zeros((256, k), "f2"), np.zeros((k, 256), "f2")
+    in_memory = np.ascontiguousarray(b.T) if "bt" in name else b
+    arguments = [a, in_memory, np.zeros((256, 256), "f4"), 256, 256, k]
+    compiled = module(name, f"coopc-xe{{device=bmg {options}}}")
+    simulate(compiled, name, arguments, grid=(1, 1))
+    return found
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("name", ["gemm_axb", "gemm_axbt", "gemm_axbt_32x32"])
+def test_payloads_are_where_blocks_are(
+    name: str, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A payload is moved on in each step: all that is fetched is the same without."""
+    for k in (64, 144, 192):
+        direct, held = (
+            prefetched(name, f"prefetch={steps} {x}", k, monkeypatch)
+            for x in ("payload=none", "")
+        )
+        assert direct
+        assert direct == held
 
 
 def run(name: str, device: str | None, arguments: Sequence[Any], grid: Any) -> None:

@@ -132,7 +132,7 @@ def test_block_pointers_are_2d_blocks() -> None:
     names = [op.name for op in found.walk()]
     assert "xe.block_load_2d" in names
     assert "xe.block_store_2d" in names
-    assert "xe.block_prefetch_2d" in names
+    assert "xe.payload_prefetch" in names
     assert "memref.load" not in names
 
 

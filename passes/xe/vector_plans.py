@@ -1,0 +1,145 @@
+"""Accesses through pointers as vectors: what a lane has that lies in a row in memory.
+
+    tt.load %p, %m : tensor<1024x!tt.ptr<f16>, #blocked>    8 f16 a lane: one vector
+
+Elements of a lane are one vector where their addresses follow each other, the first is
+a multiple of the vector, and the mask is the same for all of them: it compares
+coordinates with a bound that is a multiple of the vector, too, or does not vary along
+that dimension.  Pointers and integers of the kernel are such multiples where Triton
+says so, in `tt.divisibility`; that they are becomes a condition of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, SSAValue
+
+from coopc.dialects import tt
+from coopc.dialects.tt.types import PtrType, bits_of, in_memory
+from coopc.ir.facts import ValueFacts
+from coopc.ir.polynomial import ONE, Polynomial
+from coopc.passes.triton.affine_tensors import Affine, Indices, Mask, NotAffine, mask_of
+from coopc.passes.xe.register_layout import RegisterLayout, registers_of
+
+MOST_BYTES = 16
+"""Of a vector: what a message loads or stores for a lane at once."""
+DIVISIBILITY = "tt.divisibility"
+
+
+Need: TypeAlias = tuple[int, str, int]
+"""An argument of the kernel, its address or its value, and what divides that."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPlan:
+    """How the elements of a lane are moved."""
+
+    length: int
+    """Elements of a vector, a power of two."""
+    needs: tuple[Need, ...]
+    """Addresses in bytes, integers in elements."""
+
+
+def plan_vector(op: tt.LoadOp | tt.StoreOp) -> VectorPlan | None:
+    """Return the longest vectors that an access is made of; None if it is of none."""
+    tensor = op.result if isinstance(op, tt.LoadOp) else op.value
+    if not tt.is_tensor(op.ptr.type):
+        return None
+    indices = Indices(through=True, partial=True)
+    try:
+        pointers = indices.of(op.ptr)
+    except NotAffine:
+        return None
+    base, registers = pointers.base, registers_of(tensor)
+    if not isinstance(base, BlockArgument) or not isinstance(base.type, PtrType):
+        return None
+    mask = Mask() if op.mask is None else mask_of(op.mask, indices)
+    size = (bits_of(in_memory(base.type.pointee)) or 8) // 8
+    for dim, step in enumerate(pointers.steps):
+        length = min(MOST_BYTES // size, registers.length)
+        while step == ONE and length > 1:
+            needs = _needs(pointers, mask, registers, dim, length)
+            if needs is not None and _divisibility(base) % (length * size) == 0:
+                aligned = base.index, "address", length * size
+                return VectorPlan(length, (aligned, *needs))
+            length //= 2
+    return None
+
+
+def _needs(
+    pointers: Affine, mask: Mask, registers: RegisterLayout, dim: int, length: int
+) -> list[Need] | None:
+    """Return what has to be for elements along a dimension to be vectors, or None."""
+    if not _follow(registers, dim, length) or any(x.steps[dim] for x in mask.others):
+        return None
+    to_divide = [pointers.start, *_without(pointers.steps, dim)]
+    for each in mask.negative:
+        step = each.steps[dim].constant
+        if step == 0:
+            continue
+        if step not in (1, -1):
+            return None
+        # Of n - 1 - i < 0, which is i >= n, n is to be a multiple.
+        start = each.start if step == 1 else each.start + ONE
+        to_divide += [start, *_without(each.steps, dim)]
+    found: list[Need] = []
+    for number in to_divide:
+        needs = _to_be_multiple(number, length)
+        if needs is None:
+            return None
+        found += needs
+    return found
+
+
+def _without(steps: Sequence[Polynomial], dim: int) -> Sequence[Polynomial]:
+    return [*steps[:dim], *steps[dim + 1 :]]
+
+
+def _follow(registers: RegisterLayout, dim: int, length: int) -> bool:
+    """Whether runs of a lane's elements are neighbours along a dimension, and aligned.
+
+    Lanes and subgroups then have other runs.
+    """
+    layout = registers.layout
+    if any(x[dim] % length for name in ("lane", "warp") for x in layout.bases(name)):
+        return False
+    own = [list(registers.coordinates[x]) for x in registers.distinct]
+    for start in range(0, len(own), length):
+        first, *others = own[start : start + length]
+        if first[dim] % length:
+            return False
+        for each in others:
+            first[dim] += 1
+            if each != first:
+                return False
+    return True
+
+
+def _to_be_multiple(number: Polynomial, of: int) -> list[Need] | None:
+    """Return what arguments must be for a sum to be a multiple; None if none can."""
+    facts, found = ValueFacts(), list[Need]()
+    for factors, times in number.terms.items():
+        have = gcd(times * prod(map(facts.divisor, factors)), of)
+        if have == of:
+            continue
+        wanted = of // have
+        told = [x for x in factors if _divisibility(x) % wanted == 0]
+        if not told:
+            return None
+        assert isinstance(told[0], BlockArgument), told
+        found.append((told[0].index, "value", wanted))
+    return found
+
+
+def _divisibility(value: SSAValue) -> int:
+    """Return what Triton says that an argument of the kernel is a multiple of."""
+    func = value.block.parent_op() if isinstance(value, BlockArgument) else None
+    if not isinstance(func, tt.FuncOp) or not isinstance(value, BlockArgument):
+        return 1
+    told = func.argument_attributes(value.index).get(DIVISIBILITY)
+    return told.value.data if isinstance(told, IntegerAttr) else 1
