@@ -449,6 +449,7 @@ def from_linalg(
         "unroll-loops",
         "lift-memrefs-to-tensors",
         "generalize-linalg",
+        "collapse-linalg",
         "fuse-linalg",
     )
     options: dict[str, Any] = {} if sequence else {"sequence": False}

@@ -49,6 +49,7 @@ PASS_FOLDERS: dict[str, str] = {
     "unroll-loops": "linalg",
     "lift-memrefs-to-tensors": "linalg",
     "generalize-linalg": "linalg",
+    "collapse-linalg": "linalg",
     "fuse-linalg": "linalg",
     "outline-linalg-kernels": "linalg.outline_linalg_kernels",
     "convert-attention-to-coopmatrix": "linalg",

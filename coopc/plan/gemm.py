@@ -45,6 +45,15 @@ Role: TypeAlias = Literal["b", "y", "m", "n"]
 convolution alone), rows or columns."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A quotient or a remainder of what a loop counts, as of batches of heads."""
+
+    role: Role
+    divisor: int = 1
+    modulus: int | None = None
+
+
 # --- what is multiplied --------------------------------------------------------------
 
 
@@ -122,7 +131,7 @@ class Epilogue:
     """What is done to the sums of a product before they are stored."""
 
     outputs: tuple[Output, ...]
-    reads: tuple[tuple[str, tuple[Role | int, ...]], ...] = ()
+    reads: tuple[tuple[str, tuple[Role | Part | int, ...]], ...] = ()
     """What it reads beside the sums: memrefs, and where, dimension by dimension."""
     in_place: bool = False
     """Whether it reads an output, each element where it is stored."""

@@ -23,6 +23,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
+    FloatAttr,
     ShapedType,
     SymbolRefAttr,
     UnitAttr,
@@ -60,6 +61,8 @@ SCORE = "score"
 MOST_DEPTH = 256
 """Columns of Q and K, and of V, at most: they are in registers."""
 
+LEAST = "-inf"
+MAXIMA = (arith.MaximumfOp, arith.MaxnumfOp)
 Expression = tuple[object, ...] | str
 
 
@@ -75,7 +78,11 @@ def expression(value: SSAValue, names: Mapping[SSAValue, str]) -> Expression:
     op = value.owner
     assert isinstance(op, Operation), value
     operands = [expression(x, names) for x in op.operands]
-    if isinstance(op, arith.AddfOp | arith.MaximumfOp | arith.MaxnumfOp):
+    if isinstance(op, MAXIMA) and LEAST in operands:
+        return next((x for x in operands if x != LEAST), LEAST)
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr):
+        return str(op.value.value.data)
+    if isinstance(op, (arith.AddfOp, *MAXIMA)):
         operands.sort(key=str)
     return (op.name, *operands)
 

@@ -289,9 +289,10 @@ class SequenceWriter:
 
     def target(self, base: SSAValue, shape: tuple[Size, ...]) -> Memory:
         """Return the memory of an argument that a tensor of some shape is to be in."""
-        if (found := self.memories.get(base)) is not None:
+        is_whole = len(shape) == memref_type(base).get_num_dims()
+        if is_whole and (found := self.memories.get(base)) is not None:
             return found
-        return Memory(base, shape, self.row_major(shape))
+        return Memory(base, shape, self.row_major(shape), whole=is_whole)
 
     def memref(self, memory: Memory) -> SSAValue:
         """Return the memref that a kernel is given."""
