@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from coopc.interface import Interface
     from coopc.interface_call import Call
-    from coopc.passes.linalg.outline_linalg_kernels.groups import OneKernel
     from coopc.run.arrays import Array, Outcome
     from coopc.run.bounds_checks import CheckedAccess
     from coopc.run.tiles import Tiles
@@ -82,8 +81,6 @@ class Owners(Observer):
     """Of a subgroup, by the kernel's name."""
     grids: dict[str, Attribute] = field(default_factory=lambda: {})
     """By the kernel's name; a processor's functions have none at the end."""
-    attention: OneKernel = "any"
-    """Which attention is one kernel."""
     lowered: ModuleOp | None = None
     """The module after the last pass."""
 
@@ -104,8 +101,6 @@ class Owners(Observer):
                 self.lanes.setdefault(name, lanes.value.data)
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        if step.name == "outline-linalg-kernels":
-            self.attention = getattr(step, "options", {}).get("attention", "any")
         self.start(module)
         if last:
             self.lowered = module
@@ -582,8 +577,7 @@ def with_kernels(
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
-    whole = from_linalg(attention="any" if owners is None else owners.attention)
-    found = after(module, source, (*whole, products, rows))
+    found = after(module, source, (*from_linalg(), products, rows))
     grids = {} if owners is None else owners.grids
     for op in found.ops:
         if isinstance(op, FuncOp) and op.sym_name.data in grids:

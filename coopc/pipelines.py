@@ -181,13 +181,14 @@ class CoopcXePass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
-            *from_linalg(attention="half"),
+            *from_linalg(precision=self.precision),
             step("convert-convolution-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-simt", explain=self.explain),
             step("promote-matrix-arrays"),
             step("expand-nibbles", dpas=True),
             *in_precision(self.precision),
+            step("distribute-coopmatrix", stated=True),  # what DPAS does not multiply
             step("inline-calls"),
             step("expand-tt-math"),
             step("unwrap-tt-offsets"),  # before pointers are looked at
@@ -305,7 +306,7 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(sequence=False, attention="none"),
+            *from_linalg(False, "amx", self.precision),
             step(
                 "convert-convolution-to-coopmatrix",
                 device="amx",
@@ -330,6 +331,13 @@ class CoopcAmxPass(Pipeline):
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
             *vectorising(self.subgroup_size),
+            step(
+                "distribute-coopmatrix",
+                subgroup_size=1,
+                max_vector=16,
+                block_access=False,
+                stated=True,
+            ),  # what AMX does not multiply
             step("convert-coopmatrix-to-amx"),
             step("normalize"),
             step("fit-amx-tiles"),
@@ -441,15 +449,16 @@ TENSORS = ("linalg", "tensor", "bufferization")
 
 def from_linalg(
     sequence: bool = True,
-    attention: Literal["any", "half", "none"] = "any",
+    device: str | None = None,
+    precision: PrecisionName = "ieee",
     pad_rows: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each.
 
     Args:
         sequence: whether there is a sequence that launches them.
-        attention: which is one kernel: that of any types, of 16 bits, which DPAS
-            multiplies, or none, as tiles of AMX have no rules for it.
+        device: whose matrices attention is done by; the target's without it.
+        precision: as what they multiply f32.
         pad_rows: whether operands of products get aligned rows, for the target.
     """
     names = (
@@ -457,16 +466,18 @@ def from_linalg(
         "unroll-loops",
         "lift-memrefs-to-tensors",
         "generalize-linalg",
+        "collapse-linalg",
         "fuse-linalg",
         *(("pad-product-rows",) if pad_rows else ()),
     )
     options: dict[str, Any] = {} if sequence else {"sequence": False}
-    if attention != "any":
-        options["attention"] = attention
+    of_device: dict[str, Any] = {} if device is None else {"device": device}
+    if precision != "ieee":
+        of_device["precision"] = precision
     return (
         *(StepForDialect(TENSORS, name, {}) for name in names),
         StepForDialect(TENSORS, "outline-linalg-kernels", options),
-        StepForDialect(TENSORS, "convert-attention-to-coopmatrix", {}),
+        StepForDialect(TENSORS, "convert-attention-to-coopmatrix", of_device),
     )
 
 

@@ -51,6 +51,7 @@ PASS_FOLDERS: dict[str, str] = {
     "unroll-loops": "linalg",
     "lift-memrefs-to-tensors": "linalg",
     "generalize-linalg": "linalg",
+    "collapse-linalg": "linalg",
     "fuse-linalg": "linalg",
     "pad-product-rows": "linalg",
     "outline-linalg-kernels": "linalg.outline_linalg_kernels",

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
+from coopc.dialects.layout import rule_in
 from coopc.ir.control_flow import has_matrices, why_not_structured
+from coopc.layout.family import CoopmatrixFamily
 
 MOST_MATRIX_ELEMENTS = 1 << 16
 """256x256: twice what fits in the largest register file, in elements of one byte."""
@@ -59,6 +62,12 @@ def why_not_held(type: MatrixType, widths: Sequence[int], of: str = "") -> str |
         known = f"{', '.join(map(str, most))} or {last}"
         return f"expected elements of {known} bits, got {type.element_type}"
     return why_matrix_too_large(type)
+
+
+def is_of_lanes(op: Operation) -> bool:
+    """Whether an operation is a function whose matrices lanes hold, by what it says."""
+    found = op.attributes.get(coopmatrix.DISTRIBUTION)
+    return found is not None and isinstance(rule_in(found), CoopmatrixFamily)
 
 
 def why_not_of_lanes(func: FuncOp, lanes: int, of: str = "") -> str | None:

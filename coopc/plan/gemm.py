@@ -45,6 +45,15 @@ Role: TypeAlias = Literal["b", "y", "m", "n"]
 convolution alone), rows or columns."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A quotient or a remainder of what a loop counts, as of batches of heads."""
+
+    role: Role
+    divisor: int = 1
+    modulus: int | None = None
+
+
 # --- what is multiplied --------------------------------------------------------------
 
 
@@ -122,7 +131,7 @@ class Epilogue:
     """What is done to the sums of a product before they are stored."""
 
     outputs: tuple[Output, ...]
-    reads: tuple[tuple[str, tuple[Role | int, ...]], ...] = ()
+    reads: tuple[tuple[str, tuple[Role | Part | int, ...]], ...] = ()
     """What it reads beside the sums: memrefs, and where, dimension by dimension."""
     in_place: bool = False
     """Whether it reads an output, each element where it is stored."""
@@ -815,10 +824,26 @@ def why_not_packed(problem: Problem) -> str | None:
     return None if problem.epilogue is None else problem.epilogue.why_not_vectors
 
 
+DPAS_ELEMENTS = {"f16", "bf16", "tf32", "s8", "u8"}
+
+
 def is_of_amx(problem: Problem) -> bool:
     """Return whether tiles multiply the element types of a problem."""
     a, b, c = problem.elements
     return bool(AMX.multiplications(a, b, c, c))
+
+
+def unit_without(problem: Problem, device: Device | None) -> str | None:
+    """Return the matrix unit of a device, if it does not multiply these types.
+
+    None without a device, and for one whose KHR matrices are lowered for any type.
+    """
+    if device is None:
+        return None
+    if device.amx is not None:
+        return None if is_of_amx(problem) else "AMX"
+    is_dpas = device.dpas is not None and not {*problem.elements[:2]} <= DPAS_ELEMENTS
+    return "DPAS" if is_dpas else None
 
 
 def check_block(block: Block) -> None:

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from xdsl.context import Context
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import (
     IndexType,
     LocationAttr,
@@ -45,12 +45,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import Device
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use, UseAttr, matrix_type
-from coopc.ir.builder import Builder, Values
+from coopc.ir.builder import INDEX, Builder, Values
+from coopc.ir.control_flow import function_around
 from coopc.ir.device_option import device_of
 from coopc.remarks import remark
 from coopc.rounding import FORMATS, PRECISIONS, PrecisionName, SplitPrecision
@@ -158,14 +159,37 @@ def _like(type: MatrixType, element: Attribute, use: Use) -> MatrixType:
 
 
 def _as_accumulator(b: Builder, value: SSAValue) -> SSAValue:
-    """Return a matrix as an accumulator, loaded as one where it is loaded."""
+    """Return a matrix as an accumulator: what it was, or what is loaded as one."""
     type = _like(matrix_type(value), f32, Use.ACC)
     load = value.owner
+    if isinstance(load, coopmatrix.ConvertOp) and load.value.type == type:
+        return load.value
     if not isinstance(load, coopmatrix.LoadOp) or load.layout_in_memory is PACKED:
         return b.effect(coopmatrix.ConvertOp(value, type)).results[0]
     new = b.like(load, load.operands, [type]).results[0]
     new.name_hint = value.name_hint
     return new
+
+
+def _reload(op: coopmatrix.MulAddOp) -> None:
+    """Let operands that were sums go through work-group memory to other lanes."""
+    for value in dict.fromkeys((op.a, op.b)):
+        convert = value.owner
+        if not isinstance(convert, coopmatrix.ConvertOp):
+            continue
+        b, block = Builder.at(convert), function_around(convert).body.blocks[0]
+        space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
+        shape = matrix_type(value).shape
+        memory = memref.AllocaOp.get(f32, shape=shape, memory_space=space)
+        Rewriter.insert_op(memory, InsertPoint.at_start(block))
+        scope = simt.FenceScope.SUBGROUP
+        zero = b.constant(INDEX, 0)
+        place = memory.memref, (zero, zero)
+        b.effect(simt.BarrierOp(scope, space.data))  # the last has been read
+        b.effect(coopmatrix.StoreOp(convert.value, *place))
+        b.effect(simt.BarrierOp(scope, space.data))
+        new = b.effect(coopmatrix.LoadOp(*place, value.type))
+        Rewriter.replace_op(convert, [], new.results)
 
 
 @dataclass(frozen=True)
@@ -196,8 +220,11 @@ class SplitF32ProductsPass(ModulePass):
                 continue
             op.attributes[coopmatrix.PRECISION] = StringAttr(self.to)
             if self.to == "tf32":
+                _reload(each)
                 continue
             splitting.multiply(each)
             for value in dict.fromkeys((each.a, each.b)):
-                if isinstance(value.owner, coopmatrix.LoadOp) and not value.uses:
-                    Rewriter.erase_op(value.owner)
+                owner = value.owner
+                known = isinstance(owner, coopmatrix.LoadOp | coopmatrix.ConvertOp)
+                if known and not value.uses:
+                    Rewriter.erase_op(owner)

@@ -5,8 +5,9 @@ After:   tiles of at most 16 rows of 64 bytes in place of each matrix, through l
          branches; zero fills, products, loads and stores are amx operations, and the
          rest works on a buffer on the stack.
 Fails:   for types that AMX does not hold or multiply, saturation, volatile accesses,
-         other scopes, matrices that functions take or that are selected, atomics,
-         reductions, and elements owned by work-items. The module is then unchanged.
+         other scopes, matrices that functions take or that are selected, atomics, other
+         reductions than broadcasts of rows, and elements owned by work-items. The
+         module is then unchanged.
 
 It works in three steps:
 
@@ -14,7 +15,8 @@ It works in three steps:
 
        %y = coopmatrix.neg %x    store %x, %scratch; loop over it; %y = load %scratch
 
-The loops are over the elements of a matrix, so padding stays zero.
+The loops are over the rows of a matrix, or over its elements where each loads others,
+so padding stays zero.
 
 2. Each matrix becomes the tiles of its `TileGrid`, through control flow.
 
@@ -29,13 +31,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
+    IndexType,
     ModuleOp,
     UnitAttr,
+    VectorType,
     i8,
     i32,
 )
@@ -51,13 +56,16 @@ from coopc.dialects.coopmatrix import (
     Layout,
     MatrixType,
     Operand,
+    Reduced,
     ScopeAttr,
     Use,
     fill_constant,
     is_zero,
     matrix_type,
 )
-from coopc.ir.builder import BoundedIndex, Builder, Built, Values
+from coopc.dialects.narrow import is_vector, length_of, memref_type
+from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
 from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.element_access import (
     Element,
@@ -73,6 +81,7 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import (
     ELEMENT_BY_ELEMENT,
     elementwise,
+    reduction,
 )
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin
 from coopc.passes.cpu.stage_row_slices import RowSliceStaging, core_scopes
@@ -80,12 +89,11 @@ from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 
 Access = coopmatrix.LoadOp | coopmatrix.StoreOp
 
-IN_MEMORY = (*ELEMENT_BY_ELEMENT, coopmatrix.ApplyOp)
-"""Operations that are done on elements in memory, as tiles have no arithmetic; so is
-`arith.select`."""
+IN_MEMORY = (*ELEMENT_BY_ELEMENT, coopmatrix.ApplyOp, coopmatrix.ReduceOp)
+"""Operations that are done on rows or elements in memory, as tiles have no arithmetic;
+so is `arith.select`."""
 WITHOUT_RULE = (
     coopmatrix.AtomicOp,
-    coopmatrix.ReduceOp,
     coopmatrix.SpecConstantOp,
     coopmatrix.TransposeOp,
 )
@@ -119,15 +127,6 @@ class ConvertCoopmatrixToAmxPass(ModulePass):
 # What is refused before tiles are known
 
 
-def _check_access(op: Access) -> None:
-    """Refuse an access that tiles have no form of."""
-    refuse_blocks(op)
-    if op.volatile is not None:
-        raise Refused(op, "AMX has no volatile access to memory")
-    if op.layout_name is not None:
-        raise Refused(op, f"expected a layout that is known, got {op.layout_name}")
-
-
 def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
     """Refuse matrices that are no tiles, and operations that tiles have no form of.
 
@@ -146,10 +145,10 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
                 f"{op.name} is of one work-item: expected row slices, as "
                 "resolve-subgroup-wi-call makes them",
             )
-        if isinstance(op, WITHOUT_RULE):
-            raise Refused(op, f"there is no rule for {op.name} on tiles")
         if isinstance(op, Access):
-            _check_access(op)
+            refuse_blocks(op)
+        if reason := _why_no_rule(op):
+            raise Refused(op, reason)
     elif matrices and isinstance(op, FuncOp | CallOp | ReturnOp):
         raise Refused(
             op,
@@ -158,6 +157,24 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
         )
     elif matrices and op.__class__ not in (*TRANSPARENT, arith.SelectOp):
         raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrices[0]}")
+
+
+def _why_no_rule(op: Operation) -> str | None:
+    """Say why there is no rule for an operation on matrices, or None."""
+    match op:
+        case coopmatrix.ReduceOp():
+            if op.axis.data is not Reduced.ROWS or op.broadcast is None:
+                return "expected rows to be reduced, and to be broadcast"
+        case coopmatrix.LoadOp() | coopmatrix.StoreOp():
+            if op.volatile is not None:
+                return "AMX has no volatile access to memory"
+            if op.layout_name is not None:
+                return f"expected a layout that is known, got {op.layout_name}"
+        case _ if isinstance(op, WITHOUT_RULE):
+            return f"there is no rule for {op.name} on tiles"
+        case _:
+            pass
+    return None
 
 
 def unsupported_matrix(type: MatrixType, scopes: tuple[ScopeAttr, ...]) -> str | None:
@@ -222,6 +239,15 @@ def stage_elements(op: Operation, buffers: StackBuffers) -> None:
     else:
         target = buffers.of_matrix(b, op.results[0], "result")
 
+    (_by_rows if _has_vectors(op) else _by_elements)(b, op, memories, target)
+    load = coopmatrix.LoadOp(target, origin(b), result)
+    load.location = op.location
+    Rewriter.replace_op(op, load)
+
+
+def _by_elements(
+    b: Builder, op: Operation, memories: Sequence[SSAValue], target: SSAValue
+) -> None:
     def each(row: BoundedIndex, col: BoundedIndex) -> None:
         place = b.index(row), b.index(col)
         loads = [b.effect(memref.LoadOp.get(x, place)).results[0] for x in memories]
@@ -229,14 +255,97 @@ def stage_elements(op: Operation, buffers: StackBuffers) -> None:
         values = [
             next(elements) if isinstance(x.type, MatrixType) else x for x in op.operands
         ]
-        is_fill = isinstance(op, coopmatrix.FillOp)
-        value = values[0] if is_fill else elementwise(b, op, values, place)
+        value = elementwise(b, op, values, place)
         b.effect(memref.StoreOp.get(value, target, place))
 
-    _nest(b, *result.shape, each)
-    load = coopmatrix.LoadOp(target, origin(b), result)
-    load.location = op.location
-    Rewriter.replace_op(op, load)
+    rows, cols = memref_type(target).get_shape()
+    _nest(b, rows, cols, each)
+
+
+def _has_vectors(op: Operation) -> bool:
+    """Whether an operation has a form on a row of elements: a body may load others."""
+    return not isinstance(op, coopmatrix.ApplyOp) or all(
+        x.dialect_name() in ("arith", "math") and not x.regions
+        for x in op.body.block.ops
+        if not isinstance(x, coopmatrix.YieldOp)
+    )
+
+
+def _by_rows(
+    b: Builder, op: Operation, memories: Sequence[SSAValue], target: SSAValue
+) -> None:
+    """Do an operation on a row at a time, a vector."""
+    result = memref_type(target)
+    rows, cols = result.get_shape()
+
+    def each(row: BoundedIndex, _: Values) -> Values:
+        place = b.index(row), b.constant(INDEX, 0)
+        types = [VectorType(memref_type(x).element_type, [cols]) for x in memories]
+        loads = iter(
+            b.effect(vector.LoadOp(x, place, type)).results[0]
+            for x, type in zip(memories, types, strict=True)
+        )
+        values = [
+            next(loads)
+            if isinstance(x.type, MatrixType)
+            else b.pure(vector.BroadcastOp, x, VectorType(x.type, [cols]))
+            for x in op.operands
+        ]
+        if isinstance(op, coopmatrix.ReduceOp):
+            value = _reduced(b, op, values[0])
+        elif isinstance(op, coopmatrix.ApplyOp):
+            value = _applied(b, op, place[0], values[0])
+        elif isinstance(op, coopmatrix.FillOp):
+            (value,) = values
+        else:
+            value = elementwise(b, op, values)
+        b.effect(vector.StoreOp(value, target, place))
+        return ()
+
+    b.loop(rows, (), each, "row")
+
+
+def _reduced(b: Builder, op: coopmatrix.ReduceOp, row: SSAValue) -> SSAValue:
+    """Return a row whose elements are all what it is reduced to: half by half."""
+    combine, part, length = reduction(op), row, length_of(row)
+    while length % 2 == 0:
+        length //= 2
+        halves = (range(length), range(length, 2 * length))
+        part = b.pure(combine, *(b.blend(part, part, x) for x in halves))
+    total = b.extract(part, 0)
+    for at in range(1, length):
+        total = b.pure(combine, total, b.extract(part, at))
+    return b.pure(vector.BroadcastOp, total, row.type)
+
+
+def _applied(
+    b: Builder, op: coopmatrix.ApplyOp, row: SSAValue, values: SSAValue
+) -> SSAValue:
+    """Return the elements of a row that a body computes of others."""
+    i, j, element = op.body.block.args
+    cols = b.pure(arith.ConstantOp, _numbers(length_of(values)))
+    found: dict[SSAValue, SSAValue] = {i: row, j: cols, element: values}
+
+    def spread(value: SSAValue) -> SSAValue:
+        type = shaped(values.type, element_of(value.type))
+        return value if value.type == type else b.pure(vector.BroadcastOp, value, type)
+
+    for each in op.body.block.ops:
+        operands = [found.get(x, x) for x in each.operands]
+        types: list[Attribute] = [x.type for x in each.results]
+        if any(is_vector(x.type) for x in operands):
+            operands = [spread(x) for x in operands]
+            types = [shaped(values.type, x) for x in types]
+        if isinstance(each, coopmatrix.YieldOp):
+            return spread(operands[0])
+        new = b.like(each, operands, types)
+        found.update(zip(each.results, new.results, strict=True))
+    raise AssertionError(op)
+
+
+def _numbers(count: int) -> DenseIntOrFPElementsAttr:
+    type = VectorType(IndexType(), [count])
+    return DenseIntOrFPElementsAttr.from_list(type, range(count))
 
 
 def _nest(

@@ -3,6 +3,7 @@
 Before:  coopmatrix.fill with numbers of any type and with pointers.
 After:   fills with +0 only, unless the device fills with any value. A loop over
          coopmatrix.length inserts other values, which are loaded and converted first.
+         Functions whose matrices lanes hold keep their fills.
 Fails:   for unknown devices.
 
     %m = coopmatrix.fill %v : i32 -> !M
@@ -31,7 +32,9 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.ir.builder import Builder
+from coopc.ir.control_flow import function_around
 from coopc.ir.device_option import device_of
+from coopc.ir.matrix_size import is_of_lanes
 from coopc.passes.coopmatrix.elementwise import converted, filled
 
 
@@ -45,6 +48,8 @@ class ResolveMatrixFillPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         native = device_of(self.device, op, self.name).fills
         for fill in [x for x in op.walk() if isinstance(x, coopmatrix.FillOp)]:
+            if is_of_lanes(function_around(fill)):
+                continue  # vectors are filled with any value
             if not is_zero(constant(fill.value)):
                 _resolve(fill, any_value=native == "any")
 

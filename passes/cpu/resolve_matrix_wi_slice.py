@@ -32,6 +32,8 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects import coopmatrix, layout, row_slice, simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.ir.builder import INDEX, Builder
+from coopc.ir.control_flow import function_around
+from coopc.ir.matrix_size import is_of_lanes
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import RowSliceFamily
 from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP
@@ -51,9 +53,12 @@ class ResolveMatrixWiSlicePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
             found = [x for x in draft.walk() if isinstance(x, SliceOp)]
+            holders = {function_around(x) for x in found}
             for each in found:
                 _resolve(each)
             for kernel in simt.kernels(draft) if found else ():
+                if is_of_lanes(kernel.func) and kernel.func not in holders:
+                    continue
                 attributes = kernel.func.attributes
                 said = attributes.get(coopmatrix.DISTRIBUTION)
                 if str(said) not in ("None", "#layout.row_slice", '"row_slices"'):

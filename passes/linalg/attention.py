@@ -23,6 +23,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
+    FloatAttr,
     ShapedType,
     SymbolRefAttr,
     UnitAttr,
@@ -53,13 +54,15 @@ from coopc.passes.linalg.match import (
     tiles,
     with_epilogue,
 )
-from coopc.plan.gemm import Axis
+from coopc.plan.gemm import Axis, in_precision, unit_without
 
 SCORE = "score"
 """What the name of the call that computes scores begins with."""
 MOST_DEPTH = 256
 """Columns of Q and K, and of V, at most: they are in registers."""
 
+LEAST = "-inf"
+MAXIMA = (arith.MaximumfOp, arith.MaxnumfOp)
 Expression = tuple[object, ...] | str
 
 
@@ -75,7 +78,11 @@ def expression(value: SSAValue, names: Mapping[SSAValue, str]) -> Expression:
     op = value.owner
     assert isinstance(op, Operation), value
     operands = [expression(x, names) for x in op.operands]
-    if isinstance(op, arith.AddfOp | arith.MaximumfOp | arith.MaxnumfOp):
+    if isinstance(op, MAXIMA) and LEAST in operands:
+        return next((x for x in operands if x != LEAST), LEAST)
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr):
+        return str(op.value.value.data)
+    if isinstance(op, (arith.AddfOp, *MAXIMA)):
         operands.sort(key=str)
     return (op.name, *operands)
 
@@ -205,16 +212,31 @@ class AttentionPlan:
     keep sums in work-group memory: the kernel is as long for any number of columns."""
 
 
-def plan_attention(device: Device | None) -> AttentionPlan:
+def plan_attention(device: Device | None, by_lanes: bool = False) -> AttentionPlan:
     """Return the plan for a device; None if that is not known.
+
+    Args:
+        device: the device.
+        by_lanes: whether its lanes multiply, and not its matrix unit.
 
     >>> from coopc.device import LAVAPIPE
     >>> plan_attention(LAVAPIPE)
     AttentionPlan(rows=8, block=8, unrolled=False)
     """
-    if device is None or device.unrolls:
-        return AttentionPlan()
+    if device is None or device.amx is not None:
+        return AttentionPlan(unrolled=device is None or by_lanes)
+    if device.unrolls:
+        return AttentionPlan(block=16, unrolled=False) if by_lanes else AttentionPlan()
     return AttentionPlan(rows=8, block=8, unrolled=False)
+
+
+def unit_without_products(
+    its: Attention, device: Device | None, precision: str
+) -> str | None:
+    """Return the matrix unit that does not multiply as attention does, if any."""
+    problems = (recognised(op).problem for op in (its.scores, its.result))
+    seen = (in_precision(x, precision) for x in problems)
+    return next(filter(None, (unit_without(x, device) for x in seen)), None)
 
 
 class Kernel:

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from coopc.passes.linalg.match import Multiplication
 
 
-DPAS_ELEMENTS = {"f16", "bf16", "tf32", "s8", "u8"}
-
-
 def _leave(found: Multiplication, unit: str) -> None:
     """Leave a product that a unit does not multiply to rows, as a generic operation."""
     from coopc.passes.linalg.generalize_linalg import generalize
@@ -71,25 +68,22 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
         from coopc.passes.linalg.match import multiplications
         from coopc.plan.gemm import (
+            AMX,
             direct_tile,
             in_precision,
-            is_of_amx,
             plan_direct_gemm,
+            unit_without,
         )
 
         m, n, k = self.tile or (0, 0, 0)
         target = simt.target_of(op)
         wanted = device_for(target.device.data, op) if target else None
-        has_dpas = wanted is not None and wanted.dpas is not None
         with transaction(op) as draft:
             for func, found in multiplications(draft):
                 problem = found.problem
                 seen = in_precision(problem, self.precision)
-                if self.amx and not is_of_amx(seen):
-                    _leave(found, "AMX")
-                    continue
-                if has_dpas and not {*seen.elements[:2]} <= DPAS_ELEMENTS:
-                    _leave(found, "DPAS")
+                if unit := unit_without(seen, AMX if self.amx else wanted):
+                    _leave(found, unit)
                     continue
                 tile = (m, n, k) if m else None
                 if wanted is not None and (self.lanes or seen is not problem):

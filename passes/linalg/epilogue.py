@@ -17,7 +17,7 @@ it is of consecutive columns, the result is as well, and a mask may follow.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, vector
@@ -32,7 +32,14 @@ from xdsl.dialects.func import CallOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects.coopmatrix.types import unsupported_element
@@ -40,12 +47,12 @@ from coopc.dialects.narrow import is_integer, is_memref, is_vector, memref_type
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.transaction import Refused
-from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output, Role
+from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output, Part, Role
 
 CALLS = "epilogue"
 """What the names of the functions begin with; the number of the output follows."""
 ROLES: tuple[Role, ...] = ("b", "y", "m", "n")
-Place: TypeAlias = tuple[Role | int, ...]
+Place: TypeAlias = tuple[Role | Part | int, ...]
 """Where an element is in memory, dimension by dimension."""
 
 CASTS: dict[type[Operation], str] = {
@@ -154,7 +161,7 @@ class Consumers:
                 continue
             found: dict[int, Role] = {}
             for expr, role in zip(map.results, known.at, strict=True):
-                if isinstance(expr, AffineDimExpr) and not isinstance(role, int):
+                if isinstance(expr, AffineDimExpr) and isinstance(role, str):
                     found[expr.position] = role
             if len(found) == map.num_dims == len(self.at):
                 return tuple(found[x] for x in range(map.num_dims))
@@ -422,10 +429,7 @@ class Element:
 
     def _load(self, load: Load) -> SSAValue:
         b = self.builder
-        at = [
-            b.constant(INDEX, x) if isinstance(x, int) else self.where[x]
-            for x in load.at
-        ]
+        at = [self._position(x) for x in load.at]
         memory = load.memory
         memory = self.known.get(memory, memory)
         if not is_vector(self.shape) or "n" not in load.at:
@@ -438,6 +442,19 @@ class Element:
         return b.effect(vector.MaskedLoadOp(memory, at, self.mask, none, type)).results[
             0
         ]
+
+    def _position(self, at: Role | Part | int) -> SSAValue:
+        b = self.builder
+        if isinstance(at, int):
+            return b.constant(INDEX, at)
+        if not isinstance(at, Part):
+            return self.where[at]
+        found = self.where[at.role]
+        if at.divisor > 1:
+            found = b.pure(arith.DivUIOp, found, b.constant(INDEX, at.divisor))
+        if at.modulus is not None:
+            found = b.pure(arith.RemUIOp, found, b.constant(INDEX, at.modulus))
+        return found
 
     def spread(self, value: SSAValue, shape: Attribute) -> SSAValue:
         if is_vector(value.type):
@@ -463,17 +480,35 @@ def place(op: Operation, map: AffineMap, loops: tuple[Role, ...]) -> Place:
     Raises:
         Refused: at no place that loops and constants alone name.
     """
-    found: list[Role | int] = []
+    found: list[Role | Part | int] = []
     for expr in map.results:
         if isinstance(expr, AffineDimExpr):
             found.append(loops[expr.position])
         elif isinstance(expr, AffineConstantExpr):
             found.append(expr.value)
+        elif (part := part_of(expr, loops)) is not None:
+            found.append(part)
         else:
             raise Refused(
                 op, f"expected maps of loops and constants behind a product, got {map}"
             )
     return tuple(found)
+
+
+def part_of(expr: AffineExpr, loops: tuple[Role, ...]) -> Part | None:
+    """Return what part of a loop an expression is, or None."""
+    match expr:
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mod, lhs, AffineConstantExpr(x)):
+            found = part_of(lhs, loops)
+            return found and replace(found, modulus=x)
+        case AffineBinaryOpExpr(
+            AffineBinaryOpKind.FloorDiv, AffineDimExpr(loop), AffineConstantExpr(x)
+        ):
+            return Part(loops[loop], x)
+        case AffineDimExpr(loop):
+            return Part(loops[loop])
+        case _:
+            return None
 
 
 def width(type: Attribute) -> int:

@@ -55,7 +55,8 @@ MOST_READERS = 4
 MOST_OPERATIONS = 60
 """Operations of a body that is computed in several places, at most."""
 MOST_REPEATED = 3
-"""Operations of a body that is computed several times for one element, at most."""
+"""Operations of a body that is computed several times for one element, at most; what
+counts elements is free."""
 
 
 def maps_of(op: linalg.GenericOp) -> list[AffineMap]:
@@ -256,7 +257,8 @@ def _with_producer(
     through = inverse.compose(maps[at])
     pairs = zip(producer.inputs, theirs, strict=False)
     added = [(x, m.compose(through)) for x, m in pairs]
-    inputs = [*added, *_others(op, at)]
+    others = _others(op, at)
+    inputs = [*others[:at], *added, *others[at:]]  # factors keep their order
     known = [*(m for _, m in inputs), *maps[len(op.inputs) :]]
     if not has_bounds(known, maps[at].num_dims):
         return None
@@ -265,13 +267,14 @@ def _with_producer(
     new = Block(arg_types=types)
     unread: list[SSAValue] = list(output_arguments(producer))
     body = producer.body.block
-    found = _clone(body, new, [*new.args[: len(added)], *unread])[which]
+    args: list[SSAValue] = list(new.args)
+    own, args[at : at + len(added)] = args[at : at + len(added)], []
+    found = _clone(body, new, [*own, *unread])[which]
     assert new.last_op is not None, producer
     Rewriter.erase_op(new.last_op)
     for inside in list(new.ops):
         if isinstance(inside, linalg.IndexOp):
             _replace_index(inside, through)
-    args: list[SSAValue] = list(new.args[len(added) :])
     args.insert(at, found)
     _clone(op.body.block, new, args)
     return rebuilt(op, inputs, new)
@@ -321,7 +324,9 @@ def _may_move(
     repeats = len(map.used_dims()) < map.num_dims or not all(
         isinstance(x, AffineDimExpr) for x in map.results
     )
-    costly = len(body) > MOST_REPEATED or any(
+    counters = linalg.IndexOp | arith.IndexCastOp
+    counted = [x for x in body if not isinstance(x, counters)]
+    costly = len(counted) > MOST_REPEATED or any(
         isinstance(x, arith.DivfOp) or x.dialect_name() == "math" for x in body
     )
     return not (repeats and costly)
@@ -335,6 +340,8 @@ def sizes(b: Builder, value: SSAValue) -> list[SSAValue]:
         return sizes(b, op.outputs[at])
     if isinstance(op, tensor.EmptyOp):
         return list(op.dynamic_sizes)
+    if isinstance(op, tensor.ExpandShapeOp):
+        return list(op.dynamic_output_shape)
     shape = tensor_type(value).get_shape()
     return [
         b.pure(tensor.DimOp, value, b.constant(INDEX, at))
@@ -456,6 +463,7 @@ def erase_unused(ops: Sequence[Operation]) -> None:
     """Erase operations on tensors that nothing uses."""
     for op in reversed(ops):
         known = linalg.GenericOp | linalg.FillOp | tensor.EmptyOp | arith.ConstantOp
+        known = known | tensor.ExpandShapeOp | tensor.CollapseShapeOp
         if isinstance(op, known) and op.results and not any(x.uses for x in op.results):
             Rewriter.erase_op(op)
 
@@ -467,6 +475,7 @@ def fuse(block: Block) -> None:
             fold_size(op)
         elif isinstance(op, linalg.GenericOp) and op.results:
             split_sums(op)
+    erase_unused(list(block.ops))
     for op in list(block.ops):
         new: linalg.GenericOp | None = None
         if isinstance(op, linalg.GenericOp) and op.results:

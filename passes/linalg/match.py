@@ -85,7 +85,7 @@ class Multiplication:
                 pairs += [
                     ((memory, dimension), as_long[role])
                     for dimension, role in enumerate(at)
-                    if role in as_long
+                    if isinstance(role, str) and role in as_long
                 ]
         pairs = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         return tuple(

@@ -18,9 +18,10 @@
 // STEPS-NEXT: unroll-loops
 // STEPS-NEXT: lift-memrefs-to-tensors
 // STEPS-NEXT: generalize-linalg
+// STEPS-NEXT: collapse-linalg
 // STEPS-NEXT: fuse-linalg
-// STEPS-NEXT: outline-linalg-kernels{sequence=false attention="none"}
-// STEPS-NEXT: convert-attention-to-coopmatrix
+// STEPS-NEXT: outline-linalg-kernels{sequence=false}
+// STEPS-NEXT: convert-attention-to-coopmatrix{device="amx"}
 // STEPS-NEXT: convert-convolution-to-coopmatrix{device="amx"}
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
@@ -37,6 +38,7 @@
 // STEPS-NEXT: vectorize-subgroup{whole_groups=true}
 // STEPS-NEXT: resolve-subgroup-wi-call
 // STEPS-NEXT: canonicalize
+// STEPS-NEXT: distribute-coopmatrix{subgroup_size=1 max_vector=16 block_access=false stated=true}
 // STEPS-NEXT: convert-coopmatrix-to-amx
 // STEPS-NEXT: normalize
 // STEPS-NEXT: fit-amx-tiles

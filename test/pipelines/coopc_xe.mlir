@@ -15,14 +15,16 @@
 // STEPS-NEXT: unroll-loops
 // STEPS-NEXT: lift-memrefs-to-tensors
 // STEPS-NEXT: generalize-linalg
+// STEPS-NEXT: collapse-linalg
 // STEPS-NEXT: fuse-linalg
-// STEPS-NEXT: outline-linalg-kernels{attention="half"}
+// STEPS-NEXT: outline-linalg-kernels
 // STEPS-NEXT: convert-attention-to-coopmatrix
 // STEPS-NEXT: convert-convolution-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: convert-linalg-to-simt
 // STEPS-NEXT: promote-matrix-arrays
 // STEPS-NEXT: expand-nibbles{dpas=true}
+// STEPS-NEXT: distribute-coopmatrix{stated=true}
 // STEPS-NEXT: inline-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets

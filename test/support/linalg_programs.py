@@ -96,10 +96,11 @@ def attend(q: Array, k: Array, v: Array, mask: Array | float, scale: float) -> A
     return softmax(q @ transposed(k) * scale + mask) @ v
 
 
-def causal(q: Array, k: Array, v: Array) -> Array:
-    size = q.shape[1]
-    mask = np.where(np.tri(size, dtype=bool), 0.0, -np.inf)
-    return attend(q, k, v, mask, 0.25)
+def causal(
+    q: Array, k: Array, v: Array, bias: Array | float = 0.0, scale: float = 0.25
+) -> Array:
+    seen = np.tri(q.shape[-2], k.shape[-2], dtype=bool)
+    return attend(q, k, v, np.where(seen, bias, -np.inf), scale)
 
 
 def conv(
@@ -213,6 +214,11 @@ PROGRAMS: dict[str, Program] = {
     "argmax": Program(lambda x: (x.max(1), x.argmax(1)), half="f16"),
     "attention": Program(lambda q, k, v: attend(q, k, v, 0, 0.353515625), half="f16"),
     "attention_causal": Program(causal, half="bf16"),
+    "attention_contract": Program(
+        lambda q, k, v, bias: causal(q, transposed(k), v, bias, 1.0),
+        sizes={0: (2, 3, 5, 8), 1: (2, 3, 8, 6), 2: (2, 3, 6, 8), 3: (6,)},
+        half="bf16",
+    ),
     "attention_f16": Program(lambda q, k, v: attend(q, k, v, 0, 1)),
     "attention_heads": Program(
         lambda x, y: (
@@ -221,8 +227,12 @@ PROGRAMS: dict[str, Program] = {
         ),
         half="f16",
     ),
+    "attention_jax": Program(causal, half="bf16"),
     "attention_mask": Program(
         lambda q, k, v, mask: attend(q, k, v, mask, 1), half="f16"
+    ),
+    "attention_torch": Program(
+        lambda q, k, v, mask: attend(q, k, v, mask, 0.5), half="f16"
     ),
     "batch_matmul": Program(lambda a, b: a @ b, half="f16"),
     "batch_matmul_nt": Program(

@@ -46,7 +46,7 @@ from coopc.ir.control_flow import (
 from coopc.ir.device_option import target_device
 from coopc.ir.element_access import Element, view_elements
 from coopc.ir.facts import constant_number
-from coopc.ir.matrix_size import why_not_held, why_not_of_lanes
+from coopc.ir.matrix_size import is_of_lanes, why_not_held, why_not_of_lanes
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.coopmatrix import ELEMENT_BITS
@@ -122,10 +122,10 @@ class Distributor:
         """Return a builder at an operation, and what lanes hold of a matrix."""
         return self.builder(op), self.of(matrix), splitter.parts(matrix)
 
-    def parts(self) -> dict[SSAValue, Parts]:
+    def parts(self, root: Operation) -> dict[SSAValue, Parts]:
         """Return what each matrix becomes; replace what has no matrices as values."""
         found: dict[SSAValue, Parts] = {}
-        for op in tuple(self.module.walk()):
+        for op in tuple(root.walk()):
             defined = tuple(defined_by(op))
             types = [value.type for value in (*op.operands, *defined)]
             for type in (*types, *op.properties.values()):
@@ -463,6 +463,9 @@ class DistributeCoopmatrixPass(ModulePass):
     """Whether consecutive elements are read and written by the whole subgroup."""
     explain: bool = False
     """Whether standard error says how each access to memory is done, and why."""
+    stated: bool = False
+    """Whether only kernels that state the distribution #layout.coopmatrix are: other
+    engines do the rest."""
 
     def __post_init__(self) -> None:
         if self.subgroup_size not in (None, *SUBGROUP_SIZES):
@@ -477,22 +480,27 @@ class DistributeCoopmatrixPass(ModulePass):
             )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.stated and not any(map(is_of_lanes, op.ops)):
+            return
         lanes, longest = self._lanes(op), self._longest(op)
         with transaction(op) as draft:
             device = target_device(op)
             slow = device is not None and device.slow_shuffles
             distributor = Distributor(draft, self, lanes, longest, slow)
-            for func in (x for x in draft.walk() if isinstance(x, FuncOp)):
+            roots = [x for x in draft.ops if is_of_lanes(x)] if self.stated else [draft]
+            inside = [x for root in roots for x in root.walk()]
+            for func in (x for x in inside if isinstance(x, FuncOp)):
                 _check_kernel(func, lanes)
             known, family = functions(draft), CoopmatrixAttr(CoopmatrixFamily())
             for kernel in list(simt.kernels(draft)):
-                if has_matrices(kernel.func, known):
+                if kernel.func in inside and has_matrices(kernel.func, known):
                     attributes = kernel.func.attributes
                     attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
                     attributes[coopmatrix.DISTRIBUTION] = family
-            parts = distributor.parts()
-            view_elements(draft)
-            split_values(draft, parts, distributor.rules)
+            for root in roots:
+                parts = distributor.parts(root)
+                view_elements(root)
+                split_values(root, parts, distributor.rules)
 
     def _lanes(self, module: ModuleOp) -> int:
         """Return the lanes of every subgroup, which the device must have."""

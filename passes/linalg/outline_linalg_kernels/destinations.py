@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import bufferization, tensor
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, SSAValue
 
+from coopc.dialects.narrow import memref_type
 from coopc.passes.linalg.fuse_linalg import is_elementwise, maps_of, output_arguments
 from coopc.passes.linalg.outline_linalg_kernels.groups import Group, users
 
@@ -56,6 +58,11 @@ class Destinations:
         """Let a tensor be computed in an argument, and with it what it updates."""
         known = linalg.GenericOp | linalg.FillOp | tensor.InsertSliceOp
         op = value.owner
+        if isinstance(op, tensor.ExpandShapeOp | tensor.CollapseShapeOp):
+            plain = isinstance(memref_type(target).layout, NoneAttr)
+            if plain and isinstance(op.src.owner, linalg.GenericOp):
+                self.want(op.src, target)  # the same memory in another shape
+            return
         if value in self.found or not isinstance(op, known):
             return
         if not self.may_overwrite(target, value):

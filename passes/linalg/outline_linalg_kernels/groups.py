@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16, f32
@@ -24,8 +23,6 @@ from coopc.passes.linalg.fuse_linalg import (
 )
 from coopc.passes.linalg.rows import why_not_rows
 
-OneKernel: TypeAlias = Literal["any", "half", "none"]
-"""Which attention is one kernel."""
 LEAST: Mapping[Attribute, float] = {f16: -65504.0, bf16: -3.3e38, f32: -3.4e38}
 """What a maximum begins with at most: no number is less."""
 VIEWS = (
@@ -100,13 +97,8 @@ def number_of(value: SSAValue) -> float | None:
     return attr.value.data if isinstance(attr, FloatAttr | IntegerAttr) else None
 
 
-def attention_group(last: Group, half: bool) -> Group | None:
-    """Return the group of attention that a product, and what follows it, ends.
-
-    Args:
-        last: the product, and what follows it.
-        half: whether it is to multiply numbers of 16 bits.
-    """
+def attention_group(last: Group) -> Group | None:
+    """Return the group of attention that a product, and what follows it, ends."""
     product = last.ops[0]
     if not is_product(product):
         return None
@@ -127,8 +119,6 @@ def attention_group(last: Group, half: bool) -> Group | None:
     its = attention_of(group.ops)
     if its is None or why_not_kernel(its) is not None:
         return None
-    if half and not all(map(multiplies_half, (its.scores, its.result))):
-        return None
     begins = [number_of(op.outputs[0]) for op in (its.scores, its.total, its.result)]
     top = number_of(its.top.outputs[0])
     element = tensor_type(its.top.outputs[0]).element_type
@@ -137,23 +127,13 @@ def attention_group(last: Group, half: bool) -> Group | None:
     return group if group.results == list(group.ops[-1].results) else None
 
 
-def multiplies_half(product: linalg.GenericOp) -> bool:
-    types = {tensor_type(x).element_type for x in product.inputs}
-    return len(types) == 1 and types <= {f16, bf16}
-
-
 def is_product_result(value: SSAValue) -> bool:
     op = value.owner
     return isinstance(op, linalg.GenericOp) and is_product(op)
 
 
-def groups_of(block: Block, attention: OneKernel) -> Mapping[Operation, Group]:
-    """Return the groups of a block, by their last operation.
-
-    Args:
-        block: the body of a function.
-        attention: which attention is one group.
-    """
+def groups_of(block: Block) -> Mapping[Operation, Group]:
+    """Return the groups of a block, by their last operation."""
     found: dict[Operation, Group] = {}
     for op in block.ops:
         if not isinstance(op, linalg.GenericOp):
@@ -171,9 +151,7 @@ def groups_of(block: Block, attention: OneKernel) -> Mapping[Operation, Group]:
         else:
             found[op] = Group((op,))
     for op, group in list(found.items()):
-        whole = None
-        if attention != "none" and op in found:
-            whole = attention_group(group, half=attention == "half")
+        whole = attention_group(group) if op in found else None
         if whole is not None:
             for each in whole.ops:
                 found.pop(each, None)

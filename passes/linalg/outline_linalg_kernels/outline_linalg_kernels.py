@@ -21,7 +21,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
-from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, memref, tensor
@@ -49,7 +48,6 @@ from coopc.passes.linalg.outline_linalg_kernels.destinations import Destinations
 from coopc.passes.linalg.outline_linalg_kernels.groups import (
     VIEWS,
     Group,
-    OneKernel,
     groups_of,
 )
 from coopc.passes.linalg.outline_linalg_kernels.kernel_writer import (
@@ -291,9 +289,10 @@ class SequenceWriter:
 
     def target(self, base: SSAValue, shape: tuple[Size, ...]) -> Memory:
         """Return the memory of an argument that a tensor of some shape is to be in."""
-        if (found := self.memories.get(base)) is not None:
+        is_whole = len(shape) == memref_type(base).get_num_dims()
+        if is_whole and (found := self.memories.get(base)) is not None:
             return found
-        return Memory(base, shape, self.row_major(shape))
+        return Memory(base, shape, self.row_major(shape), whole=is_whole)
 
     def memref(self, memory: Memory) -> SSAValue:
         """Return the memref that a kernel is given."""
@@ -436,12 +435,8 @@ def kept_dimensions(sizes: Sequence[Size], shape: Sequence[int]) -> list[int]:
 # --- Rewrite. ---
 
 
-def outline(func: FuncOp, attention: OneKernel) -> None:
+def outline(func: FuncOp) -> None:
     """Put kernels and a sequence in place of a function.
-
-    Args:
-        func: the function.
-        attention: which attention is one kernel.
 
     Raises:
         Refused: an operation is no part of a kernel.
@@ -450,7 +445,7 @@ def outline(func: FuncOp, attention: OneKernel) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp), func
     b = Builder.at_end(entry, func.location)
-    groups = groups_of(block, attention)
+    groups = groups_of(block)
     destinations = Destinations(block, groups)
     writer = SequenceWriter(func, b, destinations)
     for arg in block.args:
@@ -556,15 +551,12 @@ class OutlineLinalgKernelsPass(ModulePass):
     sequence: bool = True
     """Whether there is a `simt.sequence`: passes that make several functions of a
     kernel leave nothing to launch."""
-    attention: Literal["any", "half", "none"] = "any"
-    """Which two products and the softmax between them are one kernel: all, those of
-    numbers of 16 bits, or none."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
-                    outline(each, self.attention)
+                    outline(each)
             reads = [x for x in draft.walk() if isinstance(x, memref.GetGlobalOp)]
             names = {x.name_.string_value() for x in reads}
             for each in list(draft.ops):

@@ -468,7 +468,7 @@ def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
 
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
-    if coopmatrix.DISTRIBUTION in func.attributes:
+    if coopmatrix.DISTRIBUTION in func.attributes and has_matrices(func, {}):
         return (
             f"{coopmatrix.DISTRIBUTION} = "
             f"{func.attributes[coopmatrix.DISTRIBUTION]} is not "

@@ -131,3 +131,38 @@ func.func @prefetch(%m: memref<8x8xf32>, %i: index) {
   // CHECK: func.return
   func.return
 }
+
+// Arithmetic is done on a row at a time, a vector in memory; a row is reduced half by
+// half, and each element becomes the result.
+// CHECK-LABEL: func.func @rows(
+func.func @rows(%m: memref<8x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %x = coopmatrix.load %m[%c0, %c0] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK:      scf.for %row = {{.*}} {
+  // CHECK:        [[X:%.*]] = vector.load %scratch[%row, {{.*}}] : memref<8x8xf32>, vector<8xf32>
+  // CHECK-NEXT:   [[L:%.*]] = vector.shuffle [[X]], [[X]] [0, 1, 2, 3]
+  // CHECK-NEXT:   [[H:%.*]] = vector.shuffle [[X]], [[X]] [4, 5, 6, 7]
+  // CHECK-NEXT:   arith.maxnumf [[L]], [[H]] : vector<4xf32>
+  // CHECK:        vector.broadcast {{.*}} : f32 to vector<8xf32>
+  // CHECK-NEXT:   vector.store
+  %most = coopmatrix.reduce max rows broadcast %x : !coopmatrix.matrix<8x8xf32, acc> -> !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK:      scf.for %row{{.*}} = {{.*}} {
+  // CHECK:        [[B:%.*]] = arith.cmpi ult, {{.*}} : vector<8xindex>
+  // CHECK:        arith.select [[B]], {{.*}} : vector<8xi1>, vector<8xf32>
+  %y = coopmatrix.apply (%i, %j, %e) in %most : !coopmatrix.matrix<8x8xf32, acc> {
+    %zero = arith.constant 0.0 : f32
+    %below = arith.cmpi ult, %j, %i : index
+    %f = arith.select %below, %e, %zero : f32
+    coopmatrix.yield %f : f32
+  }
+  // CHECK:      scf.for %row{{.*}} = {{.*}} {
+  // CHECK:        scf.for %col = {{.*}} {
+  // CHECK:          memref.load %m
+  %z = coopmatrix.apply (%i, %j, %e) in %y : !coopmatrix.matrix<8x8xf32, acc> {
+    %g = memref.load %m[%j, %i] : memref<8x8xf32>
+    %f = arith.addf %e, %g : f32
+    coopmatrix.yield %f : f32
+  }
+  coopmatrix.store %z, %m[%c0, %c0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+  func.return
+}

@@ -53,30 +53,58 @@ func.func @main(%q: tensor<QxTYPE>, %k: tensor<KxTYPE>, %v: tensor<KxTYPE>)
 """Causal attention: Q, K and S are sizes."""
 
 
-def attention(batch: int, rows: int, length: int, head: int) -> str:
+TYPES = {"f16": np.float16, "f32": np.float32}
+
+
+def attention(
+    batch: int, rows: int, length: int, head: int, element: str = "f16"
+) -> str:
     sizes = {"Q": (rows, head), "K": (length, head), "S": (rows, length)}
     text = TEXT
     for name, (m, n) in sizes.items():
         text = text.replace(f"tensor<{name}x", f"tensor<{batch}x{m}x{n}x")
-    return text.replace("TYPE", "f16")
+    if element == "f32":
+        truncation = text[text.index("  %5 =") : text.index("  %7 =")]
+        text = text.replace(truncation, "").replace("ins(%6,", "ins(%4,")
+    return text.replace("TYPE", element)
 
 
-def is_right(sizes: tuple[int, int, int, int], on: str, pipeline: str) -> bool:
-    """Whether a pipeline's kernel computes what numpy does."""
+def is_right(
+    sizes: tuple[int, int, int, int],
+    on: str,
+    pipeline: str,
+    element: str = "f16",
+    backwards: bool = False,
+) -> bool:
+    """Whether a pipeline's kernel computes what numpy does.
+
+    Args:
+        sizes: batches, rows of Q, those of K, and columns.
+        on: where it runs.
+        pipeline: of the kernel.
+        element: the type of Q, K and V.
+        backwards: whether a row sees what comes after it, and first blocks are -inf.
+    """
     batch, rows, length, head = sizes
     random = np.random.default_rng(0)
     q, k, v = (
-        random.standard_normal((batch, n, head)).astype(np.float16)
+        random.standard_normal((batch, n, head)).astype(
+            {"f16": np.float16, "f32": np.float32}[element]
+        )
         for n in (rows, length, length)
     )
     scores = q.astype(np.float64) @ np.swapaxes(k, 1, 2) * 0.125
-    scores = np.where(np.tri(rows, length, dtype=bool), scores, -np.inf)
+    seen, text = np.tri(rows, length, dtype=bool), attention(*sizes, element)
+    if backwards:
+        seen, text = ~np.tri(rows, length, -1, dtype=bool), text.replace("sge", "sle")
+    scores = np.where(seen, scores, -np.inf)
     weights = np.exp(scores - scores.max(2, keepdims=True))
     weights /= weights.sum(2, keepdims=True)
     wanted = (weights @ v).astype(np.float32)
     # Weights are rounded to f16, relative to the greatest of their row.
     bound = 2.0**-10 * abs(v.astype(np.float64)).max()
-    outcome = coopc.launch(attention(*sizes), q, k, v, on=on, pipeline=pipeline)
+    tiles = "emulated" if on == "cpu" else "auto"
+    outcome = coopc.launch(text, q, k, v, on=on, pipeline=pipeline, tiles=tiles)
     return compare(outcome.arrays[-1], wanted, bound=bound, element="f32").ok
 
 
@@ -108,3 +136,39 @@ def test_on_xe(sizes: tuple[int, int, int, int]) -> None:
     assert lowered.count("func.func") == 1
     assert ("xe.block_load_2d" in lowered) == (sizes[1] == 32)
     assert is_right(sizes, "sim", "coopc-xe{device=bmg}")
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_on_tiles_of_amx(*, backwards: bool) -> None:
+    """Both products are tiles'; the softmax between them is done on rows of vectors."""
+    sizes = (2, 40, 70, 24)
+    lowered = coopc.compile(attention(*sizes), "coopc-amx", "mlir").text
+    assert lowered.count("func.func") == 1
+    assert "amx.tile_mulf" in lowered
+    exps = [x for x in lowered.splitlines() if "math.exp" in x]
+    assert exps
+    assert all(x.endswith(": vector<32xf32>") for x in exps)
+    assert is_right(sizes, "cpu", "coopc-amx", backwards=backwards)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "on"),
+    [("coopc-xe{device=bmg}", "sim"), ("coopc-amx", "cpu")],
+)
+def test_without_matrix_unit(pipeline: str, on: str) -> None:
+    """What DPAS or AMX does not multiply is one kernel, too, of lanes or of vectors."""
+    sizes = (1, 20, 40, 16)
+    artifact = coopc.compile(attention(*sizes, "f32"), pipeline, "mlir")
+    assert artifact.text.count("func.func @") == 1
+    assert "xe.dpas" not in artifact.text
+    assert any("does not multiply its types" in str(x) for x in artifact.remarks)
+    assert is_right(sizes, on, pipeline, "f32", backwards=True)
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bf16x3"])
+def test_in_precision(precision: str) -> None:
+    """Where f32 may be multiplied less exactly, DPAS does attention of f32."""
+    text, pipeline = attention(1, 20, 40, 16, "f32"), f"precision={precision}"
+    pipeline = f"coopc-xe{{device=bmg {pipeline}}}"
+    assert "xe.dpas" in coopc.compile(text, pipeline, "mlir").text
+    assert is_right((1, 20, 40, 16), "sim", pipeline, "f32")

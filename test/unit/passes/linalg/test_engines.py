@@ -48,6 +48,7 @@ def test_counts() -> None:
     text = DOCUMENT.read_text()
     assert text.startswith(HEAD)
     attentions = ("attention", "attention f16", "attention_causal bf16")
+    attentions += ("attention_contract", "attention_jax bf16", "attention_torch f16")
     ones = dict.fromkeys((*attentions, "layer_norm", "linear_silu bf16"), 1)
     for name, count in (ones | {"mlp_two_layers f16": 2}).items():
         assert f"| {name} | {count} |" in text
