@@ -97,14 +97,11 @@ _ATTRIBUTES = {
     "FPFastMathMode": "fastmath_mode",
 }
 """The attributes of enumerations that are not named after these."""
-ATTRIBUTES = (
-    *("vce", "target_env", "resource_limits", "entry_point_abi"),
-    *(
-        _ATTRIBUTES.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
-        for kind in (*ENUMERATIONS, *MASKS)
-    ),
+ATTRIBUTES = tuple(
+    _ATTRIBUTES.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+    for kind in (*ENUMERATIONS, *MASKS)
 )
-"""The names of the dialect's attributes."""
+"""The names of the dialect's attributes that are enumerants."""
 SPELLED = {
     "BFloat16ConversionINTEL": "Bfloat16ConversionINTEL",
     "MatrixASignedComponentsKHR": "ASigned",
@@ -178,20 +175,6 @@ def _symbol(name: str) -> str:
 def _quoted(name: str) -> str:
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def operation_names() -> list[str]:
-    """The names of all operations that the dialect has or that stand for a module."""
-    opcodes = (x for x in INSTRUCTIONS if x not in LACKING)
-    extended = (f"{prefix}.{x}" for prefix, has in EXTENDED.values() for x in has)
-    inner = ("addressof", "loop", "merge", "referenceof", "selection", "yield")
-    own = (
-        *("func", "Constant", "GlobalVariable", "SpecConstantOperation"),
-        *(f"mlir.{name}" for name in inner),
-    )
-    found = dict.fromkeys(_operation_name(opcode) for opcode in opcodes)
-    found |= dict.fromkeys(f"spirv.{name}" for name in (*own, *extended))
-    return sorted(found)
 
 
 def _operation_name(opcode: str) -> str:

@@ -40,7 +40,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    UnregisteredAttr,
     VectorType,
     i32,
 )
@@ -173,7 +172,7 @@ def converted_type(type: Attribute, op: Operation) -> Attribute:
 def _text(op: SpirvOp, name: str) -> list[str]:
     """The enumerants that an attribute names; none if it is absent."""
     found = op.given(name)
-    return found.value.data.split("|") if isinstance(found, UnregisteredAttr) else []
+    return found.data.split("|") if isinstance(found, spirv.Enumerants) else []
 
 
 def _symbol(op: SpirvOp, name: str) -> str:
