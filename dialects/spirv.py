@@ -73,6 +73,7 @@ from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.hints import isa
 
 from coopc.dialects.constraints import Inferred
+from coopc.dialects.narrow import is_vector
 from coopc.spirv.mlir import ATTRIBUTES
 
 _OPAQUE = ("vce", "target_env", "resource_limits", "entry_point_abi")
@@ -285,11 +286,11 @@ _POINTEE = Inferred("P", lambda pointer: pointer.pointee)
 
 
 def _truth(type: Attribute) -> Attribute:
-    return VectorType(i1, type.get_shape()) if isinstance(type, VectorType) else i1
+    return VectorType(i1, type.get_shape()) if is_vector(type) else i1
 
 
 def _component(type: Attribute) -> Attribute:
-    assert isinstance(type, VectorType), type
+    assert is_vector(type), type
     return type.element_type
 
 
@@ -869,7 +870,9 @@ class _Switch(SpirvOp):
     def parse(cls, parser: Parser) -> Self:
         unresolved = parser.parse_unresolved_operand()
         parser.parse_punctuation(":")
-        selector = parser.resolve_operand(unresolved, type := parser.parse_type())
+        type = parser.parse_type()
+        assert isinstance(type, IntegerType), type
+        selector = parser.resolve_operand(unresolved, type)
         parser.parse_punctuation(",")
 
         def case() -> tuple[int | None, tuple[Block, Sequence[SSAValue]]]:
@@ -1109,7 +1112,6 @@ class _GlobalVariable(SpirvOp):
     descriptor_set = opt_prop_def(base(IntegerAttr))
     binding = opt_prop_def(base(IntegerAttr))
     built_in = opt_prop_def(base(StringAttr))
-    location = opt_prop_def()
     linkage_attributes = opt_prop_def()
 
     @classmethod
@@ -1214,7 +1216,7 @@ class _SpecOperation(SpirvOp):
     def parse(cls, parser: Parser) -> Self:
         parser.parse_keyword("wraps")
         inner = parser.parse_operation()
-        end = _BY_NAME["spirv.mlir.yield"].create(operands=inner.results)
+        end = OPERATIONS["spirv.mlir.yield"].create(operands=inner.results)
         return cls.create(
             result_types=inner.result_types, regions=[Region(Block([inner, end]))]
         )
@@ -1427,11 +1429,11 @@ def _operations(form: type[SpirvOp], names: str) -> Iterator[type[SpirvOp]]:
         yield type(name, (defined,), {"name": name})
 
 
-_BY_NAME = {op.name: op for row in _FORMS.items() for op in _operations(*row)}
+OPERATIONS = {op.name: op for row in _FORMS.items() for op in _operations(*row)}
 
 Spirv = Dialect(
     "spirv",
-    [*_BY_NAME.values()],
+    [*OPERATIONS.values()],
     [
         *(PointerType, ArrayType, RuntimeArrayType, StructType),
         CooperativeMatrixType,

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coopc.spirv.grammar import ExtendedInstruction, enumeration
-from coopc.spirv.grammar_table import ENUMERATIONS, INSTRUCTIONS, MASKS
+from coopc.spirv.grammar_table import ENUMERATIONS, MASKS
 from coopc.spirv.instruction import (
     Id,
     Instruction,
