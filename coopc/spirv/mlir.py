@@ -12,8 +12,9 @@ value that is used after a region is a result of its operation.  Constants are
 operations, here at the entry of each function that uses them.
 """
 
+import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coopc.spirv.grammar import ExtendedInstruction, enumeration
@@ -122,13 +123,22 @@ Attributes = dict[str, str]
 Results = Sequence[Id]
 
 
-def text(module: Module) -> str:
-    """The module as MLIR.
+def text(module: Module) -> tuple[str, list[str]]:
+    """The module as MLIR, and the specialization constants that are numbers in it.
+
+    Types of the dialect have numbers, and so do enumerants that an id stands for.  A
+    specialization constant there is a constant of its default value everywhere.
 
     Raises:
         Unsupported: the dialect has no form for something in it.
     """
-    return _Writer(ordered(module)).module(module)
+    order, fixed = ordered(module), dict[Id, None]()
+    found = _Writer(order, fixed).module(module)
+    if fixed:
+        writer = _Writer(order, fixed)
+        found = writer.module(module)
+        return found, [writer.symbol(id) for id in fixed]
+    return found, []
 
 
 def _enumerant(kind: str, names: str) -> str:
@@ -143,19 +153,19 @@ def _lacks(what: str) -> str:
     return f"expected what the spirv dialect of LLVM 22 has, got {what}"
 
 
-def _number(id: ResolvedOperand, what: str) -> int:
-    """The number of a constant that is an attribute or part of a type."""
-    definition = id.definition if isinstance(id, Id) else None
-    if definition is None or definition.facts.name != "OpConstant":
-        raise Unsupported(_lacks(f"a specialization constant as {what}"))
-    (number,) = definition.operands
-    assert isinstance(number, int), definition
-    return number
+_COMPUTED: dict[str, Callable[[int, int], int]] = {
+    "OpIAdd": operator.add,
+    "OpISub": operator.sub,
+    "OpIMul": operator.mul,
+    "OpUDiv": operator.floordiv,
+    "OpUMod": operator.mod,
+}
+"""What is computed of specialization constants that are the size of something."""
 
 
-def _chosen(kind: str, id: ResolvedOperand) -> str:
-    """The enumerants that a constant stands for."""
-    number, found = _number(id, f"a {kind}"), enumeration(kind)
+def _enumerants_of(kind: str, number: int) -> str:
+    """The enumerants that a number stands for."""
+    found = enumeration(kind)
     members = found.members.values()
     if found.is_mask:
         names = [member.name for member in members if member.value & number]
@@ -210,8 +220,15 @@ class _Region:
 
 
 class _Writer:
-    def __init__(self, order: Ordered) -> None:
+    def __init__(self, order: Ordered, fixed: dict[Id, None]) -> None:
+        """Begin a module.
+
+        Args:
+            order: its instructions.
+            fixed: specialization constants that are numbers, which gets what is found.
+        """
         self.order = order
+        self.fixed = fixed
         self.names = friendly_names(order.numbers)
         self.symbols: dict[Id, str] = {}
         self.decorations: dict[Id, list[Sequence[ResolvedOperand]]] = {}
@@ -250,7 +267,8 @@ class _Writer:
             f"#spirv.vce<{version}, [], []>, #spirv.resource_limits<>>}} {{",
         ]
         for instruction in module.globals:
-            if instruction.facts.name in ("OpVariable", "OpSpecConstant"):
+            is_global = instruction.facts.name in ("OpVariable", "OpSpecConstant")
+            if is_global and instruction.result not in self.fixed:
                 lines.append("  " + self._global(instruction))
         for function in module.functions:
             lines += _FunctionWriter(self, function).lines()
@@ -310,6 +328,26 @@ class _Writer:
 
     # --- types and constants ---
 
+    def number(self, id: ResolvedOperand) -> int:
+        """The number of a constant that is an attribute or part of a type."""
+        assert isinstance(id, Id), id
+        assert id.definition is not None, id
+        match (id.definition.facts.name, *id.definition.operands):
+            case "OpConstant", int(number):
+                return number
+            case "OpSpecConstant", int(number):
+                self.fixed[id] = None
+                return number
+            case "OpSpecConstantOp", str(opcode), a, b if opcode in _COMPUTED:
+                found = _COMPUTED[opcode](self.number(a), self.number(b))
+                return found % 2 ** width_of(id.type)
+            case name, *rest:
+                raise Unsupported(_lacks(f"{name} {rest[0]} as a size"))
+
+    def chosen(self, kind: str, id: ResolvedOperand) -> str:
+        """The enumerants that a constant stands for."""
+        return _enumerants_of(kind, self.number(id))
+
     def type(self, id: Id) -> str:
         if id not in self._types:
             self._types[id] = self._type(id)
@@ -323,7 +361,7 @@ class _Writer:
             case "OpTypeVector", Id() as element, int(count):
                 return f"vector<{count}x{self.type(element)}>"
             case "OpTypeArray", Id() as element, Id() as length:
-                count = _number(length, "the length of an array")
+                count = self.number(length)
                 return (
                     f"!spirv.array<{count} x {self._held(element)}{self._stride(id)}>"
                 )
@@ -337,10 +375,10 @@ class _Writer:
                 given = ", ".join(map(self.type, _ids(inputs)))
                 return f"({given}) -> {self.type(result)}"
             case "OpTypeCooperativeMatrixKHR", Id() as element, scope, *sizes, use:
-                rows, cols = (_number(x, "the size of a matrix") for x in sizes)
+                rows, cols = (self.number(x) for x in sizes)
                 shape = f"{rows}x{cols}x{self.type(element)}"
-                held = SPELLED[_chosen("CooperativeMatrixUse", use)]
-                by = _chosen("Scope", scope)
+                held = SPELLED[self.chosen("CooperativeMatrixUse", use)]
+                by = self.chosen("Scope", scope)
                 return f"!spirv.coopmatrix<{shape}, {by}, {held}>"
             case opcode, *_:
                 raise Unsupported(_lacks(str(opcode)))
@@ -379,11 +417,11 @@ class _Writer:
             case "OpVariable", *_:
                 attributes = {"variable": self.symbol(id)}
                 return self.operation("spirv.mlir.addressof", (), attributes, (id,))
-            case "OpSpecConstant", *_:
+            case "OpSpecConstant", *_ if id not in self.fixed:
                 attributes = {"spec_const": self.symbol(id)}
                 return self.operation("spirv.mlir.referenceof", (), attributes, (id,))
             case "OpSpecConstantOp", str(opcode), *given:
-                name, operands = _operation_name(f"Op{opcode}"), _ids(given)
+                name, operands = _operation_name(opcode), _ids(given)
                 inner = self.operation(name, operands, {}, (id,))
                 last = self.operation("spirv.mlir.yield", (id,))
                 middle = f" ({{ {inner}\n      {last} }})"
@@ -423,7 +461,7 @@ class _Writer:
         match (definition.facts.name, *definition.operands):
             case "OpConstantTrue" | "OpConstantFalse", *_:
                 return _bits(id)
-            case "OpConstant", *_:
+            case "OpConstant" | "OpSpecConstant", *_:
                 return _bits(id) + suffix
             case "OpConstantNull", *_ if is_dense or not _ids(type.operands):
                 zero = "0" if _is_integer(type) else "0.0"
@@ -800,7 +838,7 @@ class _FunctionWriter:
             kind = kind.removeprefix("Id")
             match operand:
                 case Id() if kind in names:
-                    chosen = _enumerant(kind, _chosen(kind, operand))
+                    chosen = _enumerant(kind, self.writer.chosen(kind, operand))
                     attributes[names[kind].pop()] = chosen
                 case Id():
                     values.append(operand)
