@@ -119,6 +119,17 @@ _MATRIX = "OpTypeCooperativeMatrixKHR"
 _LAYOUT_AT = {"OpCooperativeMatrixLoadKHR": 1, "OpCooperativeMatrixStoreKHR": 2}
 """Which operand is a layout, an attribute in the dialect."""
 
+_EXPANDED = {
+    "NMax": "c = GL.FMax a b; d = IsNan a; e = IsNan b; f = Select d b c; Select e a f",
+    "NMin": "c = GL.FMin a b; d = IsNan a; e = IsNan b; f = Select d b c; Select e a f",
+    "Trunc": """
+      c = GL.Ceil a; d = GL.Floor a; e = GL.FAbs c; f = GL.FAbs d;
+      g = FOrdLessThan e f; Select g c d
+    """,
+}
+"""What the dialect has in place of extended instructions of `a` and `b`."""
+_TRUTHS = frozenset({"IsNan", "FOrdLessThan"})
+
 Attributes = dict[str, str]
 Results = Sequence[Id]
 
@@ -157,8 +168,6 @@ _COMPUTED: dict[str, Callable[[int, int], int]] = {
     "OpIAdd": operator.add,
     "OpISub": operator.sub,
     "OpIMul": operator.mul,
-    "OpUDiv": operator.floordiv,
-    "OpUMod": operator.mod,
 }
 """What is computed of specialization constants that are the size of something."""
 
@@ -802,6 +811,8 @@ class _FunctionWriter:
                 assert imported.definition is not None, imported
                 (instructions,) = imported.definition.operands
                 prefix, has = EXTENDED[str(instructions)]
+                if name in _EXPANDED and result is not None and prefix == "GL":
+                    return self._expanded(_EXPANDED[name], _ids(rest), result)
                 if name not in has:
                     raise Unsupported(_lacks(f"{name} of {instructions}"))
                 return self.writer.operation(
@@ -815,10 +826,47 @@ class _FunctionWriter:
                 attributes["cooperative_matrix_type"] = self.writer.type(type)
                 name = "spirv.KHR.CooperativeMatrixLength"
                 return self.writer.operation(name, (), attributes, results)
+            case "OpAtomicLoad", [Id() as place, *_] if result is not None and (
+                _is_written(place, self.writer)
+            ):
+                return self._loaded(instruction, place, result)
             case _:
                 name = _operation_name(opcode)
                 operands = self._operands(instruction, found, attributes)
                 return self.writer.operation(name, operands, attributes, results)
+
+    def _expanded(self, by: str, given: list[Id], result: Id) -> str:
+        """The operations in place of an instruction; all but truths are of its type."""
+        name, type = self.writer.names[result], self.writer.type(result.type)
+        truth = re.sub(r"(bf|f)\d+(?=>?$)", "i1", type)
+        pairs = zip("ab", given, strict=False)
+        values = {letter: (self.writer.value(id), type) for letter, id in pairs}
+        lines: list[str] = []
+        for each in by.split(";"):
+            made, _, text = each.strip().rpartition(" = ")
+            opcode, *operands = text.split()
+            to = truth if opcode in _TRUTHS else type
+            values[made] = (f"%{made}.{name}" if made else f"%{name}"), to
+            inner = ", ".join(values[x][0] for x in operands)
+            types = ", ".join(values[x][1] for x in operands)
+            lines.append(
+                f'{values[made][0]} = "spirv.{opcode}"({inner}) : ({types}) -> {to}'
+            )
+        return "\n    ".join(lines)
+
+    def _loaded(self, load: Instruction, place: Id, result: Id) -> str:
+        """An update that changes nothing in place of an atomic load."""
+        name, type = self.writer.names[result], self.writer.type(result.type)
+        attributes: Attributes = {}
+        found = resolve_operands(load)[2:]
+        self._operands(load, found, attributes)
+        pairs = ", ".join(f"{key} = {value}" for key, value in attributes.items())
+        pointer = self.writer.type(place.type)
+        return (
+            f'%zero.{name} = "spirv.Constant"() {{value = 0 : {type}}} : () -> {type}\n'
+            f'    %{name} = "spirv.AtomicOr"({self.writer.value(place)}, %zero.{name}) '
+            f"{{{pairs}}} : ({pointer}, {type}) -> {type}"
+        )
 
     def _operands(
         self,
@@ -857,6 +905,18 @@ class _FunctionWriter:
             key = "components" if opcode == "OpVectorShuffle" else "indices"
             attributes[key] = f"[{', '.join(f'{n} : i32' for n in numbers)}]"
         return values
+
+
+def _is_written(place: Id, writer: _Writer) -> bool:
+    """Whether a place of integers in memory may be written."""
+    whole = place
+    while (chain := whole.definition) and chain.facts.name.endswith("Chain"):
+        (whole, *_) = _ids(chain.operands)
+    flags = writer.attributes_of(whole)
+    pointer = place.type.definition
+    assert pointer is not None, place
+    (pointee,) = _ids(pointer.operands)
+    return "non_writable" not in flags and writer.type(pointee).startswith("i")
 
 
 def _operand_names(opcode: str) -> dict[str, list[str]]:
