@@ -5,7 +5,7 @@
 The reader is `mlir-translate --deserialize-spirv`.  The corpus is the programs of
 `examples/`, `test/inputs` and `test/emit`, but for those that are to be refused,
 through every pipeline below; equal modules count once.
-`REFUSALS` names the place in upstream's source (LLVM 22) that refuses what coopc means
+`REFUSALS` names the line of upstream's source (LLVM 22) that refuses what coopc means
 to emit.  An error that it does not list is a row of its own, with a bound of zero.
 """
 
@@ -45,25 +45,33 @@ PIPELINES = {
     "xe emulated": "coopc-xe{device=bmg emulate=true}",
     "xe bmg": "coopc-xe{device=bmg}",
 }
-_READER = "mlir/lib/Target/SPIRV/Deserialization/Deserializer.cpp"
-_OPS = "mlir/lib/Target/SPIRV/Deserialization/DeserializeOps.cpp"
-_GENERATED = "mlir/tools/mlir-tblgen/SPIRVUtilsGen.cpp"
+_READER = "lib/Target/SPIRV/Deserialization/Deserializer.cpp"
+_GENERATOR = "tools/mlir-tblgen/SPIRVUtilsGen.cpp"
+_IR = "include/mlir/Dialect/SPIRV/IR"
 REFUSALS = {
-    r"unknown capability: (62(28|36)|5430)": "2D block, subgroup MMA, NV's "
-    f"reductions: {_READER}, processCapability",
-    r"OpTypeArray count": f"array as long as a spec constant: {_READER}, "
-    "processArrayType",
-    r"unsupported composite type": f"constant matrix: {_READER}, "
-    "processConstantComposite",
-    r"unhandled opcode 227": f"AtomicLoad: {_GENERATED}, "
-    f"dispatchToAutogenDeserialization; called from {_OPS}",
-    r"unhandled deserializations of (20|3|79|80) from": "exp2 of OpenCL; Trunc, NMin, "
-    f"NMax of GLSL: {_GENERATED}, emitExtendedSetDeserializationDispatch",
-    r"unhandled Decoration : 'Alignment": f"Alignment: {_READER}, processDecoration",
-    r"spirv.Bitcast": "bit cast of matrices, which 23 has: SPIRVCastOps.td, Bitcast",
-    r"^$": f"crash without a message: {_OPS}, OpSwitch of 64 bits; {_READER}, "
-    "processCooperativeMatrixTypeKHR of a matrix whose scope is a spec constant",
+    r"unknown capability: 6228": (f"{_READER}:164", "2D blocks"),
+    r"unknown capability: 6236": (f"{_READER}:164", "subgroup MMA"),
+    r"unknown capability: 5430": (f"{_READER}:164", "matrix reductions of NV"),
+    r"OpTypeArray count": (f"{_READER}:1239", "arrays as long as a spec constant"),
+    r"unsupported composite type": (
+        "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1895",
+        "matrices of a spec constant",
+    ),
+    r"unhandled opcode 227": (f"{_GENERATOR}:1082", "AtomicLoad"),
+    r"unhandled deserializations of 20 from": (f"{_GENERATOR}:1142", "exp2 of OpenCL"),
+    r"unhandled deserializations of 3 from": (f"{_GENERATOR}:1142", "Trunc of GLSL"),
+    r"unhandled deserializations of (79|80) from": (
+        f"{_GENERATOR}:1142",
+        "NMin, NMax of GLSL",
+    ),
+    r"unhandled Decoration : 'Alignment": (f"{_READER}:385", "Alignment"),
+    r"spirv.Bitcast": (f"{_IR}/SPIRVCastOps.td:74", "bit casts of matrices"),
+    r"^$": (
+        f"{_READER}:2318, {_READER}:1297",
+        "crash: OpSwitch of 64 bits, matrices whose scope is a spec constant",
+    ),
 }
+"""An error of upstream's, the line that refuses (LLVM 22.1.8, in `mlir/`), and what."""
 _PROGRAM = re.compile(r"func\.func|tt\.func")
 
 
@@ -174,8 +182,10 @@ def measure(jobs: int | None = None, kept: Path | None = None) -> Iterator[Row]:
 
 def place(error: str) -> str:
     """What upstream lacks, and where its source says so."""
-    known = (x for pattern, x in REFUSALS.items() if re.search(pattern, error))
-    return next(known, f"unknown: {error}")
+    for pattern, (where, what) in REFUSALS.items():
+        if re.search(pattern, error):
+            return f"{what} ({where})"
+    return f"unknown: {error}"
 
 
 def main() -> None:

@@ -155,13 +155,46 @@ def text(module: Module) -> tuple[str, list[str]]:
 def _enumerant(kind: str, names: str) -> str:
     for name in names.split("|"):
         if name in LACKING:
-            raise Unsupported(_lacks(name))
+            raise _lacks(name, kind)
     spelled = "|".join(SPELLED.get(name, name) for name in names.split("|"))
     return f"#spirv.{_ATTRIBUTES.get(kind) or _snake(kind)}<{spelled}>"
 
 
-def _lacks(what: str) -> str:
-    return f"expected what the spirv dialect of LLVM 22 has, got {what}"
+_BASE = "include/mlir/Dialect/SPIRV/IR/SPIRVBase.td"
+_SERIALIZER = "lib/Target/SPIRV/Serialization"
+PLACES = {
+    "Capability": f"{_BASE}:1489",
+    "CooperativeMatrixLayout": f"{_BASE}:4140",
+    "CooperativeMatrixUse": f"{_BASE}:4127",
+    "ExecutionMode": f"{_BASE}:3165",
+    "Scope": f"{_BASE}:3926",
+    "constant": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:562",
+    "declaration": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1569",
+    "decoration": f"{_SERIALIZER}/Serializer.cpp:406",
+    "decoration of a parameter": f"{_SERIALIZER}/SerializeOps.cpp:242",
+    "extension": f"{_BASE}:430",
+    "GLSL.std.450": "include/mlir/Dialect/SPIRV/IR/SPIRVGLOps.td:24",
+    "initializer": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1288",
+    "instruction": f"{_BASE}:4617",
+    "memory access": f"{_BASE}:3822",
+    "OpenCL.std": "include/mlir/Dialect/SPIRV/IR/SPIRVCLOps.td:23",
+    "size": "include/mlir/Dialect/SPIRV/IR/SPIRVTypes.h:123",
+    "switch": f"{_SERIALIZER}/SerializeOps.cpp:787",
+    "type": f"{_SERIALIZER}/Serializer.cpp:875",
+    "vector": "lib/Dialect/SPIRV/IR/SPIRVDialect.cpp:191",
+}
+"""Where LLVM 22.1.8, in `mlir/`, lists what there is of a kind, or refuses the rest."""
+
+
+_LISTED = {"OpCapability": "Capability", "OpExtension": "extension"}
+
+
+def _lacks(what: str, kind: str) -> Unsupported:
+    """Why something is not printed; kinds without a place are those of instructions."""
+    where = PLACES.get(kind, PLACES["instruction"])
+    return Unsupported(
+        f"expected what the spirv dialect of LLVM 22 has, got {what} (mlir/{where})"
+    )
 
 
 _COMPUTED: dict[str, Callable[[int, int], int]] = {
@@ -181,7 +214,7 @@ def _enumerants_of(kind: str, number: int) -> str:
     else:
         names = [member.name for member in members if member.value == number]
         if not names:
-            raise Unsupported(_lacks(f"{kind} {number}"))
+            raise _lacks(f"{kind} {number}", kind)
     return "|".join(names) or "None"
 
 
@@ -199,7 +232,7 @@ def _quoted(name: str) -> str:
 def _operation_name(opcode: str) -> str:
     found = re.fullmatch(r"Op(.+?)(KHR|EXT|INTEL)?", opcode)
     if opcode in LACKING or found is None:
-        raise Unsupported(_lacks(opcode))
+        raise _lacks(opcode, "instruction")
     vendor = f"{found[2]}." if found[2] else ""
     return f"spirv.{vendor}{found[1]}"
 
@@ -252,19 +285,19 @@ class _Writer:
                 case "OpMemberDecorate", [Id() as id, int(member), *rest]:
                     self.members.setdefault((id, member), []).append(rest)
                 case ("OpDecorateId" | "OpGroupDecorate") as name, _:
-                    raise Unsupported(_lacks(name))
+                    raise _lacks(name, "decoration")
                 case _:
                     pass
 
     def module(self, module: Module) -> str:
         major, minor = module.version
         version = f"v{major}.{minor}"
-        listed: dict[str, list[str]] = {"OpCapability": [], "OpExtension": []}
+        listed: dict[str, list[str]] = {name: [] for name in _LISTED}
         for instruction, _ in self.order.instructions:
             if instruction.facts.name in listed:
                 (name,) = instruction.operands
                 if name in LACKING:
-                    raise Unsupported(_lacks(str(name)))
+                    raise _lacks(str(name), _LISTED[instruction.facts.name])
                 name = SPELLED.get(str(name), str(name))
                 listed[instruction.facts.name].append(name)
         has = ", ".join(f"[{', '.join(names)}]" for names in listed.values())
@@ -332,7 +365,7 @@ class _Writer:
                 case name, [] if name in _FLAGS:
                     found[_snake(name)] = ""
                 case name, _:
-                    raise Unsupported(_lacks(f"the decoration {name} of a value"))
+                    raise _lacks(f"the decoration {name} of a value", "decoration")
         return found
 
     # --- types and constants ---
@@ -351,7 +384,7 @@ class _Writer:
                 found = _COMPUTED[opcode](self.number(a), self.number(b))
                 return found % 2 ** width_of(id.type)
             case name, *rest:
-                raise Unsupported(_lacks(f"{name} {rest[0]} as a size"))
+                raise _lacks(f"{name} {rest[0]} as a size", "size")
 
     def chosen(self, kind: str, id: ResolvedOperand) -> str:
         """The enumerants that a constant stands for."""
@@ -390,13 +423,13 @@ class _Writer:
                 by = self.chosen("Scope", scope)
                 return f"!spirv.coopmatrix<{shape}, {by}, {held}>"
             case opcode, *_:
-                raise Unsupported(_lacks(str(opcode)))
+                raise _lacks(str(opcode), "type")
 
     def _held(self, id: Id) -> str:
         """A type in another one, where upstream's parser takes short vectors only."""
         text = self.type(id)
         if re.match(r"vector<(8|16)x", text):
-            raise Unsupported(_lacks(f"{text} in memory"))
+            raise _lacks(f"{text} in memory", "vector")
         return text
 
     def _stride(self, id: Id) -> str:
@@ -482,7 +515,7 @@ class _Writer:
             case "OpConstantComposite", *given:
                 return f"[{', '.join(map(self._number_attribute, _ids(given)))}]"
             case opcode, *_:
-                raise Unsupported(_lacks(f"{opcode} of {self.type(id.type)}"))
+                raise _lacks(f"{opcode} of {self.type(id.type)}", "constant")
 
     # --- what stands in a module ---
 
@@ -495,7 +528,7 @@ class _Writer:
             attributes["default_value"] = f"{_bits(id)} : {self.type(id.type)}"
             return self.operation("spirv.SpecConstant", (), attributes)
         if len(instruction.operands) > 1:
-            raise Unsupported(_lacks("an initializer of a variable"))
+            raise _lacks("an initializer of a variable", "initializer")
         attributes["type"] = self.type(id.type)
         return self.operation("spirv.GlobalVariable", (), attributes)
 
@@ -517,7 +550,7 @@ class _Writer:
                 }
                 return self.operation("spirv.ExecutionMode", (), attributes)
             case opcode, *_:
-                raise Unsupported(_lacks(str(opcode)))
+                raise _lacks(str(opcode), "instruction")
 
 
 class _FunctionWriter:
@@ -565,11 +598,11 @@ class _FunctionWriter:
     def lines(self) -> list[str]:
         writer, function = self.writer, self.function
         if not function.body:
-            raise Unsupported(_lacks(f"{function.id}, which is only declared"))
+            raise _lacks(f"{function.id}, which is only declared", "declaration")
         region = _Region("    ")
         for parameter in function.parameters:
             if parameter in writer.decorations:
-                raise Unsupported(_lacks("a decoration of a parameter"))
+                raise _lacks("a decoration of a parameter", "decoration of a parameter")
         parameters = ", ".join(
             f"{writer.value(each)}: {writer.type(each.type)}"
             for each in function.parameters
@@ -772,7 +805,7 @@ class _FunctionWriter:
             case "OpSwitch", Id() as condition, Id() as default, *cases:
                 bits = width_of(condition.type)
                 if bits != 32:
-                    raise Unsupported(_lacks(f"OpSwitch of {bits} bits"))
+                    raise _lacks(f"OpSwitch of {bits} bits", "switch")
                 targets = [default, *_ids(cases)]
                 numbers = [str(each) for each in cases if isinstance(each, int)]
                 counts = [len(self._passed(label, each)) for each in targets[1:]]
@@ -814,7 +847,7 @@ class _FunctionWriter:
                 if name in _EXPANDED and result is not None and prefix == "GL":
                     return self._expanded(_EXPANDED[name], _ids(rest), result)
                 if name not in has:
-                    raise Unsupported(_lacks(f"{name} of {instructions}"))
+                    raise _lacks(f"{name} of {instructions}", str(instructions))
                 return self.writer.operation(
                     f"spirv.{prefix}.{name}", _ids(rest), attributes, results
                 )
@@ -893,7 +926,7 @@ class _FunctionWriter:
                 case Selected(members=members):
                     chosen = "|".join(each.name for each in members) or "None"
                     if "MakePointer" in chosen:
-                        raise Unsupported(_lacks(f"the scope of {chosen}"))
+                        raise _lacks(f"the scope of {chosen}", "memory access")
                     key = _KEYS.get((kind, opcode[:8])) or _snake(kind)
                     attributes[key] = _enumerant(kind, chosen)
                 case _ if kind == "MemoryAccess":
@@ -1009,4 +1042,4 @@ def _bits(id: Id) -> str:
                 return f"{bits:#0{2 + width_of(id.type) // 4}x}"
             return Literal(bits, id.type).text
         case opcode, *_:
-            raise Unsupported(_lacks(f"{opcode} in a composite"))
+            raise _lacks(f"{opcode} in a composite", "constant")

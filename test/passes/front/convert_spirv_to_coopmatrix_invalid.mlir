@@ -1,8 +1,8 @@
 // RUN: coopc-opt %s -p convert-spirv-to-coopmatrix --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: spirv.GlobalVariable: expected an array of numbers, got elements of vector<4xf32>
+// CHECK: spirv.GlobalVariable: expected an array of numbers, got elements of !spirv.struct<(f32)>
 spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
-  "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0])>, StorageBuffer>} : () -> ()
+  "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<!spirv.struct<(f32)>, stride=16> [0])>, StorageBuffer>} : () -> ()
   "spirv.func"() ({
     "spirv.Return"() : () -> ()
   }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
