@@ -160,7 +160,8 @@ def _enumerant(kind: str, names: str) -> str:
     return f"#spirv.{_ATTRIBUTES.get(kind) or _snake(kind)}<{spelled}>"
 
 
-_BASE = "include/mlir/Dialect/SPIRV/IR/SPIRVBase.td"
+_IR = "include/mlir/Dialect/SPIRV/IR"
+_BASE = f"{_IR}/SPIRVBase.td"
 _SERIALIZER = "lib/Target/SPIRV/Serialization"
 PLACES = {
     "Capability": f"{_BASE}:1489",
@@ -173,12 +174,13 @@ PLACES = {
     "decoration": f"{_SERIALIZER}/Serializer.cpp:406",
     "decoration of a parameter": f"{_SERIALIZER}/SerializeOps.cpp:242",
     "extension": f"{_BASE}:430",
-    "GLSL.std.450": "include/mlir/Dialect/SPIRV/IR/SPIRVGLOps.td:24",
+    "GLSL.std.450": f"{_IR}/SPIRVGLOps.td:24",
     "initializer": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1288",
     "instruction": f"{_BASE}:4617",
-    "memory access": f"{_BASE}:3822",
-    "OpenCL.std": "include/mlir/Dialect/SPIRV/IR/SPIRVCLOps.td:23",
-    "size": "include/mlir/Dialect/SPIRV/IR/SPIRVTypes.h:123",
+    "matrix access": f"{_IR}/SPIRVCooperativeMatrixOps.td:133",
+    "memory access": f"{_IR}/SPIRVMemoryOps.td:224",
+    "OpenCL.std": f"{_IR}/SPIRVCLOps.td:23",
+    "size": f"{_IR}/SPIRVTypes.h:123",
     "switch": f"{_SERIALIZER}/SerializeOps.cpp:787",
     "type": f"{_SERIALIZER}/Serializer.cpp:875",
     "vector": "lib/Dialect/SPIRV/IR/SPIRVDialect.cpp:191",
@@ -926,7 +928,8 @@ class _FunctionWriter:
                 case Selected(members=members):
                     chosen = "|".join(each.name for each in members) or "None"
                     if "MakePointer" in chosen:
-                        raise _lacks(f"the scope of {chosen}", "memory access")
+                        accessed = "matrix" if "Cooperative" in opcode else "memory"
+                        raise _lacks(f"the scope of {chosen}", f"{accessed} access")
                     key = _KEYS.get((kind, opcode[:8])) or _snake(kind)
                     attributes[key] = _enumerant(kind, chosen)
                 case _ if kind == "MemoryAccess":

@@ -13,11 +13,10 @@ func.func @atomic(%m: memref<?xi32>, %x: i32) attributes {simt.kernel} {
 
 // -----
 
-// CHECK: builtin.module: expected what the spirv dialect of LLVM 22 has, got SPV_NV_cooperative_matrix2 (mlir/include/mlir/Dialect/SPIRV/IR/SPIRVBase.td:430)
-func.func @reduce(%m: memref<16x16xf32>) attributes {simt.kernel} {
+// CHECK: builtin.module: expected what the spirv dialect of LLVM 22 has, got the scope of MakePointerVisible|NonPrivatePointer (mlir/include/mlir/Dialect/SPIRV/IR/SPIRVCooperativeMatrixOps.td:133)
+func.func @shared(%m: memref<8x8xf32>) attributes {simt.kernel} {
   %c0 = arith.constant 0 : index
-  %x = coopmatrix.load %m[%c0, %c0] row_major : memref<16x16xf32> -> !coopmatrix.matrix<16x16xf32, acc>
-  %y = coopmatrix.reduce max rows %x : !coopmatrix.matrix<16x16xf32, acc> -> !coopmatrix.matrix<16x16xf32, acc>
-  coopmatrix.store %y, %m[%c0, %c0] row_major : !coopmatrix.matrix<16x16xf32, acc>, memref<16x16xf32>
+  %x = coopmatrix.load %m[%c0, %c0] row_major visible = workgroup : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  coopmatrix.store %x, %m[%c0, %c0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
   func.return
 }
