@@ -169,6 +169,7 @@ PLACES = {
     "CooperativeMatrixUse": f"{_BASE}:4127",
     "ExecutionMode": f"{_BASE}:3165",
     "Scope": f"{_BASE}:3926",
+    "bit cast": f"{_IR}/SPIRVCastOps.td:74",
     "constant": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:562",
     "declaration": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1569",
     "decoration": f"{_SERIALIZER}/Serializer.cpp:406",
@@ -865,6 +866,8 @@ class _FunctionWriter:
                 _is_written(place, self.writer)
             ):
                 return self._loaded(instruction, place, result)
+            case "OpBitcast", _ if result is not None and _is_matrix(result.type):
+                raise _lacks("OpBitcast of matrices", "bit cast")
             case _:
                 name = _operation_name(opcode)
                 operands = self._operands(instruction, found, attributes)
