@@ -121,7 +121,8 @@ class SpirvBinaryTarget(DeviceTarget):
 class MlirSpirvTarget(DeviceTarget):
     """SPIR-V in upstream MLIR's `spirv` dialect.
 
-    mlir-translate --serialize-spirv takes it, with --no-implicit-module.
+    mlir-translate --serialize-spirv takes it, with --no-implicit-module.  Types of the
+    dialect have numbers: specialization constants in them are fixed at their defaults.
     """
 
     name = "mlir-spirv"

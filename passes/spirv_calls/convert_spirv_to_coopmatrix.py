@@ -1,16 +1,18 @@
 """convert-spirv-to-coopmatrix: raises upstream MLIR's `spirv` dialect to coopmatrix.
 
-Before:  a spirv.module of Vulkan in generic form, as `mlir-opt --mlir-print-op-generic`
+Before:  a spirv.module of Vulkan, as `mlir-opt`, `mlir-translate --deserialize-spirv`
          and `-t mlir-spirv` print it. Buffers are global variables with a binding, each
-         a struct of one array of numbers; control flow is spirv.mlir.loop and
-         spirv.mlir.selection, loops with one exit.
+         a struct of one array of numbers or vectors; control flow is spirv.mlir.loop
+         and spirv.mlir.selection, loops with one exit.
 After:   func.func with coopmatrix, simt and arith operations for each entry point. The
          arguments are the buffers that it uses, by set and binding, then the members of
-         its push constants. Specialization constants are coopmatrix.spec_constant.
+         its push constants; where it is the only entry point, all buffers.
+         Specialization constants are coopmatrix.spec_constant.
 Fails:   naming an operation that cannot be raised. The module is then unchanged.
 
-    %m = "spirv.KHR.CooperativeMatrixLoad"(%p, %stride)
-        <{matrix_layout = #spirv.coop_matrix_layout_khr<RowMajor>}>
+    %m = spirv.KHR.CooperativeMatrixLoad %p, %stride, <RowMajor>
+        : !spirv.ptr<f16, StorageBuffer>, i32
+        -> !spirv.coopmatrix<8x16xf16, Subgroup, MatrixA>
 
     %v = memref.reinterpret_cast %b to offset: [%o], sizes: [8, 16], strides: [%s, 1]
     %m = coopmatrix.load %v[%c0, %c0] row_major
@@ -893,9 +895,11 @@ def _kernel(
         )
 
     buffers = [name for name in used if place(name)]
-    places = [place(name) for name in buffers]
-    if len(set(places)) < len(places):
-        raise Refused(old, "expected one buffer of each binding")
+    places: dict[tuple[int, ...], str] = {}
+    for name in buffers:
+        if (other := places.setdefault(place(name), name)) != name:
+            wanted = "expected one buffer of each binding"
+            raise Refused(globals[name], f"{wanted}, got @{other} and @{name}")
     for name_ in sorted(buffers, key=place):
         arg = entry.insert_arg(_buffer(globals[name_]), len(entry.args))
         arg.name_hint = name_
@@ -984,7 +988,7 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
 
 @dataclass(frozen=True)
 class ConvertSpirvToCoopmatrixPass(ModulePass):
-    """Raises modules of MLIR's spirv dialect, in generic form, to coopmatrix."""
+    """Raises modules of MLIR's spirv dialect to coopmatrix."""
 
     name = "convert-spirv-to-coopmatrix"
 

@@ -11,6 +11,33 @@ spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
 
 // -----
 
+// CHECK: spirv.GlobalVariable: expected one buffer of each binding, got @m and @words
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.GlobalVariable @m bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<f16, stride=2> [0])>, StorageBuffer>
+  spirv.GlobalVariable @words bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>
+  spirv.func @k() "None" {
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k, @m, @words
+}
+
+// -----
+
+// CHECK: spirv.PtrAccessChain: expected a load or a store of a matrix in a variable
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.func @k() "None" {
+    %v = spirv.Variable : !spirv.ptr<!spirv.coopmatrix<8x8xf32, Subgroup, MatrixAcc>, Function>
+    %i = spirv.Constant 0 : i32
+    %p = spirv.AccessChain %v[%i] : !spirv.ptr<!spirv.coopmatrix<8x8xf32, Subgroup, MatrixAcc>, Function>, i32 -> !spirv.ptr<f32, Function>
+    %one = spirv.Constant 1 : i32
+    %q = spirv.PtrAccessChain %p[%one] : !spirv.ptr<f32, Function>, i32 -> !spirv.ptr<f32, Function>
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k
+}
+
+// -----
+
 // CHECK: spirv.GlobalVariable: expected elements 4 bytes apart, got 16
 spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
   "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=16> [0])>, StorageBuffer>} : () -> ()
