@@ -1,6 +1,7 @@
 """`python -m bench [module ...]`: measure, and print a table."""
 
 import sys
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -16,12 +17,19 @@ def main() -> None:
     names = sys.argv[1:] or [
         name for name in found if name != "harness" and not name.startswith("_")
     ]
+    show(row for name in names for row in _measured(name))
+
+
+def _measured(module: str) -> Iterator[Row]:
+    yield from import_module(f"bench.{module}").measure()
+
+
+def show(rows: Iterable[Row]) -> None:
+    """Print a table."""
     table = Table("measurement", "median", "at most", "", title="coopc")
-    for name in names:
-        for row in import_module(f"bench.{name}").measure():
-            assert isinstance(row, Row), row
-            bound = "" if row.bound is None else f"{row.bound:g} {row.unit}"
-            table.add_row(row.name, f"{row.value:.4g} {row.unit}", bound, row.verdict)
+    for row in rows:
+        bound = "" if row.bound is None else f"{row.bound:g} {row.unit}"
+        table.add_row(row.name, f"{row.value:.4g} {row.unit}", bound, row.verdict)
     Console().print(table)
 
 

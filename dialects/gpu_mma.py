@@ -21,7 +21,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
+    ParamAttrConstraint,
     ParsePropInAttrDict,
     VarConstraint,
     base,
@@ -210,6 +212,42 @@ class ElementwiseOp(IRDLOperation):
         printer.print_attribute(FunctionType.from_lists(types, [self.result.type]))
 
 
+_T = VarConstraint("T", AnyAttr())
+_MATRIX = ParamAttrConstraint(MmaMatrixType, (AnyAttr(), AnyAttr(), _T, AnyAttr()))
+
+
+@irdl_op_definition
+class ExtractOp(IRDLOperation):
+    """An element that a work-item holds, by its number."""
+
+    name = "gpu.subgroup_mma_extract_thread_local"
+
+    matrix = operand_def(_MATRIX)
+    indices = var_operand_def(IndexType())
+    result = result_def(_T)
+
+    assembly_format = (
+        "$matrix `[` $indices `]` attr-dict `:` type($matrix) `->` type($result)"
+    )
+
+
+@irdl_op_definition
+class InsertOp(IRDLOperation):
+    """The matrix with another value there."""
+
+    name = "gpu.subgroup_mma_insert_thread_local"
+
+    value = operand_def(_T)
+    matrix = operand_def(_MATRIX)
+    indices = var_operand_def(IndexType())
+    result = result_def(MmaMatrixType)
+
+    assembly_format = (
+        "$value `,` $matrix `[` $indices `]` attr-dict"
+        " `:` type($value) `,` type($matrix) `->` type($result)"
+    )
+
+
 # Operations of xDSL that are read generically only.
 
 
@@ -285,6 +323,8 @@ Gpu = Dialect(
         ComputeOp,
         ConstantMatrixOp,
         ElementwiseOp,
+        ExtractOp,
+        InsertOp,
     ],
     [
         *gpu.GPU.attributes,

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.target import Target
 
 from coopc.device import Flavour
+from coopc.remarks import remark
 
 if TYPE_CHECKING:
     from coopc.emit.llvm.types import Facts as LlvmFacts
@@ -120,7 +121,8 @@ class SpirvBinaryTarget(DeviceTarget):
 class MlirSpirvTarget(DeviceTarget):
     """SPIR-V in upstream MLIR's `spirv` dialect.
 
-    mlir-translate --serialize-spirv takes it, with --no-implicit-module.
+    mlir-translate --serialize-spirv takes it, with --no-implicit-module.  Types of the
+    dialect have numbers: specialization constants in them are fixed at their defaults.
     """
 
     name = "mlir-spirv"
@@ -135,9 +137,13 @@ class MlirSpirvTarget(DeviceTarget):
 
         emitted = self.module(module)
         try:
-            output.write(text(emitted))
+            found, fixed = text(emitted)
         except Unsupported as error:
             module.emit_error(str(error), PassFailedException(str(error)))
+        if fixed:
+            names = ", ".join(fixed)
+            remark(module, f"types of the spirv dialect fix {names} at the default")
+        output.write(found)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ value that is used after a region is a result of its operation.  Constants are
 operations, here at the entry of each function that uses them.
 """
 
+import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coopc.spirv.grammar import ExtendedInstruction, enumeration
-from coopc.spirv.grammar_table import ENUMERATIONS, INSTRUCTIONS, MASKS
+from coopc.spirv.grammar_table import ENUMERATIONS, MASKS
 from coopc.spirv.instruction import (
     Id,
     Instruction,
@@ -100,14 +101,11 @@ _ATTRIBUTES = {
     "FPFastMathMode": "fastmath_mode",
 }
 """The attributes of enumerations that are not named after these."""
-ATTRIBUTES = (
-    *("vce", "target_env", "resource_limits", "entry_point_abi"),
-    *(
-        _ATTRIBUTES.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
-        for kind in (*ENUMERATIONS, *MASKS)
-    ),
+ATTRIBUTES = tuple(
+    _ATTRIBUTES.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+    for kind in (*ENUMERATIONS, *MASKS)
 )
-"""The names of the dialect's attributes."""
+"""The names of the dialect's attributes that are enumerants."""
 SPELLED = {
     "BFloat16ConversionINTEL": "Bfloat16ConversionINTEL",
     "MatrixASignedComponentsKHR": "ASigned",
@@ -124,51 +122,105 @@ _MATRIX = "OpTypeCooperativeMatrixKHR"
 _LAYOUT_AT = {"OpCooperativeMatrixLoadKHR": 1, "OpCooperativeMatrixStoreKHR": 2}
 """Which operand is a layout, an attribute in the dialect."""
 
+_EXPANDED = {
+    "NMax": "c = GL.FMax a b; d = IsNan a; e = IsNan b; f = Select d b c; Select e a f",
+    "NMin": "c = GL.FMin a b; d = IsNan a; e = IsNan b; f = Select d b c; Select e a f",
+    "Trunc": """
+      c = GL.Ceil a; d = GL.Floor a; e = GL.FAbs c; f = GL.FAbs d;
+      g = FOrdLessThan e f; Select g c d
+    """,
+}
+"""What the dialect has in place of extended instructions of `a` and `b`."""
+_TRUTHS = frozenset({"IsNan", "FOrdLessThan"})
+
 Attributes = dict[str, str]
 Results = Sequence[Id]
 
 
-def text(module: Module) -> str:
-    """The module as MLIR.
+def text(module: Module) -> tuple[str, list[str]]:
+    """The module as MLIR, and the specialization constants that are numbers in it.
+
+    Types of the dialect have numbers, and so do enumerants that an id stands for.  A
+    specialization constant there is a constant of its default value everywhere.
 
     Raises:
         Unsupported: the dialect has no form for something in it.
     """
-    return _Writer(ordered(module)).module(module)
+    order, fixed = ordered(module), dict[Id, None]()
+    found = _Writer(order, fixed).module(module)
+    if fixed:
+        writer = _Writer(order, fixed)
+        found = writer.module(module)
+        return found, [writer.symbol(id) for id in fixed]
+    return found, []
 
 
 def _enumerant(kind: str, names: str) -> str:
     for name in names.split("|"):
         if name in LACKING:
-            raise Unsupported(_lacks(name))
+            raise _lacks(name, kind)
     spelled = "|".join(SPELLED.get(name, name) for name in names.split("|"))
     return f"#spirv.{_ATTRIBUTES.get(kind) or _snake(kind)}<{spelled}>"
 
 
-def _lacks(what: str) -> str:
-    return f"expected what the spirv dialect of LLVM 22 has, got {what}"
+_IR = "include/mlir/Dialect/SPIRV/IR"
+_BASE = f"{_IR}/SPIRVBase.td"
+_SERIALIZER = "lib/Target/SPIRV/Serialization"
+PLACES = {
+    "Capability": f"{_BASE}:1489",
+    "CooperativeMatrixLayout": f"{_BASE}:4140",
+    "CooperativeMatrixUse": f"{_BASE}:4127",
+    "ExecutionMode": f"{_BASE}:3165",
+    "Scope": f"{_BASE}:3926",
+    "bit cast": f"{_IR}/SPIRVCastOps.td:74",
+    "constant": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:562",
+    "declaration": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1569",
+    "decoration": f"{_SERIALIZER}/Serializer.cpp:406",
+    "decoration of a parameter": f"{_SERIALIZER}/SerializeOps.cpp:242",
+    "extension": f"{_BASE}:430",
+    "GLSL.std.450": f"{_IR}/SPIRVGLOps.td:24",
+    "initializer": "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1288",
+    "instruction": f"{_BASE}:4617",
+    "matrix access": f"{_IR}/SPIRVCooperativeMatrixOps.td:133",
+    "memory access": f"{_IR}/SPIRVMemoryOps.td:224",
+    "OpenCL.std": f"{_IR}/SPIRVCLOps.td:23",
+    "size": f"{_IR}/SPIRVTypes.h:123",
+    "switch": f"{_SERIALIZER}/SerializeOps.cpp:787",
+    "type": f"{_SERIALIZER}/Serializer.cpp:875",
+    "vector": "lib/Dialect/SPIRV/IR/SPIRVDialect.cpp:191",
+}
+"""Where LLVM 22.1.8, in `mlir/`, lists what there is of a kind, or refuses the rest."""
 
 
-def _number(id: ResolvedOperand, what: str) -> int:
-    """The number of a constant that is an attribute or part of a type."""
-    definition = id.definition if isinstance(id, Id) else None
-    if definition is None or definition.facts.name != "OpConstant":
-        raise Unsupported(_lacks(f"a specialization constant as {what}"))
-    (number,) = definition.operands
-    assert isinstance(number, int), definition
-    return number
+_LISTED = {"OpCapability": "Capability", "OpExtension": "extension"}
 
 
-def _chosen(kind: str, id: ResolvedOperand) -> str:
-    """The enumerants that a constant stands for."""
-    number, found = _number(id, f"a {kind}"), enumeration(kind)
+def _lacks(what: str, kind: str) -> Unsupported:
+    """Why something is not printed; kinds without a place are those of instructions."""
+    where = PLACES.get(kind, PLACES["instruction"])
+    return Unsupported(
+        f"expected what the spirv dialect of LLVM 22 has, got {what} (mlir/{where})"
+    )
+
+
+_COMPUTED: dict[str, Callable[[int, int], int]] = {
+    "OpIAdd": operator.add,
+    "OpISub": operator.sub,
+    "OpIMul": operator.mul,
+}
+"""What is computed of specialization constants that are the size of something."""
+
+
+def _enumerants_of(kind: str, number: int) -> str:
+    """The enumerants that a number stands for."""
+    found = enumeration(kind)
     members = found.members.values()
     if found.is_mask:
         names = [member.name for member in members if member.value & number]
     else:
         names = [member.name for member in members if member.value == number]
         if not names or names[0].endswith(("ARM", "INTEL")):
-            raise Unsupported(_lacks(f"{kind} {number}"))
+            raise _lacks(f"{kind} {number}", kind)
     return "|".join(names) or "None"
 
 
@@ -183,24 +235,10 @@ def _quoted(name: str) -> str:
     return f'"{escaped}"'
 
 
-def operation_names() -> list[str]:
-    """The names of all operations that the dialect has or that stand for a module."""
-    opcodes = (x for x in INSTRUCTIONS if x not in LACKING)
-    extended = (f"{prefix}.{x}" for prefix, has in EXTENDED.values() for x in has)
-    inner = ("addressof", "loop", "merge", "referenceof", "selection", "yield")
-    own = (
-        *("func", "Constant", "GlobalVariable", "SpecConstantOperation"),
-        *(f"mlir.{name}" for name in inner),
-    )
-    found = dict.fromkeys(_operation_name(opcode) for opcode in opcodes)
-    found |= dict.fromkeys(f"spirv.{name}" for name in (*own, *extended))
-    return sorted(found)
-
-
 def _operation_name(opcode: str) -> str:
     found = re.fullmatch(r"Op(.+?)(KHR|EXT|INTEL)?", opcode)
     if opcode in LACKING or found is None:
-        raise Unsupported(_lacks(opcode))
+        raise _lacks(opcode, "instruction")
     vendor = f"{found[2]}." if found[2] else ""
     return f"spirv.{vendor}{found[1]}"
 
@@ -230,8 +268,15 @@ class _Region:
 
 
 class _Writer:
-    def __init__(self, order: Ordered) -> None:
+    def __init__(self, order: Ordered, fixed: dict[Id, None]) -> None:
+        """Begin a module.
+
+        Args:
+            order: its instructions.
+            fixed: specialization constants that are numbers, which gets what is found.
+        """
         self.order = order
+        self.fixed = fixed
         self.names = friendly_names(order.numbers)
         self.symbols: dict[Id, str] = {}
         self.decorations: dict[Id, list[Sequence[ResolvedOperand]]] = {}
@@ -246,19 +291,19 @@ class _Writer:
                 case "OpMemberDecorate", [Id() as id, int(member), *rest]:
                     self.members.setdefault((id, member), []).append(rest)
                 case ("OpDecorateId" | "OpGroupDecorate") as name, _:
-                    raise Unsupported(_lacks(name))
+                    raise _lacks(name, "decoration")
                 case _:
                     pass
 
     def module(self, module: Module) -> str:
         major, minor = module.version
         version = f"v{major}.{minor}"
-        listed: dict[str, list[str]] = {"OpCapability": [], "OpExtension": []}
+        listed: dict[str, list[str]] = {name: [] for name in _LISTED}
         for instruction, _ in self.order.instructions:
             if instruction.facts.name in listed:
                 (name,) = instruction.operands
                 if name in LACKING:
-                    raise Unsupported(_lacks(str(name)))
+                    raise _lacks(str(name), _LISTED[instruction.facts.name])
                 name = SPELLED.get(str(name), str(name))
                 listed[instruction.facts.name].append(name)
         has = ", ".join(f"[{', '.join(names)}]" for names in listed.values())
@@ -270,7 +315,8 @@ class _Writer:
             f"#spirv.vce<{version}, [], []>, #spirv.resource_limits<>>}} {{",
         ]
         for instruction in module.globals:
-            if instruction.facts.name in ("OpVariable", "OpSpecConstant"):
+            is_global = instruction.facts.name in ("OpVariable", "OpSpecConstant")
+            if is_global and instruction.result not in self.fixed:
                 lines.append("  " + self._global(instruction))
         for function in module.functions:
             lines += _FunctionWriter(self, function).lines()
@@ -325,10 +371,30 @@ class _Writer:
                 case name, [] if name in _FLAGS:
                     found[_snake(name)] = ""
                 case name, _:
-                    raise Unsupported(_lacks(f"the decoration {name} of a value"))
+                    raise _lacks(f"the decoration {name} of a value", "decoration")
         return found
 
     # --- types and constants ---
+
+    def number(self, id: ResolvedOperand) -> int:
+        """The number of a constant that is an attribute or part of a type."""
+        assert isinstance(id, Id), id
+        assert id.definition is not None, id
+        match (id.definition.facts.name, *id.definition.operands):
+            case "OpConstant", int(number):
+                return number
+            case "OpSpecConstant", int(number):
+                self.fixed[id] = None
+                return number
+            case "OpSpecConstantOp", str(opcode), a, b if opcode in _COMPUTED:
+                found = _COMPUTED[opcode](self.number(a), self.number(b))
+                return found % 2 ** width_of(id.type)
+            case name, *rest:
+                raise _lacks(f"{name} {rest[0]} as a size", "size")
+
+    def chosen(self, kind: str, id: ResolvedOperand) -> str:
+        """The enumerants that a constant stands for."""
+        return _enumerants_of(kind, self.number(id))
 
     def type(self, id: Id) -> str:
         if id not in self._types:
@@ -343,7 +409,7 @@ class _Writer:
             case "OpTypeVector", Id() as element, int(count):
                 return f"vector<{count}x{self.type(element)}>"
             case "OpTypeArray", Id() as element, Id() as length:
-                count = _number(length, "the length of an array")
+                count = self.number(length)
                 return (
                     f"!spirv.array<{count} x {self._held(element)}{self._stride(id)}>"
                 )
@@ -357,19 +423,19 @@ class _Writer:
                 given = ", ".join(map(self.type, _ids(inputs)))
                 return f"({given}) -> {self.type(result)}"
             case "OpTypeCooperativeMatrixKHR", Id() as element, scope, *sizes, use:
-                rows, cols = (_number(x, "the size of a matrix") for x in sizes)
+                rows, cols = (self.number(x) for x in sizes)
                 shape = f"{rows}x{cols}x{self.type(element)}"
-                held = SPELLED[_chosen("CooperativeMatrixUse", use)]
-                by = _chosen("Scope", scope)
+                held = SPELLED[self.chosen("CooperativeMatrixUse", use)]
+                by = self.chosen("Scope", scope)
                 return f"!spirv.coopmatrix<{shape}, {by}, {held}>"
             case opcode, *_:
-                raise Unsupported(_lacks(str(opcode)))
+                raise _lacks(str(opcode), "type")
 
     def _held(self, id: Id) -> str:
         """A type in another one, where upstream's parser takes short vectors only."""
         text = self.type(id)
         if re.match(r"vector<(8|16)x", text):
-            raise Unsupported(_lacks(f"{text} in memory"))
+            raise _lacks(f"{text} in memory", "vector")
         return text
 
     def _stride(self, id: Id) -> str:
@@ -399,11 +465,11 @@ class _Writer:
             case "OpVariable", *_:
                 attributes = {"variable": self.symbol(id)}
                 return self.operation("spirv.mlir.addressof", (), attributes, (id,))
-            case "OpSpecConstant", *_:
+            case "OpSpecConstant", *_ if id not in self.fixed:
                 attributes = {"spec_const": self.symbol(id)}
                 return self.operation("spirv.mlir.referenceof", (), attributes, (id,))
             case "OpSpecConstantOp", str(opcode), *given:
-                name, operands = _operation_name(f"Op{opcode}"), _ids(given)
+                name, operands = _operation_name(opcode), _ids(given)
                 inner = self.operation(name, operands, {}, (id,))
                 last = self.operation("spirv.mlir.yield", (id,))
                 middle = f" ({{ {inner}\n      {last} }})"
@@ -443,7 +509,7 @@ class _Writer:
         match (definition.facts.name, *definition.operands):
             case "OpConstantTrue" | "OpConstantFalse", *_:
                 return _bits(id)
-            case "OpConstant", *_:
+            case "OpConstant" | "OpSpecConstant", *_:
                 return _bits(id) + suffix
             case "OpConstantNull", *_ if is_dense or not _ids(type.operands):
                 zero = "0" if _is_integer(type) else "0.0"
@@ -455,7 +521,7 @@ class _Writer:
             case "OpConstantComposite", *given:
                 return f"[{', '.join(map(self._number_attribute, _ids(given)))}]"
             case opcode, *_:
-                raise Unsupported(_lacks(f"{opcode} of {self.type(id.type)}"))
+                raise _lacks(f"{opcode} of {self.type(id.type)}", "constant")
 
     # --- what stands in a module ---
 
@@ -468,7 +534,7 @@ class _Writer:
             attributes["default_value"] = f"{_bits(id)} : {self.type(id.type)}"
             return self.operation("spirv.SpecConstant", (), attributes)
         if len(instruction.operands) > 1:
-            raise Unsupported(_lacks("an initializer of a variable"))
+            raise _lacks("an initializer of a variable", "initializer")
         attributes["type"] = self.type(id.type)
         return self.operation("spirv.GlobalVariable", (), attributes)
 
@@ -490,7 +556,7 @@ class _Writer:
                 }
                 return self.operation("spirv.ExecutionMode", (), attributes)
             case opcode, *_:
-                raise Unsupported(_lacks(str(opcode)))
+                raise _lacks(str(opcode), "instruction")
 
 
 class _FunctionWriter:
@@ -538,11 +604,11 @@ class _FunctionWriter:
     def lines(self) -> list[str]:
         writer, function = self.writer, self.function
         if not function.body:
-            raise Unsupported(_lacks(f"{function.id}, which is only declared"))
+            raise _lacks(f"{function.id}, which is only declared", "declaration")
         region = _Region("    ")
         for parameter in function.parameters:
             if parameter in writer.decorations:
-                raise Unsupported(_lacks("a decoration of a parameter"))
+                raise _lacks("a decoration of a parameter", "decoration of a parameter")
         parameters = ", ".join(
             f"{writer.value(each)}: {writer.type(each.type)}"
             for each in function.parameters
@@ -745,7 +811,7 @@ class _FunctionWriter:
             case "OpSwitch", Id() as condition, Id() as default, *cases:
                 bits = width_of(condition.type)
                 if bits != 32:
-                    raise Unsupported(_lacks(f"OpSwitch of {bits} bits"))
+                    raise _lacks(f"OpSwitch of {bits} bits", "switch")
                 targets = [default, *_ids(cases)]
                 numbers = [str(each) for each in cases if isinstance(each, int)]
                 counts = [len(self._passed(label, each)) for each in targets[1:]]
@@ -784,8 +850,10 @@ class _FunctionWriter:
                 assert imported.definition is not None, imported
                 (instructions,) = imported.definition.operands
                 prefix, has = EXTENDED[str(instructions)]
+                if name in _EXPANDED and result is not None and prefix == "GL":
+                    return self._expanded(_EXPANDED[name], _ids(rest), result)
                 if name not in has:
-                    raise Unsupported(_lacks(f"{name} of {instructions}"))
+                    raise _lacks(f"{name} of {instructions}", str(instructions))
                 return self.writer.operation(
                     f"spirv.{prefix}.{name}", _ids(rest), attributes, results
                 )
@@ -797,10 +865,49 @@ class _FunctionWriter:
                 attributes["cooperative_matrix_type"] = self.writer.type(type)
                 name = "spirv.KHR.CooperativeMatrixLength"
                 return self.writer.operation(name, (), attributes, results)
+            case "OpAtomicLoad", [Id() as place, *_] if result is not None and (
+                _is_written(place, self.writer)
+            ):
+                return self._loaded(instruction, place, result)
+            case "OpBitcast", _ if result is not None and _is_matrix(result.type):
+                raise _lacks("OpBitcast of matrices", "bit cast")
             case _:
                 name = _operation_name(opcode)
                 operands = self._operands(instruction, found, attributes)
                 return self.writer.operation(name, operands, attributes, results)
+
+    def _expanded(self, by: str, given: list[Id], result: Id) -> str:
+        """The operations in place of an instruction; all but truths are of its type."""
+        name, type = self.writer.names[result], self.writer.type(result.type)
+        truth = re.sub(r"(bf|f)\d+(?=>?$)", "i1", type)
+        pairs = zip("ab", given, strict=False)
+        values = {letter: (self.writer.value(id), type) for letter, id in pairs}
+        lines: list[str] = []
+        for each in by.split(";"):
+            made, _, text = each.strip().rpartition(" = ")
+            opcode, *operands = text.split()
+            to = truth if opcode in _TRUTHS else type
+            values[made] = (f"%{made}.{name}" if made else f"%{name}"), to
+            inner = ", ".join(values[x][0] for x in operands)
+            types = ", ".join(values[x][1] for x in operands)
+            lines.append(
+                f'{values[made][0]} = "spirv.{opcode}"({inner}) : ({types}) -> {to}'
+            )
+        return "\n    ".join(lines)
+
+    def _loaded(self, load: Instruction, place: Id, result: Id) -> str:
+        """An update that changes nothing in place of an atomic load."""
+        name, type = self.writer.names[result], self.writer.type(result.type)
+        attributes: Attributes = {}
+        found = resolve_operands(load)[2:]
+        self._operands(load, found, attributes)
+        pairs = ", ".join(f"{key} = {value}" for key, value in attributes.items())
+        pointer = self.writer.type(place.type)
+        return (
+            f'%zero.{name} = "spirv.Constant"() {{value = 0 : {type}}} : () -> {type}\n'
+            f'    %{name} = "spirv.AtomicOr"({self.writer.value(place)}, %zero.{name}) '
+            f"{{{pairs}}} : ({pointer}, {type}) -> {type}"
+        )
 
     def _operands(
         self,
@@ -820,14 +927,15 @@ class _FunctionWriter:
             kind = kind.removeprefix("Id")
             match operand:
                 case Id() if kind in names:
-                    chosen = _enumerant(kind, _chosen(kind, operand))
+                    chosen = _enumerant(kind, self.writer.chosen(kind, operand))
                     attributes[names[kind].pop()] = chosen
                 case Id():
                     values.append(operand)
                 case Selected(members=members):
                     chosen = "|".join(each.name for each in members) or "None"
                     if "MakePointer" in chosen:
-                        raise Unsupported(_lacks(f"the scope of {chosen}"))
+                        accessed = "matrix" if "Cooperative" in opcode else "memory"
+                        raise _lacks(f"the scope of {chosen}", f"{accessed} access")
                     key = _KEYS.get((kind, opcode[:8])) or _snake(kind)
                     attributes[key] = _enumerant(kind, chosen)
                 case _ if kind == "MemoryAccess":
@@ -839,6 +947,18 @@ class _FunctionWriter:
             key = "components" if opcode == "OpVectorShuffle" else "indices"
             attributes[key] = f"[{', '.join(f'{n} : i32' for n in numbers)}]"
         return values
+
+
+def _is_written(place: Id, writer: _Writer) -> bool:
+    """Whether a place of integers in memory may be written."""
+    whole = place
+    while (chain := whole.definition) and chain.facts.name.endswith("Chain"):
+        (whole, *_) = _ids(chain.operands)
+    flags = writer.attributes_of(whole)
+    pointer = place.type.definition
+    assert pointer is not None, place
+    (pointee,) = _ids(pointer.operands)
+    return "non_writable" not in flags and writer.type(pointee).startswith("i")
 
 
 def _operand_names(opcode: str) -> dict[str, list[str]]:
@@ -931,4 +1051,4 @@ def _bits(id: Id) -> str:
                 return f"{bits:#0{2 + width_of(id.type) // 4}x}"
             return Literal(bits, id.type).text
         case opcode, *_:
-            raise Unsupported(_lacks(f"{opcode} in a composite"))
+            raise _lacks(f"{opcode} in a composite", "constant")

@@ -137,21 +137,56 @@ def _matrix(
         case gpu_mma.StoreMatrixOp():
             value, memory, *positions = operands
             return coopmatrix.StoreOp(value, memory, positions, _layout(op))
-        case gpu_mma.ComputeOp(a_transpose=None, b_transpose=None):
-            a, b, c = operands
-            return coopmatrix.MulAddOp(a, b, c, c.type, signs, None)
         case gpu_mma.ComputeOp():
-            wanted = "expected matrices that are transposed where they are loaded"
-            raise Refused(op, wanted)
+            return _multiply(op, operands, signs)
         case gpu_mma.ConstantMatrixOp():
             return coopmatrix.FillOp(operands[0], converted_type(op.result.type))
-        case gpu_mma.ElementwiseOp() if op.kind.data in _ELEMENTWISE:
-            return _ELEMENTWISE[op.kind.data](*operands)
         case gpu_mma.ElementwiseOp():
-            known = ", ".join(_ELEMENTWISE)
-            raise Refused(op, f"expected one of {known}, got {op.kind.data}")
+            return _elementwise(op, operands)
+        case gpu_mma.ExtractOp() | gpu_mma.InsertOp():
+            if len(op.indices) != 1:
+                raise Refused(op, f"expected one index, got {len(op.indices)}")
+            is_extract = isinstance(op, gpu_mma.ExtractOp)
+            return (coopmatrix.ExtractOp if is_extract else coopmatrix.InsertOp)(
+                *operands
+            )
         case _:
             return _work_item(op)
+
+
+def _multiply(
+    op: gpu_mma.ComputeOp, operands: list[SSAValue], signs: SignedAttr | None
+) -> Operation:
+    """A multiplication; that an operand is transposed says how it was loaded.
+
+    Raises:
+        Refused: it was loaded otherwise.
+    """
+    a, b, c = operands
+    for said, x in ((op.a_transpose, a), (op.b_transpose, b)):
+        if said is not None and not _is_transposed(x):
+            wanted = "expected a matrix that is loaded with transpose"
+            raise Refused(op, f"{wanted}, as the operation says")
+    return coopmatrix.MulAddOp(a, b, c, c.type, signs, None)
+
+
+def _elementwise(op: gpu_mma.ElementwiseOp, operands: list[SSAValue]) -> Operation:
+    """An operation of each element.
+
+    Raises:
+        Refused: coopmatrix has none.
+    """
+    if op.kind.data == "extf":
+        return coopmatrix.ConvertOp(operands[0], converted_type(op.result.type), False)
+    if op.kind.data not in _ELEMENTWISE:
+        known = ", ".join((*_ELEMENTWISE, "extf"))
+        raise Refused(op, f"expected one of {known}, got {op.kind.data}")
+    return _ELEMENTWISE[op.kind.data](*operands)
+
+
+def _is_transposed(matrix: SSAValue) -> bool:
+    load = matrix.owner
+    return isinstance(load, coopmatrix.LoadOp) and load.layout.data is Layout.COL_MAJOR
 
 
 def _work_item(op: Operation) -> Operation | None:

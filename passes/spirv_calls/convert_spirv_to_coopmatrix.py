@@ -1,16 +1,18 @@
 """convert-spirv-to-coopmatrix: raises upstream MLIR's `spirv` dialect to coopmatrix.
 
-Before:  a spirv.module of Vulkan in generic form, as `mlir-opt --mlir-print-op-generic`
+Before:  a spirv.module of Vulkan, as `mlir-opt`, `mlir-translate --deserialize-spirv`
          and `-t mlir-spirv` print it. Buffers are global variables with a binding, each
-         a struct of one array of numbers; control flow is spirv.mlir.loop and
-         spirv.mlir.selection, loops with one exit.
+         a struct of one array of numbers or vectors; control flow is spirv.mlir.loop
+         and spirv.mlir.selection, loops with one exit.
 After:   func.func with coopmatrix, simt and arith operations for each entry point. The
          arguments are the buffers that it uses, by set and binding, then the members of
-         its push constants. Specialization constants are coopmatrix.spec_constant.
+         its push constants; where it is the only entry point, all buffers.
+         Specialization constants are coopmatrix.spec_constant.
 Fails:   naming an operation that cannot be raised. The module is then unchanged.
 
-    %m = "spirv.KHR.CooperativeMatrixLoad"(%p, %stride)
-        <{matrix_layout = #spirv.coop_matrix_layout_khr<RowMajor>}>
+    %m = spirv.KHR.CooperativeMatrixLoad %p, %stride, <RowMajor>
+        : !spirv.ptr<f16, StorageBuffer>, i32
+        -> !spirv.coopmatrix<8x16xf16, Subgroup, MatrixA>
 
     %v = memref.reinterpret_cast %b to offset: [%o], sizes: [8, 16], strides: [%s, 1]
     %m = coopmatrix.load %v[%c0, %c0] row_major
@@ -18,6 +20,7 @@ Fails:   naming an operation that cannot be raised. The module is then unchanged
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -40,7 +43,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    UnregisteredAttr,
     VectorType,
     i32,
 )
@@ -54,6 +56,8 @@ from coopc.dialects.coopmatrix import (
     Layout,
     MatrixType,
     Operand,
+    Ordering,
+    Scope,
     SignedAttr,
     Use,
 )
@@ -62,13 +66,16 @@ from coopc.dialects.spirv import SpirvOp
 from coopc.emit import arith as shared
 from coopc.emit.simt import REDUCTIONS
 from coopc.emit.spirv.coopmatrix import BINARY
+from coopc.emit.spirv.emission import ATOMIC_OPCODES
 from coopc.emit.spirv.simt import BUILT_INS, SHUFFLES
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import read_call
+from coopc.passes.spirv_calls.matrix_variables import promote_matrix_variables
 from coopc.passes.spirv_calls.reader import (
     PointerOperand,
     Reader,
     Value,
+    bits_in_memory,
     matrix_memory,
 )
 
@@ -143,6 +150,23 @@ _REDUCED = {
     f"GroupNonUniform{name}": (kind, sort == "signed")
     for (kind, sort), name in REDUCTIONS.items()
 }
+_UPDATES = {
+    re.sub(r"Op(.*)(EXT)", r"\2.\1", opcode).removeprefix("Op"): kind
+    for kind, opcode in ATOMIC_OPCODES.items()
+}
+_SEMANTICS = ("semantics", "equal_semantics")
+_ORDERS = {
+    "Acquire": Ordering.ACQUIRE,
+    "Release": Ordering.RELEASE,
+    "AcquireRelease": Ordering.ACQUIRE_RELEASE,
+    "SequentiallyConsistent": Ordering.SEQUENTIALLY_CONSISTENT,
+}
+_SEEN_BY = {
+    "QueueFamily": Scope.DEVICE,
+    "Device": Scope.DEVICE,
+    "Workgroup": Scope.WORKGROUP,
+    "Subgroup": Scope.SUBGROUP,
+}
 
 
 def converted_type(type: Attribute, op: Operation) -> Attribute:
@@ -173,7 +197,7 @@ def converted_type(type: Attribute, op: Operation) -> Attribute:
 def _text(op: SpirvOp, name: str) -> list[str]:
     """The enumerants that an attribute names; none if it is absent."""
     found = op.given(name)
-    return found.value.data.split("|") if isinstance(found, UnregisteredAttr) else []
+    return found.data.split("|") if isinstance(found, spirv.Enumerants) else []
 
 
 def _symbol(op: SpirvOp, name: str) -> str:
@@ -363,13 +387,15 @@ def _own(variable: SpirvOp) -> memref.AllocaOp:
 
 
 def _scalar(type: Attribute, op: Operation) -> Attribute:
-    """The type of a number in memory.
+    """The type of a number or a vector in memory.
 
     Raises:
         Refused: it is none.
     """
     if is_integer(type):
         return IntegerType(type.bitwidth)
+    if is_vector(type):
+        return VectorType(_scalar(type.element_type, op), type.get_shape())
     if not isinstance(type, AnyFloat):
         raise Refused(op, f"expected an array of numbers, got elements of {type}")
     return type
@@ -396,7 +422,7 @@ def _buffer(variable: SpirvOp) -> Attribute:
         case _:
             raise Refused(variable, f"expected a struct of one array, got {inner}")
     element = _scalar(inner.element, variable)
-    size = coopmatrix.bits_of(element) // 8
+    size = bits_in_memory(element) // 8
     if inner.stride.data not in (0, size):
         raise Refused(
             variable, f"expected elements {size} bytes apart, got {inner.stride.data}"
@@ -500,8 +526,7 @@ def _convert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
             raise Refused(op, "expected matrices of one type but for the sign")
         return r.add(coopmatrix.ConvertOp(x, to, "S" in name.removeprefix("Convert")))
     if name == "Bitcast":
-        cast = vector.BitcastOp if is_vector(to) and is_vector(x.type) else None
-        return r.add((cast or arith.BitcastOp).create(operands=[x], result_types=[to]))
+        return _bitcast(r, x, to)
     make = _FLOAT_CASTS.get(name)
     if make is None:
         wider, narrower = _WIDTHS[name]
@@ -511,6 +536,18 @@ def _convert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 
 def _bits(type: Attribute) -> int:
     return coopmatrix.bits_of(type.element_type if is_vector(type) else type)
+
+
+def _bitcast(r: Reader, x: SSAValue, to: Attribute) -> Value:
+    """A bit cast; vectors of one component stand for numbers next to other vectors."""
+    if is_vector(x.type) == is_vector(to):
+        cast = vector.BitcastOp if is_vector(to) else arith.BitcastOp
+        return r.add(cast.create(operands=[x], result_types=[to]))
+    if is_vector(to):
+        x = r.add(vector.BroadcastOp(x, VectorType(x.type, [1])))
+        return r.add(vector.BitcastOp.create(operands=[x], result_types=[to]))
+    one = vector.BitcastOp.create(operands=[x], result_types=[VectorType(to, [1])])
+    return r.add(vector.ExtractOp(r.add(one), [0], to))
 
 
 def _constant(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
@@ -543,6 +580,32 @@ def _spec_operation(kernel: _Kernel, r: Reader, op: SpirvOp) -> Value:
 def _store(_: _Kernel, r: Reader, op: SpirvOp) -> None:
     base, places = _place(r, op, op.operands[1].type)
     r.insert(memref.StoreOp.get(r.value(op.operands[1], op), base, places))
+
+
+def _atomic(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    """An atomic update, or a replacement where the value is the expected one."""
+    type = converted_type(op.results[0].type, op)
+    found = r.place(op.operands[0], op, type)
+    at = [r.number(0) if found.offset is None else found.offset]
+    values = [r.value(each, op) for each in op.operands[1:]]
+    made: Operation
+    if _name(op) == "AtomicCompareExchange":
+        made = simt.CompareExchangeOp(values[1], values[0], found.base, at)
+    else:
+        made = memref.AtomicRMWOp(
+            operands=[values[0], found.base, at],
+            properties={"kind": IntegerAttr(_UPDATES[_name(op)], 64)},
+            result_types=[type],
+        )
+    said = {x for key in _SEMANTICS for x in _text(op, key)}
+    scope = _scope(op)
+    orders = [order for name, order in _ORDERS.items() if name in said]
+    if scope not in _SEEN_BY or len(orders) > 1:
+        raise Refused(op, f"expected one ordering and a scope, got {op}")
+    if orders:
+        made.attributes[simt.ORDERING] = StringAttr(orders[0])
+    made.attributes[simt.ORDERING_SCOPE] = StringAttr(_SEEN_BY[scope])
+    return r.add(made)
 
 
 def _construct(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
@@ -615,7 +678,7 @@ def _matrix_memory(
     (said, *_) = _text(op, "matrix_layout")
     if (layout := _LAYOUTS.get(said)) is None or not rest:
         raise Refused(op, f"expected RowMajor or ColumnMajor with a stride, got {said}")
-    place = r.place(op.operands[0], op, type.element_type)
+    place = r.place(op.operands[0], op, None)
     number = _number(rest[0])
     stride = r.index(rest[0], op) if number is None else number
     flags = _flags(op, "memory_operand")
@@ -644,8 +707,7 @@ def _scale(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 
 def _scope(op: SpirvOp) -> str:
     """The scope of an operation, of memory if it does not wait for others."""
-    of_memory = _name(op) == "MemoryBarrier"
-    said = _text(op, "memory_scope" if of_memory else "execution_scope")
+    said = _text(op, "execution_scope") or _text(op, "memory_scope")
     return said[0] if said else "None"
 
 
@@ -702,6 +764,7 @@ _READ: dict[str, Read] = {
     **dict.fromkeys(("CompositeExtract", "VectorExtractDynamic"), _extract),
     **dict.fromkeys(("CompositeInsert", "VectorInsertDynamic"), _insert),
     **dict.fromkeys(("ControlBarrier", "MemoryBarrier"), _barrier),
+    **dict.fromkeys((*_UPDATES, "AtomicCompareExchange"), _atomic),
 }
 """From an operation to what reads it."""
 
@@ -832,9 +895,11 @@ def _kernel(
         )
 
     buffers = [name for name in used if place(name)]
-    places = [place(name) for name in buffers]
-    if len(set(places)) < len(places):
-        raise Refused(old, "expected one buffer of each binding")
+    places: dict[tuple[int, ...], str] = {}
+    for name in buffers:
+        if (other := places.setdefault(place(name), name)) != name:
+            wanted = "expected one buffer of each binding"
+            raise Refused(globals[name], f"{wanted}, got @{other} and @{name}")
     for name_ in sorted(buffers, key=place):
         arg = entry.insert_arg(_buffer(globals[name_]), len(entry.args))
         arg.name_hint = name_
@@ -849,6 +914,7 @@ def _kernel(
                 for each in type.pointee.members
             )
     _flatten(region)
+    promote_matrix_variables(region)
     inputs = [arg.type for arg in entry.args]
     name = old.given("sym_name")
     assert isinstance(name, StringAttr), old
@@ -894,6 +960,8 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
     for op in ops:
         if isinstance(name := op.given("sym_name"), StringAttr):
             named[name.data] = op
+    is_single = sum(_name(op) == "EntryPoint" for op in ops) == 1
+    buffers = [name for name, op in named.items() if op.given("binding") is not None]
     for op in ops:
         match _name(op):
             case "SpecConstant":
@@ -903,6 +971,8 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
                 given = op.given("interface")
                 assert isa(given, ArrayAttr[SymbolRefAttr]), op
                 interface = [each.root_reference.data for each in given]
+                if is_single:
+                    interface += buffers
                 kernels[name] = _kernel(named[name], interface, named)
                 if subgroup_size is not None:
                     size = IntegerAttr(subgroup_size, i32)
@@ -918,7 +988,7 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
 
 @dataclass(frozen=True)
 class ConvertSpirvToCoopmatrixPass(ModulePass):
-    """Raises modules of MLIR's spirv dialect, in generic form, to coopmatrix."""
+    """Raises modules of MLIR's spirv dialect to coopmatrix."""
 
     name = "convert-spirv-to-coopmatrix"
 

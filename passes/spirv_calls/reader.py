@@ -41,10 +41,16 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
-from coopc.dialects.coopmatrix import SCOPE_NUMBERS, Layout, MatrixType, Use
+from coopc.dialects.coopmatrix import (
+    SCOPE_NUMBERS,
+    Layout,
+    MatrixType,
+    Use,
+    bits_of,
+)
 from coopc.dialects.coopmatrix.types import CHANNEL_BITS, unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
-from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.ir.dominators import immediate_dominators
 from coopc.ir.transaction import Refused
 
@@ -219,9 +225,9 @@ class Reader:
         return found
 
     def place(
-        self, value: SSAValue, op: Operation, element: Attribute
+        self, value: SSAValue, op: Operation, element: Attribute | None
     ) -> PointerOperand:
-        """What a pointer became, to elements of a type.
+        """What a pointer became, to elements of a type, or of any.
 
         Raises:
             Refused: it comes from elsewhere than an argument, or its elements are
@@ -230,7 +236,7 @@ class Reader:
         found = self.values[value]
         if not isinstance(found, PointerOperand):
             raise Refused(op, "expected a pointer that comes from an argument")
-        if found.element != element:
+        if element is not None and found.element != element:
             raise Refused(
                 op,
                 f"expected one type of elements behind an argument, {found.element}, "
@@ -424,6 +430,10 @@ def matrix_memory(
         if factor < 1 or sizes[0] % factor:
             raise Refused(op, f"expected rows in groups of {factor}, got {type}")
         sizes = [sizes[0] // factor, sizes[1] * factor]
+    bits = bits_in_memory(place.element)
+    if sizes[1] * type.element_bits % bits:
+        raise Refused(op, f"expected rows of whole {place.element}, got {type}")
+    sizes[1] = sizes[1] * type.element_bits // bits
     offset = 0 if place.offset is None else place.offset
     base = place.base.type
     assert isa(base, MemRefType)
@@ -431,11 +441,18 @@ def matrix_memory(
         [stride if isinstance(stride, int) else None, 1],
         0 if place.offset is None else None,
     )
-    shape = MemRefType(type.element_type, sizes, strides, base.memory_space)
+    shape = MemRefType(place.element, sizes, strides, base.memory_space)
     cast = memref.ReinterpretCastOp.from_dynamic(
         place.base, [offset], sizes, [stride, 1], shape
     )
     return r.add(cast)
+
+
+def bits_in_memory(type: Attribute) -> int:
+    """The size of a number or of a vector."""
+    if is_vector(type):
+        return type.element_count() * bits_of(type.element_type)
+    return bits_of(type)
 
 
 def constant(value: SSAValue) -> int | None:

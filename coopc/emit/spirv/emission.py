@@ -614,7 +614,7 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
 
     def atomic_update(self, kind: int, place: Id, value: Id, how: Ordered) -> Id:
         operands = (place, *self._order(place, how), value)
-        return self.emit(_ATOMIC_OPCODES[kind], *operands, type=value.type)
+        return self.emit(ATOMIC_OPCODES[kind], *operands, type=value.type)
 
     def compare_exchange(
         self, place: Id, old: Id, new: Id, how: Ordered
@@ -672,7 +672,7 @@ _MEMORIES = {
 }
 """Which memory an ordering is about, by storage class."""
 
-_ATOMIC_OPCODES = {
+ATOMIC_OPCODES = {
     0: "OpAtomicFAddEXT",
     1: "OpAtomicIAdd",
     2: "OpAtomicExchange",

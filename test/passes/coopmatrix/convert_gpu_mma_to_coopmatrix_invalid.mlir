@@ -17,9 +17,17 @@ func.func @max(%c: !gpu.mma_matrix<16x16xf32, "COp">) {
 // -----
 
 func.func @transposed(%a: !gpu.mma_matrix<16x16xf16, "AOp">, %b: !gpu.mma_matrix<16x16xf16, "BOp">, %c: !gpu.mma_matrix<16x16xf32, "COp">) {
-  // CHECK: error: gpu.subgroup_mma_compute: expected matrices that are transposed where they are loaded
+  // CHECK: error: gpu.subgroup_mma_compute: expected a matrix that is loaded with transpose, as the operation says
   %d = gpu.subgroup_mma_compute %a, %b, %c {b_transpose} : !gpu.mma_matrix<16x16xf16, "AOp">, !gpu.mma_matrix<16x16xf16, "BOp"> -> !gpu.mma_matrix<16x16xf32, "COp">
   func.return
+}
+
+// -----
+
+func.func @indices(%c: !gpu.mma_matrix<16x16xf32, "COp">, %i: index) -> f32 {
+  // CHECK: error: gpu.subgroup_mma_extract_thread_local: expected one index, got 2
+  %x = gpu.subgroup_mma_extract_thread_local %c[%i, %i] : !gpu.mma_matrix<16x16xf32, "COp"> -> f32
+  func.return %x : f32
 }
 
 // -----

@@ -1,12 +1,39 @@
 // RUN: coopc-opt %s -p convert-spirv-to-coopmatrix --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: spirv.GlobalVariable: expected an array of numbers, got elements of vector<4xf32>
+// CHECK: spirv.GlobalVariable: expected an array of numbers, got elements of !spirv.struct<(f32)>
 spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
-  "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0])>, StorageBuffer>} : () -> ()
+  "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<!spirv.struct<(f32)>, stride=16> [0])>, StorageBuffer>} : () -> ()
   "spirv.func"() ({
     "spirv.Return"() : () -> ()
   }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
   "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = [@m]} : () -> ()
+}
+
+// -----
+
+// CHECK: spirv.GlobalVariable: expected one buffer of each binding, got @m and @words
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.GlobalVariable @m bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<f16, stride=2> [0])>, StorageBuffer>
+  spirv.GlobalVariable @words bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>
+  spirv.func @k() "None" {
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k, @m, @words
+}
+
+// -----
+
+// CHECK: spirv.PtrAccessChain: expected a load or a store of a matrix in a variable
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.func @k() "None" {
+    %v = spirv.Variable : !spirv.ptr<!spirv.coopmatrix<8x8xf32, Subgroup, MatrixAcc>, Function>
+    %i = spirv.Constant 0 : i32
+    %p = spirv.AccessChain %v[%i] : !spirv.ptr<!spirv.coopmatrix<8x8xf32, Subgroup, MatrixAcc>, Function>, i32 -> !spirv.ptr<f32, Function>
+    %one = spirv.Constant 1 : i32
+    %q = spirv.PtrAccessChain %p[%one] : !spirv.ptr<f32, Function>, i32 -> !spirv.ptr<f32, Function>
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k
 }
 
 // -----

@@ -1,72 +1,16 @@
-"""Upstream MLIR's `spirv` dialect, as far as to read what upstream prints.
-
-xDSL has none.  Operations are those of the grammar of SPIR-V, in generic form, and are
-not verified: `mlir-opt` does that.  `convert-spirv-to-coopmatrix` reads them, and
-`-t mlir-spirv` prints such text (`coopc.spirv.mlir`, which also names the operations).
-
-```mlir
-%p = "test.op"() : () -> !spirv.ptr<f32, StorageBuffer>
-%x = "spirv.Load"(%p) : (!spirv.ptr<f32, StorageBuffer>) -> f32
-%y = "spirv.FAdd"(%x, %x) : (f32, f32) -> f32
-```
-"""
+"""Types of upstream MLIR's `spirv` dialect, and attributes that are enumerants."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, UnregisteredAttr
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, traits_def
-from xdsl.parser import AttrParser, Parser
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import BaseAttr, irdl_attr_definition
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, NoTerminator
 
-from coopc.spirv.mlir import ATTRIBUTES, operation_names
-
-_TERMINATORS = frozenset(
-    f"spirv.{name}"
-    for name in (
-        *("Branch", "BranchConditional", "Switch", "Return", "ReturnValue"),
-        *("Unreachable", "Kill", "mlir.merge", "mlir.yield"),
-    )
-)
-
-
-class SpirvOp(Operation):
-    """Any operation of the dialect."""
-
-    traits = traits_def()
-
-    def given(self, name: str) -> Attribute | None:
-        """An attribute, which upstream prints as a property."""
-        return (self.attributes | self.properties).get(name)
-
-
-class _End(SpirvOp):
-    traits = traits_def(IsTerminator())
-
-
-class _Module(SpirvOp):
-    """`spirv.module`, whose own form `-t mlir-spirv` prints, too."""
-
-    name = "spirv.module"
-
-    traits = traits_def(NoTerminator())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> _Module:
-        parser.parse_optional_symbol_name()
-        for _ in ("addressing model", "memory model"):
-            parser.parse_identifier()
-        if parser.parse_optional_keyword("requires"):
-            parser.parse_attribute()
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        region = parser.parse_region()
-        if attributes is None:
-            return cls.create(regions=[region])
-        return cls.create(attributes=attributes.data, regions=[region])
+from coopc.spirv.mlir import ATTRIBUTES
 
 
 @irdl_attr_definition
@@ -229,23 +173,33 @@ def _print_element(printer: Printer, element: Attribute, stride: IntAttr) -> Non
         printer.print_string(f", stride={stride.data}")
 
 
-def _operation(name: str) -> type[Operation]:
-    cls: type[Operation] = _End if name in _TERMINATORS else SpirvOp
-    return cast("type[Operation]", type(name, (cls,), {"name": name}))
+class Enumerants(Data[str]):
+    """An enumerant, or several: `<AcquireRelease|WorkgroupMemory>`."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        with parser.in_angle_brackets():
+            return parse_enumerants(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data)
 
 
-def _attribute(name: str) -> type[Attribute]:
-    """An attribute that is kept as text."""
-    kept = type(name, (UnregisteredAttr,), {"name": f"spirv.{name}"})
-    return irdl_attr_definition(init=False)(kept)
+def parse_enumerants(parser: AttrParser) -> str:
+    names = [parser.parse_identifier()]
+    while parser.parse_optional_punctuation("|") is not None:
+        names.append(parser.parse_identifier())
+    return "|".join(names)
 
 
-Spirv = Dialect(
-    "spirv",
-    [_Module, *map(_operation, operation_names())],
-    [
-        *(PointerType, ArrayType, RuntimeArrayType, StructType),
-        CooperativeMatrixType,
-        *map(_attribute, ATTRIBUTES),
-    ],
-)
+def _enumeration(name: str) -> type[Enumerants]:
+    return irdl_attr_definition(type(name, (Enumerants,), {"name": f"spirv.{name}"}))
+
+
+ENUMERANTS = {name: _enumeration(name) for name in ATTRIBUTES}
+"""Attributes by their names in the dialect."""
+
+
+def enumerants(name: str) -> BaseAttr[Enumerants]:
+    return BaseAttr(ENUMERANTS[name])
