@@ -8,13 +8,15 @@
 Arrays may be strided views where the memref has strides: a buffer is the memory from
 the first element of an array to its last.  For a memref in row-major order they are
 copied.  A memref of rank 0 is a pointer, to the memory of an array of any shape.  A
-wrong argument is a ValueError that names it.
+wrong argument is a ValueError that names it.  A pointer to integers of 64 bits takes
+the addresses of arrays, too.
 """
 
 import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,7 +37,20 @@ from coopc.interface import (
 )
 
 Array: TypeAlias = npt.NDArray[Any]
-Given: TypeAlias = "Array | np.generic | float | int | bool"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Addresses:
+    """Arrays of which a kernel is given an array of the addresses, each an i64."""
+
+    arrays: tuple[Array, ...]
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
+        starts = [x.__array_interface__["data"][0] for x in self.arrays]
+        return np.array(starts, np.int64)
+
+
+Given: TypeAlias = "Array | Addresses | np.generic | float | int | bool"
 """An argument as the caller gives it."""
 
 DTYPES: dict[str, tuple[str, ...]] = {
@@ -147,6 +162,11 @@ def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> byte
         ) from error
 
 
+def element_of(dtype: np.dtype[Any]) -> str:
+    """The first type whose elements a numpy type holds."""
+    return next(type for type, known in DTYPES.items() if str(dtype) in known)
+
+
 def dtype_of(type: str) -> np.dtype[Any]:
     """The numpy type of elements of a type, the first of those that hold it."""
     return np.dtype(DTYPES["i64" if type == "index" else type][0])
@@ -237,16 +257,74 @@ INDEX_LIMIT = 1 << 31
 """Elements of memory that an i32 can number."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Content:
+    """An array of the caller, and where it is."""
+
+    name: str
+    """Of the argument; `a[0]` of the first array whose address is in `a`."""
+    element: str
+    """A key of `SCALAR_BYTES`."""
+    array: Array
+    buffer: int
+    """The number of the buffer."""
+    offset: int = 0
+    """Of the first element there."""
+    holder: int | None = None
+    """The buffer that holds its address, if one does."""
+
+
 @dataclass(frozen=True)
 class Call:
     interface: Interface
     given: tuple[Given, ...]
     buffers: tuple[Array, ...]
-    """The memory of each memref, one dimension each: that of its array, or a copy."""
+    """The memory of each memref, one dimension each: that of its array, or a copy; then
+    that of arrays whose addresses the kernel gets."""
     push_constants: bytes
     """The block of push constants; empty under OpenCL."""
     groups: tuple[int, int, int]
     """Work-groups along x, y, z."""
+
+    @property
+    def contents(self) -> list[Content]:
+        """What the buffers hold for the caller: arrays, also those of addresses."""
+        found: list[Content] = []
+        last, numbers = len(self.interface.buffers), count()
+        for argument, given in zip(self.interface.arguments, self.given, strict=True):
+            if not isinstance(argument, Buffer):
+                continue
+            number, name = next(numbers), argument.name
+            if not isinstance(given, Addresses):
+                array, offset = np.asarray(given), argument.offset or 0
+                found.append(Content(name, argument.element, array, number, offset))
+                continue
+            for at, array in enumerate(given.arrays):
+                known = element_of(array.dtype)
+                each = Content(f"{name}[{at}]", known, array, last, holder=number)
+                found.append(each)
+                last += 1
+        return found
+
+    @property
+    def pointers(self) -> dict[int, list[int]]:
+        """For each buffer of addresses, the buffers that these are of."""
+        found: dict[int, list[int]] = {}
+        for each in self.contents:
+            if each.holder is not None:
+                found.setdefault(each.holder, []).append(each.buffer)
+        return found
+
+    @property
+    def driver_arguments(self) -> tuple[tuple[Any, ...], dict[int, list[int]]]:
+        """The arguments of a function, then the buffers that addresses are of.
+
+        With them `pointers`, by the numbers of arguments.
+        """
+        found = (*self.opencl_arguments, *self.buffers[len(self.interface.buffers) :])
+        at = [n for n, x in enumerate(found) if isinstance(x, np.ndarray)]
+        pointers = self.pointers.items()
+        return found, {at[n]: [at[x] for x in parts] for n, parts in pointers}
 
     @property
     def opencl_arguments(self) -> tuple[Any, ...]:
@@ -263,16 +341,15 @@ class Call:
         return tuple(found)
 
     def unpack(self, buffers: Sequence[Array]) -> tuple[Array, ...]:
-        """The arrays of the memrefs, in order, from what the buffers hold now."""
-        arrays: list[Array] = []
-        found = iter(buffers)
-        for argument, given in zip(self.interface.arguments, self.given, strict=True):
-            if isinstance(argument, Buffer):
-                array = np.asarray(given)
-                flat = next(found)[argument.offset or 0 :]
-                view = as_strided(flat.view(array.dtype), array.shape, array.strides)
-                arrays.append(view)
-        return tuple(arrays)
+        """The arrays of `contents`, from what the buffers hold now."""
+        return tuple(
+            as_strided(
+                buffers[each.buffer][each.offset :].view(each.array.dtype),
+                each.array.shape,
+                each.array.strides,
+            )
+            for each in self.contents
+        )
 
 
 def checked(interface: Interface, arguments: Sequence[Given]) -> list[Given]:
@@ -335,6 +412,9 @@ def pack(
             before = np.zeros(argument.offset, array.dtype)
             memory = np.concatenate([before, memory])
         buffers.append(memory)
+    for each in given:
+        if isinstance(each, Addresses):
+            buffers += [x if x.size else np.zeros(1, x.dtype) for x in each.arrays]
     block = bytearray(interface.push_constant_bytes)
     for field in interface.fields if block else ():
         data = bytes_of(interface, given, field)
@@ -377,6 +457,13 @@ def _checked(argument: Argument, given: Given) -> Given:
                 f"got an array of shape {np.shape(given)}"
             )
         return given
+    if isinstance(given, Addresses):
+        if argument.element != "i64" or argument.shape:
+            what = "a pointer to i64, which addresses of arrays are"
+            raise ValueError(f"expected {argument.name} to be {what}")
+        for array in given.arrays:
+            _check_strides(argument, array)
+        return Addresses(tuple(map(memory_of, given.arrays)))
     array = np.asarray(given)
     known = DTYPES[argument.element]
     if str(array.dtype) not in known:

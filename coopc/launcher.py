@@ -7,8 +7,9 @@
 | `tt` and layouts | `coopc-khr{.. fallback}` | `coopc-xe{.. emulate, fallback}` |
 | `xe`             | refused                  | `emulate-xe`                     |
 
-On the simulator it runs as it is, on the processor after `coopc-amx` where that has
-tiles for it, else after `coopc-cpu`.
+On a processor without AVX-512 Intel's run-time has no matrices: there it is
+`coopc-lanes`. On the simulator it runs as it is, on the processor after `coopc-amx`
+where that has tiles for it, else after `coopc-cpu`.
 """
 
 from __future__ import annotations
@@ -151,10 +152,20 @@ class Target:
             emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
             is_xe = self.on == "opencl" and known
             second = "" if dialect == "coopmatrix" else " fallback=true"
-            return emulating if is_xe else f'coopc-khr{{device="{name}"{second}}}'
+            engine = "lanes" if self.why_no_matrices else "khr"
+            return emulating if is_xe else f'coopc-{engine}{{device="{name}"{second}}}'
         if self.on != "opencl":
             raise ValueError("expected --on opencl or sim, where kernels of xe can run")
         return f"emulate-xe,set-target{{device={PLACES['opencl']}}}"
+
+    @property
+    def why_no_matrices(self) -> str | None:
+        """Why Intel's run-time has no matrices on this processor; None if it has."""
+        from coopc.run.tiles import cpu_flags, why_impossible
+
+        if self.on != "opencl" or self.device not in (None, PLACES["opencl"]):
+            return None
+        return why_impossible(cpu_flags())
 
     @property
     def tiles_used(self) -> Tiles:
@@ -294,11 +305,17 @@ class Build:
         import numpy as np
 
         from coopc.dialects.coopmatrix import precision_of
-        from coopc.run.arrays import copied
+        from coopc.interface_call import Addresses
+        from coopc.run.arrays import copied, each_array
         from coopc.sim.errors import SimulationError
         from coopc.sim.simulate import Options, simulate
 
-        given = copied([np.asarray(x) if np.ndim(x) else x for x in call.given])
+        given = copied(
+            [
+                x if isinstance(x, Addresses) or not np.ndim(x) else np.asarray(x)
+                for x in call.given
+            ]
+        )
         lowered = self.owners.lowered
         precision = "ieee" if lowered is None else precision_of(lowered)
         options = Options(
@@ -321,11 +338,12 @@ class Build:
             raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error
         for result, found in zip(given[count:], run.results, strict=True):
             np.asarray(result)[...] = found.view(np.asarray(result).dtype)
-        errors = run.errors or (None,) * count
+        arrays = each_array(given)
+        errors = run.errors or (None,) * (len(arrays) - len(run.results))
         errors += run.result_errors or (None,) * len(run.results)
         return [
             (each, error)
-            for each, error in zip(given, errors, strict=True)
+            for each, error in zip(arrays, errors, strict=True)
             if isinstance(each, np.ndarray)
         ]
 
@@ -418,6 +436,8 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
         kernels = with_kernels(plain, source, owners)
         known = interfaces(kernels, source, PLACES["cpu"])
     else:
+        if target.pipeline is None and (reason := target.why_no_matrices) is not None:
+            remark_product(module, f"done by lanes, not by matrices: {reason}")
         artifact = compile(
             source.text or module,
             passes,
@@ -477,9 +497,7 @@ def for_processor(
 
     Where none were asked for and tiles cannot do what it does, vectors do it.
     """
-    from coopc.dialects.coopmatrix import MulAddOp
     from coopc.emit.llvm.types import features
-    from coopc.passes.linalg.match import is_multiplication
     from coopc.run.tiles import Tiles, cpu_flags, lacking
 
     tiles, owners = target.tiles_used, Owners()
@@ -502,13 +520,21 @@ def for_processor(
         steps = read_passes(target.vectors, everything().all_passes)
         owners = Owners()
     program = after(module, source, steps, owners)
+    remark_product(module, f"done by vectors, not by tiles of AMX: {reason}")
+    return program, Tiles.NONE, owners
+
+
+def remark_product(module: ModuleOp, text: str) -> None:
+    """Say something of the first product of a module."""
+    from coopc.dialects.coopmatrix import MulAddOp
+    from coopc.passes.linalg.match import is_multiplication
+
     for op in module.walk():
         is_linalg = op.dialect_name() == "linalg"
         is_product = isinstance(op, MulAddOp) or op.name == "tt.dot"
         if is_product or (is_linalg and is_multiplication(op)):
-            remark(op, f"done by vectors, not by tiles of AMX: {reason}")
-            break
-    return program, Tiles.NONE, owners
+            remark(op, text)
+            return
 
 
 def emitted_alone(module: ModuleOp, source: Source, name: str) -> bytes:

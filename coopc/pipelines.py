@@ -7,6 +7,7 @@ nothing that it is to lower.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from xdsl.context import Context
@@ -20,6 +21,7 @@ from coopc.diagnostic import either
 from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
+from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 from coopc.universe import PASSES, factory
 
@@ -27,6 +29,9 @@ from coopc.universe import PASSES, factory
 def step(name: str, **options: Any) -> ModulePass:
     """A pass of coopc's, imported where a pipeline has it: Triton's are many."""
     return factory(PASSES[name])()(**options)
+
+
+TO_MATRICES = "convert-tt-to-coopmatrix"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class StepForDialect(ModulePass):
     dialects: tuple[str, ...]
     pass_name: str
     options: dict[str, Any]
+    without_layouts: bool = False
+    """Whether it is for kernels alone that are not lowered by layouts of tensors."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.pass_name)
@@ -53,8 +60,16 @@ class StepForDialect(ModulePass):
         return ArgSpec(self.pass_name, lists)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if any(uses_dialect(op, name) for name in self.dialects):
-            step(self.pass_name, **self.options).apply(ctx, op)
+        if not any(uses_dialect(op, name) for name in self.dialects):
+            return
+        if self.without_layouts:
+            from coopc.passes.triton.layouts import why_not_by_layouts
+
+            if (found := why_not_by_layouts(op)) is None:
+                return
+            if self.pass_name == TO_MATRICES and found[0] is not op:
+                remark(found[0], f"the kernel is one of one subgroup: {found[1]}")
+        step(self.pass_name, **self.options).apply(ctx, op)
 
 
 @dataclass(frozen=True)
@@ -126,7 +141,8 @@ class CoopcKhrPass(Pipeline):
 class CoopcXePass(Pipeline):
     """Compile for Intel Xe: 2D block messages, shuffles and DPAS.
 
-    Before: Triton GPU IR, functions of linalg on memrefs, or coopmatrix operations.
+    Before: kernels of Triton, functions of linalg on memrefs, or coopmatrix operations.
+            Tensors without layouts, or with operations that have none, become matrices.
     After:  kernels of one lane: loads and stores are messages of 2D blocks where there
             is a plan, lane by lane where there is none; products are `xe.dpas`.
     Fails:  naming an operation that cannot be converted; for devices without DPAS.
@@ -189,8 +205,7 @@ class CoopcXePass(Pipeline):
             step("expand-nibbles", dpas=True),
             *in_precision(self.precision),
             step("distribute-coopmatrix", stated=True),  # what DPAS does not multiply
-            step("inline-calls"),
-            step("expand-tt-math"),
+            *from_triton(rounds=True, fallback=fallback, without_layouts=True),
             step("unwrap-tt-offsets"),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
             step("convert-tt-pointers-to-descriptors"),  # not of `.fallback`
@@ -404,6 +419,7 @@ def from_triton(
     tile: tuple[int, int] = (16, 16),
     rounds: bool = False,
     fallback: bool = False,
+    without_layouts: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The steps from Triton's kernels to those of matrices.
 
@@ -413,6 +429,8 @@ def from_triton(
         tile: rows and columns of one product.
         rounds: whether matrices keep sums, and are loaded from where factors are.
         fallback: whether there are second entry points without conditions.
+        without_layouts: whether only kernels are converted that are not lowered by
+            layouts: see `coopc.passes.triton.layouts`.
     """
     options = {
         "device": device,
@@ -421,15 +439,16 @@ def from_triton(
         "rounds": rounds or None,
         "fallback": fallback or None,
     }
+    make = partial(StepForDialect, ("tt",), without_layouts=without_layouts)
     found = (
-        StepForDialect(("tt",), "unwrap-tt-offsets", {}),
-        StepForDialect(("tt",), "convert-tt-pointers-to-descriptors", {"known": True}),
+        make("unwrap-tt-offsets", {}),
+        make("convert-tt-pointers-to-descriptors", {"known": True}),
     )
     return (
         StepForDialect(("tt",), "inline-calls", {}),
         StepForDialect(("tt",), "expand-tt-math", {}),
         *(found if rounds else ()),
-        StepForDialect(("tt",), "convert-tt-to-coopmatrix", options),
+        make(TO_MATRICES, options),
         step("share-workgroup-memory"),
     )
 

@@ -164,7 +164,7 @@ def body(args: argparse.Namespace) -> None:
     # Before it runs: a driver may do anything with what is undefined, even hang.
     expected_arrays = reference(job) if args.check else None
     outcome = execute(job)
-    names = [each.name for each in job.interface.buffers]
+    names = [each.name for each in job.call.contents]
     after = dict(zip(names, outcome.arrays, strict=True))
     differences: dict[str, Difference] = {}
     depends: dict[str, str] = {}
@@ -228,13 +228,13 @@ def differences_from(
     from coopc.validate.compare import compare
 
     return {
-        buffer.name: compare(
-            after[buffer.name],
+        content.name: compare(
+            after[content.name],
             array,
             bound=None if error is None else 2 * error,
-            element=buffer.element,
+            element=content.element,
         )
-        for buffer, (array, error) in zip(job.interface.buffers, expected, strict=True)
+        for content, (array, error) in zip(job.call.contents, expected, strict=True)
     }
 
 

@@ -262,6 +262,10 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
         """The address of an element of a memref's base, an i64."""
 
     @abstractmethod
+    def memory_at(self, address: Value, element: Attribute) -> Memref:
+        """The caller's memory at an address, an i64, as a memref of rank 0."""
+
+    @abstractmethod
     def at_address(self, view: Memref, address: Value) -> Value:
         """A pointer to a word of 32 bits in the memory of a memref."""
 

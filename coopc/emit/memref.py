@@ -145,6 +145,18 @@ def view_elements(e: AnyEmission, op: simt.ViewElementsOp) -> None:
     e.set(op.result, replace(view, offset=offset, sizes=sizes, strides=strides))
 
 
+def address_of(e: AnyEmission, op: simt.AddressOfOp) -> None:
+    """Where a memref begins; from there on anything may be written."""
+    view = e.view(op.memory)
+    e.writes(view)
+    e.set(op.result, e.address(view, e.index.linear(view, ())))
+
+
+def memory_at(e: AnyEmission, op: simt.MemoryAtOp) -> None:
+    element = memref_type(op.result).element_type
+    e.set(op.result, e.memory_at(e.value(op.address), element))
+
+
 @handlers.on(memref.ReinterpretCastOp)
 def reinterpret_cast(e: AnyEmission, op: memref.ReinterpretCastOp) -> None:
     """Other numbers for the same memory; the offset counts from its beginning."""

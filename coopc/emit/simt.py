@@ -14,7 +14,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.simt import ReduceKind
 from coopc.emit.emission import AnyEmission
-from coopc.emit.memref import compare_exchange, view_elements
+from coopc.emit.memref import (
+    address_of,
+    compare_exchange,
+    memory_at,
+    view_elements,
+)
 from coopc.emit.walker import Handlers, Refusal, count_of, element_of
 
 E = TypeVar("E", bound=AnyEmission)
@@ -66,6 +71,8 @@ class Lanes(ABC, Generic[E]):
     def handlers(self) -> Handlers[E]:
         found = Handlers[E]()
         found.add(simt.ViewElementsOp, view_elements)
+        found.add(simt.AddressOfOp, address_of)
+        found.add(simt.MemoryAtOp, memory_at)
         found.add(simt.CompareExchangeOp, compare_exchange)
         positions = simt.WorkgroupIdOp, simt.NumWorkgroupsOp, simt.LocalIdOp
         found.on(*positions)(self._position)

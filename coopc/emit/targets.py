@@ -39,7 +39,7 @@ class DeviceTarget(Target):
     """A device of `--list devices`."""
     addresses: bool = False
     """Whether Vulkan's kernels get addresses of physical storage buffers, not bound
-    buffers."""
+    buffers; where the module computes addresses, they do without it."""
 
     def facts(self, module: ModuleOp) -> Facts:
         """What a module is emitted for; options go before what the module says.
@@ -65,7 +65,11 @@ class DeviceTarget(Target):
                 if flavour is None and len(known.flavours) == 1:
                     (flavour,) = known.flavours
                 if flavour is not None:
-                    return Facts(as_flavour(flavour), known, self.addresses)
+                    named = flavour == "vulkan" and any(
+                        isinstance(op, simt.AddressOfOp | simt.MemoryAtOp)
+                        for op in module.walk()
+                    )
+                    return Facts(as_flavour(flavour), known, self.addresses or named)
             except ValueError as error:
                 reason = str(error)
         module.emit_error(reason, PassFailedException(reason))

@@ -7,13 +7,15 @@
 | `zeros`, `ones`   | zeros, ones                           | 0, 1                |
 | `iota`            | 0, 1, 2, ... in row-major order       | 0                   |
 | `x.npy`           | what the file holds                   | its only element    |
+| `x.npy,y.npy,..`  | the addresses of what the files hold  |                     |
 | a number          | it, everywhere                        | it                  |
 
 A word for a memref may be followed by `:256x64xf16` or `:256x64`: the shape, which must
 fit the kernel's.  Without it a dynamic dimension is as long as the one that it must be
 as long as, where that is known, and else has `DEFAULT_SIZE` elements, or what the
 caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.  Arrays get
-the strides that the kernel asks for.
+the strides that the kernel asks for.  A pointer to integers of 64 bits takes addresses,
+too; the arrays are called `a[0]`, `a[1]`, ... then.
 
 Without a word `a.shape.0` or `a_shape0` is a size of the array `a`, `a.stride.0` a
 stride in elements: Triton's host descriptors take these.
@@ -30,6 +32,7 @@ from coopc.interface import Argument, Buffer, Interface, Scalar
 from coopc.interface_call import (
     CODED,
     FIELD,
+    Addresses,
     Given,
     check_shape,
     dtype_of,
@@ -199,6 +202,10 @@ def _make(
 ) -> Given:
     is_number = isinstance(argument, Scalar)
     type = argument.type if is_number else argument.element
+    if "," in word.maker and not is_number:
+        files = [each for each in word.maker.split(",") if each]
+        arrays = [np.ascontiguousarray(read_array(each)) for each in files]
+        return Addresses(tuple(arrays))
     if word.maker.endswith(".npy"):
         array = read_array(word.maker)
         if not is_number:

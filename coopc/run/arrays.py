@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from coopc.interface_call import Given, memory_of, overlap
+from coopc.interface_call import Addresses, Given, memory_of, overlap
 
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = Array | np.generic
@@ -23,17 +23,22 @@ BITS = {
 """What holds the bits of types that numpy does not have."""
 
 
-def to_argument(given: object) -> Argument | int | float:
+def to_argument(given: object) -> Given:
     """Return an argument of a kernel as numpy has it: a number, or shared memory.
 
-    A descriptor of Triton is an array with its own sizes and strides.
+    A descriptor of Triton is an array with its own sizes and strides; of a list of
+    arrays a kernel is given the addresses.
 
     Raises:
         ValueError: it is neither a number nor an array in this processor's memory.
     """
-    if isinstance(given, (np.ndarray, np.generic, int, float)):
-        return cast("Array | np.generic | int | float", given)
+    if isinstance(given, (np.ndarray, np.generic, int, float, Addresses)):
+        return cast("Given", given)
+    if isinstance(given, list):
+        return addresses_of(cast("list[object]", given))
     form: Any = given
+    if parts := getattr(form, "parts", None):
+        return addresses_of(parts)
     if hasattr(form, "block_shape"):
         if form.padding != "zero":
             raise ValueError(f"expected a descriptor padded by zeros, got {form}")
@@ -44,16 +49,29 @@ def to_argument(given: object) -> Argument | int | float:
     if callable(getattr(form, "data_ptr", None)):  # of PyTorch, bf16 as its bits, too
         return _memory_at(form)
     try:
-        if hasattr(form, "__array_interface__"):
-            return np.asarray(form)
-        if hasattr(form, "__dlpack__"):
-            return np.from_dlpack(form)
+        if hasattr(form, "__array_interface__") or hasattr(form, "__dlpack__"):
+            has_array = hasattr(form, "__array_interface__")
+            return np.asarray(form) if has_array else np.from_dlpack(form)
     except (TypeError, BufferError, RuntimeError) as error:
         raise ValueError(f"cannot share the memory of an array: {error}") from error
     raise ValueError(
         "expected a number, or an array of numpy, DLPack or PyTorch, got "
         f"{type(form).__name__}"
     )
+
+
+def addresses_of(arrays: Sequence[object]) -> Addresses:
+    """Return arrays of which a kernel gets the addresses.
+
+    Raises:
+        ValueError: one is none.
+    """
+    found = [to_argument(each) for each in arrays]
+    if not found or not all(isinstance(each, np.ndarray) for each in found):
+        raise ValueError(
+            f"expected arrays, of which addresses are passed, got {arrays}"
+        )
+    return Addresses(tuple(cast("list[Array]", found)))
 
 
 def _memory_at(tensor: Any) -> Array:
@@ -91,11 +109,27 @@ def homes(arguments: Sequence[Given]) -> list[int]:
     ]
 
 
+def each_array(arguments: Sequence[Given]) -> list[Given]:
+    """Return arguments with arrays in place of their addresses."""
+    found: list[Given] = []
+    for each in arguments:
+        found += each.arrays if isinstance(each, Addresses) else [each]
+    return found
+
+
 def copied(arguments: Sequence[Given]) -> list[Given]:
     """Copy arrays with what is between their elements; those that begin together do.
 
     Numbers are as they were.
     """
+    if any(isinstance(each, Addresses) for each in arguments):
+        rest = iter(copied(each_array(arguments)))
+        return [
+            Addresses(tuple(cast("Array", next(rest)) for _ in each.arrays))
+            if isinstance(each, Addresses)
+            else next(rest)
+            for each in arguments
+        ]
     memory: dict[int, Array] = {}
     found: list[Given] = []
     for each, home in zip(arguments, homes(arguments), strict=True):

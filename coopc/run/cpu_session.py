@@ -22,14 +22,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 
-from coopc.run.arrays import Argument, Array, Outcome, homes
+from coopc.run.arrays import Argument, Array, Outcome, homes, start_of
 from coopc.run.cpu import Program, Steps
 from coopc.run.native import define
 from coopc.run.tiles import Tiles
@@ -55,6 +55,7 @@ class Session(Worker):
         *,
         tiles: Tiles,
         names: Sequence[str] = (),
+        pointers: Mapping[int, Sequence[int]] | None = None,
         threads: int = 1,
         repeats: int = 1,
         seconds: float = TIMEOUT_SECONDS,
@@ -63,7 +64,8 @@ class Session(Worker):
 
         Every run is on the arrays as they were given; the result holds those of the
         first.  `names` of arrays are for messages, `seconds` is how long all of it may
-        take.
+        take.  `pointers` are the numbers of arrays that hold addresses of others, which
+        are behind the arguments of the kernel.
 
         Raises:
             RunFailed: LLVM does not take it; or the kernel accesses what is no array,
@@ -79,7 +81,7 @@ class Session(Worker):
                 zip(named, arguments, homes(arguments), strict=True)
             )
         ]
-        call = ("run", ir, steps, given, tiles, threads, repeats)
+        call = ("run", ir, steps, given, tiles, threads, repeats, dict(pointers or {}))
         return Outcome.of(arrays, *self.call(*call, seconds=seconds))
 
 
@@ -260,6 +262,7 @@ def _run(
     tiles: Tiles,
     threads: int,
     repeats: int,
+    pointers: Mapping[int, Sequence[int]],
 ) -> tuple[list[bytes], list[float], str]:
     """Compile and run a kernel, whose arrays are given as names and bytes.
 
@@ -281,8 +284,9 @@ def _run(
     for number, each in enumerate(given):
         home = each if type(each) is int else number
         arguments.append(each if isinstance(each, np.generic) else arrays[home][0])
+    count = len(arguments) - sum(map(len, pointers.values()))
     call = program.prepared_steps(
-        steps, arguments, threads=threads, allocate=memory.allocate
+        steps, arguments[:count], threads=threads, allocate=memory.allocate
     )
 
     def give_up_at(number: int, address: int) -> None:
@@ -293,6 +297,9 @@ def _run(
     for _ in range(repeats):
         for array, value in arrays.values():
             array[:] = np.frombuffer(value, np.uint8)
+        for number, parts in pointers.items():
+            starts = np.array([start_of(np.asarray(arguments[x])) for x in parts])
+            np.asarray(arguments[number]).view(np.int64)[:] = starts
         with catching(give_up_at):
             begin = time.perf_counter()
             call()

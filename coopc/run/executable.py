@@ -31,6 +31,7 @@ from coopc.remarks import current_sink
 from coopc.run.arrays import (
     Outcome,
     check_apart,
+    each_array,
     start_of,
     to_argument,
     write_back,
@@ -251,9 +252,11 @@ class Executable:
             call = self.call(given, grid, kernel)
             outcome = self.execute(call, spec=spec or {}, repeats=1, seconds=seconds)
             pairs = zip(call.interface.arguments, given, strict=True)
-            buffers = [np.asarray(x) for y, x in pairs if isinstance(y, Buffer)]
-            names = [x.name for x in call.interface.buffers]
-            check_apart(names, buffers, call.buffers, outcome.arrays)
+            memrefs = each_array([x for y, x in pairs if isinstance(y, Buffer)])
+            buffers = [np.asarray(x) for x in memrefs]
+            names = [x.name for x in call.contents]
+            taken = [call.buffers[x.buffer] for x in call.contents]
+            check_apart(names, buffers, taken, outcome.arrays)
             for before, after in zip(buffers, outcome.arrays, strict=True):
                 write_back(before, after)
         return replace(outcome, arrays=tuple(buffers))

@@ -114,6 +114,7 @@ def on_vulkan(
         spec=spec_values(interface, spec or {}),
         subgroup_size=interface.subgroup_size,
         addresses=interface.addresses,
+        pointers=call.pointers,
         repeats=repeats,
         seconds=seconds,
     )
@@ -131,10 +132,12 @@ def on_opencl(
     """Run a SPIR-V module on an OpenCL device."""
     interface = call.interface
     size = interface.work_group_size
+    arguments, pointers = call.driver_arguments
     return _on_driver(
         session,
         call,
-        *(binary, interface.name, call.opencl_arguments),
+        *(binary, interface.name, arguments),
+        pointers=pointers,
         global_size=[n * items for n, items in zip(call.groups, size, strict=True)],
         local_size=size,
         spec=spec_values(interface, spec or {}),
@@ -172,12 +175,17 @@ def on_cpu_session(
 
     interface = call.interface
     sizes = sizes_of(interface, call.given)
+    arguments, pointers = call.driver_arguments
+    known = {each.buffer: each.name for each in call.contents}
+    names = [known.get(n, x.name) for n, x in enumerate(interface.buffers)]
+    names += [x for n, x in known.items() if n >= len(names)]
     found = session.run(
         ir,
         steps_of(stages, interface.name, sizes, call.groups),
-        call.opencl_arguments,
+        arguments,
         tiles=tiles,
-        names=[x.name for x in interface.buffers],
+        names=names,
+        pointers=pointers,
         threads=threads,
         repeats=repeats,
         seconds=seconds,

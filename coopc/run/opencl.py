@@ -110,6 +110,7 @@ class Session(Worker):
         global_size: Sequence[int],
         local_size: Sequence[int],
         spec: Mapping[int, bytes] | None = None,
+        pointers: Mapping[int, Sequence[int]] | None = None,
         repeats: int = 1,
         validate: bool = True,
         seconds: float = TIMEOUT_SECONDS,
@@ -123,6 +124,8 @@ class Session(Worker):
             global_size: numbers of work-items, one to three.
             local_size: work-items in a work-group along each of these axes.
             spec: values of specialization constants by SpecId.
+            pointers: the numbers of arrays that hold addresses of others, which are
+                behind the arguments of the kernel.
             repeats: number of dispatches, all timed; each sees what the one before it
                 wrote, and the result holds what the first wrote.
             validate: let spirv-val check the module first, where there is one.
@@ -156,7 +159,7 @@ class Session(Worker):
         if reason is not None:
             raise RunFailed(reason)
         sizes = (tuple(global_size), tuple(local_size))
-        call = ("run", binary, dict(spec), entry, given, sizes, repeats)
+        call = ("run", binary, dict(spec), entry, given, sizes, repeats, pointers or {})
         contents, times = self.call(*call, seconds=seconds)
         return Outcome.of(arguments, contents, times, self.where)
 
@@ -235,6 +238,7 @@ class OpenCLServer:
         given: Sequence[bytes | np.generic | int],
         sizes: tuple[tuple[int, ...], tuple[int, ...]],
         repeats: int,
+        pointers: Mapping[int, Sequence[int]],
     ) -> tuple[list[bytes], list[float]]:
         """Run a kernel: of its arguments, bytes are those of buffers.
 
@@ -242,25 +246,38 @@ class OpenCLServer:
         """
         cl = self.cl
         kernel = cl.Kernel(self._build(binary, spec), entry)
-        if kernel.num_args != len(given):
-            raise RunFailed(f"expected {kernel.num_args} arguments, got {len(given)}")
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        arguments: list[Any] = [
-            cl.Buffer(self.context, flags, hostbuf=x) if isinstance(x, bytes) else x
-            for x in given
-        ]
+        count = len(given) - sum(map(len, pointers.values()))
+        if kernel.num_args != count:
+            raise RunFailed(f"expected {kernel.num_args} arguments, got {count}")
+        make = self._shared if pointers else self._buffer
+        arguments: list[Any] = [make(x) if isinstance(x, bytes) else x for x in given]
         arguments = [arguments[x] if type(x) is int else x for x in arguments]
-        for position, argument in enumerate(arguments):
+        for number, parts in pointers.items():
+            starts = [arguments[x].mem.ctypes.data for x in parts]
+            arguments[number].mem.view(np.int64)[:] = starts
+        for position, argument in enumerate(arguments[:count]):
             kernel.set_arg(position, argument)
         times = [self._dispatch(kernel, *sizes)]
         contents: list[bytes] = []
         for argument in arguments:
-            if isinstance(argument, cl.Buffer):
+            if isinstance(argument, cl.SVM):
+                contents.append(argument.mem.tobytes())
+            elif isinstance(argument, cl.Buffer):
                 content = bytearray(argument.size)
                 cl.enqueue_copy(self.queue, content, argument)
                 contents.append(bytes(content))
         times += [self._dispatch(kernel, *sizes) for _ in range(repeats - 1)]
         return contents, times
+
+    def _buffer(self, data: bytes) -> Any:
+        flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
+        return self.cl.Buffer(self.context, flags, hostbuf=data)
+
+    def _shared(self, data: bytes) -> Any:
+        """Memory whose address kernels may load, as the host does."""
+        memory = self.cl.fsvm_empty(self.context, len(data), np.uint8)
+        memory[:] = np.frombuffer(data, np.uint8)
+        return self.cl.SVM(memory)
 
     def _build(self, binary: bytes, spec: Mapping[int, bytes]) -> Any:
         """The program of a module; a refusal is cut down to what the compiler said."""

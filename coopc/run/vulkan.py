@@ -63,6 +63,7 @@ class Session(Worker):
         spec: Mapping[int, bytes] | None = None,
         subgroup_size: int | None = None,
         addresses: Sequence[int] = (),
+        pointers: Mapping[int, Sequence[int]] | None = None,
         repeats: int = 1,
         seconds: float = TIMEOUT_SECONDS,
     ) -> Outcome:
@@ -79,6 +80,7 @@ class Session(Worker):
             subgroup_size: the subgroup size to require, in invocations.
             addresses: where in the push constants the address of each buffer goes, in
                 bytes, for a kernel of physical storage buffers.
+            pointers: for each buffer of addresses, the buffers that these are of.
             repeats: number of dispatches, all timed; each sees what the one before it
                 wrote, and the result holds what the first wrote.
             seconds: how long all of it may take.
@@ -121,6 +123,7 @@ class Session(Worker):
                 and columns % subgroup_size == 0
             ),
             addresses=tuple(addresses),
+            pointers={n: tuple(parts) for n, parts in (pointers or {}).items()},
         )
         call = ("run", shader, contents, repeats)
         contents, times = self.call(*call, seconds=seconds)

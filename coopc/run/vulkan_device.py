@@ -7,7 +7,7 @@ that is started through the toolchain's loader.
 import ctypes
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -333,6 +333,10 @@ class Shader:
     """Whether to require that no subgroup has idle invocations."""
     addresses: tuple[int, ...] = ()
     """Where in the push constants the address of each buffer goes, in bytes."""
+    pointers: Mapping[int, tuple[int, ...]] = field(
+        default_factory=dict[int, "tuple[int, ...]"]
+    )
+    """For each buffer of addresses, the buffers that these are of."""
 
 
 Mapped: TypeAlias = "tuple[ctypes.c_uint64, int, int]"
@@ -386,6 +390,9 @@ class Dispatch:
             for (_, address, size), data in zip(bound, buffers, strict=True)
             if not isinstance(data, Resident)
         ]
+        for number, parts in shader.pointers.items():
+            starts = (vk.U64 * len(parts))(*(self._address(x) for x in parts))
+            ctypes.memmove(bound[number][1], starts, ctypes.sizeof(starts))
         self._timer: ctypes.c_uint64 | None = None
         if device.timestamp_bits:
             info = vk.QueryPoolCreateInfo(kind=TIMESTAMP_QUERY, count=2)
@@ -436,7 +443,8 @@ class Dispatch:
 
         It is whole words of 4 bytes, which is what atomic instructions access.
         """
-        device, addressed = self.device, bool(self.shader.addresses)
+        device, shader = self.device, self.shader
+        addressed = bool(shader.addresses or shader.pointers)
         usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
         flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
         size = -(-len(data) // WORD_BYTES) * WORD_BYTES
@@ -465,11 +473,14 @@ class Dispatch:
     def _push_constants(self) -> bytes:
         """Those of the shader, with the addresses of the buffers on the device."""
         constants = bytearray(self.shader.push_constants)
-        for at, buffer in zip(self.shader.addresses, self._handles, strict=False):
-            info = vk.BufferDeviceAddressInfo(buffer=buffer)
-            found = self.device.call("vkGetBufferDeviceAddress", info, result=vk.U64)
-            constants[at : at + 8] = found.to_bytes(8, "little")
+        for number, at in enumerate(self.shader.addresses):
+            constants[at : at + 8] = self._address(number).to_bytes(8, "little")
         return bytes(constants)
+
+    def _address(self, number: int) -> int:
+        """Return the address of a buffer on the device."""
+        info = vk.BufferDeviceAddressInfo(buffer=self._handles[number])
+        return self.device.call("vkGetBufferDeviceAddress", info, result=vk.U64)
 
     def _layouts(self) -> tuple[ctypes.c_uint64, ctypes.c_uint64]:
         """The layouts of the descriptor set and of the pipeline."""

@@ -29,6 +29,7 @@ from coopc.dialects.shaped_arith import RemfOp
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
+from coopc.sim.memory import MemRef
 from coopc.sim.numerics import FLOAT_FUNCTIONS
 from coopc.sim.values import (
     AXES,
@@ -431,10 +432,15 @@ def cmpf(machine: Machine, op: arith.CmpfOp, *args: Array) -> Array:
 
 @implements(arith.SelectOp)
 def select(
-    machine: Machine, op: arith.SelectOp, condition: Array, x: Array, y: Array
+    machine: Machine,
+    op: arith.SelectOp,
+    condition: Array,
+    x: Array | MemRef,
+    y: Array | MemRef,
 ) -> Any:
     # In the region of a `tt.reduce` elements are the tensors that they are of.
-    if shape_of(op.cond.type) or condition.ndim > AXES:
+    is_tensor = shape_of(op.cond.type) or condition.ndim > AXES
+    if is_tensor and not isinstance(x, MemRef) and not isinstance(y, MemRef):
         return np.where(condition, x, y)
     return machine.merge(op.result.type, condition, x, y)
 

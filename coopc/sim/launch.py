@@ -14,6 +14,9 @@ from xdsl.dialects.builtin import (
     MemRefType,
     NoneAttr,
     TensorType,
+    f16,
+    f32,
+    f64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -27,8 +30,14 @@ from coopc.dialects.narrow import (
     is_tensor,
     packed_dimension,
 )
-from coopc.interface_call import element_strides, memory_of
-from coopc.sim.memory import Allocation, MemRef, linear_index, shape_in
+from coopc.interface_call import Addresses, element_strides, memory_of
+from coopc.sim.memory import (
+    AddressSpace,
+    Allocation,
+    MemRef,
+    linear_index,
+    shape_in,
+)
 from coopc.sim.numerics import Numerics, decoded
 from coopc.sim.undefined import Shadows
 from coopc.sim.values import (
@@ -45,7 +54,7 @@ from coopc.sim.values import (
     shape_of,
 )
 
-Argument: TypeAlias = "Array | np.generic | float | int"
+Argument: TypeAlias = "Array | Addresses | np.generic | float | int"
 """An array for a memref or tensor, a number for a number; of bf16 and f8, its bits."""
 
 
@@ -55,8 +64,10 @@ def bind(
     numerics: Numerics,
     shadows: Shadows,
     may_race: Collection[int],
-) -> tuple[Any, ...]:
-    """Return arguments as values of the simulation; arrays are shared, not copied.
+) -> tuple[list[Any], AddressSpace]:
+    """Return arguments as values of the simulation, and memory as addresses show it.
+
+    Arrays are shared, not copied.
 
     Args:
         func: the function.
@@ -75,6 +86,7 @@ def bind(
             f"got {len(arguments)}"
         )
     found: list[Any] = []
+    known: list[Allocation] = []
     for position, (type, argument) in enumerate(zip(types, arguments, strict=True)):
         if is_integer(type) or is_float(type):
             if isinstance(argument, np.ndarray) and argument.ndim:
@@ -91,10 +103,14 @@ def bind(
             raise ValueError(
                 f"expected argument {position} to be simulated, got a {type}"
             )
-        if is_memref(type) and is_nibble(type.get_element_type()):
-            memory = _unpacked(type, argument, position)
-        else:
-            memory = _memref(type, argument, position)
+        if isinstance(argument, Addresses):
+            parts = [memory_of(x).reshape(1, 1, 1, -1) for x in argument.arrays]
+            for at, data in enumerate(parts):
+                name = f"part {at} of argument {position}"
+                shadow = shadows.of(data, name, axes=0, may_race=bool(may_race))
+                known.append(Allocation(data, name, shadow))
+            argument = np.asarray(argument)
+        memory = _memref(type, argument, position)
         if is_tensor(type):
             elements = memory.buffer.flat[linear_index(memory, every(memory), None)]
             found.append(numerics.from_memory(elements, type.get_element_type()))
@@ -103,8 +119,9 @@ def bind(
         shadow = shadows.of(
             buffer.data, buffer.name, axes=0, may_race=position in may_race
         )
-        found.append(replace(memory, buffer=replace(buffer, shadow=shadow)))
-    return tuple(found)
+        known.append(replace(buffer, shadow=shadow))
+        found.append(replace(memory, buffer=known[-1]))
+    return found, AddressSpace(known=known)
 
 
 def every(memory: MemRef) -> list[Array]:
@@ -152,6 +169,8 @@ def _memref(type: MemRefType | TensorType, argument: Argument, position: int) ->
     Raises:
         ValueError: its type, shape or strides are not those of the memref's type.
     """
+    if is_memref(type) and is_nibble(type.get_element_type()):
+        return _unpacked(type, argument, position)
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")
@@ -214,6 +233,31 @@ def _check_strides(type: MemRefType | TensorType, array: Array, what: str) -> No
         )
 
 
+def all_errors(
+    bound: Sequence[Any],
+    arguments: Sequence[Argument],
+    space: AddressSpace,
+    numerics: Numerics,
+) -> list[Array | None]:
+    """Return `errors_in` of each argument, and in place of addresses of each array."""
+    found: list[Array | None] = []
+    known = {x.address: x for x in space.known}
+    for value, argument in zip(bound, arguments, strict=True):
+        if not isinstance(argument, Addresses):
+            found.append(errors_in(value, argument, numerics))
+            continue
+        for array in argument.arrays:
+            buffer = known[array.__array_interface__["data"][0]]
+            type = FLOAT_TYPES.get(array.dtype.name)
+            part = None if type is None else MemRef(buffer, type, number(0), (), ())
+            found.append(errors_in(part, array, numerics))
+    return found
+
+
+FLOAT_TYPES: dict[str, Attribute] = {"float16": f16, "float32": f32, "float64": f64}
+"""What arrays hold of which only the address is known, where errors are tracked."""
+
+
 def errors_in(value: Any, argument: Argument, numerics: Numerics) -> Array | None:
     """Return a bound of the error of each element of an argument.
 
@@ -270,7 +314,7 @@ def grid_sizes(func: FuncOp, arguments: Sequence[Argument]) -> list[int]:
             pairs = zip(type.get_shape(), argument.shape, strict=False)
             sizes += [found for size, found in pairs if size == DYNAMIC_INDEX]
         elif isinstance(type, IndexType):
-            sizes.append(int(argument))
+            sizes.append(int(np.asarray(argument)))
     return sizes
 
 

@@ -16,7 +16,13 @@ from coopc.dialects.simt import MemorySpace
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Launch
 from coopc.sim.matrices import MatrixTypes
-from coopc.sim.memory import Allocation, MemRef, chosen_memref, linear_index
+from coopc.sim.memory import (
+    AddressSpace,
+    Allocation,
+    MemRef,
+    chosen_memref,
+    linear_index,
+)
 from coopc.sim.numerics import Numerics
 from coopc.sim.undefined import (
     ATOMIC,
@@ -111,6 +117,8 @@ class Machine:
     globals: dict[str, MemRef]
     """The memory of each `memref.global`, by name."""
     watch: Watch
+    space: AddressSpace
+    """What the caller's memory is behind addresses."""
     group: Array = field(init=False)
     """Number of each work-group in the grid, x fastest: (G, 1, 1)."""
     subgroup: Array = field(init=False)
@@ -328,6 +336,12 @@ class Machine:
             UndefinedBehaviour: out of bounds, of what nothing was written to, or in no
                 order with a write.
         """
+        if isinstance(memory.buffer, AddressSpace):
+            type, found = memory.element_type, None
+            for part, at, here in memory.buffer.parts(memory, coordinates, active):
+                one = self.load(part, [at], here, together, is_atomic=is_atomic)
+                found = one if found is None else np.where(here, one, found)
+            return self.numerics.constant(0, type) if found is None else found
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
         buffer = memory.buffer
@@ -363,6 +377,10 @@ class Machine:
             UndefinedBehaviour: out of bounds, in no order with another access, or of
                 several values to one place.
         """
+        if isinstance(memory.buffer, AddressSpace):
+            for part, at, here in memory.buffer.parts(memory, coordinates, active):
+                self.store(part, [at], values, here, together, is_atomic=is_atomic)
+            return
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
         buffer, type = memory.buffer, memory.element_type
@@ -381,11 +399,7 @@ class Machine:
             if shadow.races is not None and not is_atomic:
                 kind = np.where(_same(flat[places], stored), UNCHANGED, PLAIN)
             self._note_write(shadow, cells, active, together, kind)
-            if shadow.errors is not None:
-                if active is not None:
-                    cells, values = cells[active], values[active]
-                errors = self.numerics.errors(values, type)
-                shadow.errors.store(cells, errors, type)
+            self._store_errors(shadow, cells, values, type, active)
         if active is not None:
             places, stored = places[active], stored[active]
         flat[places] = stored
@@ -420,6 +434,13 @@ class Machine:
         Returns:
             The old elements, 0 where it is not active.
         """
+        if isinstance(memory.buffer, AddressSpace):
+            dtype = self.numerics.value_dtype(memory.element_type)
+            found = np.zeros((1,) * AXES, dtype)
+            for part, at, here in memory.buffer.parts(memory, coordinates, active):
+                more = (part, [at], values, here, combine, executions, together)
+                found = np.where(here, self.update(*more), found)
+            return found
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
         chosen = np.True_ if active is None else active
@@ -474,6 +495,21 @@ class Machine:
             f"conflicting writes: {self.who(wrong)} writes another value to element "
             f"{place} of {memory.buffer.name} than the same operation does elsewhere"
         )
+
+    def _store_errors(
+        self,
+        shadow: Shadow,
+        cells: Array,
+        values: Array,
+        type: Attribute,
+        active: Array | None,
+    ) -> None:
+        """Note bounds of the errors of what is written, if they are tracked."""
+        if shadow.errors is None:
+            return
+        if active is not None:
+            cells, values = cells[active], values[active]
+        shadow.errors.store(cells, self.numerics.errors(values, type), type)
 
     def _note_write(
         self,
@@ -535,7 +571,8 @@ class Machine:
         """Note who may have waited for other work-groups, by an access to a buffer."""
         if ordering not in ACQUIRING:
             return
-        if buffer.shadow is None or buffer.shadow.is_shared:
+        is_global = isinstance(buffer, AddressSpace)
+        if not is_global and (buffer.shadow is None or buffer.shadow.is_shared):
             return
         here = np.True_ if self.mask is None else self.mask.any(axis=(1, 2))
         groups = self.group.reshape(-1)
@@ -612,8 +649,9 @@ class Machine:
         """
         if new is old:
             return new
-        if isinstance(type, MemRefType):
-            return chosen_memref(condition, new, old)
+        if isinstance(new, MemRef):
+            space = None if isinstance(type, MemRefType) else self.space
+            return chosen_memref(condition, new, old, space)
         if isinstance(type, MatrixType):
             chosen = self.element_mask(type, condition)
         else:

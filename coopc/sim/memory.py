@@ -5,6 +5,9 @@ once, (1, 1, 1, N); work-group memory once for each work-group, (G, 1, 1, N); pr
 memory for each work-item, (G, T, L, N).  All accesses go through one place number, an
 index into the buffer as one row.
 
+Memory behind addresses is an `AddressSpace`: an access goes to the allocation that the
+address is in.
+
 An access out of bounds, of an index or of the whole buffer, is an `UndefinedBehaviour`.
 So is a load from memory that nothing was written to, which has poison there: NaN, or a
 pattern of bits.  What else is known of memory is in its shadow.
@@ -12,8 +15,8 @@ pattern of bits.  What else is known of memory is in its shadow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from math import prod
 
@@ -55,6 +58,58 @@ class Allocation:
     def elements(self) -> int:
         """N, the elements that one work-item sees."""
         return self.data.shape[-1]
+
+    @property
+    def address(self) -> int:
+        """Of its first byte, as the caller's arrays have it."""
+        return int(self.data.__array_interface__["data"][0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AddressSpace(Allocation):
+    """All memory that the caller gives, seen from an address on."""
+
+    data: Array = field(default_factory=lambda: np.zeros(0, np.uint8))
+    name: str = "memory at an address"
+    known: Sequence[Allocation] = ()
+    start: Array = field(default_factory=lambda: number(0))
+    """The address, in bytes."""
+
+    def parts(
+        self, memory: MemRef, coordinates: Sequence[Array], active: Array | None
+    ) -> Generator[tuple[MemRef, Array, Array]]:
+        """Yield each allocation, the indices of elements in it, and where these are.
+
+        Raises:
+            UndefinedBehaviour: an element is in none of them.
+        """
+        index = element_index(memory, coordinates, active)
+        dtype = memory_dtype(memory.element_type)
+        address = trailing(self.start, index.ndim - AXES) + index * dtype.itemsize
+        left = np.broadcast_to(np.True_ if active is None else active, address.shape)
+        for each in self.known:
+            start, size = each.address, each.data.nbytes
+            inside = (
+                left & (address >= start) & (address + dtype.itemsize <= start + size)
+            )
+            if not inside.any():
+                continue
+            left = left & ~inside
+            data = each.data.reshape(-1).view(np.uint8)
+            data = data[: size // dtype.itemsize * dtype.itemsize].view(dtype)
+            buffer = replace(each, data=data.reshape(1, 1, 1, -1))
+            sizes, place = (
+                (number(buffer.elements),),
+                (address - start) // dtype.itemsize,
+            )
+            part = MemRef(buffer, memory.element_type, number(0), sizes, (number(1),))
+            yield part, np.where(inside, place, 0), inside
+        if left.any():
+            found = int(address[left].flat[0])
+            raise UndefinedBehaviour(
+                "expected an address of memory that the kernel is given, got "
+                f"{found:#x}"
+            )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -121,18 +176,12 @@ def whole(buffer: Allocation, type: MemRefType, sizes: tuple[Array, ...]) -> Mem
     )
 
 
-def linear_index(
+def element_index(
     memory: MemRef, coordinates: Sequence[Array], active: Array | None
 ) -> Array:
-    """Return the index in the buffer of an element, or of many.
+    """Return the index in the buffer of an element, or of many: see `linear_index`.
 
-    Args:
-        memory: the memref.
-        coordinates: one for each dimension, all with as many axes behind the three.
-        active: where the access happens; everywhere if None.  Elsewhere the index is 0.
-
-    Raises:
-        UndefinedBehaviour: an element is outside the memref or its buffer.
+    It may be outside of the buffer.
     """
     axes = max((x.ndim for x in coordinates), default=AXES) - AXES
     index = trailing(memory.offset, axes)
@@ -146,8 +195,23 @@ def linear_index(
                 f"got {found}"
             )
         index = index + position * trailing(memory.strides[dimension], axes)
-    if active is not None:
-        index = np.where(active, index, 0)
+    return index if active is None else np.where(active, index, 0)
+
+
+def linear_index(
+    memory: MemRef, coordinates: Sequence[Array], active: Array | None
+) -> Array:
+    """Return the index in the buffer of an element, or of many.
+
+    Args:
+        memory: the memref.
+        coordinates: one for each dimension, all with as many axes behind the three.
+        active: where the access happens; everywhere if None.  Elsewhere the index is 0.
+
+    Raises:
+        UndefinedBehaviour: an element is outside the memref or its buffer.
+    """
+    index = element_index(memory, coordinates, active)
     if index.size and (index.min() < 0 or index.max() >= memory.buffer.elements):
         raise UndefinedBehaviour(
             f"expected an access inside {memory}, whose buffer has "
@@ -174,8 +238,25 @@ def check_aligned(
         )
 
 
-def chosen_memref(condition: Array, new: MemRef, old: MemRef) -> MemRef:
+def addressed(memory: MemRef, space: AddressSpace) -> MemRef:
+    """Return a memref as one of all memory, from address 0 on."""
+    first = number(memory.buffer.address)
+    if isinstance(memory.buffer, AddressSpace):
+        first = memory.buffer.start
+    first = first // memory_dtype(memory.element_type).itemsize
+    return replace(memory, buffer=space, offset=memory.offset + first)
+
+
+def chosen_memref(
+    condition: Array, new: MemRef, old: MemRef, space: AddressSpace | None = None
+) -> MemRef:
     """Return one of two memrefs, for each work-item if into the same memory.
+
+    Args:
+        condition: where it is the new one.
+        new: a memref.
+        old: another one.
+        space: pointers into any memory are these.
 
     Raises:
         SimulationError: they are into different memory, and not all have the same one.
@@ -183,10 +264,13 @@ def chosen_memref(condition: Array, new: MemRef, old: MemRef) -> MemRef:
     if new.buffer is not old.buffer:
         if condition.all() or not condition.any():
             return new if condition.all() else old
-        raise SimulationError(
-            f"cannot choose between {new} and {old} for each work-item: they are "
-            "different memory"
-        )
+        if space is None:
+            raise SimulationError(
+                f"cannot choose between {new} and {old} for each work-item: they are "
+                "different memory"
+            )
+        new, old = addressed(new, space), addressed(old, space)
+    condition = trailing(condition, max(0, new.offset.ndim - condition.ndim))
 
     def merged(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
         pairs = zip(one, other, strict=True)

@@ -7,6 +7,7 @@ reaches it is checked.  What a shuffle takes from a lane that does not exist is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -20,7 +21,13 @@ from coopc.sim.arith import element_type, reduce_axis
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
-from coopc.sim.memory import MemRef, in_elements, memref_type, with_dynamic
+from coopc.sim.memory import (
+    MemRef,
+    addressed,
+    in_elements,
+    memref_type,
+    with_dynamic,
+)
 from coopc.sim.memref import acquire
 from coopc.sim.values import (
     AXES,
@@ -28,6 +35,7 @@ from coopc.sim.values import (
     SUBGROUP_AXIS,
     Array,
     is_float,
+    memory_dtype,
     number,
     shape_of,
     trailing,
@@ -213,6 +221,36 @@ def view_elements(
         offset = offset + at * stride
     sizes = with_dynamic(type.get_shape())
     return MemRef(found.buffer, found.element_type, offset, sizes, (outer, one))
+
+
+@implements(simt.AddressOfOp)
+def address_of(machine: Machine, op: simt.AddressOfOp, memory: MemRef) -> Array:
+    return address(machine, memory)
+
+
+def address(machine: Machine, memory: MemRef) -> Array:
+    """Return the address of the first element of a memref, in bytes."""
+    size = memory_dtype(memory.element_type).itemsize
+    return addressed(memory, machine.space).offset * size
+
+
+@implements(simt.MemoryAtOp)
+def memory_at(machine: Machine, op: simt.MemoryAtOp, address: Array) -> MemRef:
+    element = memref_type(op.result.type).element_type
+    check_address(machine, address, element)
+    space = replace(machine.space, start=address)
+    return MemRef(space, element, number(0), (), ())
+
+
+def check_address(machine: Machine, address: Array, element: Attribute) -> None:
+    """Check the address of an element.
+
+    Raises:
+        UndefinedBehaviour: it is not aligned.
+    """
+    size = memory_dtype(element).itemsize
+    wrong = address % size != 0
+    machine.refuse(wrong, f"expected an address that is a multiple of {size}", address)
 
 
 @implements(simt.BlockReadOp)

@@ -19,7 +19,14 @@ from xdsl.ir import Operation
 from coopc.rounding import PrecisionName
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import run_region
-from coopc.sim.launch import Argument, bind, errors_in, launch_of, released, write_back
+from coopc.sim.launch import (
+    Argument,
+    all_errors,
+    bind,
+    launch_of,
+    released,
+    write_back,
+)
 from coopc.sim.machine import Machine, Watch
 from coopc.sim.matrices import MatrixTypes, Provider, constants_of, provider_of
 from coopc.sim.memory import MemRef
@@ -66,7 +73,7 @@ SIMULATED_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
 
 
-WAITING = ("tt.atomic_cas", "simt.compare_exchange")
+WAITING = ("tt.atomic_cas", "tt.atomic_poll", "simt.compare_exchange")
 """By what work-groups wait for each other: such run one after the other."""
 
 
@@ -75,7 +82,8 @@ class SimulatedRun:
     """What a simulation did."""
 
     errors: tuple[Array | None, ...] = ()
-    """For each argument, bounds of the errors of its elements, if they are tracked."""
+    """For each argument, bounds of the errors of its elements, if they are tracked; in
+    place of addresses those of the arrays."""
     results: tuple[Array, ...] = ()
     """Of a function that is no kernel: arrays as in memory."""
     result_errors: tuple[Array | None, ...] = ()
@@ -157,7 +165,7 @@ def simulate(
     for dialect in sorted(dialects):
         import_functions(dialect)
     may_race = written_arguments(func) if several and options.races else ()
-    bound = bind(func, arguments, numerics, shadows, may_race)
+    bound, space = bind(func, arguments, numerics, shadows, may_race)
     watch = Watch(options.ran, options.most_operations)
     globals: dict[str, MemRef] = {}
     results: tuple[Any, ...] = ()
@@ -169,17 +177,17 @@ def simulate(
         for start in range(0, launch.work_groups, chunk):
             groups = range(start, min(start + chunk, launch.work_groups))
             machine = Machine(
-                module, launch, numerics, matrices, groups, shadows, globals, watch
+                *(module, launch, numerics, matrices, groups, shadows, globals),
+                *(watch, space),
             )
             results = run_region(machine, func.body, *bound)
             if any(arrived.any() for arrived in machine.arrived.values()):
                 raise UndefinedBehaviour(
                     f"@{name} ends between simt.barrier_arrive and simt.barrier_wait"
                 )
-        pairs = [*zip(bound, arguments, strict=True)]
-        for pair in pairs:
+        for pair in zip(bound, arguments, strict=True):
             write_back(*pair)
-        errors = tuple(errors_in(*pair, numerics) for pair in pairs)
+        errors = tuple(all_errors(bound, arguments, space, numerics))
     pairs = [
         released(value, type, numerics)
         for value, type in zip(results, func.function_type.outputs, strict=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -35,7 +36,7 @@ from coopc.sim.interpreter import end_region, forward, implements, nothing, run_
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import MemRef, whole, with_dynamic
 from coopc.sim.scf import call as call_function
-from coopc.sim.simt import coordinate, replacement
+from coopc.sim.simt import address, check_address, coordinate, replacement
 from coopc.sim.values import (
     AXES,
     GROUP_AXIS,
@@ -43,6 +44,7 @@ from coopc.sim.values import (
     bits_of,
     components,
     is_float,
+    memory_dtype,
     number,
     scalar_of,
     shape_of,
@@ -55,7 +57,9 @@ from coopc.sim.xe import TF32_DROPPED
 
 # Programs.
 
-implements(tt.ReturnOp, tt.ReduceReturnOp, tt.ScanReturnOp)(end_region)
+implements(tt.ReturnOp, tt.ReduceReturnOp, tt.ScanReturnOp, tt.MapElementwiseReturnOp)(
+    end_region
+)
 # Functions are those of `func` by then.
 implements(tt.CallOp)(call_function)
 
@@ -272,6 +276,26 @@ def scan(machine: Machine, op: tt.ScanOp, *args: Array) -> tuple[Array, ...]:
     return tuple(np.flip(x, axis) if is_reversed else x for x in whole)
 
 
+@implements(tt.MapElementwiseOp)
+def map_elementwise(
+    machine: Machine, op: tt.MapElementwiseOp, *args: Array
+) -> tuple[Array, ...]:
+    """Run the region for `pack` elements in a row at a time, each a lane for now."""
+    pack, shape = op.pack.value.data, shape_of(op.results[0].type)
+    values = np.broadcast_arrays(*args)
+    rows = [x.reshape(x.shape[0], 1, -1, pack) for x in values]
+    before = machine.lane, machine.in_element
+    machine.lane = np.arange(rows[0].shape[2]).reshape(1, 1, -1)
+    machine.in_element = True
+    try:
+        given = [x[..., at] for x in rows for at in range(pack)]
+        found = np.broadcast_arrays(*run_region(machine, op.scalar_op, *given))
+    finally:
+        machine.lane, machine.in_element = before
+    parts = [np.stack(found[n : n + pack], -1) for n in range(0, len(found), pack)]
+    return tuple(x.reshape(*x.shape[:2], 1, *shape) for x in parts)
+
+
 @implements(tt.BitcastOp)
 def bitcast(
     machine: Machine, op: tt.BitcastOp, value: Array | MemRef
@@ -424,6 +448,21 @@ def addptr(machine: Machine, op: tt.AddPtrOp, pointer: MemRef, offset: Array) ->
     return moved(pointer, pointer.offset + offset.astype(np.int64))
 
 
+@implements(tt.IntToPtrOp)
+def int_to_ptr(machine: Machine, op: tt.IntToPtrOp, value: Array) -> MemRef:
+    pointer = element_type(op.result)
+    assert isinstance(pointer, tt.PtrType), op
+    element = tt.in_memory(pointer.pointee)
+    check_address(machine, value, element)
+    offset = value // memory_dtype(element).itemsize
+    return MemRef(machine.space, element, offset, (), ())
+
+
+@implements(tt.PtrToIntOp)
+def ptr_to_int(machine: Machine, op: tt.PtrToIntOp, pointer: MemRef) -> Array:
+    return address(machine, pointer)
+
+
 @implements(tt.LoadOp)
 def load(
     machine: Machine,
@@ -488,6 +527,31 @@ def atomic_cas(
     expected, value = (_as(machine, x, type, kept) for x in (expected, value))
     pairs, replaced = replacement(machine, kept, expected, value)
     return _updated(machine, op, pointer, pairs, None, replaced, op.order)
+
+
+@implements(tt.AtomicPollOp)
+def atomic_poll(
+    machine: Machine,
+    op: tt.AtomicPollOp,
+    pointer: MemRef,
+    expected: Array,
+    timeout: Array | None = None,
+) -> Array:
+    """Look once: programs run one after the other, so that nothing changes meanwhile.
+
+    Raises:
+        UndefinedBehaviour: it waits forever.
+    """
+    allowed = machine.and_active(None, pointer.offset.ndim - AXES)
+    found = machine.load(pointer, (), allowed, WORK_ITEM, is_atomic=True)
+    seen = found == expected
+    if timeout is None:
+        machine.refuse(
+            ~seen, "expected a program before this one to store what it waits for"
+        )
+    if op.order is tt.Order.ACQUIRE:
+        machine.acquire(pointer.buffer, Ordering.ACQUIRE)
+    return seen
 
 
 def _updated(
@@ -584,6 +648,28 @@ def descriptor_store(
     places, inside = block(descriptor.tensor, shape, indices)
     value = value.reshape(value.shape[:AXES] + shape)
     write(machine, descriptor.tensor, places, value, inside)
+
+
+@implements(tt.DescriptorReduceOp)
+def descriptor_reduce(
+    machine: Machine,
+    op: tt.DescriptorReduceOp,
+    descriptor: Descriptor,
+    value: Array,
+    *indices: Array,
+) -> None:
+    """Update a block, as far as it is inside of the tensor."""
+    assert isinstance(op.desc.type, tt.TensorDescType), op
+    shape, type = _block_of(op.desc.type), element_type(op.src)
+    name = tt.Combination(op.kind.value.data).name
+    is_signed = not op.desc.type.is_unsigned
+    combine = partial(call, machine, name.lower(), type, is_signed=is_signed)
+    places, inside = block(descriptor.tensor, shape, indices)
+    value = value.reshape(value.shape[:AXES] + shape)
+    allowed = machine.and_active(inside)
+    executions = machine.shape[:1] + (1,) * (2 + len(shape))
+    tensor = descriptor.tensor
+    machine.update(tensor, places, value, allowed, combine, executions, WORK_ITEM)
 
 
 def rows_of(

@@ -555,17 +555,21 @@ class Shadows:
 
 PAYLOADS = frozenset(("xe.payload_create", "xe.payload_set_x", "xe.payload_set_y"))
 """What changes a payload, not the memory that it is the address of."""
+AT_ADDRESSES = frozenset(("simt.memory_at", "tt.int_to_ptr"))
+"""What gives memory by a number."""
 
 
 def written_arguments(func: FuncOp) -> frozenset[int]:
     """Return the positions of the memrefs that may be written.
 
-    One that goes on to anything else than reads and views is: a call, a loop.
+    One that goes on to anything else than reads and views is: a call, a loop.  All are
+    where memory at addresses is accessed.
     """
+    by_address = any(op.name in AT_ADDRESSES for op in func.walk())
     return frozenset(
         position
         for position, arg in enumerate(func.body.block.args)
-        if isinstance(arg.type, MemRefType) and _is_written(arg)
+        if isinstance(arg.type, MemRefType) and (by_address or _is_written(arg))
     )
 
 

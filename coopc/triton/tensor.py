@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from coopc.interface_call import Addresses
 from coopc.run.arrays import BITS, Array, to_argument
 
 
@@ -31,6 +32,8 @@ class TritonArray:
 
     data: Array
     dtype: Type
+    parts: tuple[Array, ...] = ()
+    """The arrays whose addresses are the data, if they are some."""
 
     def data_ptr(self) -> int:
         return self.data.ctypes.data
@@ -70,7 +73,8 @@ def array(given: object, dtype: str | None = None) -> TritonArray:
     """Return an array for `kernel[grid]`; the memory is shared.
 
     Args:
-        given: An array of numpy, or what has `__array_interface__` or `__dlpack__`.
+        given: An array of numpy, or what has `__array_interface__` or `__dlpack__`; or
+            a list of them, of which the kernel gets an array of the addresses.
         dtype: What its bits are, where numpy has no such type: bfloat16 of uint16,
             float8_e4m3fn or float8_e5m2 of uint8.
 
@@ -78,6 +82,8 @@ def array(given: object, dtype: str | None = None) -> TritonArray:
         ValueError: it is no array in this processor's memory, or not of such bits.
     """
     found = to_argument(given)
+    if isinstance(found, Addresses):
+        return TritonArray(np.asarray(found), Type("int64", 8), found.arrays)
     if not isinstance(found, np.ndarray):
         raise ValueError(f"expected an array, got {type(given).__name__}")
     name = str(found.dtype)

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     VectorType,
+    i64,
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
@@ -957,6 +958,74 @@ class ViewElementsOp(IRDLOperation):
                 f"expected a result in the memory space {memory.memory_space}, got "
                 f"{result.memory_space}"
             )
+
+
+@irdl_op_definition
+class AddressOfOp(IRDLOperation):
+    """The address of the first element of a memref, in bytes; the caller's memory.
+
+    It is what pointers of the host are to kernels: under Vulkan one of a physical
+    storage buffer.
+
+    ```mlir
+    %m = "test.op"() : () -> memref<f16>
+    %a = simt.address_of %m : memref<f16>
+    ```
+    """
+
+    name = "simt.address_of"
+
+    memory = operand_def(MemRefType)
+    result = result_def(i64)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$memory attr-dict `:` type($memory)"
+
+    def __init__(self, memory: SSAValue) -> None:
+        super().__init__(operands=[memory], result_types=[i64])
+
+    def verify_(self) -> None:
+        _verify_addressed(self.memory)
+
+
+@irdl_op_definition
+class MemoryAtOp(IRDLOperation):
+    """The memory at an address, a multiple of the size of its elements.
+
+    It is all of the memory that the address is in, as that behind a pointer.
+
+    ```mlir
+    %a = "test.op"() : () -> i64
+    %m = simt.memory_at %a : memref<f16>
+    ```
+    """
+
+    name = "simt.memory_at"
+
+    address = operand_def(i64)
+    result = result_def(MemRefType)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$address attr-dict `:` type($result)"
+
+    def __init__(self, address: SSAValue, type: MemRefType) -> None:
+        super().__init__(operands=[address], result_types=[type])
+
+    def verify_(self) -> None:
+        _verify_addressed(self.result)
+
+
+OF_MEMORY = (AddressOfOp, CompareExchangeOp, MemoryAtOp, ViewElementsOp)
+"""Operations that mean the same without work-items."""
+
+
+def _verify_addressed(memory: SSAValue) -> None:
+    type = memref_type(memory)
+    if type.get_num_dims() or not isinstance(type.memory_space, NoneAttr):
+        what = "expected a memref of rank 0 in the caller's memory"
+        raise VerifyException(f"{what}, got {type}")
 
 
 def per_pointee(pointee: Attribute, element: Attribute) -> int:

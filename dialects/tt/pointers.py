@@ -622,7 +622,7 @@ class AtomicPollOp(AtomicOp):
     | ptr      | !tt.ptr<T>, or tensor of them |             |
     | expected | T, in that shape              |             |
     | timeout  | i64; forever without it       | nanoseconds |
-    | result   | i1                            |             |
+    | result   | i1, in that shape             |             |
 
     ```mlir
     %p, %x, %t = "test.op"() : () -> (!tt.ptr<i32>, i32, i64)
@@ -635,7 +635,7 @@ class AtomicPollOp(AtomicOp):
     ptr = operand_def()
     expected = operand_def()
     timeout = opt_operand_def(eq(i64))
-    result = result_def(eq(i1))
+    result = result_def()
 
     assembly_format = (
         "custom<Keyword>($sem) `,` custom<Keyword>($scope) `,` $ptr `,` $expected "
@@ -645,6 +645,9 @@ class AtomicPollOp(AtomicOp):
 
     def verify_(self) -> None:
         verify_pointee(self.ptr, {"expected": self.expected})
+        if element_of(self.result.type) != i1:
+            raise VerifyException(f"expected a result of i1, got {self.result.type}")
+        expect_like("the result", self.result.type, "ptr", self.ptr.type)
 
 
 # Block pointers, as Triton had them until 2026: a block of a tensor in memory.

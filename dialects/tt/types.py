@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     NoneAttr,
+    Signedness,
     StringAttr,
     TensorType,
     i1,
@@ -296,6 +297,14 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
         return self.block
 
     @property
+    def is_unsigned(self) -> bool:
+        """Whether elements are integers without a sign."""
+        element = self.tensor.element_type
+        if not isinstance(element, IntegerType):
+            return False
+        return element == IntegerType(element.bitwidth, Signedness.UNSIGNED)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of a block in elements."""
         return self.tensor.get_shape()
@@ -307,7 +316,11 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def element(self) -> Attribute:
-        return self.tensor.element_type
+        """Of the tensor in memory; of an integer with a sign or without, its bits."""
+        element = self.tensor.element_type
+        if isinstance(element, IntegerType):
+            return IntegerType(element.bitwidth)
+        return element
 
     @property
     def element_bits(self) -> int:

@@ -57,8 +57,7 @@ CALLED = "a kernel cannot be called here: it becomes a loop over all work-groups
 
 def is_of_work_items(op: Operation) -> bool:
     """Whether an operation depends on the work-item that runs it."""
-    is_of_memory = isinstance(op, simt.ViewElementsOp | simt.CompareExchangeOp)
-    return op.dialect_name() == "simt" and not is_of_memory
+    return op.dialect_name() == "simt" and not isinstance(op, simt.OF_MEMORY)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
          `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp` of a scalar
-         or toward zero, `tt.dot_scaled` of tensors without encodings.
+         or toward zero, `tt.dot_scaled` of tensors without encodings; `tt.atomic_poll`.
 After:   operations of `arith` and `math` on tensors of the same encodings; `tt.dot` of
-         bf16, or of f16 where one factor is, for a scaled product.
+         bf16, or of f16 where one factor is, for a scaled product; a loop around
+         `tt.atomic_cas`.
 Fails:   for library functions that `math` does not have, for factors of 6-bit floats,
          and for correct rounding on devices without f64. The module is then unchanged.
 
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, ldexp
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
@@ -37,10 +38,12 @@ from xdsl.dialects.builtin import (
     f16,
     f32,
     f64,
+    i1,
     i8,
     i32,
+    i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from coopc import device as devices
 from coopc.diagnostic import near_match
@@ -391,6 +394,53 @@ def of_e8m0(code: Code, scale: SSAValue) -> SSAValue:
     is_nan = code(arith.CmpiOp(wide, code.like(wide, E8M0_NAN), "eq"))
     found = code.select(is_nan, code.like(wide, 0x7FC00000), moved)
     return code.cast(arith.BitcastOp, found, f32)
+
+
+@table.on(tt.AtomicPollOp)
+def polled(code: Code, op: tt.AtomicPollOp) -> SSAValue:
+    """A loop around exchanges of what is expected with itself.
+
+    With a time-out there is one for each nanosecond at most: none takes less.
+    """
+    start = code.like(op.result, 0), code.number(i64, 0)
+    before, after = (Block(arg_types=[x.type for x in start]) for _ in range(2))
+    loop = Code(before.add_op)
+    known, count = before.args
+    exchange = tt.AtomicCASOp.create(
+        operands=[op.ptr, op.expected, op.expected],
+        result_types=[op.expected.type],
+        properties={"sem": op.sem, "scope": op.scope},
+    )
+    is_seen = loop(arith.CmpiOp(loop(exchange), op.expected, "eq"))
+    found = loop(arith.OrIOp(known, is_seen))
+    more = loop(arith.XOrIOp(all_of(loop, found), loop.number(i1, 1)))
+    count = loop(arith.AddiOp(count, loop.number(i64, 1)))
+    if op.timeout is not None:
+        in_time = loop(arith.CmpiOp(count, op.timeout, "ult"))
+        more = loop(arith.AndIOp(more, in_time))
+    before.add_op(scf.ConditionOp(more, found, count))
+    after.add_op(scf.YieldOp(*after.args))
+    for inner in before.ops:
+        inner.location = op.location
+    types = [x.type for x in start]
+    return code(scf.WhileOp(start, types, Region(before), Region(after)))
+
+
+def all_of(code: Code, flags: SSAValue) -> SSAValue:
+    """Return whether all elements of a tensor are true."""
+    while shape := tt.shape_of(flags.type):
+        body = Block(arg_types=[i1, i1])
+        one, other = body.args
+        both = arith.AndIOp(one, other)
+        body.add_ops([both, tt.ReduceReturnOp.create(operands=[both.result])])
+        op = tt.ReduceOp.create(
+            operands=[flags],
+            result_types=[TensorType(i1, shape[1:]) if shape[1:] else i1],
+            properties={"axis": IntegerAttr(0, i32)},
+            regions=[Region(body)],
+        )
+        flags = code(op)
+    return flags
 
 
 @dataclass(frozen=True)

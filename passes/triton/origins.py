@@ -87,6 +87,33 @@ def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
             return None
 
 
+def bases_of(value: SSAValue) -> frozenset[SSAValue]:
+    """Return what pointers count from: arguments, and pointers made of numbers.
+
+    Args:
+        value: a pointer, a tensor of pointers or a tensor in memory.
+    """
+    todo, seen = [value], {value}
+    found: set[SSAValue] = set()
+    while todo:
+        for each in origins_of(todo.pop(), moved=True):
+            match each.owner:
+                case tt.MakeTensorDescriptorOp() | tt.MakeTensorPtrOp() as made:
+                    before = [made.base]
+                case tt.AdvanceOp() as made:
+                    before = [made.ptr]
+                case tt.SplatOp() | tt.SplitOp() | tt.UnsplatOp() as made:
+                    before = [made.src]
+                case tt.CatOp() | tt.JoinOp() as made:
+                    before = [*made.operands]
+                case _:
+                    found.add(each)
+                    continue
+            todo += [x for x in before if x not in seen]
+            seen.update(before)
+    return frozenset(found)
+
+
 def base_of(value: SSAValue) -> SSAValue | None:
     """Return the scalar pointer that a tensor of pointers counts from, if found."""
     bases = {

@@ -28,6 +28,10 @@
 // STEPS-NEXT: inline-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets
+// STEPS-NEXT: convert-tt-pointers-to-descriptors{known=true}
+// STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32 rounds=true}
+// STEPS-NEXT: share-workgroup-memory
+// STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: normalize-tt-descriptors
 // STEPS-NEXT: plan-block-io

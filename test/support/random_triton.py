@@ -8,6 +8,7 @@ it has, a reduction of it, and a product.  Triton's own interpreter says what is
 Numbers are so small that floats are exact: what differs in a bit is wrong.
 
 With `--log` each result is a line of a file; seeds that are in it are not run again.
+With `--jobs N` so many processes share the seeds.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -79,6 +81,11 @@ PRODUCTS = (
     '        d = tl.dot({0}, tl.trans(v1), d, input_precision="ieee")\n',
 )
 STATEMENTS = (
+    "    from_both = tl.where({0} > {1}, x + at, y + at)\n"
+    "    {2} = tl.load(from_both, mask=mask, other=2)\n",
+    "    of_x, of_y = x + at, y + at\n    {2} = {0}\n    for i in range({trips}):\n"
+    "        {2} = ({2} - tl.load(of_x, mask=mask, other=1)).to(tl.{type})\n"
+    "        of_x, of_y = of_y, of_x\n",
     "    a, b = tl.split(tl.join({0}, {1}))\n    {2} = (a - b).to(tl.{type})\n",
     "    {2} = {0}\n    for i in range({trips}):\n"
     "        {2} = ({2} - {1}).to(tl.{type})\n",
@@ -316,7 +323,10 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--on", default="sim,cpu,vulkan,opencl")
     parser.add_argument("--log", type=Path, help="where results are kept")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(words)
+    if options.jobs > 1:
+        return shared(options)
     places = options.on.split(",")
     seeds = range(options.seed, options.seed + options.count)
     known = results(options.log)
@@ -339,6 +349,20 @@ def main(words: Sequence[str] | None = None) -> int:
     same = options.count - len(wrong)
     print(f"{options.count} kernels from seed {options.seed}: {same} agree on {places}")
     return int(bool(wrong))
+
+
+def shared(options: argparse.Namespace) -> int:
+    """Let processes run a part of the seeds each; return whether any differs."""
+    rest = ["--on", options.on]
+    if options.log is not None:
+        rest += ["--log", str(options.log)]
+    running: list[subprocess.Popen[bytes]] = []
+    for part in range(options.jobs):
+        ends = (options.count * each // options.jobs for each in (part, part + 1))
+        first, last = (options.seed + each for each in ends)
+        words = [sys.executable, "-m", "support.random_triton", "--seed", str(first)]
+        running.append(subprocess.Popen([*words, "--count", str(last - first), *rest]))
+    return int(any([each.wait() for each in running]))
 
 
 def results(log: Path | None) -> dict[tuple[int, str], str]:

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import compile, new_context
 from coopc.diagnostic import CompileError
+from coopc.interface_call import Addresses
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.source import Source
@@ -46,9 +48,10 @@ HEAD = """\
 
 What each pipeline makes of the kernels in `test/inputs/triton`, at default options:
 which unit does the products (or, in a kernel without, all), or why the kernel is
-refused. `xe` takes the layouts that Intel's Triton 3.3 assigned, the others take the IR
-of Triton 3.9 without layouts. Printed by `python test/support/triton_cases.py`;
-`test/unit/pipelines/test_triton_kernels.py` compares it.
+refused. `xe` takes the layouts that Intel's Triton 3.3 assigned, where there are some;
+all else is the IR of Triton 3.9 without layouts. Printed by
+`python test/support/triton_cases.py`; `test/unit/pipelines/test_triton_kernels.py`
+compares it.
 
 """
 
@@ -83,6 +86,9 @@ def arrays_of(case: Any) -> dict[str, Any]:
     """Return the arguments of a launch that are given by name: arrays and numbers."""
     found: dict[str, Any] = {}
     for name, value in case.arguments.items():
+        if hasattr(value, "buffers"):
+            found[name] = Addresses(tuple(x.data.copy() for x in value.buffers))
+            continue
         data: Any = getattr(getattr(value, "base", value), "data", value)
         found[name] = data.copy() if hasattr(data, "dtype") else data
     return found
@@ -91,19 +97,33 @@ def arrays_of(case: Any) -> dict[str, Any]:
 def wrong(case: Any, after: dict[str, Any]) -> list[str]:
     """Return where arrays are not what is expected of a launch."""
     decode = importlib.import_module("launch").decode
+    known = dict(after)
+    for name, value in after.items():
+        if isinstance(value, Addresses):
+            known |= {f"{name}[{n}]": x for n, x in enumerate(value.arrays)}
     found = (
-        case.check(name, decode(case.buffer(name).type, after[name]))
+        case.check(name, decode(case.buffer(name).type, known[name]))
         for name in case.expected
     )
     return [x for x in found if x is not None]
 
 
+def given_in_files(name: str, value: Any, folder: Path) -> str:
+    """Return what `--arg` says of an argument, whose arrays are put into files."""
+    if isinstance(value, Addresses):
+        parts = enumerate(value.arrays)
+        return ",".join(given_in_files(f"{name}{n}", x, folder) for n, x in parts)
+    if hasattr(value, "dtype"):
+        np.save(folder / f"{name}.npy", value)
+        return str(folder / f"{name}.npy")
+    return str(value)
+
+
 def cell(kernel: str, engine: str) -> str:
     """Return what an engine makes of a kernel, in a few words."""
     passes, target, otherwise = ENGINES[engine]
-    source = source_of(kernel, layouts=engine == "xe")
-    if source is None:
-        return "no dump of Triton 3.3"
+    source = source_of(kernel, layouts=engine == "xe") or source_of(kernel)
+    assert source is not None, kernel
     try:
         module = compiled(source, passes)
         compile(source.text, passes, target, name=source.name)  # emission refuses, too

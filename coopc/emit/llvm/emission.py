@@ -193,8 +193,8 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         self.target = whole.target
 
     def check(self, op: Operation) -> None:
-        is_of_memory = op.name in ("simt.view_elements", "simt.compare_exchange")
-        builtins = is_of_memory or (self.facts.matrix and op.dialect_name() == "simt")
+        builtins = isinstance(op, simt.OF_MEMORY)
+        builtins = builtins or (self.facts.matrix and op.dialect_name() == "simt")
         if op.dialect_name() in ONLY_GPU and not (self.facts.gpu or builtins):
             raise Refusal(
                 "expected code of one work-item, which x86-64 runs, as "
@@ -444,6 +444,10 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
 
     def address(self, view: View, at: Num) -> Value:
         return self.f.cast("ptrtoint", self.pointer(view, at), I64)
+
+    def memory_at(self, address: Value, element: Attribute) -> View:
+        space = SPACES[simt.MemorySpace.GLOBAL] if self.facts.gpu else 0
+        return View(self.f.cast("inttoptr", address, Pointer(space)), element)
 
     def at_address(self, view: View, address: Value) -> Value:
         return self.f.cast("inttoptr", address, view.base.type)

@@ -601,6 +601,13 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         type = self.types.int(64)
         return self.emit("OpConvertPtrToU", self.pointer(view, at), type=type)
 
+    def memory_at(self, address: Id, element: Attribute) -> View:
+        if self.facts.vulkan:
+            to = self.types.pointer(PHYSICAL, self.whole.block(element))
+        else:
+            to = self.types.pointer("CrossWorkgroup", self.types.in_memory(element))
+        return View(self.emit("OpConvertUToPtr", address, type=to), element)
+
     def at_address(self, view: View, address: Id) -> Id:
         to = self.types.pointer(view.storage, self.types.u32)
         return self.emit("OpConvertUToPtr", address, type=to)

@@ -300,6 +300,18 @@ def wait(b: VectorBuilder, op: simt.WaitingOp) -> Results:
 
 # Memory
 
+
+def memory_at(b: VectorBuilder, op: simt.MemoryAtOp) -> Results:
+    """The address, where each lane has its own: `VectorBuilder.in_lane`."""
+    if op.address not in b.varying:
+        return uniform(b, op)
+    return [b.values[op.address]]
+
+
+def _is_own_address(b: VectorBuilder, memory: SSAValue) -> bool:
+    return isinstance(memory.owner, simt.MemoryAtOp) and memory in b.varying
+
+
 Access: TypeAlias = memref.LoadOp | memref.StoreOp
 
 
@@ -307,7 +319,7 @@ def access(b: VectorBuilder, op: Access) -> Results:
     """A vector where lanes access consecutive elements, else lane by lane."""
     if not any(x in b.varying for x in op.operands):
         return uniform(b, op)
-    if simt.ORDERING in op.attributes:
+    if simt.ORDERING in op.attributes or _is_own_address(b, op.memref):
         return each_lane(b, op)
     memory, indices = op.memref, list(op.indices)
     plain = simt.VOLATILE not in op.attributes
@@ -800,6 +812,7 @@ RULES: dict[type[Operation], Rule] = {
     simt.BarrierWaitOp: wait,
     simt.BlockReadOp: access_block,
     simt.BlockWriteOp: access_block,
+    simt.MemoryAtOp: memory_at,
     memref.AllocaOp: allocate,
     memref.LoadOp: access,
     memref.StoreOp: access,

@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from coopc.dialects import coopmatrix, row_slice
-from coopc.dialects.narrow import is_memref, vector_type
+from coopc.dialects import coopmatrix, row_slice, simt
+from coopc.dialects.narrow import is_memref, memref_type, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 
 
@@ -107,8 +107,14 @@ class VectorBuilder(Builder):
         return self.pure(arith.ConstantOp, attr)
 
     def in_lane(self, old: SSAValue, lane: SSAValue | int) -> SSAValue:
-        """Return what a value is in one lane; private memory as it is."""
+        """Return what a value is in one lane; private memory as it is.
+
+        Of memory at an address of each lane that is known.
+        """
         new = self.values[old]
+        if isinstance(old.owner, simt.MemoryAtOp) and old in self.varying:
+            address = self.extract(new, lane)
+            return self.pure(simt.MemoryAtOp, address, memref_type(old))
         if old not in self.varying or is_memref(old.type):
             return new
         return self.extract(new, lane)

@@ -50,7 +50,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.memref import ReinterpretCastOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -96,23 +96,30 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.statements import (
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     ELEMENTWISE,
     FUNCTIONS,
+    Address,
     Coordinates,
     Elements,
     InMemory,
     MatrixInMemory,
     Pointer,
     Tensor,
+    address_of,
+    addresses,
     function_of,
     index,
+    is_resized,
     offset,
+    pointee_bytes,
+    scaled,
     splat_tensor,
     split_tensor,
 )
 from coopc.passes.triton.memory import compare_exchange, rmw, update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
+from coopc.passes.triton.origins import bases_of
 from coopc.remarks import remark, remarks_to
 
-Value: TypeAlias = SSAValue | Pointer | InMemory | Tensor
+Value: TypeAlias = SSAValue | Address | Pointer | InMemory | Tensor
 StoreOp: TypeAlias = (
     tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp | tt.DescriptorScatterOp
 )
@@ -127,11 +134,8 @@ ROW_BYTES = 16
 """What rows in memory begin at multiples of for devices that want them aligned."""
 BLOCK = (32, 32)
 """Rows and columns of sums that a subgroup keeps, where a device does not say it."""
-CARRIED = "expected pointers into one argument"
 REASONS = {
     "tt.elementwise_inline_asm": "assembly is of one device",
-    "tt.int_to_ptr": "expected a pointer that is an argument, moved by elements",
-    "tt.ptr_to_int": "expected a pointer that is moved by elements",
 }
 """Why operations are never converted, where there is more to say than that."""
 DROPPED = {
@@ -140,12 +144,14 @@ DROPPED = {
 }
 """Why operations are left out."""
 UPDATES = {
-    Combination.ADD: (tt.Update.FADD, tt.Update.ADD),
-    Combination.AND: (tt.Update.AND, tt.Update.AND),
-    Combination.OR: (tt.Update.OR, tt.Update.OR),
-    Combination.XOR: (tt.Update.XOR, tt.Update.XOR),
+    Combination.ADD: (tt.Update.FADD, tt.Update.ADD, tt.Update.ADD),
+    Combination.AND: (None, tt.Update.AND, tt.Update.AND),
+    Combination.MAX: (None, tt.Update.MAX, tt.Update.UMAX),
+    Combination.MIN: (None, tt.Update.MIN, tt.Update.UMIN),
+    Combination.OR: (None, tt.Update.OR, tt.Update.OR),
+    Combination.XOR: (None, tt.Update.XOR, tt.Update.XOR),
 }
-"""The atomic update of a combination: of floats, of integers."""
+"""The atomic update of a combination: of floats, of signed and of unsigned integers."""
 
 
 @dataclass(slots=True)
@@ -178,10 +184,12 @@ class Kernel:
     """By the statement that they are around."""
     users: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
     """Where tensors are used that are used in one place."""
-    apart: dict[tuple[SSAValue, SSAValue], scf.ForOp] = field(
-        default_factory=dict[tuple[SSAValue, SSAValue], scf.ForOp]
+    apart: dict[tuple[SSAValue | None, SSAValue | None], scf.ForOp] = field(
+        default_factory=dict["tuple[SSAValue | None, SSAValue | None]", scf.ForOp]
     )
-    """What rounds load from and store to, which may not overlap: with their loop."""
+    """What rounds load from and store to, which may not overlap: with their loop.
+
+    None is memory at addresses."""
 
     # What old values are now.
 
@@ -240,6 +248,13 @@ class Kernel:
             if op is not block.last_op:
                 self.operation(op)
 
+    def captured(self, op: Operation) -> dict[SSAValue, SSAValue]:
+        """Return what numbers around its regions are that an operation uses in them."""
+        inner = (
+            x for region in op.regions for each in region.walk() for x in each.operands
+        )
+        return {x: self.number(x) for x in inner if not op.is_ancestor(x.owner)}
+
     def operation(self, op: Operation) -> None:
         if op.results and all(x in self.values for x in op.results):
             return  # it was needed before
@@ -271,11 +286,18 @@ class Kernel:
             (src,), (result,) = map(self.tensor, op.srcs), op.results
             self.values[result] = self.write.pair(op, src)
             return
+        self.write.outer.update(self.captured(op))
         found = self.write.reduce(self.b, op, [self.tensor(x) for x in op.srcs])
         self.values.update(zip(op.results, found, strict=True))
 
     def scan(self, op: tt.ScanOp) -> None:
+        self.write.outer.update(self.captured(op))
         found = self.write.scan(self.b, op, [self.tensor(x) for x in op.srcs])
+        self.values.update(zip(op.results, found, strict=True))
+
+    def map_elementwise(self, op: tt.MapElementwiseOp) -> None:
+        self.write.outer.update(self.captured(op))
+        found = self.write.map(self.b, op, [self.tensor(x) for x in op.srcs])
         self.values.update(zip(op.results, found, strict=True))
 
     def histogram(self, op: tt.HistogramOp) -> None:
@@ -290,6 +312,14 @@ class Kernel:
 
     def hint(self, op: Operation) -> None:
         """Nothing is left of it."""
+
+    def shared(self, op: ttg.LocalAllocOp | ttg.LocalLoadOp) -> None:
+        """Take what a buffer of Triton is made of for what it holds."""
+        src = op.init if isinstance(op, ttg.LocalAllocOp) else op.src
+        changed = any(isinstance(x.operation, ttg.LocalStoreOp) for x in op.result.uses)
+        if src is None or changed:
+            raise Refused(op, "expected a buffer that is written once, when it is made")
+        self.values[op.result] = self.values[src]
 
     def drop(self, op: tt.AssertOp | tt.PrintOp) -> None:
         remark(op, f"it is left out: {DROPPED[op.name]}")
@@ -322,18 +352,15 @@ class Kernel:
     def scalar(self, op: Operation) -> None:
         """Write an operation on numbers and pointers."""
         b = self.b
+        if (pointer := self.of_pointer(op)) is not None:
+            self.values[op.results[0]] = pointer
+            return
         match op:
             case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
                 is_id = isinstance(op, tt.GetProgramIdOp)
                 make = simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp
                 found = b.effect(make(DIMENSIONS[op.program_axis])).results[0]
                 self.values[op.result] = b.pure(arith.IndexCastOp, found, i32)
-            case tt.AddPtrOp():
-                start, moved = self.pointer(op.ptr), self.number(op.offset)
-                place = b.pure(arith.AddiOp, start.offset, offset(b, moved))
-                self.values[op.result] = replace(start, offset=place)
-            case tt.BitcastOp() if isinstance(self.values[op.src], Pointer):
-                self.values[op.result] = self.values[op.src]
             case tt.UnsplatOp():
                 src = self.tensor(op.src)
                 self.write.elements.known.clear()
@@ -370,6 +397,42 @@ class Kernel:
                 new = b.effect(op.clone(dict(operands)))
                 self.values.update(zip(op.results, new.results, strict=True))
 
+    def of_pointer(self, op: Operation) -> Value | None:
+        """Write an operation on pointers; None for another one."""
+        match op:
+            case tt.AddPtrOp():
+                start, moved = self.pointer(op.ptr), self.number(op.offset)
+                place = self.b.pure(arith.AddiOp, start.offset, offset(self.b, moved))
+                return replace(start, offset=place)
+            case tt.BitcastOp() if isinstance(pointer := self.values[op.src], Pointer):
+                if not is_resized(op):
+                    return pointer
+                return self.pointer_to(self.address(pointer), op.result.type)
+            case tt.IntToPtrOp():
+                return self.pointer_to(self.number(op.src), op.result.type)
+            case tt.PtrToIntOp():
+                return self.address(self.pointer(op.src))
+            case arith.SelectOp() if not isinstance(self.values[op.lhs], SSAValue):
+                form = self.form(op.lhs, op.result, op)
+                one, other = (self.values[x] for x in (op.lhs, op.rhs))
+                pairs = zip(*(self.parts(x, form) for x in (one, other)), strict=True)
+                chosen = [self.b.select(self.number(op.cond), *each) for each in pairs]
+                return self.like(form, iter(chosen))
+            case _:
+                return None
+
+    def address(self, pointer: Pointer) -> SSAValue:
+        return address_of(self.b, pointer.base, pointer.offset)
+
+    def pointer_to(self, address: SSAValue, type: Attribute) -> Pointer:
+        """Return a pointer of a type to what is at an address."""
+        assert isinstance(type, tt.PtrType), type
+        return self.at_address(address, in_memory(type.pointee))
+
+    def at_address(self, address: SSAValue, element: Attribute) -> Pointer:
+        base = self.b.pure(simt.MemoryAtOp, address, MemRefType(element, []))
+        return Pointer(base, self.b.constant(i64, 0))
+
     def _refuse(self, op: Operation, is_known: bool) -> None:
         if not is_known:
             what = REASONS.get(op.name, "no engine has it")
@@ -386,7 +449,6 @@ class Kernel:
                 op, target, target.offsets, op.boundary_check.get_values()
             )
         elif isinstance(target, Tensor):
-            assert target.base is not None, op
             place = partial(self.write.elements.of, self.b, target)
             self.tensor_access(op, target.base, place, self._mask(op))
         else:
@@ -400,7 +462,7 @@ class Kernel:
     def tensor_access(
         self,
         op: Operation,
-        base: SSAValue,
+        base: SSAValue | None,
         place: tensors.At,
         mask: Tensor | None,
         inside: tensors.InsideAt | None = None,
@@ -411,7 +473,7 @@ class Kernel:
 
         Args:
             op: the access.
-            base: the argument that places are in.
+            base: the argument that places are in; without it they are addresses.
             place: where in it each element is.
             mask: of what is accessed, all without one.
             inside: what is accessed besides, all without it.
@@ -457,7 +519,7 @@ class Kernel:
         if isinstance(op, tt.LoadOp | tt.DescriptorLoadOp) and write.block is not None:
             is_factor = matrix is not None and feeds_products(op)
             if is_factor or waits(op, self.users):
-                reads = frozenset({base})
+                reads = frozenset[SSAValue]() if base is None else frozenset({base})
                 found = Tensor(shape, lambda b, at: get(at), None, reads)
                 found = replace(found, matrix=matrix if is_factor else None)
                 self.values[result] = found
@@ -469,7 +531,7 @@ class Kernel:
     def tensor_store(
         self,
         op: StoreOp,
-        base: SSAValue,
+        base: SSAValue | None,
         place: tensors.At,
         flag: Callable[[Coordinates], Flag],
     ) -> None:
@@ -488,11 +550,14 @@ class Kernel:
         if not isinstance(op, tt.DescriptorReduceOp):
             self.each(op, base, source.shape, store)
             return
-        kind = Combination(op.kind.value.data)
-        if (kinds := UPDATES.get(kind)) is None:
-            what = f"expected add, and, or or xor, got {kind.name.lower()}"
-            raise Refused(op, what)
-        how = partial(update_memory, kinds[is_integer(element_of(op.src.type))])
+        kind, element = Combination(op.kind.value.data), element_of(op.src.type)
+        kinds = UPDATES.get(kind, (None, None, None))
+        assert isinstance(op.desc.type, tt.TensorDescType), op
+        number = is_integer(element) + op.desc.type.is_unsigned
+        if (how_updated := kinds[number]) is None:
+            what = "expected add, or and, max, min, or, xor of integers"
+            raise Refused(op, f"{what}, got {kind.name.lower()} of {element}")
+        how = partial(update_memory, how_updated)
         self.each(op, base, source.shape, update)
 
     def scalar_access(self, op: PointerOp, target: Pointer) -> None:
@@ -550,11 +615,11 @@ class Kernel:
             return b.both(*(b.compare("ult", x, offset(b, n)) for x, n in pairs))
 
         other = nan if target.pads_with_nan else 0
-        self.tensor_access(op, target.at.base, place, None, inside, other)
+        self.tensor_access(op, target.pointer.base, place, None, inside, other)
 
     def element_at(self, target: InMemory, where: Sequence[SSAValue]) -> SSAValue:
         """Return the offset of an element of a tensor in memory."""
-        found = target.at.offset
+        found = target.pointer.offset
         for number, stride in zip(where, target.strides, strict=True):
             step = self.b.pure(arith.MuliOp, number, stride)
             found = self.b.pure(arith.AddiOp, found, step)
@@ -602,7 +667,7 @@ class Kernel:
             matrix = self._matrix(target, starts, checked)
             if matrix is not None and is_turned:
                 matrix = matrix.transposed()
-        base = target.at.base
+        base = target.pointer.base
         self.tensor_access(op, base, place, None, inside, other, matrix)
 
     def _matrix(
@@ -611,10 +676,11 @@ class Kernel:
         """Return a block in memory as what matrices are loaded from, if they can be."""
         if len(starts) != 2 or constant_number(target.strides[1]) != 1:
             return None
-        b, base, element = self.b, target.at.base, kind_of(target.at.base)
+        b, base = self.b, target.pointer.base
+        element = kind_of(base)
         layout = StridedLayoutAttr([None, 1], None)
         type = MemRefType(element, [DYNAMIC_INDEX] * 2, layout)
-        begin, pitch = index(b, target.at.offset), index(b, target.strides[0])
+        begin, pitch = index(b, target.pointer.offset), index(b, target.strides[0])
         sizes = [index(b, x) for x in target.sizes]
         view = ReinterpretCastOp.from_dynamic(base, [begin], sizes, [pitch, 1], type)
         memory = b.effect(view).results[0]
@@ -660,7 +726,7 @@ class Kernel:
     def each(
         self,
         op: Operation,
-        base: SSAValue,
+        base: SSAValue | None,
         shape: Sequence[int],
         body: Callable[[Coordinates], object],
     ) -> None:
@@ -668,7 +734,7 @@ class Kernel:
 
         Args:
             op: the statement.
-            base: the argument that it stores to.
+            base: the argument that it stores to; None for memory at addresses.
             shape: of what it stores.
             body: what it does.
         """
@@ -710,7 +776,7 @@ class Kernel:
         write.reads.clear()
         b.loop(prod(plan.rounds), (), of_round, name="round")
         for each in write.reads:
-            if isinstance(each, BlockArgument):
+            if each is None or isinstance(each.owner, Block | simt.MemoryAtOp):
                 self.apart[each, base] = plan.loop
 
     def sums(self, plan: RoundsPlan, at: Coordinates, strip: MatrixType) -> Values:
@@ -728,18 +794,21 @@ class Kernel:
 
     # Control flow. Tensors that it carries are in buffers, others are several numbers.
 
-    def parts(self, value: Value) -> tuple[SSAValue, ...]:
-        """Return the numbers that control flow carries of a value."""
-        match value:
-            case SSAValue():
-                return (value,)
-            case Pointer():
+    def parts(self, value: Value, form: Value) -> tuple[SSAValue, ...]:
+        """Return the numbers that control flow carries of a value in a form."""
+        match value, form:
+            case Pointer(), Address():
+                return (self.address(value),)
+            case Pointer(), _:
                 return (value.offset,)
-            case InMemory():
-                where = self.parts(value.at)
+            case InMemory(), InMemory():
+                where = self.parts(value.at, form.at)
                 return (*where, *value.sizes, *value.strides, *value.offsets)
-            case Tensor():
+            case Tensor(), _:
                 return ()
+            case _:
+                assert isinstance(value, SSAValue), value
+                return (value,)
 
     def like(self, value: Value, parts: Iterator[SSAValue]) -> Value:
         """Return a value of the form of another, of numbers that were carried."""
@@ -748,8 +817,11 @@ class Kernel:
                 return next(parts)
             case Pointer():
                 return replace(value, offset=next(parts))
+            case Address():
+                return self.at_address(next(parts), value.element)
             case InMemory():
-                at = replace(value.at, offset=next(parts))
+                at = self.like(value.at, parts)
+                assert isinstance(at, Pointer), value
                 sizes = tuple(next(parts) for _ in value.sizes)
                 strides = tuple(next(parts) for _ in value.strides)
                 offsets = tuple(next(parts) for _ in value.offsets)
@@ -759,19 +831,45 @@ class Kernel:
             case Tensor():
                 return value
 
-    def carried(self, old: SSAValue, name: str, b: Builder | None = None) -> Value:
+    def has_base(self, value: SSAValue, around: Operation) -> bool:
+        """Whether pointers count from one base that is known before an operation."""
+        bases = bases_of(value)
+        known = len(bases) == 1 and not around.is_ancestor(next(iter(bases)).owner)
+        return known and not any(is_tensor(x.type) for x in bases)
+
+    def form(self, old: SSAValue, target: SSAValue, around: Operation) -> Value:
+        """Return the form of a value as one that may be another: see `carried`."""
+        match value := self.values[old]:
+            case Pointer() | InMemory() if not self.has_base(target, around):
+                where = value if isinstance(value, Pointer) else value.pointer
+                form = Address(kind_of(where.base))
+                return form if value is where else replace(value, at=form)
+            case _:
+                return value
+
+    def carried(
+        self,
+        old: SSAValue,
+        target: SSAValue,
+        around: Operation,
+        name: str,
+        b: Builder | None = None,
+    ) -> Value:
         """Return the form in which control flow carries a value: a tensor's buffer.
 
         Args:
             old: the value.
+            target: what it is passed on as.
+            around: the control flow.
             name: of the buffer.
             b: where that is allocated, in front of the control flow; here without it.
         """
-        value = self.values[old]
+        value = self.form(old, target, around)
         if not isinstance(value, Tensor):
             return value
         found = self.write.buffer(b or self.b, value.shape, _kept_as(old), name)
-        return replace(found, base=value.base)
+        is_known = value.base is not None and self.has_base(target, around)
+        return replace(found, base=value.base if is_known else None)
 
     def hand_over(
         self, op: Operation, olds: Sequence[SSAValue], forms: Sequence[Value | None]
@@ -787,9 +885,10 @@ class Kernel:
             if form is None:
                 continue
             value = self.values[old]
-            if _base(value) is not _base(form):
-                raise Refused(op, f"{CARRIED}, got several for one value")
-            found += self.parts(value)
+            if isinstance(value, Tensor) and _base(form) is None:
+                value = addresses(self.write.elements, value)
+            assert _base(form) in (None, _base(value)), op
+            found += self.parts(value, form)
             if isinstance(form, Tensor) and isinstance(value, Tensor):
                 if value.buffer is form.buffer:
                     continue
@@ -861,12 +960,13 @@ class Kernel:
             name = body.args[1 + number].name_hint or "carried"
             before, value = old.owner, self.values[old]
             is_last = isinstance(before, scf.ForOp) and old.has_one_use()
+            is_last = is_last and not isinstance(element_of(old.type), tt.PtrType)
             if number in steps or number in kept:
                 forms.append(None)
             elif is_last and before.parent is op.parent and isinstance(value, Tensor):
                 forms.append(value)  # nobody else needs that buffer
             else:
-                forms.append(self.carried(old, name))
+                forms.append(self.carried(old, body.args[1 + number], op, name))
         starts = self.hand_over(op, op.iter_args, forms)
         lower, upper, stride = self.numbers((op.lb, op.ub, op.step))
         types = [x.type for x in (lower, *sums, *starts)]
@@ -920,12 +1020,14 @@ class Kernel:
         rounds = b.pure(arith.SubiOp, counter, lower)
         rounds = b.pure(arith.DivUIOp, rounds, stride)
         by, elements = self.tensor(step.operands[1]), self.write.elements
+        is_address = isinstance(step, tt.AddPtrOp) and start.base is None
+        unit = pointee_bytes(step.results[0].type) if is_address else 1
 
         def element(b: Builder, at: Coordinates) -> SSAValue:
             first, moved = elements.of(b, start, at), elements.of(b, by, at)
             count = rounds
-            if start.base is not None:
-                first, moved = offset(b, first), offset(b, moved)
+            if isinstance(step, tt.AddPtrOp):
+                first, moved = offset(b, first), scaled(b, offset(b, moved), unit)
             if count.type != moved.type:
                 count = b.pure(arith.IndexCastOp, index(b, count), moved.type)
             return b.pure(arith.AddiOp, first, b.pure(arith.MuliOp, count, moved))
@@ -947,7 +1049,7 @@ class Kernel:
                 if old is sides[0]:
                     pairs = zip(values, op.results, strict=True)
                     forms += [
-                        self.carried(x, y.name_hint or "chosen", outside)
+                        self.carried(x, y, op, y.name_hint or "chosen", outside)
                         for x, y in pairs
                     ]
                 ends = self.hand_over(op, values, forms)
@@ -962,7 +1064,8 @@ class Kernel:
         """Write a loop with a condition anew."""
         b = self.b
         before, after = op.before_region.block, op.after_region.block
-        forms = [self.carried(x, "carried") for x in op.arguments]
+        pairs = zip(op.arguments, before.args, strict=True)
+        forms = [self.carried(x, y, op, "carried") for x, y in pairs]
         starts = self.hand_over(op, op.arguments, forms)
         types = [x.type for x in starts]
         blocks, outside = (Block(arg_types=types), Block()), replace(b)
@@ -970,7 +1073,8 @@ class Kernel:
             self._enter(before.args, forms, iter(blocks[0].args))
             self.block(before)
             condition, *passed = yielded(op.before_region)
-            kept = [self.carried(x, "kept", outside) for x in passed]
+            pairs = zip(passed, after.args, strict=True)
+            kept = [self.carried(x, y, op, "kept", outside) for x, y in pairs]
             ends = self.hand_over(op, passed, kept)
             b.effect(scf.ConditionOp(self.number(condition), *ends))
         for each in ends:
@@ -989,6 +1093,9 @@ RULES: dict[type[Operation], Callable[[Kernel, Any], None]] = {
     scf.IfOp: Kernel.branch,
     scf.WhileOp: Kernel.loop_while,
     AssumeOp: Kernel.hint,
+    ttg.LocalAllocOp: Kernel.shared,
+    ttg.LocalDeallocOp: Kernel.hint,
+    ttg.LocalLoadOp: Kernel.shared,
     ttig.PrefetchOp: Kernel.hint,
     ttig.DescriptorPrefetchOp: Kernel.hint,
     tt.LoadOp: Kernel.access,
@@ -1006,6 +1113,7 @@ RULES: dict[type[Operation], Callable[[Kernel, Any], None]] = {
     tt.ReduceOp: Kernel.reduce,
     tt.ScanOp: Kernel.scan,
     tt.HistogramOp: Kernel.histogram,
+    tt.MapElementwiseOp: Kernel.map_elementwise,
     tt.SplitOp: Kernel.split,
 }
 """How an operation is written that is neither arithmetic nor a view."""
@@ -1016,7 +1124,7 @@ def _base(value: Value | None) -> SSAValue | None:
         case Pointer() | Tensor():
             return value.base
         case InMemory():
-            return value.at.base
+            return _base(value.at)
         case _:
             return None
 
@@ -1059,7 +1167,13 @@ def convert_function(
     With `fallback` another one follows if this one has conditions.
     """
     func, kernel = written(old, statements, frozenset())
-    if same := frozenset(x for pair, x in kernel.apart.items() if len({*pair}) == 1):
+    # The host compares memory of arguments only.
+    same = frozenset(
+        loop
+        for (loaded, stored), loop in kernel.apart.items()
+        if loaded is stored or not {loaded, stored} <= {*func.args}
+    )
+    if same:
         with remarks_to(lambda line: None):  # they were made before
             func, kernel = written(old, statements, same)
     if not kernel.apart:
@@ -1077,6 +1191,7 @@ def convert_function(
         for number, other in sorted(
             (func.args.index(stored), func.args.index(loaded))
             for loaded, stored in kernel.apart
+            if loaded is not None and stored is not None
         )
     )
     if not fallback:

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import MemRefType, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, i32, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt, tt
 from coopc.dialects.coopmatrix import (
@@ -67,8 +67,10 @@ class Statements:
     aligns_rows: bool = False
     """Whether rows of matrices in memory are to begin at multiples of 16 bytes."""
     elements: Elements = field(default_factory=Elements)
-    reads: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Memory that was loaded from since it was asked."""
+    outer: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """What regions of reductions and the like use of values around them."""
+    reads: set[SSAValue | None] = field(default_factory=set["SSAValue | None"])
+    """Memory that was loaded from since it was asked; None for that at addresses."""
 
     # Elements, and the buffers that hold them.
 
@@ -162,38 +164,61 @@ class Statements:
 
     # Memory behind pointers.
 
+    def memory(
+        self,
+        b: Builder,
+        base: SSAValue | None,
+        place: SSAValue,
+        flag: Flag,
+        element: Attribute,
+    ) -> tuple[SSAValue, list[SSAValue]]:
+        """Return memory with an element, and the indices of that.
+
+        Without a base the place is the address of an element, if the flag is true.
+        """
+        if base is not None:
+            return b.pure(cast_memory, base, 0, MANY), [index(b, place)]
+        if flag is not True and not isinstance(flag, bool):
+            place = b.select(flag, place, b.constant(i64, 0))
+        return b.pure(simt.MemoryAtOp, place, MemRefType(in_memory(element), [])), []
+
     def load(
         self,
         b: Builder,
-        base: SSAValue,
+        base: SSAValue | None,
         place: SSAValue,
         flag: Flag,
         other: SSAValue | float,
         element: Attribute,
     ) -> SSAValue:
         """Return an element in memory where a flag is true, else something else."""
-        memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
-        kind = kind_of(base)
+        memory, at = self.memory(b, base, place, flag, element)
+        kind = kind_of(memory)
         self.reads.add(base)
         if not isinstance(other, SSAValue):
             other = b.constant(element, other)
         rest = to_memory(b, other, kind) if flag is not True else other
-        (found,) = b.effect_where(flag, lambda: memref.LoadOp.get(memory, [at]), [rest])
+        (found,) = b.effect_where(flag, lambda: memref.LoadOp.get(memory, at), [rest])
         return from_memory(b, found, element)
 
     def store(
-        self, b: Builder, base: SSAValue, place: SSAValue, flag: Flag, value: SSAValue
+        self,
+        b: Builder,
+        base: SSAValue | None,
+        place: SSAValue,
+        flag: Flag,
+        value: SSAValue,
     ) -> None:
         """Store an element where a flag is true."""
-        memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
-        value = to_memory(b, value, kind_of(base))
-        b.effect_where(flag, lambda: memref.StoreOp.get(value, memory, [at]))
+        memory, at = self.memory(b, base, place, flag, value.type)
+        value = to_memory(b, value, kind_of(memory))
+        b.effect_where(flag, lambda: memref.StoreOp.get(value, memory, at))
 
     def update(
         self,
         b: Builder,
         op: Operation,
-        base: SSAValue,
+        base: SSAValue | None,
         place: SSAValue,
         flag: Flag,
         value: SSAValue,
@@ -204,33 +229,41 @@ class Statements:
         Args:
             b: the builder.
             op: the update.
-            base: the argument that the element is in.
-            place: where in it.
+            base: the memory that the element is in.
+            place: where in it, or an address: see `memory`.
             flag: whether it is updated.
             value: what it is updated by.
             how: the operation on memory, a value and a place.
         """
-        memory, at = b.pure(cast_memory, base, 0, MANY), index(b, place)
-        if kind_of(base) != value.type:
-            raise Refused(op, f"expected memory of {value.type}, got {base.type}")
+        memory, at = self.memory(b, base, place, flag, value.type)
+        if (kind := kind_of(memory)) != value.type:
+            raise Refused(op, f"expected memory of {value.type}, got {kind}")
         zero = b.constant(value.type, 0)
-        return b.effect_where(flag, lambda: how(memory, value, [at]), [zero])[0]
+        return b.effect_where(flag, lambda: how(memory, value, at), [zero])[0]
 
     # Combinations along an axis.
+
+    def inlined(
+        self, b: Builder, op: Operation, body: Block, given: Sequence[SSAValue]
+    ) -> Values:
+        """Return what a region of an operation makes of values."""
+        known = {**self.outer, **dict(zip(body.args, given, strict=True))}
+        for each in body.ops:
+            if each is body.last_op:
+                return tuple(known.get(x, x) for x in each.operands)
+            for inner in each.walk():
+                if inner.dialect_name() not in ("arith", "math", "scf"):
+                    what = f"expected arithmetic in the region, got {inner.name}"
+                    raise Refused(op, what)
+            new = b.effect(each.clone(dict(known)))
+            known.update(zip(each.results, new.results, strict=True))
+        raise AssertionError(op)
 
     def combined(
         self, b: Builder, op: Combining, sums: Values, values: Values
     ) -> Values:
         """Return what the body of a reduction or a scan makes of elements."""
-        body = op.combine.block
-        known: dict[SSAValue, SSAValue] = {}
-        known.update(zip(body.args, (*sums, *values), strict=True))
-        for each in body.ops:
-            if each is body.last_op:
-                return tuple(known.get(x, x) for x in each.operands)
-            new = b.effect(each.clone(known))
-            known.update(zip(each.results, new.results, strict=True))
-        raise AssertionError(op)
+        return self.inlined(b, op, op.combine.block, (*sums, *values))
 
     def _elements(self, b: Builder, srcs: Sequence[Tensor], at: Coordinates) -> Values:
         return tuple(self.elements.of(b, x, at) for x in srcs)
@@ -354,6 +387,33 @@ class Statements:
 
         self.barrier(b)
         self.for_each(b, shape or (1,), lambda at: of_row(at if shape else ()))
+        self.barrier(b)
+        return targets
+
+    def map(
+        self, b: Builder, op: tt.MapElementwiseOp, srcs: Sequence[Tensor]
+    ) -> list[Tensor]:
+        """Return tensors of what a region makes of elements, `pack` at a time."""
+        pack, shape = op.pack.value.data, srcs[0].shape
+        if shape[-1] % pack:
+            what = f"rows of a multiple of {pack} elements, which a call takes"
+            raise Refused(op, f"expected {what}, got {shape[-1]}")
+        targets = [
+            self.buffer(b, shape, element_of(x.type), "mapped") for x in op.results
+        ]
+
+        def call(at: Coordinates) -> None:
+            *row, group = at
+            first = b.pure(arith.MuliOp, group, b.constant(INDEX, pack))
+            places = [(*row, b.plus(first, x)) for x in range(pack)]
+            given = [self.elements.of(b, x, place) for x in srcs for place in places]
+            found = iter(self.inlined(b, op, op.scalar_op.block, given))
+            for target in targets:
+                for place in places:
+                    self.put(b, target, place, next(found))
+
+        self.barrier(b)
+        self.for_each(b, (*shape[:-1], shape[-1] // pack), call)
         self.barrier(b)
         return targets
 

@@ -6,8 +6,8 @@
 
 Nothing is stored for these.  What comes from memory, products, sums and loops is in a
 *buffer*, work-group memory in the shape of the tensor, whose elements are loaded where
-they are asked for.  A tensor of pointers has a base, the argument that it points into;
-its elements are offsets from there.
+they are asked for.  A tensor of pointers has a base, the argument that it points into,
+and its elements are offsets from there; or its elements are addresses.
 
 Laws (test/unit/passes/test_convert_tt_to_coopmatrix.py): an element of a view is that
 of numpy's view; what is asked for twice in a block is computed once.
@@ -26,10 +26,17 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32, i64
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
-from coopc.dialects import tt, ttg
+from coopc.dialects import simt, tt, ttg
 from coopc.dialects.coopmatrix import Axis
+from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import Arith, element_of
-from coopc.dialects.tt.types import PtrType, Rounding, is_tensor, shape_of
+from coopc.dialects.tt.types import (
+    PtrType,
+    Rounding,
+    in_memory,
+    is_tensor,
+    shape_of,
+)
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.ir.transaction import Refused
 from coopc.passes.coopmatrix.elementwise import converted
@@ -47,16 +54,24 @@ class Pointer:
     """A place in the memory behind an argument."""
 
     base: SSAValue
-    """The argument, a memref of rank 0."""
+    """The argument, a memref of rank 0, or memory at an address."""
     offset: SSAValue
     """In elements from there, an i64."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Address:
+    """The form of a pointer of which control flow carries the address."""
+
+    element: Attribute
+    """What memory holds there."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class InMemory:
     """A tensor in memory, and for a block pointer where its block begins."""
 
-    at: Pointer
+    at: Pointer | Address
     sizes: tuple[SSAValue, ...]
     """Integers, in elements."""
     strides: tuple[SSAValue, ...]
@@ -64,6 +79,12 @@ class InMemory:
     offsets: tuple[SSAValue, ...] = ()
     """i32; empty of a descriptor, whose accesses say it."""
     pads_with_nan: bool = False
+
+    @property
+    def pointer(self) -> Pointer:
+        """To the first element, of a value that is no form."""
+        assert isinstance(self.at, Pointer), self
+        return self.at
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,7 +119,7 @@ class Tensor:
     reads: frozenset[SSAValue] = frozenset()
     """The buffers that the function loads from."""
     base: SSAValue | None = None
-    """Of pointers, the argument that their offsets count from."""
+    """Of pointers, what their offsets count from; without it they are addresses."""
     matrix: MatrixInMemory | None = None
     """Where products can load it from, if it is in memory as it is."""
     in_rounds: bool = False
@@ -292,11 +313,44 @@ def _gathered(e: Elements, op: tt.GatherOp, srcs: Sequence[Tensor]) -> Function:
 
 
 def _moved(e: Elements, op: tt.AddPtrOp, srcs: Sequence[Tensor]) -> Function:
+    unit = 1 if srcs[0].base is not None else pointee_bytes(op.result.type)
+
     def element(b: Builder, at: Coordinates) -> SSAValue:
         one, other = (offset(b, e.of(b, x, at)) for x in srcs)
-        return b.pure(arith.AddiOp, one, other)
+        return b.pure(arith.AddiOp, one, scaled(b, other, unit))
 
     return element
+
+
+def pointee_bytes(type: Attribute) -> int:
+    """Return the size in memory of what a pointer, or each of a tensor, points to."""
+    pointer = element_of(type)
+    assert isinstance(pointer, PtrType), type
+    return simt.bits_of(in_memory(pointer.pointee)) // 8
+
+
+def scaled(b: Builder, value: SSAValue, factor: int) -> SSAValue:
+    if factor == 1:
+        return value
+    return b.pure(arith.MuliOp, value, b.constant(value.type, factor))
+
+
+def address_of(b: Builder, base: SSAValue, offset: SSAValue) -> SSAValue:
+    """Return the address of an element behind a base, in bytes."""
+    start = b.pure(simt.AddressOfOp, base)
+    bytes = simt.bits_of(memref_type(base).get_element_type()) // 8
+    return b.pure(arith.AddiOp, start, scaled(b, offset, bytes))
+
+
+def addresses(e: Elements, pointers: Tensor) -> Tensor:
+    """Return a tensor of pointers as one of addresses."""
+    if (base := pointers.base) is None:
+        return pointers
+
+    def element(b: Builder, at: Coordinates) -> SSAValue:
+        return address_of(b, base, e.of(b, pointers, at))
+
+    return Tensor(pointers.shape, element, None, pointers.reads)
 
 
 def _numbered(e: Elements, op: tt.MakeRangeOp, srcs: Sequence[Tensor]) -> Function:
@@ -336,7 +390,8 @@ def _cast(e: Elements, op: tt.BitcastOp, srcs: Sequence[Tensor]) -> Function:
 def _elementwise(
     e: Elements, op: Operation, srcs: Sequence[Tensor], number: int = 0
 ) -> Function:
-    results = [element_of(x) for x in op.result_types]
+    elements = map(element_of, op.result_types)
+    results = [i64 if isinstance(x, PtrType) else x for x in elements]
 
     def make(*operands: SSAValue) -> Operation:
         return type(op).create(
@@ -367,8 +422,10 @@ FUNCTIONS: dict[type[Operation], Make] = {
     tt.ExpandDimsOp: _expanded,
     tt.FpToFpOp: _to_format,
     tt.GatherOp: _gathered,
+    tt.IntToPtrOp: _same,
     tt.JoinOp: _joined,
     tt.MakeRangeOp: _numbered,
+    tt.PtrToIntOp: _same,
     tt.ReshapeOp: _reshaped,
     tt.TransOp: _transposed,
     ttg.ConvertLayoutOp: _same,
@@ -385,20 +442,31 @@ def split_tensor(e: Elements, src: Tensor, which: int) -> Tensor:
     return Tensor(src.shape[:-1], element, None, src.reads, src.base)
 
 
+def is_resized(op: Operation) -> bool:
+    """Whether an operation casts pointers to elements of another size."""
+    if not isinstance(op, tt.BitcastOp):
+        return False
+    if not isinstance(element_of(op.src.type), PtrType):
+        return False
+    return pointee_bytes(op.src.type) != pointee_bytes(op.result.type)
+
+
 def function_of(
     e: Elements, op: Operation, srcs: Sequence[Tensor], result: OpResult
 ) -> Tensor:
     """Return the tensor that a result of an operation on tensors is."""
     assert is_tensor(result.type), op
+    is_pointer = [isinstance(element_of(x.type), PtrType) for x in op.operands]
+    bases = {x.base for x, known in zip(srcs, is_pointer, strict=True) if known}
+    if len(bases) > 1 or isinstance(op, tt.PtrToIntOp) or is_resized(op):
+        srcs = [addresses(e, x) for x in srcs]
     if type(op) in ELEMENTWISE:
         function = _elementwise(e, op, srcs, result.index)
     else:
         function = FUNCTIONS[type(op)](e, op, srcs)
     reads = frozenset[SSAValue]().union(*(x.reads for x in srcs))
-    bases = {x.base for x in srcs if x.base is not None}
-    if len(bases) > 1:
-        raise Refused(op, "expected pointers into one argument, got into several")
-    base, in_rounds = next(iter(bases), None), any(x.in_rounds for x in srcs)
+    base = next((x.base for x in srcs if x.base is not None), None)
+    in_rounds = any(x.in_rounds for x in srcs)
     shape = shape_of(result.type)
     found = Tensor(shape, function, None, reads, base, in_rounds=in_rounds)
     if isinstance(op, ttg.ConvertLayoutOp):

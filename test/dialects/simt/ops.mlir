@@ -121,6 +121,15 @@ func.func @views(%m: memref<8x2xvector<4xf32>>, %n: memref<?x?x?xi32>, %i: index
   func.return
 }
 
+// CHECK-LABEL: func.func @addresses(
+func.func @addresses(%m: memref<f16>) {
+  // CHECK:      %0 = simt.address_of %m : memref<f16>
+  %0 = simt.address_of %m : memref<f16>
+  // CHECK-NEXT: %1 = simt.memory_at %0 : memref<f32>
+  %1 = simt.memory_at %0 : memref<f32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @exchanges(
 func.func @exchanges(%v: vector<2xf16>, %w: vector<4xi8>) {
   // CHECK:      %0 = simt.exchange %v from #coopmatrix to #row_slice : vector<2xf16> -> vector<2xf16>

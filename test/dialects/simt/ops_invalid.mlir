@@ -135,6 +135,18 @@ simt.barrier workgroup memory = <private>
 
 // -----
 
+%m = "test.op"() : () -> memref<f32, #simt.memory<workgroup>>
+%a = simt.address_of %m : memref<f32, #simt.memory<workgroup>>
+// CHECK: simt.address_of: expected a memref of rank 0 in the caller's memory, got memref<f32, #simt.memory<workgroup>>
+
+// -----
+
+%a = "test.op"() : () -> i64
+%m = simt.memory_at %a : memref<4xf32>
+// CHECK: simt.memory_at: expected a memref of rank 0 in the caller's memory, got memref<4xf32>
+
+// -----
+
 %v = "test.op"() : () -> vector<2xf16>
 %w = simt.exchange %v from #layout.coopmatrix to #layout.row_slice<2x2, lanes = 2> : vector<2xf16> -> vector<2xf16>
 // CHECK: simt.exchange: expected the layout of one matrix, as #layout.coopmatrix<8x16, lanes = 16> or #layout.linear<..>, got #layout.coopmatrix

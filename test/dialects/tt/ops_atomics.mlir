@@ -42,8 +42,8 @@ tt.func @swaps(%p: tensor<16x!tt.ptr<f32>>, %x: tensor<16xf32>, %q: !tt.ptr<i32>
 tt.func @waits(%q: !tt.ptr<i32>, %i: i32, %p: tensor<16x!tt.ptr<i32>>, %x: tensor<16xi32>, %t: i64) {
   // CHECK-NEXT: %a = tt.atomic_poll acquire, gpu, %q, %i : !tt.ptr<i32>, i32 -> i1
   %a = tt.atomic_poll acquire, gpu, %q, %i : !tt.ptr<i32>, i32 -> i1
-  // CHECK-NEXT: %b = tt.atomic_poll relaxed, sys, %p, %x timeout %t {note} : tensor<16x!tt.ptr<i32>>, tensor<16xi32> -> i1
-  %b = tt.atomic_poll relaxed, sys, %p, %x timeout %t {note} : tensor<16x!tt.ptr<i32>>, tensor<16xi32> -> i1
+  // CHECK-NEXT: %b = tt.atomic_poll relaxed, sys, %p, %x timeout %t {note} : tensor<16x!tt.ptr<i32>>, tensor<16xi32> -> tensor<16xi1>
+  %b = tt.atomic_poll relaxed, sys, %p, %x timeout %t {note} : tensor<16x!tt.ptr<i32>>, tensor<16xi32> -> tensor<16xi1>
   // CHECK-NEXT: tt.return
   tt.return
 }

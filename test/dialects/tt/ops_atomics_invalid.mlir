@@ -121,6 +121,18 @@ tt.descriptor_reduce add, %d[%i], %x : !tt.tensordesc<16xf32>, tensor<8xf32>
 
 // -----
 
+%p, %x = "test.op"() : () -> (tensor<16x!tt.ptr<i32>>, tensor<16xi32>)
+%y = tt.atomic_poll acquire, gpu, %p, %x : tensor<16x!tt.ptr<i32>>, tensor<16xi32> -> i1
+// CHECK: tt.atomic_poll: expected the result to be a tensor, as ptr, got i1
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<i32>, i32)
+%y = tt.atomic_poll acquire, gpu, %p, %x : !tt.ptr<i32>, i32 -> i32
+// CHECK: tt.atomic_poll: expected a result of i1, got i32
+
+// -----
+
 %p, %x, %t = "test.op"() : () -> (!tt.ptr<i32>, i32, i32)
 %y = tt.atomic_poll acquire, gpu, %p, %x timeout %t : !tt.ptr<i32>, i32 -> i1
 // CHECK: operand is used with type i64, but has been previously used or defined with type i32

@@ -1377,3 +1377,118 @@ def toward_zero_kernel(x_ptr, y_ptr, z_ptr, w_ptr, BLOCK: tl.constexpr):
     tl.store(y_ptr + at, x.to(tl.float16, fp_downcast_rounding="rtz"))
     tl.store(z_ptr + at, x.to(tl.bfloat16, fp_downcast_rounding="rtz"))
     tl.store(w_ptr + at, x.to(tl.float8e5, fp_downcast_rounding="rtz"))
+
+
+@entry(
+    "chosen_pointer",
+    "x_ptr:*i32 y_ptr:*i32 u_ptr:*i32 v_ptr:*i32 out_ptr:*i32 rounds:i32 limit:i32",
+    {"BLOCK": 64},
+)
+@triton.jit
+def chosen_pointer_kernel(
+    x_ptr, y_ptr, u_ptr, v_ptr, out_ptr, rounds, limit, BLOCK: tl.constexpr
+):
+    """Pointers into several arguments: chosen by programs and elements, and carried."""
+    pid = tl.program_id(0)
+    at = pid * BLOCK + tl.arange(0, BLOCK)
+    first = x_ptr if pid == 1 else y_ptr
+    if pid == 2:
+        first = y_ptr + tl.load(y_ptr)
+    total = tl.load(tl.where(at % 3 == 0, first + at, x_ptr + (at + 1)))
+    source, target = u_ptr + at, v_ptr + at
+    for number in range(rounds):  # what one round stores, the next one loads
+        tl.store(target, tl.load(source) + number + 1)
+        source, target = target, source
+    one, other = x_ptr + pid, y_ptr + pid
+    count = 0
+    while count < limit:
+        total += tl.load(one)
+        moved = one + 1
+        one = other
+        other = moved
+        count += tl.load(x_ptr + 4 * BLOCK)
+    tl.store(out_ptr + at, total)
+
+
+@entry(
+    "descriptor_updates",
+    "x_ptr:*i32 low_ptr:*i32 high_ptr:*i32 unsigned_ptr:*u32 bits_ptr:*i32 M:i32 N:i32",
+    {"BLOCK": 16},
+    "N",
+)
+@triton.jit
+def descriptor_updates_kernel(
+    x_ptr, low_ptr, high_ptr, unsigned_ptr, bits_ptr, M, N, BLOCK: tl.constexpr
+):
+    """The least, the greatest and more of several matrices, through descriptors."""
+    x = tl.make_tensor_descriptor(
+        x_ptr + tl.program_id(0) * M * N, [M, N], [N, 1], [BLOCK, BLOCK]
+    )
+    low = tl.make_tensor_descriptor(low_ptr, [M, N], [N, 1], [BLOCK, BLOCK])
+    high = tl.make_tensor_descriptor(high_ptr, [M, N], [N, 1], [BLOCK, BLOCK])
+    unsigned = tl.make_tensor_descriptor(unsigned_ptr, [M, N], [N, 1], [BLOCK, BLOCK])
+    bits = tl.make_tensor_descriptor(bits_ptr, [M, N], [N, 1], [BLOCK, BLOCK])
+    for col in range(0, N, BLOCK):
+        value = x.load([0, col])
+        low.atomic_min([0, col], value)
+        high.atomic_max([0, col], value)
+        unsigned.atomic_max([0, col], value.to(tl.uint32, bitcast=True))
+        bits.atomic_xor([0, col], value)
+        bits.atomic_or([0, col], 0x40000000 + tl.zeros_like(value))
+        bits.atomic_and([0, col], 0x7FFFFFFF + tl.zeros_like(value))
+
+
+@triton.jit
+def collatz(number, limit):
+    count = number * 0
+    while (number > 1) & (count < limit):
+        number = number // 2 if number % 2 == 0 else 3 * number + 1
+        count += 1
+    return count, number
+
+
+@triton.jit
+def swapped(one, other, first, second):
+    if one > other:
+        first, second = second, first
+    return first - one, second + other
+
+
+@entry("mapped", "x_ptr:*i32 count_ptr:*i32 end_ptr:*i32 pairs_ptr:*i32", {"BLOCK": 64})
+@triton.jit
+def mapped_kernel(x_ptr, count_ptr, end_ptr, pairs_ptr, BLOCK: tl.constexpr):
+    """Functions of numbers with loops and branches, of each element and of pairs."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    count, end = tl.map_elementwise(collatz, x, at + 2)
+    tl.store(count_ptr + at, count)
+    tl.store(end_ptr + at, end)
+    (pairs,) = tl.map_elementwise(swapped, x, count, pack=2)
+    tl.store(pairs_ptr + at, pairs)
+
+
+@entry("relay", "x_ptr:*i32 flag_ptr:*i32 out_ptr:*i32", {"BLOCK": 32})
+@triton.jit
+def relay_kernel(x_ptr, flag_ptr, out_ptr, BLOCK: tl.constexpr):
+    """Each program waits for the one before it, and adds to what that stored."""
+    pid = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + pid * BLOCK + at)
+    tl.atomic_poll(flag_ptr, pid)
+    total = tl.load(out_ptr + at) + x
+    tl.store(out_ptr + at, total)
+    seen = tl.atomic_poll(flag_ptr + 1 + at, 5, timeout_ns=1000)
+    tl.store(out_ptr + (pid + 1) * BLOCK + at, seen.to(tl.int32))
+    tl.debug_barrier()
+    tl.atomic_xchg(flag_ptr, pid + 1)
+
+
+@entry("assembly", "x_ptr:*i32 y_ptr:*i32", {"BLOCK": 64})
+@triton.jit
+def assembly_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    """Assembly of another machine, which no engine takes."""
+    at = tl.arange(0, BLOCK)
+    x = tl.inline_asm_elementwise(
+        "not.b32 $0, $1;", "=r,r", [tl.load(x_ptr + at)], tl.int32, True, 1
+    )
+    tl.store(y_ptr + at, x)

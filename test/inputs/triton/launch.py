@@ -23,6 +23,7 @@ STORAGE = {
     "i8": np.int8,
     "u8": np.uint8,
     "i32": np.int32,
+    "u32": np.uint32,
     "i64": np.int64,
 }
 

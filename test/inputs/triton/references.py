@@ -811,3 +811,102 @@ def _toward_zero(name: str) -> Case:
         "w_ptr": Buffer("fp8e5", np.full(128, 77, np.uint8)),
     }
     return Case(arguments, (2, 1, 1), want, relative=0, absolute=0)
+
+
+@case("chosen_pointer")
+def _chosen_pointer(name: str) -> Case:
+    block, programs, rounds, limit = 64, 3, 3, 7
+    r = Random(name)
+    x = r.integers("i32", -99, 99, block * (programs + 2))
+    y = r.integers("i32", -99, 99, block * (programs + 2))
+    u = r.integers("i32", -99, 99, block * programs)
+    v = zeros("i32", block * programs)
+    x.data[4 * block], y.data[0] = 2, 5
+    at = np.arange(block * programs)
+    pid = at // block
+    first = np.where(pid == 1, x.data[at], y.data[at + np.where(pid == 2, 5, 0)])
+    total = np.where(at % 3 == 0, first, x.data[at + 1])
+    for number in range(-(-limit // 2)):  # x, y, x + 1, y + 1, ...
+        total += (y if number % 2 else x).data[pid + number // 2]
+    want = {
+        "u_ptr": u.data + 1 + 2,
+        "v_ptr": u.data + 1 + 2 + 3,
+        "out_ptr": total,
+    }
+    arguments = {
+        "x_ptr": x,
+        "y_ptr": y,
+        "u_ptr": u,
+        "v_ptr": v,
+        "out_ptr": empty("i32", block * programs),
+        "rounds": rounds,
+        "limit": limit,
+    }
+    return Case(arguments, (programs, 1, 1), want)
+
+
+@case("descriptor_updates")
+def _descriptor_updates(name: str) -> Case:
+    m, n, programs = 10, 24, 3
+    r = Random(name)
+    x = r.integers("i32", -(2**30), 2**30, programs, m, n)
+    arguments = {"x_ptr": x}
+    for each in ("low_ptr", "high_ptr", "unsigned_ptr", "bits_ptr"):
+        arguments[each] = empty("u32" if each[0] == "u" else "i32", m, n)
+    start = np.full((1, m, n), UNTOUCHED, np.int32)
+    every = np.concatenate([start, x.data])
+    want = {
+        "low_ptr": every.min(0),
+        "high_ptr": every.max(0),
+        "unsigned_ptr": every.view(np.uint32).max(0),
+    }
+    bits = np.bitwise_xor.reduce(every, 0)
+    # Each program sets and clears bits 30 and 31 after its own.
+    want["bits_ptr"] = bits & 0x3FFFFFFF | 0x40000000
+    return Case({**arguments, "M": m, "N": n}, (programs, 1, 1), want)
+
+
+@case("mapped")
+def _mapped(name: str) -> Case:
+    x = Random(name).integers("i32", -5, 200, 128)
+    counts: list[int] = []
+    ends: list[int] = []
+    for at, number in enumerate(x.data.tolist()):
+        count = 0
+        while number > 1 and count < at + 2:
+            number = 3 * number + 1 if number % 2 else number // 2
+            count += 1
+        counts.append(count)
+        ends.append(number)
+    count = np.array(counts, np.int32)
+    one, other = x.data[::2], x.data[1::2]
+    first, second = count[::2], count[1::2]
+    low = np.where(one > other, second, first) - one
+    high = np.where(one > other, first, second) + other
+    want = {
+        "count_ptr": count,
+        "end_ptr": np.array(ends, np.int32),
+        "pairs_ptr": np.stack([low, high], 1).reshape(-1),
+    }
+    return Case(
+        {"x_ptr": x, **{each: empty("i32", 128) for each in want}}, (2, 1, 1), want
+    )
+
+
+@case("relay")
+def _relay(name: str) -> Case:
+    block, programs = 32, 4
+    x = Random(name).integers("i32", -99, 99, programs, block)
+    flags, out = zeros("i32", 1 + block), zeros("i32", programs + 1, block)
+    flags.data[[4, 8]] = 5
+    want = {"out_ptr": np.tile(np.int32(flags.data[1:] == 5), (programs + 1, 1))}
+    want["out_ptr"][0] = x.data.sum(0)
+    arguments = {"x_ptr": x, "flag_ptr": flags, "out_ptr": out}
+    return Case(arguments, (programs, 1, 1), want)
+
+
+@case("assembly")
+def _assembly(name: str) -> Case:
+    x = Random(name).integers("i32", -99, 99, 64)
+    want = {"y_ptr": ~x.data}
+    return Case({"x_ptr": x, "y_ptr": empty("i32", 64)}, (1, 1, 1), want)

@@ -169,3 +169,21 @@ tt.func @lock(%p: !tt.ptr<i32>, %x: i32) {
   %z = tt.atomic_rmw exch, relaxed, gpu, %p, %y : (!tt.ptr<i32>, i32) -> i32
   tt.return
 }
+
+// -----
+
+// A pointer that is one of two is an address; one that is made of an integer was one.
+
+// CHECK-LABEL: func.func @chosen(
+tt.func @chosen(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %c: i1, %a: i64) {
+  // CHECK: %[[P:.*]] = simt.address_of %p : memref<f32>
+  // CHECK: %[[Q:.*]] = simt.address_of %q : memref<f32>
+  // CHECK: %[[AT:.*]] = arith.select %c, %{{.*}}, %{{.*}} : i64
+  // CHECK: simt.memory_at %[[AT]] : memref<f32>
+  %r = arith.select %c, %p, %q : !tt.ptr<f32>
+  %x = tt.load %r : !tt.ptr<f32>
+  // CHECK: simt.memory_at %a : memref<f32>
+  %s = tt.int_to_ptr %a : i64 -> !tt.ptr<f32>
+  tt.store %s, %x : !tt.ptr<f32>
+  tt.return
+}

@@ -10,21 +10,26 @@ tt.func @assembly(%x: tensor<16xi32>) {
 
 // -----
 
-tt.func @address(%x: i64) {
-  // CHECK: tt.int_to_ptr: it is not supported: expected a pointer that is an argument, moved by elements
-  %y = tt.int_to_ptr %x : i64 -> !tt.ptr<f16>
+tt.func @called() {
+  %x = arith.constant dense<0> : tensor<16xi32>
+  // CHECK: tt.map_elementwise: expected arithmetic in the region, got tt.get_program_id
+  %y = "tt.map_elementwise"(%x) <{pack = 1 : i32}> ({
+  ^bb0(%a: i32):
+    %b = tt.get_program_id x : i32
+    tt.map_elementwise.return %b : i32
+  }) : (tensor<16xi32>) -> tensor<16xi32>
   tt.return
 }
 
 // -----
 
-tt.func @two_arguments(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %c: i1) {
-  // CHECK: scf.if: expected pointers into one argument, got several for one value
-  %r = scf.if %c -> (!tt.ptr<f16>) {
-    scf.yield %p : !tt.ptr<f16>
-  } else {
-    scf.yield %q : !tt.ptr<f16>
-  }
+tt.func @pairs() {
+  // CHECK: tt.map_elementwise: expected rows of a multiple of 2 elements, which a call takes, got 1
+  %c = arith.constant dense<0> : tensor<16x1xi32>
+  %y = "tt.map_elementwise"(%c) <{pack = 2 : i32}> ({
+  ^bb0(%a: i32, %b: i32):
+    tt.map_elementwise.return %a, %b : i32, i32
+  }) : (tensor<16x1xi32>) -> tensor<16x1xi32>
   tt.return
 }
 
@@ -59,7 +64,7 @@ tt.func @smallest(%p: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %x = arith.constant dense<1.0> : tensor<8x8xf32>
   %d = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <f32>, <8x8xf32>
-  // CHECK: tt.descriptor_reduce: expected add, and, or or xor, got min
+  // CHECK: tt.descriptor_reduce: expected add, or and, max, min, or, xor of integers, got min of f32
   tt.descriptor_reduce min, %d[%zero, %zero], %x : !tt.tensordesc<8x8xf32>, tensor<8x8xf32>
   tt.return
 }

@@ -16,6 +16,7 @@ from support.triton_cases import (
     arrays_of,
     cases,
     compiled,
+    given_in_files,
     row,
     source_of,
     wrong,
@@ -28,34 +29,36 @@ from coopc.sim.simulate import Options, simulate
 from coopc.tools.coopc_run import main
 
 HUB = "inline-calls,expand-tt-math,convert-tt-to-coopmatrix"
-REFUSED = {
-    "grouped_gemm": "tt.int_to_ptr: it is not supported",
-}
-"""What is not done yet, with what is said of it."""
+REFUSED = ("assembly",)
+"""What no engine runs: the table says why."""
 QUICK = (
     "argmax",
+    "chosen_pointer",
     "cross_entropy",
     "cumsum",
     "descriptor_sum",
+    "descriptor_updates",
     "dropout",
     "embedding",
     "cas_max",
     "gather_rows",
     "gcd",
+    "grouped_gemm",
     "histogram",
     "linear_recurrence",
+    "mapped",
     "matmul_batched",
     "matmul_fp8",
     "matmul_mxfp",
     "moved_pointer",
+    "relay",
     "rms_norm_rope",
     "softmax",
     "spin_lock",
     "toward_zero",
 )
 ALL = os.environ.get("COOPC_TRITON_KERNELS") == "all"
-KERNELS = [x for x in cases() if ALL or x in QUICK]
-DONE = [x for x in KERNELS if x not in REFUSED]
+KERNELS = [x for x in cases() if (ALL or x in QUICK) and x not in REFUSED]
 
 
 def simulated(kernel: str, passes: str) -> list[str]:
@@ -83,7 +86,7 @@ def simulated(kernel: str, passes: str) -> list[str]:
     return wrong(case, dict(zip(named, values, strict=True)))
 
 
-@pytest.mark.parametrize("kernel", DONE)
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_one_subgroup(kernel: str) -> None:
     """What stands for a program computes what the program does, without races."""
     assert simulated(kernel, f"{HUB}{{subgroup-size=16}}") == []
@@ -104,18 +107,17 @@ def run(kernel: str, folder: Path, *options: str, layouts: bool = False) -> list
     given = arrays_of(case)
     known = {name: f"arg{n}" if layouts else name for n, name in enumerate(given)}
     for name, value in given.items():
-        if hasattr(value, "dtype"):
-            np.save(folder / f"{name}.npy", value)
-            value = folder / f"{name}.npy"
-        words += ["--arg", f"{known[name]}={value}"]
+        words += ["--arg", f"{known[name]}={given_in_files(name, value, folder)}"]
     for name in case.expected:
-        words += ["--save", f"{known[name]}={folder / name}.out.npy"]
+        base, bracket, rest = name.partition("[")
+        saved = f"{known[base]}{bracket}{rest}"
+        words += ["--save", f"{saved}={folder / name}.out.npy"]
     assert main(words) == 0
     after = {x: np.load(folder / f"{x}.out.npy") for x in case.expected}
     return wrong(case, after)
 
 
-@pytest.mark.parametrize("kernel", [x for x in DONE if x != "matmul_block_pointer"])
+@pytest.mark.parametrize("kernel", [x for x in KERNELS if x != "matmul_block_pointer"])
 def test_on_this_processor(kernel: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "cpu", "--tiles", "none") == []
 
@@ -152,12 +154,13 @@ NOT_RUN = {
     "matmul_block_pointer": "its arguments have no names in the IR of Triton 3.3",
 }
 """What drivers are not given, and why."""
-RUN = [x for x in DONE if x not in NOT_RUN]
+RUN = [x for x in KERNELS if x not in NOT_RUN]
 
 
 @pytest.mark.parametrize("pipeline", ["coopc-lanes", "coopc-khr"])
 @pytest.mark.parametrize(
-    "kernel", RUN if ALL else ["softmax", "gcd", "matmul_abt", "matmul_bf16"]
+    "kernel",
+    RUN if ALL else ["softmax", "chosen_pointer", "matmul_abt", "matmul_bf16"],
 )
 def test_on_a_driver(kernel: str, pipeline: str, tmp_path: Path) -> None:
     passes = f"{pipeline}{{device=lavapipe}}"
@@ -165,7 +168,7 @@ def test_on_a_driver(kernel: str, pipeline: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kernel", RUN if ALL else ["matmul_batched", "gcd", "matmul_abt"]
+    "kernel", RUN if ALL else ["matmul_batched", "grouped_gemm", "matmul_abt"]
 )
 def test_on_opencl(kernel: str, tmp_path: Path) -> None:
     """On plain lanes of Intel's run-time for processors."""
@@ -185,6 +188,16 @@ def test_on_xe(kernel: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "opencl", layouts=True) == []
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    RUN if ALL else ["matmul_batched", "gather", "gather_rows", "chosen_pointer"],
+)
+def test_without_layouts_on_xe(kernel: str, tmp_path: Path) -> None:
+    """Tensors without layouts are matrices, and what lanes compute, of one subgroup."""
+    passes = "coopc-xe{device=bmg emulate=true fallback=true}"
+    assert run(kernel, tmp_path, "--on", "opencl", "-p", passes) == []
+
+
 @pytest.mark.parametrize("device", ["nvidia", "lavapipe"])
 @pytest.mark.parametrize("kernel", LARGE if ALL else ["matmul_device_descriptor"])
 def test_fits_into_memory(kernel: str, device: str) -> None:
@@ -194,7 +207,7 @@ def test_fits_into_memory(kernel: str, device: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kernel", KERNELS if ALL else ["softmax", "gcd", "grouped_gemm"]
+    "kernel", [*KERNELS, *REFUSED] if ALL else ["softmax", "gcd", *REFUSED]
 )
 def test_table(kernel: str) -> None:
     """The documentation says what is made of each kernel."""

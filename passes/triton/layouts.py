@@ -1,0 +1,42 @@
+"""Which kernels of Triton are lowered by the layouts of their tensors."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from coopc.dialects import tt
+from coopc.ir.control_flow import defined_by
+from coopc.passes.triton.origins import bases_of
+
+UNPLANNED = (
+    tt.AssertOp,
+    tt.CatOp,
+    tt.DescriptorGatherOp,
+    tt.DescriptorReduceOp,
+    tt.DescriptorScatterOp,
+    tt.GatherOp,
+    tt.HistogramOp,
+    tt.IntToPtrOp,
+    tt.MapElementwiseOp,
+    tt.PrintOp,
+    tt.PtrToIntOp,
+)
+"""Operations that convert-ttgir-to-xe does not have."""
+ACCESSES = tt.AtomicCASOp | tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp
+
+
+def why_not_by_layouts(module: ModuleOp) -> tuple[Operation, str] | None:
+    """Return what keeps kernels from being lowered by layouts, and why; or None."""
+    if tt.NUM_WARPS not in module.attributes:
+        return module, "it has no layouts"
+    for op in module.walk():
+        if isinstance(op, UNPLANNED):
+            return op, "not done by layouts"
+        is_access = isinstance(op, ACCESSES)
+        if is_access and len(bases_of(op.ptr)) > 1:
+            return op, "its pointers are not into one argument"
+        is_flow = op.dialect_name() in ("arith", "scf")
+        if is_flow and any(isinstance(x.type, tt.PtrType) for x in defined_by(op)):
+            return op, "it chooses or carries a pointer"
+    return None
