@@ -137,7 +137,7 @@ def test_what_a_kernel_left_alone_is_not_written() -> None:
             "arrays, got a list with float",
         ),
         (([1.0], 2.0), {}, "PyTorch, or a list of arrays, got a list with float"),
-        (([], 2.0), {}, "PyTorch, or a list of arrays, got an empty list"),
+        ((list[float](), 2.0), {}, "PyTorch, or a list of arrays, got an empty list"),
         ((np.zeros(8, "f4"), "x"), {}, "got str"),
         ((np.zeros(8, "f4"), 2.0), {"grid": (1, 2, 3, 4)}, "one to three numbers"),
         ((np.zeros(8, "f4"), 2.0), {"on": "gpu"}, "expected on=sim|vulkan|opencl|cpu"),
