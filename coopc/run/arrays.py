@@ -21,6 +21,9 @@ BITS = {
     "float8_e5m2": "uint8",
 }
 """What holds the bits of types that numpy does not have."""
+_EXPECTED = (
+    "expected a number, or an array of numpy, DLPack or PyTorch, or a list of arrays"
+)
 
 
 def to_argument(given: object) -> Given:
@@ -54,10 +57,7 @@ def to_argument(given: object) -> Given:
             return np.asarray(form) if has_array else np.from_dlpack(form)
     except (TypeError, BufferError, RuntimeError) as error:
         raise ValueError(f"cannot share the memory of an array: {error}") from error
-    raise ValueError(
-        "expected a number, or an array of numpy, DLPack or PyTorch, got "
-        f"{type(form).__name__}"
-    )
+    raise ValueError(f"{_EXPECTED}, got {type(form).__name__}")
 
 
 def addresses_of(arrays: Sequence[object]) -> Addresses:
@@ -67,10 +67,11 @@ def addresses_of(arrays: Sequence[object]) -> Addresses:
         ValueError: one is none.
     """
     found = [to_argument(each) for each in arrays]
-    if not found or not all(isinstance(each, np.ndarray) for each in found):
-        raise ValueError(
-            f"expected arrays, of which addresses are passed, got {arrays}"
-        )
+    if not found:
+        raise ValueError(f"{_EXPECTED}, got an empty list")
+    for each in found:
+        if not isinstance(each, np.ndarray):
+            raise ValueError(f"{_EXPECTED}, got a list with {type(each).__name__}")
     return Addresses(tuple(cast("list[Array]", found)))
 
 

@@ -29,8 +29,10 @@ MATRIX_SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
 FLOATS = {(16, 0): "bf16", (8, 4214): "f8E4M3FN", (8, 4215): "f8E5M2"}
 SATURATING = 0x10
 USES = "abc"
-LAYOUTS = (0, 1, 2, 4202, 4203)
-"""Row major, column major, what Intel has packed, and Arm's interleaved blocks."""
+LAYOUTS = (0, 1, 2)
+"""Row major, column major, and what Intel has packed."""
+ARM_LAYOUTS, CAPABILITY_ARM_LAYOUTS = (4202, 4203), 4201
+"""Interleaved blocks."""
 
 Words: TypeAlias = tuple[int, ...]
 
@@ -277,8 +279,10 @@ class FactsReader:
         self._store(words[1:])
 
     def _store(self, words: Words) -> None:
-        if (layout := self._constants[words[2]]) not in LAYOUTS:
-            self._mistake(f"a layout of {', '.join(map(str, LAYOUTS))}, got {layout}")
+        declared = CAPABILITY_ARM_LAYOUTS in self.facts.capabilities
+        layouts = LAYOUTS + ARM_LAYOUTS if declared else LAYOUTS
+        if (layout := self._constants[words[2]]) not in layouts:
+            self._mistake(f"a layout of {', '.join(map(str, layouts))}, got {layout}")
 
     def _mul_add(self, words: Words) -> None:
         type_, value, *operands = words

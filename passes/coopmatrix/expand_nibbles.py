@@ -21,7 +21,8 @@ those stay whose operands are only loaded as DPAS has them: two that share a byt
 each other along K, in rows of A and in columns of B.
 
     %x = coopmatrix.load %m[%i, %k] row_major : memref<8x64xi4> -> <8x64xi4, a>
-->  %x = coopmatrix.load %m[%i, %k / 2] row_major : memref<8x32xi8> -> <8x64xi4, a>
+->  %h = %k / 2
+    %x = coopmatrix.load %m[%i, %h] row_major : memref<8x32xi8> -> <8x64xi4, a>
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ func.func @wrong_shape(%a : !coopmatrix.matrix<8x8xf16, a>, %b : !coopmatrix.mat
 
 // -----
 
-func.func @type_of_element(%m : memref<?x?xf16>, %p : memref<?x?xf32>, %x : i4) attributes {simt.kernel} {
+func.func @type_of_element(%m : memref<?x?xf16>, %p : memref<?x?xf32>, %x : i2) attributes {simt.kernel} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %a = coopmatrix.load %m[%c0, %c0] row_major : memref<?x?xf16> -> !coopmatrix.matrix<8x8xf16, a>
   %b = coopmatrix.load %m[%c0, %c0] row_major : memref<?x?xf16> -> !coopmatrix.matrix<8x8xf16, b>
   %c = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<8x8xf32, acc>
-  // CHECK: {{.*}}:25:1: error: func.func: expected arguments of i1, i8, {{.*}}, got i4
+  // CHECK: {{.*}}:25:1: error: func.func: expected arguments of i1, i8, {{.*}}, got i2
   %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x8xf16, a>, !coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
   coopmatrix.store %d, %p[%c0, %c0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
   func.return

@@ -125,10 +125,19 @@ def test_what_a_kernel_left_alone_is_not_written() -> None:
         ((), {}, "expected 2 arguments of scale (a, by), got 0"),
         ((np.zeros(8), 2.0), {}, "expected a to hold f32 (float32), got float64"),
         (
-            ([1.0], 2.0),
+            ((1.0,), 2.0),
             {},
-            "expected a number, or an array of numpy, DLPack or PyTorch",
+            "expected a number, or an array of numpy, DLPack or PyTorch, or a list of "
+            "arrays, got tuple",
         ),
+        (
+            ([np.zeros(8, "f4"), 1.0], 2.0),
+            {},
+            "expected a number, or an array of numpy, DLPack or PyTorch, or a list of "
+            "arrays, got a list with float",
+        ),
+        (([1.0], 2.0), {}, "PyTorch, or a list of arrays, got a list with float"),
+        ((list[float](), 2.0), {}, "PyTorch, or a list of arrays, got an empty list"),
         ((np.zeros(8, "f4"), "x"), {}, "got str"),
         ((np.zeros(8, "f4"), 2.0), {"grid": (1, 2, 3, 4)}, "one to three numbers"),
         ((np.zeros(8, "f4"), 2.0), {"on": "gpu"}, "expected on=sim|vulkan|opencl|cpu"),

@@ -101,3 +101,41 @@ func.func @loop(%f: f32, %i: index) {
   }
   func.return
 }
+
+// Addresses are numbers: a barrier changes neither them nor where they point.
+// SAME-LABEL: func.func @addresses(
+// SAME-NEXT:  %a = simt.address_of
+// SAME-NEXT:  %there = simt.memory_at
+// SAME-NEXT:  simt.barrier
+// SAME-NEXT:  "test.op"(%a, %a, %there, %there)
+func.func @addresses(%m: memref<f32>) {
+  %a = simt.address_of %m : memref<f32>
+  %there = simt.memory_at %a : memref<f32>
+  simt.barrier workgroup
+  %a2 = simt.address_of %m : memref<f32>
+  %there2 = simt.memory_at %a2 : memref<f32>
+  "test.op"(%a, %a2, %there, %there2) : (i64, i64, memref<f32>, memref<f32>) -> ()
+  func.return
+}
+
+// DEAD-LABEL: func.func @unused_addresses(
+// DEAD-NEXT:  func.return
+func.func @unused_addresses(%m: memref<f32>) {
+  %a = simt.address_of %m : memref<f32>
+  %there = simt.memory_at %a : memref<f32>
+  func.return
+}
+
+// MOVE-LABEL: func.func @addresses_in_a_loop(
+// MOVE-NEXT:  simt.address_of
+// MOVE-NEXT:  simt.memory_at
+// MOVE-NEXT:  scf.for
+func.func @addresses_in_a_loop(%m: memref<f32>, %i: index) {
+  scf.for %k = %i to %i step %i {
+    %a = simt.address_of %m : memref<f32>
+    %there = simt.memory_at %a : memref<f32>
+    "test.op"(%there) : (memref<f32>) -> ()
+    scf.yield
+  }
+  func.return
+}

@@ -55,6 +55,7 @@ def test_positions_and_barriers() -> None:
 def test_traits(op: type[Operation]) -> None:
     """A work-item asks where it is, and sees memory, by itself; all else, all do."""
     alone = issubclass(op, simt.IdOp | simt.DimensionOp | simt.ViewElementsOp)
+    alone |= issubclass(op, simt.AddressOfOp | simt.MemoryAtOp)
     alone |= issubclass(op, simt.CompareExchangeOp)
     of_the_host = issubclass(op, simt.SequenceOp | simt.LaunchOp | simt.ResultOp)
     alone |= of_the_host

@@ -1,7 +1,7 @@
 """What the run-times read from a SPIR-V module."""
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -45,6 +45,35 @@ def test_signed_matrices(spirv: Callable[..., bytes]):
     }
 
 
+def binary_of(instructions: Sequence[tuple[int, ...]]) -> bytes:
+    words = [
+        x
+        for opcode, *operands in instructions
+        for x in (len(operands) + 1 << 16 | opcode, *operands)
+    ]
+    return HEADER + struct.pack(f"<{len(words)}I", *words)
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_layouts(declared: bool):
+    """Arm's blocks are layouts where their capability is declared."""
+    instructions = (
+        *([(17, 4201)] if declared else []),  # OpCapability CooperativeMatrixLayoutsARM
+        (71, 6, 1, 3),  # OpDecorate SpecId 3
+        (21, 5, 32, 0),  # OpTypeInt 32 0
+        (50, 5, 6, 0),  # OpSpecConstant 0
+        (4458, 8, 9, 6),  # OpCooperativeMatrixStoreKHR
+    )
+    binary = binary_of(instructions)
+    also = [4202, 4203] if declared else []
+    for layout in (0, 1, 2, 3, 4202, 4203):
+        facts = spirv_facts(binary, {3: struct.pack("<I", layout)})
+        wanted = [0, 1, 2, *also]
+        text = f"a layout of {', '.join(map(str, wanted))}, got {layout}"
+        mistakes = [] if layout in wanted else [f"expected constants that give {text}"]
+        assert facts.mistakes == mistakes
+
+
 def test_specialization_changes_sizes():
     """The work-group size and the matrix size are specialization constant 3."""
     instructions = (
@@ -58,12 +87,7 @@ def test_specialization_changes_sizes():
         (43, 5, 8, 0),  # OpConstant 0
         (4456, 9, 4, 7, 6, 6, 8),  # OpTypeCooperativeMatrixKHR
     )
-    words = [
-        x
-        for opcode, *operands in instructions
-        for x in (len(operands) + 1 << 16 | opcode, *operands)
-    ]
-    binary = HEADER + struct.pack(f"<{len(words)}I", *words)
+    binary = binary_of(instructions)
     for given, size in (({}, 8), ({3: struct.pack("<I", 16)}, 16)):
         facts = spirv_facts(binary, given)
         assert facts.matrix_types == {SpirvMatrix(size, size, "f16", "a")}
