@@ -13,6 +13,15 @@ func.func @checked(%p: memref<16x24xf32>) {
 
 // -----
 
+// CHECK: error: coopmatrix.load: expected row_major, col_major or packed, as the matrix intrinsics have, got row_blocked
+func.func @layout(%p: memref<2x64xf32>) {
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %p[%0, %0] row_blocked : memref<2x64xf32> -> !coopmatrix.matrix<8x16xf32, none>
+  func.return
+}
+
+// -----
+
 // CHECK: error: coopmatrix.load: expected a memref whose last stride is 1, since the matrix intrinsics have one stride, got memref<16x24xf32, strided<[48, 2]>>
 func.func @strides(%p: memref<16x24xf32, strided<[48, 2]>>) {
   %0 = arith.constant 0 : index

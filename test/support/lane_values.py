@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from support.nibbles import halves, packed, signed
 from support.small_kernels import lane_kernel
 from xdsl.dialects.builtin import ModuleOp
 
+from coopc.dialects import simt
+from coopc.dialects.narrow import as_bytes, is_memref
 from coopc.rounding import FORMATS
 from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
@@ -30,7 +33,7 @@ BITS = {**{f"i{width}": width for width in WIDTHS}, "index": 64}
 FLOATS = ("f16", "bf16", "f32", "f64")
 STORED: dict[str, Any] = {
     "i1": np.bool_,
-    "i4": np.int8,
+    "i4": np.uint8,
     "i8": np.int8,
     "i16": np.int16,
     "i24": np.int32,
@@ -42,7 +45,7 @@ STORED: dict[str, Any] = {
     "f32": np.float32,
     "f64": np.float64,
 }
-"""The numpy type of each type in memory; of bf16 that of its bits."""
+"""The numpy type of each type in memory; of bf16 that of its bits, of i4 of two."""
 
 
 @cache
@@ -53,7 +56,10 @@ def built(body: str, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Modul
 
 def run(module: ModuleOp, inputs: list[Any], output: Any) -> Any:
     """Return what lanes write, of a kernel with one output of a numpy type."""
-    result = np.zeros(LANES, output)
+    kernel = next(simt.kernels(module))
+    memory = as_bytes(kernel.func.body.block.args[-1].type)
+    assert is_memref(memory)
+    result = np.zeros(memory.get_shape(), output)
     simulate(module, "f", [*inputs, result])
     return result
 
@@ -68,12 +74,16 @@ def integers(draw: st.DrawFn, bits: int) -> Any:
 
 def stored(values: list[int], type: str) -> Any:
     """Return integers as they are in memory; of i1 the lowest bit."""
+    if type == "i4":
+        return packed(np.array(values))
     bits = [bool(x & 1) for x in values] if type == "i1" else values
     return np.array(bits).astype(STORED[type])
 
 
 def as_integers(array: Any, type: str) -> list[int]:
     """Return what is in memory as signed integers."""
+    if type == "i4":
+        array = signed(halves(array))
     return [-int(x) for x in array] if type == "i1" else [int(x) for x in array]
 
 

@@ -150,7 +150,10 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Val
     if op.checked is not None:
         raise Refusal("`checked` is not supported by the matrix intrinsics")
     if layout not in _LAYOUTS:
-        raise Refusal(f"{layout} is not supported by the matrix intrinsics")
+        raise Refusal(
+            "expected row_major, col_major or packed, as the matrix intrinsics have, "
+            f"got {layout}"
+        )
     if op.memory_type.element_type != type.element_type:
         raise Refusal(
             f"expected a memref of {type.element_type}, the matrix's elements, got "

@@ -9,7 +9,7 @@ vectors, and every device.
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import product
 from typing import Any, cast
@@ -169,6 +169,7 @@ ARGUMENTS: tuple[Attribute, ...] = (
     *SCALARS,
     *(MemRefType(x, [DYNAMIC_INDEX, 64]) for x in SCALARS if x != IndexType()),
     MemRefType(IntegerType(8), [DYNAMIC_INDEX]),
+    *(MemRefType(x, []) for x in SCALARS if x != IndexType()),
 )
 """What kernels can have as arguments."""
 
@@ -487,6 +488,20 @@ def others() -> Kernel:
     return k
 
 
+def addresses() -> Kernel:
+    """Addresses of memory, and the memory at them, of types that every device has."""
+    k = Kernel()
+    for element in (i8, i32, i64, Float32Type()):
+        first = MemRefType(element, [])
+        k.add(simt.AddressOfOp, [first], [i64])
+        (address,) = k.ops[-1].results
+        k.add(simt.MemoryAtOp, [address], [first])
+        (found,) = k.ops[-1].results
+        k.add(memref.LoadOp, [found], [element])
+        k.add(memref.StoreOp, [element, found], [])
+    return k
+
+
 UNARY_MATRICES = named(coopmatrix, "Neg", "Abs", "Not")
 BINARY_MATRICES = named(
     coopmatrix,
@@ -648,6 +663,12 @@ class Target:
     emitter: str
     """spirv, llvm, or matrix: LLVM IR with matrices."""
     device: str
+    addresses: bool = False
+    """Whether kernels of Vulkan get addresses."""
+
+    @property
+    def is_vulkan(self) -> bool:
+        return self.emitter == "spirv" and device(self.device).flavours[0] == "vulkan"
 
     def emit(self, module: ModuleOp, sweep: Sweep) -> bytes | str:
         """What is emitted of a module: a binary, or the text of LLVM IR."""
@@ -656,11 +677,12 @@ class Target:
             from coopc.emit.spirv.module import emit_module
 
             found = device(self.device)
+            facts = Facts(found.flavours[0], found, self.addresses)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(
                     Emission, "operation", sweep.operation(Emission.operation)
                 )
-                return binary(emit_module(module, Facts(found.flavours[0], found)))
+                return binary(emit_module(module, facts))
         from coopc.emit.llvm.emission import Emission
         from coopc.emit.llvm.module import emit_module
 
@@ -708,14 +730,20 @@ REFUSAL = r"got |has no |has \w+ of |with zeros only"
 """What a reason says: what was found, or what there is instead."""
 
 
-@pytest.mark.parametrize("name", [*map(str, ELEMENTS), "no type"])
+WITHOUT_TYPE = {"no type": others, "addresses": addresses}
+"""What is swept once, not for each element type."""
+
+
+@pytest.mark.parametrize("name", [*map(str, ELEMENTS), *WITHOUT_TYPE])
 def test_all_that_is_emitted_is_valid(name: str, tool: Callable[[str], Any]) -> None:
     tool("spirv-val")
     pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
     element = {str(each): each for each in ELEMENTS}.get(name)
-    kernel = others() if element is None else kernel_of(element)
+    kernel = WITHOUT_TYPE[name]() if element is None else kernel_of(element)
     module = kernel.module()
     targets = [each for each in TARGETS if takes(each.device, element)]
+    if name == "addresses":
+        targets = [replace(each, addresses=each.is_vulkan) for each in targets]
     emitted = sum(check(target, kernel, module) for target in targets)
     assert (not emitted) == (element == IntegerType(4))  # which no emitter has
 
@@ -742,7 +770,11 @@ def test_every_operation_is_swept(emitter: str) -> None:
     dialects = ("arith", "math", "vector", "memref", "simt", "coopmatrix")
     swept = {
         type(op)
-        for kernel in (*map(kernel_of, ELEMENTS), others(), matrices("nvidia"))
+        for kernel in (
+            *map(kernel_of, ELEMENTS),
+            *(make() for make in WITHOUT_TYPE.values()),
+            matrices("nvidia"),
+        )
         for op in kernel.block.ops
     }
     modules = import_module(f"coopc.emit.{emitter}.emission").MODULES

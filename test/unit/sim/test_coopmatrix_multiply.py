@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.nibbles import halves, packed, signed
 
 from coopc.generate.programs import kernel
 from coopc.rounding import FORMATS, wrap
@@ -32,7 +33,9 @@ def multiply(
     memory: dict[str, str] = {}
     for (name, (rows, cols)), type in zip(sizes.items(), types, strict=True):
         matrices[name] = f"!coopmatrix.matrix<{rows}x{cols}x{type}, {uses[name]}>"
-        memory[name] = f"memref<{rows}x{cols}x{type}>"
+        # Rows of i4 begin at whole bytes.
+        layout = f", strided<[{cols + cols % 2}, 1]>" if type == "i4" else ""
+        memory[name] = f"memref<{rows}x{cols}x{type}{layout}>"
     loads = "\n".join(
         f"%{x} = coopmatrix.load %m{x}[%z, %z] row_major : {memory[x]} -> {matrices[x]}"
         for x in "abc"
@@ -47,9 +50,12 @@ def multiply(
         coopmatrix.store %d, %md[%z, %z] row_major : {matrices["d"]}, {memory["d"]}
         """,
     )
-    found = np.zeros((m, n), dtype)
-    simulate(module, "f", [*arrays, found])
-    return found
+    given = [
+        packed(array) if type == "i4" else array
+        for type, array in zip(types, [*arrays, np.zeros((m, n), dtype)], strict=True)
+    ]
+    simulate(module, "f", given)
+    return signed(halves(given[-1]))[:, :n] if types[-1] == "i4" else given[-1]
 
 
 def integers(data: st.DataObject, type: str, shape: tuple[int, int]) -> Any:

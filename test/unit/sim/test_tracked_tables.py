@@ -53,7 +53,12 @@ EXEMPT: dict[str, str] = {
             *("simt.num_subgroups", "simt.num_workgroups", "simt.subgroup_id"),
             *("simt.subgroup_size", "simt.workgroup_id", "simt.workgroup_size"),
             *("tt.get_num_programs", "tt.get_program_id", "tt.make_range"),
-            *("tt.mulhiui", "ttg.barrier", "ttig.descriptor_prefetch"),
+            *(
+                "tt.atomic_poll",
+                "tt.mulhiui",
+                "ttg.barrier",
+                "ttig.descriptor_prefetch",
+            ),
             *("ttg.local_dealloc", "ttig.extract_desc", "ttig.prefetch", "ub.poison"),
             *("vector.create_mask", "xe.block_prefetch_2d", "xe.payload_prefetch"),
             *("xe.payload_add_x", "xe.payload_add_y"),
@@ -68,10 +73,13 @@ EXEMPT: dict[str, str] = {
             *(
                 "memref.reinterpret_cast",
                 "memref.subview",
+                "simt.address_of",
+                "simt.memory_at",
                 "simt.view_elements",
                 "memref.global",
             ),
             *("tt.addptr", "tt.advance", "tt.make_tensor_descriptor"),
+            *("tt.int_to_ptr", "tt.ptr_to_int"),
             *("tt.make_tensor_ptr", "xe.payload_create"),
         ),
         VIEWS,
@@ -90,6 +98,7 @@ EXEMPT: dict[str, str] = {
         (
             *("coopmatrix.yield", "func.return", "linalg.yield", "scf.condition"),
             *("scf.yield", "tt.return", "tt.reduce.return", "tt.call"),
+            "tt.map_elementwise.return",
         ),
         FLOW,
     ),
@@ -403,6 +412,8 @@ module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32}
       : tensor<16x32xbf16> * tensor<32x16xbf16> -> tensor<16x16xf32>
     tt.descriptor_scatter %e1[%rows, %c0], %s
       : !tt.tensordesc<1x16xf32>, tensor<16xi32>, i32, tensor<16x16xf32>
+    tt.descriptor_reduce add, %d[%c0, %c0], %zeros
+      : !tt.tensordesc<16x16xf32>, tensor<16x16xf32>
     %15 = tt.descriptor_load %d[%c0, %c0]
       : !tt.tensordesc<16x16xf32> -> tensor<16x16xf32>
     %16 = "tt.reduce"(%15) <{axis = 1 : i32}> ({
@@ -419,7 +430,13 @@ module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32}
     %18 = tt.atomic_rmw fadd, relaxed, gpu, %q, %no
       : (tensor<16x!tt.ptr<f32>>, tensor<16xf32>) -> tensor<16xf32>
     %19 = arith.minnumf %17, %18 : tensor<16xf32>
-    %20 = tt.fp_to_fp %19 : tensor<16xf32> -> tensor<16xf64>
+    %mapped = "tt.map_elementwise"(%19) <{pack = 1 : i32}> ({
+    ^bb0(%x: f32):
+      %m = arith.negf %x : f32
+      tt.map_elementwise.return %m : f32
+    }) : (tensor<16xf32>) -> tensor<16xf32>
+    %back = arith.negf %mapped : tensor<16xf32>
+    %20 = tt.fp_to_fp %back : tensor<16xf32> -> tensor<16xf64>
     %21 = arith.truncf %20 : tensor<16xf64> to tensor<16xf32>
     %22 = tt.cat %21, %21 : tensor<16xf32> -> tensor<32xf32>
     %23 = tt.gather %22[%r] {axis = 0 : i32}

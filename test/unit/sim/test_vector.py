@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.nibbles import packed
 from support.small_kernels import lane_kernel
 
 from coopc.generate.programs import module_of
@@ -108,7 +109,7 @@ def test_bitcast(source: str, dtype: Any, result: str, result_dtype: Any) -> Non
 def test_bitcast_of_nibbles() -> None:
     x = RANDOM.integers(-8, 8, (16, 8), np.int8)
     body = "%r0 = vector.bitcast %x0 : vector<8xi4> to vector<1xi32>"
-    found = run(body, {"vector<8xi4>": x}, "vector<1xi32>", np.int32)
+    found = run(body, {"vector<8xi4>": packed(x)}, "vector<1xi32>", np.int32)
     weights = 16 ** np.arange(8, dtype=np.int64)
     expected = ((x.astype(np.int64) % 16) * weights).sum(-1).astype(np.uint32)
     assert (found[:, 0].view(np.uint32) == expected).all()

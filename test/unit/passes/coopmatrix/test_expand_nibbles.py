@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.native import tiles_of
+from support.nibbles import halves, signed
 
 from coopc.sim.numerics import decoded
 from coopc.tools.coopc_run import main
@@ -20,7 +22,7 @@ ENGINES = {
     "lanes": ("--on", "vulkan", "-p", "coopc-lanes{device=lavapipe}"),
     "opencl": ("--on", "opencl", "-p", "coopc-lanes{device=intel-cpu}"),
     "cpu": ("--on", "cpu", "--tiles", "none"),
-    "amx": ("--on", "cpu", "--tiles", "emulated"),
+    "amx": ("--on", "cpu", "--tiles"),
     "xe": XE,
 }
 EXAMPLE = Path(__file__).parents[4] / "examples" / "mxfp4_gemm.mlir"
@@ -37,26 +39,32 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 def run(
-    folder: Path, program: Path, engine: str, given: Mapping[str, Array], *results: str
+    folder: Path,
+    program: Path,
+    engine: str,
+    given: Mapping[str, Array],
+    *results: str,
+    element: str = "i8",
 ) -> list[Array]:
-    """Return what arguments are after a kernel has run."""
+    """Return what arguments are after a kernel has run.
+
+    Args:
+        folder: where arrays are saved.
+        program: with the kernel.
+        engine: in `ENGINES`.
+        given: its arrays, by their names.
+        results: names of those that are returned.
+        element: what tiles of AMX multiply.
+    """
+    words = [*ENGINES[engine], *([tiles_of(element)] if engine == "amx" else [])]
     arguments: list[str] = []
     for name, array in given.items():
         np.save(folder / f"{name}.npy", array)
         arguments += ["--arg", f"{name}={folder / name}.npy"]
     for name in results:
         arguments += ["--save", f"{name}={folder / name}.out.npy"]
-    assert main([str(program), *ENGINES[engine], *arguments]) == 0
+    assert main([str(program), *words, *arguments]) == 0
     return [np.load(folder / f"{name}.out.npy") for name in results]
-
-
-def halves(bytes: Array) -> Array:
-    """Return the 4 bits of bytes along the last axis, the lower ones first."""
-    return np.stack([bytes & 15, bytes >> 4], -1).reshape(*bytes.shape[:-1], -1)
-
-
-def signed(codes: Array) -> Array:
-    return (codes ^ 8).astype(np.int32) - 8
 
 
 def product(m: int, n: int, k: int, b_layout: str, checked: str) -> str:
@@ -190,7 +198,7 @@ def test_block_scaled_product(engine: str, tmp_path: Path) -> None:
     s, t = (random.integers(126, 129, (32, 4), dtype=np.uint8) for _ in range(2))
     c = np.zeros((32, 32), np.float32)
     given = {"a": a, "scale_a": s, "b": b, "scale_b": t, "c": c}
-    (found,) = run(tmp_path, EXAMPLE, engine, given, "c")
+    (found,) = run(tmp_path, EXAMPLE, engine, given, "c", element="f16")
     numbers = (
         decoded(halves(x), "f4E2M1FN") * np.repeat(decoded(y, "f8E8M0FNU"), 32, axis=1)
         for x, y in ((a, s), (b, t))

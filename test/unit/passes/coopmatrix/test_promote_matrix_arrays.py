@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.native import tiles_of
 
 from coopc.generate.programs import module_of
 from coopc.sim.errors import UndefinedBehaviour
@@ -21,7 +22,7 @@ ENGINES = {
     "opencl": ("--on", "opencl", "-p", "coopc-lanes{device=intel-cpu}"),
     "xe": ("--on", "opencl", "-p", "coopc-xe{device=bmg emulate=true}"),
     "cpu": ("--on", "cpu", "--tiles", "none"),
-    "amx": ("--on", "cpu", "--tiles", "emulated"),
+    "amx": ("--on", "cpu", "--tiles"),
 }
 
 KERNEL = """
@@ -94,7 +95,8 @@ def test_sums(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> No
         np.save(tmp_path / f"{name}.npy", array)
     arguments = [x for n in "ab" for x in ("--arg", f"{n}={tmp_path / n}.npy")]
     arguments += ["--arg", "c=zeros", "--save", f"c={tmp_path / 'c'}.npy"]
-    assert main([str(program), *ENGINES[engine], *arguments]) == 0
+    words = [*ENGINES[engine], *([tiles_of("f16")] if engine == "amx" else [])]
+    assert main([str(program), *words, *arguments]) == 0
     expected = a.astype(np.float32) @ b.astype(np.float32)
     expected[8:, 16:] *= 2
     found: Array = np.load(tmp_path / "c.npy")

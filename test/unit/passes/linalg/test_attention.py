@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.native import tiles_of
 
 import coopc
 from coopc.validate.compare import compare
@@ -75,6 +76,7 @@ def is_right(
     pipeline: str,
     element: str = "f16",
     backwards: bool = False,
+    tiles: str = "auto",
 ) -> bool:
     """Whether a pipeline's kernel computes what numpy does.
 
@@ -84,6 +86,7 @@ def is_right(
         pipeline: of the kernel.
         element: the type of Q, K and V.
         backwards: whether a row sees what comes after it, and first blocks are -inf.
+        tiles: of AMX, on the CPU.
     """
     batch, rows, length, head = sizes
     random = np.random.default_rng(0)
@@ -103,7 +106,6 @@ def is_right(
     wanted = (weights @ v).astype(np.float32)
     # Weights are rounded to f16, relative to the greatest of their row.
     bound = 2.0**-10 * abs(v.astype(np.float64)).max()
-    tiles = "emulated" if on == "cpu" else "auto"
     outcome = coopc.launch(text, q, k, v, on=on, pipeline=pipeline, tiles=tiles)
     return compare(outcome.arrays[-1], wanted, bound=bound, element="f32").ok
 
@@ -148,7 +150,8 @@ def test_on_tiles_of_amx(*, backwards: bool) -> None:
     exps = [x for x in lowered.splitlines() if "math.exp" in x]
     assert exps
     assert all(x.endswith(": vector<32xf32>") for x in exps)
-    assert is_right(sizes, "cpu", "coopc-amx", backwards=backwards)
+    tiles = tiles_of("f16")
+    assert is_right(sizes, "cpu", "coopc-amx", backwards=backwards, tiles=tiles)
 
 
 @pytest.mark.parametrize(

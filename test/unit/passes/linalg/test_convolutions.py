@@ -155,9 +155,10 @@ def test_dynamic_sizes(case: str, pipeline: str) -> None:
 
 
 @pytest.mark.parametrize("case", ["strides", "one"])
-@pytest.mark.parametrize("how", [("vulkan", "auto"), ("cpu", "emulated")])
-def test_dynamic_engines(how: tuple[str, str], case: str) -> None:
-    check(case, "hwcf", dynamic=True, on=how[0], tiles=how[1])
+@pytest.mark.parametrize("on", ["vulkan", "cpu"])
+def test_dynamic_engines(on: str, case: str) -> None:
+    tiles = tiles_of("f16") if on == "cpu" else "auto"
+    check(case, "hwcf", dynamic=True, on=on, tiles=tiles)
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
@@ -170,7 +171,7 @@ def test_f32(pipeline: str) -> None:
     assert PIPELINES[pipeline] not in compile(text, pipeline, "mlir").text
     how: dict[str, Any] = {"on": "sim"}
     if name == "coopc-amx":
-        how = {"on": "cpu", "tiles": "emulated"}
+        how = {"on": "cpu", "tiles": tiles_of("bf16")}
     check("one", "hwcf", element="f32", pipeline=passes, **how)
 
 
