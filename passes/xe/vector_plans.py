@@ -59,7 +59,9 @@ def plan_vector(op: tt.LoadOp | tt.StoreOp) -> VectorPlan | None:
     if not isinstance(base, BlockArgument) or not isinstance(base.type, PtrType):
         return None
     mask = Mask() if op.mask is None else mask_of(op.mask, indices)
-    size = (bits_of(in_memory(base.type.pointee)) or 8) // 8
+    size, rest = divmod(bits_of(in_memory(base.type.pointee)) or 8, 8)
+    if rest:  # which memory does not have one by one
+        return None
     for dim, step in enumerate(pointers.steps):
         length = min(MOST_BYTES // size, registers.length)
         while step == ONE and length > 1:

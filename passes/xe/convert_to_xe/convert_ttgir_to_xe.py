@@ -201,9 +201,10 @@ def _refuse_width(element: Attribute, value: SSAValue, op: Operation) -> None:
     """Refuse elements that vectors of a lane do not have."""
     if isinstance(element, IntegerType) and element.bitwidth in WIDTHS:
         return
-    if element.name in FORMATS:
+    floats = [name for name, each in FORMATS.items() if each.bits >= 8]
+    if element.name in floats:
         return
-    kinds = f"integers of 1, 8, 16, 32 or 64 bits, {', '.join(FORMATS)}"
+    kinds = f"integers of 1, 8, 16, 32 or 64 bits, {', '.join(floats)}"
     raise Refused(op, f"expected {kinds}, or pointers to them, got {value.type}")
 
 

@@ -271,6 +271,34 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
 
 // -----
 
+#t = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  // CHECK: tt.func: expected integers of 1, 8, 16, 32 or 64 bits, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, or pointers to them, got !tt.ptr<i4>
+  tt.func public @nibbles(%a: !tt.ptr<i4> {tt.divisibility = 16 : i32}) {
+    %at = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #t>
+    %as = tt.splat %a : !tt.ptr<i4> -> tensor<256x!tt.ptr<i4>, #t>
+    %ps = tt.addptr %as, %at : tensor<256x!tt.ptr<i4>, #t>, tensor<256xi32, #t>
+    %x = tt.load %ps : tensor<256x!tt.ptr<i4>, #t>
+    tt.return
+  }
+}
+
+// -----
+
+#t = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  // CHECK: tt.func: expected integers of 1, 8, 16, 32 or 64 bits, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, or pointers to them, got !tt.ptr<f4E2M1FN>
+  tt.func public @nibbles_of_floats(%a: !tt.ptr<f4E2M1FN> {tt.divisibility = 16 : i32}) {
+    %at = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #t>
+    %as = tt.splat %a : !tt.ptr<f4E2M1FN> -> tensor<256x!tt.ptr<f4E2M1FN>, #t>
+    %ps = tt.addptr %as, %at : tensor<256x!tt.ptr<f4E2M1FN>, #t>, tensor<256xi32, #t>
+    %x = tt.load %ps : tensor<256x!tt.ptr<f4E2M1FN>, #t>
+    tt.return
+  }
+}
+
+// -----
+
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
   tt.func public @bits_in_memory(%a: !tt.ptr<i1>, %n: i32, %one: i64) {
     // CHECK: tt.make_tensor_descriptor: expected elements of whole bytes in memory, got !tt.tensordesc<32x32xi1>

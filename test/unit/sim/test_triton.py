@@ -1,4 +1,4 @@
-"""What Triton's operations mean that no engine takes: simulated, against numpy."""
+"""What Triton's operations mean: simulated before they are converted, against numpy."""
 
 from typing import Any
 
@@ -96,16 +96,26 @@ def test_atomic_cas() -> None:
     assert np.array_equal(found.view("i4"), old.view("i4"))
 
 
-def test_not_on_xe() -> None:
+def test_not_by_layouts(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pass that plans layouts refuses what has none; the pipeline does without."""
     universe = everything()
     source = Source(kernel(GATHER, "f32"), "kernel")
     module = parse(ctx := new_context(universe), source)
-    passes = read_passes("coopc-xe{device=bmg}", universe.all_passes)
+    planned = "plan-block-io{device=bmg},convert-ttgir-to-xe"
+    alone = read_passes(planned, universe.all_passes)
     with pytest.raises(
         CompileError, match=r"tt\.gather: it is not converted to xe"
     ) as it:
-        Run(ctx, source).apply(module, passes)
+        Run(ctx, source).apply(module.clone(), alone)
     assert it.value.diagnostic.place is not None
+    capsys.readouterr()
+    passes = read_passes("coopc-xe{device=bmg}", universe.all_passes)
+    Run(ctx, source).apply(module, passes)
+    remark = "remark: tt.gather: the kernel is one of one subgroup: not done by layouts"
+    assert remark in capsys.readouterr().err
+    out = np.zeros_like(X)
+    simulate(module, "k", [X.copy(), NUMBERS.astype("i4"), out], grid=(1,))
+    assert np.array_equal(out, X[NUMBERS])
 
 
 def test_refused_by_name() -> None:
