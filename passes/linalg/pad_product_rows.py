@@ -37,7 +37,7 @@ from coopc.device import Device
 from coopc.device.shape import ELEMENT_BITS
 from coopc.dialects.narrow import memref_type, tensor_type
 from coopc.ir.device_option import device_of, element_name
-from coopc.ir.transaction import transaction
+from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.fuse_linalg import fuse, is_product, maps_of
 from coopc.passes.linalg.generalize_linalg import generalize_function
 from coopc.passes.linalg.lift_memrefs_to_tensors import Lifter
@@ -65,15 +65,13 @@ class Padding:
 
 def padding_of(op: linalg.GenericOp, device: Device) -> Padding | None:
     """Return which operands of a product are to be copied, None for none."""
-    roles = loop_roles(maps_of(op)) if is_product(op) else None
-    loops = [order(x) for x in maps_of(op)]
-    types = [tensor_type(x) for x in op.operands]
-    if roles is None or not _is_multiplied(op, device):
+    if not is_product(op) or not _is_multiplied(op, device):
         return None
-    pairs = zip(loops, types, strict=True)
-    sizes = {
-        d: n for dims, x in pairs for d, n in zip(dims, x.get_shape(), strict=True)
-    }
+    roles, loops = loop_roles(maps_of(op)), [order(x) for x in maps_of(op)]
+    assert roles is not None, op
+    sizes: dict[int, int] = {}
+    for dims, value in zip(loops, op.operands, strict=True):
+        sizes |= dict(zip(dims, tensor_type(value).get_shape(), strict=True))
     if min(sizes.values()) < 0:
         return None
     batch, row, along_k = roles
@@ -168,10 +166,13 @@ def _whole(shape: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
 
 
 def lifted(func: FuncOp) -> FuncOp:
-    """Return a function of one product of memrefs as one on tensors."""
+    """Return a function of one product of memrefs as one on tensors, if it can be."""
     new = func.clone()
-    Lifter(new).lift()
-    generalize_function(new)
+    try:
+        Lifter(new).lift()
+        generalize_function(new)
+    except Refused:
+        return func
     fuse(new.body.block)
     return new
 

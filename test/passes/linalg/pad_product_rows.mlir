@@ -68,3 +68,18 @@ func.func @dynamic(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>
   linalg.matmul ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>) outs(%c : memref<?x?xf32>)
   func.return
 }
+
+// A generic with a scalar is no product.
+
+// CHECK-LABEL: func.func @scalar
+// CHECK:       ins(%{{.*}}, %{{.*}} : tensor<600x601xf16>, f16)
+func.func @scalar(%a: tensor<600x601xf16>, %s: f16) -> tensor<600x601xf16> {
+  %e = tensor.empty() : tensor<600x601xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %s : tensor<600x601xf16>, f16) outs(%e : tensor<600x601xf16>) {
+  ^bb0(%x: f16, %y: f16, %z: f16):
+    %p = arith.mulf %x, %y : f16
+    linalg.yield %p : f16
+  } -> tensor<600x601xf16>
+  func.return %r : tensor<600x601xf16>
+}
