@@ -54,7 +54,7 @@ product takes as long as a copy of B."""
 
 
 @dataclass(frozen=True, slots=True)
-class Padding:
+class PaddedShapes:
     """The shapes of the operands of a product, and of its result, when copied."""
 
     memory: tuple[tuple[int, ...] | None, tuple[int, ...] | None]
@@ -63,7 +63,7 @@ class Padding:
     result: tuple[int, ...]
 
 
-def padding_of(op: linalg.GenericOp, device: Device) -> Padding | None:
+def padding_of(op: linalg.GenericOp, device: Device) -> PaddedShapes | None:
     """Return which operands of a product are to be copied, None for none."""
     if not is_product(op) or not _is_multiplied(op, device):
         return None
@@ -90,7 +90,7 @@ def padding_of(op: linalg.GenericOp, device: Device) -> Padding | None:
     ]
     if not any(memory):
         return None
-    return Padding((memory[0], memory[1]), (of_a, of_b), result)
+    return PaddedShapes((memory[0], memory[1]), (of_a, of_b), result)
 
 
 def _is_multiplied(op: linalg.GenericOp, device: Device) -> bool:
@@ -115,7 +115,7 @@ def longer_row(value: SSAValue) -> int | None:
     return None if apart % each == 0 else -(-type.get_shape()[-1] // each) * each
 
 
-def pad(op: linalg.GenericOp, padding: Padding) -> None:
+def pad(op: linalg.GenericOp, padding: PaddedShapes) -> None:
     """Let a product compute of copies of its operands."""
     operands: list[SSAValue] = []
     for value, memory, shape in zip(
