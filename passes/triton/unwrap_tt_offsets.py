@@ -24,7 +24,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import tt, ttg, ttig
+from coopc.dialects import effects, tt, ttg, ttig
 from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.tt.types import is_tensor, shape_of
 from coopc.ir.polynomial import ONE
@@ -37,15 +37,6 @@ from coopc.passes.triton.affine_tensors import (
 )
 
 RemainderOp = arith.RemSIOp | arith.RemUIOp
-DIVISIONS = (
-    arith.CeilDivSIOp
-    | arith.CeilDivUIOp
-    | arith.DivSIOp
-    | arith.DivUIOp
-    | arith.FloorDivSIOp
-    | arith.RemSIOp
-    | arith.RemUIOp
-)
 Reached = list[tuple[SSAValue, int]]
 """Values, and in which dimension of each the coordinate is."""
 
@@ -154,7 +145,7 @@ def is_elementwise(op: Operation) -> bool:
 
     Whatever that is: quotients of integers are undefined where zeros are loaded.
     """
-    if isinstance(op, DIVISIONS):
+    if isinstance(op, effects.DIVISIONS):
         return False
     known = op.dialect_name() in ("arith", "math") or isinstance(op, tt.FpToFpOp)
     return known and all(is_tensor(x.type) for x in op.results)

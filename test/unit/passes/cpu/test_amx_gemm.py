@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.native import best_or_emulated, has, run_program
+from support.native import FEATURES, best_or_emulated, has, run_program
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
@@ -27,7 +27,6 @@ pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
 Array = np.ndarray[Any, Any]
 SUMS = {"bf16": "f32", "f16": "f32", "i8": "i32"}
-FEATURES = {"bf16": "amx-bf16", "f16": "amx-fp16", "i8": "amx-int8"}
 INSTRUCTIONS = 13.5
 """Of the innermost loop for four products of tiles, at most; upstream has 15."""
 
