@@ -39,8 +39,9 @@ LOADER_VARIABLES = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
 AMX_TARGET = "graniterapids"
 """The oldest CPU whose AMX has f16 (sapphirerapids has bf16 and int8 alone)."""
 PLAIN_TARGET = "skx"
-"""For processors with AVX512-FP16: compiled for these, kernels of bytes end Intel's
-compiler (2026.22), with "Cannot emit physreg copy instruction"."""
+"""For processors with AVX512-VBMI, thus Ice Lake, Zen 4 and later: compiled for these,
+kernels of bytes end Intel's compiler (2026.22), with "Cannot emit physreg copy
+instruction"."""
 SUB_GROUP_SIZES_INTEL = 0x4108
 """CL_DEVICE_SUB_GROUP_SIZES_INTEL, which pyopencl has no name for."""
 PROGRESS = ("Compilation ", "Linking ", "Device build ", "Options used ", "(options")
@@ -92,7 +93,7 @@ class Session(Worker):
                 raise RunFailed(reason)
             environment["LD_PRELOAD"] = str(tiles.emulator())
             environment["CL_CONFIG_CPU_TARGET_ARCH"] = AMX_TARGET
-        elif "avx512_fp16" in tiles.cpu_flags():
+        elif "avx512vbmi" in tiles.cpu_flags():
             environment.setdefault("CL_CONFIG_CPU_TARGET_ARCH", PLAIN_TARGET)
         command = serving([sys.executable], "opencl")
         loader = str(runtime.with_name(LOADER))
