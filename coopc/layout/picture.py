@@ -487,24 +487,14 @@ Format: TypeAlias = Literal["png", "svg"]
 
 # All sizes are in pixels.
 DPI = 100
-MARGIN = 14.0
-SIDE = 60.0
-"""For the names of rows."""
-TOP = 40.0
-"""For the names of columns."""
 TITLE_LINE = 17.0
 """The height of a line of the title."""
-BELOW = 26.0
-"""For names of regions below the cells."""
-LEGEND = 76.0
-"""The height of what is below the cells: these names, colours, how to read labels."""
-SWATCH = (36.0, 20.0)
-"""The width and height of a colour in the legend."""
-NARROWEST = 560.0
+AROUND = 120.0
+"""The height of what is above and below the cells, the title aside."""
 TICK = (26.0, 14.0)
 """The width and height that the name of a column or of a row needs."""
-BESIDE = 100.0
-"""The width for names of regions beside the cells."""
+TITLE_COLUMNS = 180
+"""Characters of a line of the title."""
 
 SMALL, MEDIUM = 6.5, 8.0
 """Sizes of letters, in points."""
@@ -519,6 +509,12 @@ ON_COLOURS = {"facecolor": PAPER, "alpha": 0.7, "linewidth": 0.0, "pad": 0.8}
 """Behind a label on several colours, or on hatching."""
 FRAMED = {"facecolor": PAPER, "edgecolor": INK, "linewidth": 0.6, "pad": 1.5}
 """Behind the name of a region."""
+LEGEND: dict[str, Any] = {
+    **{"loc": "upper left", "bbox_to_anchor": (0, 0), "borderaxespad": 2},
+    **{"ncols": MOST + 1, "handlelength": 1.2, "columnspacing": 1.0},
+    **{"fontsize": SMALL, "title_fontsize": SMALL, "labelcolor": GREY},
+    **{"alignment": "left", "frameon": False},
+}
 
 
 def render(pictures: Sequence[Picture], format: Format) -> bytes:
@@ -529,48 +525,42 @@ def render(pictures: Sequence[Picture], format: Format) -> bytes:
     """
     from matplotlib.figure import Figure
 
-    width, height = max(map(_width, pictures)), sum(map(_height, pictures))
     # matplotlib's type hints are partial.
     mpl: Any = import_module("matplotlib")
+    sizes = [
+        (x.lanes.shape[1] * x.cell[0], x.lanes.shape[0] * x.cell[1]) for x in pictures
+    ]
+    titles = [
+        [part for line in x.title.splitlines() for part in wrap(line, TITLE_COLUMNS)]
+        for x in pictures
+    ]
+    above = [AROUND + TITLE_LINE * len(title) for title in titles]
+    width, height = max(x for x, _ in sizes), sum(above) + sum(y for _, y in sizes)
     figure: Any = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
-    top = 0.0
-    for picture in pictures:
-        _draw(picture, figure, top)
-        top += _height(picture)
+    bottom = height
+    for picture, title, over, (x, y) in zip(
+        pictures, titles, above, sizes, strict=True
+    ):
+        bottom -= over + y
+        axes = figure.add_axes((0, bottom / height, x / width, y / height))
+        axes.set_title("\n".join(title), loc="left", fontsize=MEDIUM, linespacing=1.5)
+        _draw(picture, axes)
     # The same layout is the same file: no dates, no random names.
     metadata = {"Date": None} if format == "svg" else {"Software": None}
     out = BytesIO()
     with mpl.rc_context({"svg.hashsalt": "coopc", "svg.fonttype": "none"}):
-        figure.savefig(out, format=format, metadata=metadata)
+        figure.savefig(out, format=format, metadata=metadata, bbox_inches="tight")
     return out.getvalue()
 
 
-def _title(picture: Picture) -> list[str]:
-    room = int((_width(picture) - 2 * MARGIN) / (CHARACTER + 0.8))
-    return [part for line in picture.title.splitlines() for part in wrap(line, room)]
-
-
-def _width(picture: Picture) -> float:
-    cells = picture.lanes.shape[1] * picture.cell[0]
-    legend = min(picture.lane_count, MOST) * SWATCH[0]
-    beside = BESIDE if picture.regions else 0.0
-    return 2 * MARGIN + SIDE + max(cells + beside, legend, NARROWEST)
-
-
-def _height(picture: Picture) -> float:
-    cells = picture.lanes.shape[0] * picture.cell[1]
-    return 2 * MARGIN + TITLE_LINE * len(_title(picture)) + TOP + cells + LEGEND
-
-
-def _draw(picture: Picture, figure: Any, top: float) -> None:
-    """Draw a picture into a figure, so many pixels below its upper edge."""
+def _draw(picture: Picture, axes: Any) -> None:
     import numpy as np
     from matplotlib.patches import Patch
 
+    rows, cols = picture.lanes.shape
     palette = np.array([*colours(picture.lane_count), (1.0, 1.0, 1.0)])  # of NOTHING
-    title, (of_rows, of_cols) = _title(picture), picture.axes
-    top += MARGIN + TITLE_LINE * len(title) + TOP
-    axes = _grid(figure, top, palette[picture.lanes], picture.cell)
+    axes.pcolormesh(palette[picture.lanes])
+    axes.set(xlim=(0, cols), ylim=(rows, 0), frame_on=False)
     hatched = [Box(int(x), int(y), 1, 1) for x, y in np.argwhere(picture.padding)]
     _outline(axes, hatched, linewidth=0.0, **HATCHED)
     _outline(axes, [x.box for x in picture.labels], edgecolor=PAPER, linewidth=0.8)
@@ -580,51 +570,29 @@ def _draw(picture: Picture, figure: Any, top: float) -> None:
         _write(axes, label, SMALL, bbox=None if plain else ON_COLOURS)
     _name_regions(axes, picture)
     axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.tick_params(length=0, labelsize=SMALL)
     for axis, names, size, least in (
         (axes.xaxis, picture.col_names, picture.cell[0], TICK[0]),
         (axes.yaxis, picture.row_names, picture.cell[1], TICK[1]),
     ):
         shown = range(0, len(names), 1 << (ceil(least / size) - 1).bit_length())
         axis.set_ticks([x + 0.5 for x in shown], [names[x] for x in shown])
-    for text, offset, style in (
-        (f"{of_cols} →", (0, 20), {"color": GREY}),
-        (f"{of_rows} ↓", (-5, 20), {"color": GREY, "ha": "right"}),
-        ("\n".join(title), (-SIDE, TOP), {"linespacing": 1.5}),
-    ):
-        style = {"textcoords": "offset pixels", "fontsize": MEDIUM, **style}
-        axes.annotate(text, (0, 1), offset, "axes fraction", **style)
+    of_rows, of_cols = picture.axes
+    axes.set_xlabel(f"{of_cols} →", loc="left", fontsize=MEDIUM, color=GREY)
+    axes.set_ylabel(f"← {of_rows}", loc="top", fontsize=MEDIUM, color=GREY)
     count = min(picture.lane_count, MOST)
-    top += len(picture.row_names) * picture.cell[1] + BELOW
-    legend = _grid(figure, top, palette[None, :count], SWATCH)
-    for lane in range(count):
-        _write(legend, CellLabel(Box(0, lane, 1, 1), str(lane)), SMALL)
-    legend.set_yticks([0.5], ["lane"], color=GREY)
+    handles = [Patch(color=palette[x], label=str(x)) for x in range(count)]
+    if hatched:
+        handles.append(Patch(linewidth=0.0, label="padding", **HATCHED))
     more = f"; lane p has the colour of p mod {MOST}"
     note = picture.note + (more if picture.lane_count > MOST else "")
-    legend.set_xlabel(note, loc="left", fontsize=SMALL, color=GREY)
-    if hatched:
-        handle = Patch(linewidth=0.0, label="padding", **HATCHED)
-        style = {"fontsize": SMALL, "labelcolor": GREY, "handleheight": 2}
-        place = {"bbox_to_anchor": (1, 0.5), "loc": "center left", "frameon": False}
-        legend.legend(handles=[handle], **style, **place)
-
-
-def _grid(figure: Any, top: float, cells: Any, cell: tuple[float, float]) -> Any:
-    """Return axes with coloured cells, so many pixels below the edge of the figure."""
-    width, height = figure.get_size_inches() * DPI
-    rows, cols, _ = cells.shape
-    left, bottom = MARGIN + SIDE, height - top - rows * cell[1]
-    sizes = (cols * cell[0] / width, rows * cell[1] / height)
-    axes = figure.add_axes((left / width, bottom / height, *sizes))
-    axes.pcolormesh(cells)
-    axes.set(xlim=(0, cols), ylim=(rows, 0), xticks=[], frame_on=False)
-    axes.tick_params(length=0, labelsize=SMALL)
-    return axes
+    axes.legend(handles=handles, title=f"lanes; {note}", **LEGEND)
 
 
 def _name_regions(axes: Any, picture: Picture) -> None:
-    """Outline regions; name them beside bands, else below or on them, if that fits."""
-    rows, cols = picture.lanes.shape
+    """Outline regions; name them beside bands, else on them, if that fits."""
+    cols = picture.lanes.shape[1]
     _outline(axes, [x.box for x in picture.regions], edgecolor=INK, linewidth=1.6)
     bands = all(region.box.cols == cols for region in picture.regions)
     for region in picture.regions:
@@ -636,12 +604,7 @@ def _name_regions(axes: Any, picture: Picture) -> None:
             continue
         if width < 1.3 * CHARACTER * len(name):
             name = name.replace("warps ", "w").replace("warp ", "w")
-        if height < TITLE_LINE or width < CHARACTER * len(name):
-            continue
-        if box.rows == rows:
-            at = CellLabel(Box(rows, box.col, 0, box.cols), f"\n{name}")
-            _write(axes, at, MEDIUM)
-        else:
+        if height >= TITLE_LINE and width >= CHARACTER * len(name):
             _write(axes, CellLabel(box, name), MEDIUM, bbox=FRAMED)
 
 
