@@ -33,7 +33,7 @@ from coopc.interface import Interface
 from coopc.versions import installed, source_hash
 
 VARIABLE = "COOPC_CACHE"
-FORMAT = 1
+FORMAT = 2
 PLUGINS = ("xdsl.universe", "coopc.devices")
 """Groups of entry points by which other packages add to coopc."""
 
@@ -54,7 +54,7 @@ def entry_path(*asked: str) -> Path:
 
 
 def find(path: Path) -> dict[str, Any] | None:
-    """Return what is stored, the members of `coopc.compiler.Entry`.
+    """Return what is stored, the members of `coopc.compiler.Artifact`.
 
     None where that is nothing, damaged, or out of date.
     """
@@ -67,11 +67,11 @@ def find(path: Path) -> dict[str, Any] | None:
             if _digest(_plain(device(name))) != seen:
                 return None
         members: dict[str, Any] = found["entry"]
-        for name in ("plans", "planned", "heard", "device"):
+        for name in ("plans", "remarks", "device"):
             if members[name] is not None:
                 members[name] = tuple(members[name])
         return members | {
-            "content": b64decode(members["content"]),
+            "bytes": b64decode(members["bytes"]),
             "interface": tuple(map(Interface.from_json, members["interface"])),
         }
     except (OSError, ValueError, KeyError, TypeError):
@@ -82,7 +82,7 @@ def store(path: Path, entry: Mapping[str, Any], seen: Mapping[str, Device]) -> N
     """Store an entry, whole or not at all; a folder that takes none is no error."""
     members = {
         **entry,
-        "content": b64encode(entry["content"]).decode("ascii"),
+        "bytes": b64encode(entry["bytes"]).decode("ascii"),
         "interface": [x.to_json() for x in entry["interface"]],
     }
     asked = {name: _digest(_plain(x)) for name, x in seen.items()}

@@ -9,7 +9,6 @@ import builtins
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,7 @@ from coopc.universe import everything
 if TYPE_CHECKING:
     from coopc.interface import Interface
     from coopc.run.arrays import Outcome
-    from coopc.run.executable import Executable, Grid
+    from coopc.run.executable import Grid
 
 SPIRV = b"\x03\x02\x23\x07"
 """How a binary module of SPIR-V begins."""
@@ -54,11 +53,11 @@ class Artifact:
     plans: tuple[str, ...] = ()
     """The plans that the passes followed, as attributes are printed."""
     remarks: tuple[str, ...] = ()
-    """What passes said without failing."""
-    load: Callable[[], Executable] | None = field(
-        default=None, repr=False, compare=False
-    )
-    """Makes what `run` runs; None where nothing runs it."""
+    """What passes said without failing: first what follows from plans."""
+    planned: int = 0
+    """How many of the remarks follow from plans."""
+    device: tuple[str, str] | None = None
+    """Flavour and device of SPIR-V that a driver runs; None where nothing runs it."""
 
     def run(self, *arguments: object, grid: Grid | None = None, **how: Any) -> Outcome:
         """Run the kernel, or that of the name `kernel=`: see `coopc.launch`.
@@ -66,13 +65,16 @@ class Artifact:
         Raises:
             CompileError: The arguments are wrong, or the kernel cannot be run.
         """
-        if self.load is None:
+        if self.device is None:
             message = (
                 "expected what spirv-binary gave, which a driver runs: coopc.launch "
                 "compiles for processors, too"
             )
             raise wrong_call("Artifact.run", message)
-        return self.load().run(*arguments, grid=grid, **how)
+        from coopc.run.execute import executable_on_driver
+
+        executable = executable_on_driver(self.interface, *self.device, self.bytes)
+        return executable.run(*arguments, grid=grid, **how)
 
     @property
     def text(self) -> str:
@@ -164,8 +166,7 @@ def compile(
     """
     if isinstance(text_or_module, str) and not observers and caching():
         return _cached(text_or_module, pipeline, target, name, on_remark)
-    entry = _compiled(text_or_module, pipeline, target, name, observers, on_remark)
-    return _artifact(entry)
+    return _compiled(text_or_module, pipeline, target, name, observers, on_remark)
 
 
 def caching() -> bool:
@@ -183,38 +184,14 @@ def _cached(
     path = entry_path(text, pipeline, target, name)
     if (found := find(path)) is None:
         with devices_asked() as asked:
-            entry = _compiled(text, pipeline, target, name, (), on_remark)
-        members = {x.name: getattr(entry, x.name) for x in fields(entry)}
-        store(path, members, asked)
-        return _artifact(entry)
-    entry = Entry(**found)
+            made = _compiled(text, pipeline, target, name, (), on_remark)
+        store(path, {x.name: getattr(made, x.name) for x in fields(made)}, asked)
+        return made
+    artifact = Artifact(**found)
     if on_remark is not None:
-        for line in entry.heard:
+        for line in artifact.remarks[artifact.planned :]:
             on_remark(line)
-    return _artifact(entry)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What a compilation gives, as data: what a cache stores."""
-
-    content: bytes
-    interface: tuple[Interface, ...]
-    plans: tuple[str, ...]
-    planned: tuple[str, ...]
-    """Remarks that follow from plans."""
-    heard: tuple[str, ...]
-    """Remarks that passes emitted."""
-    device: tuple[str, str] | None = None
-    """Flavour and device of SPIR-V that a driver runs."""
-
-
-def _artifact(entry: Entry) -> Artifact:
-    load = None
-    if entry.device is not None:
-        load = partial(_loaded, entry.interface, *entry.device, entry.content)
-    remarks = (*entry.planned, *entry.heard)
-    return Artifact(entry.content, entry.interface, entry.plans, remarks, load)
+    return artifact
 
 
 def _compiled(
@@ -224,7 +201,7 @@ def _compiled(
     name: str,
     observers: Sequence[Observer],
     on_remark: Sink | None,
-) -> Entry:
+) -> Artifact:
     universe = everything()
     ctx = new_context(universe)
     steps = read_passes(pipeline, universe.all_passes)
@@ -247,13 +224,14 @@ def _compiled(
         for line in heard if on_remark is None else ():
             print_remark(line)  # there is no artifact that could hold it
         raise
-    said = tuple(decided.plans), tuple(decided.remarks), tuple(heard)
+    plans, remarks = tuple(decided.plans), (*decided.remarks, *heard)
+    said = plans, remarks, len(decided.remarks)
     content = emit(ctx, module, writer, source)
     from coopc.emit.targets import DeviceTarget
 
     if not isinstance(writer, DeviceTarget):
         # Functions of LLVM IR are called as their types say.
-        return Entry(content, (), *said)
+        return Artifact(content, (), *said)
     from coopc.emit.spirv.module import interfaces_of
 
     with explaining(Kind.EMIT, source, f"target '{writer}'", writer):
@@ -261,15 +239,4 @@ def _compiled(
         interface = tuple(interfaces_of(module, facts))
     runs = content.startswith(SPIRV)
     device = (facts.flavour, facts.device.name) if runs else None
-    return Entry(content, interface, *said, device)
-
-
-def _loaded(
-    interface: tuple[Interface, ...], flavour: str, device: str, binary: bytes
-) -> Executable:
-    from coopc.run.executable import Executable
-    from coopc.run.execute import on_driver, take
-
-    run = partial(on_driver, flavour, device, binary)
-    taking = partial(take, device) if flavour == "vulkan" else None
-    return Executable(interface, run, take=taking)
+    return Artifact(content, interface, *said, device)

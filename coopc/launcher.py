@@ -131,6 +131,10 @@ class Target:
         if self.on not in PLACES:
             raise ValueError(f"expected on={'|'.join(PLACES)}, got {self.on!r}")
 
+    @property
+    def device_name(self) -> str:
+        return self.device or PLACES[self.on]
+
     def passes(self, dialect: Dialect) -> str:
         """Return the passes for a module of some dialect.
 
@@ -217,21 +221,22 @@ class Build:
             self.interface,
             places.get(self.target.on, self.on_driver),
             frozenset(x.sym_name.data for x in funcs if KERNEL not in x.attributes),
-            self.take if self.target.on == "vulkan" else None,
+            self.sequence_on_driver if self.target.on == "vulkan" else None,
         )
 
-    def take(self, numbers: Sequence[int]) -> list[bytes]:
-        """Return what memory that stayed on its device holds, and free it."""
-        from coopc.run.execute import take
+    def sequence_on_driver(self, *given: Any, **how: Any) -> Outcome:
+        """Run kernels one after the other on the driver of its device."""
+        from coopc.run.execute import sequence_on_vulkan
 
-        return take(self.target.device or PLACES[self.target.on], numbers)
+        return sequence_on_vulkan(self.target.device_name, self.binary, *given, **how)
 
     def on_driver(self, call: Call, **how: Any) -> Outcome:
         """Run it on the driver of its device."""
         from coopc.run.execute import on_driver
 
-        on, binary = self.target.on, self.binary_of(call.interface.name)
-        return on_driver(on, self.target.device or PLACES[on], binary, call, **how)
+        binary = self.binary_of(call.interface.name)
+        target = self.target
+        return on_driver(target.on, target.device_name, binary, call, **how)
 
     def binary_of(self, kernel: str) -> bytes:
         """Return the module that has a kernel.
@@ -284,8 +289,7 @@ class Build:
         known = (
             decided if self.target.on == "cpu" else 0
         ) or call.interface.subgroup_size
-        name = self.target.device or PLACES[self.target.on]
-        return known or device(name).subgroup_size
+        return known or device(self.target.device_name).subgroup_size
 
     def simulated(
         self,
@@ -428,8 +432,8 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
     if target.on == "sim":
         if steps:
             program = after(module, source, steps, owners)
-        name = target.device or PLACES["sim"]
-        known = interfaces(with_kernels(program, source), source, name)
+        kernels = with_kernels(program, source)
+        known = interfaces(kernels, source, target.device_name)
         known = [x for each in known if (x := as_simulated(each, program)) is not None]
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)

@@ -226,19 +226,21 @@ class Outcome:
     def of(
         cls,
         arguments: Iterable[Argument],
-        contents: Iterable[bytes],
+        given: Iterable[np.generic | int],
+        contents: Sequence[bytes],
         milliseconds: Iterable[float],
         where: str,
     ) -> Self:
-        """What a worker answered: the bytes of the arrays given, and the times."""
-        given = (x for x in arguments if isinstance(x, np.ndarray))
-        arrays = (
-            np.frombuffer(bytearray(each[: like.nbytes]), like.dtype).reshape(
+        """What a worker answered: what each of `to_memories` holds, and the times."""
+        arrays = (x for x in arguments if isinstance(x, np.ndarray))
+        places = (x for x in given if type(x) is int)
+        found = (
+            np.frombuffer(bytearray(contents[n][: like.nbytes]), like.dtype).reshape(
                 like.shape
             )
-            for each, like in zip(contents, given, strict=True)
+            for n, like in zip(places, arrays, strict=True)
         )
-        return cls(tuple(arrays), tuple(milliseconds), where)
+        return cls(tuple(found), tuple(milliseconds), where)
 
     @property
     def median_milliseconds(self) -> float:
@@ -248,36 +250,40 @@ class Outcome:
         return (times[middle] + times[~middle]) / 2
 
 
-def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
-    """Refuse sizes of a dispatch that are not positive; `what` names them.
+def check_run(
+    sizes: Sequence[int], what: str, repeats: int, arguments: Sequence[Argument]
+) -> None:
+    """Refuse what no driver dispatches; `what` names the sizes.
 
     Raises:
-        ValueError: one of them is below 1.
+        ValueError: a size, or the number of repeats, is below 1, or an array has no
+            elements; its binding or place among the arguments is in the message.
     """
     if min(sizes) < 1:
         raise ValueError(f"expected {what} of at least 1, got {tuple(sizes)}")
     if repeats < 1:
         raise ValueError(f"expected at least 1 repeat, got {repeats}")
-
-
-def to_buffers(arguments: Sequence[Argument]) -> list[bytes | np.generic | int]:
-    """Arguments for a worker: the bytes of arrays in row-major order, and numbers.
-
-    An int is the position of the argument whose memory an array shares.
-
-    Raises:
-        ValueError: an array has no elements; its binding or place among the arguments
-            is in the message.
-    """
-    found: list[bytes | np.generic | int] = []
-    places = homes(arguments)
     for position, each in enumerate(arguments):
-        if places[position] != position:
-            found.append(places[position])
-            continue
         if isinstance(each, np.ndarray) and each.nbytes == 0:
             raise ValueError(
                 f"expected elements in buffer {position}, got {each.shape}"
             )
-        found.append(each.tobytes() if isinstance(each, np.ndarray) else each)
-    return found
+
+
+def to_memories(
+    arguments: Sequence[Argument],
+) -> tuple[list[bytes], list[np.generic | int]]:
+    """Return the memory of arrays, in row-major order, and arguments for a worker.
+
+    An int is the number of the memory that an array has; other numbers are themselves.
+    """
+    memories: dict[int, tuple[int, bytes]] = {}
+    found: list[np.generic | int] = []
+    for each, home in zip(arguments, homes(arguments), strict=True):
+        if isinstance(each, np.ndarray):
+            if home not in memories:
+                whole = np.asarray(arguments[home])
+                memories[home] = len(memories), whole.tobytes()
+            each = memories[home][0]
+        found.append(each)
+    return [data for _, data in memories.values()], found

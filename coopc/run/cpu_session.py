@@ -29,7 +29,7 @@ from typing import Self
 
 import numpy as np
 
-from coopc.run.arrays import Argument, Array, Outcome, homes, start_of
+from coopc.run.arrays import Argument, Array, Outcome, start_of, to_memories
 from coopc.run.cpu import Program, Steps
 from coopc.run.native import define
 from coopc.run.tiles import Tiles
@@ -73,16 +73,12 @@ class Session(Worker):
                 check of bounds its details have the number, "check".
         """
         arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        known = iter(names or [f"array {number}" for number in range(len(arrays))])
-        named = [next(known) if isinstance(x, np.ndarray) else None for x in arguments]
-        given = [
-            x if name is None else home if home != position else (name, x.tobytes())
-            for position, (name, x, home) in enumerate(
-                zip(named, arguments, homes(arguments), strict=True)
-            )
-        ]
-        call = ("run", ir, steps, given, tiles, threads, repeats, dict(pointers or {}))
-        return Outcome.of(arrays, *self.call(*call, seconds=seconds))
+        known = names or [f"array {number}" for number in range(len(arrays))]
+        memories, given = to_memories(arguments)
+        places = [x for x in given if type(x) is int]
+        named = [(known[places.index(n)], data) for n, data in enumerate(memories)]
+        call = ("run", ir, steps, named, given, tiles, threads, repeats, pointers or {})
+        return Outcome.of(arrays, given, *self.call(*call, seconds=seconds))
 
 
 # --- The worker's side: memory, and what faults there mean. ---
@@ -258,15 +254,14 @@ def _compiled(ir: str, tiles: Tiles) -> Program:
 def _run(
     ir: str,
     steps: Steps,
-    given: Sequence[tuple[str, bytes] | np.generic | int],
+    memories: Sequence[tuple[str, bytes]],
+    given: Sequence[np.generic | int],
     tiles: Tiles,
     threads: int,
     repeats: int,
     pointers: Mapping[int, Sequence[int]],
 ) -> tuple[list[bytes], list[float], str]:
-    """Compile and run a kernel, whose arrays are given as names and bytes.
-
-    An int is the number of another argument, whose memory an array shares.
+    """Compile and run a kernel; of its arguments, an int is the number of a memory.
 
     The error of a check of bounds has its number, "check".
     """
@@ -275,15 +270,8 @@ def _run(
     except (ToolMissing, ValueError) as error:
         raise RunFailed(str(error)) from error
     memory = GuardedMemory()
-    arrays = {
-        number: (memory.allocate(len(each[1]), each[0]), each[1])
-        for number, each in enumerate(given)
-        if isinstance(each, tuple)
-    }
-    arguments: list[Argument] = []
-    for number, each in enumerate(given):
-        home = each if type(each) is int else number
-        arguments.append(each if isinstance(each, np.generic) else arrays[home][0])
+    arrays = [memory.allocate(len(data), name) for name, data in memories]
+    arguments = [x if isinstance(x, np.generic) else arrays[x] for x in given]
     count = len(arguments) - sum(map(len, pointers.values()))
     call = program.prepared_steps(
         steps, arguments[:count], threads=threads, allocate=memory.allocate
@@ -295,8 +283,8 @@ def _run(
     times: list[float] = []
     contents: list[bytes] = []
     for _ in range(repeats):
-        for array, value in arrays.values():
-            array[:] = np.frombuffer(value, np.uint8)
+        for array, (_, data) in zip(arrays, memories, strict=True):
+            array[:] = np.frombuffer(data, np.uint8)
         for number, parts in pointers.items():
             starts = np.array([start_of(np.asarray(arguments[x])) for x in parts])
             np.asarray(arguments[number]).view(np.int64)[:] = starts
@@ -306,9 +294,7 @@ def _run(
             times.append(1000 * (time.perf_counter() - begin))
         if (reason := memory.why_corrupt()) is not None:
             raise RunFailed(reason)
-        contents = contents or [
-            x.tobytes() for x in arguments if isinstance(x, np.ndarray)
-        ]
+        contents = contents or [x.tobytes() for x in arrays]
     memory.free()
     return contents, times, program.where
 

@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -37,9 +37,6 @@ from coopc.run.arrays import (
     write_back,
 )
 
-if TYPE_CHECKING:
-    from coopc.run.worker import Resident
-
 TIMEOUT_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
 LAUNCH = "coopc.launch"
@@ -66,9 +63,9 @@ class Executable:
     `coopc.run.execute`."""
     without_grid: frozenset[str] = frozenset()
     """Kernels whose work-groups coopc chose."""
-    take: Callable[[Sequence[int]], list[bytes]] | None = None
-    """Returns what memory holds that stayed on the device, and frees it; None where the
-    host has the memory between kernels."""
+    execute_sequence: Callable[..., Outcome] | None = None
+    """Runs calls on memory that stays on the device: see `coopc.run.execute`; None
+    where the host has the memory between kernels."""
 
     def kernel(self, name: str | None = None) -> Interface:
         """Return the kernel of a name, or the only one, second entry points aside.
@@ -135,14 +132,11 @@ class Executable:
             memories = [given, _temporaries(call.interface, given)]
             steps = self._calls(call.interface, memories)
             calls = [pack(step, known) for step, known, _ in steps]
-            if self.take is not None and (kept := residents(calls, memories)):
-                outcomes = self._on_device(calls, kept, given, **how)
-            else:
-                outcomes = [
-                    self._on_host(each, views, **how)
-                    for each, (_, _, views) in zip(calls, steps, strict=True)
-                ]
-            times.append(sum(each.milliseconds[0] for each in outcomes))
+            outcomes = self._on_device(calls, memories, **how) or [
+                self._on_host(each, views, **how)
+                for each, (_, _, views) in zip(calls, steps, strict=True)
+            ]
+            times.append(sum(sum(each.milliseconds) for each in outcomes))
             where = outcomes[-1].where if outcomes else where
             arrays = arrays or [x for x in given if isinstance(x, np.ndarray)]
         return Outcome(tuple(arrays), tuple(times), where)
@@ -155,36 +149,35 @@ class Executable:
         return outcome
 
     def _on_device(
-        self,
-        calls: Sequence[Call],
-        kept: Sequence[Sequence[Resident]],
-        given: Sequence[Given],
-        **how: Any,
+        self, calls: Sequence[Call], memories: Sequence[Sequence[Given]], **how: Any
     ) -> list[Outcome]:
         """Run kernels whose memory stays on the device, and take that of arguments.
 
-        What is not used is not there, nor is the memory of the sequence taken.
+        What is not used is not there.  Nothing is run where a kernel has memory that is
+        not whole, from the first element on.
         """
-        assert self.take is not None, self
-        there = {each.number for step in kept for each in step}
-        arrays = {
-            n: x
-            for n, x in enumerate(given)
-            if isinstance(x, np.ndarray) and n in there
+        every = [*chain(*memories)]
+        starts = {
+            start_of(x): n
+            for n, x in enumerate(every)
+            if isinstance(x, np.ndarray) and x.size
         }
-        numbers: list[int] = []
-        try:
-            found = [
-                self.execute_kernel(call, repeats=1, resident=resident, **how)
-                for call, resident in zip(calls, kept, strict=True)
-            ]
-            numbers = [*arrays]
-        finally:
-            contents = self.take(numbers)
-        for number, content in zip(numbers, contents, strict=True):
-            array = arrays[number]
-            array[...] = np.frombuffer(content, array.dtype).reshape(array.shape)
-        return found
+        places = [[starts.get(start_of(x)) for x in call.buffers] for call in calls]
+        used = sorted({n for step in places for n in step if n is not None})
+        if (
+            self.execute_sequence is None
+            or any(None in step for step in places)
+            or any(x.interface.addresses or 0 in x.groups for x in calls)
+            or not calls
+        ):
+            return []
+        numbers = [[used.index(n) for n in step if n is not None] for step in places]
+        arrays = [np.asarray(every[n]) for n in used]
+        read = sum(n < len(memories[0]) for n in used)
+        found = self.execute_sequence(calls, numbers, arrays, read, **how)
+        for array, after in zip(arrays, found.arrays, strict=False):
+            array[...] = after
+        return [found]
 
     def _calls(
         self, interface: Interface, memories: Sequence[Sequence[Given]]
@@ -275,39 +268,6 @@ def _check_results(
     for (argument, array), shape in zip(results, interface.results, strict=count > 0):
         numbers = tuple(evaluate(size, sizes) for size in shape)
         check_shape(replace(argument, shape=numbers), np.shape(array))
-
-
-def residents(
-    calls: Sequence[Call], memories: Sequence[Sequence[Given]]
-) -> list[list[Resident]]:
-    """Return what memory each kernel has, if all is memory from its first element on.
-
-    Numbers count arguments, then temporaries.  The first kernel that has memory brings
-    its content, of zeros alone only how many.
-    """
-    from coopc.run.worker import Resident
-
-    starts = {
-        start_of(x): (n, x)
-        for n, x in enumerate(chain(*memories))
-        if isinstance(x, np.ndarray) and x.size
-    }
-    found: list[list[Resident]] = []
-    seen: set[int] = set()
-    for call in calls:
-        buffers = [starts.get(start_of(x)) for x in call.buffers]
-        if call.interface.addresses or None in buffers or 0 in call.groups:
-            return []
-        step: list[Resident] = []
-        for number, memory in (x for x in buffers if x is not None):
-            content: bytes | int | None = None
-            if number not in seen:
-                data = memory.tobytes()
-                content = data if data.strip(b"\0") else len(data)
-            seen.add(number)
-            step.append(Resident(number, content))
-        found.append(step)
-    return found
 
 
 def _temporaries(interface: Interface, given: Sequence[Given]) -> list[Given]:

@@ -16,13 +16,15 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from coopc.device.factory import options_of_device
 from coopc.interface import Interface
 from coopc.interface_call import Call, sizes_of
-from coopc.run.arrays import Outcome
-from coopc.run.worker import TIMEOUT_SECONDS, Resident, Worker
+from coopc.run.arrays import Array, Outcome
+from coopc.run.executable import Executable
+from coopc.run.worker import TIMEOUT_SECONDS, Worker
 
 if TYPE_CHECKING:
     from coopc.passes.cpu.stages import Stages
@@ -84,10 +86,13 @@ def vulkan_session(device: str) -> AbstractContextManager[VulkanSession]:
     return kept(Vulkan.start, driver=loader, index=given.get("index"))
 
 
-def take(device: str, numbers: Sequence[int]) -> list[bytes]:
-    """Return what memory that stayed on a Vulkan device holds; all of it is freed."""
-    with vulkan_session(device) as session:
-        return session.take(numbers)
+def executable_on_driver(
+    interface: tuple[Interface, ...], flavour: str, device: str, binary: bytes
+) -> Executable:
+    """Return what runs the kernels of a module on the driver for a device."""
+    run = partial(on_driver, flavour, device, binary)
+    whole = partial(sequence_on_vulkan, device, binary) if flavour == "vulkan" else None
+    return Executable(interface, run, execute_sequence=whole)
 
 
 def on_vulkan(
@@ -98,26 +103,52 @@ def on_vulkan(
     spec: Mapping[str, int] | None = None,
     repeats: int = 1,
     seconds: float = TIMEOUT_SECONDS,
-    resident: Sequence[Resident] = (),
 ) -> Outcome:
-    """Run a SPIR-V module on a Vulkan device.
-
-    `resident` is memory that stays there, in place of that of the arguments.
-    """
-    interface = call.interface
+    """Run a SPIR-V module on a Vulkan device."""
     return _on_driver(
         session,
         call,
-        *(binary, interface.name, resident or call.buffers),
-        groups=call.groups,
-        push_constants=call.push_constants,
-        spec=spec_values(interface, spec or {}),
-        subgroup_size=interface.subgroup_size,
-        addresses=interface.addresses,
-        pointers=call.pointers,
+        *(binary, call.interface.name, call.buffers),
+        **_of_shader(call, spec or {}),
         repeats=repeats,
         seconds=seconds,
     )
+
+
+def _of_shader(call: Call, spec: Mapping[str, int]) -> dict[str, Any]:
+    interface = call.interface
+    return {
+        "groups": call.groups,
+        "push_constants": call.push_constants,
+        "spec": spec_values(interface, spec),
+        "subgroup_size": interface.subgroup_size,
+        "addresses": interface.addresses,
+        "pointers": call.pointers,
+    }
+
+
+def sequence_on_vulkan(
+    device: str,
+    binary: bytes,
+    calls: Sequence[Call],
+    places: Sequence[Sequence[int]],
+    memories: Sequence[Array],
+    read: int,
+    *,
+    spec: Mapping[str, int] | None = None,
+    seconds: float = TIMEOUT_SECONDS,
+) -> Outcome:
+    """Run kernels one after the other on memory that stays on the device.
+
+    `places` are the numbers of the memories that each one's buffers are, of which the
+    outcome has the first `read`.
+    """
+    with vulkan_session(device) as session:
+        shaders = [
+            session.shader(binary, x.interface.name, at, **_of_shader(x, spec or {}))
+            for x, at in zip(calls, places, strict=True)
+        ]
+        return session.run_sequence(shaders, memories, read, seconds=seconds)
 
 
 def on_opencl(

@@ -26,7 +26,7 @@ from typing import Any, Self
 import numpy as np
 
 from coopc.run import tiles
-from coopc.run.arrays import Argument, Outcome, check_run, to_buffers
+from coopc.run.arrays import Argument, Outcome, check_run, to_memories
 from coopc.run.toolchain import ToolMissing, why_invalid
 from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serve, serving
 from coopc.spirv.facts import SpirvFacts, spirv_facts
@@ -138,7 +138,8 @@ class Session(Worker):
             RunFailed: the module is invalid, the run-time cannot run it, or it crashed,
                 or took too long.
         """
-        check_run((*global_size, *local_size), "numbers of work-items", repeats)
+        sizes = (tuple(global_size), tuple(local_size))
+        check_run(sum(sizes, ()), "numbers of work-items", repeats, arguments)
         if len(global_size) != len(local_size) or not 1 <= len(global_size) <= 3:
             raise ValueError(
                 "expected as many global as local sizes, one to three, got "
@@ -149,7 +150,6 @@ class Session(Worker):
                 f"expected global sizes that are multiples of {tuple(local_size)}, "
                 f"got {tuple(global_size)}"
             )
-        given = to_buffers(arguments)
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         facts.check_entry(entry)
@@ -159,10 +159,11 @@ class Session(Worker):
         reason = reason or why_unsupported(self.info, facts, entry, local_size)
         if reason is not None:
             raise RunFailed(reason)
-        sizes = (tuple(global_size), tuple(local_size))
-        call = ("run", binary, dict(spec), entry, given, sizes, repeats, pointers or {})
+        memories, given = to_memories(arguments)
+        kernel = (binary, dict(spec), entry, memories, given)
+        call = ("run", *kernel, sizes, repeats, pointers or {})
         contents, times = self.call(*call, seconds=seconds)
-        return Outcome.of(arguments, contents, times, self.where)
+        return Outcome.of(arguments, given, contents, times, self.where)
 
 
 def why_unsupported(
@@ -236,23 +237,21 @@ class OpenCLServer:
         binary: bytes,
         spec: Mapping[int, bytes],
         entry: str,
-        given: Sequence[bytes | np.generic | int],
+        memories: Sequence[bytes],
+        given: Sequence[np.generic | int],
         sizes: tuple[tuple[int, ...], tuple[int, ...]],
         repeats: int,
         pointers: Mapping[int, Sequence[int]],
     ) -> tuple[list[bytes], list[float]]:
-        """Run a kernel: of its arguments, bytes are those of buffers.
-
-        An int is the number of another argument, with the same buffer.
-        """
+        """Run a kernel: of its arguments, an int is the number of a memory."""
         cl = self.cl
         kernel = cl.Kernel(self._build(binary, spec), entry)
         count = len(given) - sum(map(len, pointers.values()))
         if kernel.num_args != count:
             raise RunFailed(f"expected {kernel.num_args} arguments, got {count}")
         make = self._shared if pointers else self._buffer
-        arguments: list[Any] = [make(x) if isinstance(x, bytes) else x for x in given]
-        arguments = [arguments[x] if type(x) is int else x for x in arguments]
+        buffers = [make(x) for x in memories]
+        arguments: list[Any] = [buffers[x] if type(x) is int else x for x in given]
         for number, parts in pointers.items():
             starts = [arguments[x].mem.ctypes.data for x in parts]
             arguments[number].mem.view(np.int64)[:] = starts
@@ -260,12 +259,12 @@ class OpenCLServer:
             kernel.set_arg(position, argument)
         times = [self._dispatch(kernel, *sizes)]
         contents: list[bytes] = []
-        for argument in arguments:
-            if isinstance(argument, cl.SVM):
-                contents.append(argument.mem.tobytes())
-            elif isinstance(argument, cl.Buffer):
-                content = bytearray(argument.size)
-                cl.enqueue_copy(self.queue, content, argument)
+        for buffer in buffers:
+            if isinstance(buffer, cl.SVM):
+                contents.append(buffer.mem.tobytes())
+            else:
+                content = bytearray(buffer.size)
+                cl.enqueue_copy(self.queue, content, buffer)
                 contents.append(bytes(content))
         times += [self._dispatch(kernel, *sizes) for _ in range(repeats - 1)]
         return contents, times

@@ -13,12 +13,12 @@ import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
-from coopc.run.arrays import Array, Outcome, check_run, to_buffers
+from coopc.run.arrays import Array, Outcome, check_run, to_memories
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
 from coopc.run.vulkan_device import Shader, VulkanInfo
-from coopc.run.worker import TIMEOUT_SECONDS, Resident, RunFailed, Worker, serving
+from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serving
 from coopc.spirv.facts import MATRIX_EXTENSION, SpirvFacts, spirv_facts, why_unlisted
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
@@ -56,24 +56,82 @@ class Session(Worker):
         self,
         binary: bytes,
         entry: str,
-        buffers: Sequence[Array | Resident],
+        buffers: Sequence[Array],
         *,
         groups: tuple[int, int, int] = (1, 1, 1),
-        push_constants: bytes = b"",
-        spec: Mapping[int, bytes] | None = None,
-        subgroup_size: int | None = None,
-        addresses: Sequence[int] = (),
-        pointers: Mapping[int, Sequence[int]] | None = None,
         repeats: int = 1,
         seconds: float = TIMEOUT_SECONDS,
+        **how: Any,
     ) -> Outcome:
         """Dispatch a shader; the arrays given are left as they are.
 
         Args:
             binary: a SPIR-V module for Vulkan.
             entry: the name of its entry point.
-            buffers: the contents of binding 0, 1, ... of set 0; the outcome is without
-                those that stay on the device.
+            buffers: the contents of binding 0, 1, ... of set 0.
+            groups: numbers of work-groups.
+            repeats: number of dispatches, all timed; each sees what the one before it
+                wrote, and the result holds what the first wrote.
+            seconds: how long all of it may take.
+            how: see `shader`.
+
+        Raises:
+            ValueError: no such entry point or buffer, sizes of 0, no SPIR-V module.
+            RunFailed: the module is invalid, the device cannot run it, or it crashed,
+                or took too long.
+        """
+        check_run(groups, "numbers of work-groups", repeats, buffers)
+        memories, given = to_memories(buffers)
+        bound = [x for x in given if type(x) is int]
+        shader = self.shader(binary, entry, bound, groups=groups, **how)
+        call = ("run", [shader], memories, len(memories), repeats)
+        contents, times = self.call(*call, seconds=seconds)
+        return Outcome.of(buffers, given, contents, times, self.where)
+
+    def run_sequence(
+        self,
+        shaders: Sequence[Shader],
+        memories: Sequence[Array],
+        read: int,
+        *,
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> Outcome:
+        """Dispatch shaders one after the other on memory that stays on the device.
+
+        Args:
+            shaders: see `shader`.
+            memories: what is in it first.
+            read: how many of them the outcome has.
+            seconds: how long all of it may take.
+
+        Raises:
+            RunFailed: a shader crashed, or they took too long.
+        """
+        given = [x.tobytes() for x in memories]
+        first = [x if x.strip(b"\0") else len(x) for x in given]
+        call = ("run", shaders, first, read, 1)
+        contents, times = self.call(*call, seconds=seconds)
+        return Outcome.of(memories[:read], range(read), contents, times, self.where)
+
+    def shader(
+        self,
+        binary: bytes,
+        entry: str,
+        bound: Sequence[int],
+        *,
+        groups: tuple[int, int, int],
+        push_constants: bytes = b"",
+        spec: Mapping[int, bytes] | None = None,
+        subgroup_size: int | None = None,
+        addresses: Sequence[int] = (),
+        pointers: Mapping[int, Sequence[int]] | None = None,
+    ) -> Shader:
+        """Return a shader that the device can run.
+
+        Args:
+            binary: a SPIR-V module for Vulkan.
+            entry: the name of its entry point.
+            bound: the numbers of the memories at binding 0, 1, ... of set 0.
             groups: numbers of work-groups.
             push_constants: the block of push constants.
             spec: values of specialization constants by SpecId, each of its type's size.
@@ -81,36 +139,28 @@ class Session(Worker):
             addresses: where in the push constants the address of each buffer goes, in
                 bytes, for a kernel of physical storage buffers.
             pointers: for each buffer of addresses, the buffers that these are of.
-            repeats: number of dispatches, all timed; each sees what the one before it
-                wrote, and the result holds what the first wrote.
-            seconds: how long all of it may take.
 
         Raises:
-            ValueError: no such entry point or buffer, sizes of 0, no SPIR-V module.
-            RunFailed: the module is invalid, the device cannot run it, or it crashed,
-                or took too long.
+            ValueError: no such entry point or buffer, no SPIR-V module.
+            RunFailed: the module is invalid, or the device cannot run it.
         """
-        check_run(groups, "numbers of work-groups", repeats)
-        given = [x for x in buffers if not isinstance(x, Resident)]
-        if len(given) not in (0, len(buffers)):
-            raise ValueError("expected no buffers, or all, that stay on the device")
-        contents = to_buffers(given) if given else buffers
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         facts.check_entry(entry)
-        if (bindings := facts.bindings[entry]) > len(buffers):
+        if (bindings := facts.bindings[entry]) > len(bound):
             raise ValueError(
                 f"expected {bindings} buffers, one for each binding of the entry "
-                f"point, got {len(buffers)}"
+                f"point, got {len(bound)}"
             )
         sizes = (groups, len(push_constants), subgroup_size)
         reason = why_invalid(binary, TARGET_ENV)
         reason = reason or why_unsupported(self.info, facts, *sizes)
         if reason is not None:
             raise RunFailed(reason)
-        shader = Shader(
+        return Shader(
             code=binary,
             entry=entry,
+            bound=tuple(bound),
             groups=groups,
             push_constants=push_constants,
             specialization=dict(spec),
@@ -125,14 +175,6 @@ class Session(Worker):
             addresses=tuple(addresses),
             pointers={n: tuple(parts) for n, parts in (pointers or {}).items()},
         )
-        call = ("run", shader, contents, repeats)
-        contents, times = self.call(*call, seconds=seconds)
-        return Outcome.of(given, contents, times, self.where)
-
-    def take(self, numbers: Sequence[int]) -> list[bytes]:
-        """Return what memory that stayed on the device holds; all of it is freed."""
-        found: list[bytes] = self.call("take", tuple(numbers), seconds=TIMEOUT_SECONDS)
-        return found
 
 
 def why_unsupported(

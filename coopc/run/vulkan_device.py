@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 from coopc.run import vulkan_structures as vk
-from coopc.run.worker import Resident, RunFailed, serve
+from coopc.run.worker import RunFailed, serve
 from coopc.spirv.facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 
 # --- Drivers. ---
@@ -192,6 +192,9 @@ STORAGE_BUFFER_USAGE, ADDRESS_USAGE = 0x20, 0x20000
 ALLOCATE_ADDRESS = 0x2
 DEVICE_LOCAL, HOST_VISIBLE, HOST_COHERENT = 0x1, 0x2, 0x4
 
+Mapped: TypeAlias = "tuple[ctypes.c_uint64, int]"
+"""A buffer, and the address it is mapped at."""
+
 
 class VulkanDevice:
     """A device; once `open`, with one compute queue and every feature turned on."""
@@ -306,6 +309,41 @@ class VulkanDevice:
                     return i
         raise VulkanError("the device has no host-visible memory")
 
+    def buffer(self, data: bytes | int, stack: ExitStack, addressed: bool) -> Mapped:
+        """Make a buffer with these contents, or so many zeros, as long as a stack.
+
+        It is whole words of 4 bytes, which is what atomic instructions access.
+
+        Args:
+            data: the contents.
+            stack: destroys it.
+            addressed: whether shaders ask for its address.
+        """
+        data = bytes(data) if isinstance(data, int) else data
+        usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
+        flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
+        size = -(-len(data) // WORD_BYTES) * WORD_BYTES
+        info = vk.BufferCreateInfo(size=size, usage=usage)
+        buffer = self.make("vkCreateBuffer", info, None)
+        stack.callback(self.call, "vkDestroyBuffer", buffer, None)
+        needs = vk.MemoryRequirements()
+        self.call("vkGetBufferMemoryRequirements", buffer, needs)
+        info = vk.MemoryAllocateInfo(
+            flags if addressed else None,
+            size=needs.size,
+            memoryType=self.memory_type(needs.types),
+        )
+        memory = self.make("vkAllocateMemory", info, None)
+        stack.callback(self.call, "vkFreeMemory", memory, None)
+        bound = (self.handle, buffer, memory, vk.U64(0))
+        self.driver.check("vkBindBufferMemory", *bound)
+        whole = (vk.U64(0), vk.U64(WHOLE_SIZE), 0)
+        address = self.make("vkMapMemory", memory, *whole, kind=vk.POINTER)
+        if address.value is None:
+            raise VulkanError("vkMapMemory gave no address")
+        ctypes.memmove(address.value, data, len(data))
+        return buffer, address.value
+
 
 # --- Dispatches. ---
 
@@ -322,6 +360,8 @@ WAIT_64_BIT = 0x1 | 0x2
 class Shader:
     code: bytes
     entry: str
+    bound: tuple[int, ...]
+    """The numbers of the memories at binding 0, 1, ... of set 0."""
     groups: tuple[int, int, int]
     """Numbers of work-groups."""
     push_constants: bytes
@@ -339,25 +379,11 @@ class Shader:
     """For each buffer of addresses, the buffers that these are of."""
 
 
-Mapped: TypeAlias = "tuple[ctypes.c_uint64, int, int]"
-"""A buffer, the address it is mapped at, and its bytes."""
-
-
-@dataclass(frozen=True)
-class KeptMemory:
-    """Memory that stays on the device between calls."""
-
-    buffers: dict[int, Mapped] = field(default_factory=dict[int, Mapped])
-    stack: ExitStack = field(default_factory=ExitStack)
-    """Frees it."""
-
-
 class Dispatch:
     """A recorded dispatch of a shader; all that it needs is destroyed with a stack.
 
-    Buffers are the contents of binding 0, 1, ... of set 0 before the first run, or the
-    number of another binding of the same buffer, or memory that is kept.  The next run
-    and the host see what it wrote.
+    Buffers are those at binding 0, 1, ... of set 0.  The next dispatch and the host see
+    what it wrote.
     """
 
     def __init__(
@@ -365,43 +391,20 @@ class Dispatch:
         device: VulkanDevice,
         stack: ExitStack,
         shader: Shader,
-        buffers: Sequence[bytes | int | Resident],
-        kept: KeptMemory | None = None,
+        buffers: Sequence[Mapped],
     ) -> None:
         self.device = device
         self.stack = stack
         self.shader = shader
-        mapped = {
-            number: (*self._buffer(data, stack), len(data))
-            for number, data in enumerate(buffers)
-            if isinstance(data, bytes)
-        }
-        for number, data in enumerate(buffers):
-            if isinstance(data, Resident):
-                assert kept is not None, data
-                mapped[number] = self._resident(data, kept)
-        bound = [
-            mapped[data if isinstance(data, int) else number]
-            for number, data in enumerate(buffers)
-        ]
-        self._handles = [handle for handle, _, _ in bound]
-        self._memory = [
-            (address, size)
-            for (_, address, size), data in zip(bound, buffers, strict=True)
-            if not isinstance(data, Resident)
-        ]
+        self._handles = [handle for handle, _ in buffers]
         for number, parts in shader.pointers.items():
             starts = (vk.U64 * len(parts))(*(self._address(x) for x in parts))
-            ctypes.memmove(bound[number][1], starts, ctypes.sizeof(starts))
+            ctypes.memmove(buffers[number][1], starts, ctypes.sizeof(starts))
         self._timer: ctypes.c_uint64 | None = None
         if device.timestamp_bits:
             info = vk.QueryPoolCreateInfo(kind=TIMESTAMP_QUERY, count=2)
             self._timer = self._create("QueryPool", info)
         self._commands = self._record()
-
-    def contents(self) -> list[bytes]:
-        """What is in each buffer now, but for those that are kept."""
-        return [ctypes.string_at(address, size) for address, size in self._memory]
 
     def run(self) -> float:
         """Submit it, wait for it, and return its milliseconds.
@@ -428,47 +431,6 @@ class Dispatch:
         handle = self.device.make(f"vkCreate{kind}", info, None)
         self.stack.callback(self.device.call, f"vkDestroy{kind}", handle, None)
         return handle
-
-    def _resident(self, given: Resident, kept: KeptMemory) -> Mapped:
-        """A buffer that the next kernels have, too; made where it is not yet."""
-        content = given.content
-        if content is not None:
-            data = bytes(content) if isinstance(content, int) else content
-            buffer = self._buffer(data, kept.stack)
-            kept.buffers[given.number] = (*buffer, len(data))
-        return kept.buffers[given.number]
-
-    def _buffer(self, data: bytes, stack: ExitStack) -> tuple[ctypes.c_uint64, int]:
-        """A buffer with these contents, and the address it is mapped at.
-
-        It is whole words of 4 bytes, which is what atomic instructions access.
-        """
-        device, shader = self.device, self.shader
-        addressed = bool(shader.addresses or shader.pointers)
-        usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
-        flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
-        size = -(-len(data) // WORD_BYTES) * WORD_BYTES
-        buffer = device.make(
-            "vkCreateBuffer", vk.BufferCreateInfo(size=size, usage=usage), None
-        )
-        stack.callback(device.call, "vkDestroyBuffer", buffer, None)
-        needs = vk.MemoryRequirements()
-        device.call("vkGetBufferMemoryRequirements", buffer, needs)
-        info = vk.MemoryAllocateInfo(
-            flags if addressed else None,
-            size=needs.size,
-            memoryType=device.memory_type(needs.types),
-        )
-        memory = device.make("vkAllocateMemory", info, None)
-        stack.callback(device.call, "vkFreeMemory", memory, None)
-        bound = (device.handle, buffer, memory, vk.U64(0))
-        device.driver.check("vkBindBufferMemory", *bound)
-        whole = (vk.U64(0), vk.U64(WHOLE_SIZE), 0)
-        address = device.make("vkMapMemory", memory, *whole, kind=vk.POINTER)
-        if address.value is None:
-            raise VulkanError("vkMapMemory gave no address")
-        ctypes.memmove(address.value, data, len(data))
-        return buffer, address.value
 
     def _push_constants(self) -> bytes:
         """Those of the shader, with the addresses of the buffers on the device."""
@@ -585,7 +547,6 @@ class VulkanServer:
     """What the process holds between calls: a device, from the first one on."""
 
     device: VulkanDevice
-    kept: KeptMemory = KeptMemory()
 
     def open(self, library: str, index: int | None = None) -> VulkanInfo:
         """Open a device: the first with cooperative matrices, else the first.
@@ -619,30 +580,41 @@ class VulkanServer:
         return info
 
     def run(
-        self, shader: Shader, buffers: Sequence[bytes | int | Resident], repeats: int
+        self,
+        shaders: Sequence[Shader],
+        memories: Sequence[bytes | int],
+        read: int,
+        repeats: int,
     ) -> tuple[list[bytes], list[float]]:
-        """Dispatch a shader so many times, each after the one before.
+        """Dispatch shaders, all of them so many times, each after the one before.
+
+        Args:
+            shaders: what to dispatch.
+            memories: what is in each memory first, an int for so many zeros.
+            read: how many of them to return.
+            repeats: how often.
 
         Returns:
-            The contents of each buffer after the first dispatch, but for those that are
-            kept; and the time of each, in milliseconds.
+            The contents of memories after the first time; and the time of each
+            dispatch, in milliseconds.
         """
+        addressed = any(x.addresses or x.pointers for x in shaders)
         with ExitStack() as stack:
-            dispatch = Dispatch(self.device, stack, shader, buffers, self.kept)
-            times = [dispatch.run()]
-            contents = dispatch.contents()
-            times += [dispatch.run() for _ in range(repeats - 1)]
+            buffers = [self.device.buffer(x, stack, addressed) for x in memories]
+            dispatches = [
+                Dispatch(self.device, stack, x, [buffers[n] for n in x.bound])
+                for x in shaders
+            ]
+            times = [dispatch.run() for dispatch in dispatches]
+            pairs = zip(buffers[:read], memories, strict=False)
+            contents = [
+                ctypes.string_at(address, x if isinstance(x, int) else len(x))
+                for (_, address), x in pairs
+            ]
+            times += [x.run() for _ in range(repeats - 1) for x in dispatches]
         return contents, times
-
-    def take(self, numbers: Sequence[int]) -> list[bytes]:
-        """Return what some buffers hold that are kept, and free all that are."""
-        known = self.kept.buffers
-        found = [ctypes.string_at(*known[number][1:]) for number in numbers]
-        self.kept.stack.close()
-        known.clear()
-        return found
 
 
 def main() -> None:
     server = VulkanServer()
-    serve({"open": server.open, "run": server.run, "take": server.take})
+    serve({"open": server.open, "run": server.run})

@@ -22,7 +22,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self
@@ -41,15 +40,6 @@ MEMORY_SHARE = 0.75
 some modules."""
 MESSAGE_BYTES = 2000
 """How much of what a driver printed goes into an error."""
-
-
-@dataclass(frozen=True)
-class Resident:
-    """Memory that stays on a device from kernel to kernel, until it is taken."""
-
-    number: int
-    content: bytes | int | None
-    """What is in it first; so many zeros; or None where an earlier kernel had it."""
 
 
 class RunFailed(Exception):

@@ -81,16 +81,18 @@ def loaded(metadata: Any, binary: bytes) -> Executable:
     from coopc.launcher import PLACES
     from coopc.run.cpu import Program
     from coopc.run.executable import Executable
-    from coopc.run.execute import on_driver, on_program
+    from coopc.run.execute import executable_on_driver, on_program
     from coopc.run.tiles import Tiles
 
     target = target_of(metadata.target.arch)
+    interface = tuple(map(Interface.from_json, metadata.interface))
     if target.on == "cpu":
         program = Program.of_text(binary.decode(), Tiles(metadata.tiles))
-        run = partial(on_program, program, threads=target.threads)
-    else:
-        run = partial(on_driver, target.on, target.device or PLACES[target.on], binary)
-    return Executable(tuple(map(Interface.from_json, metadata.interface)), run)
+        return Executable(
+            interface, partial(on_program, program, threads=target.threads)
+        )
+    device = target.device or PLACES[target.on]
+    return executable_on_driver(interface, target.on, device, binary)
 
 
 class Utils:

@@ -32,9 +32,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The passes of what is compiled, not found."""
     found: list[str] = []
-    compiles: Callable[..., compiler.Entry] = getattr(compiler, "_compiled")  # noqa: B009
+    compiles: Callable[..., compiler.Artifact] = getattr(compiler, "_compiled")  # noqa: B009
 
-    def counted(text: str, pipeline: str, *rest: object) -> compiler.Entry:
+    def counted(text: str, pipeline: str, *rest: object) -> compiler.Artifact:
         found.append(pipeline)
         return compiles(text, pipeline, *rest)
 
@@ -51,8 +51,8 @@ def test_same(folder: Path, compiled: list[str]) -> None:
             for lines in heard
         )
         assert first == second
-        assert first.load is not None
-        assert second.load is not None
+        assert first.device is not None
+        assert second.device is not None
         assert heard[0] == heard[1]
     assert heard[0]
     assert compiled == [PASSES, SLOW]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from coopc.interface import Interface, View, evaluate
 from coopc.interface_call import dtype_of, pack, sizes_of
 from coopc.run.arrays import Array
 from coopc.run.vulkan import Session
-from coopc.run.worker import Resident
 
 SCALE = """
 func.func @scale(%x: memref<?x4xf32>, %y: memref<?x4xf32>)
@@ -181,26 +180,25 @@ def test_launch(on: str) -> None:
 
 
 def test_transfers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inputs go to a device once, temporaries never, and one answer brings results."""
+    """One call brings inputs to a device once, temporaries never, and results back."""
     random = np.random.default_rng(0)
     shapes = (17, 24), (24, 20), (20, 12)
     x, w, v = (random.integers(-2, 3, shape).astype(np.float16) for shape in shapes)
-    sent: list[tuple[str, object]] = []
+    sent: list[tuple[Any, ...]] = []
     call = Session.call
 
-    def recorded(self: Session, handler: str, *given: Any, **how: Any) -> Any:
-        sent.append((handler, given[0] if handler == "take" else given[1]))
-        return call(self, handler, *given, **how)
+    def recorded(self: Session, *given: Any, **how: Any) -> Any:
+        sent.append(given)
+        return call(self, *given, **how)
 
     monkeypatch.setattr(Session, "call", recorded)
     result = coopc.launch(GRAPH, x, w, v, on="vulkan").arrays[-1]
-    assert [handler for handler, _ in sent] == ["run", "run", "run", "take"]
-    steps = [buffers for handler, buffers in sent if handler == "run"]
-    memory = [each for step in steps for each in cast("list[Resident]", step)]
-    contents = [x.content for x in memory if isinstance(x.content, bytes)]
+    ((handler, shaders, memories, read, repeats),) = sent
+    assert (handler, len(shaders), read, repeats) == ("run", 3, 4, 1)
+    contents = [x for x in memories if isinstance(x, bytes)]
     assert contents == [each.tobytes() for each in (x, w, v)]
-    assert len({each.number for each in memory}) > len(contents) + 1
-    assert sent[-1][1] == (0, 1, 2, 3)  # arguments and the result
+    assert len(memories) > read
+    assert all(n < len(memories) for each in shaders for n in each.bound)
     hidden = np.maximum(x.astype(int) @ w.astype(int), 0)
     assert (result == (hidden.max(1, keepdims=True) - hidden) @ v.astype(int)).all()
 
