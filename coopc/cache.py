@@ -19,7 +19,6 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import entry_points
@@ -28,6 +27,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from coopc.device import Device, device
+from coopc.device.file import written
 from coopc.explain import wrong_call
 from coopc.interface import Interface
 from coopc.versions import installed, source_hash
@@ -64,7 +64,7 @@ def find(path: Path) -> dict[str, Any] | None:
             return None
         found = json.loads(text)
         for name, seen in found["devices"].items():
-            if _digest(_plain(device(name))) != seen:
+            if _digest(written(device(name))) != seen:
                 return None
         members: dict[str, Any] = found["entry"]
         for name in ("plans", "remarks", "device"):
@@ -85,7 +85,7 @@ def store(path: Path, entry: Mapping[str, Any], seen: Mapping[str, Device]) -> N
         "bytes": b64encode(entry["bytes"]).decode("ascii"),
         "interface": [x.to_json() for x in entry["interface"]],
     }
-    asked = {name: _digest(_plain(x)) for name, x in seen.items()}
+    asked = {name: _digest(written(x)) for name, x in seen.items()}
     text = json.dumps({"entry": members, "devices": asked})
     with suppress(OSError):
         with NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
@@ -108,17 +108,3 @@ def _versions() -> tuple[str, ...]:
 
 def _digest(value: Any) -> str:
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """Return a device as JSON, its sets in order."""
-    if isinstance(value, Device):
-        return _plain(asdict(value))
-    if isinstance(value, dict):
-        items: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        return {str(key): _plain(x) for key, x in items.items()}
-    if isinstance(value, frozenset):
-        return sorted(str(x) for x in value)  # pyright: ignore
-    if isinstance(value, tuple | list):
-        return [_plain(x) for x in value]  # pyright: ignore
-    return value

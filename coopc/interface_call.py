@@ -462,7 +462,7 @@ def _checked(argument: Argument, given: Given) -> Given:
             what = "a pointer to i64, which addresses of arrays are"
             raise ValueError(f"expected {argument.name} to be {what}")
         for array in given.arrays:
-            _check_strides(argument, array)
+            check_strides(argument, array)
         return Addresses(tuple(map(memory_of, given.arrays)))
     array = np.asarray(given)
     known = DTYPES[argument.element]
@@ -474,7 +474,7 @@ def _checked(argument: Argument, given: Given) -> Given:
     if argument.shape:
         check_shape(argument, array.shape)
     if argument.strides is not None or not argument.shape:
-        _check_strides(argument, array)
+        check_strides(argument, array)
     if array.flags.c_contiguous or argument.strides is not None:
         return array
     return array.copy(order="C") if argument.shape else memory_of(array)
@@ -495,8 +495,12 @@ def check_shape(argument: Buffer, found: Sequence[int]) -> None:
         raise ValueError(f"expected {argument.name} to be {shape}, got {got}")
 
 
-def _check_strides(argument: Buffer, array: Array) -> None:
-    """Check the strides along dimensions of which there is more than one element."""
+def check_strides(argument: Buffer, array: Array) -> None:
+    """Refuse strides that a memref does not have, where there are several elements.
+
+    Raises:
+        ValueError: they are not those of the argument, or of no whole elements.
+    """
     if array.size == 0:
         return
     strides = element_strides(array)

@@ -30,7 +30,14 @@ from coopc.dialects.narrow import (
     is_tensor,
     packed_dimension,
 )
-from coopc.interface_call import Addresses, element_strides, memory_of
+from coopc.interface import Buffer
+from coopc.interface_call import (
+    Addresses,
+    check_shape,
+    check_strides,
+    memory_of,
+    row_major,
+)
 from coopc.sim.memory import (
     AddressSpace,
     Allocation,
@@ -186,13 +193,17 @@ def _memref(type: MemRefType | TensorType, argument: Argument, position: int) ->
     if not wanted and array.ndim:
         if not array.flags.c_contiguous:
             raise ValueError(f"expected an array without gaps for {what}")
-    elif len(wanted) != array.ndim or any(
-        size not in (DYNAMIC_INDEX, found)
-        for size, found in zip(wanted, array.shape, strict=True)
-    ):
-        raise ValueError(f"expected an array shaped like {what}, got {array.shape}")
     else:
-        _check_strides(type, array, what)
+        sizes = tuple(None if size == DYNAMIC_INDEX else size for size in wanted)
+        strides = None
+        if not is_tensor(type):
+            is_plain = isinstance(type.layout, NoneAttr)
+            strides = row_major(array.shape) if is_plain else type.get_strides()
+            if strides is None:
+                raise ValueError(f"expected a layout of strides for {what}")
+        expected = Buffer(what, "", sizes, None if strides is None else (*strides,))
+        check_shape(expected, array.shape)
+        check_strides(expected, array)
     width, item = prod(inner), array.itemsize
     return MemRef(
         Allocation(memory_of(array).reshape(1, 1, 1, -1), f"argument {position}"),
@@ -201,36 +212,6 @@ def _memref(type: MemRefType | TensorType, argument: Argument, position: int) ->
         tuple(number(size) for size in array.shape[:rank]),
         tuple(number(stride // item // width) for stride in array.strides[:rank]),
     )
-
-
-def _check_strides(type: MemRefType | TensorType, array: Array, what: str) -> None:
-    """Check the strides of an array against those of a type.
-
-    Raises:
-        ValueError: they differ, are negative or are no whole elements.
-    """
-    strides = element_strides(array)
-    if strides is None or min(strides, default=0) < 0:
-        raise ValueError(
-            f"expected strides of whole elements, at least 0, for {what}, got "
-            f"{array.strides} bytes"
-        )
-    if is_tensor(type):
-        fits = True
-    elif isinstance(type.layout, NoneAttr):
-        fits = array.flags.c_contiguous or not array.size
-    else:
-        fixed = type.get_strides()
-        if fixed is None:
-            raise ValueError(f"expected a layout of strides for {what}")
-        fits = all(
-            size <= 1 or stride is None or stride == found
-            for size, stride, found in zip(array.shape, fixed, strides, strict=True)
-        )
-    if not fits:
-        raise ValueError(
-            f"expected the strides of {what}, got {list(strides)} elements"
-        )
 
 
 def all_errors(

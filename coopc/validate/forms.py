@@ -34,6 +34,7 @@ from xdsl.utils.hints import isa
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import as_bytes
 from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
+from coopc.ir.control_flow import functions
 from coopc.passes.cpu.convert_simt_to_loops import EXTRA
 from coopc.passes.cpu.stages import Stages
 from coopc.sim.errors import SimulationError
@@ -57,10 +58,6 @@ def loses_errors(module: ModuleOp) -> bool:
     What is exact is the same there.
     """
     return any(op.dialect_name() in ("xe", "amx") for op in module.walk())
-
-
-def functions_of(module: ModuleOp) -> dict[str, FuncOp]:
-    return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,7 @@ class FunctionForm:
 
     def reached(self) -> list[FuncOp]:
         """Return all functions that run: the stages, and what they call."""
-        known = functions_of(self.module)
+        known = functions(self.module)
         found = [stage.func for stage in self.stages]
         found += [] if self.packing is None else [self.packing]
         for func in found:
@@ -234,7 +231,7 @@ def form_of(
         kernels: for each name, the last function of that name that was a kernel.
         before: its form before the last of these passes.
     """
-    known, name = functions_of(module), origin.sym_name.data
+    known, name = functions(module), origin.sym_name.data
     if (staged := Stages.of(module).get(name)) is not None:
         return _staged(origin, module, staged, kernels)
     if (func := known.get(name)) is None:
@@ -262,7 +259,7 @@ def form_of(
 def _staged(
     origin: FuncOp, module: ModuleOp, staged: Stages, kernels: Mapping[str, FuncOp]
 ) -> FunctionForm | str:
-    known = functions_of(module)
+    known = functions(module)
     count = len(origin.function_type.inputs)
     stages: list[FunctionStage] = []
     scratch: list[Scratch] = []
@@ -286,7 +283,7 @@ def _staged(
 
 def parts(module: ModuleOp) -> set[str]:
     """Return the functions that run only as a part of another: stages, packing."""
-    known = functions_of(module)
+    known = functions(module)
     staged = Stages.of(module)
     found = {name for each in staged.values() for name, _ in each.functions}
     found -= set(staged)

@@ -191,39 +191,36 @@ class Contract:
             ]
         return cls(origin, tuple(dict.fromkeys(found)))
 
-    def groups(self) -> list[set[int]]:
-        """Return, for each size, the numbers of those that are the same."""
-        places = {slot: place for place, slot in enumerate(slots_of(self.func))}
-        found = [{place} for place in range(len(places))]
-        for condition in self.conditions:
-            here, like = _compared(condition)
-            one, two = places.get(here), None if like is None else places.get(like)
-            if one is not None and two is not None:
-                together = found[one] | found[two]
-                for each in together:
-                    found[each] = together
+    def equal(self) -> dict[Slot, set[Slot]]:
+        """Return, for each size, those that are the same, also static ones."""
+        found = {slot: {slot} for slot in slots_of(self.func)}
+        for x in self.conditions:
+            if x.like_argument is not None:
+                like = Slot("size", x.like_argument, x.like_dimension)
+                pair = (Slot(x.what, x.argument, x.dimension), like)
+                together = set[Slot]().union(*(found.get(y, {y}) for y in pair))
+                found |= dict.fromkeys(together, together)
         return found
 
     def fitted(self, values: Sizes) -> Sizes:
         """Return sizes near given ones that keep the conditions on sizes."""
-        places = {slot: place for place, slot in enumerate(slots_of(self.func))}
-        steps, least = [1] * len(places), [0] * len(places)
-        known: dict[int, int] = {}
-        for condition in self.conditions:
-            here, like = _compared(condition)
-            if (place := places.get(here)) is not None:
-                steps[place] = lcm(steps[place], condition.multiple_of)
-                least[place] = max(least[place], condition.at_least or 0)
-                if like is not None and like not in places:
-                    known[place] = self._size(like)
-            elif like is not None and like in places:
-                known[places[like]] = self._size(here)
+        given = dict(zip(slots_of(self.func), values, strict=True))
         found: list[int] = []
-        for group in self.groups():
-            step = lcm(*(steps[place] for place in group))
-            wanted = max(values[min(group)], *(least[place] for place in group))
-            fixed = [known[place] for place in group if place in known]
-            found.append(fixed[0] if fixed else -(-wanted // step) * step)
+        equal = self.equal()
+        for slot in given:
+            same = equal[slot]
+            if fixed := [self._size(x) for x in same if x not in given]:
+                found.append(fixed[0])
+                continue
+            mine = [
+                x
+                for x in self.conditions
+                if Slot(x.what, x.argument, x.dimension) in same
+            ]
+            step = lcm(*(x.multiple_of for x in mine))
+            first = next(given[x] for x in given if x in same)
+            wanted = max(first, *(x.at_least or 0 for x in mine), 0)
+            found.append(-(-wanted // step) * step)
         return tuple(found)
 
     def _size(self, slot: Slot) -> int:
@@ -258,26 +255,18 @@ class Contract:
         return violated_condition(interface, arguments)
 
 
-def _compared(condition: Condition) -> tuple[Slot, Slot | None]:
-    """Return what a condition is about, and the size that it has to be."""
-    here = Slot(condition.what, condition.argument, condition.dimension)
-    if condition.like_argument is None:
-        return here, None
-    return here, Slot("size", condition.like_argument, condition.like_dimension)
-
-
 def tiles_of(contract: Contract, forms: Iterable[FunctionForm]) -> dict[int, int]:
     """Return how many elements of a size a work-group, or a step of a loop, takes.
 
     A size is divided by its tile in the map from sizes to work-groups; or it bounds a
     loop of that step.  Sizes are numbered as in `slots_of`; those without are left out.
     """
-    slots, groups = slots_of(contract.func), contract.groups()
+    slots, equal = slots_of(contract.func), contract.equal()
     found: dict[int, int] = {}
     for form in forms:
         for slot, tile in _tiles(contract.func, form):
             if slot in slots and 1 < tile <= MOST_TILE:
-                for each in groups[slots.index(slot)]:
+                for each in (slots.index(x) for x in equal[slot] if x in slots):
                     found[each] = max(found.get(each, 1), tile)
     return found
 

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
+from coopc.ir.control_flow import functions
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Argument
 from coopc.sim.matrices import provider_of
@@ -36,7 +37,6 @@ from coopc.validate.forms import (
     FunctionForm,
     first_entry,
     form_of,
-    functions_of,
     loses_errors,
     never_run,
     parts,
@@ -96,7 +96,7 @@ class Validator:
         """Begin with the program as it is before the first pass; it is not changed."""
         self.before = simulated_form(module)
         self.seed = seed
-        self.origins = functions_of(self.before)
+        self.origins = functions(self.before)
         self.kernels = _kernels(self.before)
         self.forms: dict[str, FunctionForm | str] = {
             name: form_of(func, self.before, self.kernels)
@@ -125,7 +125,7 @@ class Validator:
                 continue
             report(f"@{name} is not compared: {reason}")
             self.origins.pop(name)
-            if (new := functions_of(self.before).get(name)) is not None:
+            if (new := functions(self.before).get(name)) is not None:
                 self._begin(name, new, kernels)
         self.kernels = kernels
         return found
@@ -162,11 +162,11 @@ class Validator:
     def _compared_names(self, before: ModuleOp, report: Report) -> set[str]:
         """Return the functions that were there, and second entry points of such."""
         names = {*self.origins}
-        for name, func in functions_of(self.before).items():
+        for name, func in functions(self.before).items():
             if name in names or name in parts(self.before):
                 continue
             base = first_entry(name)
-            if base in names and base in functions_of(before):
+            if base in names and base in functions(before):
                 self.origins[name] = self.origins[base].clone()
                 self.origins[name].sym_name = StringAttr(name)
                 self.forms[name] = self.forms[base]
@@ -179,7 +179,7 @@ class Validator:
 
 def _kernels(module: ModuleOp) -> dict[str, FuncOp]:
     """Return the kernels of a module, by name."""
-    known = functions_of(module).items()
+    known = functions(module).items()
     return {name: func for name, func in known if simt.KERNEL in func.attributes}
 
 
@@ -258,7 +258,7 @@ class _Pair:
         """Return a pair; a second entry point takes what the first does not."""
         origin, asked = after.origin, after
         base = first_entry(origin.sym_name.data)
-        first = None if base is None else functions_of(after.module).get(base)
+        first = None if base is None else functions(after.module).get(base)
         if first is not None:
             found = form_of(first, after.module, {})
             asked = asked if isinstance(found, str) else found
@@ -342,14 +342,14 @@ class _Pair:
     def _options(self) -> Iterator[Options]:
         """Yield ways to run it: what the pass decided holds before it too."""
         forms = (self.after, self.before)
-        functions = [stage.started for form in forms for stage in form.stages]
-        kernels = [simt.kernel_of(f) for f in functions if simt.KERNEL in f.attributes]
+        started = [stage.started for form in forms for stage in form.stages]
+        kernels = [simt.kernel_of(f) for f in started if simt.KERNEL in f.attributes]
         precision = coopmatrix.precision_of(self.after.module)
         if not kernels:
             yield Options(precision=precision)
             return
         fixed = (kernel.subgroup_size for kernel in kernels)
-        named = [f for f in functions if coopmatrix.DISTRIBUTION in f.attributes]
+        named = [f for f in started if coopmatrix.DISTRIBUTION in f.attributes]
         options = Options(
             subgroup_size=next(
                 (size for size in fixed if size), SIMULATED_SUBGROUP_SIZE

@@ -11,12 +11,13 @@ from xdsl.ir import Operation
 
 from coopc.compiler import new_context
 from coopc.dialects import coopmatrix
+from coopc.ir.control_flow import functions
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.source import Source
 from coopc.universe import everything
-from coopc.validate.forms import FunctionForm, form_of, functions_of
-from coopc.validate.inputs import Contract, tiles_of
+from coopc.validate.forms import FunctionForm, form_of
+from coopc.validate.inputs import Contract, slots_of, tiles_of
 from coopc.validate.step import Mismatch, Validator
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -133,7 +134,7 @@ def drop_work_group(module: ModuleOp) -> None:
 def drop_store(module: ModuleOp) -> None:
     """Lose all that the last stage stores."""
     for name in ("amx.tile_store", "vector.store", "vector.transfer_write"):
-        func = functions_of(module)["matmul.multiply"]
+        func = functions(module)["matmul.multiply"]
         for op in list(func.walk()):
             if op.name == name:
                 op.detach()
@@ -144,7 +145,7 @@ def swap_packed(module: ModuleOp) -> None:
     """Take the packed operand from another place."""
     load = next(
         op
-        for op in functions_of(module)["f"].walk()
+        for op in functions(module)["f"].walk()
         if isinstance(op, coopmatrix.LoadOp)
         and op.layout.data is coopmatrix.Layout.PACKED
     )
@@ -229,7 +230,7 @@ def contract(attributes: str) -> tuple[Contract, FunctionForm]:
     }}
     """
     module = parse(new_context(UNIVERSE), Source(text, "text"))
-    func = functions_of(module)["f"]
+    func = functions(module)["f"]
     form = form_of(func, module, {})
     assert isinstance(form, FunctionForm)
     return Contract.of(func, (form,), any_memory=False), form
@@ -243,7 +244,9 @@ def test_sizes_keep_conditions_and_equal_sizes() -> None:
     )
     assert found.fitted((5, 17, 3)) == (5, 24, 24)
     assert found.fitted((5, 25, 64)) == (5, 32, 32)
-    assert found.groups() == [{0}, {1, 2}, {1, 2}]
+    first, *both = slots_of(found.func)
+    equal = found.equal()
+    assert [equal[x] for x in (first, *both)] == [{first}, {*both}, {*both}]
 
 
 def test_equal_to_a_size_that_is_known() -> None:
