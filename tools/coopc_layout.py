@@ -17,7 +17,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -48,9 +48,11 @@ from coopc.layout.family import (
 from coopc.layout.linear import LinearLayout
 from coopc.layout.show import (
     Comparison,
+    Paint,
     Placement,
     comparison_text,
     hardware_view,
+    plain,
     tensor_view,
     work_item_table,
 )
@@ -339,20 +341,19 @@ LONGEST = 1 << 13
 """Cells in a row or a column of a picture."""
 HEADER = "Print layout attribute: "
 """How the line above a layout begins, as in Triton's tool."""
-COORDINATES = re.compile(r"\([^()]*\)")
-OWNERS = re.compile(r"(?:B\d+:)?T(\d+):\d+")
 
 
-def table(subject: Subject, hardware: bool, warp: int | None) -> str:
+def table(subject: Subject, hardware: bool, warp: int | None, paint: Paint) -> str:
     """Return a layout as text: a view of it, or the table of work-items.
 
     `warp` is the only subgroup to show of the hardware's view; None is all.
     """
     if not isinstance(subject.layout, LinearLayout):
-        return work_item_table(subject.layout)
+        return work_item_table(subject.layout, paint)
     if hardware:
-        return hardware_view(subject.layout, None if warp is None else [warp])
-    return tensor_view(subject.layout)
+        warps = None if warp is None else [warp]
+        return hardware_view(subject.layout, warps, paint)
+    return tensor_view(subject.layout, paint)
 
 
 def pictures(
@@ -469,52 +470,14 @@ def _plan_json(x: ExchangePlan) -> dict[str, Any]:
     }
 
 
-def print_coloured(text: str, lanes: int) -> None:
-    """Print views and tables of work-items, of so many lanes, on a terminal."""
-    from rich.console import Console
-    from rich.text import Text
+def in_colours(lanes: int) -> Paint:
+    """Return what colours texts of so many lanes, by escapes of terminals."""
+    from coopc.layout.picture import colours
 
-    from coopc.layout.picture import colours, hexadecimal
-
-    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
-    styles = [f"black on {hexadecimal(colour)}" for colour in colours(lanes)]
-    found = Text()
-    rule: list[tuple[int, int]] = []
-    for line in text.splitlines(keepends=True):
-        rule = table_columns(line) or rule
-        coloured = Text(line, "bold" if line.startswith(HEADER) else "")
-        for start, end, lane in places(line, lanes, rule):
-            coloured.stylize(styles[lane], start, end)
-        found.append_text(coloured)
-    console.print(found, end="")
-
-
-def table_columns(line: str) -> list[tuple[int, int]]:
-    """Return where a table's columns are, if the line is the rule above them."""
-    if not re.fullmatch(r"=+( =+)+\n?", line):
-        return []
-    return [match.span() for match in re.finditer("=+", line)][1:]
-
-
-def places(
-    line: str, lanes: int, rule: list[tuple[int, int]]
-) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and lane of each place in a line of one of the tables.
-
-    `rule` is where the columns of the table of work-items are that the line is in.
-    """
-    if line.startswith((HEADER, "Warp", "Block", "=")):
-        return
-    if line.startswith((".", "p ")) and rule:
-        for lane, (start, end) in enumerate(rule):
-            if "-" not in line[start:end]:  # which is padding
-                yield start, end, lane % lanes
-    elif owners := [*OWNERS.finditer(line)]:
-        for match in owners:
-            yield *match.span(), int(match[1]) % lanes
-    else:
-        for lane, match in enumerate(COORDINATES.finditer(line)):
-            yield *match.span(), lane % lanes
+    found = [
+        ";".join(str(round(255 * part)) for part in colour) for colour in colours(lanes)
+    ]
+    return lambda text, lane: f"\x1b[30;48;2;{found[lane % lanes]}m{text}\x1b[0m"
 
 
 # --- The tool. ---
@@ -648,9 +611,13 @@ class Show:
             case "bases":
                 self.write(self.announced(subjects, lambda x: f"{x.linear()}\n"))
             case _:
-                view = args.use_hw_view
-                text = self.announced(subjects, lambda x: table(x, view, args.warp))
-                self.write(text, max(x.subgroup_size for x in subjects))
+                view, paint = args.use_hw_view, plain
+                if coloured := args.output in (None, "-") and sys.stdout.isatty():
+                    paint = in_colours(max(x.subgroup_size for x in subjects))
+                text = self.announced(
+                    subjects, lambda x: table(x, view, args.warp, paint)
+                )
+                self.write(text, coloured)
 
     def shape(self) -> Attribute | None:
         text = self.args.shape if self.args.tensor is None else self.args.tensor
@@ -786,13 +753,16 @@ class Show:
             )
             raise unfit(f"{message}, got: {error}", TOOL) from error
 
-    def write(self, text: str, lanes: int | None = None) -> None:
-        """Write text, in colours if it is a table and goes to a terminal."""
-        output = self.args.output
-        if lanes is not None and output in (None, "-") and sys.stdout.isatty():
-            print_coloured(text, lanes)
-        else:
-            write_output(output, text.encode())
+    def write(self, text: str, coloured: bool = False) -> None:
+        if not coloured:
+            write_output(self.args.output, text.encode())
+            return
+        from rich.console import Console
+        from rich.text import Text
+
+        # It knows which colours the terminal has.
+        console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
+        console.print(Text.from_ansi(text), end="")
 
 
 def planned(

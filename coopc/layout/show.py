@@ -48,11 +48,11 @@ Laws (test/unit/layout/test_show.py checks each by its name):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coopc.layout.encodings import INPUTS, with_inputs
 from coopc.layout.exchange import (
@@ -70,6 +70,12 @@ if TYPE_CHECKING:
     from coopc.layout.linear import LinearLayout
 
 FIRST_COMPONENTS = "xyzw"
+Paint: TypeAlias = Callable[[str, int], str]
+"""From a text about a lane, and its number, to the same text as it is shown."""
+
+
+def plain(text: str, lane: int) -> str:
+    return text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,12 +162,15 @@ class Placement:
         return cells.tolist()
 
 
-def hardware_view(layout: LinearLayout, warps: Iterable[int] | None = None) -> str:
+def hardware_view(
+    layout: LinearLayout, warps: Iterable[int] | None = None, paint: Paint = plain
+) -> str:
     """Return the coordinates by block, subgroup, register and lane.
 
     Args:
         layout: with inputs of `encodings.INPUTS`; those that it lacks are of size 1.
         warps: the subgroups to show; None is all.
+        paint: how coordinates are shown.
     """
     x = Placement.of_linear(layout)
     cell = ",".join(f"{{:>{len(str(size - 1))}}}" for size in x.shape)
@@ -173,15 +182,17 @@ def hardware_view(layout: LinearLayout, warps: Iterable[int] | None = None) -> s
         for warp in shown:
             lines.append(f"Warp{warp}:")
             for lanes in block[warp].tolist():
-                lines.append(", ".join(f"({cell.format(*at)})" for at in lanes))
+                places = (paint(f"({cell.format(*x)})", p) for p, x in enumerate(lanes))
+                lines.append(", ".join(places))
     return "".join(f"{line}\n" for line in lines)
 
 
-def tensor_view(layout: LinearLayout) -> str:
+def tensor_view(layout: LinearLayout, paint: Paint = plain) -> str:
     """Return the owners of each element, a line for each row of the tensor.
 
     Args:
         layout: with inputs of `encodings.INPUTS`; those that it lacks are of size 1.
+        paint: how owners are shown.
 
     Raises:
         ValueError: some element has no owner.
@@ -192,7 +203,7 @@ def tensor_view(layout: LinearLayout) -> str:
             f"for {layout.out_bits} bits"
         )
     x = Placement.of_linear(layout)
-    cells, shape = _owner_texts(x), x.shape
+    cells, shape = _owner_texts(x, paint), x.shape
     rank, cols = len(shape), shape[-1]
     text: list[str] = []
     for row, index in enumerate(product(*map(range, shape[:-1]))):
@@ -203,7 +214,7 @@ def tensor_view(layout: LinearLayout) -> str:
     return "".join(text)
 
 
-def work_item_table(x: Distribution) -> str:
+def work_item_table(x: Distribution, paint: Paint = plain) -> str:
     """Return which element each lane holds in each component, `-` for padding."""
     rows, cols = x.table()
     body = [
@@ -215,11 +226,15 @@ def work_item_table(x: Distribution) -> str:
     first = max(map(len, labels))
     width = max(len(cell) for line in body for cell in line)
     rule = " ".join(["=" * first] + ["=" * width] * x.lanes)
-    head = " ".join(["p".ljust(first), *(f"{p:>{width}}" for p in range(x.lanes))])
-    lines = [
-        " ".join([label.ljust(first), *(cell.ljust(width) for cell in line)]).rstrip()
-        for label, line in zip(labels, body, strict=True)
-    ]
+    numbers = (" " * (width - len(str(p))) + paint(str(p), p) for p in range(x.lanes))
+    head = " ".join(["p".ljust(first), *numbers])
+    lines: list[str] = []
+    for label, line in zip(labels, body, strict=True):
+        cells = [
+            (cell if "-" in cell else paint(cell, p)) + " " * (width - len(cell))
+            for p, cell in enumerate(line)
+        ]
+        lines.append(" ".join([label.ljust(first), *cells]).rstrip())
     return "".join(f"{line}\n" for line in [rule, head, rule, *lines, rule])
 
 
@@ -242,7 +257,7 @@ def _dash_widths(x: Distribution, rows: IntArray, cols: IntArray) -> Iterator[in
         yield min(above, default=1)
 
 
-def _owner_texts(x: Placement) -> list[str]:
+def _owner_texts(x: Placement, paint: Paint) -> list[str]:
     """Return the text of each element's owners, in row-major order."""
     registers, lanes, warps, blocks = x.sizes.values()
     digits = sum(len(str(count - 1)) for count in (blocks, warps * lanes, registers))
@@ -252,8 +267,8 @@ def _owner_texts(x: Placement) -> list[str]:
     for element, (block, thread, register) in zip(numbers, places, strict=True):
         spare = digits - len(f"{block}{thread}{register}")
         prefix = f"B{block}:" if blocks > 1 else ""
-        cell = f"{' ' * spare}{prefix}T{thread}:{register}"
-        cells.setdefault(element, []).append(cell)
+        cell = paint(f"{prefix}T{thread}:{register}", thread % lanes)
+        cells.setdefault(element, []).append(" " * spare + cell)
     return ["|".join(cells[element]) for element in sorted(cells)]
 
 

@@ -295,3 +295,23 @@ def test_text() -> None:
         "  0 1 <- 1 0 if lane & 1, else 0 1\n"
         "registers of B: 0 1\n"
     )
+
+
+def test_painted() -> None:
+    """What is said of a lane is painted by its number; padding is not."""
+
+    def paint(text: str, lane: int) -> str:
+        return f"<{lane} {text}>"
+
+    bases = {"register": [(0, 1)], "lane": [(0, 2), (1, 0)]}
+    x = LinearLayout.of(bases, {"dim0": 2, "dim1": 4})
+    first = hardware_view(x, paint=paint).splitlines()[1]
+    assert first == "<0 (0,0)>, <1 (0,2)>, <2 (1,0)>, <3 (1,2)>"
+    last = tensor_view(x, paint).splitlines()[1]
+    assert last == "[ <2 T2:0>, <2 T2:1>, <3 T3:0>, <3 T3:1>]]"
+    assert work_item_table(RowSlices(1, 3, 2), paint).splitlines()[1:5] == [
+        "p    <0 0>   <1 1>",
+        "== === ===",
+        ".x <0 0,0> <1 0,1>",
+        ".y <0 0,2> -,-",
+    ]

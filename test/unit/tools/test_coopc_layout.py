@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coopc.tools.coopc_layout import HEADER, main, places, table_columns
+from coopc.tools.coopc_layout import main
 
 BLOCKED = (
     "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 4], "
@@ -194,22 +194,3 @@ def test_colours(
     coloured = terminal.getvalue()
     assert ESCAPES.sub("", coloured) == plain
     assert len({*ESCAPES.findall(coloured)}) >= 16  # one for each lane
-
-
-def test_which_cell_is_which_lane() -> None:
-    def lanes(line: str, rule: str = "") -> dict[str, int]:
-        columns = table_columns(rule)
-        found = places(line, 4, columns)
-        return {line[start:end].strip(): lane for start, end, lane in found}
-
-    assert lanes("(0,0), (0,2), (1,0), (1,2)\n") == {
-        "(0,0)": 0,
-        "(0,2)": 1,
-        "(1,0)": 2,
-        "(1,2)": 3,
-    }
-    assert lanes("[[T0:0, T5:1|T6:1]]\n") == {"T0:0": 0, "T5:1": 1, "T6:1": 2}
-    assert lanes(".x 0,0 0,1 -,-\n", "== === === ===\n") == {"0,0": 0, "0,1": 1}
-    assert lanes("p    0   1   2\n", "== === === ===\n") == {"0": 0, "1": 1, "2": 2}
-    for line in ("Warp0:\n", "Block1:\n", f"{HEADER}#a<(0,0)>\n", "== ===\n"):
-        assert lanes(line) == {}
