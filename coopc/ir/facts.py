@@ -26,8 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import gcd, lcm
-from operator import add, mul
+from math import gcd, inf, isinf, lcm
 from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, scf
@@ -48,6 +47,8 @@ from coopc.ir.control_flow import yielded
 
 MOST_ROUNDS = 4
 """Of a loop, after which nothing is known of what it carries."""
+MOST_BOUND = 1 << 128
+"""Beyond this a bound says nothing, so that all of them are within those of floats."""
 MOST_NESTED = 3
 """Loop-carried values that are followed through each other."""
 
@@ -60,40 +61,49 @@ class Facts:
     Facts(low=0, high=48, divisor=8)
     """
 
-    low: int | None = None
-    """The least that it can be; None if there is no bound."""
-    high: int | None = None
-    """The most that it can be; None if there is no bound."""
+    low: float = -inf
+    """The least that it can be."""
+    high: float = inf
+    """The most that it can be."""
     divisor: int = 1
     """It is a multiple of this, which is at least 0; only 0 is a multiple of 0."""
 
     @classmethod
+    def within(cls, low: float, high: float, divisor: int) -> Facts:
+        """Facts with bounds no further than `MOST_BOUND`."""
+        return cls(
+            -inf if low < -MOST_BOUND else min(low, MOST_BOUND),
+            inf if high > MOST_BOUND else max(high, -MOST_BOUND),
+            divisor,
+        )
+
+    @classmethod
     def of_number(cls, number: int) -> Facts:
         """All there is to know of a number."""
-        return cls(number, number, abs(number))
+        return cls.within(number, number, abs(number))
 
     @property
     def number(self) -> int | None:
         """The number, if there is one only."""
-        return self.low if self.low == self.high else None
+        return int(self.low) if self.low == self.high else None
 
     @property
     def is_nonnegative(self) -> bool:
-        return self.low is not None and self.low >= 0
+        return self.low >= 0
 
     def join(self, other: Facts) -> Facts:
         """What holds of both."""
         return Facts(
-            _of_both(min, self.low, other.low),
-            _of_both(max, self.high, other.high),
+            min(self.low, other.low),
+            max(self.high, other.high),
             gcd(self.divisor, other.divisor),
         )
 
     def meet(self, other: Facts) -> Facts:
         """What holds of a value of which both hold."""
         return Facts(
-            _tighter(max, self.low, other.low),
-            _tighter(min, self.high, other.high),
+            max(self.low, other.low),
+            min(self.high, other.high),
             lcm(self.divisor, other.divisor),
         )
 
@@ -102,41 +112,28 @@ class Facts:
         joined = self.join(newer)
         low, high = joined.low, joined.high
         if low != self.low:
-            low = 0 if joined.is_nonnegative else None
+            low = 0 if low >= 0 else -inf
         if high != self.high:
-            high = 0 if high is not None and high <= 0 else None
+            high = 0 if high <= 0 else inf
         return Facts(low, high, joined.divisor)
 
     def __add__(self, other: Facts) -> Facts:
-        return Facts(
-            _of_both(add, self.low, other.low),
-            _of_both(add, self.high, other.high),
-            gcd(self.divisor, other.divisor),
-        )
+        divisor = gcd(self.divisor, other.divisor)
+        return Facts.within(self.low + other.low, self.high + other.high, divisor)
 
     def __neg__(self) -> Facts:
-        return Facts(
-            None if self.high is None else -self.high,
-            None if self.low is None else -self.low,
-            self.divisor,
-        )
+        return Facts(-self.high, -self.low, self.divisor)
 
     def __sub__(self, other: Facts) -> Facts:
         return self + -other
 
     def __mul__(self, other: Facts) -> Facts:
-        divisor = self.divisor * other.divisor
         ends = [
-            0 if 0 in (x, y) else _of_both(mul, x, y)
+            0 if 0 in (x, y) else x * y
             for x in (self.low, self.high)
             for y in (other.low, other.high)
         ]
-        if None not in ends:
-            return Facts(_tighter(min, *ends), _tighter(max, *ends), divisor)
-        low = 0 if self.is_nonnegative and other.is_nonnegative else None
-        if low == 0 and self.low and other.low:
-            low = self.low * other.low
-        return Facts(low, None, divisor)
+        return Facts.within(min(ends), max(ends), self.divisor * other.divisor)
 
     def __floordiv__(self, other: Facts) -> Facts:
         """The quotient, rounded to minus infinity; of what is at least 0, to 0 as well.
@@ -148,27 +145,21 @@ class Facts:
         if by is not None and by <= 0:
             return Facts()
         if by is None:
-            is_count = other.low is not None and other.low > 0
-            high = max(self.high, -1) if is_count and self.high is not None else None
-            return Facts(0 if self.is_nonnegative else None, high)
+            high = max(self.high, -1) if other.low > 0 else inf
+            return Facts(0 if self.is_nonnegative else -inf, high)
         exact = self.divisor // by if self.divisor % by == 0 else 1
-        return Facts(
-            None if self.low is None else self.low // by,
-            None if self.high is None else self.high // by,
-            exact,
-        )
+        low, high = (x if isinf(x) else x // by for x in (self.low, self.high))
+        return Facts(low, high, exact)
 
     def remainder(self, other: Facts) -> Facts:
         """The remainder of a division that rounds to 0: its sign is the dividend's."""
         divisor = gcd(self.divisor, other.divisor)
-        most: int | None = None
-        if other.low is not None and other.high is not None:
-            most = max(abs(other.low), abs(other.high)) - 1
-        if most is not None and most < 0:
+        most = max(abs(other.low), abs(other.high)) - 1
+        if most < 0:
             return Facts()  # by 0: undefined
         if self.is_nonnegative:
-            return Facts(0, _tighter(min, self.high, most), divisor)
-        return Facts(None if most is None else -most, most, divisor)
+            return Facts(0, min(self.high, most), divisor)
+        return Facts(-most, most, divisor)
 
 
 ANY = Facts()
@@ -237,10 +228,9 @@ class ValueFacts:
         """Facts of what a loop counts: from its lower bound on, below its upper one."""
         start, end, step = map(self.of, (loop.lb, loop.ub, loop.step))
         divisor = gcd(start.divisor, step.divisor)
-        if step.low is None or step.low <= 0:
+        if step.low <= 0:
             return Facts(divisor=divisor)
-        high = None if end.high is None else end.high - 1
-        return Facts(start.low, high, divisor)
+        return Facts(start.low, end.high - 1, divisor)
 
     def _carried(self, loop: scf.ForOp, number: int) -> Facts:
         """Facts of what a loop carries, before, between and after its rounds."""
@@ -262,19 +252,6 @@ class ValueFacts:
         return _joined(self.of(yielded(region)[number]) for region in op.regions)
 
 
-def _of_both(
-    choose: Callable[[int, int], int], one: int | None, other: int | None
-) -> int | None:
-    """Return what two bounds make, None where one is not known."""
-    return None if one is None or other is None else choose(one, other)
-
-
-def _tighter(choose: Callable[..., int], *ends: int | None) -> int | None:
-    """Return the least or the greatest of the bounds that are known."""
-    known = [x for x in ends if x is not None]
-    return choose(known) if known else None
-
-
 def _conditioned(func: FuncOp, *place: What | int, found: Facts = ANY) -> Facts:
     """What the conditions of a kernel say of one of its arguments, or of a size.
 
@@ -285,8 +262,9 @@ def _conditioned(func: FuncOp, *place: What | int, found: Facts = ANY) -> Facts:
     """
     for each in simt.conditions(func):
         if (each.what, each.argument, each.dimension)[: len(place)] == place:
-            high = None if each.less_than is None else each.less_than - 1
-            found = found.meet(Facts(each.at_least, high, each.multiple_of))
+            low = -inf if each.at_least is None else each.at_least
+            high = inf if each.less_than is None else each.less_than - 1
+            found = found.meet(Facts(low, high, each.multiple_of))
     return found
 
 
@@ -350,7 +328,7 @@ def _remainder_unsigned(x: Facts, y: Facts) -> Facts:
 
 def _shifted_left(x: Facts, y: Facts) -> Facts:
     if y.number is None or y.number < 0:
-        return Facts(0 if x.is_nonnegative else None, None, x.divisor)
+        return Facts(0 if x.is_nonnegative else -inf, inf, x.divisor)
     return x * Facts.of_number(1 << y.number)
 
 
@@ -366,7 +344,7 @@ def _anded(x: Facts, y: Facts) -> Facts:
         return ANY
     # The lowest bits that are 0 in either are 0 in both together.
     powers = [_low_zeros(each) for each in (x, y)]
-    high = _tighter(min, *(each.high for each in natural))
+    high = min(each.high for each in natural)
     return Facts(0, high, 0 if 0 in powers else max(powers))
 
 
@@ -395,15 +373,13 @@ def _zero_extended(op: arith.ExtUIOp, x: Facts) -> Facts:
     if x.is_nonnegative:
         return x
     bits = _bits(op.input.type)
-    return Facts(0, None if bits is None else (1 << bits) - 1, _low_zeros(x))
+    return Facts.within(0, inf if bits is None else (1 << bits) - 1, _low_zeros(x))
 
 
 def _truncated(op: arith.TruncIOp, x: Facts) -> Facts:
     bits = _bits(op.result.type)
-    if bits is not None and x.low is not None and x.high is not None:
-        half = 1 << bits - 1
-        if -half <= x.low and x.high < half:
-            return x
+    if bits is not None and -(1 << bits - 1) <= x.low and x.high < 1 << bits - 1:
+        return x
     return Facts(divisor=_low_zeros(x))
 
 
@@ -441,8 +417,8 @@ _BINARY: Mapping[type[Operation], Binary] = {
     arith.DivSIOp: _quotient,
     arith.DivUIOp: _unsigned(lambda x, y: x // y),
     arith.FloorDivSIOp: lambda x, y: x // y,
-    arith.MaxSIOp: lambda x, y: replace(x.join(y), low=_tighter(max, x.low, y.low)),
-    arith.MinSIOp: lambda x, y: replace(x.join(y), high=_tighter(min, x.high, y.high)),
+    arith.MaxSIOp: lambda x, y: replace(x.join(y), low=max(x.low, y.low)),
+    arith.MinSIOp: lambda x, y: replace(x.join(y), high=min(x.high, y.high)),
     arith.MuliOp: lambda x, y: x * y,
     arith.RemSIOp: lambda x, y: x.remainder(y),
     arith.RemUIOp: _remainder_unsigned,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 import pytest
@@ -28,8 +29,8 @@ SIZES = (16, 48)
 
 def holds(facts: Facts, number: int) -> bool:
     """Whether facts hold of a number."""
-    low = facts.low is None or facts.low <= number
-    high = facts.high is None or number <= facts.high
+    low = facts.low <= number
+    high = number <= facts.high
     multiple = number % facts.divisor == 0 if facts.divisor else number == 0
     return low and high and multiple
 
@@ -164,10 +165,11 @@ def test_soundness(text: str, n: int) -> None:
                 assert holds(known, number), (value, known, number)
 
 
-BOUNDS = st.none() | st.integers(-50, 50)
+ENDS = st.integers(-50, 50)
+LOWS, HIGHS = st.just(-inf) | ENDS, st.just(inf) | ENDS
 
 
-@given(*(st.builds(Facts, BOUNDS, BOUNDS, st.integers(0, 12)) for _ in range(2)))
+@given(*(st.builds(Facts, LOWS, HIGHS, st.integers(0, 12)) for _ in range(2)))
 def test_join(one: Facts, other: Facts) -> None:
     """And a meet holds of what both hold of."""
     for number in range(-60, 61):
@@ -204,10 +206,10 @@ ROUNDS = """
 @pytest.mark.parametrize(
     ("carried", "expected"),
     [
-        ("arith.addi %x, %c16 : index", Facts(64, None, 16)),
-        ("arith.subi %x, %c16 : index", Facts(None, 64, 16)),
-        ("arith.addi %x, %i : index", Facts(64, None, 16)),
-        ("arith.muli %x, %c16 : index", Facts(64, None, 64)),
+        ("arith.addi %x, %c16 : index", Facts(64, inf, 16)),
+        ("arith.subi %x, %c16 : index", Facts(-inf, 64, 16)),
+        ("arith.addi %x, %i : index", Facts(64, inf, 16)),
+        ("arith.muli %x, %c16 : index", Facts(64, inf, 64)),
         ("arith.minsi %x, %i : index", Facts(0, 64, 16)),
         ("arith.divsi %x, %c16 : index", Facts(0, 64, 1)),
     ],
@@ -215,6 +217,17 @@ ROUNDS = """
 def test_loops(carried: str, expected: Facts) -> None:
     """What a loop carries, after any number of rounds."""
     assert facts_of(ROUNDS.format(carried), "%n: index") == expected
+
+
+def test_wide_integers() -> None:
+    """No float is as great as 10^400, so that it is no bound."""
+    for wide in (10**400, -(10**400)):
+        facts = Facts.of_number(wide)
+        assert holds(facts, wide)
+        assert holds(facts + ANY, wide + 1)
+        assert holds(facts - facts, 0)
+        assert holds(facts * facts, wide * wide)
+        assert holds(facts * ANY, 3 * wide)
 
 
 def test_what_is_not_known() -> None:
