@@ -342,12 +342,10 @@ class Build:
             raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error
         for result, found in zip(given[count:], run.results, strict=True):
             np.asarray(result)[...] = found.view(np.asarray(result).dtype)
-        arrays = each_array(given)
-        errors = run.errors or (None,) * (len(arrays) - len(run.results))
-        errors += run.result_errors or (None,) * len(run.results)
+        errors = (*run.errors, *run.result_errors)
         return [
             (each, error)
-            for each, error in zip(arrays, errors, strict=True)
+            for each, error in zip(each_array(given), errors, strict=True)
             if isinstance(each, np.ndarray)
         ]
 

@@ -183,8 +183,7 @@ def _on_driver(
     if 0 in call.groups:  # drivers start no kernels of no work-groups
         times = (0.0,) * options["repeats"]
         return _unpacked(call, Outcome(call.buffers, times, session.where))
-    found = session.run(*given, **options)
-    return _unpacked(call, found) if found.arrays else found
+    return _unpacked(call, session.run(*given, **options))
 
 
 def on_cpu_session(

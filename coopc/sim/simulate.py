@@ -81,14 +81,14 @@ WAITING = ("tt.atomic_cas", "tt.atomic_poll", "simt.compare_exchange")
 class SimulatedRun:
     """What a simulation did."""
 
-    errors: tuple[Array | None, ...] = ()
+    errors: tuple[Array | None, ...]
     """For each argument, bounds of the errors of its elements, if they are tracked; in
     place of addresses those of the arrays."""
-    results: tuple[Array, ...] = ()
+    results: tuple[Array, ...]
     """Of a function that is no kernel: arrays as in memory."""
-    result_errors: tuple[Array | None, ...] = ()
+    result_errors: tuple[Array | None, ...]
     """Bounds of their errors, if they are tracked."""
-    lost_errors: bool = False
+    lost_errors: bool
     """Whether bounds got lost on the way, as floats went on as bits."""
 
 

@@ -217,10 +217,7 @@ class _Outcome:
             for x in func.body.block.args
         ]
         names += [f"result {position}" for position in range(len(run.results))]
-        errors = [
-            *(run.errors or (None,) * len(self.arguments)),
-            *(run.result_errors or (None,) * len(run.results)),
-        ]
+        errors = (*run.errors, *run.result_errors)
         values = (*self.arguments, *run.results)
         of_values = zip((*types.inputs, *types.outputs), values, strict=True)
         for name, (type, value), error in zip(names, of_values, errors, strict=True):
