@@ -24,7 +24,7 @@ does (v: VNNI transform, t: transpose), other messages by their names, alu.add.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from coopc.diagnostic import near_match
@@ -433,41 +433,23 @@ _RESOURCE_KEYS = {
 
 
 def read_ze_info(text: str) -> dict[str, Resources]:
-    """Return the resources of each kernel that a .ze_info text tells of.
-
-    Reads the few keys of the compiler's YAML that matter, line by line.
-    """
-    kernels: dict[str, dict[str, int]] = {}
-    found: dict[str, int] = {}
-    usage = ""
-    for section, key, value in _entries(text):
-        if section == "name":
-            found = kernels[value] = {}
-        elif section == "execution_env" and key in _RESOURCE_KEYS:
-            found[_RESOURCE_KEYS[key]] = int(value)
-        elif section == "per_thread_memory_buffers" and key == "usage":
-            usage = value
-        elif section == "per_thread_memory_buffers" and key == "size":
-            kinds = [x for x in ("private", "spill") if x in usage]
-            if kinds:
-                found[kinds[0]] = max(found.get(kinds[0], 0), int(value))
-            else:
-                found["scratch"] = found.get("scratch", 0) + int(value)
-    return {name: Resources(**numbers) for name, numbers in kernels.items()}
-
-
-def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield section, key and value of the entries about kernels."""
-    section, in_kernels = "", False
-    for line in text.splitlines():
-        if re.match(r"\S", line):
-            in_kernels = line.startswith("kernels:")
-        elif not in_kernels:
-            continue
-        elif name := re.match(r"  - name:\s+(\S+)", line):
-            section = ""
-            yield "name", "name", name[1]
-        elif header := re.match(r"    (\w+):\s*$", line):
-            section = header[1]
-        elif entry := re.match(r"\s+(?:- )?(\w+):\s+(\S+)", line):
-            yield section, entry[1], entry[2]
+    """Return the resources of each kernel that a .ze_info text, YAML, tells of."""
+    found: dict[str, Resources] = {}
+    section = re.search(r"^kernels:\n((?: .*\n?)*)", text, re.MULTILINE)
+    kernels = re.split(r"^  - name:", section[1] if section else "", flags=re.MULTILINE)
+    for kernel in kernels[1:]:
+        numbers = Counter(
+            {
+                _RESOURCE_KEYS[key]: int(value)
+                for key, value in re.findall(r"(\w+):\s+(\d+)", kernel)
+                if key in _RESOURCE_KEYS
+            }
+        )
+        for usage, size in re.findall(r"usage:\s+(\S+)\n\s+size:\s+(\d+)", kernel):
+            kind = next((x for x in ("private", "spill") if x in usage), "scratch")
+            known = numbers[kind]
+            numbers[kind] = (
+                known + int(size) if kind == "scratch" else max(known, int(size))
+            )
+        found[kernel.split()[0]] = Resources(**numbers)
+    return found
