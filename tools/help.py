@@ -8,16 +8,15 @@ names in the tables of `coopc.universe` and `coopc.device`.
 from __future__ import annotations
 
 import argparse
-import ast
 import inspect
 import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any, NoReturn
 
 from coopc.device import DEVICES, Device
@@ -37,6 +36,8 @@ MIN_COLUMNS = 40
 
 NO_BREAK = "\u00a0"
 """A space that is in no line's end."""
+FIELD = re.compile(r'^    ([a-z]\w*): .*\n    ("""|")((?:.|\n)*?)\2', re.MULTILINE)
+"""A field of a class and its docstring."""
 HEADING = re.compile(r"(Before|After|Fails): +|\d\. ")
 
 
@@ -52,25 +53,14 @@ class Documentation:
     @classmethod
     def of(cls, made: type[Any]) -> Documentation:
         """Read that of a class; a pass that owns its module has it there."""
-        own = ""
         fields: dict[str, str] = {}
         for each in reversed(made.__mro__):
-            try:
-                source = textwrap.dedent(inspect.getsource(each))
-            except (OSError, TypeError):  # of Python itself, or without a source
-                continue
-            (definition,) = ast.parse(source).body
-            assert isinstance(definition, ast.ClassDef), definition
-            own = ast.get_docstring(definition) or ""
-            for field, text in pairwise(definition.body):
-                match field, text:
-                    case (
-                        ast.AnnAssign(target=ast.Name(name)),
-                        ast.Expr(ast.Constant(str(doc))),
-                    ):
-                        fields[name] = " ".join(doc.split())
-                    case _:
-                        pass
+            with suppress(OSError, TypeError):  # of Python itself, or without a source
+                found = FIELD.findall(inspect.getsource(each))
+                fields |= {name: " ".join(text.split()) for name, _, text in found}
+        own = inspect.cleandoc(made.__doc__ or "")
+        if own.startswith(f"{made.__name__}("):  # which `dataclass` wrote
+            own = ""
         module = sys.modules[made.__module__].__doc__ or ""
         whole = module if is_complete(module) and not is_complete(own) else own
         return cls(without_name(whole), fields)
