@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.linalg import ops as linalg
@@ -21,11 +20,12 @@ from coopc.dialects.linalg_forms import Linalg, SoftmaxOp
 from coopc.dialects.narrow import as_tensor
 from coopc.passes.linalg.generalize_linalg import softmax_region
 from coopc.sim.arith import evaluate
-from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import end_region, implements, run_region
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef, shape_in
-from coopc.sim.values import AXES, Array, components, number
+from coopc.sim.tensor import load_all, place_in, store_all
+from coopc.sim.values import Array, number
 
 UNREAD = number(0)
 """In place of an element that nothing uses: there may be nothing yet."""
@@ -87,10 +87,12 @@ def structured(
         for operand, map, is_read in zip(now, maps, read, strict=True):
             if not is_read:
                 elements.append(UNREAD)
-            elif isinstance(operand, MemRef):
-                elements.append(machine.load(operand, evaluate(map, point), None))
+                continue
+            where = evaluate(map, point)
+            if isinstance(operand, MemRef):
+                elements.append(machine.load(operand, where, None))
             else:
-                elements.append(operand[_place(operand, evaluate(map, point))].copy())
+                elements.append(operand[place_in(machine, operand, where)].copy())
         machine.loop_indices = point
         found = run_region(machine, op.body, *elements)
         for target, map, value in zip(now[count:], maps[count:], found, strict=True):
@@ -98,30 +100,13 @@ def structured(
             if isinstance(target, MemRef):
                 machine.store(target, where, value, None)
             else:
-                target[_place(target, where)] = value
+                target[place_in(machine, target, where)] = value
     machine.in_element = machine.numerics.in_product = False
     return tuple(x for x in now[count:] if not isinstance(x, MemRef))
 
 
 def _copied(operand: MemRef | Array) -> MemRef | Array:
     return operand if isinstance(operand, MemRef) else operand.copy()
-
-
-def _place(tensor: Array, indices: Sequence[Array]) -> tuple[Any, ...]:
-    """Return where elements of a tensor are.
-
-    Raises:
-        UndefinedBehaviour: some are outside.
-    """
-    for dimension, (index, size) in enumerate(
-        zip(indices, shape_in(tensor), strict=True)
-    ):
-        if index.size and (index.min() < 0 or index.max() >= size):
-            raise UndefinedBehaviour(
-                f"expected an index in dimension {dimension} of a tensor to be below "
-                f"{size}, got {index.min()} to {index.max()}"
-            )
-    return (0,) * AXES + tuple(np.broadcast_arrays(*indices)) if indices else (...,)
 
 
 @implements(SoftmaxOp)
@@ -131,13 +116,13 @@ def softmax(
     """Run what `generalize-linalg` makes of it."""
     type = as_tensor(op.input.type)
     if isinstance(source, MemRef):
-        source = machine.load(source, components(shape_in(source)), None)
+        source = load_all(machine, source)
     (found,) = run_region(
         machine, softmax_region(type, op.dimension.value.data), source
     )
     if not isinstance(target, MemRef):
         return found
-    machine.store(target, components(shape_in(target)), found, None)
+    store_all(machine, target, found)
     return None
 
 

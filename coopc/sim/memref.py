@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import memref
+from xdsl.dialects import memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
@@ -264,7 +264,7 @@ def subview(
     machine: Machine, op: memref.SubviewOp, source: MemRef, *rest: Array
 ) -> MemRef:
     """Give a part of the memory; dimensions of size 1 may be dropped."""
-    offsets, sizes, strides = _mixed(
+    offsets, sizes, strides = mixed(
         rest, (op.static_offsets, op.static_sizes, op.static_strides)
     )
     offset = source.offset
@@ -291,7 +291,7 @@ def subview(
 def reinterpret_cast(
     machine: Machine, op: memref.ReinterpretCastOp, source: MemRef, *rest: Array
 ) -> MemRef:
-    (offset,), sizes, strides = _mixed(
+    (offset,), sizes, strides = mixed(
         rest, (op.static_offsets, op.static_sizes, op.static_strides)
     )
     return replace(source, offset=offset, sizes=sizes, strides=strides)
@@ -309,7 +309,7 @@ def extract_strided_metadata(
 def collapse_shape(
     machine: Machine, op: memref.CollapseShapeOp, source: MemRef
 ) -> MemRef:
-    groups, one = _groups(op), number(1)
+    groups, one = reassociated(op), number(1)
     sizes = tuple(prod((source.sizes[n] for n in group), start=one) for group in groups)
     strides = tuple(source.strides[group[-1]] if group else one for group in groups)
     return replace(source, sizes=sizes, strides=strides)
@@ -321,7 +321,7 @@ def expand_shape(
 ) -> MemRef:
     sizes = with_dynamic(op.static_output_shape.get_values(), dynamic)
     strides: list[Array] = [number(1)] * len(sizes)
-    for outer, group in enumerate(_groups(op)):
+    for outer, group in enumerate(reassociated(op)):
         stride = source.strides[outer]
         for dimension in reversed(group):
             strides[dimension] = stride
@@ -347,7 +347,7 @@ def view(
     return replace(whole(buffer, type, sizes), offset=offset)
 
 
-def _mixed(
+def mixed(
     dynamic: Sequence[Array], static: Sequence[DenseArrayBase[Any]]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
     """Return offsets, sizes and strides, static and dynamic ones together."""
@@ -356,7 +356,12 @@ def _mixed(
     return offsets, sizes, strides
 
 
-def _groups(op: memref.CollapseShapeOp | memref.ExpandShapeOp) -> list[list[int]]:
+def reassociated(
+    op: memref.CollapseShapeOp
+    | memref.ExpandShapeOp
+    | tensor.CollapseShapeOp
+    | tensor.ExpandShapeOp,
+) -> list[list[int]]:
     """Return the dimensions that make one, for each one."""
     return [[int(x.value.data) for x in group] for group in op.reassociation]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import bufferization, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import as_tensor, memref_type
@@ -16,6 +17,7 @@ from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import end_region, forward, implements, run_region
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import MemRef, shape_in, whole, with_dynamic
+from coopc.sim.memref import mixed, reassociated
 from coopc.sim.values import AXES, Array, components, number
 
 SliceOp = tensor.ExtractSliceOp | tensor.InsertSliceOp | ParallelInsertSliceOp
@@ -65,12 +67,19 @@ def concat(machine: Machine, op: tensor.ConcatOp, *parts: Array) -> Array:
     return np.concatenate(parts, op.dim.value.data + AXES)
 
 
-def _element(
+def place_in(
     machine: Machine, value: Array, indices: Sequence[Array]
 ) -> tuple[Any, ...]:
-    """Return where an element of a tensor is."""
-    for index, size in zip(indices, shape_in(value), strict=True):
-        machine.refuse((index < 0) | (index >= size), "expected an element", index)
+    """Return where elements of a tensor are.
+
+    Raises:
+        UndefinedBehaviour: some are outside.
+    """
+    for dimension, (index, size) in enumerate(
+        zip(indices, shape_in(value), strict=True)
+    ):
+        what = f"expected an index below {size} in dimension {dimension} of a tensor"
+        machine.refuse((index < 0) | (index >= size), what, index)
     return FIRST + tuple(np.broadcast_arrays(*indices)) if indices else (...,)
 
 
@@ -78,7 +87,7 @@ def _element(
 def extract(
     machine: Machine, op: tensor.ExtractOp, value: Array, *indices: Array
 ) -> Array:
-    return value[_element(machine, value, indices)]
+    return value[place_in(machine, value, indices)]
 
 
 @implements(tensor.InsertOp)
@@ -86,7 +95,7 @@ def insert(
     machine: Machine, op: tensor.InsertOp, element: Array, value: Array, *indices: Array
 ) -> Array:
     found = value.copy()
-    found[_element(machine, value, indices)] = element
+    found[place_in(machine, value, indices)] = element
     return found
 
 
@@ -94,16 +103,8 @@ def chosen(
     machine: Machine, op: SliceOp, value: Array, rest: Sequence[Array]
 ) -> tuple[slice, ...]:
     """Return which part of a tensor an operation names."""
-    dynamic = iter(rest)
-    lists: list[list[int]] = []
-    static: tuple[DenseArrayBase[Any], ...] = (
-        op.static_offsets,
-        op.static_sizes,
-        op.static_strides,
-    )
-    for each in static:
-        found = with_dynamic(each.get_values(), dynamic)
-        lists.append([int(x.flat[0]) for x in found])
+    static = op.static_offsets, op.static_sizes, op.static_strides
+    lists = [[int(x.flat[0]) for x in each] for each in mixed(rest, static)]
     slices: list[slice] = []
     for offset, size, stride, whole_size in zip(*lists, shape_in(value), strict=True):
         last = offset + (size - 1) * stride
@@ -154,8 +155,7 @@ def insert_slice(
 @implements(tensor.CollapseShapeOp)
 def collapse_shape(machine: Machine, op: tensor.CollapseShapeOp, value: Array) -> Array:
     shape = shape_in(value)
-    groups = [[int(x.value.data) for x in group] for group in op.reassociation]
-    sizes = [int(np.prod([shape[at] for at in group])) for group in groups]
+    sizes = [prod(shape[at] for at in group) for group in reassociated(op)]
     return value.reshape(*LEADING, *sizes)
 
 
