@@ -232,11 +232,12 @@ def _compiled(
     if not isinstance(writer, DeviceTarget):
         # Functions of LLVM IR are called as their types say.
         return Artifact(content, (), *said)
-    from coopc.emit.spirv.module import interfaces_of
+    from coopc.emit.interface import kernels_of
+    from coopc.emit.sequence import interfaces_of
 
     with explaining(Kind.EMIT, source, f"target '{writer}'", writer):
         facts = writer.facts(module)
-        interface = tuple(interfaces_of(module, facts))
+        interface = tuple(interfaces_of(kernels_of(module), module, facts))
     runs = content.startswith(SPIRV)
     device = (facts.flavour, facts.device.name) if runs else None
     return Artifact(content, interface, *said, device)

@@ -309,17 +309,11 @@ class Build:
         import numpy as np
 
         from coopc.dialects.coopmatrix import precision_of
-        from coopc.interface_call import Addresses
         from coopc.run.arrays import copied, each_array
         from coopc.sim.errors import SimulationError
         from coopc.sim.simulate import Options, simulate
 
-        given = copied(
-            [
-                x if isinstance(x, Addresses) or not np.ndim(x) else np.asarray(x)
-                for x in call.given
-            ]
-        )
+        given = copied(call.given)
         lowered = self.owners.lowered
         precision = "ieee" if lowered is None else precision_of(lowered)
         options = Options(
@@ -562,21 +556,15 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
         ValueError: the device is unknown, or runs no kernels.
     """
     from coopc.dialects.simt import kernels
-    from coopc.emit.interface import interface_of
-    from coopc.emit.sequence import sequences_of
-    from coopc.emit.walker import Facts, refusing
+    from coopc.emit.sequence import interfaces_of
+    from coopc.emit.walker import Facts
 
     target = device(name)
     if not target.flavours:
         raise ValueError(f"expected a device that runs kernels, got {name}")
     facts = Facts(target.flavours[0], target)
-    found: list[Interface] = []
     with explaining(Kind.VERIFY, source, "the interface of its kernels"):
-        for kernel in kernels(module):
-            with refusing(kernel.func):
-                found.append(interface_of(kernel, module, facts))
-        found += sequences_of(module, facts)
-    return found
+        return interfaces_of(kernels(module), module, facts)
 
 
 def as_simulated(interface: Interface, program: ModuleOp) -> Interface | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import memref_type
-from coopc.emit.interface import argument_of, name_of
+from coopc.emit.interface import argument_of, interface_of, name_of
 from coopc.emit.walker import Facts, Refusal, refusing
 from coopc.interface import (
     OPERATIONS,
@@ -65,6 +65,21 @@ def product(sizes: Sequence[Expression]) -> Expression:
     for size in sizes:
         found = computed("mul", found, size)
     return found
+
+
+def interfaces_of(
+    kernels: Iterable[simt.Kernel], module: ModuleOp, facts: Facts
+) -> list[Interface]:
+    """How the kernels of a module, and then its launch sequences, are called.
+
+    Raises:
+        PassFailedException: a kernel cannot be called under the flavour.
+    """
+    found: list[Interface] = []
+    for kernel in kernels:
+        with refusing(kernel.func):
+            found.append(interface_of(kernel, module, facts))
+    return [*found, *sequences_of(module, facts)]
 
 
 def sequences_of(module: ModuleOp, facts: Facts) -> list[Interface]:

@@ -160,13 +160,14 @@ class AbiJsonTarget(DeviceTarget):
         """Write what `coopc.interface.Interface.from_json` reads of each kernel."""
         import json
 
-        from coopc.emit.spirv.module import interfaces_of
+        from coopc.emit.interface import kernels_of
+        from coopc.emit.sequence import interfaces_of
         from coopc.emit.spirv.requirements import requirements
         from coopc.interface import FORMAT
         from coopc.spirv.writer import binary
 
         facts = self.facts(module)
-        known = interfaces_of(module, facts)
+        known = interfaces_of(kernels_of(module), module, facts)
         interfaces = [each for each in known if not each.steps]
         sequences = [each.to_json() for each in known if each.steps]
         device = facts.device

@@ -18,7 +18,6 @@ from coopc.emit.interface import (
     settled,
     spec_constant_ids,
 )
-from coopc.emit.sequence import sequences_of
 from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission
 from coopc.emit.spirv.flow import PHYSICAL, Later, Num, View, is_wide
 from coopc.emit.view import Form, space_of
@@ -311,19 +310,6 @@ def _finish(whole: ModuleEmission) -> None:
         # Without it a driver may take x + 0.0 for x, and assume that there is no NaN.
         for bits in sorted(whole.types.float_bits):
             whole.module.execution_mode(kernel, "SignedZeroInfNanPreserve", bits)
-
-
-def interfaces_of(source: ModuleOp, facts: Facts) -> list[Interface]:
-    """How the kernels of a module, and then its launch sequences, are called.
-
-    Raises:
-        PassFailedException: as of `emit_module`.
-    """
-    found: list[Interface] = []
-    for kernel in kernels_of(source):
-        with refusing(kernel.func):
-            found.append(interface_of(kernel, source, facts))
-    return [*found, *sequences_of(source, facts)]
 
 
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
