@@ -601,11 +601,13 @@ class VulkanServer:
         addressed = any(x.addresses or x.pointers for x in shaders)
         with ExitStack() as stack:
             buffers = [self.device.buffer(x, stack, addressed) for x in memories]
-            dispatches = [
-                Dispatch(self.device, stack, x, [buffers[n] for n in x.bound])
-                for x in shaders
-            ]
-            times = [dispatch.run() for dispatch in dispatches]
+            dispatches: list[Dispatch] = []
+            times: list[float] = []
+            for shader in shaders:
+                # Lavapipe takes longer where all are made before the first runs.
+                bound = [buffers[n] for n in shader.bound]
+                dispatches.append(Dispatch(self.device, stack, shader, bound))
+                times.append(dispatches[-1].run())
             pairs = zip(buffers[:read], memories, strict=False)
             contents = [
                 ctypes.string_at(address, x if isinstance(x, int) else len(x))
