@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.emit.view import Form, Index, View
-from coopc.emit.walker import AnyFlow, Handler, Refusal, Walker
+from coopc.emit.walker import Handler, Refusal, Walker
 from coopc.passes.generic.expansion import (
     Code,
     Rows,
@@ -52,7 +52,7 @@ class Ordered:
     scope: Scope
 
 
-class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
+class Emission(Walker, Generic[Value, Memref]):
     """The emission of one function."""
 
     index: Index[Any]
@@ -151,16 +151,15 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
             make: returns None where nothing is chosen.
             other: likewise.
         """
-        flow = self.flow
-        then, done, before = flow.label("then"), flow.label("done"), flow.here()
-        flow.open_selection(done)
-        flow.branch(condition, then, done)
-        flow.begin(then)
-        flow.enter()
+        then, done, before = self.label("then"), self.label("done"), self.here()
+        self.open_selection(done)
+        self.branch(condition, then, done)
+        self.begin(then)
+        self.enter()
         made = make()
-        flow.leave()
-        flow.jump(done)
-        flow.begin(done)
+        self.leave()
+        self.jump(done)
+        self.begin(done)
         if made is None or other is None:
             return condition
         return self.merged((made, then), (other, before))
@@ -290,7 +289,7 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
         """Replace an integer if it is `old`; return what was there, and if it was."""
 
 
-AnyEmission: TypeAlias = Emission[Any, Any, Any]
+AnyEmission: TypeAlias = Emission[Any, Any]
 """In any target."""
 
 

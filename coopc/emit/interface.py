@@ -17,7 +17,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
-    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
@@ -41,15 +40,6 @@ from coopc.interface import (
     fields_of,
 )
 from coopc.ir.control_flow import callee, functions
-
-_KINDS = {
-    AffineBinaryOpKind.Add: "add",
-    AffineBinaryOpKind.Mul: "mul",
-    AffineBinaryOpKind.Mod: "mod",
-    AffineBinaryOpKind.FloorDiv: "floordiv",
-    AffineBinaryOpKind.CeilDiv: "ceildiv",
-}
-
 
 _OF_SUBGROUPS = (
     simt.BlockReadOp,
@@ -346,7 +336,7 @@ def _expression(expression: AffineExpr) -> Expression:
         case AffineDimExpr(position=position):
             return ("size", position)
         case AffineBinaryOpExpr(kind=kind, lhs=left, rhs=right):
-            return (_KINDS[kind], _expression(left), _expression(right))
+            return (kind.name.lower(), _expression(left), _expression(right))
         case other:
             raise Refusal(f"expected {simt.GRID} without symbols, got {other}")
 

@@ -476,29 +476,29 @@ class _Word:
             how: the update is ordered.
             combine: from the element that is there to the one that is to be there.
         """
-        e, flow = self.e, self.e.flow
+        e = self.e
         first = self.load(Ordered(Ordering.RELAXED, how.scope))
-        before, header = flow.here(), flow.label("exchange")
-        again, done = flow.label("again"), flow.label("exchanged")
-        flow.jump(header)
-        flow.begin(header)
+        before, header = e.here(), e.label("exchange")
+        again, done = e.label("again"), e.label("exchanged")
+        e.jump(header)
+        e.begin(header)
         old = Block(arg_types=[self.type]).args[0]
-        phi = e.phi(old, e.became[first], before)
-        if flow.structured:
-            body = flow.label("combine")
-            flow.open_loop(done, again)
-            flow.jump(body)
-            flow.begin(body)
+        phi = e.carried(old, e.became[first], before)
+        if e.structured:
+            body = e.label("combine")
+            e.open_loop(done, again)
+            e.jump(body)
+            e.begin(body)
         else:
             again = header
         new = self.with_element(old, combine(self.element_of(old)))
         found, same = e.compare_exchange(self.place, e.value(old), e.value(new), how)
         seen = e.standing(self.type, found)
-        arrives = again if flow.structured else flow.here()
-        flow.arrive(phi, e.became[seen], arrives)
-        flow.branch(same, done, again)
-        if flow.structured:
-            flow.begin(again)
-            flow.jump(header)
-        flow.begin(done)
+        arrives = again if e.structured else e.here()
+        e.arrive(phi, e.became[seen], arrives)
+        e.branch(same, done, again)
+        if e.structured:
+            e.begin(again)
+            e.jump(header)
+        e.begin(done)
         return self.element_of(seen)

@@ -34,8 +34,7 @@ from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.emit.arith import INSTRUCTIONS
-from coopc.emit.llvm.emission import Emission, Handlers
-from coopc.emit.llvm.flow import id_of
+from coopc.emit.llvm.emission import Emission, Handlers, id_of
 from coopc.emit.walker import Refusal
 from coopc.llvm.values import (
     I1,

@@ -10,8 +10,7 @@ from xdsl.dialects import llvm, vector
 from coopc.emit import memref
 from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
-from coopc.emit.llvm.emission import Emission, Handlers
-from coopc.emit.llvm.flow import id_of
+from coopc.emit.llvm.emission import Emission, Handlers, id_of
 from coopc.emit.memref import alignment_of, hints_of
 from coopc.emit.vector import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
@@ -186,8 +185,8 @@ def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     done = _store_alone(e, value, pointer, align, mask)
     e.intrinsic("masked.store", VOID, arguments, [value.type, pointer.type])
     if done is not None:
-        e.flow.jump(done)
-        e.flow.begin(done)
+        e.jump(done)
+        e.begin(done)
 
 
 def _store_alone(
@@ -200,18 +199,18 @@ def _store_alone(
     element = component(value.type)
     if not isinstance(element, Int) or element.bits >= I64.bits:
         return None
-    flow, bits = e.flow, Int(width(value.type))
+    bits = Int(width(value.type))
     chosen = e.f.cast("bitcast", mask, bits)
     count = e.intrinsic("ctpop", bits, [chosen])
-    alone, several, done = map(flow.label, ("alone", "several", "done"))
-    flow.branch(e.f.compare("icmp eq", count, integer(bits, 1)), alone, several)
-    flow.begin(alone)
+    alone, several, done = map(e.label, ("alone", "several", "done"))
+    e.branch(e.f.compare("icmp eq", count, integer(bits, 1)), alone, several)
+    e.begin(alone)
     at = e.intrinsic("cttz", bits, [chosen, integer(I1, 1)])
     at = e.f.cast("zext" if bits.bits < I64.bits else "trunc", at, I64)
     place = e.f.address(element, pointer, at, inbounds=False)
     e.f.store(e.f.extract(value, at), place, align)
-    flow.jump(done)
-    flow.begin(several)
+    e.jump(done)
+    e.begin(several)
     return done
 
 

@@ -30,9 +30,9 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
-from coopc.emit.spirv.emission import Emission, Handlers
-from coopc.emit.spirv.flow import Kept, Num, View
+from coopc.emit.spirv.emission import Emission, Handlers, Kept
 from coopc.emit.spirv.tensor_addressing import tensor_load, tensor_store
+from coopc.emit.spirv.view import Num, View
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
@@ -765,7 +765,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     _check_position(e, op)
     matrix = matrix_type(op.result)
     type = e.types.number(matrix.element_type)
-    kept = e.flow.kept.get(op.result)
+    kept = e.kept.get(op.result)
     if kept is not None:
         e.do("OpStore", _element(e, kept.variable, op.index, type), e.value(op.value))
         e.set(op.result, kept)
@@ -844,12 +844,12 @@ def begin_control(e: Emission, op: Operation) -> None:
     if not isinstance(op, scf.ForOp | scf.IfOp) or not op.results:
         return
     for result, chain in chains(op):
-        if result in e.flow.kept:
+        if result in e.kept:
             continue
         variable = _variable(e, e.types.matrix(matrix_type(result)))
         e.do("OpStore", variable, e.value(chain.root))
         for value in chain.values:
-            e.flow.kept[value] = Kept(variable)
+            e.kept[value] = Kept(variable)
 
 
 def end_control(e: Emission, op: Operation) -> None:
@@ -868,13 +868,13 @@ def end_control(e: Emission, op: Operation) -> None:
 
 def _stays(result: SSAValue, e: Emission) -> bool:
     return any(
-        value in e.flow.kept
+        value in e.kept
         for use in result.uses
         for value in use.operation.results
         if isinstance(use.operation, coopmatrix.InsertOp | scf.ForOp)
     ) or any(
         isinstance(use.operation, scf.YieldOp)
         and (around := use.operation.parent_op()) is not None
-        and around.results[use.index] in e.flow.kept
+        and around.results[use.index] in e.kept
         for use in result.uses
     )

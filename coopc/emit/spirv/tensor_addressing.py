@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from coopc.dialects import coopmatrix
 from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.flow import View
+from coopc.emit.spirv.view import View
 from coopc.emit.walker import Refusal
 from coopc.spirv.instruction import Operand
 
