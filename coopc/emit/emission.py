@@ -103,10 +103,6 @@ class Emission(Walker, Generic[Value, Memref]):
     # --- values ----------------------------------------------------------------
 
     @abstractmethod
-    def value(self, value: SSAValue) -> Value:
-        """The one value that a number, a vector or a matrix became."""
-
-    @abstractmethod
     def scalars(self, value: SSAValue) -> list[Value]:
         """The components of a number or a vector, one by one."""
 
@@ -142,14 +138,19 @@ class Emission(Walker, Generic[Value, Memref]):
         return value
 
     def chosen(
-        self, condition: Value, make: Callable[[], Value | None], other: Value | None
+        self,
+        condition: Value,
+        make: Callable[[], Value | None],
+        type: Attribute,
+        other: Value | None = None,
     ) -> Value:
         """What `make` emits where a condition holds, else another value.
 
         Args:
             condition: an i1.
             make: returns None where nothing is chosen.
-            other: likewise.
+            type: of what is chosen.
+            other: None where nothing is.
         """
         then, done, before = self.label("then"), self.label("done"), self.here()
         self.open_selection(done)
@@ -162,11 +163,10 @@ class Emission(Walker, Generic[Value, Memref]):
         self.begin(done)
         if made is None or other is None:
             return condition
-        return self.merged((made, then), (other, before))
-
-    @abstractmethod
-    def merged(self, *choices: tuple[Value, Any]) -> Value:
-        """A phi of one of some values, each with the block that it comes from."""
+        pair = (self.became[self.standing(type, each)] for each in (made, other))
+        found, (first, second) = Block(arg_types=[type]).args[0], pair
+        self.arrive(self.carried(found, first, then), second, before)
+        return self.value(found)
 
     # --- memory ----------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref, vector
@@ -27,7 +28,7 @@ from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_vector
 from coopc.emit.emission import AnyEmission, Ordered
 from coopc.emit.view import Form, View, allocated, memref_type, mixed, space_of
-from coopc.emit.walker import Handlers, Refusal, check_combining
+from coopc.emit.walker import Handlers, Refusal, check_combining, element_of
 from coopc.passes.generic.expansion import Code
 from coopc.plan.atomic_form import ATOMIC_UPDATES, WORD, Access, AtomicForm, atomic_form
 
@@ -67,6 +68,34 @@ def store(e: AnyEmission, op: memref.StoreOp) -> None:
     view = e.view(op.memref)
     at = e.index.linear(view, e.nums(op.indices))
     e.store(view, at, e.value(op.value), hints_of(op))
+
+
+# Masked accesses component by component, under a branch each.  So go all of SPIR-V,
+# and on spir64 of LLVM IR; x86-64 has instructions.
+
+
+def masked_load(e: AnyEmission, op: vector.MaskedLoadOp) -> None:
+    """The elements that a mask chooses, and components of another vector."""
+    view, type = e.view(op.base), op.result.type
+    at = e.index.consecutive(view, e.nums(op.indices), type)
+    masks, others = e.scalars(op.mask), e.scalars(op.pass_thru)
+    element, found = element_of(type), list[Any]()
+    for plus, (mask, other) in enumerate(zip(masks, others, strict=True)):
+        make = partial(e.load, view, e.index.add(at, plus))
+        found.append(e.chosen(mask, make, element, other))
+    e.set(op.result, e.gathered(type, found))
+
+
+def masked_store(e: AnyEmission, op: vector.MaskedStoreOp) -> None:
+    view = e.view(op.base)
+    at = e.index.consecutive(view, e.nums(op.indices), op.value_to_store.type)
+    pairs = zip(e.scalars(op.mask), e.scalars(op.value_to_store), strict=True)
+    for plus, (condition, value) in enumerate(pairs):
+        place = e.index.add(at, plus)
+        e.chosen(condition, partial(e.store, view, place, value), view.element)
+
+
+# What memrefs are made of.
 
 
 @handlers.on(memref.DimOp)

@@ -292,12 +292,6 @@ class Emission(emission.Emission[Value, View]):
         to = self.type(type)
         return composite(to, numbers) if isinstance(to, Vector) else numbers[0]
 
-    def merged(self, *choices: tuple[Value, LlvmBlock]) -> Value:
-        phi = self.f.phi(choices[0][0].type)
-        for value, source in choices:
-            self.f.arrive(phi, value, source)
-        return phi
-
     def set(self, value: SSAValue, became: Became) -> None:
         """Say what an SSA value became; it takes the value's name."""
         self.became[value] = became

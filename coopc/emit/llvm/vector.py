@@ -8,11 +8,10 @@ from __future__ import annotations
 from xdsl.dialects import llvm, vector
 
 from coopc.emit import memref
-from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers, id_of
 from coopc.emit.memref import alignment_of, hints_of
-from coopc.emit.vector import repeats_of
+from coopc.emit.view import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
 from coopc.llvm.module import Block
 from coopc.llvm.values import (
@@ -158,7 +157,7 @@ def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
     """The elements that a mask chooses; the others are those of another vector."""
     view, type = e.view(op.base), op.result.type
     if e.facts.gpu or count_of(type) == 1:
-        shared.masked_load(e, op)
+        memref.masked_load(e, op)
         return
     at = e.index.consecutive(view, e.nums(op.indices), type)
     mask, other = e.value(op.mask), e.value(op.pass_thru)
@@ -174,7 +173,7 @@ def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
 def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     view, type = e.view(op.base), op.value_to_store.type
     if e.facts.gpu or count_of(type) == 1:
-        shared.masked_store(e, op)
+        memref.masked_store(e, op)
         return
     at = e.index.consecutive(view, e.nums(op.indices), type)
     mask = e.value(op.mask)

@@ -229,6 +229,8 @@ class Emission(emission.Emission[Id, View]):
         self.index = Index(self.types, function)
         super().__init__()
         self.target = whole.target
+        self.bool = self.types.bool
+        """The type of an i1, which every function declares."""
         self.spilled: dict[Id, Id] = {}
         """The variables of matrices of which elements are read."""
         self.kept: dict[SSAValue, Kept] = {}
@@ -288,7 +290,7 @@ class Emission(emission.Emission[Id, View]):
         if type != IntegerType(1):
             return id
         zero = self.module.constant(self.types.int(8), 0)
-        return self.emit("OpINotEqual", id, zero, type=self.types.bool)
+        return self.emit("OpINotEqual", id, zero, type=self.bool)
 
     def to_memory(self, type: Attribute, id: Id) -> Id:
         if type != IntegerType(1):
@@ -417,7 +419,7 @@ class Emission(emission.Emission[Id, View]):
         return self.types.vector(element, self.types.width(shape))
 
     def bools(self, shape: Id) -> Id:
-        return self.like(shape, self.types.bool)
+        return self.like(shape, self.bool)
 
     def number(self, type: Id, value: int) -> Id:
         width = self.types.width(type)
@@ -733,7 +735,7 @@ class Emission(emission.Emission[Id, View]):
         operands = (*self._order(place, how), self.types.enumerant(0), new, old)
         opcode = "OpAtomicCompareExchange"
         seen = self.emit(opcode, place, *operands, type=old.type)
-        return seen, self.emit("OpIEqual", seen, old, type=self.types.bool)
+        return seen, self.emit("OpIEqual", seen, old, type=self.bool)
 
     def _order(self, place: Id, how: Ordered) -> tuple[Id, Id]:
         vulkan, scope, order = self.facts.vulkan, SCOPE_NUMBERS[how.scope], how.ordering
@@ -748,10 +750,6 @@ class Emission(emission.Emission[Id, View]):
         if vulkan and order in (Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE):
             semantics |= MAKE_VISIBLE
         return self.types.enumerant(scope), self.types.enumerant(semantics)
-
-    def merged(self, *choices: tuple[Id, Id]) -> Id:
-        operands = [each for choice in choices for each in choice]
-        return self.emit("OpPhi", *operands, type=choices[0][0].type)
 
 
 def loop_control(op: Operation) -> str:

@@ -171,12 +171,6 @@ class Types:
     def u32(self) -> Id:
         return self.int(32)
 
-    @property
-    def f32(self) -> Id:
-        """What bf16 is computed in."""
-        self.float_bits.add(32)
-        return self.module.type("OpTypeFloat", 32)
-
     def int(self, bits: int) -> Id:
         return self.module.type("OpTypeInt", bits, 0)
 
@@ -343,17 +337,6 @@ class Types:
         id, bits = self.number(type), self.bits(type)
         number = constant_bits(type, value, bits)
         return self.module.constant(id, number % (1 << bits))
-
-    def splat(self, type: Attribute, value: float) -> tuple[Id, ...]:
-        one = self.constant(element_of(type), value)
-        return self.repeat(type, one)
-
-    def repeat(self, type: Attribute, one: Id) -> tuple[Id, ...]:
-        """A vector or number of which every component is one constant."""
-        return tuple(
-            one if width == 1 else self.module.constant_composite(id, [one] * width)
-            for id, width in zip(self.parts(type), self.widths(type), strict=True)
-        )
 
     def pointer(self, storage: str, pointee: Id) -> Id:
         return self.module.type("OpTypePointer", storage, pointee)

@@ -15,12 +15,12 @@ from xdsl.ir import Attribute
 from coopc.dialects import simt
 from coopc.emit import memref
 from coopc.emit.arith import is_i1
-from coopc.emit.memref import alignment_of, hints_of
+from coopc.emit.memref import alignment_of, hints_of, masked_load, masked_store
 from coopc.emit.spirv.arith import same_bits
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.types import VECTOR_WIDTHS
 from coopc.emit.spirv.view import Num, View
-from coopc.emit.vector import masked_load, masked_store, repeats_of
+from coopc.emit.view import repeats_of
 from coopc.emit.walker import Refusal, count_of, element_of
 from coopc.plan.atomic_form import WORD
 from coopc.spirv.instruction import Id
