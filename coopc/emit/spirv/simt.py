@@ -119,7 +119,7 @@ def block_read(e: Emission, op: simt.BlockReadOp) -> None:
     if not _has_block_io(e, view, type):
         read_by_lanes(e, op, _number)
         return
-    place, block = _block(e, op, type)
+    place, block = _block_pointer(e, op, type), _block_type(e, type)
     found = e.emit("OpSubgroupBlockReadINTEL", place, type=block)
     (to,) = e.types.parts(type)
     e.set(op.result, found if block is to else e.emit("OpBitcast", found, type=to))
@@ -132,11 +132,10 @@ def block_write(e: Emission, op: simt.BlockWriteOp) -> None:
     if not _has_block_io(e, view, type):
         write_by_lanes(e, op, _number)
         return
-    place, block = _block(e, op, type)
-    found = e.value(op.value)
+    block, found = _block_type(e, type), e.value(op.value)
     if found.type is not block:
         found = e.emit("OpBitcast", found, type=block)
-    e.do("OpSubgroupBlockWriteINTEL", place, found)
+    e.do("OpSubgroupBlockWriteINTEL", _block_pointer(e, op, type), found)
 
 
 def _has_block_io(e: Emission, view: View, type: Attribute) -> bool:
@@ -154,17 +153,18 @@ def _has_block_io(e: Emission, view: View, type: Attribute) -> bool:
     return view.storage == "CrossWorkgroup" and count_of(type) <= longest
 
 
-def _block(
+def _block_type(e: Emission, type: Attribute) -> Id:
+    integer = e.types.int(e.types.bits(element_of(type)))
+    return e.types.vector(integer, count_of(type))
+
+
+def _block_pointer(
     e: Emission, op: simt.BlockReadOp | simt.BlockWriteOp, type: Attribute
-) -> tuple[Id, Id]:
-    """A pointer to the integers of a block, and the type of a lane's."""
+) -> Id:
     view = e.view(op.memory)
     place = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
-    integer = e.types.int(e.types.bits(element_of(type)))
-    to = e.types.pointer(view.storage, integer)
-    if place.type is not to:
-        place = e.emit("OpBitcast", place, type=to)
-    return place, e.types.vector(integer, count_of(type))
+    to = e.types.pointer(view.storage, e.types.int(e.types.bits(element_of(type))))
+    return place if place.type is to else e.emit("OpBitcast", place, type=to)
 
 
 # Operations between lanes.
