@@ -404,17 +404,24 @@ def atomic_rmw(e: AnyEmission, op: memref.AtomicRMWOp) -> None:
         e.set(op.result, e.atomic_update(number, place, value, element.how))
         return
     with e.beside() as code:
-        if e.is_private(element.view):
-            found = e.load(element.view, element.at)
-            old = e.standing(op.value.type, found)
-            new = e.value(combined(code, kind, old, op.value))
-            e.store(element.view, element.at, new)
-        else:
-            word = _Word.of(e, code, element)
-            old = word.update(
-                element.how, lambda old: combined(code, kind, old, op.value)
-            )
+        old = _updated(
+            e, code, element, lambda old: combined(code, kind, old, op.value)
+        )
         e.set(op.result, e.value(old))
+
+
+def _updated(
+    e: AnyEmission,
+    code: Code,
+    element: AtomicElement,
+    combine: Callable[[SSAValue], SSAValue],
+) -> SSAValue:
+    """Update an element by what is there; return that."""
+    if not e.is_private(element.view):
+        return _Word.of(e, code, element).update(element.how, combine)
+    old = e.standing(element.view.element, e.load(element.view, element.at))
+    e.store(element.view, element.at, e.value(combine(old)))
+    return old
 
 
 def compare_exchange(e: AnyEmission, op: simt.CompareExchangeOp) -> None:
@@ -430,18 +437,13 @@ def compare_exchange(e: AnyEmission, op: simt.CompareExchangeOp) -> None:
             same = code(arith.CmpiOp(one, other, "eq"))
             return code(arith.SelectOp(same, op.value, old))
 
-        if e.is_private(element.view):
-            old = e.standing(op.value.type, e.load(element.view, element.at))
-            e.store(element.view, element.at, e.value(replaced(old)))
+        if element.form == "word" or e.is_private(element.view):
+            old = _updated(e, code, element, replaced)
         else:
             word = _Word.of(e, code, element)
-            if word.shift is not None:
-                old = word.update(element.how, replaced)
-            else:
-                expected = e.value(word.bits_of(op.expected))
-                value = e.value(word.bits_of(op.value))
-                found, _ = e.compare_exchange(word.place, expected, value, element.how)
-                old = word.element_of(e.standing(word.type, found))
+            pair = (e.value(word.bits_of(x)) for x in (op.expected, op.value))
+            found, _ = e.compare_exchange(word.place, *pair, element.how)
+            old = word.element_of(e.standing(word.type, found))
         e.set(op.result, e.value(old))
 
 

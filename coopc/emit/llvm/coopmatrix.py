@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import BFloat16Type
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
@@ -105,14 +105,18 @@ def facts_of(type: MatrixType) -> list[Value]:
     return [layout, scope_of(type), word(_USES[type.use.data])]
 
 
-def _matrix(
+def _call(
     e: Emission,
+    op: Operation,
     name: str,
-    result: Type,
     arguments: Sequence[Value],
     overloads: Sequence[Type],
-) -> Value:
-    return e.intrinsic(f"experimental.matrix.{name}", result, arguments, overloads)
+) -> None:
+    """Call an intrinsic; its result, where it has one, is the operation's."""
+    type = e.type(op.results[0].type) if op.results else VOID
+    found = e.intrinsic(f"experimental.matrix.{name}", type, arguments, overloads)
+    for result in op.results:
+        e.set(result, found)
 
 
 @handlers.on(coopmatrix.FillOp)
@@ -124,23 +128,19 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     else:
         value = e.value(op.value)
     arguments = [value, *sizes(type), *facts_of(type)]
-    overloads = [e.type(type), value.type]
-    e.set(op.result, _matrix(e, "fill", e.type(type), arguments, overloads))
+    _call(e, op, "fill", arguments, [e.type(type), value.type])
 
 
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
-    type = e.type(op.result.type)
     arguments = _access(e, op)
-    overloads = [type, arguments[0].type]
-    e.set(op.result, _matrix(e, "load", type, arguments, overloads))
+    _call(e, op, "load", arguments, [e.type(op.result.type), arguments[0].type])
 
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
     arguments = [e.value(op.value), *_access(e, op)]
-    overloads = [argument.type for argument in arguments[:2]]
-    _matrix(e, "store", VOID, arguments, overloads)
+    _call(e, op, "store", arguments, [argument.type for argument in arguments[:2]])
 
 
 def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Value]:
@@ -192,9 +192,7 @@ def multiply(e: Emission, op: coopmatrix.MulAddOp) -> None:
     arguments = [a, b, c, *(integer(I32, size) for size in (m, k, n))]
     arguments += [scope_of(types[Operand.A])]
     arguments += [word("matrix.reinterpret.type.none")] * 4
-    name = _MADS[signs[0], signs[1]]
-    overloads = [c.type, a.type, b.type]
-    e.set(op.result, _matrix(e, name, c.type, arguments, overloads))
+    _call(e, op, _MADS[signs[0], signs[1]], arguments, [c.type, a.type, b.type])
 
 
 @handlers.on(coopmatrix.LengthOp)
@@ -203,16 +201,14 @@ def length(e: Emission, op: coopmatrix.LengthOp) -> None:
     type = op.matrix_type
     vector = e.type(type)
     arguments = [poison(vector), *sizes(type), *facts_of(type)]
-    e.set(op.result, _matrix(e, "wi.slice.length", I64, arguments, [vector]))
+    _call(e, op, "wi.slice.length", arguments, [vector])
 
 
 @handlers.on(coopmatrix.ExtractOp)
 def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     arguments = [matrix, *sizes(type), e.value(op.index), *facts_of(type)]
-    name, overloads = "wi.slice.extractelement", [matrix.type, I64]
-    type = e.type(op.result.type)
-    e.set(op.result, _matrix(e, name, type, arguments, overloads))
+    _call(e, op, "wi.slice.extractelement", arguments, [matrix.type, I64])
 
 
 @handlers.on(coopmatrix.InsertOp)
@@ -220,8 +216,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     element = [e.value(op.value), e.value(op.index)]
     arguments = [matrix, *sizes(type), *element, *facts_of(type)]
-    name, overloads = "wi.slice.insertelement", [matrix.type, I64]
-    e.set(op.result, _matrix(e, name, matrix.type, arguments, overloads))
+    _call(e, op, "wi.slice.insertelement", arguments, [matrix.type, I64])
 
 
 @handlers.on(coopmatrix.ExtractRowSliceOp)
@@ -234,8 +229,8 @@ def extract_row_slice(e: Emission, op: coopmatrix.ExtractRowSliceOp) -> None:
 def _row_slice(
     e: Emission, matrix: Value, place: Sequence[Value], slice: Type
 ) -> Value:
-    name, overloads = "extract.row.slice", [slice, matrix.type]
-    return _matrix(e, name, slice, [matrix, *place], overloads)
+    name, overloads = "experimental.matrix.extract.row.slice", [slice, matrix.type]
+    return e.intrinsic(name, slice, [matrix, *place], overloads)
 
 
 @handlers.on(coopmatrix.InsertRowSliceOp)
@@ -246,9 +241,8 @@ def insert_row_slice(e: Emission, op: coopmatrix.InsertRowSliceOp) -> None:
     if op.mask is not None:
         old = _row_slice(e, matrix, place, slice.type)
         slice = e.f.select(e.value(op.mask), slice, old)
-    name, overloads = "insert.row.slice", [matrix.type, slice.type]
-    made = _matrix(e, name, matrix.type, [matrix, slice, *place], overloads)
-    e.set(op.result, made)
+    arguments = [matrix, slice, *place]
+    _call(e, op, "insert.row.slice", arguments, [matrix.type, slice.type])
 
 
 def _place(e: Emission, type: MatrixType, offset: Value, slice: Type) -> list[Value]:
