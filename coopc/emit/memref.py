@@ -441,8 +441,8 @@ def compare_exchange(e: AnyEmission, op: simt.CompareExchangeOp) -> None:
             old = _updated(e, code, element, replaced)
         else:
             word = _Word.of(e, code, element)
-            pair = (e.value(word.bits_of(x)) for x in (op.expected, op.value))
-            found, _ = e.compare_exchange(word.place, *pair, element.how)
+            old, new = (e.value(word.bits_of(x)) for x in (op.expected, op.value))
+            found, _ = e.compare_exchange(word.place, old, new, element.how)
             old = word.element_of(e.standing(word.type, found))
         e.set(op.result, e.value(old))
 
