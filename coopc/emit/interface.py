@@ -55,6 +55,12 @@ _OF_SUBGROUPS = (
 """Operations of `simt` that ask what a subgroup is."""
 
 
+IN_MEMORY = (
+    "a matrix cannot be stored in memory as a whole: SPV_KHR_cooperative_matrix allows "
+    "matrices only in the storage classes Function and Private"
+)
+
+
 def kernels_of(module: ModuleOp) -> list[simt.Kernel]:
     """The kernels of a module.
 
@@ -316,11 +322,7 @@ def argument_of(name: str, type: Attribute) -> Argument:
 
 def _scalar(type: Attribute) -> str:
     if isinstance(type, coopmatrix.MatrixType):
-        raise Refusal(
-            "a matrix cannot be stored in memory as a whole: "
-            "SPV_KHR_cooperative_matrix allows matrices only in the "
-            "storage classes Function and Private"
-        )
+        raise Refusal(IN_MEMORY)
     if (name := str(type)) not in SCALAR_BYTES:
         raise Refusal(
             f"expected arguments of {', '.join(SCALAR_BYTES)}, index or memrefs of "

@@ -127,10 +127,11 @@ def alloca(e: AnyEmission, op: memref.AllocaOp) -> None:
 @handlers.on(memref.CastOp, memref.MemorySpaceCastOp)
 def cast(e: AnyEmission, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
     """The same memref as a type that says more or less of it."""
-    source = e.view(op.source)
-    form = cast_form(len(source.sizes), memref_type(op.dest))
+    source, type = e.view(op.source), memref_type(op.dest)
+    if (rank := len(source.sizes)) != type.get_num_dims():
+        raise Refusal(f"expected a memref of rank {rank}, got {type}")
     strides = e.index.strides(source)
-    e.set(op.dest, form.view(source, source.offset, source.sizes, strides))
+    e.set(op.dest, Form.of(type).view(source, source.offset, source.sizes, strides))
 
 
 @handlers.on(memref.AssumeAlignmentOp)
@@ -157,33 +158,17 @@ def subview(e: AnyEmission, op: memref.SubviewOp) -> None:
 @handlers.on(memref.ViewOp)
 def view_of_bytes(e: AnyEmission, op: memref.ViewOp) -> None:
     source, type = e.view(op.source), memref_type(op.result)
-    offset = first_element(source.offset, e.num(op.byte_shift), type, e.types.bytes_of)
+    if Form.of(type).strides is not None:
+        raise Refusal(f"expected a view in row-major order, got {type.layout}")
+    start, shift = source.offset, e.num(op.byte_shift)
+    if not isinstance(start, int) or not isinstance(shift, int):
+        raise Refusal("expected a view that begins at a constant byte")
+    offset, rest = divmod(start + shift, e.types.bytes_of(type.element_type))
+    if rest:
+        raise Refusal(f"expected a view of whole elements, got one from byte {shift}")
     sizes = mixed(type.get_shape(), e.nums(op.sizes))
     view = e.as_elements(source, type.element_type)
     e.set(op.result, replace(view, offset=offset, sizes=tuple(sizes), strides=None))
-
-
-def view_elements(e: AnyEmission, op: simt.ViewElementsOp) -> None:
-    """Numbers of other elements, from a pointer to one of them."""
-    source, type = e.view(op.memory), memref_type(op.result)
-    known, factor = e.index.strides(source), op.per_pointee
-    offset = e.index.mul(e.index.linear(source, e.nums(op.positions)), factor)
-    strides = e.index.mul(known[-2], factor), 1
-    view = e.as_elements(source, type.element_type)
-    sizes = tuple(type.get_shape())
-    e.set(op.result, replace(view, offset=offset, sizes=sizes, strides=strides))
-
-
-def address_of(e: AnyEmission, op: simt.AddressOfOp) -> None:
-    """Where a memref begins; from there on anything may be written."""
-    view = e.view(op.memory)
-    e.writes(view)
-    e.set(op.result, e.address(view, e.index.linear(view, ())))
-
-
-def memory_at(e: AnyEmission, op: simt.MemoryAtOp) -> None:
-    element = memref_type(op.result).element_type
-    e.set(op.result, e.memory_at(e.value(op.address), element))
 
 
 @handlers.on(memref.ReinterpretCastOp)
@@ -216,27 +201,6 @@ def no_heap(e: AnyEmission, op: memref.AllocOp | memref.DeallocOp) -> None:
 # What an operation on memrefs must be, by its type and the numbers that are known.
 
 
-def first_element(
-    offset: object,
-    shift: object,
-    type: MemRefType,
-    bytes_of: Callable[[Attribute], int],
-) -> int:
-    """The offset of a view of bytes, in its elements.
-
-    Raises:
-        Refusal: where it begins varies, or is not aligned, or it is not row-major.
-    """
-    if Form.of(type).strides is not None:
-        raise Refusal(f"expected a view in row-major order, got {type.layout}")
-    if not isinstance(offset, int) or not isinstance(shift, int):
-        raise Refusal("expected a view that begins at a constant byte")
-    first, rest = divmod(offset + shift, bytes_of(type.element_type))
-    if rest:
-        raise Refusal(f"expected a view of whole elements, got one from byte {shift}")
-    return first
-
-
 def known_dimension(number: object, rank: int) -> int:
     """A dimension by its number, an int where it is constant.
 
@@ -248,17 +212,6 @@ def known_dimension(number: object, rank: int) -> int:
     if not 0 <= number < rank:
         raise Refusal(f"expected a dimension below {rank}, got {number}")
     return number
-
-
-def cast_form(rank: int, type: MemRefType) -> Form:
-    """The form of what a memref of a rank is cast to.
-
-    Raises:
-        Refusal: it has another rank.
-    """
-    if rank != type.get_num_dims():
-        raise Refusal(f"expected a memref of rank {rank}, got {type}")
-    return Form.of(type)
 
 
 def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:

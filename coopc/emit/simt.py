@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import IndexType, IntegerType, i1
@@ -11,18 +12,11 @@ from xdsl.ir import Operation
 from coopc.dialects import simt
 from coopc.dialects.simt import ReduceKind
 from coopc.emit.emission import AnyEmission
-from coopc.emit.memref import (
-    address_of,
-    compare_exchange,
-    memory_at,
-    view_elements,
-)
+from coopc.emit.memref import compare_exchange
+from coopc.emit.view import memref_type
 from coopc.emit.walker import Handlers, Refusal, count_of, element_of
 
 handlers = Handlers[AnyEmission]()
-handlers.add(simt.ViewElementsOp, view_elements)
-handlers.add(simt.AddressOfOp, address_of)
-handlers.add(simt.MemoryAtOp, memory_at)
 handlers.add(simt.CompareExchangeOp, compare_exchange)
 
 SCOPES = {simt.FenceScope.WORKGROUP: 2, simt.FenceScope.SUBGROUP: 3}
@@ -81,6 +75,32 @@ def known_size(e: AnyEmission, op: Operation) -> int | None:
             return e.subgroup_size
         case _:
             return None
+
+
+@handlers.on(simt.ViewElementsOp)
+def view_elements(e: AnyEmission, op: simt.ViewElementsOp) -> None:
+    """Numbers of other elements, from a pointer to one of them."""
+    source, type = e.view(op.memory), memref_type(op.result)
+    known, factor = e.index.strides(source), op.per_pointee
+    offset = e.index.mul(e.index.linear(source, e.nums(op.positions)), factor)
+    strides = e.index.mul(known[-2], factor), 1
+    view = e.as_elements(source, type.element_type)
+    sizes = tuple(type.get_shape())
+    e.set(op.result, replace(view, offset=offset, sizes=sizes, strides=strides))
+
+
+@handlers.on(simt.AddressOfOp)
+def address_of(e: AnyEmission, op: simt.AddressOfOp) -> None:
+    """Where a memref begins; from there on anything may be written."""
+    view = e.view(op.memory)
+    e.writes(view)
+    e.set(op.result, e.address(view, e.index.linear(view, ())))
+
+
+@handlers.on(simt.MemoryAtOp)
+def memory_at(e: AnyEmission, op: simt.MemoryAtOp) -> None:
+    element = memref_type(op.result).element_type
+    e.set(op.result, e.memory_at(e.value(op.address), element))
 
 
 # A block that has no instruction: each lane accesses its own elements.

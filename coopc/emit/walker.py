@@ -33,7 +33,7 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
-from coopc.device.model import Bfloat16, Flavour
+from coopc.device.model import Flavour
 from coopc.dialects.coopmatrix import FloatElement
 from coopc.dialects.narrow import is_integer, is_vector
 
@@ -406,11 +406,6 @@ class Facts:
     @property
     def vulkan(self) -> bool:
         return self.flavour == "vulkan"
-
-    @property
-    def bf16(self) -> Bfloat16 | None:
-        """What the device has for bf16: a type, conversions of 16 bits, or nothing."""
-        return self.device.bfloat16
 
 
 def as_flavour(name: str) -> Flavour:

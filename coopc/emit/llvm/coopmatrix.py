@@ -362,32 +362,24 @@ def slice_id(e: Emission, op: row_slice.IdOp) -> None:
 @handlers.on(row_slice.ExtractElementOp)
 def extract_element(e: Emission, op: row_slice.ExtractElementOp) -> None:
     result = e.type(op.result.type)
-    name = f"{EXTRACT}{suffix(component(result))}"
-    wide = is_vector(op.result.type)
-    if wide:
-        name = variant(name, width(result), "u")
-    variants = "" if wide else _variants(e, name, "u", op.token)
-    e.set(op.result, e.call(name, result, [e.value(op.token)], of_call=variants))
+    name, of_call = _widened(e, op, EXTRACT, "u", op.result)
+    e.set(op.result, e.call(name, result, [e.value(op.token)], of_call=of_call))
 
 
 @handlers.on(row_slice.InsertElementOp)
 def insert_element(e: Emission, op: row_slice.InsertElementOp) -> None:
     """Replace an element, or all that a mask allows."""
-    value = e.value(op.value)
-    arguments = [e.value(op.token), value]
-    name = f"{INSERT}{suffix(component(value.type))}"
-    wide = is_vector(op.value.type)
+    arguments = [e.value(op.token), e.value(op.value)]
     if op.mask is not None:
-        if not wide:
+        if not is_vector(op.value.type):
             raise Refusal(
                 "expected a mask on all lanes, as vectorize-subgroup makes it: one "
                 "work-item inserts or does not"
             )
         arguments.append(e.value(op.mask))
-    if wide:
-        name = variant(name, width(value.type), "uv", op.mask is not None)
-    variants = "" if wide else _variants(e, name, "uv", op.token)
-    e.call(name, VOID, arguments, of_call=variants)
+    masked = op.mask is not None
+    name, of_call = _widened(e, op, INSERT, "uv", op.value, masked)
+    e.call(name, VOID, arguments, of_call=of_call)
 
 
 @handlers.on(row_slice.InsertToMatrixOp)
@@ -397,14 +389,28 @@ def to_matrix(e: Emission, op: row_slice.InsertToMatrixOp) -> None:
     e.set(op.result, e.call(name, type, [e.value(op.token)]))
 
 
-def _variants(e: Emission, name: str, parameters: str, token: SSAValue) -> str:
-    """The attribute of a call that says which widened functions there are."""
-    lanes, owner = e.subgroup_size, token.owner
+def _widened(
+    e: Emission,
+    op: row_slice.ExtractElementOp | row_slice.InsertElementOp,
+    name: str,
+    parameters: str,
+    value: SSAValue,
+    masked: bool = False,
+) -> tuple[str, str]:
+    """The name of a builtin, and the attribute that says what it is widened to.
+
+    Of vectors the name is that of a widened one, and there is no attribute.
+    """
+    type = e.type(value.type)
+    name += suffix(component(type))
+    if is_vector(value.type):
+        return variant(name, width(type), parameters, masked), ""
+    lanes, owner = e.subgroup_size, op.token.owner
     if isinstance(owner, row_slice.IdOp):
         scope = coopmatrix.matrix_type(owner.matrix).scope
         if scope == coopmatrix.ScopeAttr(coopmatrix.Scope.WORKGROUP):
             lanes = e.whole.work_items
     if lanes is None:
-        return ""
+        return name, ""
     names = [variant(name, lanes, parameters, masked) for masked in (False, True)]
-    return f'"vector-function-abi-variant"="{",".join(names)}"'
+    return name, f'"vector-function-abi-variant"="{",".join(names)}"'

@@ -274,7 +274,7 @@ def cast(e: Emission, op: Operation) -> None:
     """A number of another type; an index may have the width of the integer."""
     opcode, _ = shared.CASTS[type(op)]
     is_short = any(is_bf16(each.type) for each in (*op.operands, *op.results))
-    if is_short and e.facts.bf16 == "intel-conversion":
+    if is_short and e.facts.device.bfloat16 == "intel-conversion":
         opcode = _INTEL_BF16[type(op)]
     _converted(e, op, opcode)
 

@@ -36,7 +36,7 @@ from coopc.emit.spirv.view import (
     storage_of,
 )
 from coopc.emit.view import Form, space_of
-from coopc.emit.walker import Facts, Refusal, element_of
+from coopc.emit.walker import Facts, Refusal, count_of, element_of
 from coopc.passes.generic.expansion import Code, Target
 from coopc.plan.atomic_form import LOGICAL, WORD
 from coopc.spirv.instruction import Id, Instruction, Operand
@@ -438,11 +438,9 @@ class Emission(emission.Emission[Id, View]):
             for at in chosen or range(width)
         ]
 
-    def scalars(self, value: SSAValue) -> list[Id]:
-        return [one for part in self.parts(value) for one in self.components(part)]
-
-    def some_scalars(self, value: SSAValue, chosen: range) -> list[Id]:
+    def scalars(self, value: SSAValue, chosen: range | None = None) -> list[Id]:
         found: list[Id] = []
+        chosen = range(count_of(value.type)) if chosen is None else chosen
         start = 0
         for part in self.parts(value):
             width = self.types.width(part.type)

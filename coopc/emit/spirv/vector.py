@@ -70,7 +70,7 @@ def extract(e: Emission, op: vector.ExtractOp) -> None:
     static = [int(n) for n in op.static_position.get_values()]
     at, count = e.index.place(op.vector.type, static, e.nums(op.dynamic_position))
     if isinstance(at, int):
-        scalars = e.some_scalars(op.vector, range(at, at + count))
+        scalars = e.scalars(op.vector, range(at, at + count))
     elif count == 1 and _is_one_vector(e, op.vector.type):
         (part,) = e.parts(op.vector)
         type = e.element(op.result.type)
