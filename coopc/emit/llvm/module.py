@@ -322,12 +322,8 @@ def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
         "public"
     )
     linkage = "internal" if private or whole.facts.gpu else ""
-    names = [
-        name
-        for position, arg in enumerate(callee.args)
-        for name in _names(name_of(arg, position), len(whole.flat(arg.type)))
-    ]
-    function = whole.module.define(Function(whole.signature(callee), names, linkage))
+    function = Function(whole.signature(callee), _names(whole, callee), linkage)
+    whole.module.define(function)
     size = whole.wanted[callee.sym_name.data]
     e = Emission(whole, function, subgroup_size=size)
     parameters = iter(function.parameters)
@@ -336,9 +332,13 @@ def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
     body(e, callee.body, lambda last: finish(e, last.operands))
 
 
-def _names(name: str, count: int) -> list[str]:
-    """Hints for the values that an argument is passed as."""
-    return [name, *(f"{name}_n{at}" for at in range(count - 1))]
+def _names(whole: ModuleEmission, callee: func.FuncOp) -> list[str]:
+    """Hints for the values that arguments are passed as."""
+    found: list[str] = []
+    for position, arg in enumerate(callee.args):
+        name, count = name_of(arg, position), len(whole.flat(arg.type))
+        found += [name, *(f"{name}_n{at}" for at in range(count - 1))]
+    return found
 
 
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
@@ -346,15 +346,12 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
     interface_of(kernel, whole.source, SpirvFacts("opencl", device))
     kernel = settled(kernel, whole.source, device)
     types: list[Type] = []
-    names: list[str] = []
-    args = kernel.func.args
-    for position, arg in enumerate(args):
-        # An i1 comes as a byte.
-        some = whole.flat(arg.type)
-        if not is_memref(arg.type):
-            some = [whole.types.in_memory(arg.type)]
-        types += some
-        names += _names(name_of(arg, position), len(some))
+    for arg in kernel.func.args:
+        if is_memref(arg.type):
+            types += whole.flat(arg.type)
+        else:
+            types.append(whole.types.in_memory(arg.type))  # an i1 comes as a byte
+    names = _names(whole, kernel.func)
     attributes = f"convergent {whole.attributes()}"
     signature = Signature(kernel.name, VOID, tuple(types), "spir_kernel", attributes)
     function = whole.module.define(Function(signature, names))
@@ -371,7 +368,7 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
         subgroup_size=kernel.subgroup_size,
     )
     given = iter(function.parameters)
-    for arg in args:
+    for arg in kernel.func.args:
         found = taken(arg.type, given)
         is_memory = isinstance(found, View)
         e.set(arg, found if is_memory else e.from_memory(arg.type, found))
