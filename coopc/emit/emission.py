@@ -1,8 +1,7 @@
 """The emission of one function, as the tables that both emitters share see it.
 
-`coopc.emit.memref`, `vector`, `simt` and `xe` say what an operation is in
-terms of this class; `coopc.emit.spirv` and `coopc.emit.llvm` say what that is in their
-languages.
+`coopc.emit.arith`, `memref`, `simt` and `xe` say what an operation is in terms of this
+class; `coopc.emit.spirv` and `coopc.emit.llvm` say what that is in their languages.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers, Kept
@@ -51,16 +51,6 @@ LAYOUTS = {
     "col_blocked": "ColumnBlockedInterleavedARM",
 }
 """What SPIR-V calls them: members of CooperativeMatrixLayout."""
-
-_HANDED_OVER = {
-    Scope.CROSS_DEVICE: 5,
-    Scope.DEVICE: 5,
-    Scope.QUEUE_FAMILY: 5,
-    Scope.WORKGROUP: 2,
-    Scope.SUBGROUP: 3,
-    Scope.INVOCATION: 4,
-}
-"""Scopes of SPIR-V; the widest of Vulkan without another capability is 5."""
 
 MATRIX_STORAGE = (
     "StorageBuffer",
@@ -195,7 +185,7 @@ def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
         raise Refusal(
             "expected available and visible under vulkan, whose memory model has them"
         )
-    return e.types.enumerant(_HANDED_OVER[scope.data])
+    return e.scope(scope.data)
 
 
 def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str, Num]:
@@ -496,7 +486,7 @@ def signed_operands(
 # --- whole matrices ------------------------------------------------------------
 
 
-def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
+def _check(e: Emission, matrix: MatrixType) -> None:
     device = e.facts.device
     if not device.whole_arithmetic:
         raise Refusal(
@@ -510,7 +500,7 @@ def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
 @handlers.on(*BINARY)
 def binary(e: Emission, op: Binary) -> None:
     matrix = matrix_type(op.result)
-    _check(e, op, matrix)
+    _check(e, matrix)
     of_floats, of_signed, of_unsigned = BINARY[type(op)]
     if not is_integer(matrix):
         opcode = of_floats
@@ -526,7 +516,7 @@ def binary(e: Emission, op: Binary) -> None:
 @handlers.on(coopmatrix.NegOp)
 def negate(e: Emission, op: coopmatrix.NegOp) -> None:
     matrix = matrix_type(op.result)
-    _check(e, op, matrix)
+    _check(e, matrix)
     opcode = "OpSNegate" if is_integer(matrix) else "OpFNegate"
     e.set(op.result, (e.emit(opcode, e.value(op.value), type=e.types.matrix(matrix)),))
 
@@ -534,7 +524,7 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
 @handlers.on(coopmatrix.ScaleOp)
 def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
     matrix = matrix_type(op.result)
-    _check(e, op, matrix)
+    _check(e, matrix)
     operands = e.value(op.value), e.value(op.scalar)
     type = e.types.matrix(matrix)
     e.whole.strict |= not is_integer(matrix)
@@ -567,7 +557,7 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
         e.set(op.result, id)
         return
     if not device.whole_arithmetic:
-        _check(e, op, source)
+        _check(e, source)
     # Signed integers go by way of types that say that they are: drivers (lavapipe
     # 26.2.6, tried) go by the sign of the component type, not by the instruction's.
     if opcode in ("OpConvertSToF", "OpSConvert"):
@@ -607,7 +597,7 @@ def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
             f"{source.element_type} and {result.element_type}: {LEGALIZE} stages it"
         )
     if not e.facts.device.whole_arithmetic:
-        _check(e, op, result)
+        _check(e, result)
     type: Id = e.types.matrix(result)
     e.set(op.result, (e.emit("OpBitcast", e.value(op.value), type=type),))
 
@@ -794,7 +784,7 @@ def _exclusive(one: Operation, other: Operation) -> bool:
 @handlers.on(coopmatrix.ExtractOp)
 def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
     """OpAccessChain and OpLoad; of a constant slot OpCompositeExtract."""
-    _check_position(e, op)
+    _check_position(e)
     type = e.types.number(matrix_type(op.matrix).element_type)
     found, slot = e.became[op.matrix], e.index.num(e.num(op.index))
     if isinstance(found, Kept):
@@ -814,7 +804,7 @@ def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
 @handlers.on(coopmatrix.InsertOp)
 def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     """OpAccessChain and OpStore; of a constant slot OpCompositeInsert."""
-    _check_position(e, op)
+    _check_position(e)
     matrix = matrix_type(op.result)
     type = e.types.number(matrix.element_type)
     kept = e.kept.get(op.result)
@@ -841,7 +831,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     e.set(op.result, (made,))
 
 
-def _check_position(e: Emission, op: Operation) -> None:
+def _check_position(e: Emission) -> None:
     """Refuse elements where the device has no way to one."""
     if not e.facts.device.element_access:
         raise Refusal(

@@ -736,10 +736,7 @@ class Emission(emission.Emission[Id, View]):
         return seen, self.emit("OpIEqual", seen, old, type=self.bool)
 
     def _order(self, place: Id, how: Ordered) -> tuple[Id, Id]:
-        vulkan, scope, order = self.facts.vulkan, SCOPE_NUMBERS[how.scope], how.ordering
-        if vulkan and how.scope in (Scope.CROSS_DEVICE, Scope.DEVICE):
-            # The widest that Vulkan has without another capability.
-            scope = SCOPE_NUMBERS[Scope.QUEUE_FAMILY]
+        vulkan, order = self.facts.vulkan, how.ordering
         semantics = _ORDERS[order]
         if semantics:
             semantics |= _MEMORIES[storage_of(place)]
@@ -747,7 +744,13 @@ class Emission(emission.Emission[Id, View]):
             semantics |= MAKE_AVAILABLE
         if vulkan and order in (Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE):
             semantics |= MAKE_VISIBLE
-        return self.types.enumerant(scope), self.types.enumerant(semantics)
+        return self.scope(how.scope), self.types.enumerant(semantics)
+
+    def scope(self, scope: Scope) -> Id:
+        if self.facts.vulkan and scope in (Scope.CROSS_DEVICE, Scope.DEVICE):
+            # The widest that Vulkan has without another capability.
+            scope = Scope.QUEUE_FAMILY
+        return self.types.enumerant(SCOPE_NUMBERS[scope])
 
 
 def loop_control(op: Operation) -> str:
