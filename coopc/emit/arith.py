@@ -92,7 +92,26 @@ FLOAT_PREDICATES = (
 """In the order of arith's numbers; an ordered comparison is false of a NaN, an
 unordered one true.  SPIR-V's false and true are expanded."""
 
+_IN_ALL = (
+    *(math.AcosOp, math.AcoshOp, math.AsinOp, math.AsinhOp, math.AtanOp, math.Atan2Op),
+    *(math.AtanhOp, math.CeilOp, math.CosOp, math.CoshOp, math.ExpOp, math.Exp2Op),
+    *(math.FloorOp, math.FmaOp, math.LogOp, math.Log2Op, math.SinOp, math.SinhOp),
+    *(math.SqrtOp, math.TanOp, math.TanhOp, math.TruncOp),
+)
+"""Functions that all have by the names of the operations, with a capital in GLSL."""
+_NOT_IN_GLSL = (
+    *(math.CbrtOp, math.CopySignOp, math.ErfOp, math.ExpM1Op, math.Log10Op),
+    *(math.Log1pOp, math.RoundOp),
+)
+
+
+def _alike(op: type[Operation]) -> tuple[str, str | None, str]:
+    name = op.name.removeprefix("math.")
+    return name, None if op in _NOT_IN_GLSL else name.capitalize(), name
+
+
 FUNCTIONS: dict[type[Operation], tuple[str, str | None, str]] = {
+    **{op: _alike(op) for op in (*_IN_ALL, *_NOT_IN_GLSL)},
     arith.MinUIOp: ("u_min", "UMin", "umin"),
     arith.MaxUIOp: ("u_max", "UMax", "umax"),
     arith.MinSIOp: ("s_min", "SMin", "smin"),
@@ -101,38 +120,9 @@ FUNCTIONS: dict[type[Operation], tuple[str, str | None, str]] = {
     arith.MaxnumfOp: ("fmax", "NMax", "maxnum"),
     arith.MinnumfOp: ("fmin", "NMin", "minnum"),
     math.AbsFOp: ("fabs", "FAbs", "fabs"),
-    math.AcosOp: ("acos", "Acos", "acos"),
-    math.AcoshOp: ("acosh", "Acosh", "acosh"),
-    math.AsinOp: ("asin", "Asin", "asin"),
-    math.AsinhOp: ("asinh", "Asinh", "asinh"),
-    math.AtanOp: ("atan", "Atan", "atan"),
-    math.Atan2Op: ("atan2", "Atan2", "atan2"),
-    math.AtanhOp: ("atanh", "Atanh", "atanh"),
-    math.CbrtOp: ("cbrt", None, "cbrt"),
-    math.CeilOp: ("ceil", "Ceil", "ceil"),
-    math.CopySignOp: ("copysign", None, "copysign"),
-    math.CosOp: ("cos", "Cos", "cos"),
-    math.CoshOp: ("cosh", "Cosh", "cosh"),
-    math.ErfOp: ("erf", None, "erf"),
-    math.ExpOp: ("exp", "Exp", "exp"),
-    math.Exp2Op: ("exp2", "Exp2", "exp2"),
-    math.ExpM1Op: ("expm1", None, "expm1"),
-    math.FloorOp: ("floor", "Floor", "floor"),
-    math.FmaOp: ("fma", "Fma", "fma"),
-    math.LogOp: ("log", "Log", "log"),
-    math.Log10Op: ("log10", None, "log10"),
-    math.Log1pOp: ("log1p", None, "log1p"),
-    math.Log2Op: ("log2", "Log2", "log2"),
     math.PowFOp: ("pow", "Pow", "pow"),
-    math.RoundOp: ("round", None, "round"),
     math.RoundEvenOp: ("rint", "RoundEven", "roundeven"),
     math.RsqrtOp: ("rsqrt", "InverseSqrt", "rsqrt"),
-    math.SinOp: ("sin", "Sin", "sin"),
-    math.SinhOp: ("sinh", "Sinh", "sinh"),
-    math.SqrtOp: ("sqrt", "Sqrt", "sqrt"),
-    math.TanOp: ("tan", "Tan", "tan"),
-    math.TanhOp: ("tanh", "Tanh", "tanh"),
-    math.TruncOp: ("trunc", "Trunc", "trunc"),
     vector.FMAOp: ("fma", "Fma", "fma"),
 }
 """Functions: in OpenCL.std; in GLSL.std.450, where it has it; in LLVM IR."""

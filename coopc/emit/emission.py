@@ -1,8 +1,7 @@
 """The emission of one function, as the tables that both emitters share see it.
 
-`coopc.emit.memref`, `vector`, `simt` and `xe` say what an operation is in
-terms of this class; `coopc.emit.spirv` and `coopc.emit.llvm` say what that is in their
-languages.
+`coopc.emit.arith`, `memref`, `simt` and `xe` say what an operation is in terms of this
+class; `coopc.emit.spirv` and `coopc.emit.llvm` say what that is in their languages.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.emit.view import Form, Index, View
-from coopc.emit.walker import AnyFlow, Handler, Refusal, Walker
+from coopc.emit.walker import Handler, Refusal, Walker
 from coopc.passes.generic.expansion import (
     Code,
     Rows,
@@ -52,7 +51,7 @@ class Ordered:
     scope: Scope
 
 
-class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
+class Emission(Walker, Generic[Value, Memref]):
     """The emission of one function."""
 
     index: Index[Any]
@@ -103,10 +102,6 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
     # --- values ----------------------------------------------------------------
 
     @abstractmethod
-    def value(self, value: SSAValue) -> Value:
-        """The one value that a number, a vector or a matrix became."""
-
-    @abstractmethod
     def scalars(self, value: SSAValue) -> list[Value]:
         """The components of a number or a vector, one by one."""
 
@@ -142,32 +137,35 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
         return value
 
     def chosen(
-        self, condition: Value, make: Callable[[], Value | None], other: Value | None
+        self,
+        condition: Value,
+        make: Callable[[], Value | None],
+        type: Attribute,
+        other: Value | None = None,
     ) -> Value:
         """What `make` emits where a condition holds, else another value.
 
         Args:
             condition: an i1.
             make: returns None where nothing is chosen.
-            other: likewise.
+            type: of what is chosen.
+            other: None where nothing is.
         """
-        flow = self.flow
-        then, done, before = flow.label("then"), flow.label("done"), flow.here()
-        flow.open_selection(done)
-        flow.branch(condition, then, done)
-        flow.begin(then)
-        flow.enter()
+        then, done, before = self.label("then"), self.label("done"), self.here()
+        self.open_selection(done)
+        self.branch(condition, then, done)
+        self.begin(then)
+        self.enter()
         made = make()
-        flow.leave()
-        flow.jump(done)
-        flow.begin(done)
+        self.leave()
+        self.jump(done)
+        self.begin(done)
         if made is None or other is None:
             return condition
-        return self.merged((made, then), (other, before))
-
-    @abstractmethod
-    def merged(self, *choices: tuple[Value, Any]) -> Value:
-        """A phi of one of some values, each with the block that it comes from."""
+        pair = (self.became[self.standing(type, each)] for each in (made, other))
+        found, (first, second) = Block(arg_types=[type]).args[0], pair
+        self.arrive(self.carried(found, first, then), second, before)
+        return self.value(found)
 
     # --- memory ----------------------------------------------------------------
 
@@ -290,7 +288,7 @@ class Emission(Walker[AnyFlow], Generic[AnyFlow, Value, Memref]):
         """Replace an integer if it is `old`; return what was there, and if it was."""
 
 
-AnyEmission: TypeAlias = Emission[Any, Any, Any]
+AnyEmission: TypeAlias = Emission[Any, Any]
 """In any target."""
 
 

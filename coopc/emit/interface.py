@@ -17,7 +17,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
-    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
@@ -42,15 +41,6 @@ from coopc.interface import (
 )
 from coopc.ir.control_flow import callee, functions
 
-_KINDS = {
-    AffineBinaryOpKind.Add: "add",
-    AffineBinaryOpKind.Mul: "mul",
-    AffineBinaryOpKind.Mod: "mod",
-    AffineBinaryOpKind.FloorDiv: "floordiv",
-    AffineBinaryOpKind.CeilDiv: "ceildiv",
-}
-
-
 _OF_SUBGROUPS = (
     simt.BlockReadOp,
     simt.BlockWriteOp,
@@ -63,6 +53,12 @@ _OF_SUBGROUPS = (
     simt.SubgroupSizeOp,
 )
 """Operations of `simt` that ask what a subgroup is."""
+
+
+IN_MEMORY = (
+    "a matrix cannot be stored in memory as a whole: SPV_KHR_cooperative_matrix allows "
+    "matrices only in the storage classes Function and Private"
+)
 
 
 def kernels_of(module: ModuleOp) -> list[simt.Kernel]:
@@ -326,11 +322,7 @@ def argument_of(name: str, type: Attribute) -> Argument:
 
 def _scalar(type: Attribute) -> str:
     if isinstance(type, coopmatrix.MatrixType):
-        raise Refusal(
-            "a matrix cannot be stored in memory as a whole: "
-            "SPV_KHR_cooperative_matrix allows matrices only in the "
-            "storage classes Function and Private"
-        )
+        raise Refusal(IN_MEMORY)
     if (name := str(type)) not in SCALAR_BYTES:
         raise Refusal(
             f"expected arguments of {', '.join(SCALAR_BYTES)}, index or memrefs of "
@@ -346,7 +338,7 @@ def _expression(expression: AffineExpr) -> Expression:
         case AffineDimExpr(position=position):
             return ("size", position)
         case AffineBinaryOpExpr(kind=kind, lhs=left, rhs=right):
-            return (_KINDS[kind], _expression(left), _expression(right))
+            return (kind.name.lower(), _expression(left), _expression(right))
         case other:
             raise Refusal(f"expected {simt.GRID} without symbols, got {other}")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref, vector
@@ -27,7 +28,7 @@ from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_vector
 from coopc.emit.emission import AnyEmission, Ordered
 from coopc.emit.view import Form, View, allocated, memref_type, mixed, space_of
-from coopc.emit.walker import Handlers, Refusal, check_combining
+from coopc.emit.walker import Handlers, Refusal, check_combining, element_of
 from coopc.passes.generic.expansion import Code
 from coopc.plan.atomic_form import ATOMIC_UPDATES, WORD, Access, AtomicForm, atomic_form
 
@@ -69,6 +70,34 @@ def store(e: AnyEmission, op: memref.StoreOp) -> None:
     e.store(view, at, e.value(op.value), hints_of(op))
 
 
+# Masked accesses component by component, under a branch each.  So go all of SPIR-V,
+# and on spir64 of LLVM IR; x86-64 has instructions.
+
+
+def masked_load(e: AnyEmission, op: vector.MaskedLoadOp) -> None:
+    """The elements that a mask chooses, and components of another vector."""
+    view, type = e.view(op.base), op.result.type
+    at = e.index.consecutive(view, e.nums(op.indices), type)
+    masks, others = e.scalars(op.mask), e.scalars(op.pass_thru)
+    element, found = element_of(type), list[Any]()
+    for plus, (mask, other) in enumerate(zip(masks, others, strict=True)):
+        make = partial(e.load, view, e.index.add(at, plus))
+        found.append(e.chosen(mask, make, element, other))
+    e.set(op.result, e.gathered(type, found))
+
+
+def masked_store(e: AnyEmission, op: vector.MaskedStoreOp) -> None:
+    view = e.view(op.base)
+    at = e.index.consecutive(view, e.nums(op.indices), op.value_to_store.type)
+    pairs = zip(e.scalars(op.mask), e.scalars(op.value_to_store), strict=True)
+    for plus, (condition, value) in enumerate(pairs):
+        place = e.index.add(at, plus)
+        e.chosen(condition, partial(e.store, view, place, value), view.element)
+
+
+# What memrefs are made of.
+
+
 @handlers.on(memref.DimOp)
 def dim(e: AnyEmission, op: memref.DimOp) -> None:
     memref_type(op.source)
@@ -98,10 +127,11 @@ def alloca(e: AnyEmission, op: memref.AllocaOp) -> None:
 @handlers.on(memref.CastOp, memref.MemorySpaceCastOp)
 def cast(e: AnyEmission, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
     """The same memref as a type that says more or less of it."""
-    source = e.view(op.source)
-    form = cast_form(len(source.sizes), memref_type(op.dest))
+    source, type = e.view(op.source), memref_type(op.dest)
+    if (rank := len(source.sizes)) != type.get_num_dims():
+        raise Refusal(f"expected a memref of rank {rank}, got {type}")
     strides = e.index.strides(source)
-    e.set(op.dest, form.view(source, source.offset, source.sizes, strides))
+    e.set(op.dest, Form.of(type).view(source, source.offset, source.sizes, strides))
 
 
 @handlers.on(memref.AssumeAlignmentOp)
@@ -128,33 +158,17 @@ def subview(e: AnyEmission, op: memref.SubviewOp) -> None:
 @handlers.on(memref.ViewOp)
 def view_of_bytes(e: AnyEmission, op: memref.ViewOp) -> None:
     source, type = e.view(op.source), memref_type(op.result)
-    offset = first_element(source.offset, e.num(op.byte_shift), type, e.types.bytes_of)
+    if Form.of(type).strides is not None:
+        raise Refusal(f"expected a view in row-major order, got {type.layout}")
+    start, shift = source.offset, e.num(op.byte_shift)
+    if not isinstance(start, int) or not isinstance(shift, int):
+        raise Refusal("expected a view that begins at a constant byte")
+    offset, rest = divmod(start + shift, e.types.bytes_of(type.element_type))
+    if rest:
+        raise Refusal(f"expected a view of whole elements, got one from byte {shift}")
     sizes = mixed(type.get_shape(), e.nums(op.sizes))
     view = e.as_elements(source, type.element_type)
     e.set(op.result, replace(view, offset=offset, sizes=tuple(sizes), strides=None))
-
-
-def view_elements(e: AnyEmission, op: simt.ViewElementsOp) -> None:
-    """Numbers of other elements, from a pointer to one of them."""
-    source, type = e.view(op.memory), memref_type(op.result)
-    known, factor = e.index.strides(source), op.per_pointee
-    offset = e.index.mul(e.index.linear(source, e.nums(op.positions)), factor)
-    strides = e.index.mul(known[-2], factor), 1
-    view = e.as_elements(source, type.element_type)
-    sizes = tuple(type.get_shape())
-    e.set(op.result, replace(view, offset=offset, sizes=sizes, strides=strides))
-
-
-def address_of(e: AnyEmission, op: simt.AddressOfOp) -> None:
-    """Where a memref begins; from there on anything may be written."""
-    view = e.view(op.memory)
-    e.writes(view)
-    e.set(op.result, e.address(view, e.index.linear(view, ())))
-
-
-def memory_at(e: AnyEmission, op: simt.MemoryAtOp) -> None:
-    element = memref_type(op.result).element_type
-    e.set(op.result, e.memory_at(e.value(op.address), element))
 
 
 @handlers.on(memref.ReinterpretCastOp)
@@ -187,27 +201,6 @@ def no_heap(e: AnyEmission, op: memref.AllocOp | memref.DeallocOp) -> None:
 # What an operation on memrefs must be, by its type and the numbers that are known.
 
 
-def first_element(
-    offset: object,
-    shift: object,
-    type: MemRefType,
-    bytes_of: Callable[[Attribute], int],
-) -> int:
-    """The offset of a view of bytes, in its elements.
-
-    Raises:
-        Refusal: where it begins varies, or is not aligned, or it is not row-major.
-    """
-    if Form.of(type).strides is not None:
-        raise Refusal(f"expected a view in row-major order, got {type.layout}")
-    if not isinstance(offset, int) or not isinstance(shift, int):
-        raise Refusal("expected a view that begins at a constant byte")
-    first, rest = divmod(offset + shift, bytes_of(type.element_type))
-    if rest:
-        raise Refusal(f"expected a view of whole elements, got one from byte {shift}")
-    return first
-
-
 def known_dimension(number: object, rank: int) -> int:
     """A dimension by its number, an int where it is constant.
 
@@ -219,17 +212,6 @@ def known_dimension(number: object, rank: int) -> int:
     if not 0 <= number < rank:
         raise Refusal(f"expected a dimension below {rank}, got {number}")
     return number
-
-
-def cast_form(rank: int, type: MemRefType) -> Form:
-    """The form of what a memref of a rank is cast to.
-
-    Raises:
-        Refusal: it has another rank.
-    """
-    if rank != type.get_num_dims():
-        raise Refusal(f"expected a memref of rank {rank}, got {type}")
-    return Form.of(type)
 
 
 def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:
@@ -375,17 +357,24 @@ def atomic_rmw(e: AnyEmission, op: memref.AtomicRMWOp) -> None:
         e.set(op.result, e.atomic_update(number, place, value, element.how))
         return
     with e.beside() as code:
-        if e.is_private(element.view):
-            found = e.load(element.view, element.at)
-            old = e.standing(op.value.type, found)
-            new = e.value(combined(code, kind, old, op.value))
-            e.store(element.view, element.at, new)
-        else:
-            word = _Word.of(e, code, element)
-            old = word.update(
-                element.how, lambda old: combined(code, kind, old, op.value)
-            )
+        old = _updated(
+            e, code, element, lambda old: combined(code, kind, old, op.value)
+        )
         e.set(op.result, e.value(old))
+
+
+def _updated(
+    e: AnyEmission,
+    code: Code,
+    element: AtomicElement,
+    combine: Callable[[SSAValue], SSAValue],
+) -> SSAValue:
+    """Update an element by what is there; return that."""
+    if not e.is_private(element.view):
+        return _Word.of(e, code, element).update(element.how, combine)
+    old = e.standing(element.view.element, e.load(element.view, element.at))
+    e.store(element.view, element.at, e.value(combine(old)))
+    return old
 
 
 def compare_exchange(e: AnyEmission, op: simt.CompareExchangeOp) -> None:
@@ -401,18 +390,13 @@ def compare_exchange(e: AnyEmission, op: simt.CompareExchangeOp) -> None:
             same = code(arith.CmpiOp(one, other, "eq"))
             return code(arith.SelectOp(same, op.value, old))
 
-        if e.is_private(element.view):
-            old = e.standing(op.value.type, e.load(element.view, element.at))
-            e.store(element.view, element.at, e.value(replaced(old)))
+        if element.form == "word" or e.is_private(element.view):
+            old = _updated(e, code, element, replaced)
         else:
             word = _Word.of(e, code, element)
-            if word.shift is not None:
-                old = word.update(element.how, replaced)
-            else:
-                expected = e.value(word.bits_of(op.expected))
-                value = e.value(word.bits_of(op.value))
-                found, _ = e.compare_exchange(word.place, expected, value, element.how)
-                old = word.element_of(e.standing(word.type, found))
+            old, new = (e.value(word.bits_of(x)) for x in (op.expected, op.value))
+            found, _ = e.compare_exchange(word.place, old, new, element.how)
+            old = word.element_of(e.standing(word.type, found))
         e.set(op.result, e.value(old))
 
 
@@ -476,29 +460,29 @@ class _Word:
             how: the update is ordered.
             combine: from the element that is there to the one that is to be there.
         """
-        e, flow = self.e, self.e.flow
+        e = self.e
         first = self.load(Ordered(Ordering.RELAXED, how.scope))
-        before, header = flow.here(), flow.label("exchange")
-        again, done = flow.label("again"), flow.label("exchanged")
-        flow.jump(header)
-        flow.begin(header)
+        before, header = e.here(), e.label("exchange")
+        again, done = e.label("again"), e.label("exchanged")
+        e.jump(header)
+        e.begin(header)
         old = Block(arg_types=[self.type]).args[0]
-        phi = e.phi(old, e.became[first], before)
-        if flow.structured:
-            body = flow.label("combine")
-            flow.open_loop(done, again)
-            flow.jump(body)
-            flow.begin(body)
+        phi = e.carried(old, e.became[first], before)
+        if e.structured:
+            body = e.label("combine")
+            e.open_loop(done, again)
+            e.jump(body)
+            e.begin(body)
         else:
             again = header
         new = self.with_element(old, combine(self.element_of(old)))
         found, same = e.compare_exchange(self.place, e.value(old), e.value(new), how)
         seen = e.standing(self.type, found)
-        arrives = again if flow.structured else flow.here()
-        flow.arrive(phi, e.became[seen], arrives)
-        flow.branch(same, done, again)
-        if flow.structured:
-            flow.begin(again)
-            flow.jump(header)
-        flow.begin(done)
+        arrives = again if e.structured else e.here()
+        e.arrive(phi, e.became[seen], arrives)
+        e.branch(same, done, again)
+        if e.structured:
+            e.begin(again)
+            e.jump(header)
+        e.begin(done)
         return self.element_of(seen)

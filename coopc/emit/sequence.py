@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects import arith, bufferization, memref
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
     MemRefType,
     ModuleOp,
@@ -19,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.narrow import memref_type
 from coopc.emit.interface import argument_of, interface_of, name_of
+from coopc.emit.view import mixed
 from coopc.emit.walker import Facts, Refusal, refusing
 from coopc.interface import (
     OPERATIONS,
@@ -166,10 +166,10 @@ class _SequenceReader:
             case bufferization.ToBufferOp():
                 self._constant(op)
             case memref.AllocOp():
-                shape = self._shape(op.memref.type, op.dynamic_sizes)
+                shape = self._mixed(op.memref.type.get_shape(), op.dynamic_sizes)
                 self.views[op.memref] = self._temporary(op.memref.type, shape)
             case simt.ResultOp():
-                shape = self._shape(memref_type(op.memory), op.sizes)
+                shape = self._mixed(memref_type(op.memory).get_shape(), op.sizes)
                 self.results.append(shape)
                 old = self.views[op.memory]
                 self.views[op.memory] = replace(old, shape=shape)
@@ -208,15 +208,6 @@ class _SequenceReader:
         self.temporaries.append(Temporary(element, product(shape), steps))
         return found
 
-    def _shape(
-        self, type: MemRefType, sizes: Sequence[SSAValue]
-    ) -> tuple[Expression, ...]:
-        dynamic: Iterator[SSAValue] = iter(sizes)
-        return tuple(
-            self._number(next(dynamic)) if size == DYNAMIC_INDEX else size
-            for size in type.get_shape()
-        )
-
     def _use(self, given: Sequence[View | Number]) -> None:
         """Note that the next step uses memory."""
         for each in given:
@@ -242,11 +233,7 @@ class _SequenceReader:
         return found
 
     def _mixed(
-        self, known: Sequence[int], rest: Sequence[SSAValue]
+        self, static: Sequence[int], dynamic: Sequence[SSAValue]
     ) -> tuple[Expression, ...]:
-        """Return numbers of which some are values."""
-        values: Iterator[SSAValue] = iter(rest)
-        return tuple(
-            self._number(next(values)) if number == DYNAMIC_INDEX else number
-            for number in known
-        )
+        """Numbers of which some are attributes and the others operands."""
+        return tuple(mixed(static, map(self._number, dynamic)))

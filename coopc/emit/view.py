@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import Refusal, count_of
 
 Base = TypeVar("Base")
 """Where the elements of a memref begin, as a target has it."""
@@ -116,6 +117,22 @@ def memref_type(value: SSAValue) -> MemRefType:
     if not is_memref(value.type):
         raise Refusal(f"expected a memref with a rank, got {value.type}")
     return value.type
+
+
+def repeats_of(op: vector.BroadcastOp) -> int:
+    """How often the components of what is broadcast follow each other in the result.
+
+    Raises:
+        Refusal: the last sizes of the result are others.
+    """
+    type, source = op.vector.type, op.source.type
+    last = source.get_shape() if is_vector(source) else ()
+    shape = type.get_shape()
+    if tuple(shape[len(shape) - len(last) :]) != tuple(last):
+        raise Refusal(
+            f"expected the last sizes of {type} to be those of the source, got {source}"
+        )
+    return count_of(type) // count_of(source)
 
 
 Numbers: TypeAlias = tuple[int, tuple[int | Number, ...], tuple[int, ...] | None]

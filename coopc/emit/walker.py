@@ -1,8 +1,8 @@
 """Walks the operations of a function and makes blocks of `scf`, for any target.
 
-A target provides a `Flow`: labels, branches and phis.  Its emission of a function is a
-`Walker`, which keeps what each value of the IR became, and emits operations.  The
-handlers here turn `scf` into blocks.
+The emission of a function in a target is a `Walker`: it has labels, branches and phis,
+keeps what each value of the IR became, and emits operations.  The handlers here turn
+`scf` into blocks.
 
 | operation          | blocks                                                      |
 |--------------------|-------------------------------------------------------------|
@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, TypeAlias, TypeVar
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
@@ -33,13 +33,9 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
-from coopc.device.model import Bfloat16, Flavour
+from coopc.device.model import Flavour
 from coopc.dialects.coopmatrix import FloatElement
 from coopc.dialects.narrow import is_integer, is_vector
-
-Label = TypeVar("Label")
-Value = TypeVar("Value")
-
 
 MOST_EMITTED = 50_000
 """Operations of a function, which take some 5 seconds of a processor."""
@@ -108,50 +104,61 @@ class Handlers(Generic[Emission]):
 # Control flow.
 
 
-class Flow(ABC, Generic[Label, Value]):
-    """The control flow of one function in some target."""
+class Walker(ABC):
+    """The operations and blocks of one function, and what its values became.
 
-    structured: bool
+    What labels are, and what values become, is the target's.
+    """
+
+    structured: ClassVar[bool]
     """Whether a loop's header must end where its body begins, and say where it ends."""
     index: Any
     """The index arithmetic of the function."""
 
+    def __init__(self) -> None:
+        self.became: dict[SSAValue, Any] = {}
+        """What each value of the IR became."""
+        self.emitted = 0
+        """Operations so far; those of a function that is emitted in place count."""
+
+    # --- blocks ------------------------------------------------------------------
+
     @abstractmethod
-    def label(self, name: str) -> Label:
+    def label(self, name: str) -> Any:
         """A label of a block to come."""
 
     @abstractmethod
-    def begin(self, label: Label) -> None:
+    def begin(self, label: Any) -> None:
         """Begin the block of a label; the one before it has ended."""
 
     @abstractmethod
-    def here(self) -> Label:
+    def here(self) -> Any:
         """The label of the block that is being emitted."""
 
     @abstractmethod
-    def jump(self, target: Label) -> None:
+    def jump(self, target: Any) -> None:
         """End the block with a branch."""
 
     @abstractmethod
-    def branch(self, condition: Value, yes: Label, no: Label) -> None:
+    def branch(self, condition: Any, yes: Any, no: Any) -> None:
         """End the block with a branch on an i1."""
 
     @abstractmethod
     def switch(
-        self, selector: Value, cases: Sequence[tuple[int, Label]], default: Label
+        self, selector: Any, cases: Sequence[tuple[int, Any]], default: Any
     ) -> None:
         """End the block with a branch on an index."""
 
-    @abstractmethod
-    def open_loop(self, done: Label, again: Label) -> None:
+    def open_loop(self, done: Any, again: Any) -> None:
         """Say, just before the header ends, where its loop ends and repeats."""
+        return
 
-    @abstractmethod
-    def open_selection(self, done: Label) -> None:
+    def open_selection(self, done: Any) -> None:
         """Say, just before a block branches, where the branches meet."""
+        return
 
     @abstractmethod
-    def phi(self, value: SSAValue, like: Value) -> Value:
+    def phi(self, value: SSAValue, like: Any) -> Any:
         """What a value is that is chosen by where control comes from.
 
         Args:
@@ -160,7 +167,7 @@ class Flow(ABC, Generic[Label, Value]):
         """
 
     @abstractmethod
-    def arrive(self, phi: Value, value: Value, source: Label) -> None:
+    def arrive(self, phi: Any, value: Any, source: Any) -> None:
         """Say what a phi is when control comes from a block.
 
         Raises:
@@ -181,30 +188,15 @@ class Flow(ABC, Generic[Label, Value]):
     def leave(self) -> None:
         self.index.leave()
 
-
-AnyFlow = TypeVar("AnyFlow", bound=Flow[Any, Any])
-
-
-class Walker(ABC, Generic[AnyFlow]):
-    """The operations of one function, and what their results became."""
-
-    became: dict[SSAValue, Any]
-    """What each value of the IR became."""
-
-    def __init__(self, flow: AnyFlow) -> None:
-        """Begin with the control flow of a function that is emitted."""
-        self.flow = flow
-        self.became = {}
-        self.emitted = 0
-        """Operations so far; those of a function that is emitted in place count."""
+    # --- operations --------------------------------------------------------------
 
     def region(self, region: Region) -> Operation:
         """Emit the operations of a region of one block; return its terminator."""
         if len(region.blocks) != 1:
             raise Refusal(f"expected a region of one block, got {len(region.blocks)}")
-        self.flow.enter()
+        self.enter()
         last = self.block(region.block)
-        self.flow.leave()
+        self.leave()
         return last
 
     def block(self, block: Block) -> Operation:
@@ -233,20 +225,24 @@ class Walker(ABC, Generic[AnyFlow]):
             Refusal: it has no form.
         """
 
-    def added(self, op: Operation) -> Any:
-        """What an operation that stands nowhere in the IR gives."""
+    def added(self, op: Operation) -> SSAValue:
+        """The result of an operation that stands nowhere in the IR."""
         self.operation(op)
         op.drop_all_references()
-        return self.became[op.results[0]]
+        return op.results[0]
+
+    @abstractmethod
+    def value(self, value: SSAValue) -> Any:
+        """The one value that a number, a vector or a matrix became."""
 
     def results(self, op: Operation, values: Sequence[Any]) -> None:
         for result, value in zip(op.results, values, strict=True):
             self.became[result] = value
 
-    def phi(self, value: SSAValue, first: Any, source: Any) -> Any:
+    def carried(self, value: SSAValue, first: Any, source: Any) -> Any:
         """A phi for an SSA value, of which one choice is known."""
-        phi = self.flow.phi(value, first)
-        self.flow.arrive(phi, first, source)
+        phi = self.phi(value, first)
+        self.arrive(phi, first, source)
         self.became[value] = phi
         return phi
 
@@ -256,134 +252,130 @@ class Walker(ABC, Generic[AnyFlow]):
     def loop(self, region: Region, phis: Sequence[Any], again: Any) -> None:
         """Emit a loop's last region; its phis take what it yields, from `again` on."""
         last = self.region(region)
-        self.flow.jump(again)
-        self.flow.begin(again)
+        self.jump(again)
+        self.begin(again)
         for phi, value in zip(phis, self.given(last.operands), strict=True):
-            self.flow.arrive(phi, value, again)
+            self.arrive(phi, value, again)
 
     def branches(
         self, op: Operation, arms: Sequence[tuple[Any, Region]], done: Any
     ) -> None:
         """Emit regions that each end at `done`, and choose the operation's results."""
-        phis: list[Any] = []
         arrivals: list[tuple[list[Any], Any]] = []
         for label, region in arms:
-            self.flow.begin(label)
+            self.begin(label)
             last = self.region(region)
-            arrivals.append((self.given(last.operands), self.flow.here()))
-            self.flow.jump(done)
-        self.flow.begin(done)
-        if op.results:
-            first, _ = arrivals[0]
-            phis = [
-                self.flow.phi(result, value)
-                for value, result in zip(first, op.results, strict=True)
-            ]
+            arrivals.append((self.given(last.operands), self.here()))
+            self.jump(done)
+        self.begin(done)
+        first, _ = arrivals[0]
+        phis = [
+            self.phi(result, value)
+            for value, result in zip(first, op.results, strict=True)
+        ]
         for values, source in arrivals:
             for phi, value in zip(phis, values, strict=True):
-                self.flow.arrive(phi, value, source)
+                self.arrive(phi, value, source)
         self.results(op, phis)
 
 
-def _for(walker: Walker[Any], op: scf.ForOp) -> None:
-    flow = walker.flow
+def _for(walker: Walker, op: scf.ForOp) -> None:
     lower, *inits = walker.given((op.lb, *op.iter_args))
-    header, body, again, done = map(flow.label, ("for", "body", "again", "done"))
-    before = flow.here()
-    flow.jump(header)
-    flow.begin(header)
+    header, body, again, done = map(walker.label, ("for", "body", "again", "done"))
+    before = walker.here()
+    walker.jump(header)
+    walker.begin(header)
     index, *carried = (
-        walker.phi(arg, first, before)
+        walker.carried(arg, first, before)
         for arg, first in zip(op.body.block.args, (lower, *inits), strict=True)
     )
     variable = op.body.block.args[0]
-    more = walker.added(arith.CmpiOp(variable, op.ub, "slt"))
-    flow.open_loop(done, again)
-    flow.branch(more, body, done)
-    flow.begin(body)
+    more = walker.value(walker.added(arith.CmpiOp(variable, op.ub, "slt")))
+    walker.open_loop(done, again)
+    walker.branch(more, body, done)
+    walker.begin(body)
     walker.loop(op.body, carried, again)
-    flow.arrive(index, walker.added(arith.AddiOp(variable, op.step)), again)
-    flow.jump(header)
-    flow.begin(done)
+    stepped = walker.added(arith.AddiOp(variable, op.step))
+    walker.arrive(index, walker.became[stepped], again)
+    walker.jump(header)
+    walker.begin(done)
     walker.results(op, carried)
 
 
-def _while(walker: Walker[Any], op: scf.WhileOp) -> None:
-    flow = walker.flow
+def _while(walker: Walker, op: scf.WhileOp) -> None:
     header, test, body, again, done = map(
-        flow.label, ("while", "before", "after", "again", "done")
+        walker.label, ("while", "before", "after", "again", "done")
     )
-    before = flow.here()
+    before = walker.here()
     firsts = walker.given(op.arguments)
-    flow.jump(header)
-    flow.begin(header)
+    walker.jump(header)
+    walker.begin(header)
     carried = [
-        walker.phi(arg, first, before)
+        walker.carried(arg, first, before)
         for arg, first in zip(op.before_region.block.args, firsts, strict=True)
     ]
-    flow.open_loop(done, again)
-    flow.jump(test)
-    flow.begin(test)
+    walker.open_loop(done, again)
+    walker.jump(test)
+    walker.begin(test)
     # What the first region defines is seen in the second and after the loop.
     last = walker.block(op.before_region.block)
-    condition, *passed = walker.given(last.operands)
-    flow.branch(condition, body, done)
-    flow.begin(body)
+    condition, *passing = last.operands
+    passed = walker.given(passing)
+    walker.branch(walker.value(condition), body, done)
+    walker.begin(body)
     for arg, value in zip(op.after_region.block.args, passed, strict=True):
         walker.became[arg] = value
     walker.loop(op.after_region, carried, again)
-    flow.jump(header)
-    flow.begin(done)
+    walker.jump(header)
+    walker.begin(done)
     walker.results(op, passed)
 
 
-def _if(walker: Walker[Any], op: scf.IfOp) -> None:
-    flow = walker.flow
-    (condition,) = walker.given((op.cond,))
-    arms = [(flow.label("then"), op.true_region)]
-    done = flow.label("done")
+def _if(walker: Walker, op: scf.IfOp) -> None:
+    condition = walker.value(op.cond)
+    arms = [(walker.label("then"), op.true_region)]
+    done = walker.label("done")
     if op.false_region.blocks:
-        arms.append((flow.label("else"), op.false_region))
-    flow.open_selection(done)
-    flow.branch(condition, arms[0][0], arms[1][0] if len(arms) > 1 else done)
+        arms.append((walker.label("else"), op.false_region))
+    walker.open_selection(done)
+    walker.branch(condition, arms[0][0], arms[1][0] if len(arms) > 1 else done)
     walker.branches(op, arms, done)
 
 
-def _index_switch(walker: Walker[Any], op: scf.IndexSwitchOp) -> None:
-    flow = walker.flow
-    (selector,) = walker.given((op.arg,))
-    done, default = flow.label("done"), flow.label("default")
+def _index_switch(walker: Walker, op: scf.IndexSwitchOp) -> None:
+    selector = walker.value(op.arg)
+    done, default = walker.label("done"), walker.label("default")
     numbers = [int(number) for number in op.cases.get_values()]
-    cases = [(number, flow.label(f"case{number}")) for number in numbers]
-    flow.open_selection(done)
-    flow.switch(selector, cases, default)
+    cases = [(number, walker.label(f"case{number}")) for number in numbers]
+    walker.open_selection(done)
+    walker.switch(selector, cases, default)
     labels = [label for _, label in cases]
     arms = list(zip(labels, op.case_regions, strict=True))
     walker.branches(op, [*arms, (default, op.default_region)], done)
 
 
-def _execute_region(walker: Walker[Any], op: scf.ExecuteRegionOp) -> None:
+def _execute_region(walker: Walker, op: scf.ExecuteRegionOp) -> None:
     if len(op.region.blocks) != 1:
         raise Refusal(f"expected a region of one block, got {len(op.region.blocks)}")
     walker.results(op, walker.given(walker.block(op.region.block).operands))
 
 
-_BLOCKS: dict[type[Operation], Callable[[Walker[Any], Any], None]] = {
+_BLOCKS: dict[type[Operation], Callable[[Walker, Any], None]] = {
     scf.ForOp: _for,
     scf.WhileOp: _while,
     scf.IfOp: _if,
     scf.IndexSwitchOp: _index_switch,
     scf.ExecuteRegionOp: _execute_region,
 }
-control_flow = Handlers[Walker[Any]]()
+control_flow = Handlers[Walker]()
 """Of `scf`, for any target."""
 
 
 @control_flow.on(*_BLOCKS)
-def _control(walker: Walker[Any], op: Operation) -> None:
-    walker.flow.begin_control(op)
+def _control(walker: Walker, op: Operation) -> None:
+    walker.begin_control(op)
     _BLOCKS[type(op)](walker, op)
-    walker.flow.end_control(op)
+    walker.end_control(op)
 
 
 # A flavour on a device: what emission asks before it says something.
@@ -414,11 +406,6 @@ class Facts:
     @property
     def vulkan(self) -> bool:
         return self.flavour == "vulkan"
-
-    @property
-    def bf16(self) -> Bfloat16 | None:
-        """What the device has for bf16: a type, conversions of 16 bits, or nothing."""
-        return self.device.bfloat16
 
 
 def as_flavour(name: str) -> Flavour:

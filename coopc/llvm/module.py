@@ -112,6 +112,7 @@ class Function:
         self.metadata: tuple[Metadata, ...] = ()
         self.allocations = 0
         """Instructions at the beginning that are allocations."""
+        self.phis: dict[Local, Instruction] = {}
 
     def label(self, hint: str) -> Block:
         """A block to come."""
@@ -245,16 +246,18 @@ class Function:
         parts = (Typed(vector), ", ", Typed(element), ", ", Typed(index))
         return self.emit(vector.type, "insertelement ", *parts)
 
-    def phi(self, type: Type, hint: str | None = None) -> tuple[Local, Instruction]:
-        """A phi without operands, and the instruction that `arrive` extends."""
+    def phi(self, type: Type, hint: str | None = None) -> Local:
+        """A phi, whose operands `arrive` adds."""
         result = self.emit(type, f"phi {type} ", hint=hint)
-        return result, self.block.instructions[-1]
+        self.phis[result] = self.block.instructions[-1]
+        return result
 
-
-def arrive(phi: Instruction, value: Value, source: Block) -> None:
-    """Add an operand to a phi."""
-    separator = ", " if len(phi.pieces) > 1 else ""
-    phi.pieces += [f"{separator}[ ", value, ", ", source, " ]"]
+    def arrive(self, phi: Value, value: Value, source: Block) -> None:
+        """Add an operand to a phi."""
+        assert isinstance(phi, Local), phi
+        pieces = self.phis[phi].pieces
+        separator = ", " if len(pieces) > 1 else ""
+        pieces += [f"{separator}[ ", value, ", ", source, " ]"]
 
 
 Node: TypeAlias = "tuple[Constant | int, ...]"

@@ -97,14 +97,23 @@ def _read_condition(attr: Attribute, types: Sequence[Attribute]) -> Condition:
             f"got {attr}"
         )
     known: dict[str, Any] = {}
+    names = (*_TEXTS, *_NUMBERS)
     for name, value in attr.data.items():
         match value:
             case IntegerAttr(value=number) if name in _NUMBERS:
                 known[name] = number.data
             case StringAttr(data=text) if name in _TEXTS:
                 known[name] = text
+            case _ if name in names:
+                wanted = "an integer" if name in _NUMBERS else "a string"
+                raise VerifyException(
+                    f"expected {name} in {CONDITIONS} to be {wanted}, got {value}"
+                )
             case _:
-                raise VerifyException(_unknown(name, value))
+                raise VerifyException(
+                    f"expected {CONDITIONS} to have entries of {', '.join(names)}, "
+                    f"got {name}{near_match(name, names)}"
+                )
     for name in ("what", "argument"):
         if name not in known:
             raise VerifyException(f"expected {name} in a condition, got {attr}")
@@ -112,18 +121,6 @@ def _read_condition(attr: Attribute, types: Sequence[Attribute]) -> Condition:
     if (reason := _why_wrong(condition, types)) is not None:
         raise VerifyException(f"expected {reason} in {CONDITIONS}, got {attr}")
     return condition
-
-
-def _unknown(name: str, value: Attribute) -> str:
-    if name in _NUMBERS:
-        return f"expected {name} in {CONDITIONS} to be an integer, got {value}"
-    if name in _TEXTS:
-        return f"expected {name} in {CONDITIONS} to be a string, got {value}"
-    names = (*_TEXTS, *_NUMBERS)
-    return (
-        f"expected {CONDITIONS} to have entries of {', '.join(names)}, "
-        f"got {name}{near_match(name, names)}"
-    )
 
 
 def _why_wrong(condition: Condition, types: Sequence[Attribute]) -> str | None:

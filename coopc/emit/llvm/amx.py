@@ -19,8 +19,7 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects import amx
 from coopc.dialects.amx import TileType, tile_type
-from coopc.emit.llvm.emission import Emission, Handlers
-from coopc.emit.llvm.flow import View, id_of
+from coopc.emit.llvm.emission import Emission, Handlers, View, id_of
 from coopc.emit.walker import Refusal
 from coopc.llvm.values import I16, VOID, Named, Value, integer
 

@@ -28,14 +28,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import BFloat16Type
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.emit.arith import INSTRUCTIONS
-from coopc.emit.llvm.emission import Emission, Handlers
-from coopc.emit.llvm.flow import id_of
+from coopc.emit.llvm.emission import Emission, Handlers, id_of
 from coopc.emit.walker import Refusal
 from coopc.llvm.values import (
     I1,
@@ -106,14 +105,18 @@ def facts_of(type: MatrixType) -> list[Value]:
     return [layout, scope_of(type), word(_USES[type.use.data])]
 
 
-def _matrix(
+def _call(
     e: Emission,
+    op: Operation,
     name: str,
-    result: Type,
     arguments: Sequence[Value],
     overloads: Sequence[Type],
-) -> Value:
-    return e.intrinsic(f"experimental.matrix.{name}", result, arguments, overloads)
+) -> None:
+    """Call an intrinsic; its result, where it has one, is the operation's."""
+    type = e.type(op.results[0].type) if op.results else VOID
+    found = e.intrinsic(f"experimental.matrix.{name}", type, arguments, overloads)
+    for result in op.results:
+        e.set(result, found)
 
 
 @handlers.on(coopmatrix.FillOp)
@@ -125,23 +128,19 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     else:
         value = e.value(op.value)
     arguments = [value, *sizes(type), *facts_of(type)]
-    overloads = [e.type(type), value.type]
-    e.set(op.result, _matrix(e, "fill", e.type(type), arguments, overloads))
+    _call(e, op, "fill", arguments, [e.type(type), value.type])
 
 
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
-    type = e.type(op.result.type)
     arguments = _access(e, op)
-    overloads = [type, arguments[0].type]
-    e.set(op.result, _matrix(e, "load", type, arguments, overloads))
+    _call(e, op, "load", arguments, [e.type(op.result.type), arguments[0].type])
 
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
     arguments = [e.value(op.value), *_access(e, op)]
-    overloads = [argument.type for argument in arguments[:2]]
-    _matrix(e, "store", VOID, arguments, overloads)
+    _call(e, op, "store", arguments, [argument.type for argument in arguments[:2]])
 
 
 def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Value]:
@@ -193,9 +192,7 @@ def multiply(e: Emission, op: coopmatrix.MulAddOp) -> None:
     arguments = [a, b, c, *(integer(I32, size) for size in (m, k, n))]
     arguments += [scope_of(types[Operand.A])]
     arguments += [word("matrix.reinterpret.type.none")] * 4
-    name = _MADS[signs[0], signs[1]]
-    overloads = [c.type, a.type, b.type]
-    e.set(op.result, _matrix(e, name, c.type, arguments, overloads))
+    _call(e, op, _MADS[signs[0], signs[1]], arguments, [c.type, a.type, b.type])
 
 
 @handlers.on(coopmatrix.LengthOp)
@@ -204,16 +201,14 @@ def length(e: Emission, op: coopmatrix.LengthOp) -> None:
     type = op.matrix_type
     vector = e.type(type)
     arguments = [poison(vector), *sizes(type), *facts_of(type)]
-    e.set(op.result, _matrix(e, "wi.slice.length", I64, arguments, [vector]))
+    _call(e, op, "wi.slice.length", arguments, [vector])
 
 
 @handlers.on(coopmatrix.ExtractOp)
 def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     arguments = [matrix, *sizes(type), e.value(op.index), *facts_of(type)]
-    name, overloads = "wi.slice.extractelement", [matrix.type, I64]
-    type = e.type(op.result.type)
-    e.set(op.result, _matrix(e, name, type, arguments, overloads))
+    _call(e, op, "wi.slice.extractelement", arguments, [matrix.type, I64])
 
 
 @handlers.on(coopmatrix.InsertOp)
@@ -221,8 +216,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     element = [e.value(op.value), e.value(op.index)]
     arguments = [matrix, *sizes(type), *element, *facts_of(type)]
-    name, overloads = "wi.slice.insertelement", [matrix.type, I64]
-    e.set(op.result, _matrix(e, name, matrix.type, arguments, overloads))
+    _call(e, op, "wi.slice.insertelement", arguments, [matrix.type, I64])
 
 
 @handlers.on(coopmatrix.ExtractRowSliceOp)
@@ -235,8 +229,8 @@ def extract_row_slice(e: Emission, op: coopmatrix.ExtractRowSliceOp) -> None:
 def _row_slice(
     e: Emission, matrix: Value, place: Sequence[Value], slice: Type
 ) -> Value:
-    name, overloads = "extract.row.slice", [slice, matrix.type]
-    return _matrix(e, name, slice, [matrix, *place], overloads)
+    name, overloads = "experimental.matrix.extract.row.slice", [slice, matrix.type]
+    return e.intrinsic(name, slice, [matrix, *place], overloads)
 
 
 @handlers.on(coopmatrix.InsertRowSliceOp)
@@ -247,9 +241,8 @@ def insert_row_slice(e: Emission, op: coopmatrix.InsertRowSliceOp) -> None:
     if op.mask is not None:
         old = _row_slice(e, matrix, place, slice.type)
         slice = e.f.select(e.value(op.mask), slice, old)
-    name, overloads = "insert.row.slice", [matrix.type, slice.type]
-    made = _matrix(e, name, matrix.type, [matrix, slice, *place], overloads)
-    e.set(op.result, made)
+    arguments = [matrix, slice, *place]
+    _call(e, op, "insert.row.slice", arguments, [matrix.type, slice.type])
 
 
 def _place(e: Emission, type: MatrixType, offset: Value, slice: Type) -> list[Value]:
@@ -369,32 +362,24 @@ def slice_id(e: Emission, op: row_slice.IdOp) -> None:
 @handlers.on(row_slice.ExtractElementOp)
 def extract_element(e: Emission, op: row_slice.ExtractElementOp) -> None:
     result = e.type(op.result.type)
-    name = f"{EXTRACT}{suffix(component(result))}"
-    wide = is_vector(op.result.type)
-    if wide:
-        name = variant(name, width(result), "u")
-    variants = "" if wide else _variants(e, name, "u", op.token)
-    e.set(op.result, e.call(name, result, [e.value(op.token)], of_call=variants))
+    name, of_call = _widened(e, op, EXTRACT, "u", op.result)
+    e.set(op.result, e.call(name, result, [e.value(op.token)], of_call=of_call))
 
 
 @handlers.on(row_slice.InsertElementOp)
 def insert_element(e: Emission, op: row_slice.InsertElementOp) -> None:
     """Replace an element, or all that a mask allows."""
-    value = e.value(op.value)
-    arguments = [e.value(op.token), value]
-    name = f"{INSERT}{suffix(component(value.type))}"
-    wide = is_vector(op.value.type)
+    arguments = [e.value(op.token), e.value(op.value)]
     if op.mask is not None:
-        if not wide:
+        if not is_vector(op.value.type):
             raise Refusal(
                 "expected a mask on all lanes, as vectorize-subgroup makes it: one "
                 "work-item inserts or does not"
             )
         arguments.append(e.value(op.mask))
-    if wide:
-        name = variant(name, width(value.type), "uv", op.mask is not None)
-    variants = "" if wide else _variants(e, name, "uv", op.token)
-    e.call(name, VOID, arguments, of_call=variants)
+    masked = op.mask is not None
+    name, of_call = _widened(e, op, INSERT, "uv", op.value, masked)
+    e.call(name, VOID, arguments, of_call=of_call)
 
 
 @handlers.on(row_slice.InsertToMatrixOp)
@@ -404,14 +389,28 @@ def to_matrix(e: Emission, op: row_slice.InsertToMatrixOp) -> None:
     e.set(op.result, e.call(name, type, [e.value(op.token)]))
 
 
-def _variants(e: Emission, name: str, parameters: str, token: SSAValue) -> str:
-    """The attribute of a call that says which widened functions there are."""
-    lanes, owner = e.subgroup_size, token.owner
+def _widened(
+    e: Emission,
+    op: row_slice.ExtractElementOp | row_slice.InsertElementOp,
+    name: str,
+    parameters: str,
+    value: SSAValue,
+    masked: bool = False,
+) -> tuple[str, str]:
+    """The name of a builtin, and the attribute that says what it is widened to.
+
+    Of vectors the name is that of a widened one, and there is no attribute.
+    """
+    type = e.type(value.type)
+    name += suffix(component(type))
+    if is_vector(value.type):
+        return variant(name, width(type), parameters, masked), ""
+    lanes, owner = e.subgroup_size, op.token.owner
     if isinstance(owner, row_slice.IdOp):
         scope = coopmatrix.matrix_type(owner.matrix).scope
         if scope == coopmatrix.ScopeAttr(coopmatrix.Scope.WORKGROUP):
             lanes = e.whole.work_items
     if lanes is None:
-        return ""
+        return name, ""
     names = [variant(name, lanes, parameters, masked) for masked in (False, True)]
-    return f'"vector-function-abi-variant"="{",".join(names)}"'
+    return name, f'"vector-function-abi-variant"="{",".join(names)}"'

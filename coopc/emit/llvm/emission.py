@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 from xdsl.dialects import func
@@ -12,22 +14,20 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_memref
-from coopc.emit import emission, walker
+from coopc.emit import emission, view, walker
 from coopc.emit.emission import Ordered
-from coopc.emit.llvm.flow import (
-    SPACES,
-    Became,
-    Index,
-    LlvmFlow,
-    Num,
-    View,
-    id_of,
-)
 from coopc.emit.llvm.types import Facts, Types, features
-from coopc.emit.view import Form, space_of
+from coopc.emit.view import Form, IndexOp, space_of
 from coopc.emit.walker import Refusal, element_of
 from coopc.llvm.module import Block as LlvmBlock
-from coopc.llvm.module import Function, Metadata, Module, Signature, Typed, arrive
+from coopc.llvm.module import (
+    Function,
+    Label,
+    Metadata,
+    Module,
+    Signature,
+    Typed,
+)
 from coopc.llvm.values import (
     I1,
     I32,
@@ -50,6 +50,70 @@ from coopc.llvm.values import (
     width,
 )
 from coopc.passes.generic.expansion import Target
+
+# A memref while it is emitted: a pointer, its sizes and its strides.
+#
+# A memref is several values, of which those that its type fixes are constants.  Where
+# it passes through a loop or a call, the pointer and the others do.
+
+Num: TypeAlias = int | Value
+"""A number of elements: known now, or at run time as an i64."""
+
+SPACES = {
+    simt.MemorySpace.GLOBAL: 1,
+    simt.MemorySpace.PRIVATE: 0,
+    simt.MemorySpace.WORKGROUP: 3,
+}
+"""Address spaces of spir64."""
+
+
+@dataclass(frozen=True, slots=True)
+class View(view.View[Value, Value]):
+    """A memref, whose base is a pointer to an element."""
+
+    @property
+    def space(self) -> int:
+        assert isinstance(self.base.type, Pointer), self.base
+        return self.base.type.space
+
+
+Became: TypeAlias = Value | View
+"""What an SSA value became: a number or a vector, or a memref."""
+
+
+def taken(type: Attribute, parts: Iterator[Value]) -> Became:
+    """What a value of a type became, from the values that it was passed as."""
+    if not is_memref(type):
+        return next(parts)
+    form, at = Form.of(type), View(next(parts), type.element_type)
+    return form.opened(at, islice(parts, len(form.open)))
+
+
+def id_of(number: Num) -> Value:
+    return integer(I64, number) if isinstance(number, int) else number
+
+
+# Arithmetic on numbers of elements.
+
+
+class Index(view.Index[Value]):
+    """Index arithmetic in one function."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        self.function = function
+
+    def num(self, number: Num) -> Num:
+        if isinstance(number, Constant) and number.number is not None:
+            return number.number
+        return number
+
+    def value(self, number: Num) -> Value:
+        return id_of(number)
+
+    def emit(self, op: IndexOp, left: Num, right: Num) -> Value:
+        return self.function.arithmetic(op, id_of(left), id_of(right))
+
 
 # What the functions of a module share while it is emitted.
 
@@ -158,9 +222,10 @@ PURE = "nounwind willreturn memory(none)"
 """Attributes of a function that only computes."""
 
 
-class Emission(emission.Emission[LlvmFlow, Value, View]):
+class Emission(emission.Emission[Value, View]):
     """The emission of one function; what handlers work with."""
 
+    structured = False
     types: Types
     facts: Facts
     became: dict[SSAValue, Became]
@@ -189,7 +254,7 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         self.work_group_size = work_group_size
         self.subgroup_size = subgroup_size
         self.index = Index(function)
-        super().__init__(LlvmFlow(function, self.index))
+        super().__init__()
         self.target = whole.target
 
     def check(self, op: Operation) -> None:
@@ -227,12 +292,6 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         to = self.type(type)
         return composite(to, numbers) if isinstance(to, Vector) else numbers[0]
 
-    def merged(self, *choices: tuple[Value, LlvmBlock]) -> Value:
-        result, phi = self.f.phi(choices[0][0].type)
-        for value, source in choices:
-            arrive(phi, value, source)
-        return result
-
     def set(self, value: SSAValue, became: Became) -> None:
         """Say what an SSA value became; it takes the value's name."""
         self.became[value] = became
@@ -254,6 +313,63 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         byte = self.types.in_memory(type)
         assert isinstance(byte, Int), byte
         return self.f.cast("zext", value, self.types.vector(byte, width(value.type)))
+
+    # --- blocks ------------------------------------------------------------------
+
+    def label(self, name: str) -> LlvmBlock:
+        return self.f.label(name)
+
+    def begin(self, label: LlvmBlock) -> None:
+        self.f.begin(label)
+
+    def here(self) -> LlvmBlock:
+        return self.f.block
+
+    def jump(self, target: LlvmBlock) -> None:
+        self.f.do("br ", Label(target))
+
+    def branch(self, condition: Value, yes: LlvmBlock, no: LlvmBlock) -> None:
+        self.f.do("br ", Typed(condition), ", ", Label(yes), ", ", Label(no))
+
+    def switch(
+        self,
+        selector: Value,
+        cases: Sequence[tuple[int, LlvmBlock]],
+        default: LlvmBlock,
+    ) -> None:
+        pieces: list[str | Label] = []
+        for number, label in cases:
+            pieces += [f" {selector.type} {number}, ", Label(label)]
+        self.f.do("switch ", Typed(selector), ", ", Label(default), " [", *pieces, " ]")
+
+    def phi(self, value: SSAValue, like: Became) -> Became:
+        """A phi; of a memref, one for its pointer and each number of run time."""
+        parts = self.flat(value.type, like)
+        phis = [self.f.phi(part.type, value.name_hint) for part in parts]
+        return taken(value.type, iter(phis))
+
+    def arrive(self, phi: Became, value: Became, source: LlvmBlock) -> None:
+        if not isinstance(phi, View):
+            assert not isinstance(value, View), value
+            self.f.arrive(phi, value, source)
+            return
+        assert isinstance(value, View), value
+        if phi.base.type != value.base.type:
+            raise Refusal(
+                "expected memrefs in one memory, got pointers of types "
+                f"{phi.base.type} and {value.base.type}"
+            )
+        self.f.arrive(phi.base, value.base, source)
+        for mine, other in zip(phi.numbers, value.numbers, strict=True):
+            if isinstance(mine, Local):
+                self.f.arrive(mine, id_of(other), source)
+
+    def flat(self, type: Attribute, became: Became) -> list[Value]:
+        """The values that a number, a vector or a memref of a type is passed as."""
+        if not isinstance(became, View):
+            return [became]
+        assert is_memref(type), type
+        return [became.base, *self.index.open_numbers(became, Form.of(type))]
 
     # --- components ------------------------------------------------------------
 
@@ -548,7 +664,7 @@ MODULES = {
     "math": ("arith",),
     "memref": ("vector",),
     "row_slice": ("coopmatrix",),
-    "scf": ("flow",),
+    "scf": ("emission",),
     "simt": ("simt",),
     "ub": ("arith",),
     "vector": ("vector", "arith"),
@@ -563,4 +679,6 @@ ONLY_MATRIX = ("coopmatrix", "row_slice")
 
 
 Handlers: TypeAlias = walker.Handlers[Emission]
+handlers = walker.control_flow
+"""Of `scf`, in terms of this emission."""
 Emission.emitter = emission.Emitter("LLVM IR", "coopc.emit.llvm", MODULES)

@@ -12,10 +12,15 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.interface import interface_of, kernels_of, name_of, settled
-from coopc.emit.llvm.emission import Emission, Handlers, ModuleEmission
-from coopc.emit.llvm.flow import Became, flat, from_flat
+from coopc.emit.llvm.emission import (
+    Became,
+    Emission,
+    Handlers,
+    ModuleEmission,
+    View,
+    taken,
+)
 from coopc.emit.llvm.types import Facts
-from coopc.emit.view import Form
 from coopc.emit.walker import Facts as SpirvFacts
 from coopc.emit.walker import Refusal, refuse, refusing
 from coopc.ir.dominators import postorder
@@ -58,7 +63,7 @@ def call(e: Emission, op: func.CallOp) -> None:
             ]
         )
     for result in op.results:
-        e.set(result, taken(result, parts))
+        e.set(result, taken(result.type, parts))
 
 
 def _check_recursion(e: Emission, name: str, calling: tuple[str, ...]) -> None:
@@ -70,21 +75,8 @@ def _check_recursion(e: Emission, name: str, calling: tuple[str, ...]) -> None:
             _check_recursion(e, op.callee.root_reference.data, (*calling, name))
 
 
-def taken(value: SSAValue, parts: Iterator[Value]) -> Became:
-    """What an argument or a result became, from the values that it was passed as."""
-    if is_memref(value.type):
-        return from_flat(value.type, parts)
-    return next(parts)
-
-
 def flattened(e: Emission, values: Sequence[SSAValue]) -> list[Value]:
-    found: list[Value] = []
-    for value in values:
-        if is_memref(value.type):
-            found += flat(e.index, e.view(value), Form.of(value.type))
-        else:
-            found.append(e.value(value))
-    return found
+    return [part for x in values for part in e.flat(x.type, e.became[x])]
 
 
 def finish(e: Emission, values: Sequence[SSAValue]) -> None:
@@ -151,7 +143,7 @@ class _Blocks:
         self.finish = finish
         self.order = postorder(region.blocks[0], _successors)[::-1]
         """Each behind those that dominate it."""
-        self.labels = {block: e.flow.label("block") for block in self.order}
+        self.labels = {block: e.label("block") for block in self.order}
         self.edges: dict[Block, list[Edge]] = defaultdict(list)
         self.phis: dict[Block, list[Became]] = {}
         self.bridges: list[tuple[llvm.Block, Block, Sequence[SSAValue]]] = []
@@ -161,31 +153,31 @@ class _Blocks:
         first, *rest = self.order
         self._block(first)
         for block in rest:
-            self.e.flow.begin(self.labels[block])
-            self.e.flow.enter()
+            self.e.begin(self.labels[block])
+            self.e.enter()
             self._arguments(block)
             self._block(block)
-            self.e.flow.leave()
+            self.e.leave()
 
     def _arguments(self, block: Block) -> None:
-        edges, flow = self.edges[block], self.e.flow
+        edges, e = self.edges[block], self.e
         _, values = edges[0]
         phis = [
-            flow.phi(arg, value) for arg, value in zip(block.args, values, strict=True)
+            e.phi(arg, value) for arg, value in zip(block.args, values, strict=True)
         ]
         for source, arrived in edges:
             for phi, value in zip(phis, arrived, strict=True):
-                flow.arrive(phi, value, source)
+                e.arrive(phi, value, source)
         for arg, phi in zip(block.args, phis, strict=True):
-            self.e.set(arg, phi)
+            e.set(arg, phi)
         self.phis[block] = phis
 
     def _block(self, block: Block) -> None:
-        flow, last = self.e.flow, self.e.block(block)
+        last = self.e.block(block)
         match last:
             case cf.BranchOp():
                 self._reach(last.successor, last.arguments)
-                flow.jump(self.labels[last.successor])
+                self.e.jump(self.labels[last.successor])
             case cf.ConditionalBranchOp():
                 self._branch(last)
             case cf.SwitchOp():
@@ -197,7 +189,7 @@ class _Blocks:
         condition = self.e.value(op.cond)
         yes = self._edge(op.then_block, op.then_arguments)
         no = self._edge(op.else_block, op.else_arguments)
-        self.e.flow.branch(condition, yes, no)
+        self.e.branch(condition, yes, no)
         self._bridges()
 
     def _switch(self, op: cf.SwitchOp) -> None:
@@ -209,7 +201,7 @@ class _Blocks:
             )
         ]
         default = self._edge(op.default_block, op.default_operands)
-        self.e.flow.switch(self.e.value(op.flag), cases, default)
+        self.e.switch(self.e.value(op.flag), cases, default)
         self._bridges()
 
     def _edge(self, block: Block, values: Sequence[SSAValue]) -> llvm.Block:
@@ -221,16 +213,16 @@ class _Blocks:
         if not values:
             self._reach(block, values)
             return self.labels[block]
-        bridge = self.e.flow.label("edge")
+        bridge = self.e.label("edge")
         self.bridges.append((bridge, block, values))
         return bridge
 
     def _bridges(self) -> None:
         bridges, self.bridges = self.bridges, []
         for bridge, block, values in bridges:
-            self.e.flow.begin(bridge)
+            self.e.begin(bridge)
             self._reach(block, values)
-            self.e.flow.jump(self.labels[block])
+            self.e.jump(self.labels[block])
 
     def _reach(self, block: Block, values: Sequence[SSAValue]) -> None:
         """Say that the block being emitted goes to another."""
@@ -238,10 +230,10 @@ class _Blocks:
             raise Refusal(
                 "LLVM does not allow a branch to the entry block of a function"
             )
-        edge = self.e.flow.here(), self.e.given(values)
+        edge = self.e.here(), self.e.given(values)
         self.edges[block].append(edge)
         for phi, value in zip(self.phis.get(block, ()), edge[1], strict=False):
-            self.e.flow.arrive(phi, value, edge[0])
+            self.e.arrive(phi, value, edge[0])
 
 
 def _successors(block: Block) -> Sequence[Block]:
@@ -330,23 +322,23 @@ def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
         "public"
     )
     linkage = "internal" if private or whole.facts.gpu else ""
-    names = [
-        name
-        for position, arg in enumerate(callee.args)
-        for name in _names(name_of(arg, position), len(whole.flat(arg.type)))
-    ]
-    function = whole.module.define(Function(whole.signature(callee), names, linkage))
+    function = Function(whole.signature(callee), _names(whole, callee), linkage)
+    whole.module.define(function)
     size = whole.wanted[callee.sym_name.data]
     e = Emission(whole, function, subgroup_size=size)
     parameters = iter(function.parameters)
     for arg in callee.args:
-        e.set(arg, taken(arg, parameters))
+        e.set(arg, taken(arg.type, parameters))
     body(e, callee.body, lambda last: finish(e, last.operands))
 
 
-def _names(name: str, count: int) -> list[str]:
-    """Hints for the values that an argument is passed as."""
-    return [name, *(f"{name}_n{at}" for at in range(count - 1))]
+def _names(whole: ModuleEmission, callee: func.FuncOp) -> list[str]:
+    """Hints for the values that arguments are passed as."""
+    found: list[str] = []
+    for position, arg in enumerate(callee.args):
+        name, count = name_of(arg, position), len(whole.flat(arg.type))
+        found += [name, *(f"{name}_n{at}" for at in range(count - 1))]
+    return found
 
 
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
@@ -354,15 +346,12 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
     interface_of(kernel, whole.source, SpirvFacts("opencl", device))
     kernel = settled(kernel, whole.source, device)
     types: list[Type] = []
-    names: list[str] = []
-    args = kernel.func.args
-    for position, arg in enumerate(args):
-        # An i1 comes as a byte.
-        some = whole.flat(arg.type)
-        if not is_memref(arg.type):
-            some = [whole.types.in_memory(arg.type)]
-        types += some
-        names += _names(name_of(arg, position), len(some))
+    for arg in kernel.func.args:
+        if is_memref(arg.type):
+            types += whole.flat(arg.type)
+        else:
+            types.append(whole.types.in_memory(arg.type))  # an i1 comes as a byte
+    names = _names(whole, kernel.func)
     attributes = f"convergent {whole.attributes()}"
     signature = Signature(kernel.name, VOID, tuple(types), "spir_kernel", attributes)
     function = whole.module.define(Function(signature, names))
@@ -379,9 +368,8 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
         subgroup_size=kernel.subgroup_size,
     )
     given = iter(function.parameters)
-    for arg in args:
-        if is_memref(arg.type):
-            e.set(arg, from_flat(arg.type, given))
-        else:
-            e.set(arg, e.from_memory(arg.type, next(given)))
+    for arg in kernel.func.args:
+        found = taken(arg.type, given)
+        is_memory = isinstance(found, View)
+        e.set(arg, found if is_memory else e.from_memory(arg.type, found))
     body(e, kernel.func.body, lambda _: function.do("ret void"))

@@ -6,22 +6,24 @@ component.
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import ShuffleMode
-from coopc.emit.llvm.emission import PURE, Emission
-from coopc.emit.llvm.flow import SPACES, Num, View
+from coopc.emit import simt as shared
+from coopc.emit.llvm.emission import PURE, SPACES, Emission, Handlers, View
 from coopc.emit.llvm.mangling import builtin, letter
 from coopc.emit.simt import (
     CROSS_WORKGROUP_MEMORY,
+    HALVES,
     SCOPES,
     SUBGROUP,
     WORKGROUP_MEMORY,
-    Lanes,
+    known_size,
+    read_by_lanes,
     reduction_of,
+    write_by_lanes,
 )
-from coopc.emit.walker import count_of
 from coopc.llvm.values import (
     I32,
     I64,
@@ -34,10 +36,12 @@ from coopc.llvm.values import (
     width,
 )
 
+handlers = Handlers(shared.handlers)
+
 CONVERGENT = "convergent nounwind"
 """Attributes of a function that work-items call together."""
 
-_NAMES: dict[type[Operation], str] = {
+_NAMES: dict[type[simt.DimensionOp | simt.IdOp], str] = {
     simt.WorkgroupIdOp: "get_group_id",
     simt.NumWorkgroupsOp: "get_num_groups",
     simt.LocalIdOp: "get_local_id",
@@ -54,85 +58,110 @@ _REDUCE = 0
 _SUFFIXES = {8: "_uc", 16: "_us", 32: "_ui", 64: "_ul"}
 
 
-class _LaneBuiltins(Lanes[Emission]):
-    """Builtins of OpenCL and SPIR-V."""
-
-    def position(self, e: Emission, op: type[Operation], axis: int) -> Value:
-        full = builtin(_NAMES[op], (I32,), unsigned=(0,))
-        return e.call(full, I64, [integer(I32, axis)], attributes=PURE)
-
-    def number(self, e: Emission, op: type[Operation]) -> Value:
-        return e.f.cast("zext", _of_subgroup(e, op), I64)
-
-    def has_split_barrier(self, e: Emission) -> bool:
-        return True
-
-    def synchronize(
-        self,
-        e: Emission,
-        half: str,
-        scope: simt.FenceScope,
-        order: int,
-        memory: simt.MemorySpace | None = None,
-    ) -> None:
-        name = f"__spirv_ControlBarrier{half}{'INTEL' if half else ''}"
-        semantics = order | WORKGROUP_MEMORY | CROSS_WORKGROUP_MEMORY
-        numbers = (SCOPES[scope], SCOPES[scope], semantics)
-        arguments = [integer(I32, each) for each in numbers]
-        e.call(builtin(name, (I32,) * 3), VOID, arguments, attributes=CONVERGENT)
-
-    def has_block_io(self, e: Emission, view: View, type: Attribute) -> bool:
-        longest = 16 if e.types.bytes_of(view.element) == 1 else 8
-        is_global = view.space == SPACES[simt.MemorySpace.GLOBAL]
-        count = count_of(type)
-        return is_global and count in (1, 2, 4, 8, 16) and count <= longest
-
-    def block_read(self, e: Emission, view: View, at: Num, type: Attribute) -> Value:
-        to = e.type(type)
-        block = like(to, Int(8 * e.types.bytes_of(view.element)))
-        place, name = e.pointer(view, at), block_name("read", block)
-        found = e.call(name, block, [place], attributes=CONVERGENT)
-        return e.f.cast("bitcast", found, to)
-
-    def block_write(self, e: Emission, view: View, at: Num, value: SSAValue) -> None:
-        found = e.value(value)
-        block = like(found.type, Int(8 * e.types.bytes_of(view.element)))
-        arguments = [e.pointer(view, at), e.f.cast("bitcast", found, block)]
-        e.call(block_name("write", block), VOID, arguments, attributes=CONVERGENT)
-
-    def broadcast(self, e: Emission, op: simt.BroadcastOp) -> None:
-        lane = _lane(e, op.lane)
-        _move(e, op, "sub_group_broadcast", lane)
-
-    def shuffle(self, e: Emission, op: simt.ShuffleOp) -> None:
-        mode, offset = op.mode.data, _lane(e, op.offset)
-        name = "sub_group_shuffle"
-        if mode is ShuffleMode.XOR:
-            name = "sub_group_shuffle_xor"
-        elif mode is not ShuffleMode.IDX:
-            # OpenCL's own shuffles up and down join two values, of which we have one.
-            mine = _of_subgroup(e, simt.LaneIdOp)
-            opcode = "sub" if mode is ShuffleMode.UP else "add"
-            offset = e.f.arithmetic(opcode, mine, offset)
-        _move(e, op, name, offset)
-
-    def reduce(self, e: Emission, op: simt.ReduceOp) -> None:
-        end = reduction_of(op)
-        name = f"__spirv_GroupNonUniform{end}"
-        scope, operation = integer(I32, SUBGROUP), integer(I32, _REDUCE)
-
-        def one(x: Value) -> Value:
-            unsigned = (2,) if end.startswith("U") and isinstance(x.type, Int) else ()
-            full = builtin(name, (I32, I32, x.type), unsigned=unsigned)
-            return e.call(full, x.type, [scope, operation, x], attributes=CONVERGENT)
-
-        e.set(op.result, e.gathered(op.result.type, [*map(one, e.scalars(op.value))]))
+@handlers.on(*_NAMES)
+def built_in(e: Emission, op: simt.DimensionOp | simt.IdOp) -> None:
+    """A constant that the kernel fixes, or a call."""
+    if (size := known_size(e, op)) is not None:
+        e.set(op.result, e.index.value(size))
+    elif isinstance(op, simt.IdOp):
+        e.set(op.result, _number(e, type(op)))
+    else:
+        full = builtin(_NAMES[type(op)], (I32,), unsigned=(0,))
+        e.set(op.result, e.call(full, I64, [integer(I32, op.axis)], attributes=PURE))
 
 
-handlers = _LaneBuiltins().handlers()
+def _number(e: Emission, op: type[simt.IdOp]) -> Value:
+    return e.f.cast("zext", _of_subgroup(e, op), I64)
 
 
-def _of_subgroup(e: Emission, op: type[Operation]) -> Value:
+@handlers.on(*HALVES)
+def barrier(e: Emission, op: simt.WaitingOp) -> None:
+    half, order = HALVES[type(op)]
+    scope, semantics = SCOPES[op.scope.data], order | WORKGROUP_MEMORY
+    numbers = scope, scope, semantics | CROSS_WORKGROUP_MEMORY
+    full = builtin(f"__spirv_ControlBarrier{half}", (I32,) * 3)
+    arguments = [integer(I32, each) for each in numbers]
+    e.call(full, VOID, arguments, attributes=CONVERGENT)
+
+
+# Blocks of consecutive elements.
+
+
+@handlers.on(simt.BlockReadOp)
+def block_read(e: Emission, op: simt.BlockReadOp) -> None:
+    view, to = e.view(op.memory), e.type(op.result.type)
+    if not _has_block_io(e, view, to):
+        read_by_lanes(e, op, _number)
+        return
+    place, block = _block(e, op, to)
+    found = e.call(block_name("read", block), block, [place], attributes=CONVERGENT)
+    e.set(op.result, e.f.cast("bitcast", found, to))
+
+
+@handlers.on(simt.BlockWriteOp)
+def block_write(e: Emission, op: simt.BlockWriteOp) -> None:
+    view, found = e.view(op.memory), e.value(op.value)
+    if not _has_block_io(e, view, found.type):
+        write_by_lanes(e, op, _number)
+        return
+    place, block = _block(e, op, found.type)
+    arguments = [place, e.f.cast("bitcast", found, block)]
+    e.call(block_name("write", block), VOID, arguments, attributes=CONVERGENT)
+
+
+def _has_block_io(e: Emission, view: View, type: Type) -> bool:
+    longest = 16 if e.types.bytes_of(view.element) == 1 else 8
+    is_global = view.space == SPACES[simt.MemorySpace.GLOBAL]
+    return is_global and width(type) in (1, 2, 4, 8, 16) and width(type) <= longest
+
+
+def _block(
+    e: Emission, op: simt.BlockReadOp | simt.BlockWriteOp, type: Type
+) -> tuple[Value, Type]:
+    """A pointer to a block, and the type of a lane's integers."""
+    view = e.view(op.memory)
+    place = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
+    return place, like(type, Int(8 * e.types.bytes_of(view.element)))
+
+
+# Operations between lanes.
+
+
+@handlers.on(simt.BroadcastOp)
+def broadcast(e: Emission, op: simt.BroadcastOp) -> None:
+    lane = _lane(e, op.lane)
+    _move(e, op, "sub_group_broadcast", lane)
+
+
+@handlers.on(simt.ShuffleOp)
+def shuffle(e: Emission, op: simt.ShuffleOp) -> None:
+    mode, offset = op.mode.data, _lane(e, op.offset)
+    name = "sub_group_shuffle"
+    if mode is ShuffleMode.XOR:
+        name = "sub_group_shuffle_xor"
+    elif mode is not ShuffleMode.IDX:
+        # OpenCL's own shuffles up and down join two values, of which we have one.
+        mine = _of_subgroup(e, simt.LaneIdOp)
+        opcode = "sub" if mode is ShuffleMode.UP else "add"
+        offset = e.f.arithmetic(opcode, mine, offset)
+    _move(e, op, name, offset)
+
+
+@handlers.on(simt.ReduceOp)
+def reduce(e: Emission, op: simt.ReduceOp) -> None:
+    end = reduction_of(op)
+    name = f"__spirv_GroupNonUniform{end}"
+    scope, operation = integer(I32, SUBGROUP), integer(I32, _REDUCE)
+
+    def one(x: Value) -> Value:
+        unsigned = (2,) if end.startswith("U") and isinstance(x.type, Int) else ()
+        full = builtin(name, (I32, I32, x.type), unsigned=unsigned)
+        return e.call(full, x.type, [scope, operation, x], attributes=CONVERGENT)
+
+    e.set(op.result, e.gathered(op.result.type, [*map(one, e.scalars(op.value))]))
+
+
+def _of_subgroup(e: Emission, op: type[simt.IdOp]) -> Value:
     """A number of the subgroup as an i32: the names are mangled without parameters."""
     return e.call(builtin(_NAMES[op], ()), I32, [], attributes=PURE)
 

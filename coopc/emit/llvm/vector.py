@@ -8,12 +8,10 @@ from __future__ import annotations
 from xdsl.dialects import llvm, vector
 
 from coopc.emit import memref
-from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
-from coopc.emit.llvm.emission import Emission, Handlers
-from coopc.emit.llvm.flow import id_of
+from coopc.emit.llvm.emission import Emission, Handlers, id_of
 from coopc.emit.memref import alignment_of, hints_of
-from coopc.emit.vector import repeats_of
+from coopc.emit.view import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
 from coopc.llvm.module import Block
 from coopc.llvm.values import (
@@ -159,7 +157,7 @@ def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
     """The elements that a mask chooses; the others are those of another vector."""
     view, type = e.view(op.base), op.result.type
     if e.facts.gpu or count_of(type) == 1:
-        shared.masked_load(e, op)
+        memref.masked_load(e, op)
         return
     at = e.index.consecutive(view, e.nums(op.indices), type)
     mask, other = e.value(op.mask), e.value(op.pass_thru)
@@ -175,7 +173,7 @@ def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
 def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     view, type = e.view(op.base), op.value_to_store.type
     if e.facts.gpu or count_of(type) == 1:
-        shared.masked_store(e, op)
+        memref.masked_store(e, op)
         return
     at = e.index.consecutive(view, e.nums(op.indices), type)
     mask = e.value(op.mask)
@@ -186,8 +184,8 @@ def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     done = _store_alone(e, value, pointer, align, mask)
     e.intrinsic("masked.store", VOID, arguments, [value.type, pointer.type])
     if done is not None:
-        e.flow.jump(done)
-        e.flow.begin(done)
+        e.jump(done)
+        e.begin(done)
 
 
 def _store_alone(
@@ -200,18 +198,18 @@ def _store_alone(
     element = component(value.type)
     if not isinstance(element, Int) or element.bits >= I64.bits:
         return None
-    flow, bits = e.flow, Int(width(value.type))
+    bits = Int(width(value.type))
     chosen = e.f.cast("bitcast", mask, bits)
     count = e.intrinsic("ctpop", bits, [chosen])
-    alone, several, done = map(flow.label, ("alone", "several", "done"))
-    flow.branch(e.f.compare("icmp eq", count, integer(bits, 1)), alone, several)
-    flow.begin(alone)
+    alone, several, done = map(e.label, ("alone", "several", "done"))
+    e.branch(e.f.compare("icmp eq", count, integer(bits, 1)), alone, several)
+    e.begin(alone)
     at = e.intrinsic("cttz", bits, [chosen, integer(I1, 1)])
     at = e.f.cast("zext" if bits.bits < I64.bits else "trunc", at, I64)
     place = e.f.address(element, pointer, at, inbounds=False)
     e.f.store(e.f.extract(value, at), place, align)
-    flow.jump(done)
-    flow.begin(several)
+    e.jump(done)
+    e.begin(several)
     return done
 
 

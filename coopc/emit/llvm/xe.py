@@ -12,8 +12,7 @@ from typing import Any
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
-from coopc.emit.llvm.emission import Emission, bytes_of
-from coopc.emit.llvm.flow import SPACES, View
+from coopc.emit.llvm.emission import SPACES, Emission, View, bytes_of
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.llvm.simt import CONVERGENT, block_name
 from coopc.emit.xe import LOADS, PREFETCH, STORE, STORE_SURFACE, SURFACE, Engine, Pieces

@@ -21,7 +21,7 @@ from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit import arith as shared
 from coopc.emit.arith import check_same_bits, is_bf16, is_i1, no_i1, unwrapped
 from coopc.emit.spirv.emission import Emission, Handlers
-from coopc.emit.spirv.flow import Num, View
+from coopc.emit.spirv.view import Num, View
 from coopc.emit.walker import Refusal, element_of
 from coopc.spirv.instruction import Id
 
@@ -149,17 +149,17 @@ def select(e: Emission, op: arith.SelectOp) -> None:
             lambda to, ids: e.emit("OpSelect", condition, *ids, type=to),
         )
         return
-    flow, matrices = e.flow, [e.parts(each) for each in (op.lhs, op.rhs)]
-    yes, no, done = map(flow.label, ("then", "else", "done"))
-    flow.open_selection(done)
-    flow.branch((condition,), yes, no)
+    matrices = [e.parts(each) for each in (op.lhs, op.rhs)]
+    yes, no, done = map(e.label, ("then", "else", "done"))
+    e.open_selection(done)
+    e.branch(condition, yes, no)
     for label in (yes, no):
-        flow.begin(label)
-        flow.jump(done)
-    flow.begin(done)
-    phi = flow.phi(op.result, matrices[0])
+        e.begin(label)
+        e.jump(done)
+    e.begin(done)
+    phi = e.phi(op.result, matrices[0])
     for each, label in zip(matrices, (yes, no), strict=True):
-        flow.arrive(phi, each, label)
+        e.arrive(phi, each, label)
     e.set(op.result, phi)
 
 
@@ -274,7 +274,7 @@ def cast(e: Emission, op: Operation) -> None:
     """A number of another type; an index may have the width of the integer."""
     opcode, _ = shared.CASTS[type(op)]
     is_short = any(is_bf16(each.type) for each in (*op.operands, *op.results))
-    if is_short and e.facts.bf16 == "intel-conversion":
+    if is_short and e.facts.device.bfloat16 == "intel-conversion":
         opcode = _INTEL_BF16[type(op)]
     _converted(e, op, opcode)
 

@@ -17,7 +17,7 @@ What has no instruction is refused: `legalize-coopmatrix-khr` turns it into what
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -27,12 +27,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
-from coopc.emit.spirv.emission import Emission, Handlers
-from coopc.emit.spirv.flow import Kept, Num, View
-from coopc.emit.spirv.tensor_addressing import tensor_load, tensor_store
+from coopc.emit.spirv.emission import Emission, Handlers, Kept
+from coopc.emit.spirv.view import Num, View
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
@@ -53,16 +52,6 @@ LAYOUTS = {
 }
 """What SPIR-V calls them: members of CooperativeMatrixLayout."""
 
-_HANDED_OVER = {
-    Scope.CROSS_DEVICE: 5,
-    Scope.DEVICE: 5,
-    Scope.QUEUE_FAMILY: 5,
-    Scope.WORKGROUP: 2,
-    Scope.SUBGROUP: 3,
-    Scope.INVOCATION: 4,
-}
-"""Scopes of SPIR-V; the widest of Vulkan without another capability is 5."""
-
 MATRIX_STORAGE = (
     "StorageBuffer",
     "PhysicalStorageBuffer",
@@ -74,30 +63,36 @@ MATRIX_STORAGE = (
 
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
+    """By tensor addressing, nothing of the object that is taken is left."""
     if _is_tensor(e, op):
-        view = e.view(op.memory)
-        name, stride = memory_layout(e, op, view)
-        tensor_load(e, op, view, name, e.index.narrow(stride))
-        return
-    type = e.types.matrix(op.matrix)
-    suffix = "KHR" if op.checked is None else "CheckedINTEL"
-    id = e.emit(f"OpCooperativeMatrixLoad{suffix}", *_access(e, op), type=type)
-    e.set(op.result, (id,))
+        place = _dense_layout(e, op)
+        type = e.types.matrix(op.matrix)
+        zero = e.module.constant(e.types.number(op.matrix.element_type), 0)
+        pointer, *rest = _tensor(e, op, *place)
+        object = e.module.constant_composite(type, [zero])
+        opcode, operands = "LoadTensorNV", (pointer, object, *rest)
+    else:
+        type = e.types.matrix(op.matrix)
+        opcode = "LoadKHR" if op.checked is None else "LoadCheckedINTEL"
+        operands = _access(e, op)
+    e.set(op.result, e.emit(f"OpCooperativeMatrix{opcode}", *operands, type=type))
 
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
     if _is_tensor(e, op):
-        view = e.view(op.memory)
-        e.writes(view)
-        name, stride = memory_layout(e, op, view)
-        tensor_store(e, op, view, name, e.index.narrow(stride))
-        return
-    operands, object = _access(e, op), e.value(op.value)
-    e.writes(e.view(op.memory))
-    suffix, at = ("KHR", 1) if op.checked is None else ("CheckedINTEL", 3)
+        e.writes(e.view(op.memory))
+        opcode, at = "StoreTensorNV", 1
+        operands = _tensor(e, op, *_dense_layout(e, op))
+        object = e.value(op.value)
+    else:
+        operands, object = _access(e, op), e.value(op.value)
+        e.writes(e.view(op.memory))
+        opcode, at = "StoreKHR", 1
+        if op.checked is not None:
+            opcode, at = "StoreCheckedINTEL", 3
     placed = *operands[:at], object, *operands[at:]
-    e.do(f"OpCooperativeMatrixStore{suffix}", *placed)
+    e.do(f"OpCooperativeMatrix{opcode}", *placed)
 
 
 @handlers.on(coopmatrix.PrefetchOp)
@@ -135,10 +130,7 @@ def _access(
     pointer = e.pointer(view, offset)
     operands = e.memory_operands(
         view,
-        [
-            *(["Volatile"] if op.volatile is not None else []),
-            *(["Nontemporal"] if op.nontemporal is not None else []),
-        ],
+        _hints(op),
         alignment_bytes=alignment,
         available=_scope(e, op.available),
         visible=_scope(e, op.visible),
@@ -148,6 +140,11 @@ def _access(
         row, col, height, width = (_as_u32(e, x) for x in (*positions, *view.sizes))
         place = row, col, layout, height, width
     return pointer, *place, e.index.narrow(stride), *operands
+
+
+def _hints(op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[str]:
+    flags = {"Volatile": op.volatile, "Nontemporal": op.nontemporal}
+    return [name for name, flag in flags.items() if flag is not None]
 
 
 def _why_not_checked(op: coopmatrix.PlainAccessOp, device: Device) -> str | None:
@@ -188,7 +185,7 @@ def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
         raise Refusal(
             "expected available and visible under vulkan, whose memory model has them"
         )
-    return e.types.enumerant(_HANDED_OVER[scope.data])
+    return e.scope(scope.data)
 
 
 def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str, Num]:
@@ -237,6 +234,70 @@ def why_no_layout(device: Device, matrix: MatrixType, layout: str) -> str | None
         f"expected a layout in memory that {device.name} has for {use} of "
         f"{matrix.element_type} ({', '.join(has) or 'none'}), got {layout}"
     )
+
+
+# Checked accesses by the tensor addressing of SPV_NV_cooperative_matrix2.
+#
+# A tensor layout has the sizes and the strides of memory of two dimensions, and the
+# part of it that is the matrix.  What is loaded from outside is the clamp value, 0, and
+# what is stored there is dropped.  Where the columns of the matrix are the outer
+# dimension, a tensor view swaps the dimensions.
+
+CLAMP_TO_CONSTANT = 1
+"""Of TensorClampMode: outside is the clamp value, which is 0 if nothing sets it."""
+
+
+def _dense_layout(
+    e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp
+) -> tuple[str, Id]:
+    name, stride = memory_layout(e, op, e.view(op.memory))
+    return name, e.index.narrow(stride)
+
+
+def _tensor(
+    e: Emission,
+    op: coopmatrix.LoadOp | coopmatrix.StoreOp,
+    layout: str,
+    stride: Operand,
+) -> tuple[Operand, ...]:
+    """The pointer, the tensor layout, and how memory is accessed."""
+    view = e.view(op.memory)
+    if not op.is_from_start:
+        raise Refusal(
+            "expected checks of a buffer of two dimensions, from its start on, as "
+            f"tensor addressing needs, got {op.memory_type}"
+        )
+    constant = e.types.enumerant
+    by_rows = layout == "row_major"
+    inner_is_last = e.index.num(e.index.strides(view)[1]) == 1
+    dimensions = (0, 1) if inner_is_last else (1, 0)
+    sizes = [e.index.value(view.sizes[x]) for x in dimensions]
+    positions = e.nums(op.positions)
+    spans = op.matrix.shape if by_rows else op.matrix.shape[::-1]
+    slices = [
+        operand
+        for dimension, span in zip(dimensions, spans, strict=True)
+        for operand in (e.index.value(positions[dimension]), constant(span))
+    ]
+    type = e.module.type(
+        "OpTypeTensorLayoutNV", constant(2), constant(CLAMP_TO_CONSTANT)
+    )
+    tensor = e.emit("OpCreateTensorLayoutNV", type=type)
+    for name, *operands in (
+        ("SetDimension", *sizes),
+        ("SetStride", stride, constant(1)),
+        ("Slice", *slices),
+    ):
+        tensor = e.emit(f"OpTensorLayout{name}NV", tensor, *operands, type=type)
+    swapped: tuple[Operand, ...] = ("None",)
+    if not by_rows:
+        false = e.module.constant(e.types.bool, False)
+        order = constant(1), constant(0)
+        kind = e.module.type("OpTypeTensorViewNV", constant(2), false, *order)
+        swapped = "TensorView", e.emit("OpCreateTensorViewNV", type=kind)
+    pointer = e.pointer(view, 0)
+    memory = e.memory_operands(view, _hints(op)) or ["None"]
+    return pointer, tensor, *memory, *swapped
 
 
 # --- values --------------------------------------------------------------------
@@ -425,7 +486,7 @@ def signed_operands(
 # --- whole matrices ------------------------------------------------------------
 
 
-def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
+def _check(e: Emission, matrix: MatrixType) -> None:
     device = e.facts.device
     if not device.whole_arithmetic:
         raise Refusal(
@@ -439,7 +500,7 @@ def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
 @handlers.on(*BINARY)
 def binary(e: Emission, op: Binary) -> None:
     matrix = matrix_type(op.result)
-    _check(e, op, matrix)
+    _check(e, matrix)
     of_floats, of_signed, of_unsigned = BINARY[type(op)]
     if not is_integer(matrix):
         opcode = of_floats
@@ -455,7 +516,7 @@ def binary(e: Emission, op: Binary) -> None:
 @handlers.on(coopmatrix.NegOp)
 def negate(e: Emission, op: coopmatrix.NegOp) -> None:
     matrix = matrix_type(op.result)
-    _check(e, op, matrix)
+    _check(e, matrix)
     opcode = "OpSNegate" if is_integer(matrix) else "OpFNegate"
     e.set(op.result, (e.emit(opcode, e.value(op.value), type=e.types.matrix(matrix)),))
 
@@ -463,7 +524,7 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
 @handlers.on(coopmatrix.ScaleOp)
 def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
     matrix = matrix_type(op.result)
-    _check(e, op, matrix)
+    _check(e, matrix)
     operands = e.value(op.value), e.value(op.scalar)
     type = e.types.matrix(matrix)
     e.whole.strict |= not is_integer(matrix)
@@ -496,7 +557,7 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
         e.set(op.result, id)
         return
     if not device.whole_arithmetic:
-        _check(e, op, source)
+        _check(e, source)
     # Signed integers go by way of types that say that they are: drivers (lavapipe
     # 26.2.6, tried) go by the sign of the component type, not by the instruction's.
     if opcode in ("OpConvertSToF", "OpSConvert"):
@@ -536,7 +597,7 @@ def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
             f"{source.element_type} and {result.element_type}: {LEGALIZE} stages it"
         )
     if not e.facts.device.whole_arithmetic:
-        _check(e, op, result)
+        _check(e, result)
     type: Id = e.types.matrix(result)
     e.set(op.result, (e.emit("OpBitcast", e.value(op.value), type=type),))
 
@@ -559,92 +620,73 @@ def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
 class Chain:
     """Values that are one variable, one after the other."""
 
-    root: SSAValue
-    """What the variable holds at first."""
+    root: SSAValue | None = None
+    """What the variable holds at first; None if it is no chain."""
     inserts: list[coopmatrix.InsertOp] = field(
         default_factory=list[coopmatrix.InsertOp]
     )
-    values: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Results and block arguments that the variable is."""
+    values: dict[SSAValue, SSAValue | None] = field(
+        default_factory=dict[SSAValue, "SSAValue | None"]
+    )
+    """Results and block arguments that the variable is, with what each is made from."""
 
 
 def chains(op: scf.ForOp | scf.IfOp) -> list[tuple[SSAValue, Chain]]:
     found: list[tuple[SSAValue, Chain]] = []
-    for position, result in enumerate(op.results):
+    for result in op.results:
         if not isinstance(result.type, MatrixType):
             continue
-        root = _root(op, position)
-        if root is None:
-            continue
-        chain = Chain(root)
-        if _follow(result, root, chain) and chain.inserts and _in_order(chain):
+        chain = Chain()
+        chain.root = _origin(result, lambda x: not _is_inside(x, op), chain)
+        if chain.root is not None and chain.inserts and _in_order(chain):
             found.append((result, chain))
     return found
 
 
-def _root(op: scf.ForOp | scf.IfOp, position: int) -> SSAValue | None:
-    """What a result is made from: a value from before the operation."""
-    if isinstance(op, scf.ForOp):
-        return op.iter_args[position]
-    roots = {_outside(_yielded(region, position), op) for region in op.regions}
-    (root,) = roots if len(roots) == 1 else (None,)
-    return root
-
-
-def _outside(value: SSAValue, op: Operation) -> SSAValue | None:
-    """The value from before `op` that a chain in it begins with."""
-    while _is_inside(value, op):
-        match value.owner:
-            case coopmatrix.InsertOp() as insert:
-                value = insert.matrix
-            case scf.ForOp() as loop:
-                value = loop.iter_args[_position(value, loop)]
-            case scf.IfOp() as branch:
-                value = _yielded(branch.true_region, _position(value, branch))
-            case _:
-                return None
-    return value
-
-
 def _is_inside(value: SSAValue, op: Operation) -> bool:
+    """Whether a value is a result of `op`, or defined in it."""
     owner = value.owner
     around = owner.parent_op() if isinstance(owner, Block) else owner
-    return around is not None and around is not op and op.is_ancestor(around)
+    return around is not None and op.is_ancestor(around)
 
 
-def _position(value: SSAValue, op: Operation) -> int:
-    return list(op.results).index(value)  # pyright: ignore[reportArgumentType]
+def _origin(
+    value: SSAValue, is_root: Callable[[SSAValue], bool], chain: Chain
+) -> SSAValue | None:
+    """The root that a value is made from; None if it is no chain from one root.
+
+    What lies between is added to the chain.
+    """
+    if is_root(value):
+        return value
+    if value in chain.values:
+        return chain.values[value]
+    chain.values[value] = found = None
+    match value.owner:
+        case coopmatrix.InsertOp() as insert:
+            chain.inserts.append(insert)
+            found = _origin(insert.matrix, is_root, chain)
+        case scf.IfOp() as branch if branch.false_region.blocks:
+            at = branch.results.index(value)
+            ends = (_yielded(region, at) for region in branch.regions)
+            roots = {_origin(end, is_root, chain) for end in ends}
+            found = roots.pop() if len(roots) == 1 else None
+        case scf.ForOp() as loop:
+            at = loop.results.index(value)
+            argument = loop.body.block.args[at + 1]
+            chain.values[argument] = None
+            if _origin(_yielded(loop.body, at), lambda x: x is argument, chain):
+                found = _origin(loop.iter_args[at], is_root, chain)
+        case _:
+            pass
+    chain.values[value] = found
+    return found
 
 
 def _yielded(region: Region, position: int) -> SSAValue:
     last = region.block.last_op
     assert last is not None, region
     return last.operands[position]
-
-
-def _follow(value: SSAValue, root: SSAValue, chain: Chain) -> bool:
-    """Add what lies between a value and the root; whether that is a chain."""
-    if value is root or value in chain.values:
-        return True
-    chain.values.append(value)
-    match value.owner:
-        case coopmatrix.InsertOp() as insert:
-            chain.inserts.append(insert)
-            return _follow(insert.matrix, root, chain)
-        case scf.IfOp() as branch if branch.false_region.blocks:
-            at = _position(value, branch)
-            return all(
-                _follow(_yielded(region, at), root, chain) for region in branch.regions
-            )
-        case scf.ForOp() as loop:
-            at = _position(value, loop)
-            argument = loop.body.block.args[at + 1]
-            chain.values.append(argument)
-            return _follow(_yielded(loop.body, at), argument, chain) and _follow(
-                loop.iter_args[at], root, chain
-            )
-        case _:
-            return False
 
 
 def _in_order(chain: Chain) -> bool:
@@ -742,7 +784,7 @@ def _exclusive(one: Operation, other: Operation) -> bool:
 @handlers.on(coopmatrix.ExtractOp)
 def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
     """OpAccessChain and OpLoad; of a constant slot OpCompositeExtract."""
-    _check_position(e, op)
+    _check_position(e)
     type = e.types.number(matrix_type(op.matrix).element_type)
     found, slot = e.became[op.matrix], e.index.num(e.num(op.index))
     if isinstance(found, Kept):
@@ -762,10 +804,10 @@ def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
 @handlers.on(coopmatrix.InsertOp)
 def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     """OpAccessChain and OpStore; of a constant slot OpCompositeInsert."""
-    _check_position(e, op)
+    _check_position(e)
     matrix = matrix_type(op.result)
     type = e.types.number(matrix.element_type)
-    kept = e.flow.kept.get(op.result)
+    kept = e.kept.get(op.result)
     if kept is not None:
         e.do("OpStore", _element(e, kept.variable, op.index, type), e.value(op.value))
         e.set(op.result, kept)
@@ -789,7 +831,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     e.set(op.result, (made,))
 
 
-def _check_position(e: Emission, op: Operation) -> None:
+def _check_position(e: Emission) -> None:
     """Refuse elements where the device has no way to one."""
     if not e.facts.device.element_access:
         raise Refusal(
@@ -844,12 +886,13 @@ def begin_control(e: Emission, op: Operation) -> None:
     if not isinstance(op, scf.ForOp | scf.IfOp) or not op.results:
         return
     for result, chain in chains(op):
-        if result in e.flow.kept:
+        if result in e.kept:
             continue
+        assert chain.root is not None, result
         variable = _variable(e, e.types.matrix(matrix_type(result)))
         e.do("OpStore", variable, e.value(chain.root))
         for value in chain.values:
-            e.flow.kept[value] = Kept(variable)
+            e.kept[value] = Kept(variable)
 
 
 def end_control(e: Emission, op: Operation) -> None:
@@ -868,13 +911,13 @@ def end_control(e: Emission, op: Operation) -> None:
 
 def _stays(result: SSAValue, e: Emission) -> bool:
     return any(
-        value in e.flow.kept
+        value in e.kept
         for use in result.uses
         for value in use.operation.results
         if isinstance(use.operation, coopmatrix.InsertOp | scf.ForOp)
     ) or any(
         isinstance(use.operation, scf.YieldOp)
         and (around := use.operation.parent_op()) is not None
-        and around.results[use.index] in e.flow.kept
+        and around.results[use.index] in e.kept
         for use in result.uses
     )

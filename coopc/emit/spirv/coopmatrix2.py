@@ -26,7 +26,7 @@ from coopc.dialects.coopmatrix import Reduced, Use, matrix_type
 from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv.coopmatrix import LEGALIZE
 from coopc.emit.spirv.emission import Emission, Handlers
-from coopc.emit.spirv.flow import View
+from coopc.emit.spirv.view import View
 from coopc.emit.view import Form
 from coopc.emit.walker import Refusal
 from coopc.ir.control_flow import captured

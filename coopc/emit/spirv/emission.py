@@ -4,34 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Hashable, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, VectorType, i32
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+    i1,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import MatrixShape
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import SCOPE_NUMBERS, MatrixType, Ordering, Scope
+from coopc.dialects.narrow import is_memref
 from coopc.emit import emission, walker
 from coopc.emit.emission import Ordered
-from coopc.emit.spirv.flow import (
+from coopc.emit.spirv.types import Types
+from coopc.emit.spirv.view import (
     PHYSICAL,
     Index,
-    Kept,
     Num,
-    SpirvFlow,
-    Value,
     View,
     is_wide,
     storage_of,
 )
-from coopc.emit.spirv.types import Types
 from coopc.emit.view import Form, space_of
-from coopc.emit.walker import Facts, Refusal, element_of
+from coopc.emit.walker import Facts, Refusal, count_of, element_of
 from coopc.passes.generic.expansion import Code, Target
 from coopc.plan.atomic_form import LOGICAL, WORD
 from coopc.spirv.instruction import Id, Instruction, Operand
@@ -179,9 +184,21 @@ class ModuleEmission:
         return list(found)
 
 
-class Emission(emission.Emission[SpirvFlow, Id, View]):
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A matrix that is what a variable holds: see `Chain` in `coopmatrix`."""
+
+    variable: Id
+
+
+Value: TypeAlias = tuple[Id, ...] | View | Kept
+"""What an SSA value became: the parts of a number, vector or matrix; or a memref."""
+
+
+class Emission(emission.Emission[Id, View]):
     """The emission of one function; what handlers work with."""
 
+    structured = True
     types: Types
     facts: Facts
     became: dict[SSAValue, Value]
@@ -210,11 +227,15 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         self.work_group_size = work_group_size
         self.subgroup_size = subgroup_size
         self.index = Index(self.types, function)
-        super().__init__(SpirvFlow(function, self.index, self.types.bool))
+        super().__init__()
         self.target = whole.target
+        self.bool = self.types.bool
+        """The type of an i1, which every function declares."""
         self.spilled: dict[Id, Id] = {}
         """The variables of matrices of which elements are read."""
-        self.flow.on_control = tuple(partial(each, self) for each in whole.on_control)
+        self.kept: dict[SSAValue, Kept] = {}
+        """Matrices that are in a variable, from there on."""
+        self._loop_control = "None"
         self._once: dict[object, Id] = {}
         """What `once` emitted."""
         self._entry = function.new_label("entry")
@@ -269,7 +290,7 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         if type != IntegerType(1):
             return id
         zero = self.module.constant(self.types.int(8), 0)
-        return self.emit("OpINotEqual", id, zero, type=self.types.bool)
+        return self.emit("OpINotEqual", id, zero, type=self.bool)
 
     def to_memory(self, type: Attribute, id: Id) -> Id:
         if type != IntegerType(1):
@@ -277,6 +298,91 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         byte = self.types.int(8)
         one, zero = self.module.constant(byte, 1), self.module.constant(byte, 0)
         return self.emit("OpSelect", id, one, zero, type=byte)
+
+    # --- blocks ------------------------------------------------------------------
+
+    def begin_control(self, op: Operation) -> None:
+        self._loop_control = loop_control(op)
+        if self.whole.on_control:
+            self.whole.on_control[0](self, op)
+
+    def end_control(self, op: Operation) -> None:
+        if self.whole.on_control:
+            self.whole.on_control[1](self, op)
+
+    def label(self, name: str) -> Id:
+        return self.function.new_label(name)
+
+    def begin(self, label: Id) -> None:
+        self.function.begin_block(label)
+
+    def here(self) -> Id:
+        assert self.function.block is not None, "there is no block"
+        return self.function.block
+
+    def jump(self, target: Id) -> None:
+        self.function.emit("OpBranch", target)
+
+    def branch(self, condition: Id, yes: Id, no: Id) -> None:
+        self.function.emit("OpBranchConditional", condition, yes, no)
+
+    def switch(
+        self, selector: Id, cases: Sequence[tuple[int, Id]], default: Id
+    ) -> None:
+        modulus = 1 << self.types.index_bits
+        pairs = (each for n, label in cases for each in (n % modulus, label))
+        self.function.emit("OpSwitch", selector, default, *pairs)
+
+    def open_loop(self, done: Id, again: Id) -> None:
+        self.function.emit("OpLoopMerge", done, again, self._loop_control)
+
+    def open_selection(self, done: Id) -> None:
+        self.function.emit("OpSelectionMerge", done, "None")
+
+    def phi(self, value: SSAValue, like: Value) -> Value:
+        """An OpPhi for each part; of a memref, for each number that its type leaves."""
+        name = value.name_hint
+        if (kept := self.kept.get(value)) is not None:
+            return kept
+        if isinstance(like, tuple):
+            return tuple(
+                self._phi(id.type, name and f"{name}_{at}" if at else name)
+                for at, id in enumerate(like)
+            )
+        assert is_memref(value.type), value.type
+        assert isinstance(like, View), value
+        index, form = self.types.index, Form.of(value.type)
+        names = (f"{what}{d if what != 'offset' else ''}" for what, d in form.open)
+        return form.opened(
+            like, [self._phi(index, name and f"{name}_{each}") for each in names]
+        )
+
+    def _phi(self, type: Id, name: str | None) -> Id:
+        return self.function.emit("OpPhi", type=type, name=name)
+
+    def arrive(self, phi: Value, value: Value, source: Id) -> None:
+        for each, id in self._pairs(phi, value):
+            statement = each.definition
+            assert statement is not None, each
+            statement.operands = (*statement.operands, id, source)
+
+    def _pairs(self, phi: Value, value: Value) -> list[tuple[Id, Id]]:
+        if isinstance(phi, Kept):
+            return []  # what arrives is in the variable already
+        if isinstance(phi, tuple):
+            assert isinstance(value, tuple), value
+            return list(zip(phi, value, strict=True))
+        assert isinstance(value, View), value
+        if phi.base is not value.base:
+            raise Refusal(
+                "expected memrefs of one buffer, whose address is known, got "
+                f"{_name(phi.base)} and {_name(value.base)}"
+            )
+        return [
+            (mine, self.index.value(other))
+            for mine, other in zip(phi.numbers, value.numbers, strict=True)
+            if isinstance(mine, Id)
+        ]
 
     # --- instructions ----------------------------------------------------------
 
@@ -313,7 +419,7 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         return self.types.vector(element, self.types.width(shape))
 
     def bools(self, shape: Id) -> Id:
-        return self.like(shape, self.types.bool)
+        return self.like(shape, self.bool)
 
     def number(self, type: Id, value: int) -> Id:
         width = self.types.width(type)
@@ -332,11 +438,9 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
             for at in chosen or range(width)
         ]
 
-    def scalars(self, value: SSAValue) -> list[Id]:
-        return [one for part in self.parts(value) for one in self.components(part)]
-
-    def some_scalars(self, value: SSAValue, chosen: range) -> list[Id]:
+    def scalars(self, value: SSAValue, chosen: range | None = None) -> list[Id]:
         found: list[Id] = []
+        chosen = range(count_of(value.type)) if chosen is None else chosen
         start = 0
         for part in self.parts(value):
             width = self.types.width(part.type)
@@ -629,13 +733,10 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
         operands = (*self._order(place, how), self.types.enumerant(0), new, old)
         opcode = "OpAtomicCompareExchange"
         seen = self.emit(opcode, place, *operands, type=old.type)
-        return seen, self.emit("OpIEqual", seen, old, type=self.types.bool)
+        return seen, self.emit("OpIEqual", seen, old, type=self.bool)
 
     def _order(self, place: Id, how: Ordered) -> tuple[Id, Id]:
-        vulkan, scope, order = self.facts.vulkan, SCOPE_NUMBERS[how.scope], how.ordering
-        if vulkan and how.scope in (Scope.CROSS_DEVICE, Scope.DEVICE):
-            # The widest that Vulkan has without another capability.
-            scope = SCOPE_NUMBERS[Scope.QUEUE_FAMILY]
+        vulkan, order = self.facts.vulkan, how.ordering
         semantics = _ORDERS[order]
         if semantics:
             semantics |= _MEMORIES[storage_of(place)]
@@ -643,11 +744,32 @@ class Emission(emission.Emission[SpirvFlow, Id, View]):
             semantics |= MAKE_AVAILABLE
         if vulkan and order in (Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE):
             semantics |= MAKE_VISIBLE
-        return self.types.enumerant(scope), self.types.enumerant(semantics)
+        return self.scope(how.scope), self.types.enumerant(semantics)
 
-    def merged(self, *choices: tuple[Id, Id]) -> Id:
-        operands = [each for choice in choices for each in choice]
-        return self.emit("OpPhi", *operands, type=choices[0][0].type)
+    def scope(self, scope: Scope) -> Id:
+        if self.facts.vulkan and scope in (Scope.CROSS_DEVICE, Scope.DEVICE):
+            # The widest that Vulkan has without another capability.
+            scope = Scope.QUEUE_FAMILY
+        return self.types.enumerant(SCOPE_NUMBERS[scope])
+
+
+def loop_control(op: Operation) -> str:
+    """The loop control that an operation asks for.
+
+    Raises:
+        Refusal: it asks for something else than true or false.
+    """
+    match op.attributes.get(simt.UNROLL):
+        case None:
+            return "None"
+        case IntegerAttr(value=value, type=type) if type == i1:
+            return "Unroll" if value.data else "DontUnroll"
+        case found:
+            raise Refusal(f"expected {simt.UNROLL} to be true or false, got {found}")
+
+
+def _name(base: Id) -> str:
+    return base.name or "another"
 
 
 def _pointee(base: Id) -> str:
@@ -706,7 +828,7 @@ MODULES = {
     "func": ("module",),
     "math": ("arith",),
     "memref": ("vector",),
-    "scf": ("flow",),
+    "scf": ("emission",),
     "simt": ("simt",),
     "ub": ("arith",),
     "vector": ("vector", "arith"),
@@ -716,6 +838,8 @@ MODULES = {
 
 
 Handlers: TypeAlias = walker.Handlers[Emission]
+handlers = walker.control_flow
+"""Of `scf`, in terms of this emission."""
 Emission.emitter = emission.Emitter("SPIR-V", "coopc.emit.spirv", MODULES)
 
 

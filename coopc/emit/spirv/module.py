@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
@@ -19,7 +21,8 @@ from coopc.emit.interface import (
     spec_constant_ids,
 )
 from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission
-from coopc.emit.spirv.flow import PHYSICAL, Later, Num, View, is_wide
+from coopc.emit.spirv.types import Types
+from coopc.emit.spirv.view import PHYSICAL, Later, Num, View, is_wide
 from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Facts, Refusal, refuse, refusing
 from coopc.interface import Field, Interface, What
@@ -100,14 +103,8 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
     name = callee.sym_name.data
     if (found := e.whole.emitted.get(name)) is not None:
         return found
-    parameters: list[Id] = []
-    for type in callee.function_type.inputs:
-        if is_memref(type):
-            element = e.types.in_memory(type.element_type)
-            parameters.append(e.types.pointer(STORAGE[space_of(type)], element))
-            parameters += [e.types.index] * len(Form.of(type).open)
-        else:
-            parameters += e.types.parts(type)
+    inputs = callee.function_type.inputs
+    parameters = [id for type in inputs for id in _parameters(e.types, type)]
     outputs = callee.function_type.outputs.data
     result = e.module.type("OpTypeVoid")
     if types := [id for type in outputs for id in e.types.parts(type)]:
@@ -121,8 +118,7 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
     given = iter(function.parameters)
     for arg in callee.body.block.args:
         if is_memref(arg.type):
-            form, at = Form.of(arg.type), View(next(given), arg.type.element_type)
-            inner.set(arg, form.opened(at, islice(given, len(form.open))))
+            inner.set(arg, _view(arg.type, next(given), given))
         else:
             inner.set(arg, tuple(next(given) for _ in e.types.parts(arg.type)))
     e.whole.calling.append(name)
@@ -137,6 +133,22 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
     return function
 
 
+def _parameters(types: Types, type: Attribute) -> list[Id]:
+    """The types of what a number or a memref is passed as."""
+    if not is_memref(type):
+        return list(types.parts(type))
+    element = types.in_memory(type.element_type)
+    pointer = types.pointer(STORAGE[space_of(type)], element)
+    return [pointer, *(types.index for _ in Form.of(type).open)]
+
+
+def _view(type: MemRefType, base: Id, numbers: Iterable[Num]) -> View:
+    """A memref, of which a pointer and what its type leaves to run time are given."""
+    form, at = Form.of(type), View(base, type.element_type)
+    at = replace(at, wide=is_wide(form, at.storage))
+    return form.opened(at, islice(numbers, len(form.open)))
+
+
 # Kernels as entry points: how they get their arguments, and what they declare.
 #
 # Vulkan: the n-th memref is the storage buffer at binding n of set 0, or its address
@@ -144,37 +156,34 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
 # run time, are members of one block of push constants, and are loaded at the entry
 # where something uses them.  OpenCL: they are parameters.
 
-Numbers = dict[tuple[What, int, int], Num]
-"""What is passed beside the buffers, by what it is, argument and dimension."""
-
 
 def begin_vulkan(
     whole: ModuleEmission, kernel: simt.Kernel, interface: Interface
 ) -> Emission:
     e = _begin(whole, kernel, [])
-    numbers = _push_constants(e, interface)
-    for position, arg in enumerate(kernel.func.body.block.args):
+    numbers = iter(_push_constants(e, interface))
+    for position, arg in enumerate(kernel.func.args):
         if not is_memref(arg.type):
-            number = numbers[What.VALUE, position, 0]
+            number = next(numbers)
             if arg.first_use is not None:
-                e.set(arg, e.from_memory(arg.type, e.index.value(number)))
+                e.set(arg, e.from_memory(arg.type, number.get()))
             continue
         if whole.facts.addresses:
-            address = e.index.value(numbers[What.ADDRESS, position, 0])
+            address = next(numbers).get()
             pointer = e.types.pointer(PHYSICAL, whole.block(arg.type.element_type))
             with e.at_entry():
                 base = e.emit("OpConvertUToPtr", address, type=pointer)
         else:
             binding, name = interface.binding(position), name_of(arg, position)
             base = whole.buffer(arg.type.element_type, name, binding)
-        e.set(arg, _view(arg.type, position, base, numbers))
+        e.set(arg, _view(arg.type, base, numbers))
     return e
 
 
-def _push_constants(e: Emission, interface: Interface) -> Numbers:
+def _push_constants(e: Emission, interface: Interface) -> list[Later]:
     """The members of the block of push constants, each loaded if it is used."""
     if not interface.fields:
-        return {}
+        return []
     types = [e.types.field(field.type) for field in interface.fields]
     block = e.module.type("OpTypeStruct", *types, distinct=True, name="Arguments")
     e.module.decorate(block, "Block")
@@ -191,45 +200,35 @@ def _push_constants(e: Emission, interface: Interface) -> Numbers:
             address = e.emit("OpAccessChain", variable, at, type=to)
             return e.function.emit("OpLoad", address, type=types[member], name=name)
 
-    return {
-        (field.what, field.argument, field.dimension): Later(
-            partial(load, member, field_name(field, interface))
-        )
+    return [
+        Later(partial(load, member, field_name(field, interface)))
         for member, field in enumerate(interface.fields)
-    }
+    ]
 
 
 def begin_opencl(
     whole: ModuleEmission, kernel: simt.Kernel, interface: Interface
 ) -> Emission:
     """Parameters: of each argument a pointer, if it is a memref, then numbers."""
-    args = kernel.func.body.block.args
-    fields = [
-        [field for field in interface.fields if field.argument == position]
-        for position in range(len(args))
-    ]
     types: list[Id] = []
-    for arg, numbers_of in zip(args, fields, strict=True):
+    for arg in kernel.func.args:
         if is_memref(arg.type):
-            element = whole.types.in_memory(arg.type.element_type)
-            types.append(whole.types.pointer("CrossWorkgroup", element))
-        types += [whole.types.field(field.type) for field in numbers_of]
+            types += _parameters(whole.types, arg.type)
+        else:
+            types.append(whole.types.in_memory(arg.type))
     e = _begin(whole, kernel, types)
     given = iter(e.function.parameters)
-    for position, (arg, numbers_of) in enumerate(zip(args, fields, strict=True)):
-        pointer = next(given) if is_memref(arg.type) else None
-        numbers: Numbers = {}
-        for field in numbers_of:
-            id = next(given)
+    for position, arg in enumerate(kernel.func.args):
+        fields = [x for x in interface.fields if x.argument == position]
+        first, *rest = islice(given, is_memref(arg.type) + len(fields))
+        numbers = rest if is_memref(arg.type) else [first]
+        for id, field in zip(numbers, fields, strict=True):
             e.module.name(id, field_name(field, interface))
-            numbers[field.what, position, field.dimension] = id
         if is_memref(arg.type):
-            assert pointer is not None, arg
-            e.module.name(pointer, name_of(arg, position))
-            e.set(arg, _view(arg.type, position, pointer, numbers))
+            e.module.name(first, name_of(arg, position))
+            e.set(arg, _view(arg.type, first, numbers))
         else:
-            number = e.index.value(numbers[What.VALUE, position, 0])
-            e.set(arg, e.from_memory(arg.type, number))
+            e.set(arg, e.from_memory(arg.type, first))
     return e
 
 
@@ -242,13 +241,6 @@ def _begin(whole: ModuleEmission, kernel: simt.Kernel, types: list[Id]) -> Emiss
         work_group_size=kernel.work_group_size,
         subgroup_size=kernel.subgroup_size,
     )
-
-
-def _view(type: MemRefType, position: int, base: Id, numbers: Numbers) -> View:
-    form = Form.of(type)
-    at = View(base, type.element_type)
-    found = [numbers[What(what), position, d] for what, d in form.open]
-    return form.opened(replace(at, wide=is_wide(form, at.storage)), found)
 
 
 def field_name(field: Field, interface: Interface) -> str:

@@ -8,24 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import ShuffleMode
+from coopc.emit import simt as shared
 from coopc.emit.simt import (
     CROSS_WORKGROUP_MEMORY,
+    HALVES,
     SCOPES,
     SUBGROUP,
     WORKGROUP_MEMORY,
-    Lanes,
+    known_size,
+    read_by_lanes,
     reduction_of,
+    write_by_lanes,
 )
-from coopc.emit.spirv.emission import MAKE_AVAILABLE, MAKE_VISIBLE, Emission
-from coopc.emit.spirv.flow import Num, View
+from coopc.emit.spirv.emission import MAKE_AVAILABLE, MAKE_VISIBLE, Emission, Handlers
+from coopc.emit.spirv.view import View
 from coopc.emit.walker import count_of, element_of
 from coopc.spirv.instruction import Id
 
-BUILT_INS: dict[type[Operation], str] = {
+handlers = Handlers(shared.handlers)
+
+BUILT_INS: dict[type[simt.DimensionOp | simt.IdOp], str] = {
     simt.WorkgroupIdOp: "WorkgroupId",
     simt.NumWorkgroupsOp: "NumWorkgroups",
     simt.LocalIdOp: "LocalInvocationId",
@@ -58,128 +64,169 @@ _STEPS = {ShuffleMode.UP: "OpISub", ShuffleMode.DOWN: "OpIAdd"}
 """How far away a lane is, to one side or the other."""
 
 
-class _BuiltIns(Lanes[Emission]):
-    """Built-in variables and instructions."""
-
-    def position(self, e: Emission, op: type[Operation], axis: int) -> Id:
-        name, vector = BUILT_INS[op], e.types.vector(e.types.index, 3)
+@handlers.on(*BUILT_INS)
+def built_in(e: Emission, op: simt.DimensionOp | simt.IdOp) -> None:
+    """A constant that the kernel fixes, or a variable."""
+    if (size := known_size(e, op)) is not None:
+        e.set(op.result, e.index.value(size))
+    elif isinstance(op, simt.IdOp):
+        e.set(op.result, _number(e, type(op)))
+    else:
+        name, axis = BUILT_INS[type(op)], op.axis
+        vector = e.types.vector(e.types.index, 3)
 
         def extract() -> Id:
             whole = e.built_in(name, vector)
             return e.emit("OpCompositeExtract", whole, axis, type=e.types.index)
 
-        return e.once((name, axis), extract)
-
-    def number(self, e: Emission, op: type[Operation]) -> Id:
-        return e.index_built_in(BUILT_INS[op])
-
-    def has_split_barrier(self, e: Emission) -> bool:
-        return e.facts.device.family == "xe"
-
-    def synchronize(
-        self,
-        e: Emission,
-        half: str,
-        scope: simt.FenceScope,
-        order: int,
-        memory: simt.MemorySpace | None = None,
-    ) -> None:
-        vulkan = e.facts.vulkan
-        if memory is not simt.MemorySpace.GLOBAL:
-            order |= WORKGROUP_MEMORY
-        if memory is not simt.MemorySpace.WORKGROUP:
-            order |= _UNIFORM_MEMORY if vulkan else CROSS_WORKGROUP_MEMORY
-        if vulkan:
-            order |= MAKE_AVAILABLE | MAKE_VISIBLE
-        number, semantics = map(e.types.enumerant, (SCOPES[scope], order))
-        if scope is simt.FenceScope.SUBGROUP and e.facts.device.lockstep:
-            e.do("OpMemoryBarrier", number, semantics)
-        else:
-            opcode = f"OpControlBarrier{half}{'INTEL' if half else ''}"
-            e.do(opcode, number, number, semantics)
-
-    def has_block_io(self, e: Emission, view: View, type: Attribute) -> bool:
-        """Intel's run-times move integers of up to 8 components, or 16 of 8 bits.
-
-        The instruction wants the address of a read aligned to 4 bytes, of a write to
-        16, and is used in global memory only.
-        """
-        bits = e.types.bits(element_of(type))
-        if e.facts.device.family == "opencl-cpu" and bits != 32:
-            # Intel's run-time 2026.2 runs a kernel with these alone on one lane.
-            return False
-        longest = 16 if bits == 8 else 8
-        return view.storage == "CrossWorkgroup" and count_of(type) <= longest
-
-    def block_read(self, e: Emission, view: View, at: Num, type: Attribute) -> Id:
-        place = _block_pointer(e, view, at, type)
-        block = _block_type(e, type)
-        found = e.emit("OpSubgroupBlockReadINTEL", place, type=block)
-        (to,) = e.types.parts(type)
-        return found if block is to else e.emit("OpBitcast", found, type=to)
-
-    def block_write(self, e: Emission, view: View, at: Num, value: SSAValue) -> None:
-        block, found = _block_type(e, value.type), e.value(value)
-        if found.type is not block:
-            found = e.emit("OpBitcast", found, type=block)
-        place = _block_pointer(e, view, at, value.type)
-        e.do("OpSubgroupBlockWriteINTEL", place, found)
-
-    def broadcast(self, e: Emission, op: simt.BroadcastOp) -> None:
-        lane, scope = _lane(e, op.lane), e.types.enumerant(SUBGROUP)
-        opcode = "OpGroupNonUniformBroadcast" if e.facts.vulkan else "OpGroupBroadcast"
-        if e.facts.vulkan and not isinstance(e.index.num(lane), int):
-            # Before SPIR-V 1.5 the lane of a broadcast had to be a constant.
-            opcode = SHUFFLES[ShuffleMode.IDX]
-        e.each(
-            op.result,
-            (op.value,),
-            lambda to, ids: e.emit(opcode, scope, *ids, lane, type=to),
-        )
-
-    def shuffle(self, e: Emission, op: simt.ShuffleOp) -> None:
-        mode, offset = op.mode.data, _lane(e, op.offset)
-        if not e.facts.vulkan and mode in _STEPS:
-            # OpenCL's run-times have this with the lane's number on all versions.
-            mine = e.built_in("SubgroupLocalInvocationId", e.types.u32)
-            offset = e.emit(_STEPS[mode], mine, offset, type=e.types.u32)
-            mode = ShuffleMode.IDX
-        scope, opcode = e.types.enumerant(SUBGROUP), SHUFFLES[mode]
-
-        def one(to: Id, x: Id) -> Id:
-            return e.emit(opcode, scope, x, offset, type=to)
-
-        def make(to: Id, ids: tuple[Id, ...]) -> Id:
-            (x,) = ids
-            if e.facts.vulkan:
-                return one(to, x)
-            # OpenCL shuffles no vectors.
-            if (words := _as_words(e, to)) is not to:
-                x = e.emit("OpBitcast", x, type=words)
-            found = _componentwise(e, x, words, lambda each: one(each.type, each))
-            return found if words is to else e.emit("OpBitcast", found, type=to)
-
-        e.each(op.result, (op.value,), make)
-
-    def reduce(self, e: Emission, op: simt.ReduceOp) -> None:
-        name, scope = reduction_of(op), e.types.enumerant(SUBGROUP)
-        is_group = not e.facts.vulkan and name in _GROUP
-        opcode = f"OpGroup{'' if is_group else 'NonUniform'}{name}"
-
-        def one(to: Id, x: Id) -> Id:
-            return e.emit(opcode, scope, "Reduce", x, type=to)
-
-        def part(to: Id, ids: tuple[Id, ...]) -> Id:
-            (x,) = ids
-            if e.facts.vulkan:
-                return one(to, x)
-            # OpenCL has no reductions of vectors.
-            return _componentwise(e, x, to, lambda each: one(each.type, each))
-
-        e.each(op.result, (op.value,), part)
+        e.set(op.result, e.once((name, axis), extract))
 
 
-handlers = _BuiltIns().handlers()
+def _number(e: Emission, op: type[simt.IdOp]) -> Id:
+    return e.index_built_in(BUILT_INS[op])
+
+
+@handlers.on(*HALVES)
+def barrier(e: Emission, op: simt.WaitingOp) -> None:
+    """A barrier, or a half of it; where there are no halves the second is all of it."""
+    half, order = HALVES[type(op)]
+    if half and e.facts.device.family != "xe":
+        if isinstance(op, simt.BarrierArriveOp):
+            return
+        half, order = HALVES[simt.BarrierOp]
+    scope, vulkan = op.scope.data, e.facts.vulkan
+    attr = op.memory if isinstance(op, simt.BarrierOp) else None
+    memory = None if attr is None else attr.data
+    if memory is not simt.MemorySpace.GLOBAL:
+        order |= WORKGROUP_MEMORY
+    if memory is not simt.MemorySpace.WORKGROUP:
+        order |= _UNIFORM_MEMORY if vulkan else CROSS_WORKGROUP_MEMORY
+    if vulkan:
+        order |= MAKE_AVAILABLE | MAKE_VISIBLE
+    number, semantics = map(e.types.enumerant, (SCOPES[scope], order))
+    if scope is simt.FenceScope.SUBGROUP and e.facts.device.lockstep:
+        e.do("OpMemoryBarrier", number, semantics)
+    else:
+        e.do(f"OpControlBarrier{half}", number, number, semantics)
+
+
+# Blocks of consecutive elements.
+
+
+@handlers.on(simt.BlockReadOp)
+def block_read(e: Emission, op: simt.BlockReadOp) -> None:
+    view, type = e.view(op.memory), op.result.type
+    if not _has_block_io(e, view, type):
+        read_by_lanes(e, op, _number)
+        return
+    place, block = _block_pointer(e, op, type), _block_type(e, type)
+    found = e.emit("OpSubgroupBlockReadINTEL", place, type=block)
+    (to,) = e.types.parts(type)
+    e.set(op.result, found if block is to else e.emit("OpBitcast", found, type=to))
+
+
+@handlers.on(simt.BlockWriteOp)
+def block_write(e: Emission, op: simt.BlockWriteOp) -> None:
+    view, type = e.view(op.memory), op.value.type
+    e.writes(view)
+    if not _has_block_io(e, view, type):
+        write_by_lanes(e, op, _number)
+        return
+    block, found = _block_type(e, type), e.value(op.value)
+    if found.type is not block:
+        found = e.emit("OpBitcast", found, type=block)
+    e.do("OpSubgroupBlockWriteINTEL", _block_pointer(e, op, type), found)
+
+
+def _has_block_io(e: Emission, view: View, type: Attribute) -> bool:
+    """Whether one instruction reads or writes a block.
+
+    Intel's run-times move integers of up to 8 components, or 16 of 8 bits.  The
+    instruction wants the address of a read aligned to 4 bytes, of a write to 16, and is
+    used in global memory only.
+    """
+    bits = e.types.bits(element_of(type))
+    if e.facts.device.family == "opencl-cpu" and bits != 32:
+        # Intel's run-time 2026.2 runs a kernel with these alone on one lane.
+        return False
+    longest = 16 if bits == 8 else 8
+    return view.storage == "CrossWorkgroup" and count_of(type) <= longest
+
+
+def _block_type(e: Emission, type: Attribute) -> Id:
+    integer = e.types.int(e.types.bits(element_of(type)))
+    return e.types.vector(integer, count_of(type))
+
+
+def _block_pointer(
+    e: Emission, op: simt.BlockReadOp | simt.BlockWriteOp, type: Attribute
+) -> Id:
+    view = e.view(op.memory)
+    place = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
+    to = e.types.pointer(view.storage, e.types.int(e.types.bits(element_of(type))))
+    return place if place.type is to else e.emit("OpBitcast", place, type=to)
+
+
+# Operations between lanes.
+
+
+@handlers.on(simt.BroadcastOp)
+def broadcast(e: Emission, op: simt.BroadcastOp) -> None:
+    lane, scope = _lane(e, op.lane), e.types.enumerant(SUBGROUP)
+    opcode = "OpGroupNonUniformBroadcast" if e.facts.vulkan else "OpGroupBroadcast"
+    if e.facts.vulkan and not isinstance(e.index.num(lane), int):
+        # Before SPIR-V 1.5 the lane of a broadcast had to be a constant.
+        opcode = SHUFFLES[ShuffleMode.IDX]
+    e.each(
+        op.result,
+        (op.value,),
+        lambda to, ids: e.emit(opcode, scope, *ids, lane, type=to),
+    )
+
+
+@handlers.on(simt.ShuffleOp)
+def shuffle(e: Emission, op: simt.ShuffleOp) -> None:
+    mode, offset = op.mode.data, _lane(e, op.offset)
+    if not e.facts.vulkan and mode in _STEPS:
+        # OpenCL's run-times have this with the lane's number on all versions.
+        mine = e.built_in("SubgroupLocalInvocationId", e.types.u32)
+        offset = e.emit(_STEPS[mode], mine, offset, type=e.types.u32)
+        mode = ShuffleMode.IDX
+    scope, opcode = e.types.enumerant(SUBGROUP), SHUFFLES[mode]
+
+    def one(to: Id, x: Id) -> Id:
+        return e.emit(opcode, scope, x, offset, type=to)
+
+    def make(to: Id, ids: tuple[Id, ...]) -> Id:
+        (x,) = ids
+        if e.facts.vulkan:
+            return one(to, x)
+        # OpenCL shuffles no vectors.
+        if (words := _as_words(e, to)) is not to:
+            x = e.emit("OpBitcast", x, type=words)
+        found = _componentwise(e, x, words, lambda each: one(each.type, each))
+        return found if words is to else e.emit("OpBitcast", found, type=to)
+
+    e.each(op.result, (op.value,), make)
+
+
+@handlers.on(simt.ReduceOp)
+def reduce(e: Emission, op: simt.ReduceOp) -> None:
+    name, scope = reduction_of(op), e.types.enumerant(SUBGROUP)
+    is_group = not e.facts.vulkan and name in _GROUP
+    opcode = f"OpGroup{'' if is_group else 'NonUniform'}{name}"
+
+    def one(to: Id, x: Id) -> Id:
+        return e.emit(opcode, scope, "Reduce", x, type=to)
+
+    def part(to: Id, ids: tuple[Id, ...]) -> Id:
+        (x,) = ids
+        if e.facts.vulkan:
+            return one(to, x)
+        # OpenCL has no reductions of vectors.
+        return _componentwise(e, x, to, lambda each: one(each.type, each))
+
+    e.each(op.result, (op.value,), part)
 
 
 def _lane(e: Emission, index: SSAValue) -> Id:
@@ -205,14 +252,3 @@ def _componentwise(e: Emission, x: Id, to: Id, make: Callable[[Id], Id]) -> Id:
     if len(found) == 1:
         return found[0]
     return e.emit("OpCompositeConstruct", *found, type=to)
-
-
-def _block_type(e: Emission, type: Attribute) -> Id:
-    integer = e.types.int(e.types.bits(element_of(type)))
-    return e.types.vector(integer, count_of(type))
-
-
-def _block_pointer(e: Emission, view: View, at: Num, type: Attribute) -> Id:
-    place = e.pointer(view, at)
-    to = e.types.pointer(view.storage, e.types.int(e.types.bits(element_of(type))))
-    return place if place.type is to else e.emit("OpBitcast", place, type=to)

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_vector
+from coopc.emit.interface import IN_MEMORY
 from coopc.emit.walker import (
     NUMBERS,
     Facts,
@@ -91,19 +92,13 @@ def why_no_matrix(
 # | i1             | bool, in memory a byte                |
 #
 # Integers have no sign, as in the IR.  A bf16 is a float of its own, or a u16 where the
-# device only converts it, as `Facts.bf16` says; so is an f8, or a u8.
+# device only converts it, as `Device.bfloat16` says; so is an f8, or a u8.
 
 VECTOR_WIDTHS = {"vulkan": (4, 3, 2), "opencl": (16, 8, 4, 3, 2)}
 """Components of a vector type, by flavour, the widest first."""
 
 MOST_COMPONENTS = 16_384
 """Of a vector: each is an instruction where SPIR-V's are shorter."""
-
-IN_MEMORY = (
-    "a matrix cannot be stored in memory as a whole: "
-    "SPV_KHR_cooperative_matrix allows matrices only in the "
-    "storage classes Function and Private"
-)
 
 _I1 = IntegerType(1)
 
@@ -170,12 +165,6 @@ class Types:
     @property
     def u32(self) -> Id:
         return self.int(32)
-
-    @property
-    def f32(self) -> Id:
-        """What bf16 is computed in."""
-        self.float_bits.add(32)
-        return self.module.type("OpTypeFloat", 32)
 
     def int(self, bits: int) -> Id:
         return self.module.type("OpTypeInt", bits, 0)
@@ -344,22 +333,11 @@ class Types:
         number = constant_bits(type, value, bits)
         return self.module.constant(id, number % (1 << bits))
 
-    def splat(self, type: Attribute, value: float) -> tuple[Id, ...]:
-        one = self.constant(element_of(type), value)
-        return self.repeat(type, one)
-
-    def repeat(self, type: Attribute, one: Id) -> tuple[Id, ...]:
-        """A vector or number of which every component is one constant."""
-        return tuple(
-            one if width == 1 else self.module.constant_composite(id, [one] * width)
-            for id, width in zip(self.parts(type), self.widths(type), strict=True)
-        )
-
     def pointer(self, storage: str, pointee: Id) -> Id:
         return self.module.type("OpTypePointer", storage, pointee)
 
     def _bf16(self) -> Id:
-        if self.facts.bf16 == "khr":
+        if self.facts.device.bfloat16 == "khr":
             return self.module.type("OpTypeFloat", 16, "BFloat16KHR")
         return self.int(16)
 

@@ -15,12 +15,12 @@ from xdsl.ir import Attribute
 from coopc.dialects import simt
 from coopc.emit import memref
 from coopc.emit.arith import is_i1
-from coopc.emit.memref import alignment_of, hints_of
+from coopc.emit.memref import alignment_of, hints_of, masked_load, masked_store
 from coopc.emit.spirv.arith import same_bits
 from coopc.emit.spirv.emission import Emission, Handlers
-from coopc.emit.spirv.flow import Num, View
 from coopc.emit.spirv.types import VECTOR_WIDTHS
-from coopc.emit.vector import masked_load, masked_store, repeats_of
+from coopc.emit.spirv.view import Num, View
+from coopc.emit.view import repeats_of
 from coopc.emit.walker import Refusal, count_of, element_of
 from coopc.plan.atomic_form import WORD
 from coopc.spirv.instruction import Id
@@ -70,25 +70,28 @@ def extract(e: Emission, op: vector.ExtractOp) -> None:
     static = [int(n) for n in op.static_position.get_values()]
     at, count = e.index.place(op.vector.type, static, e.nums(op.dynamic_position))
     if isinstance(at, int):
-        scalars = e.some_scalars(op.vector, range(at, at + count))
+        scalars = e.scalars(op.vector, range(at, at + count))
     elif count == 1 and _is_one_vector(e, op.vector.type):
         (part,) = e.parts(op.vector)
         type = e.element(op.result.type)
         e.set(op.result, (e.emit("OpVectorExtractDynamic", part, at, type=type),))
         return
     else:
-        scalars = [_chosen(e, e.scalars(op.vector), at, n) for n in range(count)]
+        scalars: list[Id] = []
+        for n in range(count):
+            some = e.scalars(op.vector)
+            found, wanted = some[0], e.index.add(at, n)
+            for number, scalar in enumerate(some):
+                found = _if_at(e, wanted, number, scalar, found)
+            scalars.append(found)
     e.set(op.result, e.gathered(op.result.type, scalars))
 
 
-def _chosen(e: Emission, scalars: Sequence[Id], at: Id, plus: int) -> Id:
-    """The component at a position that varies, chosen among all."""
-    wanted = e.index.value(e.index.add(at, plus))
-    found = scalars[0]
-    for number, scalar in enumerate(scalars):
-        this = e.emit("OpIEqual", wanted, e.index.value(number), type=e.types.bool)
-        found = e.emit("OpSelect", this, scalar, found, type=scalar.type)
-    return found
+def _if_at(e: Emission, at: Num, number: int, yes: Id, no: Id) -> Id:
+    """One of two components, by whether a position that varies is a number."""
+    ids = e.index.value(at), e.index.value(number)
+    here = e.emit("OpIEqual", *ids, type=e.bool)
+    return e.emit("OpSelect", here, yes, no, type=yes.type)
 
 
 @handlers.on(vector.InsertOp)
@@ -105,7 +108,10 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
         id = e.emit("OpVectorInsertDynamic", part, new[0], at, type=part.type)
         e.set(op.result, (id,))
         return
-    scalars = _replaced(e, e.scalars(op.dest), at, new)
+    scalars = e.scalars(op.dest)
+    for plus, scalar in enumerate(new):
+        wanted = e.index.add(at, plus)
+        scalars = [_if_at(e, wanted, n, scalar, x) for n, x in enumerate(scalars)]
     e.set(op.result, e.gathered(op.result.type, scalars))
 
 
@@ -130,16 +136,6 @@ def _inserted(
         found.append(part)
         at -= width
     return tuple(found)
-
-
-def _replaced(e: Emission, old: Sequence[Id], at: Id, new: Sequence[Id]) -> list[Id]:
-    found = list(old)
-    for plus, scalar in enumerate(new):
-        wanted = e.index.value(e.index.add(at, plus))
-        for number, before in enumerate(found):
-            this = e.emit("OpIEqual", wanted, e.index.value(number), type=e.types.bool)
-            found[number] = e.emit("OpSelect", this, scalar, before, type=scalar.type)
-    return found
 
 
 @handlers.on(vector.BitcastOp)

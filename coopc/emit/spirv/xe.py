@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from coopc.dialects import xe
 from coopc.dialects.xe import CacheControl
 from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.flow import View
+from coopc.emit.spirv.view import View
 from coopc.emit.walker import Refusal
 from coopc.emit.xe import STORE_SURFACE, SURFACE, Engine, Pieces
 from coopc.emit.xe_rules import asked

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.llvm.module import Block, Function, Label, Module, Signature, Typed, arrive
+from coopc.llvm.module import Block, Function, Label, Module, Signature, Typed
 from coopc.llvm.text import text
 from coopc.llvm.values import (
     DOUBLE,
@@ -107,10 +107,10 @@ def test_phis_take_values_from_later_blocks() -> None:
     entry = function.block
     function.do("br ", Label(loop))
     function.begin(loop)
-    at, phi = function.phi(I64, "i")
+    at = function.phi(I64, "i")
     after = function.arithmetic("add", at, integer(I64, 1))
-    arrive(phi, integer(I64, 0), entry)
-    arrive(phi, after, loop)
+    function.arrive(at, integer(I64, 0), entry)
+    function.arrive(at, after, loop)
     more = function.compare("icmp slt", after, function.parameters[0])
     function.do("br ", Typed(more), ", ", Label(loop), ", ", Label(done))
     function.begin(done)
