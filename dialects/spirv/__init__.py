@@ -1,9 +1,8 @@
 """Upstream MLIR's `spirv` dialect, as tools of LLVM 22 print it.
 
-xDSL has none.  `_DECLARED` and `_CUSTOM` list the operations by the form of their text,
-which is upstream's own or the generic one; `mlir-opt` verifies what they take.
-`convert-spirv-to-coopmatrix` reads them, and `-t mlir-spirv` prints such text
-(`coopc.spirv.mlir`), in generic form.
+xDSL has none.  `_FORMS` is the one table of its operations: their names, what they take
+and what their text is.  `mlir-opt` verifies the rest.  `convert-spirv-to-coopmatrix`
+reads them, and `-t mlir-spirv` (`coopc.emit.spirv.mlir`) makes them of SPIR-V.
 
 ```mlir
 %p = "test.op"() : () -> !spirv.ptr<f32, StorageBuffer>
@@ -15,7 +14,7 @@ which is upstream's own or the generic one; `mlir-opt` verifies what they take.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import (
@@ -64,6 +63,7 @@ from coopc.dialects.spirv.types import (
 )
 
 __all__ = [
+    "FIELDS",
     "OPERATIONS",
     "ArrayType",
     "CooperativeMatrixType",
@@ -73,10 +73,8 @@ __all__ = [
     "Spirv",
     "SpirvOp",
     "StructType",
+    "opaque",
 ]
-
-_OPAQUE = ("vce", "target_env", "resource_limits", "entry_point_abi")
-"""Attributes that are kept as text."""
 
 _T = VarConstraint("T", AnyAttr())
 _P = VarConstraint("P", base(PointerType))
@@ -125,12 +123,12 @@ class _Form(NamedTuple):
     """Operands and attributes in the order of the binary, `->` the result.
 
     One is optional with `?`, any number with `*`; `:` and one of `_TYPES` follow."""
-    text: str
-    """What follows a name."""
+    text: str | type[SpirvOp]
+    """What follows a name, or the class that parses and prints it."""
     is_terminator: bool = False
 
 
-_DECLARED = (
+_FORMS = (
     _Form(
         """
       FAdd FSub FMul FDiv FMod FRem FNegate IAdd ISub IMul SDiv UDiv SMod SRem UMod
@@ -374,25 +372,41 @@ _DECLARED = (
         "spec_const -> result",
         "$spec_const attr-dict `:` type($result)",
     ),
+    _Form("CompositeExtract", "composite indices", custom.Extract),
+    _Form(
+        "Load Store INTEL.SubgroupBlockWrite",
+        "pointer object? memory_access? alignment?",
+        custom.Access,
+    ),
+    _Form("Variable", "storage_class initializer?", custom.Variable),
+    _Form("BranchConditional", "", custom.Conditional),
+    _Form("Switch", "", custom.Switch),
+    _Form("mlir.loop mlir.selection", "", custom.Structured),
+    _Form("module", "", custom.Module),
+    _Form("func", "", custom.Func),
+    _Form("GlobalVariable", "", custom.GlobalVariable),
+    _Form("SpecConstant", "", custom.SpecConstant),
+    _Form("SpecConstantComposite", "", custom.Composite),
+    _Form("SpecConstantOperation", "", custom.SpecOperation),
+    _Form("Constant", "", custom.Constant),
+    _Form("EntryPoint", "", custom.EntryPoint),
+    _Form("ExecutionMode", "", custom.ExecutionMode),
 )
 
-_CUSTOM: dict[str, type[SpirvOp]] = {
-    "CompositeExtract": custom.Extract,
-    "Load Store": custom.Access,
-    "Variable": custom.Variable,
-    "BranchConditional": custom.Conditional,
-    "Switch": custom.Switch,
-    "mlir.loop mlir.selection": custom.Structured,
-    "module": custom.Module,
-    "func": custom.Func,
-    "GlobalVariable": custom.GlobalVariable,
-    "SpecConstant": custom.SpecConstant,
-    "SpecConstantComposite": custom.Composite,
-    "SpecConstantOperation": custom.SpecOperation,
-    "Constant": custom.Constant,
-    "EntryPoint": custom.EntryPoint,
-    "ExecutionMode": custom.ExecutionMode,
-}
+
+class Field(NamedTuple):
+    """An operand, an attribute, a successor or a result of an operation."""
+
+    name: str
+    quantifier: str
+    """`?` for optional, `*` for any number, `^` for a successor, else empty."""
+    type: str
+    """One of `_TYPES`."""
+
+
+def _fields(text: str) -> tuple[Field, ...]:
+    found = re.findall(r"(\^?)(\w+)([?*]?):?(\w*)", text)
+    return tuple(Field(name, mark + often, kind) for mark, name, often, kind in found)
 
 
 def _operations(names: str, form: type[SpirvOp]) -> Iterator[type[SpirvOp]]:
@@ -404,50 +418,62 @@ def _operations(names: str, form: type[SpirvOp]) -> Iterator[type[SpirvOp]]:
         yield type(name, (defined,), {"name": name})
 
 
-_DEFINITIONS = {
-    "": (operand_def, prop_def, result_def),
-    "?": (opt_operand_def, opt_prop_def, opt_result_def),
-    "*": (var_operand_def, prop_def, result_def),
+def _successor_def(_: AttrConstraint) -> Any:
+    return successor_def()
+
+
+_DEFINITIONS: dict[str, Callable[..., Any]] = {
+    "": operand_def,
+    "?": opt_operand_def,
+    "*": var_operand_def,
+    "^": _successor_def,
 }
 
 
 def _declared(form: _Form) -> type[SpirvOp]:
+    """The class of the operations of a form."""
+    if not isinstance(form.text, str):
+        return form.text
     made: dict[str, Any] = {"assembly_format": form.text}
-    is_result = False
-    for field in form.fields.split():
-        if field == "->":
-            is_result = True
-            continue
-        found = re.fullmatch(r"(\^?)(\w+)([?*]?):?(\w*)", field)
-        assert found is not None, field
-        to_block, name, quantifier, kind = found.groups()
-        operand, attribute, result = _DEFINITIONS[quantifier]
-        if to_block:
-            made[name] = successor_def()
-        elif name in _PROPERTIES:
-            made[name] = attribute(_PROPERTIES[name])
+    before, _, after = form.fields.partition("->")
+    for field in _fields(before):
+        if (attribute := _PROPERTIES.get(field.name)) is not None:
+            define = opt_prop_def if field.quantifier else prop_def
+            made[field.name] = define(attribute)
         else:
-            made[name] = (result if is_result else operand)(_TYPES[kind])
+            made[field.name] = _DEFINITIONS[field.quantifier](_TYPES[field.type])
+    for field in _fields(after):
+        define = opt_result_def if field.quantifier else result_def
+        made[field.name] = define(_TYPES[field.type])
     if form.is_terminator:
         made["traits"] = traits_def(IsTerminator())
     return type("Declared", (SpirvOp,), made)
 
 
 OPERATIONS = {
-    op.name: op
-    for names, form in (
-        *((form.names, _declared(form)) for form in _DECLARED),
-        *_CUSTOM.items(),
-    )
-    for op in _operations(names, form)
+    op.name: op for form in _FORMS for op in _operations(form.names, _declared(form))
 }
 """By their names."""
+FIELDS = {
+    f"spirv.{name}": _fields(form.fields.partition("->")[0])
+    for form in _FORMS
+    for name in form.names.split()
+}
+"""What an operation takes, in the order of the binary."""
 
 
-def _attribute(name: str) -> type[Attribute]:
-    """An attribute that is kept as text."""
-    kept = type(name, (UnregisteredAttr,), {"name": f"spirv.{name}"})
-    return irdl_attr_definition(init=False)(kept)
+_OPAQUE = {
+    name: irdl_attr_definition(init=False)(
+        type(name, (UnregisteredAttr,), {"name": f"spirv.{name}"})
+    )
+    for name in ("vce", "target_env", "resource_limits", "entry_point_abi")
+}
+"""Attributes that are kept as text."""
+
+
+def opaque(name: str, text: str) -> Attribute:
+    """Return an attribute that is kept as text."""
+    return _OPAQUE[name](f"spirv.{name}", False, False, text)
 
 
 Spirv = Dialect(
@@ -456,7 +482,7 @@ Spirv = Dialect(
     [
         *(PointerType, ArrayType, RuntimeArrayType, StructType),
         CooperativeMatrixType,
-        *map(_attribute, _OPAQUE),
+        *_OPAQUE.values(),
         *ENUMERANTS.values(),
     ],
 )
