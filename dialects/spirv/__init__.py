@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from xdsl.dialects.builtin import (
     ArrayAttr,
     IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
     SymbolRefAttr,
     UnregisteredAttr,
     VectorType,
@@ -40,12 +42,14 @@ from xdsl.irdl import (
     opt_prop_def,
     opt_result_def,
     prop_def,
+    region_def,
     result_def,
     successor_def,
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import IsTerminator
+from xdsl.traits import IsTerminator, NoTerminator, OpTrait
+from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred
 from coopc.dialects.narrow import is_vector
@@ -84,9 +88,30 @@ def _truth(type: Attribute) -> Attribute:
     return VectorType(i1, type.get_shape()) if is_vector(type) else i1
 
 
+def _part(type: Attribute, indices: ArrayAttr[IntegerAttr]) -> Attribute:
+    """The type of a part of a composite.
+
+    Raises:
+        VerifyException: it has no such part.
+    """
+    for index in indices:
+        at = index.value.data
+        match type:
+            case StructType() if at < len(type.members):
+                type = type.members.data[at]
+            case ArrayType() | RuntimeArrayType() | CooperativeMatrixType():
+                type = type.element
+            case _ if is_vector(type):
+                type = type.element_type
+            case _:
+                raise VerifyException(f"expected a composite with a part {at}")
+    return type
+
+
 _TYPES: dict[str, AttrConstraint] = {
     "": AnyAttr(),
     "T": _T,
+    "part": Inferred("T indices", _part),
     "truth": Inferred("T", _truth),
     "vector": VarConstraint("V", base(VectorType)),
     "component": Inferred("V", lambda vector: vector.element_type),
@@ -104,14 +129,27 @@ _PROPERTIES: dict[str, AttrConstraint] = {
         ("semantics", "equal_semantics", "unequal_semantics", "memory_semantics"),
         enumerants("memory_semantics"),
     ),
-    "group_operation": enumerants("group_operation"),
     "matrix_layout": enumerants("coop_matrix_layout_khr"),
     "matrix_operands": enumerants("cooperative_matrix_operands_khr"),
     "memory_operand": enumerants("memory_access"),
     "alignment": IntegerAttr.constr(i32),
-    **dict.fromkeys(("components", "indices"), base(ArrayAttr)),
-    **dict.fromkeys(("callee", "spec_const", "variable"), base(SymbolRefAttr)),
-    "cooperative_matrix_type": AnyAttr(),
+    **dict.fromkeys(("binding", "descriptor_set"), IntegerAttr.constr(i32)),
+    "indices": VarConstraint("indices", base(ArrayAttr)),
+    **dict.fromkeys(("components", "constituents"), base(ArrayAttr)),
+    **dict.fromkeys(("interface", "values"), base(ArrayAttr)),
+    "sym_name": SymbolNameConstraint(),
+    "built_in": base(StringAttr),
+    **dict.fromkeys(("callee", "fn", "initializer"), base(SymbolRefAttr)),
+    **dict.fromkeys(("spec_const", "variable"), base(SymbolRefAttr)),
+    **dict.fromkeys(("cooperative_matrix_type", "type"), AnyAttr()),
+    **dict.fromkeys(("linkage_attributes", "vce_triple"), AnyAttr()),
+    **{
+        kind: enumerants(kind)
+        for kind in (
+            *("addressing_model", "memory_model", "execution_model"),
+            *("execution_mode", "group_operation", "storage_class"),
+        )
+    },
 }
 """The fields that are attributes."""
 
@@ -125,7 +163,7 @@ class _Form(NamedTuple):
     One is optional with `?`, any number with `*`; `:` and one of `_TYPES` follow."""
     text: str | type[SpirvOp]
     """What follows a name, or the class that parses and prints it."""
-    is_terminator: bool = False
+    traits: tuple[OpTrait, ...] = ()
 
 
 _FORMS = (
@@ -349,13 +387,13 @@ _FORMS = (
         "Branch",
         "^target arguments*",
         "$target (`(` $arguments^ `:` type($arguments) `)`)? attr-dict",
-        is_terminator=True,
+        (IsTerminator(),),
     ),
     _Form(
         "Kill Return ReturnValue Unreachable mlir.merge mlir.yield",
         "arguments*",
         "($arguments^ `:` type($arguments))? attr-dict",
-        is_terminator=True,
+        (IsTerminator(),),
     ),
     _Form(
         "FunctionCall",
@@ -372,25 +410,59 @@ _FORMS = (
         "spec_const -> result",
         "$spec_const attr-dict `:` type($result)",
     ),
-    _Form("CompositeExtract", "composite indices", custom.Extract),
+    _Form(
+        "CompositeExtract",
+        "composite:T indices -> result:part",
+        "$composite `` $indices attr-dict `:` type($composite)",
+    ),
+    _Form(
+        "Variable",
+        "storage_class start?:pointee -> result:P",
+        "(`init` `(` $start^ `)`)? attr-dict `:` "
+        "custom<PointerTo>($storage_class, type($result))",
+    ),
+    _Form(
+        "GlobalVariable",
+        "sym_name initializer? descriptor_set? binding? built_in? "
+        "linkage_attributes? type",
+        "$sym_name (`initializer` `(` $initializer^ `)`)? (`bind` `(` $descriptor_set^ "
+        "`,` $binding `)`)? (`built_in` `(` $built_in^ `)`)? attr-dict `:` $type",
+    ),
+    _Form(
+        "SpecConstantComposite",
+        "sym_name type constituents",
+        "$sym_name `(` custom<Listed>($constituents) `)` attr-dict `:` $type",
+    ),
+    _Form(
+        "EntryPoint",
+        "execution_model fn interface",
+        "custom<Quoted>($execution_model) $fn (`,` custom<Listed>($interface)^)? "
+        "attr-dict",
+    ),
+    _Form(
+        "ExecutionMode",
+        "fn execution_mode values",
+        "$fn custom<Quoted>($execution_mode) (`,` custom<Listed>($values)^)? attr-dict",
+    ),
+    _Form(
+        "module",
+        "sym_name? addressing_model memory_model vce_triple? {body}",
+        "($sym_name^)? custom<Plain>($addressing_model) custom<Plain>($memory_model) "
+        "(`requires` $vce_triple^)? attr-dict-with-keyword $body",
+        (NoTerminator(),),
+    ),
     _Form(
         "Load Store INTEL.SubgroupBlockWrite",
         "pointer object? memory_access? alignment?",
         custom.Access,
     ),
-    _Form("Variable", "storage_class initializer?", custom.Variable),
     _Form("BranchConditional", "", custom.Conditional),
     _Form("Switch", "", custom.Switch),
     _Form("mlir.loop mlir.selection", "", custom.Structured),
-    _Form("module", "", custom.Module),
     _Form("func", "", custom.Func),
-    _Form("GlobalVariable", "", custom.GlobalVariable),
     _Form("SpecConstant", "", custom.SpecConstant),
-    _Form("SpecConstantComposite", "", custom.Composite),
     _Form("SpecConstantOperation", "", custom.SpecOperation),
     _Form("Constant", "", custom.Constant),
-    _Form("EntryPoint", "", custom.EntryPoint),
-    _Form("ExecutionMode", "", custom.ExecutionMode),
 )
 
 
@@ -399,13 +471,13 @@ class Field(NamedTuple):
 
     name: str
     quantifier: str
-    """`?` for optional, `*` for any number, `^` for a successor, else empty."""
+    """`?` for optional, `*` for any number, `^` for a successor, `{` for a region."""
     type: str
     """One of `_TYPES`."""
 
 
 def _fields(text: str) -> tuple[Field, ...]:
-    found = re.findall(r"(\^?)(\w+)([?*]?):?(\w*)", text)
+    found = re.findall(r"([\^{]?)(\w+)([?*]?):?(\w*)", text)
     return tuple(Field(name, mark + often, kind) for mark, name, often, kind in found)
 
 
@@ -418,15 +490,12 @@ def _operations(names: str, form: type[SpirvOp]) -> Iterator[type[SpirvOp]]:
         yield type(name, (defined,), {"name": name})
 
 
-def _successor_def(_: AttrConstraint) -> Any:
-    return successor_def()
-
-
-_DEFINITIONS: dict[str, Callable[..., Any]] = {
+_DIRECTIVES = (custom.Listed, custom.Plain, custom.PointerTo, custom.Quoted)
+_OTHERS: dict[str, Callable[[], Any]] = {"^": successor_def, "{": region_def}
+_OPERANDS: dict[str, Callable[..., Any]] = {
     "": operand_def,
     "?": opt_operand_def,
     "*": var_operand_def,
-    "^": _successor_def,
 }
 
 
@@ -434,19 +503,24 @@ def _declared(form: _Form) -> type[SpirvOp]:
     """The class of the operations of a form."""
     if not isinstance(form.text, str):
         return form.text
-    made: dict[str, Any] = {"assembly_format": form.text}
+    made: dict[str, Any] = {
+        "assembly_format": form.text,
+        "custom_directives": _DIRECTIVES,
+    }
     before, _, after = form.fields.partition("->")
     for field in _fields(before):
         if (attribute := _PROPERTIES.get(field.name)) is not None:
             define = opt_prop_def if field.quantifier else prop_def
             made[field.name] = define(attribute)
+        elif field.quantifier in _OTHERS:
+            made[field.name] = _OTHERS[field.quantifier]()
         else:
-            made[field.name] = _DEFINITIONS[field.quantifier](_TYPES[field.type])
+            made[field.name] = _OPERANDS[field.quantifier](_TYPES[field.type])
     for field in _fields(after):
         define = opt_result_def if field.quantifier else result_def
         made[field.name] = define(_TYPES[field.type])
-    if form.is_terminator:
-        made["traits"] = traits_def(IsTerminator())
+    if form.traits:
+        made["traits"] = traits_def(*form.traits)
     return type("Declared", (SpirvOp,), made)
 
 

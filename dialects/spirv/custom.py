@@ -36,19 +36,24 @@ from xdsl.irdl import (
     var_result_def,
     var_successor_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, NoTerminator
+from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import is_integer
 from coopc.dialects.spirv.types import (
     ENUMERANTS,
-    ArrayType,
-    CooperativeMatrixType,
+    Enumerants,
     PointerType,
-    RuntimeArrayType,
-    StructType,
     enumerants,
     parse_enumerants,
 )
@@ -64,53 +69,6 @@ class SpirvOp(IRDLOperation):
         return (self.attributes | self.properties).get(name)
 
 
-class Extract(SpirvOp):
-    """`spirv.CompositeExtract %v[1 : i32] : vector<4xf32>`."""
-
-    composite = operand_def()
-    indices = prop_def(ArrayAttr[IntegerAttr])
-    result = result_def()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        composite = parser.parse_unresolved_operand()
-        indices = parser.parse_attribute()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = found = parser.parse_type()
-        if not isa(indices, ArrayAttr[IntegerAttr]):
-            parser.raise_error("expected an array of indices")
-        for index in indices:
-            if (part := _part(found, index.value.data)) is None:
-                parser.raise_error(
-                    f"expected a composite with a part {index.value.data}"
-                )
-            found = part
-        return cls.create(
-            operands=[parser.resolve_operand(composite, type)],
-            result_types=[found],
-            properties={"indices": indices},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.composite)
-        printer.print_attribute(self.indices)
-        _print_types(printer, self, [self.composite.type])
-
-
-def _part(type: Attribute, index: int) -> Attribute | None:
-    """The type of a part of a composite, if it has it."""
-    match type:
-        case StructType() if index < len(type.members):
-            return type.members.data[index]
-        case ArrayType() | RuntimeArrayType() | CooperativeMatrixType():
-            return type.element
-        case _:
-            return type.element_type if is_vector(type) else None
-
-
 def _print_types(
     printer: Printer, op: SpirvOp, types: Sequence[Attribute], *names: str
 ) -> None:
@@ -118,6 +76,95 @@ def _print_types(
     printer.print_op_attributes(op.attributes, reserved_attr_names=names)
     printer.print_string(" : ")
     printer.print_list(types, printer.print_attribute)
+
+
+@irdl_custom_directive
+class Plain(CustomDirective):
+    """An enumerant by its name alone, `Logical`."""
+
+    attr: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.attr.set(state, ENUMERANTS[self.attr.name](self.name(parser)))
+
+    def name(self, parser: Parser) -> str:
+        return parser.parse_identifier()
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        found = self.attr.get(op)
+        assert isinstance(found, Enumerants), op
+        state.print_whitespace(printer)
+        printer.print_string(self.text(found.data))
+
+    def text(self, name: str) -> str:
+        return name
+
+
+@irdl_custom_directive
+class Quoted(Plain):
+    """An enumerant as a string, `"GLCompute"`."""
+
+    attr: AttributeVariable
+
+    def name(self, parser: Parser) -> str:
+        return parser.parse_str_literal()
+
+    def text(self, name: str) -> str:
+        return f'"{name}"'
+
+
+@irdl_custom_directive
+class Listed(CustomDirective):
+    """Symbols, or numbers of 32 bits, without brackets: `@a, @b`."""
+
+    attr: AttributeVariable
+
+    def is_anchorable(self) -> bool:
+        return True
+
+    def is_present(self, op: IRDLOperation) -> bool:
+        return self.attr.get(op) != ArrayAttr(())
+
+    def set_empty(self, state: ParsingState) -> None:
+        self.attr.set(state, ArrayAttr(()))
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        def element() -> Attribute:
+            number = parser.parse_optional_integer()
+            if number is not None:
+                return IntegerAttr(number, i32)
+            return SymbolRefAttr(parser.parse_symbol_name())
+
+        found = parser.parse_comma_separated_list(parser.Delimiter.NONE, element)
+        self.attr.set(state, ArrayAttr(found))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        found = self.attr.get(op)
+        assert isa(found, ArrayAttr[Attribute]), op
+        texts = [
+            str(each.value.data) if isinstance(each, IntegerAttr) else str(each)
+            for each in found
+        ]
+        state.print_whitespace(printer)
+        printer.print_string(", ".join(texts))
+
+
+@irdl_custom_directive
+class PointerTo(CustomDirective):
+    """The type of a pointer, whose storage class is an attribute, too."""
+
+    storage: AttributeVariable
+    type: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        type = parser.parse_type()
+        if not isinstance(type, PointerType):
+            parser.raise_error(f"expected a pointer, got {type}")
+        self.type.set(state, (type,))
+        self.storage.set(state, ENUMERANTS["storage_class"](type.storage.data))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        self.type.print(printer, state, op)
 
 
 class Access(SpirvOp):
@@ -167,40 +214,6 @@ def _parse_access(parser: Parser) -> dict[str, Attribute]:
         found["alignment"] = IntegerAttr(parser.parse_integer(), i32)
     parser.parse_punctuation("]")
     return found
-
-
-class Variable(SpirvOp):
-    """`spirv.Variable init(%x) : !spirv.ptr<f32, Function>`."""
-
-    initializer = opt_operand_def()
-    storage_class = prop_def(enumerants("storage_class"))
-    result = result_def(base(PointerType))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        given: list[UnresolvedOperand] = []
-        if parser.parse_optional_keyword("init") is not None:
-            with parser.in_parens():
-                given.append(parser.parse_unresolved_operand())
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        if not isinstance(type, PointerType):
-            parser.raise_error(f"expected a pointer, got {type}")
-        storage = ENUMERANTS["storage_class"](type.storage.data)
-        return cls.create(
-            operands=[parser.resolve_operand(each, type.pointee) for each in given],
-            result_types=[type],
-            properties={"storage_class": storage},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        if self.initializer is not None:
-            printer.print_string(" init(")
-            printer.print_operand(self.initializer)
-            printer.print_string(")")
-        _print_types(printer, self, [self.result.type])
 
 
 class Conditional(SpirvOp):
@@ -380,46 +393,6 @@ class Structured(SpirvOp):
         printer.print_region(self.body, print_entry_block_args=False)
 
 
-class Module(SpirvOp):
-    """`spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {...}`."""
-
-    sym_name = opt_prop_def(base(StringAttr))
-    addressing_model = prop_def(enumerants("addressing_model"))
-    memory_model = prop_def(enumerants("memory_model"))
-    vce_triple = opt_prop_def()
-    body = region_def()
-    traits = traits_def(NoTerminator())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {}
-        if (name := parser.parse_optional_symbol_name()) is not None:
-            properties["sym_name"] = name
-        for model in ("addressing_model", "memory_model"):
-            properties[model] = ENUMERANTS[model](parser.parse_identifier())
-        if parser.parse_optional_keyword("requires"):
-            properties["vce_triple"] = parser.parse_attribute()
-        given = parser.parse_optional_attr_dict_with_keyword()
-        return cls.create(
-            attributes={} if given is None else given.data,
-            properties=properties,
-            regions=[parser.parse_region()],
-        )
-
-    def print(self, printer: Printer) -> None:
-        if self.sym_name is not None:
-            printer.print_string(" ")
-            printer.print_symbol_name(self.sym_name.data)
-        models = f"{self.addressing_model.data} {self.memory_model.data}"
-        printer.print_string(f" {models}")
-        if self.vce_triple is not None:
-            printer.print_string(" requires ")
-            printer.print_attribute(self.vce_triple)
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_empty_block=False)
-
-
 class Func(SpirvOp):
     """`spirv.func @f(%x: f32) -> f32 "None" {...}`."""
 
@@ -466,50 +439,6 @@ class Func(SpirvOp):
         printer.print_region(self.body, print_entry_block_args=False)
 
 
-class GlobalVariable(SpirvOp):
-    """`spirv.GlobalVariable @m bind(0, 1) {aliased} : !spirv.ptr<...>`."""
-
-    sym_name = prop_def(base(StringAttr))
-    type = prop_def(base(PointerType))
-    initializer = opt_prop_def(base(SymbolRefAttr))
-    descriptor_set = opt_prop_def(base(IntegerAttr))
-    binding = opt_prop_def(base(IntegerAttr))
-    built_in = opt_prop_def(base(StringAttr))
-    linkage_attributes = opt_prop_def()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {"sym_name": parser.parse_symbol_name()}
-        if parser.parse_optional_keyword("initializer") is not None:
-            with parser.in_parens():
-                properties["initializer"] = SymbolRefAttr(parser.parse_symbol_name())
-        if parser.parse_optional_keyword("bind") is not None:
-            numbers = parser.parse_comma_separated_list(
-                parser.Delimiter.PAREN, parser.parse_integer
-            )
-            for key, number in zip(("descriptor_set", "binding"), numbers, strict=True):
-                properties[key] = IntegerAttr(number, i32)
-        if parser.parse_optional_keyword("built_in") is not None:
-            with parser.in_parens():
-                properties["built_in"] = StringAttr(parser.parse_str_literal())
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        properties["type"] = parser.parse_type()
-        return cls.create(properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        if self.initializer is not None:
-            printer.print_string(f" initializer({self.initializer})")
-        if self.descriptor_set is not None and self.binding is not None:
-            places = self.descriptor_set.value.data, self.binding.value.data
-            printer.print_string(f" bind({places[0]}, {places[1]})")
-        if self.built_in is not None:
-            printer.print_string(f' built_in("{self.built_in.data}")')
-        _print_types(printer, self, [self.type])
-
-
 class SpecConstant(SpirvOp):
     """`spirv.SpecConstant @n spec_id(0) = 4 : i32`."""
 
@@ -535,38 +464,6 @@ class SpecConstant(SpirvOp):
             printer.print_string(f" spec_id({number.value.data})")
         printer.print_string(" = ")
         printer.print_attribute(self.default_value)
-
-
-class Composite(SpirvOp):
-    """`spirv.SpecConstantComposite @v (@a, @b) : vector<2xi32>`."""
-
-    sym_name = prop_def(base(StringAttr))
-    type = prop_def()
-    constituents = prop_def(ArrayAttr[SymbolRefAttr])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_symbol_name()
-        parts = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, parser.parse_symbol_name
-        )
-        parser.parse_punctuation(":")
-        symbols = ArrayAttr([SymbolRefAttr(part) for part in parts])
-        return cls.create(
-            properties={
-                "sym_name": name,
-                "type": parser.parse_type(),
-                "constituents": symbols,
-            }
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        printer.print_string(" ")
-        with printer.in_parens():
-            printer.print_list(self.constituents, printer.print_attribute)
-        _print_types(printer, self, [self.type])
 
 
 class SpecOperation(SpirvOp):
@@ -613,55 +510,3 @@ class Constant(SpirvOp):
         if not isinstance(self.value, TypedAttribute):
             printer.print_string(" : ")
             printer.print_attribute(self.result.type)
-
-
-class EntryPoint(SpirvOp):
-    """`spirv.EntryPoint "GLCompute" @k, @m`."""
-
-    execution_model = prop_def(enumerants("execution_model"))
-    fn = prop_def(base(SymbolRefAttr))
-    interface = prop_def(ArrayAttr[SymbolRefAttr])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        model = parser.parse_str_literal()
-        fn, *interface = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_symbol_name
-        )
-        symbols = ArrayAttr([SymbolRefAttr(name) for name in interface])
-        return cls.create(
-            properties={
-                "execution_model": ENUMERANTS["execution_model"](model),
-                "fn": SymbolRefAttr(fn),
-                "interface": symbols,
-            }
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f' "{self.execution_model.data}" ')
-        printer.print_list([self.fn, *self.interface], printer.print_attribute)
-
-
-class ExecutionMode(SpirvOp):
-    """`spirv.ExecutionMode @k "LocalSize", 8, 1, 1`."""
-
-    fn = prop_def(base(SymbolRefAttr))
-    execution_mode = prop_def(enumerants("execution_mode"))
-    values = prop_def(ArrayAttr[IntegerAttr])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        fn = SymbolRefAttr(parser.parse_symbol_name())
-        mode = ENUMERANTS["execution_mode"](parser.parse_str_literal())
-        values: list[IntegerAttr] = []
-        while parser.parse_optional_punctuation(",") is not None:
-            values.append(IntegerAttr(parser.parse_integer(), i32))
-        properties = {"fn": fn, "execution_mode": mode, "values": ArrayAttr(values)}
-        return cls.create(properties=properties)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.fn)
-        values = [str(each.value.data) for each in self.values]
-        mode = f'"{self.execution_mode.data}"'
-        printer.print_string(f" {', '.join([mode, *values])}")
