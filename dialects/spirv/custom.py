@@ -49,7 +49,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
-from coopc.dialects.narrow import is_integer
+from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.spirv.types import (
     ENUMERANTS,
     Enumerants,
@@ -168,7 +168,10 @@ class PointerTo(CustomDirective):
 
 
 class Access(SpirvOp):
-    """`spirv.Load "Input" %p ["Aligned", 4] : i32`, or a store."""
+    """`spirv.Load "Input" %p ["Aligned", 4] : i32`, or a store.
+
+    A block write stores vectors through a pointer to a component.
+    """
 
     pointer = operand_def(base(PointerType))
     object = opt_operand_def()
@@ -186,7 +189,10 @@ class Access(SpirvOp):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_type()
-        types = [PointerType(type, storage), type]
+        pointee: Attribute = type
+        if cls.name.endswith("BlockWrite") and is_vector(type):
+            pointee = type.element_type
+        types = [PointerType(pointee, storage), type]
         return cls.create(
             operands=[*map(parser.resolve_operand, given, types)],
             result_types=() if is_store else (type,),
@@ -202,7 +208,9 @@ class Access(SpirvOp):
             aligned = self.alignment
             number = "" if aligned is None else f", {aligned.value.data}"
             printer.print_string(f' ["{self.memory_access.data}"{number}]')
-        _print_types(printer, self, [self.pointer.type.pointee])
+        accessed = self.result if self.object is None else self.object
+        assert accessed is not None, self
+        _print_types(printer, self, [accessed.type])
 
 
 def _parse_access(parser: Parser) -> dict[str, Attribute]:
