@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
@@ -28,10 +30,12 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
+from xdsl.dialects.cf import SwitchOpCases
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import (
     AnyAttr,
     AttrConstraint,
+    AttrSizedOperandSegments,
     EqAttrConstraint,
     VarConstraint,
     base,
@@ -47,6 +51,7 @@ from xdsl.irdl import (
     successor_def,
     traits_def,
     var_operand_def,
+    var_successor_def,
 )
 from xdsl.traits import IsTerminator, NoTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
@@ -136,7 +141,9 @@ _PROPERTIES: dict[str, AttrConstraint] = {
     **dict.fromkeys(("binding", "descriptor_set"), IntegerAttr.constr(i32)),
     "indices": VarConstraint("indices", base(ArrayAttr)),
     **dict.fromkeys(("components", "constituents"), base(ArrayAttr)),
-    **dict.fromkeys(("interface", "values"), base(ArrayAttr)),
+    **dict.fromkeys(("branch_weights", "interface", "values"), base(ArrayAttr)),
+    "case_operand_segments": base(DenseArrayBase),
+    "literals": base(DenseIntOrFPElementsAttr),
     "sym_name": SymbolNameConstraint(),
     "built_in": base(StringAttr),
     **dict.fromkeys(("callee", "fn", "initializer"), base(SymbolRefAttr)),
@@ -456,8 +463,24 @@ _FORMS = (
         "pointer object? memory_access? alignment?",
         custom.Access,
     ),
-    _Form("BranchConditional", "", custom.Conditional),
-    _Form("Switch", "", custom.Switch),
+    _Form(
+        "BranchConditional",
+        "condition:i1 if_true* if_false* branch_weights? ^yes ^no",
+        "$condition (`[` custom<Listed>($branch_weights)^ `]`)? `,` "
+        "custom<Way>($yes, $if_true, type($if_true)) `,` "
+        "custom<Way>($no, $if_false, type($if_false)) attr-dict",
+        (IsTerminator(),),
+    ),
+    _Form(
+        "Switch",
+        "selector if_default* in_cases* case_operand_segments literals? ^default "
+        "^*cases",
+        "$selector `:` custom<AnInteger>(type($selector)) `,` `[` `\\n` "
+        "custom<SwitchOpCases>(ref(type($selector)), $default, $if_default, "
+        "type($if_default), $literals, $cases, $in_cases, $case_operand_segments, "
+        "type($in_cases)) `\\n` `]` attr-dict",
+        (IsTerminator(),),
+    ),
     _Form("mlir.loop mlir.selection", "", custom.Structured),
     _Form("func", "", custom.Func),
     _Form("SpecConstant", "", custom.SpecConstant),
@@ -471,13 +494,13 @@ class Field(NamedTuple):
 
     name: str
     quantifier: str
-    """`?` for optional, `*` for any number, `^` for a successor, `{` for a region."""
+    """`?` for optional, `*` for any number, else a key of `_OTHERS`."""
     type: str
     """One of `_TYPES`."""
 
 
 def _fields(text: str) -> tuple[Field, ...]:
-    found = re.findall(r"([\^{]?)(\w+)([?*]?):?(\w*)", text)
+    found = re.findall(r"([\^{]?\*?)(\w+)([?*]?):?(\w*)", text)
     return tuple(Field(name, mark + often, kind) for mark, name, often, kind in found)
 
 
@@ -490,8 +513,16 @@ def _operations(names: str, form: type[SpirvOp]) -> Iterator[type[SpirvOp]]:
         yield type(name, (defined,), {"name": name})
 
 
-_DIRECTIVES = (custom.Listed, custom.Plain, custom.PointerTo, custom.Quoted)
-_OTHERS: dict[str, Callable[[], Any]] = {"^": successor_def, "{": region_def}
+_DIRECTIVES = (
+    *(custom.AnInteger, custom.Listed, custom.Plain, custom.PointerTo, custom.Quoted),
+    *(SwitchOpCases, custom.Way),
+)
+_OTHERS: dict[str, Callable[[], Any]] = {
+    "^": successor_def,
+    "^*": var_successor_def,
+    "{": region_def,
+}
+"""Blocks and regions."""
 _OPERANDS: dict[str, Callable[..., Any]] = {
     "": operand_def,
     "?": opt_operand_def,
@@ -507,6 +538,9 @@ def _declared(form: _Form) -> type[SpirvOp]:
         "assembly_format": form.text,
         "custom_directives": _DIRECTIVES,
     }
+    if form.fields.count("*") > 1:
+        sizes = AttrSizedOperandSegments(as_property=True)
+        made["irdl_options"] = (sizes, *SpirvOp.irdl_options)
     before, _, after = form.fields.partition("->")
     for field in _fields(before):
         if (attribute := _PROPERTIES.get(field.name)) is not None:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     FunctionType,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     SymbolRefAttr,
-    VectorType,
-    i1,
     i32,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue, TypedAttribute
+from xdsl.ir import Attribute, Block, Region, TypedAttribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -31,22 +25,20 @@ from xdsl.irdl import (
     prop_def,
     region_def,
     result_def,
-    traits_def,
-    var_operand_def,
     var_result_def,
-    var_successor_def,
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     CustomDirective,
     ParsingState,
     PrintingState,
+    SuccessorVariable,
     TypeDirective,
+    VariadicOperandVariable,
     irdl_custom_directive,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
 from coopc.dialects.narrow import is_integer, is_vector
@@ -123,10 +115,11 @@ class Listed(CustomDirective):
         return True
 
     def is_present(self, op: IRDLOperation) -> bool:
-        return self.attr.get(op) != ArrayAttr(())
+        return self.attr.get(op) not in (None, ArrayAttr(()))
 
     def set_empty(self, state: ParsingState) -> None:
-        self.attr.set(state, ArrayAttr(()))
+        if not self.attr.is_optional:
+            self.attr.set(state, ArrayAttr(()))
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         def element() -> Attribute:
@@ -224,145 +217,49 @@ def _parse_access(parser: Parser) -> dict[str, Attribute]:
     return found
 
 
-class Conditional(SpirvOp):
-    """`spirv.BranchConditional %c [3, 4], ^a(%x : f32), ^b`."""
+@irdl_custom_directive
+class Way(CustomDirective):
+    """A block, and what is passed to it: `^a(%x : f32)`."""
 
-    arguments = var_operand_def()
-    operandSegmentSizes = opt_prop_def()
-    branch_weights = opt_prop_def(ArrayAttr[IntegerAttr])
-    targets = var_successor_def()
-    traits = traits_def(IsTerminator())
+    target: SuccessorVariable
+    arguments: VariadicOperandVariable
+    types: TypeDirective
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        condition = parser.parse_unresolved_operand()
-        properties: dict[str, Attribute] = {}
-        weights = parser.parse_optional_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_integer
-        )
-        if weights is not None:
-            numbers = [IntegerAttr(weight, i32) for weight in weights]
-            properties["branch_weights"] = ArrayAttr(numbers)
-        ways: list[tuple[Block, Sequence[SSAValue]]] = []
-        for _ in range(2):
-            parser.parse_punctuation(",")
-            ways.append(_parse_way(parser))
-        sizes = [1, *(len(given) for _, given in ways)]
-        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, sizes)
-        return cls.create(
-            operands=[
-                parser.resolve_operand(condition, i1),
-                *(value for _, given in ways for value in given),
-            ],
-            successors=[block for block, _ in ways],
-            properties=properties,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.operands[0])
-        if self.branch_weights is not None:
-            weights = [str(each.value.data) for each in self.branch_weights]
-            printer.print_string(f" [{', '.join(weights)}]")
-        rest = iter(self.operands[1:])
-        _, *sizes = _sizes(self.operandSegmentSizes)
-        for block, size in zip(self.successors, sizes, strict=True):
-            printer.print_string(", ")
-            _print_way(printer, block, list(islice(rest, size)))
-
-
-class Switch(SpirvOp):
-    """`spirv.Switch %i : i32, [default: ^a, 1: ^b(%x : f32)]`."""
-
-    arguments = var_operand_def()
-    operandSegmentSizes = opt_prop_def()
-    case_operand_segments = opt_prop_def()
-    literals = opt_prop_def(base(DenseIntOrFPElementsAttr))
-    targets = var_successor_def()
-    traits = traits_def(IsTerminator())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_unresolved_operand()
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.target.parse(parser, state)
+        if parser.parse_optional_punctuation("(") is None:
+            self.arguments.set_empty(state)
+            self.types.set_empty(state)
+            return
+        self.arguments.parse(parser, state)
         parser.parse_punctuation(":")
+        self.types.parse(parser, state)
+        parser.parse_punctuation(")")
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_block_name(self.target.get(op))
+        if arguments := self.arguments.get(op):
+            with printer.in_parens():
+                printer.print_list(arguments, printer.print_operand)
+                printer.print_string(" : ")
+                printer.print_list(self.types.get(op), printer.print_attribute)
+
+
+@irdl_custom_directive
+class AnInteger(CustomDirective):
+    """The type of an integer."""
+
+    type: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
         type = parser.parse_type()
         if not is_integer(type):
             parser.raise_error(f"expected an integer, got {type}")
-        selector = parser.resolve_operand(unresolved, type)
-        parser.parse_punctuation(",")
+        self.type.set(state, (type,))
 
-        def case() -> tuple[int | None, tuple[Block, Sequence[SSAValue]]]:
-            is_default = parser.parse_optional_keyword("default") is not None
-            number = None if is_default else parser.parse_integer()
-            parser.parse_punctuation(":")
-            return number, _parse_way(parser)
-
-        found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, case)
-        literals = [number for number, _ in found if number is not None]
-        default, *sizes = [len(given) for _, (_, given) in found]
-        segments = [1, default, sum(sizes)]
-        properties: dict[str, Attribute] = {
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, segments),
-            "case_operand_segments": DenseArrayBase.from_list(i32, sizes),
-        }
-        if literals:
-            shaped = VectorType(type, [len(literals)])
-            dense = DenseIntOrFPElementsAttr.from_list(shaped, literals)
-            properties["literals"] = dense
-        return cls.create(
-            operands=[selector, *(x for _, (_, given) in found for x in given)],
-            successors=[block for _, (block, _) in found],
-            properties=properties,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.operands[0])
-        printer.print_string(" : ")
-        printer.print_attribute(self.operands[0].type)
-        printer.print_string(", [")
-        rest = iter(self.operands[1:])
-        sizes = [
-            _sizes(self.operandSegmentSizes)[1],
-            *_sizes(self.case_operand_segments),
-        ]
-        numbers = () if self.literals is None else self.literals.get_values()
-        names = ["default", *map(str, numbers)]
-        ways = list(zip(names, self.successors, sizes, strict=True))
-        with printer.indented():
-            for at, (name, block, size) in enumerate(ways):
-                printer.print_string(",\n" if at else "\n")
-                printer.print_string(f"{name}: ")
-                _print_way(printer, block, list(islice(rest, size)))
-        printer.print_string("\n]")
-
-
-def _sizes(attribute: Attribute | None) -> list[int]:
-    assert isa(attribute, DenseArrayBase[IntegerType]), attribute
-    return list(attribute.get_values())
-
-
-def _parse_way(parser: Parser) -> tuple[Block, Sequence[SSAValue]]:
-    """A block, and what is passed to it."""
-    block = parser.parse_successor()
-    if parser.parse_optional_punctuation("(") is None:
-        return block, ()
-    given = parser.parse_comma_separated_list(
-        parser.Delimiter.NONE, parser.parse_unresolved_operand
-    )
-    parser.parse_punctuation(":")
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    parser.parse_punctuation(")")
-    return block, parser.resolve_operands(given, types, parser.pos)
-
-
-def _print_way(printer: Printer, block: Block, given: Sequence[SSAValue]) -> None:
-    printer.print_block_name(block)
-    if given:
-        with printer.in_parens():
-            printer.print_list(given, printer.print_operand)
-            printer.print_string(" : ")
-            printer.print_list([x.type for x in given], printer.print_attribute)
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        self.type.print(printer, state, op)
 
 
 class Structured(SpirvOp):
