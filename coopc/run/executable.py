@@ -40,7 +40,7 @@ from coopc.run.arrays import (
 if TYPE_CHECKING:
     from coopc.run.worker import Resident
 
-TIMEOUT_SECONDS = 600
+LAUNCH_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
 LAUNCH = "coopc.launch"
 """What errors of a launch from Python begin with."""
@@ -238,7 +238,7 @@ class Executable:
         grid: Grid | None = None,
         kernel: str | None = None,
         spec: Mapping[str, int] | None = None,
-        seconds: float = TIMEOUT_SECONDS,
+        seconds: float = LAUNCH_SECONDS,
     ) -> Outcome:
         """Run a kernel on arrays, which it changes in place: see `coopc.launch`.
 
