@@ -87,7 +87,7 @@ class CoopcKhrPass(Pipeline):
     name = "coopc-khr"
 
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     flavour: Flavour | None = None
     """The environment of SPIR-V; the device's, if it has only one."""
     tile: tuple[int, ...] = ()
@@ -102,7 +102,7 @@ class CoopcKhrPass(Pipeline):
     """Whether kernels of Triton that have conditions get a second entry point,
     `.fallback`."""
     precision: PrecisionName = "ieee"
-    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
     three products of bf16 or f16, or by one."""
 
     def steps(self) -> tuple[ModulePass, ...]:
@@ -172,7 +172,7 @@ class CoopcXePass(Pipeline):
     """Whether what the device does is then written out as code for any device, and the
     target is the CPU; the plans are those for `device`."""
     precision: PrecisionName = "ieee"
-    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
     three products of bf16 or f16, or by one, also of tf32."""
 
     def __post_init__(self) -> None:
@@ -238,9 +238,9 @@ class CoopcLanesPass(Pipeline):
     name = "coopc-lanes"
 
     subgroup_size: int | None = None
-    """Lanes; what kernels say, or else the device, without it."""
+    """Lanes; by default what kernels say, or else the device."""
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     flavour: Flavour | None = None
     """The environment of SPIR-V; the device's, if it has only one."""
     unroll: bool = False
@@ -307,13 +307,13 @@ class CoopcAmxPass(Pipeline):
     name = "coopc-amx"
 
     subgroup_size: int | None = None
-    """Lanes; what kernels say, or else 16, without it."""
+    """Lanes; by default what kernels say, or else 16."""
     block: tuple[int, ...] = ()
     """Of a linalg.matmul: panels of A and of B, and steps of K, at a time."""
     threads: int = 1
     """Threads that share a linalg.matmul."""
     precision: PrecisionName = "ieee"
-    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
     three products of bf16 or f16, or by one."""
 
     def steps(self) -> tuple[ModulePass, ...]:
@@ -375,7 +375,7 @@ class CoopcCpuPass(Pipeline):
     name = "coopc-cpu"
 
     subgroup_size: int | None = None
-    """Lanes; what kernels say, or else 16, without it."""
+    """Lanes; by default what kernels say, or else 16."""
     block: tuple[int, ...] = ()
     """Of a linalg.matmul: panels of A and of B, and K, at a time."""
     threads: int = 1

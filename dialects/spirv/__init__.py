@@ -1,4 +1,4 @@
-"""Upstream MLIR's `spirv` dialect, as tools of LLVM 22 print it.
+"""The `spirv` dialect: that of upstream MLIR, as tools of LLVM 22 print it.
 
 xDSL has none.  `_FORMS` is the one table of its operations: their names, what they take
 and what their text is.  `mlir-opt` verifies the rest.  `convert-spirv-to-coopmatrix`

@@ -287,7 +287,7 @@ class PlanBlockIoPass(ModulePass):
     name = "plan-block-io"
 
     device: str | None = None
-    """A device of `--list devices`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     explain: bool = False
     """Whether each decision is printed to the standard error."""
 
