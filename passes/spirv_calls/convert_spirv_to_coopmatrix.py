@@ -275,7 +275,7 @@ class _Kernel:
         if isinstance(op, SpirvOp) and (read := _READ.get(_name(op))) is not None:
             found = read(self, r, op)
             return [] if found is None else [found]
-        raise Refused(op, "it is not read: coopc has no operation for it")
+        raise Refused(op, "not supported: coopc has no operation for it")
 
     # --- memory ----------------------------------------------------------------
 
@@ -491,7 +491,7 @@ def _computed(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     is_matrix = isinstance(operands[0].type, MatrixType)
     make = (_COMPUTED_OF_MATRICES if is_matrix else _COMPUTED).get(_name(op))
     if make is None:
-        raise Refused(op, f"it is not read of {'matrices' if is_matrix else 'numbers'}")
+        raise Refused(op, f"not supported for {'matrices' if is_matrix else 'numbers'}")
     return r.add(make(*operands))
 
 
@@ -973,7 +973,7 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
             case "GlobalVariable" | "func":
                 pass
             case _:
-                raise Refused(op, "it is not read: coopc has no operation for it")
+                raise Refused(op, "not supported: coopc has no operation for it")
     return [*found, *kernels.values()]
 
 

@@ -135,7 +135,7 @@ ROW_BYTES = 16
 BLOCK = (32, 32)
 """Rows and columns of sums that a subgroup keeps, where a device does not say it."""
 REASONS = {
-    "tt.elementwise_inline_asm": "assembly is of one device",
+    "tt.elementwise_inline_asm": "assembly is for one device",
 }
 """Why operations are never converted, where there is more to say than that."""
 DROPPED = {
@@ -436,7 +436,7 @@ class Kernel:
     def _refuse(self, op: Operation, is_known: bool) -> None:
         if not is_known:
             what = REASONS.get(op.name, "no engine has it")
-            raise Refused(op, f"it is not supported: {what}")
+            raise Refused(op, f"not supported: {what}")
 
     # Memory.
 
