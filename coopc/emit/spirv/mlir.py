@@ -409,8 +409,10 @@ class _Writer:
         return type
 
     def _stride(self, id: Id) -> IntAttr:
-        strides = [x for _, x in self.decorations.get(id, ()) if isinstance(x, int)]
-        return IntAttr(sum(strides))
+        for _, stride in self.decorations.get(id, ()):
+            assert isinstance(stride, int), id
+            return IntAttr(stride)
+        return IntAttr(0)
 
     def _struct(self, id: Id, members: list[Id]) -> Attribute:
         notes: list[StringAttr] = []
@@ -817,14 +819,14 @@ class _FunctionWriter:
         match opcode, found:
             case "OpExtInst", [Id() as imported, ExtendedInstruction(name=name), *rest]:
                 assert imported.definition is not None, imported
-                (instructions,) = map(str, imported.definition.operands)
-                if name in _EXPANDED and result is not None and "GL" in instructions:
+                instructions = str(imported.definition.operands[0])
+                prefix, found = EXTENDED[instructions], rest
+                if name in _EXPANDED and result is not None and prefix == "GL":
                     self._expanded(_EXPANDED[name], self._known(_ids(rest)), result)
                     return
-                name, found = f"{EXTENDED[instructions]}.{name}", rest
-                if f"spirv.{name}" not in OPERATIONS:
-                    lacking = f"{name[3:]} of {instructions}"
-                    raise _lacks(lacking, instructions)
+                if f"spirv.{prefix}.{name}" not in OPERATIONS:
+                    raise _lacks(f"{name} of {instructions}", instructions)
+                name = f"{prefix}.{name}"
             case "OpAtomicLoad", [Id() as place, *_] if result is not None and (
                 _is_written(place, self.writer)
             ):
