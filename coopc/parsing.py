@@ -298,6 +298,20 @@ class LocatedParser(Parser):
             self.raise_error(f"{message}, got {bits}", start, start)
         return type
 
+    # Shapes
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        if (text := self._current_token.text).isidentifier():
+            self.raise_error(f"expected a size or an element type, got {text}")
+        return super().parse_shape_dimension(allow_dynamic)
+
+    def parse_ranked_shape(self) -> tuple[list[int], Attribute]:
+        dims = self.parse_dimension_list()
+        if dims:
+            self.parse_shape_delimiter()
+        wanted = f"expected an element type, got {self._current_token.text}"
+        return dims, self.expect(self.parse_optional_type, wanted)
+
     # Constants
 
     def _parse_dense_literal_type(self) -> Any:
