@@ -298,7 +298,14 @@ class LocatedParser(Parser):
             self.raise_error(f"{message}, got {bits}", start, start)
         return type
 
-    # Shapes
+    # Words and shapes
+
+    def _raise_wrong_str_enum_value_error(
+        self, enum_type: type[Any], span: Span
+    ) -> NoReturn:
+        found, words = span.text, [*map(str, enum_type.__members__.values())]
+        near = near_match(found, words)
+        self.raise_error(f"expected one of {', '.join(words)}, got {found}{near}", span)
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
         if (text := self._current_token.text).isidentifier():
