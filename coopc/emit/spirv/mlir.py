@@ -321,8 +321,7 @@ class _Writer:
         return self.symbols.get(id) or self.names[id]
 
     def name(self, value: SSAValue | Block, id: Id) -> None:
-        # xDSL numbers equal names by such ends, and does not look for a name with two
-        name = re.sub(r"(_\d+)+$", "", self.names[id])
+        name = self.names[id]
         value.name_hint = name if value.is_valid_name(name) else None
 
     def attributes_of(self, id: Id) -> Attributes:
