@@ -167,7 +167,8 @@ class _Form(NamedTuple):
     fields: str
     """Operands and attributes in the order of the binary, `->` the result.
 
-    One is optional with `?`, any number with `*`; `:` and one of `_TYPES` follow."""
+    One is optional with `?`, any number with `*`; `:` and one of `_TYPES` follow.
+    `^` is a block that control goes to, `{}` a region."""
     text: str | type[SpirvOp]
     """What follows a name, or the class that parses and prints it."""
     traits: tuple[OpTrait, ...] = ()
@@ -483,13 +484,13 @@ _FORMS = (
     ),
     _Form("mlir.loop mlir.selection", "", custom.Structured),
     _Form("func", "", custom.Func),
-    _Form("SpecConstant", "", custom.SpecConstant),
+    _Form("SpecConstant", "", custom.SpirvSpecConstant),
     _Form("SpecConstantOperation", "", custom.SpecOperation),
-    _Form("Constant", "", custom.Constant),
+    _Form("Constant", "", custom.SpirvConstant),
 )
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """An operand, an attribute, a successor or a result of an operation."""
 
     name: str
@@ -499,9 +500,11 @@ class Field(NamedTuple):
     """One of `_TYPES`."""
 
 
-def _fields(text: str) -> tuple[Field, ...]:
+def _fields(text: str) -> tuple[FormField, ...]:
     found = re.findall(r"([\^{]?\*?)(\w+)([?*]?):?(\w*)", text)
-    return tuple(Field(name, mark + often, kind) for mark, name, often, kind in found)
+    return tuple(
+        FormField(name, mark + often, kind) for mark, name, often, kind in found
+    )
 
 
 def _operations(names: str, form: type[SpirvOp]) -> Iterator[type[SpirvOp]]:

@@ -344,7 +344,7 @@ class Func(SpirvOp):
         printer.print_region(self.body, print_entry_block_args=False)
 
 
-class SpecConstant(SpirvOp):
+class SpirvSpecConstant(SpirvOp):
     """`spirv.SpecConstant @n spec_id(0) = 4 : i32`."""
 
     sym_name = prop_def(base(StringAttr))
@@ -393,7 +393,7 @@ class SpecOperation(SpirvOp):
         printer.print_op_with_default_format(inner)
 
 
-class Constant(SpirvOp):
+class SpirvConstant(SpirvOp):
     """`spirv.Constant 4 : i32`."""
 
     value = prop_def()
