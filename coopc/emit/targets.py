@@ -137,7 +137,7 @@ class MlirSpirvTarget(DeviceTarget):
         Raises:
             PassFailedException: upstream's dialect lacks an instruction of the module.
         """
-        from coopc.emit.spirv.mlir import Unsupported, operations
+        from coopc.emit.spirv.mlir_spirv import Unsupported, operations
 
         emitted = self.module(module)
         try:

@@ -2,7 +2,7 @@
 
 xDSL has none.  `_FORMS` is the one table of its operations: their names, what they take
 and what their text is.  `mlir-opt` verifies the rest.  `convert-spirv-to-coopmatrix`
-reads them, and `-t mlir-spirv` (`coopc.emit.spirv.mlir`) makes them of SPIR-V.
+reads them, and `-t mlir-spirv` (`coopc.emit.spirv.mlir_spirv`) makes them of SPIR-V.
 
 ```mlir
 %p = "test.op"() : () -> !spirv.ptr<f32, StorageBuffer>

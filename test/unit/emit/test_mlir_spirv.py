@@ -13,7 +13,7 @@ import coopc
 from coopc.device import device
 from coopc.diagnostic import CompileError
 from coopc.dialects.spirv import OPERATIONS
-from coopc.emit.spirv.mlir import EXTENDED, LACKING, SPELLED
+from coopc.emit.spirv.mlir_spirv import EXTENDED, LACKING, SPELLED
 from coopc.generate.random_programs import RandomProgram, random_program
 from coopc.interface_call import pack
 from coopc.run import toolchain, vulkan
