@@ -34,7 +34,7 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import current_sink, remark
-from coopc.run.executable import LAUNCH, TIMEOUT_SECONDS, Executable, Grid
+from coopc.run.executable import LAUNCH, LAUNCH_SECONDS, Executable, Grid
 from coopc.sim.triton import simulated_form
 from coopc.source import Source, read_source
 from coopc.universe import everything
@@ -615,7 +615,7 @@ def launch(
     tiles: str = "auto",
     threads: int = 1,
     spec: Mapping[str, int] | None = None,
-    seconds: float = TIMEOUT_SECONDS,
+    seconds: float = LAUNCH_SECONDS,
 ) -> Outcome:
     """Compile a module, and run a kernel on arrays, which it changes in place.
 

@@ -298,6 +298,27 @@ class LocatedParser(Parser):
             self.raise_error(f"{message}, got {bits}", start, start)
         return type
 
+    # Words and shapes
+
+    def _raise_wrong_str_enum_value_error(
+        self, enum_type: type[Any], span: Span
+    ) -> NoReturn:
+        found, words = span.text, [*map(str, enum_type.__members__.values())]
+        near = near_match(found, words)
+        self.raise_error(f"expected one of {', '.join(words)}, got {found}{near}", span)
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        if (text := self._current_token.text).isidentifier():
+            self.raise_error(f"expected a size or an element type, got {text}")
+        return super().parse_shape_dimension(allow_dynamic)
+
+    def parse_ranked_shape(self) -> tuple[list[int], Attribute]:
+        dims = self.parse_dimension_list()
+        if dims:
+            self.parse_shape_delimiter()
+        wanted = f"expected an element type, got {self._current_token.text}"
+        return dims, self.expect(self.parse_optional_type, wanted)
+
     # Constants
 
     def _parse_dense_literal_type(self) -> Any:

@@ -76,7 +76,7 @@ class StepForDialect(ModulePass):
 class CoopcKhrPass(Pipeline):
     """Compile for SPV_KHR_cooperative_matrix, for `-t spirv`.
 
-    Before: kernels of Triton, functions of linalg on memrefs, or operations on
+    Before: kernels of Triton, functions of linalg, or operations on
             matrices of any size.
     After:  kernels of the operations on matrices that the device has as instructions,
             with loops over elements and work-group memory for the rest; a remark says
@@ -87,7 +87,7 @@ class CoopcKhrPass(Pipeline):
     name = "coopc-khr"
 
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     flavour: Flavour | None = None
     """The environment of SPIR-V; the device's, if it has only one."""
     tile: tuple[int, ...] = ()
@@ -102,7 +102,7 @@ class CoopcKhrPass(Pipeline):
     """Whether kernels of Triton that have conditions get a second entry point,
     `.fallback`."""
     precision: PrecisionName = "ieee"
-    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
     three products of bf16 or f16, or by one."""
 
     def steps(self) -> tuple[ModulePass, ...]:
@@ -141,7 +141,7 @@ class CoopcKhrPass(Pipeline):
 class CoopcXePass(Pipeline):
     """Compile for Intel Xe: 2D block messages, shuffles and DPAS.
 
-    Before: kernels of Triton, functions of linalg on memrefs, or coopmatrix operations.
+    Before: kernels of Triton, functions of linalg, or coopmatrix operations.
             Tensors without layouts, or with operations that have none, become matrices.
     After:  kernels of one lane: loads and stores are messages of 2D blocks where there
             is a plan, lane by lane where there is none; products are `xe.dpas`.
@@ -151,11 +151,11 @@ class CoopcXePass(Pipeline):
     name = "coopc-xe"
 
     device: str | None = None
-    """dg2, pvc, bmg, lnl or ptl; the module's `simt.target` without it."""
+    """dg2, pvc, bmg, lnl or ptl; by default that of `simt.target`."""
     explain: bool = False
     """Whether the plan of each access is printed, or the reason against one."""
     prefetch: int = 0
-    """How many steps of a loop ahead tiles are prefetched; 0 for no more than is."""
+    """How many steps of a loop ahead tiles are prefetched; 0 adds no prefetch."""
     barriers: bool = False
     """Whether subgroups go through the steps of such loops together."""
     fallback: bool = False
@@ -169,10 +169,10 @@ class CoopcXePass(Pipeline):
     """Whether pairs of subgroups share A in split DPAS, as dg2 can; which two are a
     pair is only assumed there."""
     emulate: bool = False
-    """Whether what the device does is then written out as code for any device, and the
-    target is the CPU; the plans are those for `device`."""
+    """Whether to expand what the device does into plain code, for Intel's OpenCL
+    run-time for CPUs; the plans stay those for `device`."""
     precision: PrecisionName = "ieee"
-    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
     three products of bf16 or f16, or by one, also of tf32."""
 
     def __post_init__(self) -> None:
@@ -226,7 +226,7 @@ class CoopcXePass(Pipeline):
 class CoopcLanesPass(Pipeline):
     """Compile to plain code of lanes, for any device with subgroups.
 
-    Before: kernels of Triton, functions of linalg on memrefs, or operations on
+    Before: kernels of Triton, functions of linalg, or operations on
             matrices of a subgroup.
     After:  kernels in which matrices are the vectors that each lane holds; those whose
             sizes are specialisation constants are in work-group memory. No matrix
@@ -238,9 +238,9 @@ class CoopcLanesPass(Pipeline):
     name = "coopc-lanes"
 
     subgroup_size: int | None = None
-    """Lanes; what kernels say, or else the device, without it."""
+    """Lanes; by default what kernels say, or else the device."""
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     flavour: Flavour | None = None
     """The environment of SPIR-V; the device's, if it has only one."""
     unroll: bool = False
@@ -296,7 +296,7 @@ CPU_TILE = (32, 32)
 class CoopcAmxPass(Pipeline):
     """Compile to functions on tiles of AMX, for `-t llvm-ir`.
 
-    Before: kernels of Triton, functions of linalg on memrefs, or operations on
+    Before: kernels of Triton, functions of linalg, or operations on
             matrices of a subgroup.
     After:  functions that loop over a part of the work-groups of a grid; matrices are
             tiles of AMX.
@@ -307,13 +307,13 @@ class CoopcAmxPass(Pipeline):
     name = "coopc-amx"
 
     subgroup_size: int | None = None
-    """Lanes; what kernels say, or else 16, without it."""
+    """Lanes; by default what kernels say, or else 16."""
     block: tuple[int, ...] = ()
     """Of a linalg.matmul: panels of A and of B, and steps of K, at a time."""
     threads: int = 1
     """Threads that share a linalg.matmul."""
     precision: PrecisionName = "ieee"
-    """As what the matrix engine multiplies f32: exactly (ieee, not by matrices), by
+    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
     three products of bf16 or f16, or by one."""
 
     def steps(self) -> tuple[ModulePass, ...]:
@@ -365,7 +365,7 @@ class CoopcAmxPass(Pipeline):
 class CoopcCpuPass(Pipeline):
     """Compile to vector code for x86-64 processors, for `-t llvm-ir`.
 
-    Before: kernels of Triton, functions of linalg on memrefs, or operations on
+    Before: kernels of Triton, functions of linalg, or operations on
             matrices of a subgroup.
     After:  functions that loop over a part of the work-groups of a grid; matrices are
             vectors.
@@ -375,7 +375,7 @@ class CoopcCpuPass(Pipeline):
     name = "coopc-cpu"
 
     subgroup_size: int | None = None
-    """Lanes; what kernels say, or else 16, without it."""
+    """Lanes; by default what kernels say, or else 16."""
     block: tuple[int, ...] = ()
     """Of a linalg.matmul: panels of A and of B, and K, at a time."""
     threads: int = 1

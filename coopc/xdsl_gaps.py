@@ -26,6 +26,7 @@
 | `gpu.barrier`, `gpu.func`, .. | they are read generically only | `dialects.gpu_mma` |
 | SPIR-V's LLVM | no `!llvm.target`, no `spir_kernelcc` | `dialects.llvm_target` |
 | assumptions | no `llvm.intr.assume` | `dialects.llvm_target` |
+| numbered names | `%a_1_5` becomes `%a_1`, which a second `%a` is, too | `NAME_END` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | eager formats | formats of operations are parsed on import | `DeferredFormat` |
@@ -57,7 +58,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnknownLoc,
 )
-from xdsl.ir import Block, IRNode, Operation
+from xdsl.ir import Block, IRNode, Operation, core
 from xdsl.irdl import OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
@@ -97,6 +98,11 @@ def deferred_format(input: str, op_def: OpDef) -> Any:
 
 
 FormatProgram.from_str = deferred_format  # of all operations that are defined later
+
+NAME_END = re.compile(r"(?:_\d+)+$")
+"""What a name of a value or block loses: the printer adds such an end, once, and does
+not look whether another value has that name."""
+setattr(core, "_VALUE_NAME_SUFFIX_PATTERN", NAME_END)  # noqa: B010
 
 ALIAS = re.compile(r"^([#!][A-Za-z_][\w$.-]*)[ \t]*=", re.MULTILINE)
 """How MLIR writes the definition of an alias: of locations at the end of its output."""

@@ -12,24 +12,27 @@ from xdsl.utils.exceptions import VerifyException
 
 @dataclass(frozen=True)
 class Inferred(AttrConstraint):
-    """Any type; where the text has none, the one that follows from a variable.
+    """Any type; where the text has none, the one that follows from variables.
 
     The operation verifies it, with a message of its own.
     """
 
-    variable: str
-    """The name of a `VarConstraint` of the operation."""
-    follow: Callable[[Any], Attribute]
-    """From the variable's type to this one."""
+    names: str
+    """The names of `VarConstraint`s of the operation, with spaces between them."""
+    follow: Callable[[Any], Attribute] | Callable[[Any, Any], Attribute]
+    """From what the variables are to this type.
+
+    Raises `VerifyException` where there is none."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         pass
 
     def can_infer(self, var_constraint_names: AbstractSet[str]) -> bool:
-        return self.variable in var_constraint_names
+        return var_constraint_names >= {*self.names.split()}
 
     def infer(self, context: InferenceContext) -> Attribute:
-        return self.follow(context.get_variable(self.variable))
+        follow: Callable[..., Attribute] = self.follow
+        return follow(*map(context.get_variable, self.names.split()))
 
     def mapping_type_vars(self, type_var_mapping: Mapping[Any, Any]) -> "Inferred":
         return self

@@ -39,6 +39,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.constraints import Inferred, OfType
 from coopc.dialects.in_brackets import InBrackets
 
 DIMENSIONS = ("x", "y", "z", *(f"linear_dim_{number}" for number in range(10)))
@@ -155,24 +156,10 @@ class ConstantMatrixOp(IRDLOperation):
 
     name = "gpu.subgroup_mma_constant_matrix"
 
-    value = operand_def()
-    result = result_def(MmaMatrixType)
+    value = operand_def(Inferred("M", lambda matrix: matrix.element_type))
+    result = result_def(VarConstraint("M", OfType(MmaMatrixType)))
 
-    @classmethod
-    def parse(cls, parser: Parser) -> "ConstantMatrixOp":
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        if not isinstance(type, MmaMatrixType):
-            parser.raise_error(f"expected a gpu.mma_matrix, got {type}")
-        operand = parser.resolve_operand(value, type.element_type)
-        return cls(operands=[operand], result_types=[type])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.value)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    assembly_format = "$value attr-dict `:` type($result)"
 
 
 @irdl_op_definition

@@ -1,4 +1,4 @@
-"""The `row_slice` dialect: matrices as slices of as many elements as there are lanes.
+"""The `row_slice` dialect: row slices of matrices, an element for each lane.
 
 Row slice i of a matrix is elements i * S .. i * S + S - 1 in row-major order, S the
 lanes that share the matrix; it belongs to all of them: see `coopc.layout.distribution`.

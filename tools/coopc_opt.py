@@ -286,7 +286,10 @@ def parser() -> ArgumentParser:
     what = "write the diagnostic of the parser as output, status 0"
     flag("--parsing-diagnostics", help=what)
     flag("--time-passes", help="print the time that each pass takes")
-    flag("--shrink", help="say to Shrink Ray whether a ShrinkException is raised")
+    flag(
+        "--shrink",
+        help="succeed only if a ShrinkException is raised",
+    )
 
     add = found.add_argument_group("how IR is printed").add_argument
     flag = partial(add, action="store_true")

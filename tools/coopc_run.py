@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from coopc.diagnostic import CompileError
 from coopc.explain import place_of_op, usage_errors, wrong_call
 from coopc.launcher import PLACES, Build, Target, build, source_name
-from coopc.run.executable import TIMEOUT_SECONDS, failures
+from coopc.run.executable import LAUNCH_SECONDS, failures
 from coopc.source import read_source
 from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
 from coopc.tools.help import add_list
@@ -109,7 +109,7 @@ def parser() -> ArgumentParser:
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
     what = "how long it may take where it is not simulated"
-    number("--timeout", TIMEOUT_SECONDS, whole_number(1), metavar="SECONDS", help=what)
+    number("--timeout", LAUNCH_SECONDS, whole_number(1), metavar="SECONDS", help=what)
     several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
     several("--spec", metavar="NAME=N", help="a value of a specialisation constant")
     what = "of dynamic dimensions not given"

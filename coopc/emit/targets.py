@@ -137,17 +137,17 @@ class MlirSpirvTarget(DeviceTarget):
         Raises:
             PassFailedException: upstream's dialect lacks an instruction of the module.
         """
-        from coopc.spirv.mlir import Unsupported, text
+        from coopc.emit.spirv.mlir_spirv import Unsupported, operations
 
         emitted = self.module(module)
         try:
-            found, fixed = text(emitted)
+            found, fixed = operations(emitted)
         except Unsupported as error:
             module.emit_error(str(error), PassFailedException(str(error)))
         if fixed:
             names = ", ".join(fixed)
             remark(module, f"types of the spirv dialect fix {names} at the default")
-        output.write(found)
+        print(found, file=output)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from coopc.run.arrays import (
     write_back,
 )
 
-TIMEOUT_SECONDS = 600
+LAUNCH_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
 LAUNCH = "coopc.launch"
 """What errors of a launch from Python begin with."""
@@ -231,7 +231,7 @@ class Executable:
         grid: Grid | None = None,
         kernel: str | None = None,
         spec: Mapping[str, int] | None = None,
-        seconds: float = TIMEOUT_SECONDS,
+        seconds: float = LAUNCH_SECONDS,
     ) -> Outcome:
         """Run a kernel on arrays, which it changes in place: see `coopc.launch`.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
@@ -10,7 +12,7 @@ from xdsl.irdl import BaseAttr, irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from coopc.spirv.mlir import ATTRIBUTES
+from coopc.spirv.grammar_table import ENUMERATIONS, MASKS
 
 
 @irdl_attr_definition
@@ -176,6 +178,9 @@ def _print_element(printer: Printer, element: Attribute, stride: IntAttr) -> Non
 class Enumerants(Data[str]):
     """An enumerant, or several: `<AcquireRelease|WorkgroupMemory>`."""
 
+    KIND: ClassVar[str]
+    """The enumeration of the grammar."""
+
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
         with parser.in_angle_brackets():
@@ -193,11 +198,32 @@ def parse_enumerants(parser: AttrParser) -> str:
     return "|".join(names)
 
 
-def _enumeration(name: str) -> type[Enumerants]:
-    return irdl_attr_definition(type(name, (Enumerants,), {"name": f"spirv.{name}"}))
+_NAMES = {
+    "CooperativeMatrixLayout": "coop_matrix_layout_khr",
+    "CooperativeMatrixOperands": "cooperative_matrix_operands_khr",
+    "FPFastMathMode": "fastmath_mode",
+}
+"""The attributes of enumerations that are not named after these."""
 
 
-ENUMERANTS = {name: _enumeration(name) for name in ATTRIBUTES}
+def snake_case(name: str) -> str:
+    """Return the name that upstream gives to an attribute.
+
+    >>> snake_case("MemoryAccess")
+    'memory_access'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _enumeration(kind: str) -> type[Enumerants]:
+    name = f"spirv.{_NAMES.get(kind) or snake_case(kind)}"
+    return irdl_attr_definition(type(name, (Enumerants,), {"name": name, "KIND": kind}))
+
+
+ENUMERANTS = {
+    found.name.removeprefix("spirv."): found
+    for found in map(_enumeration, (*ENUMERATIONS, *MASKS))
+}
 """Attributes by their names in the dialect."""
 
 

@@ -197,7 +197,7 @@ def _work_item(op: Operation) -> Operation | None:
         case _ if type(op) in _PLAIN:
             return _PLAIN[type(op)]()
         case _ if op.name.startswith("gpu."):
-            raise Refused(op, "it is not read: coopc has no operation for it")
+            raise Refused(op, "not supported: coopc has no operation for it")
         case _:
             return None
 

@@ -1,4 +1,4 @@
-"""expand-nibbles: computes with numbers of 4 bits in bytes.
+"""expand-nibbles: computes 4-bit numbers in bytes.
 
 Before:  matrices, numbers and memory of i4 or f4E2M1FN.
 After:   i4 is i8, sign extended; f4E2M1FN is f8E4M3FN, which has all its numbers.

@@ -1,4 +1,4 @@
-"""narrow-matrix-scope: gives matrices of a work-group that is one subgroup its scope.
+"""narrow-matrix-scope: gives matrices of one-subgroup work-groups subgroup scope.
 
 Before:  matrices of scope `workgroup`.
 After:   matrices of scope `subgroup`.  All stay as they are where one may be in a

@@ -1,4 +1,4 @@
-"""split-f32-products: multiplies f32 on matrix engines that have narrower floats.
+"""split-f32-products: multiplies f32 as sums of products of narrower floats.
 
 Before:  products of f32 matrices with f32 sums.
 After:   where `to` asks for it and the device multiplies that type, products of parts
@@ -199,7 +199,7 @@ class SplitF32ProductsPass(ModulePass):
     to: PrecisionName = "ieee"
     """As what f32 is multiplied: three products of parts in bf16 or f16, or one."""
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if (precision := PRECISIONS.get(self.to)) is None:

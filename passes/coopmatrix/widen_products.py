@@ -1,4 +1,4 @@
-"""widen-products: multiplies wider floats where a device has no product of f8.
+"""widen-products: widens f8 operands that the device does not multiply.
 
 Before:  products of types that the device does not list.
 After:   where it lists them for operands of a wider type that has all numbers of the
@@ -65,7 +65,7 @@ class WidenProductsPass(ModulePass):
     name = "widen-products"
 
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         products = [x for x in op.walk() if isinstance(x, coopmatrix.MulAddOp)]

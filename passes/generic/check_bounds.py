@@ -109,8 +109,8 @@ def why_outside(
         if first < 0 or first + extent > size:
             found = f"{first}" if extent == 1 else f"{first} to {first + extent - 1}"
             return (
-                f"expected position {number} inside of {type}, from 0 to {size - 1}, "
-                f"got {found}: it is out of bounds"
+                f"position {number} is out of bounds: expected 0 to {size - 1} in "
+                f"{type}, got {found}"
             )
     return None
 

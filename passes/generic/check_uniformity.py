@@ -65,17 +65,17 @@ def check_op(op: Operation, found: Uniformity) -> None:
     if (around := found.around(op)) > most:
         message = (
             f"expected control flow that is the same for {WHO[most]}, "
-            f"got one that {BETWEEN[around]}"
+            f"got control flow that {BETWEEN[around]}"
         )
         error = VerifyException(message)
         if (cause := found.cause(op)) is not None:
-            note_at(error, cause, f"{cause.name} decides it")
+            note_at(error, cause, f"it depends on this {cause.name}")
         op.emit_error(message, error)
     for name, value in uniform_operands(op):
         if (variation := found.of(value)) > most:
             message = (
                 f"expected {name} to be the same for {WHO[most]}, "
-                f"got one that {BETWEEN[variation]}"
+                f"got a value that {BETWEEN[variation]}"
             )
             op.emit_error(message, VerifyException(message))
 

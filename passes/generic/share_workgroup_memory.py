@@ -1,4 +1,4 @@
-"""share-workgroup-memory: lets buffers share memory that are not needed together.
+"""share-workgroup-memory: overlaps buffers that are not live together.
 
 Before:  work-group memory that is allocated anywhere in structured control flow: what
          it holds is lost where it is allocated anew.

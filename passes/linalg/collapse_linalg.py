@@ -1,4 +1,4 @@
-"""collapse-linalg: makes one loop of several that batches and heads are counted by.
+"""collapse-linalg: merges the loops over batches and heads.
 
 Before:  functions of linalg.generic on tensors, as `generalize-linalg` makes them.
 After:   the loops of a product's batches are one, and so are those of a generic that

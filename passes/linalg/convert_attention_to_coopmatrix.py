@@ -1,4 +1,4 @@
-"""convert-attention-to-coopmatrix: makes one kernel of attention.
+"""convert-attention-to-coopmatrix: lowers attention to one kernel.
 
 Before:  a function on memrefs of two products of matrices with a softmax between them,
          as `outline-linalg-kernels` makes it.
@@ -30,7 +30,7 @@ class ConvertAttentionToCoopmatrixPass(ModulePass):
     name = "convert-attention-to-coopmatrix"
 
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     precision: PrecisionName = "ieee"
     """As what `split-f32-products` lets the device multiply f32."""
 

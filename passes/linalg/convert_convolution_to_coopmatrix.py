@@ -292,7 +292,7 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
     name = "convert-convolution-to-coopmatrix"
 
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     precision: PrecisionName = "ieee"
     """As what `split-f32-products` lets the device multiply f32."""
 

@@ -1,4 +1,4 @@
-"""convert-linalg-to-simt: lowers operations that are no products to kernels of rows.
+"""convert-linalg-to-simt: lowers linalg without products to loops over rows.
 
 Before:  a func.func of linalg on memrefs without a product of matrices, whose
          operations share their parallel loops; memory of its own in memref.alloc.
@@ -82,7 +82,7 @@ class ConvertLinalgToSimtPass(ModulePass):
     name = "convert-linalg-to-simt"
 
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     subgroup_size: int | None = None
     """Lanes, instead of the device's."""
     explain: bool = False

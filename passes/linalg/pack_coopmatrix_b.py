@@ -53,7 +53,7 @@ class PackCoopmatrixBPass(ModulePass):
     name = "pack-coopmatrix-b"
 
     device: str | None = None
-    """A device of `--list devices`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     kernel: bool = False
     """Whether a kernel of its own packs all of B, not each work-group its part."""
 

@@ -182,7 +182,7 @@ class PadProductRowsPass(ModulePass):
     name = "pad-product-rows"
 
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

@@ -36,13 +36,13 @@ class TileMatmulKhrPass(ModulePass):
     name = "tile-matmul-khr"
 
     device: str | None = None
-    """A device of `--list devices`; the module's `simt.target` without it."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     group: tuple[int, ...] = ()
-    """M and N of a work-group; the device's tiles without, and without `subgroup`."""
+    """M and N of a work-group; without it and `subgroup`, the device's tiles."""
     subgroup: tuple[int, ...] = ()
     """M and N of a subgroup."""
     step: int = 0
-    """K of what is in work-group memory at a time."""
+    """K of the tiles in work-group memory; 0 for the device's tiles."""
     stages: int = 2
     """1 or 2 tiles of A and of B in work-group memory."""
     gaps: bool = True
@@ -50,7 +50,7 @@ class TileMatmulKhrPass(ModulePass):
     band: int = 0
     """Rows of tiles in which work-groups go column by column; 0 for row by row."""
     unroll: bool = False
-    """Whether the driver is asked to write out the loop along K, or not to."""
+    """Whether to ask the driver to unroll the loop along K, or not to."""
     sliced: bool = False
     """Whether B comes in slices of the K of one multiplication; with 1 stage."""
     split: int = 1
@@ -58,7 +58,7 @@ class TileMatmulKhrPass(ModulePass):
     remark: bool = False
     """Whether functions stay as they are, and a remark says which would be faster."""
     precision: PrecisionName = "ieee"
-    """With another one, products of f32 stay, for `split-f32-products`."""
+    """Any but ieee leaves products of f32 to `split-f32-products`."""
 
     def __post_init__(self) -> None:
         given = (self.group, self.subgroup)

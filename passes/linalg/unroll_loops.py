@@ -1,4 +1,4 @@
-"""unroll-loops: writes out the loops of functions of linalg.
+"""unroll-loops: unrolls the loops in functions of linalg.
 
 Before:  functions of linalg with `scf.for` and `scf.forall` of constant bounds, and
          `scf.if` of a constant.

@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from xdsl.builder import Builder
@@ -99,30 +100,58 @@ _VALUES = ("Input", "PushConstant")
 _NO_MODES = ("SignedZeroInfNanPreserve", "RoundingModeRTE", "DenormPreserve")
 """Modes that say of floats what coopc's dialects say anyway."""
 
+Make = Callable[..., Operation]
+"""Makes an operation of its operands."""
+
+
+def _of_one_type(op: type[Operation], *operands: SSAValue) -> Operation:
+    return op.create(operands=operands, result_types=[operands[0].type])
+
+
+def _is_nan(x: SSAValue) -> Operation:
+    return arith.CmpfOp(x, x, "uno")
+
+
+def _of_sign(op: type[coopmatrix.BinaryOp], opcode: str) -> Make:
+    if issubclass(op, coopmatrix.SignedBinaryOp):
+        return partial(op, signed=opcode.startswith("OpS"))
+    return op
+
+
+# The tables of emission, read backwards.
 _ARITH: dict[str, type[Operation]] = {
-    opcode[2:]: op for op, (opcode, _) in shared.INSTRUCTIONS.items()
-} | {
-    "LogicalAnd": arith.AndIOp,
-    "LogicalOr": arith.OrIOp,
+    **{opcode[2:]: op for op, (opcode, _) in shared.INSTRUCTIONS.items()},
+    **{"LogicalAnd": arith.AndIOp, "LogicalOr": arith.OrIOp},
     "LogicalNotEqual": arith.XOrIOp,
-}
-_FUNCTIONS: dict[str, type[Operation]] = {
     **{f"GL.{glsl}": op for op, (_, glsl, _) in shared.FUNCTIONS.items() if glsl},
     **{f"CL.{name}": op for op, (name, _, _) in shared.FUNCTIONS.items()},
     **{"GL.FMax": arith.MaxnumfOp, "GL.FMin": arith.MinnumfOp},
     **{"GL.SAbs": math.AbsIOp, "CL.s_abs": math.AbsIOp},
 }
-_COMPARED: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
+_COMPUTED: dict[str, Make] = {
+    **{name: partial(_of_one_type, op) for name, op in _ARITH.items()},
     **{
-        opcode[2:]: lambda a, b, p=predicate: arith.CmpiOp(a, b, p)
+        opcode[2:]: partial(arith.CmpiOp, arg=predicate)
         for opcode, predicate in shared.INTEGER_PREDICATES
     },
     **{
-        opcode[2:]: lambda a, b, p=predicate: arith.CmpfOp(a, b, p)
+        opcode[2:]: partial(arith.CmpfOp, arg=predicate)
         for opcode, predicate in shared.FLOAT_PREDICATES
         if opcode
     },
-    "LogicalEqual": lambda a, b: arith.CmpiOp(a, b, "eq"),
+    "LogicalEqual": partial(arith.CmpiOp, arg="eq"),
+    "IsNan": _is_nan,
+    "Select": arith.SelectOp,
+}
+_COMPUTED_OF_MATRICES: dict[str, Make] = {
+    **{
+        opcode[2:]: _of_sign(op, opcode)
+        for op, opcodes in BINARY.items()
+        for opcode in opcodes
+    },
+    **dict.fromkeys(("FNegate", "SNegate"), coopmatrix.NegOp),
+    "MatrixTimesScalar": coopmatrix.ScaleOp,
+    "Select": arith.SelectOp,
 }
 _FLOAT_CASTS: dict[str, type[Operation]] = {
     opcode[2:]: op
@@ -135,15 +164,6 @@ _WIDTHS: dict[str, tuple[type[Operation], type[Operation]]] = {
     "FConvert": (arith.ExtFOp, arith.TruncFOp),
 }
 """To more bits, and to fewer."""
-_MATRIX: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
-    opcode[2:]: lambda a, b, op=op, signed=opcode[2] == "S": (
-        op(a, b, signed) if issubclass(op, coopmatrix.SignedBinaryOp) else op(a, b)
-    )
-    for op, opcodes in BINARY.items()
-    for opcode in opcodes
-}
-"""Of two matrices.  The tables above are those of emission, read backwards."""
-
 _BY_NAME = {name: op for op, name in BUILT_INS.items()}
 _SHUFFLED = {opcode[2:]: mode for mode, opcode in SHUFFLES.items()}
 _REDUCED = {
@@ -255,7 +275,7 @@ class _Kernel:
         if isinstance(op, SpirvOp) and (read := _READ.get(_name(op))) is not None:
             found = read(self, r, op)
             return [] if found is None else [found]
-        raise Refused(op, "it is not read: coopc has no operation for it")
+        raise Refused(op, "not supported: coopc has no operation for it")
 
     # --- memory ----------------------------------------------------------------
 
@@ -466,19 +486,20 @@ def _operands(r: Reader, op: SpirvOp) -> list[SSAValue]:
     return [r.value(each, op) for each in op.operands]
 
 
-def _arithmetic(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+def _computed(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     operands = _operands(r, op)
-    if isinstance(operands[0].type, MatrixType):
-        if (make := _MATRIX.get(_name(op))) is not None:
-            return r.add(make(operands[0], operands[1]))
-        if _name(op) in ("FNegate", "SNegate"):
-            return r.add(coopmatrix.NegOp(operands[0]))
-        raise Refused(op, "it is not read of matrices")
-    type = operands[0].type
-    if _name(op) == "SNegate":
-        return r.add(arith.SubiOp(_splat(r, type, 0), operands[0]))
-    made = _ARITH[_name(op)].create(operands=operands, result_types=[type])
-    return r.add(made)
+    is_matrix = isinstance(operands[0].type, MatrixType)
+    make = (_COMPUTED_OF_MATRICES if is_matrix else _COMPUTED).get(_name(op))
+    if make is None:
+        raise Refused(op, f"not supported for {'matrices' if is_matrix else 'numbers'}")
+    return r.add(make(*operands))
+
+
+def _negate(kernel: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    (x,) = _operands(r, op)
+    if isinstance(x.type, MatrixType):
+        return _computed(kernel, r, op)
+    return r.add(arith.SubiOp(_splat(r, x.type, 0), x))
 
 
 def _splat(r: Reader, type: Attribute, number: int) -> SSAValue:
@@ -489,30 +510,9 @@ def _splat(r: Reader, type: Attribute, number: int) -> SSAValue:
     return r.add(vector.BroadcastOp(found, type)) if is_vector(type) else found
 
 
-def _function(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    operands = _operands(r, op)
-    type = operands[0].type
-    made = _FUNCTIONS[_name(op)].create(operands=operands, result_types=[type])
-    return r.add(made)
-
-
-def _compare(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    a, b = _operands(r, op)
-    return r.add(_COMPARED[_name(op)](a, b))
-
-
 def _not(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     (x,) = _operands(r, op)
     return r.add(arith.XOrIOp(x, _splat(r, x.type, -1)))
-
-
-def _is_nan(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    (x,) = _operands(r, op)
-    return r.add(arith.CmpfOp(x, x, "uno"))
-
-
-def _select(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    return r.add(arith.SelectOp(*_operands(r, op)))
 
 
 def _convert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
@@ -700,11 +700,6 @@ def _length(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     return r.add(arith.IndexCastOp(found, i32))
 
 
-def _scale(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    matrix, scalar = _operands(r, op)
-    return r.add(coopmatrix.ScaleOp(matrix, scalar))
-
-
 def _scope(op: SpirvOp) -> str:
     """The scope of an operation, of memory if it does not wait for others."""
     said = _text(op, "execution_scope") or _text(op, "memory_scope")
@@ -737,9 +732,8 @@ def _across_lanes(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 
 
 _READ: dict[str, Read] = {
-    **dict.fromkeys((*_ARITH, *_MATRIX, "SNegate"), _arithmetic),
-    **dict.fromkeys(_FUNCTIONS, _function),
-    **dict.fromkeys(_COMPARED, _compare),
+    **dict.fromkeys((*_COMPUTED, *_COMPUTED_OF_MATRICES), _computed),
+    "SNegate": _negate,
     **dict.fromkeys((*_FLOAT_CASTS, *_WIDTHS, "Bitcast"), _convert),
     **dict.fromkeys((*_REDUCED, *_SHUFFLED, "GroupNonUniformBroadcast"), _across_lanes),
     "mlir.addressof": _Kernel.address,
@@ -753,9 +747,6 @@ _READ: dict[str, Read] = {
     "SpecConstantOperation": _spec_operation,
     "Not": _not,
     "LogicalNot": _not,
-    "IsNan": _is_nan,
-    "Select": _select,
-    "MatrixTimesScalar": _scale,
     "KHR.CooperativeMatrixLoad": _matrix_load,
     "KHR.CooperativeMatrixStore": _matrix_store,
     "KHR.CooperativeMatrixMulAdd": _multiply,
@@ -982,7 +973,7 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
             case "GlobalVariable" | "func":
                 pass
             case _:
-                raise Refused(op, "it is not read: coopc has no operation for it")
+                raise Refused(op, "not supported: coopc has no operation for it")
     return [*found, *kernels.values()]
 
 

@@ -385,7 +385,7 @@ class FuseSplitDpasPass(ModulePass):
     name = "fuse-split-dpas"
 
     device: str | None = None
-    """A device of `--list devices`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     assumed: bool = False
     """Whether also where it is only assumed which subgroups are a pair."""
     explain: bool = False

@@ -3,9 +3,9 @@
 Before:  loads and stores of Triton's tensors, with their encodings.
 After:   each has `xe.plan`, messages that provably give every register of every lane
          and subgroup its element, or `xe.no_plan`, the reason why there are none; with
-         `explain=true` both are also remarks. Those through pointers that are vectors
-         of a lane have `xe.vector`. What is only converted to another layout is loaded
-         in that layout, where messages do.
+         `explain=true` both are also remarks. Accesses through pointers that are
+         vectors of a lane have `xe.vector`. A tensor that is only converted to another
+         layout is loaded in that layout, if there are messages for it.
 Fails:   for unknown devices.
 """
 
@@ -287,7 +287,7 @@ class PlanBlockIoPass(ModulePass):
     name = "plan-block-io"
 
     device: str | None = None
-    """A device of `--list devices`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     explain: bool = False
     """Whether each decision is printed to the standard error."""
 

@@ -202,7 +202,7 @@ func.func @divergent(%a : memref<8x8xf32>) attributes {simt.kernel} {
   %lane = simt.lane_id : index
   %first = arith.cmpi eq, %lane, %c0 : index
   scf.if %first {
-    // CHECK: error: coopmatrix.load: expected control flow that is the same for all lanes of the subgroup, got one that may differ between lanes
+    // CHECK: error: coopmatrix.load: expected control flow that is the same for all lanes of the subgroup, got control flow that may differ between lanes
     %m = coopmatrix.load %a[%c0, %c0] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
   }
   func.return

@@ -8,7 +8,7 @@ func.func @barrier(%a : memref<?xf32>) attributes {simt.kernel} {
   %lane = simt.lane_id : index
   %first = arith.cmpi eq, %lane, %c0 : index
   scf.if %first {
-    // CHECK: error: simt.barrier: expected control flow that is the same for all work-items of the work-group, got one that may differ between lanes
+    // CHECK: error: simt.barrier: expected control flow that is the same for all work-items of the work-group, got control flow that may differ between lanes
     simt.barrier workgroup
   }
   func.return
@@ -25,7 +25,7 @@ func.func @split_dpas(%a : memref<128xi32>, %b : memref<256xi32>, %d : memref<25
   %z = simt.block_read %d[%c0] : memref<256xi32> -> vector<8xi32>
   %first = arith.cmpi eq, %group, %c0 : index
   scf.if %first {
-    // CHECK: error: xe.split_dpas: expected control flow that is the same for both subgroups of the pair, got one that differs between subgroups
+    // CHECK: error: xe.split_dpas: expected control flow that is the same for both subgroups of the pair, got control flow that differs between subgroups
     %r = xe.split_dpas s8 x s8 repeat 8 %x, %y, %z : vector<4xi32>, vector<8xi32>, vector<8xi32>
     simt.block_write %r, %d[%c0] : vector<8xi32>, memref<256xi32>
   }

@@ -11,29 +11,32 @@
 // would lose it otherwise.
 
 // CHECK:      spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader,
-// CHECK:      "spirv.SpecConstant"() {sym_name = "steps", spec_id = 0 : i32, default_value = 4 : i32}
-// CHECK:      "spirv.GlobalVariable"() {sym_name = "m", descriptor_set = 0 : i32, binding = 0 : i32, aliased, type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0]), Block>, StorageBuffer>}
-// CHECK:      %steps = "spirv.mlir.referenceof"() {spec_const = @steps} : () -> i32
-// CHECK:      %s = "spirv.mlir.loop"() ({
-// CHECK-NEXT:   "spirv.Branch"(%{{.*}}, %{{.*}})[^for] : (i32, f32) -> ()
-// CHECK-NEXT: ^for(%j: i32, %s: f32):
-// CHECK:        %r = "spirv.mlir.selection"() ({
-// CHECK-NEXT:     "spirv.BranchConditional"(%{{.*}})[^then, ^else] {operandSegmentSizes = array<i32: 1, 0, 0>}
-// CHECK:          "spirv.Branch"(%v)[^done_0] : (f32) -> ()
-// CHECK:        ^done_0(%r: f32):
-// CHECK-NEXT:     "spirv.mlir.merge"(%r) : (f32) -> ()
-// CHECK-NEXT:   }) {selection_control = #spirv.selection_control<None>} : () -> f32
-// CHECK-NEXT:   "spirv.Branch"(%r)[^again] : (f32) -> ()
+// CHECK:      spirv.SpecConstant @steps spec_id(0) = 4 : i32
+// CHECK:      spirv.GlobalVariable @m bind(0, 0) {aliased} : !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0]), Block>, StorageBuffer>
+// CHECK:      %steps = spirv.mlir.referenceof @steps : i32
+// CHECK:      %[[SUM:.*]] = spirv.mlir.loop -> f32 {
+// CHECK-NEXT:   spirv.Branch ^for(%{{.*}}, %{{.*}} : i32, f32)
+// CHECK-NEXT: ^for(%j: i32, %[[S:.*]]: f32):
+// CHECK:        %r = spirv.mlir.selection -> f32 {
+// CHECK-NEXT:     spirv.BranchConditional %{{.*}}, ^then, ^else
+// CHECK:          spirv.Branch ^[[DONE:.*]](%v : f32)
+// CHECK:        ^[[DONE]](%[[R:.*]]: f32):
+// CHECK-NEXT:     spirv.mlir.merge %[[R]] : f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   spirv.Branch ^again(%r : f32)
 // CHECK-NEXT: ^again(%again.r: f32):
-// CHECK:        "spirv.Branch"(%{{.*}}, %again.r)[^for] : (i32, f32) -> ()
+// CHECK:        spirv.Branch ^for(%{{.*}}, %again.r : i32, f32)
 // CHECK-NEXT: ^done:
-// CHECK-NEXT:   "spirv.mlir.merge"(%s) : (f32) -> ()
-// CHECK-NEXT: }) {loop_control = #spirv.loop_control<None>} : () -> f32
-// CHECK:      %t = "spirv.mlir.selection"() ({
-// CHECK-NEXT:   "spirv.Switch"(%{{.*}})[^default, ^case1, ^case7] {{{.*}}literals = dense<[1, 7]> : vector<2xi32>
-// CHECK:      "spirv.ControlBarrier"() {execution_scope = #spirv.scope<Workgroup>, memory_scope = #spirv.scope<Workgroup>, memory_semantics =
-// CHECK:      "spirv.AtomicIAdd"(%{{.*}}, %{{.*}}) {memory_scope = #spirv.scope<
-// CHECK:      "spirv.ExecutionMode"() {execution_mode = #spirv.execution_mode<LocalSize>, fn = @m.any, values = [8 : i32, 1 : i32, 1 : i32]}
+// CHECK-NEXT:   spirv.mlir.merge %[[S]] : f32
+// CHECK-NEXT: }
+// CHECK:      %t = spirv.mlir.selection -> f32 {
+// CHECK-NEXT:   spirv.Switch %{{.*}} : i32, [
+// CHECK-NEXT:     default: ^default,
+// CHECK-NEXT:     1: ^case1,
+// CHECK-NEXT:     7: ^case7
+// CHECK:      spirv.ControlBarrier <Workgroup>, <Workgroup>, <{{.*}}>
+// CHECK:      spirv.AtomicIAdd <{{.*}}> <{{.*}}> %{{.*}}, %{{.*}} : !spirv.ptr<i32, StorageBuffer>
+// CHECK:      spirv.ExecutionMode @m.any "LocalSize", 8, 1, 1
 
 // UPSTREAM:   spirv.SpecConstant @steps spec_id(0) = 4 : i32
 // UPSTREAM:   spirv.func @m.any() "None"

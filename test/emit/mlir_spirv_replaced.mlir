@@ -11,22 +11,22 @@
 
 // REMARK: remark: builtin.module: types of the spirv dialect fix @n at the default
 
-// CHECK:      spirv.GlobalVariable"() {sym_name = "s", type = !spirv.ptr<!spirv.array<12 x f32>, Workgroup>}
-// CHECK-NOT:  SpecConstant"
-// CHECK:      %n = "spirv.Constant"() {value = 12 : i32} : () -> i32
-// CHECK:      %c.[[Z:.*]] = "spirv.GL.FMax"(%[[X:.*]], %[[Y:.*]]) : (f32, f32) -> f32
-// CHECK-NEXT: %d.[[Z]] = "spirv.IsNan"(%[[X]]) : (f32) -> i1
-// CHECK-NEXT: %e.[[Z]] = "spirv.IsNan"(%[[Y]]) : (f32) -> i1
-// CHECK-NEXT: %f.[[Z]] = "spirv.Select"(%d.[[Z]], %[[Y]], %c.[[Z]]) : (i1, f32, f32) -> f32
-// CHECK-NEXT: %[[Z]] = "spirv.Select"(%e.[[Z]], %[[X]], %f.[[Z]]) : (i1, f32, f32) -> f32
-// CHECK:      %c.[[T:.*]] = "spirv.GL.Ceil"(%[[Z]]) : (f32) -> f32
-// CHECK-NEXT: %d.[[T]] = "spirv.GL.Floor"(%[[Z]]) : (f32) -> f32
-// CHECK-NEXT: %e.[[T]] = "spirv.GL.FAbs"(%c.[[T]]) : (f32) -> f32
-// CHECK-NEXT: %f.[[T]] = "spirv.GL.FAbs"(%d.[[T]]) : (f32) -> f32
-// CHECK-NEXT: %g.[[T]] = "spirv.FOrdLessThan"(%e.[[T]], %f.[[T]]) : (f32, f32) -> i1
-// CHECK-NEXT: %[[T]] = "spirv.Select"(%g.[[T]], %c.[[T]], %d.[[T]]) : (i1, f32, f32) -> f32
-// CHECK:      %zero.[[A:.*]] = "spirv.Constant"() {value = 0 : i32} : () -> i32
-// CHECK-NEXT: %[[A]] = "spirv.AtomicOr"(%{{.*}}, %zero.[[A]]) {memory_scope = #spirv.scope<QueueFamily>, semantics = #spirv.memory_semantics<Acquire
+// CHECK:      spirv.GlobalVariable @s : !spirv.ptr<!spirv.array<12 x f32>, Workgroup>
+// CHECK-NOT:  SpecConstant
+// CHECK:      spirv.Constant 12 : i32
+// CHECK:      %[[C:.*]] = spirv.GL.FMax %[[X:.*]], %[[Y:.*]] : f32
+// CHECK-NEXT: %[[D:.*]] = spirv.IsNan %[[X]] : f32
+// CHECK-NEXT: %[[E:.*]] = spirv.IsNan %[[Y]] : f32
+// CHECK-NEXT: %[[F:.*]] = spirv.Select %[[D]], %[[Y]], %[[C]] : i1, f32
+// CHECK-NEXT: %[[Z:.*]] = spirv.Select %[[E]], %[[X]], %[[F]] : i1, f32
+// CHECK:      %[[C:.*]] = spirv.GL.Ceil %[[Z]] : f32
+// CHECK-NEXT: %[[D:.*]] = spirv.GL.Floor %[[Z]] : f32
+// CHECK-NEXT: %[[E:.*]] = spirv.GL.FAbs %[[C]] : f32
+// CHECK-NEXT: %[[F:.*]] = spirv.GL.FAbs %[[D]] : f32
+// CHECK-NEXT: %[[G:.*]] = spirv.FOrdLessThan %[[E]], %[[F]] : f32
+// CHECK-NEXT: %{{.*}} = spirv.Select %[[G]], %[[C]], %[[D]] : i1, f32
+// CHECK:      %[[ZERO:.*]] = spirv.Constant 0 : i32
+// CHECK-NEXT: %{{.*}} = spirv.AtomicOr <QueueFamily> <Acquire{{.*}}> %{{.*}}, %[[ZERO]] : !spirv.ptr<i32, StorageBuffer>
 coopmatrix.spec_constant @n = 12 : i32
 
 func.func @k(%m: memref<?xf32>, %a: memref<?xi32>) attributes {simt.kernel} {

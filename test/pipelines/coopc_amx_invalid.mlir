@@ -62,7 +62,7 @@ func.func @varying(%m: memref<8x8xf32>) attributes {simt.kernel} {
   coopmatrix.store %x, %m[%i, %i] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
   func.return
 }
-// CHECK: expected position 0 to be the same for all lanes of the subgroup, got one that may differ between lanes
+// CHECK: expected position 0 to be the same for all lanes of the subgroup, got a value that may differ between lanes
 
 // -----
 
@@ -76,7 +76,7 @@ func.func @chosen(%m: memref<8x8xf32>) attributes {simt.kernel} {
   }
   func.return
 }
-// CHECK: coopmatrix.load: expected control flow that is the same for all lanes of the subgroup, got one that may differ between lanes
+// CHECK: coopmatrix.load: expected control flow that is the same for all lanes of the subgroup, got control flow that may differ between lanes
 
 // -----
 
@@ -90,7 +90,7 @@ func.func @divergent(%m: memref<8xf32>) attributes {simt.kernel, simt.work_group
   }
   func.return
 }
-// CHECK: simt.barrier: expected control flow that is the same for all work-items of the work-group, got one that may differ between lanes
+// CHECK: simt.barrier: expected control flow that is the same for all work-items of the work-group, got control flow that may differ between lanes
 
 // -----
 

@@ -86,6 +86,14 @@ def test_nesting_up_to_the_limit() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            '"test.op"() : () -> memref<4xf17>',
+            "1:30: error: expected an element type, got f17",
+        ),
+        (
+            '"test.op"() : () -> !coopmatrix.matrix<4x4xf17, a>',
+            "1:44: error: expected a size or an element type, got f17",
+        ),
         (nested(65), "65:14: error: expected at most 64 regions inside each other"),
         (nested(5000), "65:14: error: expected at most 64 regions inside each other"),
         (

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 COMMANDS = re.findall(r"^    (coopc-.*)$", README, re.MULTILINE)
 PROGRAM, TRITON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+FLAGS = re.MULTILINE | re.DOTALL
 (KERNEL,) = re.findall(r"```mlir\n(.*?)```", README, re.DOTALL)
 
 
@@ -31,6 +33,15 @@ def test_command(command: str, tool: Callable[[str], Path]) -> None:
         env={**os.environ, "PATH": path},
         stdout=subprocess.DEVNULL,
     )
+
+
+def test_layout_is_what_is_printed() -> None:
+    [(command, block)] = re.findall(
+        r"^    (coopc-layout [^\n]*)\n\n```\n(.*?)```", README, FLAGS
+    )
+    tool = Path(sys.executable).parent / "coopc-layout"
+    found = subprocess.run([tool, *shlex.split(command)[1:]], capture_output=True)
+    assert found.stdout.decode() == block
 
 
 def test_program(monkeypatch: pytest.MonkeyPatch) -> None:

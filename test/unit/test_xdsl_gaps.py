@@ -557,3 +557,28 @@ def test_forms(form: str) -> None:
     again = parse(new_context(everything()), Source(str(module)))
     verify(again)
     assert str(again) == str(module)
+
+
+NAMES = """
+func.func @f(%a: i32, %a_2: i32, %a_1_5: i32) {
+  func.return
+}
+"""
+
+
+def test_numbered_names() -> None:
+    printed = str(parse(new_context(everything()), Source(NAMES)))
+    assert str(parse(new_context(everything()), Source(printed))) == printed
+
+
+def test_gap_numbered_names() -> None:
+    program = f"""
+from xdsl.context import Context
+from xdsl.dialects import builtin, func
+from xdsl.parser import Parser
+ctx = Context()
+ctx.load_dialect(builtin.Builtin)
+ctx.load_dialect(func.Func)
+assert str(Parser(ctx, {NAMES!r}).parse_module()).count("%a_1: i32") == 2
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

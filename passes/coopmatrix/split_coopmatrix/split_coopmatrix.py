@@ -4,7 +4,7 @@ Before:  coopmatrix operations on matrices of any size.
 After:   the same operations on tiles, each of a shape that the device has; a matrix
          becomes several values, through loops, branches, calls and functions.
 Fails:   where no tiles suit an operation and those that share its matrices; where a
-         row slice goes through several tiles, but for `by-lanes`; for unknown devices.
+         row slice goes through several tiles, unless `by-lanes`; for unknown devices.
          The module is then unchanged.
 
 The parts of a matrix are its tiles in row-major order, and its slots are those of its
@@ -443,7 +443,7 @@ class SplitCoopmatrixPass(ModulePass):
     name = "split-coopmatrix"
 
     device: str | None = None
-    """A device of `--list devices`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     by_lanes: bool = False
     """Whether what no tiles suit is left whole, for `legalize-coopmatrix-khr`, rather
     than refused."""

@@ -640,14 +640,14 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     name = "legalize-coopmatrix-khr"
 
     device: str | None = None
-    """A device of `--list devices`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; by default that of `simt.target`."""
 
     only: Only = "all"
     """What is rewritten: `products` are multiplications of types and sizes that the
     device lacks, before `split-coopmatrix` cuts what is then loaded and stored; `named`
     are matrices and layouts of specialization constants, before lanes hold the rest."""
     subgroup_size: int | None = None
-    """Lanes; what kernels say, or else the device, where it is absent."""
+    """Lanes; by default what kernels say, or else the device."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

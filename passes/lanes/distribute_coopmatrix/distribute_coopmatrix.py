@@ -454,18 +454,18 @@ class DistributeCoopmatrixPass(ModulePass):
     name = "distribute-coopmatrix"
 
     subgroup_size: int | None = None
-    """Lanes; what kernels say, or else the target's device, where it is absent."""
+    """Lanes; by default what kernels say, or else the device."""
     unroll: bool = False
-    """Whether all loops over what a lane holds are written out, not only short ones."""
+    """Whether to unroll all loops over what a lane holds, not only short ones."""
     max_vector: int | None = None
-    """Components of the longest vector: 4, 8 or 16; the device's, or 16, if absent."""
+    """Components of the longest vector: 4, 8 or 16; by default the device's, or 16."""
     block_access: bool = True
     """Whether consecutive elements are read and written by the whole subgroup."""
     explain: bool = False
     """Whether standard error says how each access to memory is done, and why."""
     stated: bool = False
-    """Whether only kernels that state the distribution #layout.coopmatrix are: other
-    engines do the rest."""
+    """Whether to distribute only kernels that state the distribution
+    #layout.coopmatrix, and leave the others to another engine."""
 
     def __post_init__(self) -> None:
         if self.subgroup_size not in (None, *SUBGROUP_SIZES):

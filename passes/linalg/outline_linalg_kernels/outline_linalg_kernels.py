@@ -1,4 +1,4 @@
-"""outline-linalg-kernels: makes kernels, and a launch sequence, of functions of linalg.
+"""outline-linalg-kernels: splits functions of linalg into kernels to launch in turn.
 
 Before:  functions of linalg.generic, linalg.fill and views on tensors, as
          `fuse-linalg` leaves them; memrefs are read at the beginning and written at

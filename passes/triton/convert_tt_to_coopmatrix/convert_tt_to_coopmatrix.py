@@ -1,7 +1,7 @@
-"""convert-tt-to-coopmatrix: makes kernels of one subgroup of Triton's kernels.
+"""convert-tt-to-coopmatrix: lowers Triton's kernels to subgroups with matrices.
 
-Before:  kernels of Triton, their calls inlined and its own arithmetic expanded, with
-         layouts or without: these are not looked at. A target, or `lanes`.
+Before:  kernels of Triton, their calls inlined and its own arithmetic expanded. Layouts
+         are ignored. The module has a target, or `subgroup-size` is given.
 After:   kernels whose work-groups are one subgroup, a program each. Tensors that come
          from memory, loops and products are in work-group memory; all others are
          computed where an element of them is used. `tt.dot` is coopmatrix.mul_add of
@@ -135,7 +135,7 @@ ROW_BYTES = 16
 BLOCK = (32, 32)
 """Rows and columns of sums that a subgroup keeps, where a device does not say it."""
 REASONS = {
-    "tt.elementwise_inline_asm": "assembly is of one device",
+    "tt.elementwise_inline_asm": "assembly is for one device",
 }
 """Why operations are never converted, where there is more to say than that."""
 DROPPED = {
@@ -436,7 +436,7 @@ class Kernel:
     def _refuse(self, op: Operation, is_known: bool) -> None:
         if not is_known:
             what = REASONS.get(op.name, "no engine has it")
-            raise Refused(op, f"it is not supported: {what}")
+            raise Refused(op, f"not supported: {what}")
 
     # Memory.
 
@@ -1243,14 +1243,14 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     name = "convert-tt-to-coopmatrix"
 
     subgroup_size: int | None = None
-    """Lanes that run a program; those of the device without it."""
+    """Lanes that run a program; by default those of the device."""
     device: str | None = None
     """The device, if the module has no target."""
     tile: tuple[int, ...] = (16, 16, 16)
-    """The most rows, columns and steps of k of one product."""
+    """The most M, N and K of one product."""
     rounds: bool = False
-    """Whether factors are loaded from where they are in memory, as far as the device
-    can, and sums are kept in matrices, as many at a time as suit it."""
+    """Whether to load factors as matrices straight from memory, where the device can,
+    and to keep sums in matrices, as many at a time as suit it."""
     fallback: bool = False
     """Whether kernels that have conditions get a second entry point, `.fallback`."""
 

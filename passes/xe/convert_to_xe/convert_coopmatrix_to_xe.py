@@ -566,7 +566,7 @@ class ConvertCoopmatrixToXePass(ModulePass):
     name = "convert-coopmatrix-to-xe"
 
     device: str | None = None
-    """A device of `--list devices`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; by default that of `simt.target`."""
     explain: bool = False
     """Whether the plan of each access is printed, or the reason against one."""
     fallback: bool = False

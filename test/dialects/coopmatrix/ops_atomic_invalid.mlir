@@ -54,4 +54,4 @@ coopmatrix.atomic_store %c, %m[%i, %i] row_major relaxed : !coopmatrix.matrix<8x
 
 %m, %i = "test.op"() : () -> (memref<64x64xf32>, index)
 %a = coopmatrix.atomic_load %m[%i, %i] row_major : memref<64x64xf32> -> !coopmatrix.matrix<8x16xf32, acc>
-// CHECK: :50: error: Expected `relaxed`, `acquire`, `release`, `acquire_release`, or `sequentially_consistent`
+// CHECK: :50: error: expected one of relaxed, acquire, release, acquire_release, sequentially_consistent

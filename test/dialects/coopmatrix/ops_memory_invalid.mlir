@@ -66,13 +66,13 @@
 
 %m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
 %a = coopmatrix.load %m[%i, %i] diagonal : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
-// CHECK: :33: error: Expected `row_major`, `col_major`, `packed`, `row_blocked`, or `col_blocked`
+// CHECK: :33: error: expected one of row_major, col_major, packed, row_blocked, col_blocked
 
 // -----
 
 %m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
 %a = coopmatrix.load %m[%i, %i] row_major checked(diagonal) : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
-// CHECK: :51: error: Expected `rows`, or `cols`
+// CHECK: :51: error: expected one of rows, cols
 
 // -----
 

@@ -94,7 +94,7 @@ coopmatrix.spec_constant @S = 3 : i32
 
 %a, %b, %c = "test.op"() : () -> (!coopmatrix.matrix<8x16xi8, a>, !coopmatrix.matrix<16x4xi8, b>, !coopmatrix.matrix<8x4xi32, acc>)
 %d = coopmatrix.mul_add %a, %b, %c signed(a, d) : !coopmatrix.matrix<8x16xi8, a>, !coopmatrix.matrix<16x4xi8, b>, !coopmatrix.matrix<8x4xi32, acc>
-// CHECK: :46: error: Expected `a`, `b`, `c`, or `result`
+// CHECK: :46: error: expected one of a, b, c, result
 
 // -----
 

@@ -94,7 +94,7 @@
 
 %x = "test.op"() : () -> !coopmatrix.matrix<8x4xi32, acc>
 %y = coopmatrix.reduce mul cols %x : !coopmatrix.matrix<8x4xi32, acc> -> !coopmatrix.matrix<1x4xi32, acc>
-// CHECK: :24: error: Expected `add`, `max`, or `min`
+// CHECK: :24: error: expected one of add, max, min
 
 // -----
 

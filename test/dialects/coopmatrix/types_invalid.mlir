@@ -55,7 +55,7 @@
 // -----
 
 "test.op"() {t = !coopmatrix.matrix<8x16xf16, c>} : () -> ()
-// CHECK: :47: error: Expected `a`, `b`, `acc`, or `none`
+// CHECK: :47: error: expected one of a, b, acc, none
 
 // -----
 
@@ -65,7 +65,7 @@
 // -----
 
 "test.op"() {t = !coopmatrix.matrix<8x16xf16, a, scope = warp>} : () -> ()
-// CHECK: :58: error: Expected `cross_device`, `device`, `queue_family`, `workgroup`, `subgroup`, or `invocation`
+// CHECK: :58: error: expected one of cross_device, device, queue_family, workgroup, subgroup, invocation
 
 // -----
 

@@ -3,12 +3,12 @@
 // Where memory is, and what a module is compiled for.
 
 "test.op"() {t = memref<16xf16, #simt.memory<shared>>} : () -> ()
-// CHECK: :46: error: Expected `global`, `workgroup`, or `private`
+// CHECK: :46: error: expected one of global, workgroup, private
 
 // -----
 
 "test.op"() {t = #simt.target<metal, m1>} : () -> ()
-// CHECK: :31: error: Expected `opencl`, or `vulkan`
+// CHECK: :31: error: expected one of opencl, vulkan
 
 // -----
 

@@ -16,7 +16,7 @@
 
 %v, %i = "test.op"() : () -> (i32, index)
 %w = simt.shuffle left %v, %i : i32
-// CHECK: :19: error: Expected `idx`, `xor`, `up`, or `down`
+// CHECK: :19: error: expected one of idx, xor, up, down
 
 // -----
 
@@ -47,12 +47,12 @@
 // -----
 
 %x = simt.local_id w : index
-// CHECK: :20: error: Expected `x`, `y`, or `z`
+// CHECK: :20: error: expected one of x, y, z
 
 // -----
 
 simt.barrier device
-// CHECK: :14: error: Expected `workgroup`, or `subgroup`
+// CHECK: :14: error: expected one of workgroup, subgroup
 
 // -----
 

@@ -33,12 +33,12 @@
 // -----
 
 "test.op"() {a = #xe.cache<l1 = lukewarm, l3 = cached>} : () -> ()
-// CHECK: :33: error: Expected `default`, `uncached`, `cached`
+// CHECK: :33: error: expected one of default, uncached, cached
 
 // -----
 
 "test.op"() {a = #xe<precision f8>} : () -> ()
-// CHECK: error: Expected `s8`, `u8`, `s4`, `u4`, `f16`, `bf16`, or `tf32`
+// CHECK: error: expected one of s8, u8, s4, u4, f16, bf16, tf32
 
 // -----
 

@@ -33,7 +33,7 @@ func.func @indices(%c: !gpu.mma_matrix<16x16xf32, "COp">, %i: index) -> f32 {
 // -----
 
 func.func @id() -> index {
-  // CHECK: error: gpu.global_id: it is not read: coopc has no operation for it
+  // CHECK: error: gpu.global_id: not supported: coopc has no operation for it
   %i = "gpu.global_id"() <{dimension = #gpu<dim x>}> : () -> index
   func.return %i : index
 }

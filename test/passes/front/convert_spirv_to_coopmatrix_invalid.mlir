@@ -73,7 +73,7 @@ spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
 
 // -----
 
-// CHECK: spirv.FunctionCall: it is not read: coopc has no operation for it
+// CHECK: spirv.FunctionCall: not supported: coopc has no operation for it
 spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
   "spirv.func"() ({
     "spirv.FunctionCall"() {callee = @f} : () -> ()

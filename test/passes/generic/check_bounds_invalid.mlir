@@ -6,7 +6,7 @@
 
 func.func @element(%v : memref<8xf32>) attributes {simt.kernel} {
   %c8 = arith.constant 8 : index
-  // CHECK: :10:3: error: memref.load: expected position 0 inside of memref<8xf32>, from 0 to 7, got 8: it is out of bounds
+  // CHECK: :10:3: error: memref.load: position 0 is out of bounds: expected 0 to 7 in memref<8xf32>, got 8
   %a = memref.load %v[%c8] : memref<8xf32>
   func.return
 }
@@ -16,7 +16,7 @@ func.func @element(%v : memref<8xf32>) attributes {simt.kernel} {
 func.func @negative(%v : memref<8x8xf32>, %x : f32) attributes {simt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant -1 : index
-  // CHECK: error: memref.store: expected position 1 inside of memref<8x8xf32>, from 0 to 7, got -1
+  // CHECK: error: memref.store: position 1 is out of bounds: expected 0 to 7 in memref<8x8xf32>, got -1
   memref.store %x, %v[%c0, %c1] : memref<8x8xf32>
   func.return
 }
@@ -25,7 +25,7 @@ func.func @negative(%v : memref<8x8xf32>, %x : f32) attributes {simt.kernel} {
 
 func.func @tail(%v : memref<8xf32>) attributes {simt.kernel} {
   %c6 = arith.constant 6 : index
-  // CHECK: error: vector.load: expected position 0 inside of memref<8xf32>, from 0 to 7, got 6 to 9
+  // CHECK: error: vector.load: position 0 is out of bounds: expected 0 to 7 in memref<8xf32>, got 6 to 9
   %a = vector.load %v[%c6] : memref<8xf32>, vector<4xf32>
   func.return
 }
@@ -37,7 +37,7 @@ func.func @in_a_loop(%v : memref<8xf32>, %x : f32) attributes {simt.kernel} {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   scf.for %i = %c0 to %c8 step %c1 {
-    // CHECK: error: memref.store: expected position 0
+    // CHECK: error: memref.store: position 0 is out of bounds
     memref.store %x, %v[%c8] : memref<8xf32>
   }
   func.return

@@ -7,9 +7,9 @@ func.func @some_lanes(%m : memref<?x?xf32>) attributes {simt.kernel} {
   %lane = simt.lane_id : index
   %first = arith.cmpi eq, %lane, %zero : index
   scf.if %first {
-    // CHECK: {{.*}}:11:5: error: coopmatrix.load: expected control flow that is the same for all lanes of the subgroup, got one that may differ between lanes
+    // CHECK: {{.*}}:11:5: error: coopmatrix.load: expected control flow that is the same for all lanes of the subgroup, got control flow that may differ between lanes
     %a = coopmatrix.load %m[%zero, %zero] row_major : memref<?x?xf32> -> !coopmatrix.matrix<8x8xf32, acc>
-    // CHECK: {{.*}}:9:3: note: scf.if decides it
+    // CHECK: {{.*}}:9:3: note: it depends on this scf.if
   }
   func.return
 }
@@ -30,7 +30,7 @@ func.func @while(%m : memref<?x?xf32>) attributes {simt.kernel} {
     %next = arith.addi %i, %one : index
     scf.yield %next : index
   }
-  // CHECK: {{.*}}:34:3: error: coopmatrix.load: expected position 0 to be the same for all lanes of the subgroup, got one that may differ between lanes
+  // CHECK: {{.*}}:34:3: error: coopmatrix.load: expected position 0 to be the same for all lanes of the subgroup, got a value that may differ between lanes
   %a = coopmatrix.load %m[%end, %zero] row_major : memref<?x?xf32> -> !coopmatrix.matrix<8x8xf32, acc>
   func.return
 }
@@ -44,7 +44,7 @@ func.func @barrier() attributes {simt.kernel} {
   %s = simt.subgroup_id : index
   %first = arith.cmpi eq, %s, %zero : index
   scf.if %first {
-    // CHECK: {{.*}}:48:5: error: simt.barrier: expected control flow that is the same for all work-items of the work-group, got one that differs between subgroups
+    // CHECK: {{.*}}:48:5: error: simt.barrier: expected control flow that is the same for all work-items of the work-group, got control flow that differs between subgroups
     simt.barrier workgroup
   }
   func.return
@@ -78,7 +78,7 @@ func.func @caller() attributes {simt.kernel} {
   scf.if %first {
     func.call @callee() : () -> ()
   }
-  // CHECK: {{.*}}:78:3: note: scf.if decides it
+  // CHECK: {{.*}}:78:3: note: it depends on this scf.if
   func.return
 }
 
@@ -101,7 +101,7 @@ func.func @offset(%p: memref<f16>) attributes {simt.kernel, simt.subgroup_size =
   %a = xe.block_load %p[%at] : memref<f16> -> vector<8xi32>
   func.return
 }
-// CHECK: xe.block_load: expected the offset to be the same for all lanes of the subgroup, got one that may differ between lanes
+// CHECK: xe.block_load: expected the offset to be the same for all lanes of the subgroup, got a value that may differ between lanes
 
 // -----
 
@@ -119,4 +119,4 @@ func.func @one_of_a_pair(%a: vector<4xi32>, %b: vector<8xi32>, %c: vector<8xf32>
   }
   func.return
 }
-// CHECK: xe.split_dpas: expected control flow that is the same for both subgroups of the pair, got one that differs between subgroups
+// CHECK: xe.split_dpas: expected control flow that is the same for both subgroups of the pair, got control flow that differs between subgroups

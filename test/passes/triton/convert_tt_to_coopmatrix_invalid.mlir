@@ -3,7 +3,7 @@
 // What no engine takes is refused by name, where the source stands if it is known.
 
 tt.func @assembly(%x: tensor<16xi32>) {
-  // CHECK: tt.elementwise_inline_asm: it is not supported: assembly is of one device
+  // CHECK: tt.elementwise_inline_asm: not supported: assembly is for one device
   %y = tt.elementwise_inline_asm "mov $0, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %x : tensor<16xi32> -> tensor<16xi32>
   tt.return
 }

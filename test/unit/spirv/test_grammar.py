@@ -7,10 +7,11 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
+from support import spirv_grammar
 from support.toolchain import is_locked
 
 from coopc.run import toolchain
-from coopc.spirv import generate_grammar, grammar_table
+from coopc.spirv import grammar_table
 from coopc.spirv.grammar import (
     ID_KINDS,
     InstructionFacts,
@@ -171,13 +172,13 @@ def test_every_instruction_and_enumerant_assembles(tool: Tool):
             shown |= {word for word in operands if isinstance(word, str)}
     source = text(sample.module, numeric_ids=True)
     assert assemble(tool, source) == binary(sample.module)
-    for name in {*ENUMERATIONS, *MASKS} - generate_grammar.BY_ID:
+    for name in {*ENUMERATIONS, *MASKS} - spirv_grammar.BY_ID:
         assert shown >= set(enumeration(name).members) - UNKNOWN, name
 
 
 def test_enumerants_given_by_id():
     """spirv-as does not know these: the specification's tables, and KHR's."""
-    value = {name: enumeration(name).value for name in generate_grammar.BY_ID}
+    value = {name: enumeration(name).value for name in spirv_grammar.BY_ID}
     assert [value["Scope"](s) for s in ("Device", "Workgroup", "Subgroup")] == [1, 2, 3]
     assert value["MemorySemantics"]("AcquireRelease|WorkgroupMemory") == 0x108
     assert value["MemorySemantics"]("MakeAvailable|MakeVisible") == 0x6000
@@ -192,7 +193,7 @@ def test_tables_are_generated():
         pytest.skip("no spirv-headers of toolchain.lock: run `make toolchain`")
     headers = toolchain.toolchain() / "root/usr/include/spirv/unified1"
     source = Path(grammar_table.__file__).read_text()
-    assert generate_grammar.generate(headers) == source
+    assert spirv_grammar.generate(headers) == source
 
 
 @pytest.mark.parametrize("set_name", EXTENDED_INSTRUCTIONS)

@@ -229,7 +229,7 @@ def test_refused_kernels() -> None:
 
     case, entry = cases()["assembly"](), KERNELS["assembly"]
     given = {x: argument(value) for x, value in case.arguments.items()}
-    with pytest.raises(coopc.CompileError, match="assembly is of one device") as error:
+    with pytest.raises(coopc.CompileError, match="assembly is for one device") as error:
         entry["fn"][case.grid](**given, **entry["constexprs"])
     assert isinstance(error.value, OutOfResources)
 
