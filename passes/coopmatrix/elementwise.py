@@ -187,6 +187,8 @@ class Inserts(Protocol):
 
     def pure(self, make: Make, *operands: Any) -> SSAValue: ...
 
+    def constant(self, type: Attribute, value: float) -> SSAValue: ...
+
 
 def converted(
     b: Inserts, value: SSAValue, target: Attribute, signed: bool = True

@@ -173,7 +173,7 @@ def number_of_bool(code: Code, op: Operation) -> SSAValue:
     """1 or 0; -1 or 0 with a sign."""
     type = op.results[0].type
     yes = 1 if isinstance(op, arith.ExtUIOp | arith.UIToFPOp) else -1
-    return code.select(op.operands[0], code.number(type, yes), code.number(type, 0))
+    return code.select(op.operands[0], code.constant(type, yes), code.constant(type, 0))
 
 
 @table.on(arith.TruncIOp, arith.IndexCastOp, when=to_bool)
@@ -197,7 +197,7 @@ def whole_as_bool(code: Code, op: arith.FPToSIOp | arith.FPToUIOp) -> Num:
 )
 def settled(code: Code, op: arith.CmpfOp) -> SSAValue:
     """A comparison that is false or true of everything needs no operands."""
-    return code.number(op.result.type, -(op.predicate.value.data // 15))
+    return code.constant(op.result.type, -(op.predicate.value.data // 15))
 
 
 def has_no_strict_extreme(op: Operation, target: Target) -> bool:
@@ -246,7 +246,7 @@ def fill(code: Code, op: coopmatrix.FillOp) -> SSAValue:
     if is_zero(
         constant(value)
     ):  # which needs no conversion, and is filled with in its own ways
-        value = code.number(type.element_type, 0)
+        value = code.constant(type.element_type, 0)
     else:
         value = converted(code, value, type.element_type)
     return code(op.create(operands=[value], result_types=[type]))

@@ -105,12 +105,12 @@ class Code:
         """Insert what `make` makes, as a `Builder` does."""
         return self(make(*operands))
 
-    def number(self, type: Attribute, value: float) -> SSAValue:
+    def constant(self, type: Attribute, value: float) -> SSAValue:
         """A constant: a number, or a vector or tensor of equal ones."""
         return self(arith.ConstantOp(constant_attr(type, value)))
 
     def like(self, value: SSAValue, number: float) -> SSAValue:
-        return self.number(value.type, number)
+        return self.constant(value.type, number)
 
     def cast(
         self, make: Callable[..., Operation], value: SSAValue, element: Attribute

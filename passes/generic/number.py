@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects.shaped_arith import element_of, shaped
-from coopc.ir.builder import constant_attr
 from coopc.passes.coopmatrix.elementwise import Inserts, Make, converted
 
 
@@ -30,7 +29,7 @@ class Num:
 
     def like(self, number: float) -> Num:
         """Return a constant of the type of this number."""
-        return self._made(arith.ConstantOp, constant_attr(self.value.type, number))
+        return replace(self, value=self.b.constant(self.value.type, number))
 
     def apply(self, make: Make, *others: Operand) -> Num:
         """Return what an operation makes of this number and others."""
