@@ -66,7 +66,7 @@ from coopc.ir.element_access import memory_offset, refuse_blocks
 from coopc.ir.matrix_size import why_matrix_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
+from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT, REDUCTIONS
 from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
     Constraint,
     choose,
@@ -792,16 +792,12 @@ def _signs(
 
 def _combined(
     op: coopmatrix.ReduceOp, one: SSAValue, other: SSAValue
-) -> coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp:
+) -> coopmatrix.BinaryOp:
     """Return the operation that combines two tiles as a reduction does."""
-    signed = op.signed is not None
-    match op.kind.data:
-        case coopmatrix.Reduction.ADD:
-            return coopmatrix.AddOp(one, other)
-        case coopmatrix.Reduction.MAX:
-            return coopmatrix.MaxOp(one, other, signed)
-        case coopmatrix.Reduction.MIN:
-            return coopmatrix.MinOp(one, other, signed)
+    make = REDUCTIONS[op.kind.data]
+    if issubclass(make, coopmatrix.SignedBinaryOp):
+        return make(one, other, op.signed is not None)
+    return make(one, other)
 
 
 def _move(body: Region, argument: int, number: int, op: Operation) -> None:
