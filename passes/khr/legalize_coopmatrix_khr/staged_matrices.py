@@ -63,7 +63,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -83,6 +83,7 @@ from coopc.dialects.coopmatrix import (
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.ir import element_access
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
+from coopc.ir.control_flow import TRANSPARENT
 from coopc.ir.element_access import (
     Element,
     access_element,
@@ -98,16 +99,9 @@ from coopc.passes.coopmatrix.elementwise import (
     fill_value,
     reduction,
 )
+from coopc.passes.generic.number import Num
 
-CONTROL = (
-    scf.ConditionOp,
-    scf.ExecuteRegionOp,
-    scf.ForOp,
-    scf.IfOp,
-    scf.IndexSwitchOp,
-    scf.WhileOp,
-    scf.YieldOp,
-)
+CONTROL = (*(TRANSPARENT - {CallOp, ReturnOp}),)
 """Control flow that passes on matrices which stay in memory."""
 
 
@@ -606,7 +600,7 @@ class StagedMatrices:
 
     def _driver_coord(self, b: Builder, matrix: MatrixType, slot: SSAValue) -> Values:
         """Return where an element is that the driver has in a slot."""
-        is_whole = is_integer(matrix.element_type)
+        middle = i32 if is_integer(matrix.element_type) else f32
         if (pair := self._coordinates.get(matrix)) is None:
             buffer = self.shared.of(matrix)
             start = Builder.after(buffer.memory, self.shared.func.location)
@@ -614,10 +608,9 @@ class StagedMatrices:
             def filled(name: str) -> SSAValue:
                 def one(at: Element) -> SSAValue:
                     place = start.index(at.row if name == "rows" else at.col)
-                    number = start.pure(arith.IndexCastOp, place, i32)
-                    for type in (() if is_whole else (f32,)) + (matrix.element_type,):
-                        number = converted(start, number, type, signed=False)
-                    return number
+                    number = Num(start, place).cast(arith.IndexCastOp, i32)
+                    number = number.to(middle, signed=False)
+                    return number.to(matrix.element_type, signed=False).value
 
                 self._computed(start, buffer, one)
                 result = self.shared.take(start, buffer, matrix)
@@ -625,13 +618,9 @@ class StagedMatrices:
                 return result
 
             pair = self._coordinates[matrix] = filled("rows"), filled("cols")
-        found: list[SSAValue] = []
-        for held in pair:
-            number = b.pure(coopmatrix.ExtractOp, held, slot)
-            for type in (() if is_whole else (f32,)) + (i32,):
-                number = converted(b, number, type, signed=False)
-            found.append(b.pure(arith.IndexCastOp, number, INDEX))
-        return tuple(found)
+        numbers = (Num(b, b.pure(coopmatrix.ExtractOp, held, slot)) for held in pair)
+        whole = (x.to(middle, signed=False).to(i32, signed=False) for x in numbers)
+        return tuple(x.cast(arith.IndexCastOp, INDEX).value for x in whole)
 
     # Row slices
 
@@ -795,12 +784,10 @@ class StagedMatrices:
             """Return the sum with c, which is done in 64 bits."""
             assert is_integer(element)
             bits, signed = element.bitwidth, op.is_signed(Operand.RESULT)
-            product = converted(b, product, i64, signed)
-            total = b.pure(arith.AddiOp, product, extended(Operand.C, c, i64))
-            low = b.constant(i64, -(1 << (bits - 1)) if signed else 0)
-            total = b.pure(arith.MaxSIOp, total, low)
-            high = b.constant(i64, (1 << (bits - signed)) - 1)
-            return b.pure(arith.MinSIOp, total, high)
+            sum = Num(b, converted(b, product, i64, signed))
+            total = sum + Num(b, extended(Operand.C, c, i64))
+            total = total.apply(arith.MaxSIOp, -(1 << (bits - 1)) if signed else 0)
+            return total.apply(arith.MinSIOp, (1 << (bits - signed)) - 1).value
 
         return self._computed(b, target, one)
 
