@@ -622,9 +622,7 @@ def drops_bits(value: Attribute, result: Attribute) -> bool:
     """Whether a conversion between two types does not depend on a sign."""
     if isinstance(value, FloatElement):
         return isinstance(result, FloatElement)
-    if not is_integer(value) or not is_integer(result):
-        return False
-    return result.width.data <= value.width.data
+    return is_integer(value) and is_integer(result) and holds(value, result, False)
 
 
 def combined_sign(first: ConvertOp, second: ConvertOp) -> bool | None:
@@ -637,41 +635,36 @@ def combined_sign(first: ConvertOp, second: ConvertOp) -> bool | None:
         return second_signed
     if middle == end:
         return first_signed
+    is_kept = holds(middle, start, first_signed)
+    narrows = is_integer(middle) and drops_bits(middle, end)
+    if is_integer(start) and narrows:  # to the low bits, if none are added
+        return first_signed and is_kept
+    if not is_kept:
+        return None
     if not is_integer(start):
-        return second_signed if is_wider(middle, start) else None
-    if not is_integer(middle):
-        return first_signed if holds(middle, start.width.data, first_signed) else None
-    if middle.width.data < start.width.data:
-        # Bits are lost: only the low ones may be asked for.
-        narrow = is_integer(end) and end.width.data <= middle.width.data
-        return False if narrow else None
-    if is_integer(end) and end.width.data <= middle.width.data:
-        return first_signed
-    if not first_signed:
-        # The extended number is not negative: its sign does not matter any more.
-        return False
+        return second_signed
+    if not is_integer(middle) or not first_signed:
+        return first_signed  # an extended number is not negative without sign
     return True if second_signed else None
 
 
-def is_wider(one: Attribute, other: Attribute) -> bool:
-    """Whether float type `one` has every number of float type `other`."""
-    if not isinstance(one, FloatElement) or not isinstance(other, FloatElement):
-        return False
-    x, y = FORMATS[one.name], FORMATS[other.name]
+def holds(type: Attribute, other: Attribute, signed: bool) -> bool:
+    """Whether a type has every number of another, which is signed or not."""
+    if is_integer(type):
+        return is_integer(other) and other.width.data <= type.width.data
+    assert isinstance(type, FloatElement), type
+    x = FORMATS[type.name]
+    if is_integer(other):
+        # The least signed integer is a power of two.
+        bits = other.width.data
+        return bits - signed <= x.fraction_bits + 1 and bits <= x.max_exponent
+    assert isinstance(other, FloatElement), other
+    y = FORMATS[other.name]
     return (
         x.fraction_bits >= y.fraction_bits
         and x.max_exponent >= y.max_exponent
         and x.min_exponent <= y.min_exponent
     )
-
-
-def holds(type: Attribute, bits: int, signed: bool) -> bool:
-    """Whether a float type has every integer of `bits` bits."""
-    if not isinstance(type, FloatElement):
-        return False
-    format = FORMATS[type.name]
-    # The least signed integer is a power of two.
-    return bits - signed <= format.fraction_bits + 1 and bits <= format.max_exponent
 
 
 def verify_same_shape(result: SSAValue, value: SSAValue) -> None:
