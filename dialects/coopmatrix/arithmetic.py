@@ -76,7 +76,7 @@ from coopc.rounding import FORMATS, wrap
 ElementwiseT = TypeVar("ElementwiseT", bound="ElementwiseOp")
 
 
-def elementwise(
+def elementwise_op_definition(
     algebra: Algebra,
 ) -> Callable[[type[ElementwiseT]], type[ElementwiseT]]:
     """Define an operation on each element, as `irdl_op_definition` does."""
@@ -289,7 +289,7 @@ class UnaryOp(ElementwiseOp, ABC):
         return super().canonical_form()
 
 
-@elementwise(Algebra(int.__add__, add, 0, -0.0))
+@elementwise_op_definition(Algebra(int.__add__, add, 0, -0.0))
 class AddOp(BinaryOp):
     """`lhs + rhs`; integers wrap around."""
 
@@ -298,14 +298,14 @@ class AddOp(BinaryOp):
     traits = traits_def(Commutative())
 
 
-@elementwise(Algebra(int.__sub__, sub, 0, 0.0))
+@elementwise_op_definition(Algebra(int.__sub__, sub, 0, 0.0))
 class SubOp(BinaryOp):
     """`lhs - rhs`; integers wrap around."""
 
     name = "coopmatrix.sub"
 
 
-@elementwise(Algebra(int.__mul__, mul, 1, 1.0, absorbing=0))
+@elementwise_op_definition(Algebra(int.__mul__, mul, 1, 1.0, absorbing=0))
 class MulOp(BinaryOp):
     """`lhs * rhs`, element by element; integers keep the low bits."""
 
@@ -314,7 +314,7 @@ class MulOp(BinaryOp):
     traits = traits_def(Commutative())
 
 
-@elementwise(Algebra(_quotient, None, 1, 1.0, defined=_divides))
+@elementwise_op_definition(Algebra(_quotient, None, 1, 1.0, defined=_divides))
 class DivOp(DivisionOp):
     """`lhs / rhs`; integers round towards zero.
 
@@ -324,7 +324,7 @@ class DivOp(DivisionOp):
     name = "coopmatrix.div"
 
 
-@elementwise(Algebra(_remainder, defined=_divides))
+@elementwise_op_definition(Algebra(_remainder, defined=_divides))
 class RemOp(DivisionOp):
     """The remainder of `lhs / rhs`, with the sign of `lhs`.
 
@@ -340,35 +340,35 @@ class RemOp(DivisionOp):
         return super().canonical_form()
 
 
-@elementwise(Algebra(min))
+@elementwise_op_definition(Algebra(min))
 class MinOp(SignedBinaryOp):
     """The smaller element; of a number and a NaN, the number."""
 
     name = "coopmatrix.min"
 
 
-@elementwise(Algebra(max))
+@elementwise_op_definition(Algebra(max))
 class MaxOp(SignedBinaryOp):
     """The greater element; of a number and a NaN, the number."""
 
     name = "coopmatrix.max"
 
 
-@elementwise(Algebra(int.__neg__, neg))
+@elementwise_op_definition(Algebra(int.__neg__, neg))
 class NegOp(UnaryOp):
     """`-value`; integers wrap around, and floats change sign, also 0 and NaN."""
 
     name = "coopmatrix.neg"
 
 
-@elementwise(Algebra(int.__abs__, abs))
+@elementwise_op_definition(Algebra(int.__abs__, abs))
 class AbsOp(UnaryOp):
     """The magnitude; integers count as signed, and the least one stays as it is."""
 
     name = "coopmatrix.abs"
 
 
-@elementwise(Algebra(int.__mul__, mul, 1, 1.0, absorbing=0))
+@elementwise_op_definition(Algebra(int.__mul__, mul, 1, 1.0, absorbing=0))
 class ScaleOp(ElementwiseOp):
     """Multiply each element by one scalar of the element type.
 
@@ -417,7 +417,7 @@ class BitwiseOp(BinaryOp, ABC):
     OF_INTEGERS: ClassVar = True
 
 
-@elementwise(Algebra(int.__and__, neutral=-1, absorbing=0))
+@elementwise_op_definition(Algebra(int.__and__, neutral=-1, absorbing=0))
 class AndOp(BitwiseOp):
     """Bitwise and of integers."""
 
@@ -426,7 +426,7 @@ class AndOp(BitwiseOp):
     traits = traits_def(Commutative())
 
 
-@elementwise(Algebra(int.__or__, neutral=0, absorbing=-1))
+@elementwise_op_definition(Algebra(int.__or__, neutral=0, absorbing=-1))
 class OrOp(BitwiseOp):
     """Bitwise or of integers."""
 
@@ -435,7 +435,7 @@ class OrOp(BitwiseOp):
     traits = traits_def(Commutative())
 
 
-@elementwise(Algebra(int.__xor__, neutral=0))
+@elementwise_op_definition(Algebra(int.__xor__, neutral=0))
 class XorOp(BitwiseOp):
     """Bitwise exclusive or of integers."""
 
@@ -444,14 +444,14 @@ class XorOp(BitwiseOp):
     traits = traits_def(Commutative())
 
 
-@elementwise(Algebra(int.__lshift__, neutral=0, defined=_shifts))
+@elementwise_op_definition(Algebra(int.__lshift__, neutral=0, defined=_shifts))
 class ShlOp(BitwiseOp):
     """`lhs` shifted left by `rhs` bits, fewer than an element has."""
 
     name = "coopmatrix.shl"
 
 
-@elementwise(Algebra(int.__rshift__, neutral=0, defined=_shifts))
+@elementwise_op_definition(Algebra(int.__rshift__, neutral=0, defined=_shifts))
 class ShrOp(SignedBinaryOp):
     """`lhs` shifted right by `rhs` bits; `signed` copies the sign bit."""
 
@@ -460,7 +460,7 @@ class ShrOp(SignedBinaryOp):
     OF_INTEGERS: ClassVar = True
 
 
-@elementwise(Algebra(int.__invert__))
+@elementwise_op_definition(Algebra(int.__invert__))
 class NotOp(UnaryOp):
     """Bitwise complement of integers."""
 
