@@ -266,7 +266,7 @@ class Engine(ABC, Generic[E]):
         self._check(e, LOAD_KINDS[shape.mode], shape)
         base = self.address(e, self._surface(e, op.base))
         with e.beside() as code:
-            one = code.number(i32, 1)
+            one = code.constant(i32, 1)
             sizes = (op.width, op.height, op.pitch)
             less = [e.value(code(arith.SubiOp(size, one))) for size in sizes]
         operands = [base, *less, e.value(op.x), e.value(op.y)]

@@ -6,10 +6,10 @@ times 0 stays.
 """
 
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from operator import add, mul, neg, sub
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr
 from xdsl.interfaces import ConditionallySpeculatableInterface
@@ -73,9 +73,48 @@ from coopc.rounding import FORMATS, wrap
 # `signed` or not.
 
 
-class ElementwiseOp(CanonicalOp, ConditionallySpeculatableInterface, ABC):
-    """An operation on each element; operands and result have one type."""
+ElementwiseT = TypeVar("ElementwiseT", bound="ElementwiseOp")
 
+
+def elementwise_op_definition(
+    algebra: Algebra,
+) -> Callable[[type[ElementwiseT]], type[ElementwiseT]]:
+    """Define an operation on each element, as `irdl_op_definition` does."""
+
+    def define(cls: type[ElementwiseT]) -> type[ElementwiseT]:
+        found = irdl_op_definition(cls)
+        found.ALGEBRA = algebra
+        return found
+
+    return define
+
+
+def _quotient(x: int, y: int) -> int:
+    """Return x / y rounded towards 0."""
+    return int(Fraction(x, y))
+
+
+def _remainder(x: int, y: int) -> int:
+    return x - _quotient(x, y) * y
+
+
+def _divides(x: int, y: int, bits: int) -> bool:
+    return y != 0 and (x, y) != (-(1 << bits - 1), -1)
+
+
+def _shifts(x: int, y: int, bits: int) -> bool:
+    return 0 <= y < bits
+
+
+class ElementwiseOp(CanonicalOp, ConditionallySpeculatableInterface, ABC):
+    """An operation on each element; operands and result have one type.
+
+    Operations of one form have the example of the class of that form.
+    """
+
+    ALGEBRA: ClassVar[Algebra]
+    OF_INTEGERS: ClassVar = False
+    """Whether elements are integers."""
     T: ClassVar = VarConstraint("T", base(MatrixType))
 
     result = result_def(T)
@@ -95,7 +134,7 @@ class ElementwiseOp(CanonicalOp, ConditionallySpeculatableInterface, ABC):
         known = [number for number in numbers if number is not None]
         if len(known) < len(numbers):
             return None
-        row, element_type = ALGEBRA[type(self)], self.matrix.element_type
+        row, element_type = self.ALGEBRA, self.matrix.element_type
         if isinstance(element_type, FloatElement):
             floats = [float(number.value.data) for number in known]
             result = row.float_result(floats, element_type.name)
@@ -114,6 +153,10 @@ class ElementwiseOp(CanonicalOp, ConditionallySpeculatableInterface, ABC):
         assert is_integer(type), type
         return IntegerAttr(wrap(value, type.width.data, signed=True), type)
 
+    def verify_(self) -> None:
+        if self.OF_INTEGERS:
+            self.verify_integers()
+
     def verify_integers(self) -> None:
         if not is_integer(found := self.matrix.element_type):
             raise VerifyException(
@@ -129,7 +172,14 @@ def _number(operand: SSAValue) -> Number | None:
 
 
 class BinaryOp(ElementwiseOp, ABC):
-    """An operation on the elements of two matrices."""
+    """An operation on the elements of two matrices.
+
+    ```mlir
+    %x, %y = "test.op"() : () ->
+      (!coopmatrix.matrix<8x16xf32, acc>, !coopmatrix.matrix<8x16xf32, acc>)
+    %z = coopmatrix.add %x, %y : !coopmatrix.matrix<8x16xf32, acc>
+    ```
+    """
 
     lhs = operand_def(ElementwiseOp.T)
     rhs = operand_def(ElementwiseOp.T)
@@ -146,9 +196,11 @@ class BinaryOp(ElementwiseOp, ABC):
         """
         if (folded := super().canonical_form()) is not None:
             return folded
-        row, right = ALGEBRA[type(self)], fill_constant(self.rhs)
+        row, right = self.ALGEBRA, fill_constant(self.rhs)
         if right is None and fill_constant(self.lhs) is not None:
-            return type(self)(self.rhs, self.lhs) if row.commutes else None
+            return (
+                type(self)(self.rhs, self.lhs) if self.has_trait(Commutative) else None
+            )
         if row.is_neutral(right):
             return self.lhs
         if row.absorbing is not None and is_integers(self.rhs, row.absorbing):
@@ -170,7 +222,14 @@ class BinaryOp(ElementwiseOp, ABC):
 
 
 class SignedBinaryOp(BinaryOp, ABC):
-    """An operation on the elements of two matrices, whose integers have a sign."""
+    """An operation on the elements of two matrices, whose integers have a sign.
+
+    ```mlir
+    %x, %y = "test.op"() : () ->
+      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
+    %z = coopmatrix.max signed %x, %y : !coopmatrix.matrix<8x16xi32, acc>
+    ```
+    """
 
     signed = opt_prop_def(UnitAttr)
 
@@ -181,6 +240,7 @@ class SignedBinaryOp(BinaryOp, ABC):
         self.signed = UnitAttr() if signed else None
 
     def verify_(self) -> None:
+        super().verify_()
         if self.signed is not None:
             self.verify_integers()
 
@@ -201,7 +261,13 @@ class DivisionOp(SignedBinaryOp, ABC):
 
 
 class UnaryOp(ElementwiseOp, ABC):
-    """An operation on the elements of one matrix."""
+    """An operation on the elements of one matrix.
+
+    ```mlir
+    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
+    %z = coopmatrix.neg %x : !coopmatrix.matrix<8x16xi32, acc>
+    ```
+    """
 
     value = operand_def(ElementwiseOp.T)
 
@@ -223,79 +289,46 @@ class UnaryOp(ElementwiseOp, ABC):
         return super().canonical_form()
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__add__, add, 0, -0.0))
 class AddOp(BinaryOp):
-    """`lhs + rhs`; integers wrap around.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xf32, acc>, !coopmatrix.matrix<8x16xf32, acc>)
-    %z = coopmatrix.add %x, %y : !coopmatrix.matrix<8x16xf32, acc>
-    ```
-    """
+    """`lhs + rhs`; integers wrap around."""
 
     name = "coopmatrix.add"
 
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__sub__, sub, 0, 0.0))
 class SubOp(BinaryOp):
-    """`lhs - rhs`; integers wrap around.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xf32, acc>, !coopmatrix.matrix<8x16xf32, acc>)
-    %z = coopmatrix.sub %x, %y : !coopmatrix.matrix<8x16xf32, acc>
-    ```
-    """
+    """`lhs - rhs`; integers wrap around."""
 
     name = "coopmatrix.sub"
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__mul__, mul, 1, 1.0, absorbing=0))
 class MulOp(BinaryOp):
-    """`lhs * rhs`, element by element; integers keep the low bits.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xf32, acc>, !coopmatrix.matrix<8x16xf32, acc>)
-    %z = coopmatrix.mul %x, %y : !coopmatrix.matrix<8x16xf32, acc>
-    ```
-    """
+    """`lhs * rhs`, element by element; integers keep the low bits."""
 
     name = "coopmatrix.mul"
 
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(_quotient, None, 1, 1.0, defined=_divides))
 class DivOp(DivisionOp):
     """`lhs / rhs`; integers round towards zero.
 
     Of integers, x / 0 and the least signed one / -1 are undefined.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.div signed %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
     """
 
     name = "coopmatrix.div"
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(_remainder, defined=_divides))
 class RemOp(DivisionOp):
     """The remainder of `lhs / rhs`, with the sign of `lhs`.
 
     Of integers, x rem 0 and the least signed one rem -1 are undefined.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.rem signed %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
     """
 
     name = "coopmatrix.rem"
@@ -307,61 +340,35 @@ class RemOp(DivisionOp):
         return super().canonical_form()
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(min))
 class MinOp(SignedBinaryOp):
-    """The smaller element; of a number and a NaN, the number.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.min signed %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """The smaller element; of a number and a NaN, the number."""
 
     name = "coopmatrix.min"
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(max))
 class MaxOp(SignedBinaryOp):
-    """The greater element; of a number and a NaN, the number.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.max signed %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """The greater element; of a number and a NaN, the number."""
 
     name = "coopmatrix.max"
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__neg__, neg))
 class NegOp(UnaryOp):
-    """`-value`; integers wrap around, and floats change sign, also 0 and NaN.
-
-    ```mlir
-    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
-    %y = coopmatrix.neg %x : !coopmatrix.matrix<8x16xf32, acc>
-    ```
-    """
+    """`-value`; integers wrap around, and floats change sign, also 0 and NaN."""
 
     name = "coopmatrix.neg"
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__abs__, abs))
 class AbsOp(UnaryOp):
-    """The magnitude; integers count as signed, and the least one stays as it is.
-
-    ```mlir
-    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
-    %y = coopmatrix.abs %x : !coopmatrix.matrix<8x16xf32, acc>
-    ```
-    """
+    """The magnitude; integers count as signed, and the least one stays as it is."""
 
     name = "coopmatrix.abs"
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__mul__, mul, 1, 1.0, absorbing=0))
 class ScaleOp(ElementwiseOp):
     """Multiply each element by one scalar of the element type.
 
@@ -383,7 +390,7 @@ class ScaleOp(ElementwiseOp):
 
     def canonical_form(self) -> CanonicalForm:
         """Return the matrix scaled by 1; integers scaled by 0 are 0."""
-        row, number = ALGEBRA[ScaleOp], constant(self.scalar)
+        row, number = self.ALGEBRA, constant(self.scalar)
         if row.is_neutral(number):
             return self.value
         if isinstance(number, IntegerAttr) and number.value.data == row.absorbing:
@@ -398,15 +405,7 @@ class ScaleOp(ElementwiseOp):
 
 
 class BitwiseOp(BinaryOp, ABC):
-    """An operation on the bits of the elements of two matrices."""
-
-    def verify_(self) -> None:
-        self.verify_integers()
-
-
-@irdl_op_definition
-class AndOp(BitwiseOp):
-    """Bitwise and of integers.
+    """An operation on the bits of the elements of two matrices.
 
     ```mlir
     %x, %y = "test.op"() : () ->
@@ -415,125 +414,59 @@ class AndOp(BitwiseOp):
     ```
     """
 
+    OF_INTEGERS: ClassVar = True
+
+
+@elementwise_op_definition(Algebra(int.__and__, neutral=-1, absorbing=0))
+class AndOp(BitwiseOp):
+    """Bitwise and of integers."""
+
     name = "coopmatrix.and"
 
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__or__, neutral=0, absorbing=-1))
 class OrOp(BitwiseOp):
-    """Bitwise or of integers.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.or %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """Bitwise or of integers."""
 
     name = "coopmatrix.or"
 
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__xor__, neutral=0))
 class XorOp(BitwiseOp):
-    """Bitwise exclusive or of integers.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.xor %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """Bitwise exclusive or of integers."""
 
     name = "coopmatrix.xor"
 
     traits = traits_def(Commutative())
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__lshift__, neutral=0, defined=_shifts))
 class ShlOp(BitwiseOp):
-    """`lhs` shifted left by `rhs` bits, fewer than an element has.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.shl %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """`lhs` shifted left by `rhs` bits, fewer than an element has."""
 
     name = "coopmatrix.shl"
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__rshift__, neutral=0, defined=_shifts))
 class ShrOp(SignedBinaryOp):
-    """`lhs` shifted right by `rhs` bits; `signed` copies the sign bit.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.shr signed %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """`lhs` shifted right by `rhs` bits; `signed` copies the sign bit."""
 
     name = "coopmatrix.shr"
 
-    def verify_(self) -> None:
-        self.verify_integers()
+    OF_INTEGERS: ClassVar = True
 
 
-@irdl_op_definition
+@elementwise_op_definition(Algebra(int.__invert__))
 class NotOp(UnaryOp):
-    """Bitwise complement of integers.
-
-    ```mlir
-    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
-    %y = coopmatrix.not %x : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """Bitwise complement of integers."""
 
     name = "coopmatrix.not"
 
-    def verify_(self) -> None:
-        self.verify_integers()
-
-
-def _quotient(x: int, y: int) -> int:
-    """Return x / y rounded towards 0."""
-    return int(Fraction(x, y))
-
-
-def _remainder(x: int, y: int) -> int:
-    return x - _quotient(x, y) * y
-
-
-def _divides(x: int, y: int, bits: int) -> bool:
-    return y != 0 and (x, y) != (-(1 << bits - 1), -1)
-
-
-def _shifts(x: int, y: int, bits: int) -> bool:
-    return 0 <= y < bits
-
-
-ALGEBRA: Mapping[type[ElementwiseOp], Algebra] = {
-    AddOp: Algebra(int.__add__, add, 0, -0.0, commutes=True),
-    SubOp: Algebra(int.__sub__, sub, 0, 0.0),
-    MulOp: Algebra(int.__mul__, mul, 1, 1.0, absorbing=0, commutes=True),
-    ScaleOp: Algebra(int.__mul__, mul, 1, 1.0, absorbing=0),
-    DivOp: Algebra(_quotient, None, 1, 1.0, defined=_divides),
-    RemOp: Algebra(_remainder, defined=_divides),
-    MinOp: Algebra(min),
-    MaxOp: Algebra(max),
-    AndOp: Algebra(int.__and__, neutral=-1, absorbing=0, commutes=True),
-    OrOp: Algebra(int.__or__, neutral=0, absorbing=-1, commutes=True),
-    XorOp: Algebra(int.__xor__, neutral=0, commutes=True),
-    ShlOp: Algebra(int.__lshift__, neutral=0, defined=_shifts),
-    ShrOp: Algebra(int.__rshift__, neutral=0, defined=_shifts),
-    NegOp: Algebra(int.__neg__, neg),
-    AbsOp: Algebra(int.__abs__, abs),
-    NotOp: Algebra(int.__invert__),
-}
+    OF_INTEGERS: ClassVar = True
 
 
 # Operations of `coopmatrix` that give each element, or a matrix, another type.
@@ -689,9 +622,7 @@ def drops_bits(value: Attribute, result: Attribute) -> bool:
     """Whether a conversion between two types does not depend on a sign."""
     if isinstance(value, FloatElement):
         return isinstance(result, FloatElement)
-    if not is_integer(value) or not is_integer(result):
-        return False
-    return result.width.data <= value.width.data
+    return is_integer(value) and is_integer(result) and holds(value, result, False)
 
 
 def combined_sign(first: ConvertOp, second: ConvertOp) -> bool | None:
@@ -704,41 +635,36 @@ def combined_sign(first: ConvertOp, second: ConvertOp) -> bool | None:
         return second_signed
     if middle == end:
         return first_signed
+    is_kept = holds(middle, start, first_signed)
+    narrows = is_integer(middle) and drops_bits(middle, end)
+    if is_integer(start) and narrows:  # to the low bits, if none are added
+        return first_signed and is_kept
+    if not is_kept:
+        return None
     if not is_integer(start):
-        return second_signed if is_wider(middle, start) else None
-    if not is_integer(middle):
-        return first_signed if holds(middle, start.width.data, first_signed) else None
-    if middle.width.data < start.width.data:
-        # Bits are lost: only the low ones may be asked for.
-        narrow = is_integer(end) and end.width.data <= middle.width.data
-        return False if narrow else None
-    if is_integer(end) and end.width.data <= middle.width.data:
-        return first_signed
-    if not first_signed:
-        # The extended number is not negative: its sign does not matter any more.
-        return False
+        return second_signed
+    if not is_integer(middle) or not first_signed:
+        return first_signed  # an extended number is not negative without sign
     return True if second_signed else None
 
 
-def is_wider(one: Attribute, other: Attribute) -> bool:
-    """Whether float type `one` has every number of float type `other`."""
-    if not isinstance(one, FloatElement) or not isinstance(other, FloatElement):
-        return False
-    x, y = FORMATS[one.name], FORMATS[other.name]
+def holds(type: Attribute, other: Attribute, signed: bool) -> bool:
+    """Whether a type has every number of another, which is signed or not."""
+    if is_integer(type):
+        return is_integer(other) and other.width.data <= type.width.data
+    assert isinstance(type, FloatElement), type
+    x = FORMATS[type.name]
+    if is_integer(other):
+        # The least signed integer is a power of two.
+        bits = other.width.data
+        return bits - signed <= x.fraction_bits + 1 and bits <= x.max_exponent
+    assert isinstance(other, FloatElement), other
+    y = FORMATS[other.name]
     return (
         x.fraction_bits >= y.fraction_bits
         and x.max_exponent >= y.max_exponent
         and x.min_exponent <= y.min_exponent
     )
-
-
-def holds(type: Attribute, bits: int, signed: bool) -> bool:
-    """Whether a float type has every integer of `bits` bits."""
-    if not isinstance(type, FloatElement):
-        return False
-    format = FORMATS[type.name]
-    # The least signed integer is a power of two.
-    return bits - signed <= format.fraction_bits + 1 and bits <= format.max_exponent
 
 
 def verify_same_shape(result: SSAValue, value: SSAValue) -> None:

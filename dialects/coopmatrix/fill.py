@@ -238,7 +238,6 @@ class Algebra:
     """The float that changes nothing there: -0 + 0 would be 0."""
     absorbing: int | None = None
     """The integer that, as the right-hand side, is also the result."""
-    commutes: bool = False
     defined: Callable[[int, int, int], bool] | None = None
     """Whether two integers of a width have a result; None if they always do."""
 

@@ -573,6 +573,14 @@ class AtomicUpdateOp(AtomicOp, ABC):
     """`mem = mem (op) value`, element by element; the result is what was there before.
 
     Elements that fail a check are not updated and are 0 in the result.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
+    %old = coopmatrix.atomic_add %c, %memory[%i, %j] row_major relaxed :
+      !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
+      -> !coopmatrix.matrix<8x16xf32, acc>
+    ```
     """
 
     value = operand_def(MatrixType)
@@ -594,22 +602,22 @@ class AtomicUpdateOp(AtomicOp, ABC):
 
 @irdl_op_definition
 class AtomicAddOp(AtomicUpdateOp):
-    """Add a matrix to memory; the result is what was there before.
-
-    ```mlir
-    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
-    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
-    %old = coopmatrix.atomic_add %c, %memory[%i, %j] row_major relaxed :
-      !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
-      -> !coopmatrix.matrix<8x16xf32, acc>
-    ```
-    """
+    """Add a matrix to memory; the result is what was there before."""
 
     name = "coopmatrix.atomic_add"
 
 
 class AtomicOrderOp(AtomicUpdateOp, ABC):
-    """An update by the greater or the smaller: integers have a sign."""
+    """An update by the greater or the smaller: integers have a sign.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xi32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
+    %old = coopmatrix.atomic_max signed %c, %memory[%i, %j] row_major relaxed :
+      !coopmatrix.matrix<8x16xi32, acc>, memref<64x64xi32>
+      -> !coopmatrix.matrix<8x16xi32, acc>
+    ```
+    """
 
     signed = opt_prop_def(UnitAttr)
 
@@ -626,31 +634,13 @@ class AtomicOrderOp(AtomicUpdateOp, ABC):
 
 @irdl_op_definition
 class AtomicMaxOp(AtomicOrderOp):
-    """Leave the greater element in memory; the result is what was there before.
-
-    ```mlir
-    %memory, %i, %j = "test.op"() : () -> (memref<64x64xi32>, index, index)
-    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
-    %old = coopmatrix.atomic_max signed %c, %memory[%i, %j] row_major relaxed :
-      !coopmatrix.matrix<8x16xi32, acc>, memref<64x64xi32>
-      -> !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """Leave the greater element in memory; the result is what was there before."""
 
     name = "coopmatrix.atomic_max"
 
 
 @irdl_op_definition
 class AtomicMinOp(AtomicOrderOp):
-    """Leave the smaller element in memory; the result is what was there before.
-
-    ```mlir
-    %memory, %i, %j = "test.op"() : () -> (memref<64x64xi32>, index, index)
-    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
-    %old = coopmatrix.atomic_min %c, %memory[%i, %j] col_major relaxed :
-      !coopmatrix.matrix<8x16xi32, acc>, memref<64x64xi32>
-      -> !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
+    """Leave the smaller element in memory; the result is what was there before."""
 
     name = "coopmatrix.atomic_min"

@@ -67,7 +67,7 @@ ELEMENT_BY_ELEMENT = (
 )
 """Operations that do the same to every element, wherever it is."""
 
-_REDUCTIONS: dict[Reduction, type[Operation]] = {
+REDUCTIONS: dict[Reduction, type[coopmatrix.BinaryOp]] = {
     Reduction.ADD: coopmatrix.AddOp,
     Reduction.MAX: coopmatrix.MaxOp,
     Reduction.MIN: coopmatrix.MinOp,
@@ -165,7 +165,7 @@ def copied(
 
 def reduction(op: coopmatrix.ReduceOp) -> Make:
     element = matrix_type(op.value).element_type
-    return of_elements(_REDUCTIONS[op.kind.data], element, op.signed is not None)
+    return of_elements(REDUCTIONS[op.kind.data], element, op.signed is not None)
 
 
 def neutral(op: coopmatrix.ReduceOp) -> float:
@@ -186,6 +186,8 @@ class Inserts(Protocol):
     """What inserts operations without effects: a builder, or the code of expansions."""
 
     def pure(self, make: Make, *operands: Any) -> SSAValue: ...
+
+    def constant(self, type: Attribute, value: float) -> SSAValue: ...
 
 
 def converted(

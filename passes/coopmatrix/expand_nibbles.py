@@ -78,6 +78,7 @@ from coopc.ir.element_access import Element, in_layout, moved, size_of
 from coopc.ir.facts import ValueFacts
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import converted
+from coopc.passes.generic.number import Num, nums
 from coopc.remarks import remark
 from coopc.rounding import FORMATS, wrap
 
@@ -159,14 +160,19 @@ def has_nibbles(types: Types) -> bool:
 # Numbers, alone, in vectors or in matrices
 
 
-def each(b: Builder, x: SSAValue, body: Body) -> SSAValue:
-    """Return what a body makes of each number; row and column are those in a matrix."""
+def each(b: Builder, x: SSAValue, body: Callable[[Num], Num]) -> SSAValue:
+    """Return what a body makes of each number."""
     if not isinstance(x.type, MatrixType):
-        return body(b, x, x, x)
+        return body(Num(b, x)).value
+    return applied(b, x, lambda b, _, __, x: body(Num(b, x)).value)
+
+
+def applied(b: Builder, x: SSAValue, body: Body) -> SSAValue:
+    """Return what a body makes of each element of a matrix, by its place."""
+    assert isinstance(x.type, MatrixType), x
     block = Block(arg_types=[INDEX, INDEX, x.type.element_type])
     inner = Builder.at_end(block, b.location)
-    found = body(inner, *block.args)
-    inner.effect(coopmatrix.YieldOp(found))
+    inner.effect(coopmatrix.YieldOp(body(inner, *block.args)))
     return b.effect(coopmatrix.ApplyOp(x, Region(block))).results[0]
 
 
@@ -189,32 +195,27 @@ def bits(b: Builder, x: SSAValue, to: Attribute) -> SSAValue:
 
 def low_bits(b: Builder, x: SSAValue) -> SSAValue:
     """Return i4 without its sign."""
-    return each(
-        b, x, lambda b, i, j, x: b.pure(arith.AndIOp, x, b.constant(x.type, 15))
-    )
+    return each(b, x, lambda x: x & 15)
 
 
 def narrowed(b: Builder, x: SSAValue, to: Attribute) -> SSAValue:
     """Return i8 or floats as the numbers of a type of 4 bits, in its wide form."""
     if is_integer(to):
-        return each(b, x, lambda b, i, j, x: _extended(b, _shifted(b, x, 4)))
-    return cast(b, each(b, x, lambda b, i, j, x: nearest(b, x)), F8)
+        return each(b, x, lambda x: extended(x << NIBBLE_BITS))
+    return cast(b, each(b, x, nearest), F8)
 
 
-def nearest(b: Builder, x: SSAValue) -> SSAValue:
-    """Return the nearest numbers of f4E2M1FN, in the type of x."""
+def nearest(x: Num) -> Num:
+    """Return the nearest number of f4E2M1FN, in the type of x."""
     format = FORMATS[F4.name]
-    size, found = b.pure(math.AbsFOp, x), b.constant(x.type, 0.0)
+    size, found = x.apply(math.AbsFOp), x.like(0.0)
     for code in range(1, format.greatest_code + 1):
         below, number = format.decode(code - 1), format.decode(code)
         # Of two as near, the even code; nothing is less than NaN.
-        predicate = "ugt" if code % 2 else "uge"
-        middle = b.constant(x.type, (below + number) / 2)
-        reached = b.pure(arith.CmpfOp, size, middle, predicate)
-        found = b.select(reached, b.constant(x.type, number), found)
-    signed = b.pure(math.CopySignOp, found, x)
-    is_nan = b.pure(arith.CmpfOp, x, x, "uno")
-    return b.select(is_nan, b.constant(x.type, format.greatest), signed)
+        reached = size.compare("ugt" if code % 2 else "uge", (below + number) / 2)
+        found = reached.select(x.like(number), found)
+    signed = found.apply(math.CopySignOp, x)
+    return x.compare("uno", x).select(x.like(format.greatest), signed)
 
 
 def convert(
@@ -231,13 +232,9 @@ def convert(
     return narrowed(b, cast(b, x, middle, signed), to)
 
 
-def _shifted(b: Builder, x: SSAValue, by: int) -> SSAValue:
-    return b.pure(arith.ShLIOp, x, b.constant(x.type, by))
-
-
-def _extended(b: Builder, x: SSAValue) -> SSAValue:
+def extended(x: Num) -> Num:
     """Return the upper half of bytes, with its sign."""
-    return b.pure(arith.ShRSIOp, x, b.constant(x.type, NIBBLE_BITS))
+    return x.apply(arith.ShRSIOp, NIBBLE_BITS)
 
 
 HALF, ONE = FORMATS[F8.name].encode(0.5), FORMATS[F8.name].encode(1.0)
@@ -247,34 +244,27 @@ FRACTION = FORMATS[F8.name].fraction_bits - FORMATS[F4.name].fraction_bits
 From 1 on, code n of f4E2M1FN is `(n << FRACTION) + HALF`; code 1 is 0.5."""
 
 
-def of_code(b: Builder, code: SSAValue) -> SSAValue:
+def of_code(code: Num) -> Num:
     """Return f8E4M3FN of the codes of f4E2M1FN, bytes."""
-    size = b.pure(arith.AndIOp, code, b.constant(code.type, 7))
-    sign = _shifted(b, b.pure(arith.AndIOp, code, b.constant(code.type, 8)), 4)
-    half = b.constant(code.type, HALF)
-    normal = b.pure(arith.AddiOp, _shifted(b, size, FRACTION), half)
-    is_normal = b.pure(arith.CmpiOp, size, b.constant(code.type, 1), "ugt")
-    found = b.select(is_normal, normal, b.pure(arith.MuliOp, size, half))
-    return bits(b, b.pure(arith.OrIOp, found, sign), F8)
+    size, sign = code & 7, (code & 8) << 4
+    normal = (size << FRACTION) + HALF
+    found = size.compare("ugt", 1).select(normal, size * HALF)
+    return (found | sign).bits(F8)
 
 
-def code_of(b: Builder, x: SSAValue) -> SSAValue:
+def code_of(x: Num) -> Num:
     """Return codes of f4E2M1FN of the bytes of f8E4M3FN: see `of_code`."""
-    size = b.pure(arith.AndIOp, x, b.constant(x.type, 127))
-    more = b.pure(arith.SubiOp, size, b.constant(x.type, HALF))
-    normal = b.pure(arith.ShRUIOp, more, b.constant(x.type, FRACTION))
-    small = b.pure(arith.ShRUIOp, size, b.constant(x.type, 5))
-    is_normal = b.pure(arith.CmpiOp, size, b.constant(x.type, ONE), "uge")
-    sign = b.pure(arith.ShRUIOp, x, b.constant(x.type, 4))
-    sign = b.pure(arith.AndIOp, sign, b.constant(x.type, 8))
-    return b.pure(arith.OrIOp, b.select(is_normal, normal, small), sign)
+    size = x & 127
+    normal, small = (size - HALF) >> FRACTION, size >> 5
+    found = size.compare("uge", ONE).select(normal, small)
+    return found | ((x >> 4) & 8)
 
 
 def codes(b: Builder, x: SSAValue, of: Attribute) -> SSAValue:
     """Return the 4 bits of numbers in their wide form, as bytes."""
     if is_integer(of):
         return low_bits(b, x)
-    return each(b, bits(b, x, i8), lambda b, i, j, x: code_of(b, x))
+    return each(b, bits(b, x, i8), code_of)
 
 
 # Memory
@@ -306,19 +296,15 @@ class Place:
     ) -> tuple[Values, Values, SSAValue]:
         """Return the positions of an element, of its byte, and which half it is."""
         *leading, first, second = positions
-        packed = self.packed
+        outer, packed = moved(b, first, steps[0]), self.packed
         if self.is_view:
-            outer, step = moved(b, first, steps[0]), b.index(steps[1])
-            half = b.pure(arith.AndIOp, step, b.constant(INDEX, 1))
-            at = b.pure(arith.ShRSIOp, step, b.constant(INDEX, 1))
-            where = (*leading, outer, b.pure(arith.AddiOp, second, at))
-            return where, where, half
-        last = (moved(b, first, steps[0]), moved(b, second, steps[1]))
-        elements = (*leading, *last)
-        at = elements[packed]
-        half = b.pure(arith.AndIOp, at, b.constant(INDEX, 1))
-        byte = b.pure(arith.ShRSIOp, at, b.constant(INDEX, 1))
-        return elements, (*elements[:packed], byte, *elements[packed + 1 :]), half
+            half, at = halved(Num(b, b.index(steps[1])))
+            where = (*leading, outer, (Num(b, second) + at).value)
+            return where, where, half.value
+        elements = (*leading, outer, moved(b, second, steps[1]))
+        half, at = halved(Num(b, elements[packed]))
+        byte = (*elements[:packed], at.value, *elements[packed + 1 :])
+        return elements, byte, half.value
 
     def size(self, b: Builder, memory: SSAValue, dimension: int) -> SSAValue:
         """Return a size of the memory as it was."""
@@ -331,15 +317,17 @@ class Place:
         return b.pure(arith.MuliOp, found, b.constant(INDEX, 2))
 
 
+def halved(position: Num) -> tuple[Num, Num]:
+    """Return which half an element is in, 0 for the lower one, and of which byte."""
+    return position & 1, position.apply(arith.ShRSIOp, 1)
+
+
 def half_of(b: Builder, byte: SSAValue, half: SSAValue, of: Attribute) -> SSAValue:
     """Return the number in a half of a byte, 0 for the lower one, in its wide form."""
-    number = b.pure(arith.IndexCastOp, half, i8)
+    x, number = Num(b, byte), Num(b, half).cast(arith.IndexCastOp, i8)
     if is_integer(of):
-        other = b.pure(arith.XOrIOp, number, b.constant(i8, 1))
-        up = b.pure(arith.ShLIOp, byte, _shifted(b, other, 2))
-        return _extended(b, up)
-    down = b.pure(arith.ShRUIOp, byte, _shifted(b, number, 2))
-    return of_code(b, down)
+        return extended(x << ((number ^ 1) << 2)).value
+    return of_code(x >> (number << 2)).value
 
 
 def load(op: coopmatrix.LoadOp, operands: Types, results: Types) -> None:
@@ -377,7 +365,7 @@ def load(op: coopmatrix.LoadOp, operands: Types, results: Types) -> None:
         return found
 
     remark(op, f"each element of {of} is loaded by itself: two share a byte")
-    found = each(b, zeros(b, type), body)
+    found = applied(b, zeros(b, type), body)
     if type == op.result.type:
         Rewriter.replace_op(op, [], [found])
         return
@@ -428,12 +416,11 @@ def store(op: coopmatrix.StoreOp, operands: Types, results: Types) -> None:
     positions, count = whole_bytes(b, op, place, cols if by_rows else rows)
 
     def weight(b: Builder, row: SSAValue, col: SSAValue, _: SSAValue) -> SSAValue:
-        element, byte = (row, col) if by_rows else (col, row)
-        first = b.pure(arith.MuliOp, byte, b.constant(INDEX, 2))
-        second = b.pure(arith.AddiOp, first, b.constant(INDEX, 1))
-        low, high = (b.compare("eq", element, each) for each in (first, second))
-        other = b.select(high, b.constant(i8, 16), b.constant(i8, 0))
-        return b.select(low, b.constant(i8, 1), other)
+        element, byte = nums(b, *((row, col) if by_rows else (col, row)))
+        first = byte * 2
+        low, high = (element.compare("eq", each) for each in (first, first + 1))
+        one, other = Num(b, b.constant(i8, 1)), Num(b, b.constant(i8, 16))
+        return low.select(one, high.select(other, 0)).value
 
     def used(shape: MatrixType, use: Use, to: IntegerType = i8) -> MatrixType:
         return replaced_use(shape.with_element(to), use)
@@ -443,7 +430,7 @@ def store(op: coopmatrix.StoreOp, operands: Types, results: Types) -> None:
         x = b.effect(coopmatrix.ConvertOp(x, to)).results[0]
     shape = (cols, count) if by_rows else (count, rows)
     other = used(type.with_shape(*shape), Use.B if by_rows else Use.A)
-    weights = each(b, zeros(b, other), weight)
+    weights = applied(b, zeros(b, other), weight)
     shape = (rows, count) if by_rows else (count, cols)
     sums = zeros(b, used(type.with_shape(*shape), Use.ACC, i32))
     left, right = (x, weights) if by_rows else (weights, x)
@@ -557,12 +544,13 @@ def count_bytes(op: Operation, memory: Attribute) -> None:
 
 
 def load_number(op: memref.LoadOp, operands: Types, results: Types) -> None:
-    b, packed, one = Builder.at(op), packed_dimension(_memref(operands[0])), 1
-    at, where = op.indices[packed], [*op.indices]
-    where[packed] = b.pure(arith.ShRSIOp, at, b.constant(INDEX, one))
+    b, where = Builder.at(op), [*op.indices]
+    packed = packed_dimension(_memref(operands[0]))
+    half, at = halved(Num(b, where[packed]))
+    where[packed] = at.value
     byte = b.effect(memref.LoadOp.get(op.memref, where)).results[0]
-    half = b.pure(arith.AndIOp, at, b.constant(INDEX, one))
-    Rewriter.replace_op(op, [], [half_of(b, byte, half, element(results[0]))])
+    found = half_of(b, byte, half.value, element(results[0]))
+    Rewriter.replace_op(op, [], [found])
 
 
 def size(op: memref.DimOp, operands: Types, results: Types) -> None:

@@ -49,9 +49,18 @@ class PromoteMatrixArraysPass(ModulePass):
         if not any(map(_is_array, op.walk())):
             return
         with transaction(op) as draft:
-            for each in [x for x in draft.walk() if _is_array(x)]:
-                assert isinstance(each, memref.AllocaOp), each
-                MatrixArray.of(each).promote()
+            promote_matrix_arrays(draft)
+
+
+def promote_matrix_arrays(root: Operation) -> None:
+    """Replace the arrays of matrices in an operation.
+
+    Raises:
+        Refused: one is used otherwise than by loads and stores.
+    """
+    for each in [x for x in root.walk() if _is_array(x)]:
+        assert isinstance(each, memref.AllocaOp), each
+        MatrixArray.of(each).promote()
 
 
 def _is_array(op: Operation) -> bool:
@@ -167,38 +176,32 @@ class MatrixArray:
         Raises:
             Refused: it is no loop or conditional of scf.
         """
-        if not isinstance(op, scf.ForOp | scf.IfOp):
+        if not isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
             raise Refused(op, f"{op.name} around arrays of matrices is not supported")
         if not any(isinstance(each, memref.StoreOp) for each in accesses):
             for region in op.regions:
                 for block in region.blocks:
                     self.run(block, now)
             return now
-        b, count = Builder.at(op), len(op.results)
-        if isinstance(op, scf.ForOp):
-            body = op.body.block
-            first = len(body.args)
-            for _ in now:
-                body.insert_arg(self.element, len(body.args))
-            _yield_more(body, self.run(body, body.args[first:]))
-            starts = [*op.iter_args, *now]
-            new: Operation = scf.ForOp(
-                op.lb, op.ub, op.step, starts, op.detach_region(0)
+        carried = () if isinstance(op, scf.IfOp) else now
+        for region in op.regions:
+            if not region.blocks:
+                region.add_block(Block([scf.YieldOp()]))
+            block = region.block
+            given = [block.insert_arg(self.element, len(block.args)) for _ in carried]
+            last = self.run(block, given or now)
+            end = block.last_op
+            assert isinstance(end, scf.YieldOp | scf.ConditionOp), end
+            end.operands = [*end.operands, *last]
+        new = Builder.at(op).effect(
+            type(op).create(
+                operands=[*op.operands, *carried],
+                result_types=[*op.result_types, *(self.element for _ in now)],
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
+                regions=[op.detach_region(region) for region in tuple(op.regions)],
             )
-        else:
-            for region in op.regions:
-                if not region.blocks:
-                    region.add_block(Block([scf.YieldOp()]))
-                _yield_more(region.block, self.run(region.block, now))
-            types = [*op.result_types, *(self.element for _ in now)]
-            new = scf.IfOp(op.cond, types, op.detach_region(0), op.detach_region(0))
-        new.attributes = dict(op.attributes)
-        b.effect(new)
+        )
+        count = len(op.results)
         Rewriter.replace_op(op, [], new.results[:count])
         return list(new.results[count:])
-
-
-def _yield_more(block: Block, values: Sequence[SSAValue]) -> None:
-    end = block.last_op
-    assert isinstance(end, scf.YieldOp), end
-    end.operands = [*end.operands, *values]

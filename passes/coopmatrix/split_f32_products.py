@@ -53,6 +53,7 @@ from coopc.dialects.coopmatrix import MatrixType, Use, UseAttr, matrix_type
 from coopc.ir.builder import INDEX, Builder, Values
 from coopc.ir.control_flow import function_around
 from coopc.ir.device_option import device_of
+from coopc.passes.generic.number import Num
 from coopc.remarks import remark
 from coopc.rounding import FORMATS, PRECISIONS, PrecisionName, SplitPrecision
 
@@ -129,23 +130,18 @@ class Splitting:
         """Return hi or lo of each element, as f32 that the type has or rounds."""
         block = Block(arg_types=[IndexType(), IndexType(), f32])
         with b.inside(block):
-            x = block.args[2]
-            size = b.pure(math.AbsFOp, x)
-            finite = b.pure(arith.CmpfOp, size, b.constant(f32, inf), "olt")
+            x = Num(b, block.args[2])
+            finite = x.apply(math.AbsFOp).compare("olt", inf)
             most = FORMATS[self.precision.format].greatest
-            top = b.pure(arith.MinnumfOp, x, b.constant(f32, most))
-            hi = b.pure(arith.MaxnumfOp, top, b.constant(f32, -most))
+            hi = x.apply(arith.MinnumfOp, most).apply(arith.MaxnumfOp, -most)
             if low:
-                near = b.pure(arith.TruncFOp, hi, self.element)
-                rest = b.pure(arith.SubfOp, x, b.pure(arith.ExtFOp, near, f32))
+                rest = x - hi.cast(arith.TruncFOp, self.element).to(f32)
                 if self.precision.shift:
-                    unit = b.constant(f32, 2.0**self.precision.shift)
-                    rest = b.pure(arith.MulfOp, rest, unit)
-                part = b.pure(arith.SelectOp, finite, rest, x)
+                    rest = rest * 2.0**self.precision.shift
+                part = finite.select(rest, x)
             else:
-                sign = b.pure(math.CopySignOp, b.constant(f32, 1.0), x)
-                part = b.pure(arith.SelectOp, finite, hi, sign)
-            b.effect(coopmatrix.YieldOp(part))
+                part = finite.select(hi, x.like(1.0).apply(math.CopySignOp, x))
+            b.effect(coopmatrix.YieldOp(part.value))
         return b.effect(coopmatrix.ApplyOp(value, Region(block))).results[0]
 
 

@@ -24,18 +24,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import constant, is_zero
+from coopc.dialects.narrow import is_memref
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import function_around
 from coopc.ir.device_option import device_of
 from coopc.ir.matrix_size import is_of_lanes
-from coopc.passes.coopmatrix.elementwise import converted, filled
+from coopc.passes.coopmatrix.elementwise import fill_value, filled
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,11 @@ class ResolveMatrixFillPass(ModulePass):
 
 def _resolve(fill: coopmatrix.FillOp, any_value: bool) -> None:
     """Load and convert the value of a fill, and insert it where it is not native."""
-    b = Builder.at(fill)
-    type = coopmatrix.matrix_type(fill.result)
-    element_type = type.element_type
-    value = fill.value
-    if fill.is_pointer:
-        value = b.effect(_load(value, element_type)).results[0]
-    value = converted(b, value, element_type, signed=True)
+    b, type = Builder.at(fill), coopmatrix.matrix_type(fill.result)
+    if fill.is_pointer and not is_memref(fill.value.type):
+        load = _load(fill.value, type.element_type)
+        fill.operands[0] = b.effect(load).results[0]
+    value = fill_value(b, fill)
     if value.name_hint is None:
         value.name_hint = "value"
     if any_value or is_zero(constant(value)):
@@ -74,11 +73,7 @@ def _resolve(fill: coopmatrix.FillOp, any_value: bool) -> None:
 
 
 def _load(pointer: SSAValue, element_type: Attribute) -> Operation:
-    """Return the load of an element; an opaque pointer is to the matrix's type."""
-    if isinstance(pointer.type, MemRefType):
-        from xdsl.dialects import memref
-
-        return memref.LoadOp.get(pointer, [])
+    """Return the load of an element through an opaque pointer."""
     if pointer.type.name == "llvm.ptr":
         from xdsl.dialects import llvm
 

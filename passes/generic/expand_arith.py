@@ -14,6 +14,7 @@ bools one is less than the other where it alone is 0, or 1 where 1 is -1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -37,6 +38,7 @@ from coopc.passes.generic.expansion import (
     Target,
     bits_of,
 )
+from coopc.passes.generic.number import Num, nums
 
 table = Expansions()
 
@@ -62,49 +64,46 @@ def refuse_i1(op: Operation) -> None:
 
 
 @table.on(arith.RemSIOp, when=lambda op, to: to.language == "vulkan")
-def rem_signed(code: Code, op: arith.RemSIOp) -> SSAValue:
+def rem_signed(code: Code, op: arith.RemSIOp) -> Num:
     """The remainder with the sign of the dividend.
 
     Vulkan leaves OpSRem of negative numbers undefined.
     """
     refuse_i1(op)
-    quotient = code(arith.DivSIOp(op.lhs, op.rhs))
-    return code(arith.SubiOp(op.lhs, code(arith.MuliOp(quotient, op.rhs))))
+    a, b = nums(code, op.lhs, op.rhs)
+    return a - a.apply(arith.DivSIOp, b) * b
 
 
 @table.on(arith.FloorDivSIOp, arith.CeilDivSIOp)
-def rounded_div(code: Code, op: arith.FloorDivSIOp | arith.CeilDivSIOp) -> SSAValue:
+def rounded_div(code: Code, op: arith.FloorDivSIOp | arith.CeilDivSIOp) -> Num:
     """A quotient, corrected by 1 where it is inexact and has the sign to round it."""
     refuse_i1(op)
     down = isinstance(op, arith.FloorDivSIOp)
-    a, b = op.lhs, op.rhs
-    quotient, rest = code(arith.DivSIOp(a, b)), code(arith.RemSIOp(a, b))
-    zero = code.like(a, 0)
-    inexact = code(arith.CmpiOp(rest, zero, "ne"))
+    a, b = nums(code, op.lhs, op.rhs)
+    quotient, rest = a.apply(arith.DivSIOp, b), a.apply(arith.RemSIOp, b)
+    zero = a.like(0)
+    inexact = rest.compare("ne", zero)
     # The rest has the sign of the dividend.
-    signs = code(arith.XOrIOp(rest, b))
-    wrong = code(arith.CmpiOp(signs, zero, "slt" if down else "sge"))
-    off = code(arith.AndIOp(inexact, wrong))
-    by = code.select(off, code.like(a, 1), zero)
-    return code((arith.SubiOp if down else arith.AddiOp)(quotient, by))
+    wrong = (rest ^ b).compare("slt" if down else "sge", zero)
+    by = (inexact & wrong).select(a.like(1), zero)
+    return quotient - by if down else quotient + by
 
 
 @table.on(arith.CeilDivUIOp)
-def ceil_div_unsigned(code: Code, op: arith.CeilDivUIOp) -> SSAValue:
+def ceil_div_unsigned(code: Code, op: arith.CeilDivUIOp) -> Num:
     refuse_i1(op)
-    quotient = code(arith.DivUIOp(op.lhs, op.rhs))
-    rest, zero = code(arith.RemUIOp(op.lhs, op.rhs)), code.like(op.lhs, 0)
-    inexact = code(arith.CmpiOp(rest, zero, "ne"))
-    by = code.select(inexact, code.like(op.lhs, 1), zero)
-    return code(arith.AddiOp(quotient, by))
+    a, b = nums(code, op.lhs, op.rhs)
+    inexact = a.apply(arith.RemUIOp, b).compare("ne", 0)
+    return a.apply(arith.DivUIOp, b) + inexact.select(a.like(1), 0)
 
 
 @table.on(arith.AddUIExtendedOp)
 def add_extended(code: Code, op: arith.AddUIExtendedOp) -> tuple[SSAValue, SSAValue]:
     """The sum, and whether it wrapped around: it is then less than either operand."""
     refuse_i1(op)
-    sum = code(arith.AddiOp(op.lhs, op.rhs))
-    return sum, code(arith.CmpiOp(sum, op.lhs, "ult"))
+    a, b = nums(code, op.lhs, op.rhs)
+    sum = a + b
+    return sum.value, sum.compare("ult", a).value
 
 
 # i1.
@@ -174,21 +173,19 @@ def number_of_bool(code: Code, op: Operation) -> SSAValue:
     """1 or 0; -1 or 0 with a sign."""
     type = op.results[0].type
     yes = 1 if isinstance(op, arith.ExtUIOp | arith.UIToFPOp) else -1
-    return code.select(op.operands[0], code.number(type, yes), code.number(type, 0))
+    return code.select(op.operands[0], code.constant(type, yes), code.constant(type, 0))
 
 
 @table.on(arith.TruncIOp, arith.IndexCastOp, when=to_bool)
-def lowest_bit(code: Code, op: arith.TruncIOp | arith.IndexCastOp) -> SSAValue:
+def lowest_bit(code: Code, op: arith.TruncIOp | arith.IndexCastOp) -> Num:
     """Whether an integer is odd."""
-    low = code(arith.AndIOp(op.input, code.like(op.input, 1)))
-    return code(arith.CmpiOp(low, code.like(low, 0), "ne"))
+    return (Num(code, op.input) & 1).compare("ne", 0)
 
 
 @table.on(arith.FPToSIOp, arith.FPToUIOp, when=to_bool)
-def whole_as_bool(code: Code, op: arith.FPToSIOp | arith.FPToUIOp) -> SSAValue:
+def whole_as_bool(code: Code, op: arith.FPToSIOp | arith.FPToUIOp) -> Num:
     """Whether a float is not 0, rounded towards zero."""
-    whole = code.cast(type(op), op.input, i32)
-    return code(arith.CmpiOp(whole, code.like(whole, 0), "ne"))
+    return Num(code, op.input).cast(type(op), i32).compare("ne", 0)
 
 
 # Floats.
@@ -200,7 +197,7 @@ def whole_as_bool(code: Code, op: arith.FPToSIOp | arith.FPToUIOp) -> SSAValue:
 )
 def settled(code: Code, op: arith.CmpfOp) -> SSAValue:
     """A comparison that is false or true of everything needs no operands."""
-    return code.number(op.result.type, -(op.predicate.value.data // 15))
+    return code.constant(op.result.type, -(op.predicate.value.data // 15))
 
 
 def has_no_strict_extreme(op: Operation, target: Target) -> bool:
@@ -212,25 +209,22 @@ def has_no_strict_extreme(op: Operation, target: Target) -> bool:
 
 
 @table.on(arith.MaximumfOp, arith.MinimumfOp, when=has_no_strict_extreme)
-def strict_extreme(code: Code, op: arith.MaximumfOp | arith.MinimumfOp) -> SSAValue:
+def strict_extreme(code: Code, op: arith.MaximumfOp | arith.MinimumfOp) -> Num:
     """Of two floats the greater or the smaller, -0 below +0, or a NaN of either.
 
     Equal operands differ at most in the sign of a zero: the bits of both together are
     the smaller, those that both have the greater.  What the extreme of a NaN is does
     not matter, as it is not selected.
     """
-    greater = isinstance(op, arith.MaximumfOp)
-    merge = arith.AndIOp if greater else arith.OrIOp
+    greater, element = isinstance(op, arith.MaximumfOp), element_of(op.lhs.type)
+    a, b = nums(code, op.lhs, op.rhs)
+    x, y = (each.bits(IntegerType(bits_of(element))) for each in (a, b))
+    merged = (x & y if greater else x | y).bits(element)
     number = arith.MaxnumfOp if greater else arith.MinnumfOp
-    a, b = op.lhs, op.rhs
-    element = element_of(a.type)
-    bits = IntegerType(bits_of(element))
-    x, y = (code.cast(arith.BitcastOp, each, bits) for each in (a, b))
-    merged = code.cast(arith.BitcastOp, code(merge(x, y)), element)
-    equal = code(arith.CmpfOp(a, b, "oeq"))
-    ordered = code.select(equal, merged, code(number(a, b, NO_NAN)))
-    nan = code(arith.AddfOp(a, b, FREE))
-    return code.select(code(arith.CmpfOp(a, b, "uno")), nan, ordered)
+    equal, extreme = a.compare("oeq", b), code(number(op.lhs, op.rhs, NO_NAN))
+    ordered = equal.select(merged, Num(code, extreme))
+    nan = replace(a, flags=(FREE,)) + b
+    return a.compare("uno", b).select(nan, ordered)
 
 
 # What `coopmatrix.fill` says beside filling: a load, and a conversion.
@@ -252,7 +246,7 @@ def fill(code: Code, op: coopmatrix.FillOp) -> SSAValue:
     if is_zero(
         constant(value)
     ):  # which needs no conversion, and is filled with in its own ways
-        value = code.number(type.element_type, 0)
+        value = code.constant(type.element_type, 0)
     else:
         value = converted(code, value, type.element_type)
     return code(op.create(operands=[value], result_types=[type]))

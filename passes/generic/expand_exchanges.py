@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -24,7 +25,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -32,9 +33,10 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector, length_of, vector_type
 from coopc.dialects.simt import MAX_COMPONENTS, ShuffleMode
-from coopc.ir.builder import INDEX, Builder, Built
+from coopc.ir.builder import INDEX, Builder, Built, Id
 from coopc.ir.device_option import target_device
 from coopc.layout.exchange import ABSENT, ExchangePlan, Select, Shuffle, plan_exchange
+from coopc.passes.generic.number import Num
 
 Component: TypeAlias = tuple[SSAValue, int]
 """A vector, and a position in it."""
@@ -205,41 +207,36 @@ class ExchangeLowering:
 
     # Numbers of lanes
 
-    def _two(self, make: type[Operation], value: SSAValue, number: int) -> SSAValue:
-        return self.b.pure(make, value, self.b.constant(value.type, number))
+    def _id(self, of: Id) -> Num:
+        return Num(self.b, self.b.id(of))
 
     def _condition(self, where: tuple[bool, ...]) -> SSAValue:
         """Return whether this lane is one of some."""
         size = self.plan.subgroup_size
         for bit in range((len(where) - 1).bit_length()):
             if all(x == bool(lane >> bit & 1) for lane, x in enumerate(where)):
-                if 1 << bit < size:
-                    value, mask = self.b.id("lane"), 1 << bit
+                if (mask := 1 << bit) < size:
+                    has = self._id("lane") & mask
                 else:
-                    value, mask = self.b.id("warp"), (1 << bit) // size
-                has = self._two(arith.AndIOp, value, mask)
-                return self.b.compare("ne", has, self.b.constant(i32, 0))
-        bit = self._looked_up(where)
-        return self.b.compare("ne", bit, self.b.constant(bit.type, 0))
+                    has = self._id("warp") & (mask // size)
+                return has.compare("ne", 0).value
+        return self._looked_up(where).compare("ne", 0).value
 
-    def _looked_up(self, where: Sequence[bool]) -> SSAValue:
+    def _looked_up(self, where: Sequence[bool]) -> Num:
         """Return a bit of a constant, by the number of the lane, as 0 or 1."""
         size = self.plan.subgroup_size
-        number = self.b.id("lane")
+        number = self._id("lane")
         if len(where) == size or all(
             where[x] == where[x % size] for x in range(len(where))
         ):
             where = where[:size]
         else:
-            before = self._two(arith.MuliOp, self.b.id("warp"), size)
-            number = self.b.pure(arith.AddiOp, before, number)
+            number = self._id("warp") * size + number
         type = i32 if len(where) <= i32.width.data else i64
         table = sum(1 << lane for lane, x in enumerate(where) if x)
         table -= (table >> type.width.data - 1) << type.width.data  # signed
-        if type != i32:
-            number = self.b.pure(arith.ExtUIOp, number, type)
-        moved = self.b.pure(arith.ShRUIOp, self.b.constant(type, table), number)
-        return self._two(arith.AndIOp, moved, 1)
+        number = number.cast(arith.ExtUIOp, type)
+        return (number.like(table) >> number) & 1
 
     def _read(self, value: SSAValue, origins: tuple[int, ...]) -> SSAValue:
         size = self.plan.subgroup_size
@@ -265,32 +262,27 @@ class ExchangeLowering:
         for lane in range(len(origins)):
             for bit in bits:
                 images[lane] ^= columns[bit] * (lane >> bit & 1)
-        terms: list[SSAValue] = []
+        terms: list[Num] = []
         if images == list(origins):
-            for shift, mask in _shifted(columns).items():
-                terms.append(self._moved(mask, shift))
+            terms += [self._moved(mask, x) for x, mask in _shifted(columns).items()]
             if turn or not terms:
-                terms.append(self.b.constant(i32, turn))
+                terms.append(Num(self.b, self.b.constant(i32, turn)))
         else:
             for bit in bits:
                 found = self._looked_up([bool(x >> bit & 1) for x in origins])
-                if found.type != i32:
-                    found = self.b.pure(arith.TruncIOp, found, i32)
-                terms.append(self._two(arith.ShLIOp, found, bit) if bit else found)
-        value, *rest = terms
-        for term in rest:
-            value = self.b.pure(arith.XOrIOp, value, term)
-        return value
+                found = found.cast(arith.TruncIOp, i32)
+                terms.append(found << bit if bit else found)
+        return reduce(Num.__xor__, terms).value
 
-    def _moved(self, mask: int, shift: int) -> SSAValue:
+    def _moved(self, mask: int, shift: int) -> Num:
         """Return bits of the number of the lane, moved up, or down by less than 0."""
-        value = self.b.id("lane")
+        value = self._id("lane")
         kept = (self.plan.subgroup_size - 1) >> max(0, -shift) << max(0, -shift)
         if mask != kept:
-            value = self._two(arith.AndIOp, value, mask)
+            value = value & mask
         if shift > 0:
-            return self._two(arith.ShLIOp, value, shift)
-        return self._two(arith.ShRUIOp, value, -shift) if shift else value
+            return value << shift
+        return value >> -shift if shift else value
 
 
 def _shifted(columns: Sequence[int]) -> dict[int, int]:

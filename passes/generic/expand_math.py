@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import product
+from math import inf, nan
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf, vector
@@ -33,7 +34,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.walker import element_of
-from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
 from coopc.passes.generic.expand_narrow_floats import (
     MATH,
@@ -48,6 +48,7 @@ from coopc.passes.generic.expansion import (
     Target,
     bits_of,
 )
+from coopc.passes.generic.number import Num, nums
 
 table = Expansions()
 
@@ -120,52 +121,17 @@ SIGNIFICAND, BIAS = 23, 127
 # Vulkan: functions of floats.
 
 
-class Floats:
-    """Arithmetic on floats like one of them, which a driver may fuse."""
+def free(code: Code, *values: SSAValue) -> list[Num]:
+    """Floats whose arithmetic a driver may fuse."""
+    return [Num(code, value, (FREE,)) for value in values]
 
-    def __init__(self, code: Code, x: SSAValue) -> None:
-        self.code = code
-        self.x = x
 
-    def number(self, value: float) -> SSAValue:
-        return self.code.like(self.x, value)
-
-    def _operand(self, x: SSAValue | float) -> SSAValue:
-        return x if isinstance(x, SSAValue) else self.number(x)
-
-    def add(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        return self.code(arith.AddfOp(a, self._operand(b), FREE))
-
-    def sub(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        return self.code(arith.SubfOp(a, self._operand(b), FREE))
-
-    def mul(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        return self.code(arith.MulfOp(a, self._operand(b), FREE))
-
-    def div(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.code(arith.DivfOp(a, b, FREE))
-
-    def unless_nan(self, value: SSAValue) -> SSAValue:
-        """A value, or the number itself where it is NaN."""
-        is_nan = self.code(arith.CmpfOp(self.x, self.x, "uno"))
-        return self.code.select(is_nan, self.x, value)
-
-    def size(self, x: SSAValue) -> SSAValue:
-        return self.code(math.AbsFOp(x))
-
-    def polynomial(self, x: SSAValue, factors: Sequence[float]) -> SSAValue:
-        """Factors of the powers of a number, from the 0th on, summed up."""
-        found = self.number(factors[-1])
-        for factor in factors[-2::-1]:
-            found = self.add(self.mul(found, x), factor)
-        return found
-
-    def compare(self, a: SSAValue, predicate: str, b: float) -> SSAValue:
-        return self.code(arith.CmpfOp(a, self.number(b), predicate))
-
-    def signed(self, x: SSAValue, sign: SSAValue) -> SSAValue:
-        """The magnitude of one with the sign of the other."""
-        return self.code(math.CopySignOp(x, sign))
+def polynomial(x: Num, factors: Sequence[float]) -> Num:
+    """Factors of the powers of a number, from the 0th on, summed up."""
+    found = x.like(factors[-1])
+    for factor in factors[-2::-1]:
+        found = found * x + factor
+    return found
 
 
 def lacks(op: Operation, target: Target) -> bool:
@@ -180,58 +146,48 @@ def lacks_of_short(op: Operation, target: Target) -> bool:
 
 
 @table.on(math.CopySignOp, when=lacks)
-def copysign(code: Code, op: math.CopySignOp) -> SSAValue:
+def copysign(code: Code, op: math.CopySignOp) -> Num:
     element = element_of(op.lhs.type)
-    width = bits_of(element)
-    x, sign = (
-        code.cast(arith.BitcastOp, each, IntegerType(width))
-        for each in (op.lhs, op.rhs)
-    )
-    top = 1 << (width - 1)
-    magnitude = code(arith.AndIOp(x, code.like(x, top - 1)))
-    other = code(arith.AndIOp(sign, code.like(x, -top)))
-    return code.cast(arith.BitcastOp, code(arith.OrIOp(magnitude, other)), element)
+    bits = IntegerType(bits_of(element))
+    x, sign = (each.bits(bits) for each in nums(code, op.lhs, op.rhs))
+    top = 1 << (bits.bitwidth - 1)
+    return ((x & top - 1) | (sign & -top)).bits(element)
 
 
 @table.on(math.CbrtOp, when=lacks_of_short)
-def cbrt(code: Code, op: math.CbrtOp) -> SSAValue:
+def cbrt(code: Code, op: math.CbrtOp) -> Num:
     """The cube root: a power of the magnitude, and a Newton step."""
-    f = Floats(code, op.operand)
-    magnitude = f.size(op.operand)
-    root = code(math.PowFOp(magnitude, f.number(1 / 3)))
-    rest = f.sub(f.div(magnitude, f.mul(root, root)), root)
-    better = f.add(root, f.mul(rest, 1 / 3))
+    (x,) = free(code, op.operand)
+    magnitude = x.apply(math.AbsFOp)
+    root = magnitude.apply(math.PowFOp, 1 / 3)
+    better = root + (magnitude / (root * root) - root) * (1 / 3)
     # Of 0 and of infinities the step is no number.
-    positive = f.compare(magnitude, "ogt", 0.0)
-    finite = f.compare(magnitude, "olt", float("inf"))
-    steps = code(arith.AndIOp(positive, finite))
-    return f.signed(code.select(steps, better, magnitude), op.operand)
+    positive, finite = magnitude.compare("ogt", 0.0), magnitude.compare("olt", inf)
+    return (positive & finite).select(better, magnitude).apply(math.CopySignOp, x)
 
 
 @table.on(math.ExpM1Op, when=lacks_of_short)
-def expm1(code: Code, op: math.ExpM1Op) -> SSAValue:
+def expm1(code: Code, op: math.ExpM1Op) -> Num:
     """`exp(x) - 1`: where x is small x (1 + x/2 (1 + x/3 (1 + ...)))."""
-    f, x = Floats(code, op.operand), op.operand
-    series = f.number(1.0)
+    (x,) = free(code, op.operand)
+    series = x.like(1.0)
     for term in range(EXPM1_TERMS, 1, -1):
-        series = f.add(f.mul(f.mul(x, 1 / term), series), 1.0)
-    direct = f.sub(code(math.ExpOp(x)), 1.0)
-    is_small = f.compare(f.size(x), "olt", SMALL)
-    return code.select(is_small, f.mul(x, series), direct)
+        series = x * (1 / term) * series + 1.0
+    direct = x.apply(math.ExpOp) - 1.0
+    return x.apply(math.AbsFOp).compare("olt", SMALL).select(x * series, direct)
 
 
 @table.on(math.Log1pOp, when=lacks_of_short)
-def log1p(code: Code, op: math.Log1pOp) -> SSAValue:
+def log1p(code: Code, op: math.Log1pOp) -> Num:
     """`log(1 + x)`: where x is small 2 (s + s^3/3 + s^5/5 + ...), s = x / (2 + x)."""
-    f, x = Floats(code, op.operand), op.operand
-    s = f.div(x, f.add(x, 2.0))
-    square = f.mul(s, s)
-    series = f.number(2 / LOG1P_TERM)
+    (x,) = free(code, op.operand)
+    s = x / (x + 2.0)
+    square = s * s
+    series = x.like(2 / LOG1P_TERM)
     for term in range(LOG1P_TERM - 2, 0, -2):
-        series = f.add(f.mul(series, square), 2 / term)
-    direct = code(math.LogOp(f.add(x, 1.0)))
-    is_small = f.compare(f.size(x), "olt", SMALL)
-    return code.select(is_small, f.mul(s, series), direct)
+        series = series * square + 2 / term
+    direct = (x + 1.0).apply(math.LogOp)
+    return x.apply(math.AbsFOp).compare("olt", SMALL).select(s * series, direct)
 
 
 def is_of_vectors(op: Operation, target: Target) -> bool:
@@ -242,48 +198,47 @@ def is_of_vectors(op: Operation, target: Target) -> bool:
 
 @table.on(math.ErfOp, when=is_of_vectors)
 @table.on(math.ErfOp, when=lacks_of_short)
-def erf(code: Code, op: math.ErfOp) -> SSAValue:
+def erf(code: Code, op: math.ErfOp) -> Num | SSAValue:
     """Two polynomials, of f16 in f32; with an exact `exp` to 1.8e-7 of the result."""
     if isinstance(element_of(op.operand.type), Float16Type):
         return computed_in_f32(code, op, Float16Type)
-    f, x = Floats(code, op.operand), code(math.AbsFOp(op.operand))
-    square = f.mul(x, x)
-    near = f.mul(x, f.polynomial(square, ERF))
-    part = f.div(f.number(1.0), f.add(f.mul(x, 0.5), 1.0))
-    rest = f.mul(code(math.ExpOp(code(arith.NegfOp(square)))), f.polynomial(part, ERFC))
-    is_near = f.compare(x, "olt", 1.0)
-    far = f.sub(f.number(1.0), rest)
-    return f.signed(code.select(is_near, near, far), op.operand)
+    (signed,) = free(code, op.operand)
+    x = signed.apply(math.AbsFOp)
+    square = x * x
+    near = x * polynomial(square, ERF)
+    part = x.like(1.0) / (x * 0.5 + 1.0)
+    rest = square.apply(arith.NegfOp).apply(math.ExpOp) * polynomial(part, ERFC)
+    found = x.compare("olt", 1.0).select(near, 1.0 - rest)
+    return found.apply(math.CopySignOp, signed)
 
 
 @table.on(math.Log10Op, when=lacks_of_short)
-def log10(code: Code, op: math.Log10Op) -> SSAValue:
-    return Floats(code, op.operand).mul(code(math.Log2Op(op.operand)), LOG10_2)
+def log10(code: Code, op: math.Log10Op) -> Num:
+    (x,) = free(code, op.operand)
+    return x.apply(math.Log2Op) * LOG10_2
 
 
 @table.on(math.RoundOp, when=lacks)
-def round_away(code: Code, op: math.RoundOp) -> SSAValue:
+def round_away(code: Code, op: math.RoundOp) -> Num:
     """The nearest whole number, halves away from zero."""
-    f, x = Floats(code, op.operand), op.operand
-    whole = code(math.TruncOp(x))
-    up = f.compare(f.size(f.sub(x, whole)), "oge", 0.5)
-    step = code.select(up, f.number(1.0), f.number(0.0))
-    return f.signed(f.add(whole, f.signed(step, x)), x)
+    (x,) = free(code, op.operand)
+    whole = x.apply(math.TruncOp)
+    up = (x - whole).apply(math.AbsFOp).compare("oge", 0.5)
+    step = up.select(x.like(1.0), 0.0).apply(math.CopySignOp, x)
+    return (whole + step).apply(math.CopySignOp, x)
 
 
 @table.on(
     math.FPowIOp, when=lambda op, to: lacks_of_short(op, to) and not is_i1(op.rhs)
 )
-def power(code: Code, op: math.FPowIOp) -> SSAValue:
+def power(code: Code, op: math.FPowIOp) -> Num:
     """A float to the power of an integer: of the magnitude, negative if n is odd."""
-    f, x, n = Floats(code, op.lhs), op.lhs, op.rhs
-    exponent = code.cast(arith.SIToFPOp, n, element_of(x.type))
-    power = code(math.PowFOp(f.size(x), exponent))
-    low, zero = code(arith.AndIOp(n, code.like(n, 1))), code.like(n, 0)
-    odd = code(arith.CmpiOp(low, zero, "ne"))
-    signed = code.select(odd, f.signed(power, x), power)
-    none = code(arith.CmpiOp(n, zero, "eq"))
-    return code.select(none, f.number(1.0), signed)
+    x, n = free(code, op.lhs, op.rhs)
+    exponent = n.cast(arith.SIToFPOp, element_of(op.lhs.type))
+    power = x.apply(math.AbsFOp).apply(math.PowFOp, exponent)
+    odd = (n & 1).compare("ne", 0)
+    signed = odd.select(power.apply(math.CopySignOp, x), power)
+    return n.compare("eq", 0).select(x.like(1.0), signed)
 
 
 # Vulkan: the remainder of floats.
@@ -299,61 +254,56 @@ def power(code: Code, op: math.FPowIOp) -> SSAValue:
 
 
 @table.on(RemfOp, when=lacks)
-def remainder(code: Code, op: RemfOp) -> SSAValue:
+def remainder(code: Code, op: RemfOp) -> Num | SSAValue:
     """The remainder with the sign of the dividend; of f16 in f32, which holds 2 x."""
-    f, x = Floats(code, op.lhs), op.lhs
-    if isinstance(element_of(x.type), Float16Type):
+    if isinstance(element_of(op.lhs.type), Float16Type):
         return computed_in_f32(code, op, Float16Type)
-    size, by, infinity = f.size(x), f.size(op.rhs), float("inf")
-    finite = f.compare(size, "olt", infinity)
-    exists = code(arith.AndIOp(finite, f.compare(by, "ogt", 0.0)))
-    divides = code(arith.AndIOp(exists, f.compare(by, "olt", infinity)))
-    rest = code.select(divides, size, f.number(0.0))
-    by = code.select(divides, by, f.number(1.0))
-    half = f.mul(rest, 0.5)
+    x, y = free(code, op.lhs, op.rhs)
+    size, by = x.apply(math.AbsFOp), y.apply(math.AbsFOp)
+    exists = size.compare("olt", inf) & by.compare("ogt", 0.0)
+    divides = exists & by.compare("olt", inf)
+    rest, by = divides.select(size, 0.0), divides.select(by, x.like(1.0))
+    half = rest * 0.5
 
-    def is_small(code: Code, top: SSAValue) -> SSAValue:
-        return code(arith.CmpfOp(top, half, "ole"))
+    def is_small(top: Num) -> Num:
+        return top.compare("ole", half)
 
-    def grown(code: Code, goes_on: SSAValue, top: SSAValue) -> list[SSAValue]:
-        return [code.select(goes_on, Floats(code, top).mul(top, 2.0), top)]
+    def grown(goes_on: Num, top: Num) -> list[Num]:
+        return [goes_on.select(top * 2.0, top)]
 
-    def is_left(code: Code, top: SSAValue, rest: SSAValue) -> SSAValue:
-        return code(arith.CmpfOp(top, by, "oge"))
+    def is_left(top: Num, rest: Num) -> Num:
+        return top.compare("oge", by)
 
-    def less(
-        code: Code, goes_on: SSAValue, top: SSAValue, rest: SSAValue
-    ) -> list[SSAValue]:
-        fits = code(arith.AndIOp(goes_on, code(arith.CmpfOp(rest, top, "oge"))))
-        lower = code.select(fits, code(arith.SubfOp(rest, top)), rest)
-        shorter = Floats(code, top).mul(top, 0.5)
-        return [code.select(goes_on, shorter, top), lower]
+    def less(goes_on: Num, top: Num, rest: Num) -> list[Num]:
+        fits = goes_on & rest.compare("oge", top)
+        lower = fits.select(rest.apply(arith.SubfOp, top), rest)
+        return [goes_on.select(top * 0.5, top), lower]
 
     (top,) = _while(code, [by], is_small, grown)
     _, rest = _while(code, [top, rest], is_left, less)
-    otherwise = code.select(exists, size, f.number(float("nan")))
+    otherwise = exists.select(size, nan)
     # The sign comes last: lavapipe is wrong about a choice of what copysign makes.
-    return f.signed(code.select(divides, rest, otherwise), x)
+    return divides.select(rest, otherwise).apply(math.CopySignOp, x)
 
 
 def _while(
     code: Code,
-    first: list[SSAValue],
-    condition: Callable[..., SSAValue],
-    step: Callable[..., list[SSAValue]],
-) -> Sequence[SSAValue]:
+    first: Sequence[Num],
+    condition: Callable[..., Num],
+    step: Callable[..., list[Num]],
+) -> Sequence[Num]:
     """A loop while a condition holds of any component.
 
     Args:
         code: to insert into.
         first: what the loop starts with.
-        condition: from code and the values to an i1, or a vector of them.
-        step: from code, the condition and the values to the next ones.
+        condition: from the values to an i1, or a vector of them.
+        step: from the condition and the values to the next ones.
     """
-    types = [value.type for value in first]
+    types = [number.value.type for number in first]
     before = Block(arg_types=types)
     inner = Code(before.add_op)
-    goes_on = condition(inner, *before.args)
+    goes_on = condition(*free(inner, *before.args)).value
     after = Block(arg_types=[goes_on.type, *types])
     some = goes_on
     if is_vector(goes_on.type):
@@ -361,10 +311,12 @@ def _while(
         each = (inner(vector.ExtractOp(goes_on, at, i1)) for at in positions)
         some = reduce(lambda a, b: inner(arith.OrIOp(a, b)), each)
     before.add_op(scf.ConditionOp(some, goes_on, *before.args))
-    after.add_op(scf.YieldOp(*step(Code(after.add_op), *after.args)))
-    loop = scf.WhileOp(first, [goes_on.type, *types], Region(before), Region(after))
+    found = step(*free(Code(after.add_op), *after.args))
+    after.add_op(scf.YieldOp(*(number.value for number in found)))
+    start = [number.value for number in first]
+    loop = scf.WhileOp(start, [goes_on.type, *types], Region(before), Region(after))
     code(loop)
-    return loop.results[1:]
+    return free(code, *loop.results[1:])
 
 
 # Vulkan: counts of bits, which it has of 32.
@@ -388,35 +340,30 @@ def of_other_width(op: Count, target: Target) -> bool:
     *(math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp),
     when=of_other_width,
 )
-def count_of_bits(code: Code, op: Count) -> SSAValue:
+def count_of_bits(code: Code, op: Count) -> Num:
     """Ones, or zeros above or below all ones: of 32 bits, or of two halves of them."""
     refuse_i1(op)
-    x, width = op.operand, width_of(op)
-
-    def count(word: SSAValue) -> SSAValue:
-        return code(type(op)(word))
-
+    x, width, element = Num(code, op.operand), width_of(op), element_of(op.operand.type)
     if width < 32:
-        found = count(code.cast(arith.ExtUIOp, x, i32))
+        found = x.cast(arith.ExtUIOp, i32).apply(type(op))
         # What is counted in the bits that were added, or where no bit is 1.
         if isinstance(op, math.CountLeadingZerosOp):
-            found = code(arith.SubiOp(found, code.like(found, 32 - width)))
+            found = found - (32 - width)
         elif isinstance(op, math.CountTrailingZerosOp):
-            found = code(arith.MinUIOp(found, code.like(found, width)))
-        return code.cast(arith.TruncIOp, found, element_of(x.type))
-    high = code(arith.ShRUIOp(x, code.like(x, 32)))
-    halves = [code.cast(arith.TruncIOp, each, i32) for each in (x, high)]
-    first, second = map(count, halves)
+            found = found.apply(arith.MinUIOp, width)
+        return found.cast(arith.TruncIOp, element)
+    high = x >> 32
+    first, second = (
+        half.cast(arith.TruncIOp, i32).apply(type(op)) for half in (x, high)
+    )
     if isinstance(op, math.CtPopOp):
-        found = code(arith.AddiOp(first, second))
+        found = first + second
     else:
         if isinstance(op, math.CountLeadingZerosOp):
             first, second = second, first
         # Where a half is empty, those of the other half, too.
-        empty = code(arith.CmpiOp(first, code.like(first, 32), "eq"))
-        beyond = code(arith.AddiOp(second, code.like(second, 32)))
-        found = code.select(empty, beyond, first)
-    return code.cast(arith.ExtUIOp, found, element_of(x.type))
+        found = first.compare("eq", 32).select(second + 32, first)
+    return found.cast(arith.ExtUIOp, element)
 
 
 # x86-64: f16 in f32, and what is exact in f64.
@@ -429,11 +376,10 @@ def is_short(op: Operation, target: Target, *more: type[Attribute]) -> bool:
 
 
 @table.on(*(math.FmaOp, vector.FMAOp), when=lambda op, to: is_short(op, to, *NARROW))
-def fma(code: Code, op: math.FmaOp | vector.FMAOp) -> SSAValue:
+def fma(code: Code, op: math.FmaOp | vector.FMAOp) -> Num:
     """In f64 a product is exact, and the sum rounds at a bit that never decides."""
-    a, b, c = (converted(code, x, f64) for x in op.operands)
-    wide = code(arith.AddfOp(code(arith.MulfOp(a, b)), c))
-    return code.cast(arith.TruncFOp, wide, element_of(op.results[0].type))
+    a, b, c = (x.to(f64) for x in nums(code, *op.operands))
+    return (a * b + c).cast(arith.TruncFOp, element_of(op.results[0].type))
 
 
 @table.on(*(op for op in MATH if op is not math.FmaOp), when=is_short)
@@ -445,89 +391,84 @@ def in_f32(code: Code, op: Operation) -> SSAValue:
 @table.on(
     math.RsqrtOp, when=lambda op, to: to.language == "x86" and not is_narrow(op, to)
 )
-def rsqrt(code: Code, op: math.RsqrtOp) -> SSAValue:
+def rsqrt(code: Code, op: math.RsqrtOp) -> Num:
     """One by the root."""
-    root = code(math.SqrtOp(op.operand))
-    return code(arith.DivfOp(code.like(root, 1.0), root))
+    root = Num(code, op.operand).apply(math.SqrtOp)
+    return root.like(1.0) / root
 
 
 @table.on(
     math.FPowIOp,
     when=lambda op, to: to.language == "x86" and element_of(op.rhs.type) == i32,
 )
-def power_in_f64(code: Code, op: math.FPowIOp) -> SSAValue:
+def power_in_f64(code: Code, op: math.FPowIOp) -> Num:
     """A power of floats in f64, which holds an exponent of 32 bits exactly."""
-    exponent = code.cast(arith.SIToFPOp, op.rhs, f64)
-    found = code(math.PowFOp(converted(code, op.lhs, f64), exponent))
-    return code.cast(arith.TruncFOp, found, element_of(op.result.type))
+    x, n = nums(code, op.lhs, op.rhs)
+    found = x.to(f64).apply(math.PowFOp, n.cast(arith.SIToFPOp, f64))
+    return found.cast(arith.TruncFOp, element_of(op.result.type))
 
 
 # x86-64: functions of vectors of f32.
 
 
-def power_of_two(code: Code, n: SSAValue) -> SSAValue:
+def power_of_two(n: Num) -> Num:
     """2^n as floats, of integers from -126 to 127."""
-    biased = code(arith.AddiOp(n, code.like(n, BIAS)))
-    bits = code(arith.ShLIOp(biased, code.like(n, SIGNIFICAND)))
-    return code.cast(arith.BitcastOp, bits, f32)
+    return (n + BIAS << SIGNIFICAND).bits(f32)
 
 
 @table.on(math.ExpOp, when=is_of_vectors)
-def exponential(code: Code, op: math.ExpOp) -> SSAValue:
+def exponential(code: Code, op: math.ExpOp) -> Num:
     """Of n log(2) + r, with |r| <= log(2) / 2: 2^n, in two factors, times exp(r)."""
-    f = Floats(code, op.operand)
-    x = code(arith.MinnumfOp(op.operand, f.number(89.0)))  # beyond is infinity
-    x = code(arith.MaxnumfOp(x, f.number(-104.0)))  # below is 0
-    n = code(math.RoundEvenOp(f.mul(x, LOG2_E)))
-    r = f.sub(f.sub(x, f.mul(n, LN2_HIGH)), f.mul(n, LN2_LOW))
-    found = f.add(f.add(f.mul(f.mul(r, r), f.polynomial(r, EXP)), r), 1.0)
-    number = code.cast(arith.FPToSIOp, n, i32)
-    half = code(arith.ShRSIOp(number, code.like(number, 1)))
-    other = code(arith.SubiOp(number, half))
-    for part in (half, other):
-        found = f.mul(found, power_of_two(code, part))
-    return f.unless_nan(found)
+    (given,) = free(code, op.operand)
+    x = given.apply(arith.MinnumfOp, 89.0)  # beyond is infinity
+    x = x.apply(arith.MaxnumfOp, -104.0)  # below is 0
+    n = (x * LOG2_E).apply(math.RoundEvenOp)
+    r = x - n * LN2_HIGH - n * LN2_LOW
+    found = r * r * polynomial(r, EXP) + r + 1.0
+    number = n.cast(arith.FPToSIOp, i32)
+    half = number.apply(arith.ShRSIOp, 1)
+    for part in (half, number - half):
+        found = found * power_of_two(part)
+    return unless_nan(given, found)
+
+
+def unless_nan(x: Num, found: Num) -> Num:
+    """What is computed of a number; the number itself where it is NaN."""
+    return x.compare("uno", x).select(x, found)
 
 
 @table.on(math.LogOp, when=is_of_vectors)
-def logarithm(code: Code, op: math.LogOp) -> SSAValue:
+def logarithm(code: Code, op: math.LogOp) -> Num:
     """Of m 2^e, with m from the root of a half to that of 2: e log(2) + log(m)."""
-    f, x = Floats(code, op.operand), op.operand
-    is_small = f.compare(x, "olt", 2.0**-126)
-    scaled = code.select(is_small, f.mul(x, 2.0**SIGNIFICAND), x)
-    bits = code.cast(arith.BitcastOp, scaled, i32)
+    (x,) = free(code, op.operand)
+    is_small = x.compare("olt", 2.0**-126)
+    bits = is_small.select(x * 2.0**SIGNIFICAND, x).bits(i32)
     # Counted from the root of a half on, the exponent is e, and the rest makes m.
-    root = code.like(bits, 0x3F3504F3)
-    above = code(arith.SubiOp(bits, root))
-    e = code(arith.ShRSIOp(above, code.like(bits, SIGNIFICAND)))
-    low = code(arith.AndIOp(above, code.like(bits, (1 << SIGNIFICAND) - 1)))
-    m = code.cast(arith.BitcastOp, code(arith.AddiOp(low, root)), f32)
-    exponent = code.cast(arith.SIToFPOp, e, f32)
-    less = f.sub(exponent, float(SIGNIFICAND))
-    exponent = code.select(is_small, less, exponent)
-    y = f.sub(m, 1.0)
-    square = f.mul(y, y)
-    rest = f.mul(f.mul(square, y), f.polynomial(y, LOG))
-    rest = f.add(f.mul(exponent, LN2_LOW), rest)
-    rest = f.sub(rest, f.mul(square, 0.5))
-    found = f.add(f.mul(exponent, LN2_HIGH), f.add(y, rest))
-    infinity = float("inf")
-    found = code.select(f.compare(x, "oeq", infinity), x, found)
-    found = code.select(f.compare(x, "oeq", 0.0), f.number(-infinity), found)
-    nan = f.number(float("nan"))
-    return f.unless_nan(code.select(f.compare(x, "olt", 0.0), nan, found))
+    root = bits.like(0x3F3504F3)
+    above = bits - root
+    e = above.apply(arith.ShRSIOp, SIGNIFICAND)
+    m = ((above & (1 << SIGNIFICAND) - 1) + root).bits(f32)
+    exponent = e.cast(arith.SIToFPOp, f32)
+    exponent = is_small.select(exponent - float(SIGNIFICAND), exponent)
+    y = m - 1.0
+    square = y * y
+    rest = exponent * LN2_LOW + square * y * polynomial(y, LOG) - square * 0.5
+    found = exponent * LN2_HIGH + (y + rest)
+    found = x.compare("oeq", inf).select(x, found)
+    found = x.compare("oeq", 0.0).select(x.like(-inf), found)
+    return unless_nan(x, x.compare("olt", 0.0).select(x.like(nan), found))
 
 
 @table.on(math.TanhOp, when=is_of_vectors)
-def tanh(code: Code, op: math.TanhOp) -> SSAValue:
+def tanh(code: Code, op: math.TanhOp) -> Num:
     """A polynomial where x is small, else 1 - 2 / (exp(2 |x|) + 1)."""
-    f, x = Floats(code, op.operand), code(math.AbsFOp(op.operand))
-    square = f.mul(x, x)
-    near = f.add(f.mul(f.mul(x, square), f.polynomial(square, TANH)), x)
-    growth = f.add(code(math.ExpOp(f.mul(x, 2.0))), 1.0)
-    far = f.sub(f.number(1.0), f.div(f.number(2.0), growth))
-    is_near = f.compare(x, "olt", 0.625)
-    return f.signed(code.select(is_near, near, far), op.operand)
+    (signed,) = free(code, op.operand)
+    x = signed.apply(math.AbsFOp)
+    square = x * x
+    near = x * square * polynomial(square, TANH) + x
+    growth = (x * 2.0).apply(math.ExpOp) + 1.0
+    found = x.compare("olt", 0.625).select(near, 1.0 - x.like(2.0) / growth)
+    return found.apply(math.CopySignOp, signed)
 
 
 class ExpandMathPass(ExpandPass):

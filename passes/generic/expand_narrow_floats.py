@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i1,
+    i8,
     i16,
     i32,
 )
@@ -49,6 +50,7 @@ from coopc.passes.generic.expansion import (
     Target,
     bits_of,
 )
+from coopc.passes.generic.number import Num
 from coopc.rounding import FORMATS
 
 table = Expansions()
@@ -100,29 +102,24 @@ def is_bf16_of_wide_integer(op: Operation, target: Target) -> bool:
 
 
 @table.on(arith.SIToFPOp, arith.UIToFPOp, when=is_bf16_of_wide_integer)
-def integer_as_bf16(code: Code, op: arith.SIToFPOp | arith.UIToFPOp) -> SSAValue:
+def integer_as_bf16(code: Code, op: arith.SIToFPOp | arith.UIToFPOp) -> Num:
     """By way of f32; an integer that this does not hold is first rounded to odd.
 
     Of a number of 2^n or more, bf16 rounds at bit n - 8, so what is below bit n - 9 can
     go there: f32 then holds numbers below 2^(n + 15).
     """
-    number = op.input
-    if isinstance(element_of(number.type), IndexType):
-        raise Refusal(f"expected an integer of known bits as bf16, got {number.type}")
+    number = Num(code, op.input)
+    if isinstance(element_of(op.input.type), IndexType):
+        raise Refusal(f"expected an integer of known bits as bf16, got {op.input.type}")
     is_signed = isinstance(op, arith.SIToFPOp)
-    for n in range(F32_BITS, bits_of(element_of(number.type)), 15):
-        unit, none = code.like(number, 1 << (n - 9)), code.like(number, 0)
-        below = code(arith.AndIOp(number, code.like(number, (1 << (n - 9)) - 1)))
-        above = code(arith.SubiOp(number, below))
-        exact = code(arith.CmpiOp(below, none, "eq"))
-        odd = code.select(exact, above, code(arith.OrIOp(above, unit)))
-        limit, moved = code.like(number, 1 << n), number
-        if is_signed:
-            limit = code.like(number, 2 << n)
-            moved = code(arith.AddiOp(number, code.like(number, 1 << n)))
-        small = code(arith.CmpiOp(moved, limit, "ult"))
-        number = code.select(small, number, odd)
-    return code.cast(arith.TruncFOp, code.cast(type(op), number, f32), BFloat16Type())
+    for n in range(F32_BITS, bits_of(element_of(op.input.type)), 15):
+        below = number & ((1 << (n - 9)) - 1)
+        above = number - below
+        odd = below.compare("eq", 0).select(above, above | 1 << (n - 9))
+        moved = number + (1 << n) if is_signed else number
+        small = moved.compare("ult", 2 << n if is_signed else 1 << n)
+        number = small.select(number, odd)
+    return number.cast(type(op), f32).cast(arith.TruncFOp, BFloat16Type())
 
 
 @table.on(*COMPUTED, when=is_narrow)
@@ -155,7 +152,7 @@ def has_no_lane_operation(op: Operation, target: Target) -> bool:
 
 
 @table.on(simt.BroadcastOp, simt.ShuffleOp, when=has_no_lane_operation)
-def as_integer(code: Code, op: simt.BroadcastOp | simt.ShuffleOp) -> SSAValue:
+def as_integer(code: Code, op: simt.BroadcastOp | simt.ShuffleOp) -> Num:
     """A narrow float goes between lanes as its bits, an i1 as an i32."""
     value, *others = op.operands
     element = element_of(value.type)
@@ -170,9 +167,8 @@ def as_integer(code: Code, op: simt.BroadcastOp | simt.ShuffleOp) -> SSAValue:
             attributes=op.attributes.copy(),
         )
     )
-    if is_bool:
-        return code(arith.CmpiOp(moved, code.like(moved, 0), "ne"))
-    return code.cast(arith.BitcastOp, moved, element)
+    found = Num(code, moved)
+    return found.compare("ne", 0) if is_bool else found.bits(element)
 
 
 def is_f8_to_f16(op: arith.ExtFOp, target: Target) -> bool:
@@ -180,14 +176,12 @@ def is_f8_to_f16(op: arith.ExtFOp, target: Target) -> bool:
 
 
 @table.on(arith.ExtFOp, when=lambda op, to: is_f8_to_f16(op, to) and not to.has_f8)
-def f8_as_f16(code: Code, op: arith.ExtFOp) -> SSAValue:
+def f8_as_f16(code: Code, op: arith.ExtFOp) -> Num:
     """An f8E5M2 is the upper half of an f16."""
+    x = Num(code, op.input)
     if not has(op.operands, Float8E5M2Type):
-        return converted(code, converted(code, op.input, f32), f16)
-    bits = code.cast(arith.BitcastOp, op.input, IntegerType(8))
-    half = code.cast(arith.ExtUIOp, bits, i16)
-    high = code(arith.ShLIOp(half, code.like(half, 8)))
-    return code.cast(arith.BitcastOp, high, f16)
+        return x.to(f32).to(f16)
+    return (x.bits(i8).cast(arith.ExtUIOp, i16) << 8).bits(f16)
 
 
 def is_not_with_f32(op: Operation, target: Target) -> bool:
@@ -205,25 +199,22 @@ def is_not_with_f32(op: Operation, target: Target) -> bool:
 
 
 @table.on(arith.ExtFOp, arith.TruncFOp, when=is_not_with_f32)
-def by_f32(code: Code, op: arith.ExtFOp | arith.TruncFOp) -> SSAValue:
+def by_f32(code: Code, op: arith.ExtFOp | arith.TruncFOp) -> Num:
     """By way of f32; what is rounded to odd in it rounds to what it is nearest to."""
-    source, to = element_of(op.input.type), element_of(op.result.type)
-    if source == f64 and to != f32:
-        return converted(code, to_odd(code, op.input), to)
-    return converted(code, converted(code, op.input, f32), to)
+    x, to = Num(code, op.input), element_of(op.result.type)
+    if element_of(op.input.type) == f64 and to != f32:
+        return to_odd(x).to(to)
+    return x.to(f32).to(to)
 
 
-def to_odd(code: Code, x: SSAValue) -> SSAValue:
+def to_odd(x: Num) -> Num:
     """An f64 as f32, rounded to odd."""
-    near = code.cast(arith.TruncFOp, x, f32)
-    back = converted(code, near, f64)
-    size, wanted = (code(math.AbsFOp(each)) for each in (back, x))
-    bits = code.cast(arith.BitcastOp, near, i32)
-    less = code(arith.SubiOp(bits, code.like(bits, 1)))
-    cut = code.select(code(arith.CmpfOp(size, wanted, "ogt")), less, bits)
-    odd = code(arith.OrIOp(cut, code.like(bits, 1)))
-    inexact = code(arith.CmpfOp(back, x, "one"))
-    return code.cast(arith.BitcastOp, code.select(inexact, odd, bits), f32)
+    near = x.cast(arith.TruncFOp, f32)
+    back = near.to(f64)
+    size, wanted = back.apply(math.AbsFOp), x.apply(math.AbsFOp)
+    bits = near.bits(i32)
+    cut = size.compare("ogt", wanted).select(bits - 1, bits)
+    return back.compare("one", x).select(cut | 1, bits).bits(f32)
 
 
 def has_no_conversion(op: Operation, target: Target) -> bool:
@@ -232,27 +223,21 @@ def has_no_conversion(op: Operation, target: Target) -> bool:
 
 
 @table.on(arith.ExtFOp, when=has_no_conversion)
-def extend_bf16(code: Code, op: arith.ExtFOp) -> SSAValue:
+def extend_bf16(code: Code, op: arith.ExtFOp) -> Num:
     """A bf16 is the upper 16 bits of an f32."""
-    bits = code.cast(arith.BitcastOp, op.input, i16)
-    word = code.cast(arith.ExtUIOp, bits, i32)
-    high = code(arith.ShLIOp(word, code.like(word, 16)))
-    return code.cast(arith.BitcastOp, high, f32)
+    word = Num(code, op.input).bits(i16).cast(arith.ExtUIOp, i32)
+    return (word << 16).bits(f32)
 
 
 @table.on(arith.TruncFOp, when=has_no_conversion)
-def round_to_bf16(code: Code, op: arith.TruncFOp) -> SSAValue:
+def round_to_bf16(code: Code, op: arith.TruncFOp) -> Num:
     """The upper 16 bits of an f32, to nearest even; a NaN becomes a quiet NaN."""
-    word = code.cast(arith.BitcastOp, converted(code, op.input, f32), i32)
-    high = code(arith.ShRUIOp(word, code.like(word, 16)))
-    odd = code(arith.AndIOp(high, code.like(word, 1)))
-    up = code(arith.AddiOp(odd, code.like(word, 0x7FFF)))
-    sum = code(arith.AddiOp(word, up))
-    near = code(arith.ShRUIOp(sum, code.like(word, 16)))
-    quiet = code(arith.OrIOp(high, code.like(word, 0x40)))
-    is_nan = code(arith.CmpfOp(op.input, op.input, "uno"))
-    short = code.cast(arith.TruncIOp, code.select(is_nan, quiet, near), i16)
-    return code.cast(arith.BitcastOp, short, BFloat16Type())
+    x = Num(code, op.input)
+    word = x.to(f32).bits(i32)
+    high = word >> 16
+    near = (word + ((high & 1) + 0x7FFF)) >> 16
+    found = x.compare("uno", x).select(high | 0x40, near)
+    return found.cast(arith.TruncIOp, i16).bits(BFloat16Type())
 
 
 def is_f8(op: Operation, target: Target) -> bool:
@@ -263,42 +248,34 @@ def is_f8(op: Operation, target: Target) -> bool:
     arith.ExtFOp,
     when=lambda op, to: is_f8(op, to) and to.has_f8 and not is_f8_to_f16(op, to),
 )
-def f8_by_f16(code: Code, op: arith.ExtFOp) -> SSAValue:
+def f8_by_f16(code: Code, op: arith.ExtFOp) -> Num:
     """By way of f16: VK_EXT_shader_float8 keeps subnormal numbers only there."""
-    return converted(code, converted(code, op.input, f16), f32)
+    return Num(code, op.input).to(f16).to(f32)
 
 
 @table.on(arith.ExtFOp, when=lambda op, to: is_f8(op, to) and not to.has_f8)
-def extend_f8(code: Code, op: arith.ExtFOp) -> SSAValue:
+def extend_f8(code: Code, op: arith.ExtFOp) -> Num:
     """The bits, moved up, with the bias of f32.
 
     A subnormal number gets the least normal exponent as if it had a leading one, which
     is then subtracted.  Infinities and NaN get the greatest exponent.
     """
     format = FORMATS[element_of(op.input.type).name]
-    up = 23 - format.fraction_bits
     least = 127 + format.min_exponent << 23
-    bits = code.cast(arith.BitcastOp, op.input, IntegerType(8))
-    word = code.cast(arith.ExtUIOp, bits, i32)
-    sign = code(arith.AndIOp(word, code.like(word, 0x80)))
-    number = code(arith.AndIOp(word, code.like(word, 0x7F)))
-    moved = code(arith.ShLIOp(number, code.like(word, up)))
-    normal = code(arith.AddiOp(moved, code.like(word, least - (1 << 23))))
-    with_one = code(arith.AddiOp(moved, code.like(word, least)))
-    one = code.number(shaped(word.type, f32), 2.0**format.min_exponent)
-    with_one = code.cast(arith.BitcastOp, with_one, f32)
-    small = code.cast(arith.BitcastOp, code(arith.SubfOp(with_one, one)), i32)
-    special = code(arith.OrIOp(moved, code.like(word, 0xFF << 23)))
-    is_small = arith.CmpiOp(number, code.like(word, 1 << format.fraction_bits), "ult")
-    found = code.select(code(is_small), small, normal)
-    is_special = arith.CmpiOp(number, code.like(word, format.greatest_code), "ugt")
-    found = code.select(code(is_special), special, found)
-    high = code(arith.ShLIOp(sign, code.like(word, 24)))
-    return code.cast(arith.BitcastOp, code(arith.OrIOp(found, high)), f32)
+    word = Num(code, op.input).bits(i8).cast(arith.ExtUIOp, i32)
+    sign, number = word & 0x80, word & 0x7F
+    moved = number << 23 - format.fraction_bits
+    normal = moved + (least - (1 << 23))
+    small = ((moved + least).bits(f32) - 2.0**format.min_exponent).bits(i32)
+    special = moved | 0xFF << 23
+    is_small = number.compare("ult", 1 << format.fraction_bits)
+    found = is_small.select(small, normal)
+    found = number.compare("ugt", format.greatest_code).select(special, found)
+    return (found | sign << 24).bits(f32)
 
 
 @table.on(arith.TruncFOp, when=is_f8)
-def round_to_f8(code: Code, op: arith.TruncFOp) -> SSAValue:
+def round_to_f8(code: Code, op: arith.TruncFOp) -> Num:
     """The upper bits of an f32 with the bias of f8, to nearest even.
 
     Of a number that becomes subnormal more bits are cut off, and the leading one is
@@ -306,33 +283,27 @@ def round_to_f8(code: Code, op: arith.TruncFOp) -> SSAValue:
     """
     format = FORMATS[element_of(op.result.type).name]
     cut, least = 23 - format.fraction_bits, 127 + format.min_exponent
-    word = code.cast(arith.BitcastOp, op.input, i32)
-    number = code(arith.AndIOp(word, code.like(word, 0x7FFFFFFF)))
-    exponent = code(arith.ShRUIOp(number, code.like(word, 23)))
-    is_small = code(arith.CmpiOp(exponent, code.like(word, least), "ult"))
-    fraction = code(arith.AndIOp(number, code.like(word, (1 << 23) - 1)))
-    whole = code(arith.OrIOp(fraction, code.like(word, 1 << 23)))
-    more = code(arith.SubiOp(code.like(word, cut + least), exponent))
+    word = Num(code, op.input).bits(i32)
+    number = word & 0x7FFFFFFF
+    exponent = number >> 23
+    is_small = exponent.compare("ult", least)
+    whole = (number & ((1 << 23) - 1)) | 1 << 23
     # Of 24 bits nothing is left after 25.
-    more = code(arith.MinUIOp(more, code.like(word, 25)))
-    units = code.select(is_small, whole, number)
-    by = code.select(is_small, more, code.like(word, cut))
-    half = code(arith.ShLIOp(code.like(word, 1), by))
-    half = code(arith.ShRUIOp(half, code.like(word, 1)))
-    odd = code(arith.AndIOp(code(arith.ShRUIOp(units, by)), code.like(word, 1)))
-    up = code(arith.SubiOp(code(arith.AddiOp(half, odd)), code.like(word, 1)))
-    near = code(arith.ShRUIOp(code(arith.AddiOp(units, up)), by))
-    bias = code.like(word, least - 1 << format.fraction_bits)
-    normal = code(arith.SubiOp(near, bias))
-    found = code.select(is_small, near, normal)
-    found = code(arith.MinUIOp(found, code.like(word, format.greatest_code + 1)))
+    more = (cut + least - exponent).apply(arith.MinUIOp, 25)
+    units = is_small.select(whole, number)
+    by = is_small.select(more, cut)
+    half = (word.like(1) << by) >> 1
+    odd = (units >> by) & 1
+    near = (units + (half + odd - 1)) >> by
+    normal = near - (least - 1 << format.fraction_bits)
+    found = is_small.select(near, normal)
+    found = found.apply(arith.MinUIOp, format.greatest_code + 1)
     if format.has_infinity:
-        is_nan = code(arith.CmpiOp(number, code.like(word, 0xFF << 23), "ugt"))
-        found = code.select(is_nan, code.like(word, format.encode(nan)), found)
-    high = code(arith.ShRUIOp(word, code.like(word, 24)))
-    sign = code(arith.AndIOp(high, code.like(word, 0x80)))
-    byte = code.cast(arith.TruncIOp, code(arith.OrIOp(found, sign)), IntegerType(8))
-    return code.cast(arith.BitcastOp, byte, element_of(op.result.type))
+        is_nan = number.compare("ugt", 0xFF << 23)
+        found = is_nan.select(word.like(format.encode(nan)), found)
+    sign = (word >> 24) & 0x80
+    byte = (found | sign).cast(arith.TruncIOp, i8)
+    return byte.bits(element_of(op.result.type))
 
 
 def is_scale(op: Operation, target: Target) -> bool:
@@ -340,34 +311,26 @@ def is_scale(op: Operation, target: Target) -> bool:
 
 
 @table.on(arith.ExtFOp, when=is_scale)
-def extend_scale(code: Code, op: arith.ExtFOp) -> SSAValue:
+def extend_scale(code: Code, op: arith.ExtFOp) -> Num:
     """The exponent of an f32, whose 2^-127 is subnormal; the last code is NaN."""
-    bits = code.cast(arith.BitcastOp, op.input, IntegerType(8))
-    word = code.cast(arith.ExtUIOp, bits, i32)
-    power = code(arith.ShLIOp(word, code.like(word, 23)))
-    power = code(arith.MaxUIOp(power, code.like(word, 1 << 22)))
-    is_nan = code(arith.CmpiOp(word, code.like(word, 0xFF), "eq"))
-    found = code.select(is_nan, code.like(word, 0x7FC00000), power)
-    return code.cast(arith.BitcastOp, found, f32)
+    word = Num(code, op.input).bits(i8).cast(arith.ExtUIOp, i32)
+    power = (word << 23).apply(arith.MaxUIOp, 1 << 22)
+    return word.compare("eq", 0xFF).select(word.like(0x7FC00000), power).bits(f32)
 
 
 @table.on(arith.TruncFOp, when=is_scale)
-def round_to_scale(code: Code, op: arith.TruncFOp) -> SSAValue:
+def round_to_scale(code: Code, op: arith.TruncFOp) -> Num:
     """The exponent of an f32, to the nearest power: what has a sign becomes NaN.
 
     Below 2^-126 there is one power, so that half a unit is half as much.
     """
-    word = code.cast(arith.BitcastOp, op.input, i32)
-    is_zero = code(arith.CmpiOp(word, code.like(word, -(1 << 31)), "eq"))
-    word = code(arith.MinUIOp(word, code.like(word, 1 - (1 << 31))))  # no carry
-    small = code(arith.CmpiOp(word, code.like(word, 1 << 23), "ult"))
-    half = code.select(small, code.like(word, 1 << 21), code.like(word, 1 << 22))
-    near = code(arith.AddiOp(word, half))
-    power = code(arith.ShRUIOp(near, code.like(word, 23)))
-    power = code(arith.MinUIOp(power, code.like(word, 0xFF)))
-    power = code.select(is_zero, code.like(word, 0), power)
-    byte = code.cast(arith.TruncIOp, power, IntegerType(8))
-    return code.cast(arith.BitcastOp, byte, element_of(op.result.type))
+    word = Num(code, op.input).bits(i32)
+    is_zero = word.compare("eq", -(1 << 31))
+    word = word.apply(arith.MinUIOp, 1 - (1 << 31))  # no carry
+    half = word.compare("ult", 1 << 23).select(word.like(1 << 21), 1 << 22)
+    power = ((word + half) >> 23).apply(arith.MinUIOp, 0xFF)
+    byte = is_zero.select(word.like(0), power).cast(arith.TruncIOp, i8)
+    return byte.bits(element_of(op.result.type))
 
 
 class ExpandNarrowFloatsPass(ExpandPass):

@@ -32,21 +32,7 @@ table = Expansions()
 STRICT = arith.FastMathFlagsAttr("none")
 
 COMBINED: dict[str, Callable[..., Operation]] = {
-    "addf": arith.AddfOp,
-    "addi": arith.AddiOp,
-    "andi": arith.AndIOp,
-    "maximumf": arith.MaximumfOp,
-    "maxnumf": arith.MaxnumfOp,
-    "maxsi": arith.MaxSIOp,
-    "maxui": arith.MaxUIOp,
-    "minimumf": arith.MinimumfOp,
-    "minnumf": arith.MinnumfOp,
-    "minsi": arith.MinSIOp,
-    "minui": arith.MinUIOp,
-    "mulf": arith.MulfOp,
-    "muli": arith.MuliOp,
-    "ori": arith.OrIOp,
-    "xori": arith.XOrIOp,
+    op.name.removeprefix("arith."): op for op in arith.Arith.operations
 }
 """What combines two elements, by its kind; `vector.reduction` and
 `memref.atomic_rmw` leave out the last letter of some."""

@@ -41,6 +41,7 @@ from coopc.emit.walker import Refusal, as_flavour
 from coopc.ir.builder import constant_attr
 from coopc.ir.device_option import device_for
 from coopc.ir.transaction import Refused, transaction
+from coopc.passes.generic.number import Num
 
 Language: TypeAlias = Literal["vulkan", "opencl", "spir64", "x86"]
 """SPIR-V of a flavour, or LLVM IR for a GPU or a processor."""
@@ -104,12 +105,12 @@ class Code:
         """Insert what `make` makes, as a `Builder` does."""
         return self(make(*operands))
 
-    def number(self, type: Attribute, value: float) -> SSAValue:
+    def constant(self, type: Attribute, value: float) -> SSAValue:
         """A constant: a number, or a vector or tensor of equal ones."""
         return self(arith.ConstantOp(constant_attr(type, value)))
 
     def like(self, value: SSAValue, number: float) -> SSAValue:
-        return self.number(value.type, number)
+        return self.constant(value.type, number)
 
     def cast(
         self, make: Callable[..., Operation], value: SSAValue, element: Attribute
@@ -131,9 +132,10 @@ def bits_of(number: Attribute) -> int:
 
 Rows: TypeAlias = "list[tuple[When | None, Expansion]]"
 When: TypeAlias = Callable[[Any, Target], bool]
-Expansion: TypeAlias = Callable[[Code, Any], SSAValue | Sequence[SSAValue]]
+Made: TypeAlias = "SSAValue | Num | Sequence[SSAValue]"
+Expansion: TypeAlias = Callable[[Code, Any], Made]
 Op = TypeVar("Op", bound=Operation)
-Made = TypeVar("Made", bound=SSAValue | Sequence[SSAValue])
+MadeT = TypeVar("MadeT", bound=Made)
 
 
 class Expansions:
@@ -142,10 +144,10 @@ class Expansions:
 
     def on(
         self, *ops: type[Op], when: Callable[[Op, Target], bool] | None = None
-    ) -> Callable[[Callable[[Code, Op], Made]], Callable[[Code, Op], Made]]:
+    ) -> Callable[[Callable[[Code, Op], MadeT]], Callable[[Code, Op], MadeT]]:
         """Make a function the expansion of operations."""
 
-        def register(make: Callable[[Code, Op], Made]) -> Callable[[Code, Op], Made]:
+        def register(make: Callable[[Code, Op], MadeT]) -> Callable[[Code, Op], MadeT]:
             for op in ops:
                 self.rows.setdefault(op, []).append((when, make))
             return make
@@ -179,8 +181,9 @@ def rows_of(kind: type[Operation]) -> Rows:
     return [row for module in found for row in module.table.rows.get(kind, ())]
 
 
-def results_of(made: SSAValue | Sequence[SSAValue]) -> Sequence[SSAValue]:
+def results_of(made: Made) -> Sequence[SSAValue]:
     """What an expansion returned, one for each result."""
+    made = made.value if isinstance(made, Num) else made
     return (made,) if isinstance(made, SSAValue) else made
 
 

@@ -70,8 +70,8 @@ from coopc.emit.spirv.coopmatrix import BINARY
 from coopc.emit.spirv.emission import ATOMIC_OPCODES
 from coopc.emit.spirv.simt import BUILT_INS, SHUFFLES
 from coopc.ir.transaction import Refused, transaction
+from coopc.passes.coopmatrix.promote_matrix_arrays import promote_matrix_arrays
 from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import read_call
-from coopc.passes.spirv_calls.matrix_variables import promote_matrix_variables
 from coopc.passes.spirv_calls.reader import (
     PointerOperand,
     Reader,
@@ -319,7 +319,12 @@ class _Kernel:
             indices = indices[1:]
         if len(indices) != 1 or found.offset is not None:
             raise Refused(op, "expected the element of an array of numbers")
-        return PointerOperand(found.base, found.element, _index(r, indices[0], op))
+        element = found.element
+        if isinstance(
+            element, MatrixType
+        ):  # in a variable: one of this lane's elements
+            element = element.element_type
+        return PointerOperand(found.base, element, _index(r, indices[0], op))
 
     def load(self, r: Reader, op: SpirvOp) -> Value:
         (pointer,) = op.operands
@@ -332,7 +337,11 @@ class _Kernel:
         if variable is not None and storage == "Input":
             return self.built_in(r, op, variable)
         base, places = _place(r, op, op.results[0].type)
-        return r.add(memref.LoadOp.get(base, places))
+        if not _is_of_matrix(base):
+            return r.add(memref.LoadOp.get(base, places))
+        matrix = r.add(memref.LoadOp.get(base, [r.number(0)]))
+        whole = matrix.type == converted_type(op.results[0].type, op)
+        return matrix if whole else r.add(coopmatrix.ExtractOp(matrix, *places))
 
     def members(self, op: SpirvOp) -> list[int]:
         """Which member of a variable a load reads: constant indices.
@@ -401,7 +410,10 @@ def _own(variable: SpirvOp) -> memref.AllocaOp:
     pointee, count = type.pointee, 1
     if isinstance(pointee, spirv.ArrayType):
         pointee, count = pointee.element, pointee.count.data
-    element = _scalar(pointee, variable)
+    if storage == "Function" and isinstance(pointee, spirv.CooperativeMatrixType):
+        element = converted_type(pointee, variable)
+    else:
+        element = _scalar(pointee, variable)
     space = simt.MemoryAttr(_SPACES[storage])
     return memref.AllocaOp.get(element, None, [count], memory_space=space)
 
@@ -468,6 +480,16 @@ def _place(r: Reader, op: SpirvOp, type: Attribute) -> tuple[SSAValue, list[SSAV
         raise Refused(op, "expected an access that is not volatile or nontemporal")
     found = r.place(op.operands[0], op, converted_type(type, op))
     return found.base, [r.number(0) if found.offset is None else found.offset]
+
+
+def _is_of_matrix(memory: SSAValue) -> bool:
+    """Whether memory is a variable with a matrix, whose elements lanes address."""
+    return is_memref(memory.type) and isinstance(memory.type.element_type, MatrixType)
+
+
+def _refuse_matrix(place: PointerOperand, op: Operation) -> None:
+    if _is_of_matrix(place.base):
+        raise Refused(op, "expected a load or a store of a matrix in a variable")
 
 
 def _vector(r: Reader, type: VectorType, parts: Sequence[SSAValue]) -> SSAValue:
@@ -579,13 +601,19 @@ def _spec_operation(kernel: _Kernel, r: Reader, op: SpirvOp) -> Value:
 
 def _store(_: _Kernel, r: Reader, op: SpirvOp) -> None:
     base, places = _place(r, op, op.operands[1].type)
-    r.insert(memref.StoreOp.get(r.value(op.operands[1], op), base, places))
+    value = r.value(op.operands[1], op)
+    if _is_of_matrix(base) and not isinstance(value.type, MatrixType):
+        at, places = places, [r.number(0)]
+        matrix = r.add(memref.LoadOp.get(base, places))
+        value = r.add(coopmatrix.InsertOp(value, matrix, *at))
+    r.insert(memref.StoreOp.get(value, base, places))
 
 
 def _atomic(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     """An atomic update, or a replacement where the value is the expected one."""
     type = converted_type(op.results[0].type, op)
     found = r.place(op.operands[0], op, type)
+    _refuse_matrix(found, op)
     at = [r.number(0) if found.offset is None else found.offset]
     values = [r.value(each, op) for each in op.operands[1:]]
     made: Operation
@@ -679,6 +707,7 @@ def _matrix_memory(
     if (layout := _LAYOUTS.get(said)) is None or not rest:
         raise Refused(op, f"expected RowMajor or ColumnMajor with a stride, got {said}")
     place = r.place(op.operands[0], op, None)
+    _refuse_matrix(place, op)
     number = _number(rest[0])
     stride = r.index(rest[0], op) if number is None else number
     flags = _flags(op, "memory_operand")
@@ -905,7 +934,6 @@ def _kernel(
                 for each in type.pointee.members
             )
     _flatten(region)
-    promote_matrix_variables(region)
     inputs = [arg.type for arg in entry.args]
     name = old.given("sym_name")
     assert isinstance(name, StringAttr), old
@@ -913,6 +941,7 @@ def _kernel(
     made.location = old.location
     found = Reader(made, read_call, kernel.read).read()
     found.location = old.location
+    promote_matrix_arrays(found)
     found.attributes[simt.KERNEL] = UnitAttr()
     return found
 

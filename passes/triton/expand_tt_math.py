@@ -402,7 +402,7 @@ def polled(code: Code, op: tt.AtomicPollOp) -> SSAValue:
 
     With a time-out there is one for each nanosecond at most: none takes less.
     """
-    start = code.like(op.result, 0), code.number(i64, 0)
+    start = code.like(op.result, 0), code.constant(i64, 0)
     before, after = (Block(arg_types=[x.type for x in start]) for _ in range(2))
     loop = Code(before.add_op)
     known, count = before.args
@@ -413,8 +413,8 @@ def polled(code: Code, op: tt.AtomicPollOp) -> SSAValue:
     )
     is_seen = loop(arith.CmpiOp(loop(exchange), op.expected, "eq"))
     found = loop(arith.OrIOp(known, is_seen))
-    more = loop(arith.XOrIOp(all_of(loop, found), loop.number(i1, 1)))
-    count = loop(arith.AddiOp(count, loop.number(i64, 1)))
+    more = loop(arith.XOrIOp(all_of(loop, found), loop.constant(i1, 1)))
+    count = loop(arith.AddiOp(count, loop.constant(i64, 1)))
     if op.timeout is not None:
         in_time = loop(arith.CmpiOp(count, op.timeout, "ult"))
         more = loop(arith.AndIOp(more, in_time))

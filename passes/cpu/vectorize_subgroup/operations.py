@@ -251,25 +251,13 @@ def _taken(b: VectorBuilder, value: SSAValue, lanes: SSAValue) -> SSAValue:
     return b.each_lane([vector_type(value).get_element_type()], one)[0]
 
 
-REDUCTIONS: dict[ReduceKind, tuple[str, str, str]] = {
-    # of floats, of signed integers, of unsigned ones
-    ReduceKind.ADD: ("add", "add", "add"),
-    ReduceKind.MUL: ("mul", "mul", "mul"),
-    ReduceKind.MAX: ("maxnumf", "maxsi", "maxui"),
-    ReduceKind.MIN: ("minnumf", "minsi", "minui"),
-    ReduceKind.AND: ("and", "and", "and"),
-    ReduceKind.OR: ("or", "or", "or"),
-    ReduceKind.XOR: ("xor", "xor", "xor"),
-}
-
-
 def reduce(b: VectorBuilder, op: simt.ReduceOp) -> Results:
     """A reduction of the vector, or of the part of each subgroup."""
     _check_numbers(op, op.value)
-    floats, signed, unsigned = REDUCTIONS[op.kind.data]
-    kind = floats
-    if is_integer(op.value.type):
-        kind = unsigned if op.signed is None else signed
+    kind = str(op.kind.data)
+    if op.kind.data in (ReduceKind.MAX, ReduceKind.MIN):
+        of_integers = "ui" if op.signed is None else "si"
+        kind += of_integers if is_integer(op.value.type) else "numf"
     value, size = b.as_vector(op.value), b.lanes.subgroup_size
 
     def of_subgroup(start: int) -> SSAValue:

@@ -63,7 +63,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -83,6 +83,7 @@ from coopc.dialects.coopmatrix import (
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.ir import element_access
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
+from coopc.ir.control_flow import TRANSPARENT
 from coopc.ir.element_access import (
     Element,
     access_element,
@@ -98,16 +99,9 @@ from coopc.passes.coopmatrix.elementwise import (
     fill_value,
     reduction,
 )
+from coopc.passes.generic.number import Num
 
-CONTROL = (
-    scf.ConditionOp,
-    scf.ExecuteRegionOp,
-    scf.ForOp,
-    scf.IfOp,
-    scf.IndexSwitchOp,
-    scf.WhileOp,
-    scf.YieldOp,
-)
+CONTROL = (*(TRANSPARENT - {CallOp, ReturnOp}),)
 """Control flow that passes on matrices which stay in memory."""
 
 
@@ -221,6 +215,11 @@ class SharedBuffer:
         return [self.subgroup, zero, zero]
 
 
+def element_of(b: Builder, number: BoundedIndex, cols: Size) -> Element:
+    """Return the element of a number in row-major order."""
+    return Element(b.divided(number, cols), b.remainder(number, cols))
+
+
 @dataclass(slots=True)
 class SharedMemory:
     """The work-group memory of one function."""
@@ -320,14 +319,13 @@ class SharedMemory:
         self, b: Builder, shape: tuple[Size, Size], body: Callable[[Element], object]
     ) -> None:
         """Run a body for all elements of a matrix, shared out to the lanes in turn."""
-        _, cols = shape
         count = b.product(*shape)
 
         def turn(t: BoundedIndex, _: object) -> tuple[()]:
             number = b.add(b.times(t, self.lanes), self.lane)
 
             def one() -> tuple[()]:
-                body(Element(b.divided(number, cols), b.remainder(number, cols)))
+                body(element_of(b, number, shape[1]))
                 return ()
 
             b.branch(b.below(number, count), one)
@@ -398,6 +396,14 @@ class StagedMatrices:
         self.shared.each(
             b, source.shape, lambda at: target.store(b, source.load(b, at), at)
         )
+
+    def _computed(
+        self, b: Builder, buffer: SharedBuffer, element: Callable[[Element], SSAValue]
+    ) -> SharedBuffer:
+        """Let lanes compute each element of a buffer, when none reads it any more."""
+        self.shared.barrier(b)
+        self.shared.each(b, buffer.shape, lambda at: buffer.store(b, element(at), at))
+        return buffer
 
     # Accesses to memory
 
@@ -507,7 +513,8 @@ class StagedMatrices:
         """
         if op.layout_name is not None:
             number = self.shared.constant(op.layout_name.root_reference.data)
-            for layout in self._possible_layouts(op):
+            by_lines = Layout.ROW_MAJOR, Layout.COL_MAJOR  # packed only by default
+            for layout in dict.fromkeys((*by_lines, op.layout.data)):
                 known = op.clone()
                 known.layout = coopmatrix.LayoutAttr(layout)
                 known.layout_name = None
@@ -523,14 +530,9 @@ class StagedMatrices:
         shape = self.shared.shape(op.matrix)
         if (units := Units.of(op, b, shape)) is None:
             self.shared.each(b, shape, partial(one, op))
-            return
-        shape = units.lines, units.per_line
-        self.shared.each(b, shape, partial(unit, op, units))
-
-    def _possible_layouts(self, op: coopmatrix.PlainAccessOp) -> list[Layout]:
-        """The layouts that a constant may name: packed only if it is the default."""
-        known = [Layout.ROW_MAJOR, Layout.COL_MAJOR]
-        return known if op.layout.data in known else [*known, op.layout.data]
+        else:
+            shape = units.lines, units.per_line
+            self.shared.each(b, shape, partial(unit, op, units))
 
     def atomic(self, b: Builder, op: coopmatrix.AtomicOp) -> SharedBuffer | Values:
         """Element by element; where the result is, if anything uses it."""
@@ -564,7 +566,7 @@ class StagedMatrices:
         at = BoundedIndex(0, slot, most, varies=True)
         number = b.add(b.times(at, self.shared.lanes), self.shared.lane)
         inside = b.below(number, b.product(rows, cols))
-        return Element(b.divided(number, cols), b.remainder(number, cols)), inside
+        return element_of(b, number, cols), inside
 
     def length(self, b: Builder, op: coopmatrix.LengthOp) -> Values:
         return (b.index(b.sized(self.shared.slots(b, op.matrix_type))),)
@@ -598,33 +600,27 @@ class StagedMatrices:
 
     def _driver_coord(self, b: Builder, matrix: MatrixType, slot: SSAValue) -> Values:
         """Return where an element is that the driver has in a slot."""
-        is_whole = is_integer(matrix.element_type)
+        middle = i32 if is_integer(matrix.element_type) else f32
         if (pair := self._coordinates.get(matrix)) is None:
             buffer = self.shared.of(matrix)
             start = Builder.after(buffer.memory, self.shared.func.location)
 
             def filled(name: str) -> SSAValue:
-                def one(at: Element) -> None:
+                def one(at: Element) -> SSAValue:
                     place = start.index(at.row if name == "rows" else at.col)
-                    number = start.pure(arith.IndexCastOp, place, i32)
-                    for type in (() if is_whole else (f32,)) + (matrix.element_type,):
-                        number = converted(start, number, type, signed=False)
-                    buffer.store(start, number, at)
+                    number = Num(start, place).cast(arith.IndexCastOp, i32)
+                    number = number.to(middle, signed=False)
+                    return number.to(matrix.element_type, signed=False).value
 
-                self.shared.barrier(start)
-                self.shared.each(start, buffer.shape, one)
+                self._computed(start, buffer, one)
                 result = self.shared.take(start, buffer, matrix)
                 result.name_hint = name
                 return result
 
             pair = self._coordinates[matrix] = filled("rows"), filled("cols")
-        found: list[SSAValue] = []
-        for held in pair:
-            number = b.pure(coopmatrix.ExtractOp, held, slot)
-            for type in (() if is_whole else (f32,)) + (i32,):
-                number = converted(b, number, type, signed=False)
-            found.append(b.pure(arith.IndexCastOp, number, INDEX))
-        return tuple(found)
+        numbers = (Num(b, b.pure(coopmatrix.ExtractOp, held, slot)) for held in pair)
+        whole = (x.to(middle, signed=False).to(i32, signed=False) for x in numbers)
+        return tuple(x.cast(arith.IndexCastOp, INDEX).value for x in whole)
 
     # Row slices
 
@@ -632,14 +628,13 @@ class StagedMatrices:
         self, b: Builder, offset: SSAValue, number: int, shape: tuple[Size, Size]
     ) -> tuple[Element, SSAValue]:
         """Return an element of a slice, and whether the matrix has it."""
-        _, cols = shape
         count = b.sized(b.product(*shape))
         if number:
             offset = b.pure(arith.AddiOp, offset, b.constant(INDEX, number))
         # A negative number is a great one without sign.
         inside = b.compare("ult", offset, b.index(count))
         place = BoundedIndex(0, offset, count.most - 1)
-        return Element(b.divided(place, cols), b.remainder(place, cols)), inside
+        return element_of(b, place, shape[1]), inside
 
     def extract_row_slice(self, b: Builder, op: coopmatrix.ExtractRowSliceOp) -> Values:
         buffer, type = self._given(b, op.matrix), op.result.type
@@ -679,9 +674,7 @@ class StagedMatrices:
 
     def fill(self, b: Builder, op: coopmatrix.FillOp) -> SharedBuffer:
         value, buffer = fill_value(b, op), self._new(matrix_type(op.result))
-        self.shared.barrier(b)
-        self.shared.each(b, buffer.shape, lambda at: buffer.store(b, value, at))
-        return buffer
+        return self._computed(b, buffer, lambda _: value)
 
     def poison(self, b: Builder, op: ub.PoisonOp) -> SharedBuffer:
         """What the memory of a matrix holds."""
@@ -703,14 +696,11 @@ class StagedMatrices:
         if is_cast and buffer in given.values():
             return buffer  # of the use alone
 
-        def one(at: Element) -> None:
+        def one(at: Element) -> SSAValue:
             values = [given[x].load(b, at) if x in given else x for x in op.operands]
-            place = b.index(at.row), b.index(at.col)
-            buffer.store(b, elementwise(b, op, values, place), at)
+            return elementwise(b, op, values, (b.index(at.row), b.index(at.col)))
 
-        self.shared.barrier(b)
-        self.shared.each(b, buffer.shape, one)
-        return buffer
+        return self._computed(b, buffer, one)
 
     def reduce(self, b: Builder, op: coopmatrix.ReduceOp) -> SharedBuffer:
         """Each lane reduces whole windows: rows, columns, all or 2 x 2; in order."""
@@ -729,8 +719,10 @@ class StagedMatrices:
             first = Element(b.times(at.row, height), b.times(at.col, width))
 
             def place(k: BoundedIndex) -> Element:
-                row = b.add(first.row, b.divided(k, width))
-                return Element(row, b.add(first.col, b.remainder(k, width)))
+                within = element_of(b, k, width)
+                return Element(
+                    b.add(first.row, within.row), b.add(first.col, within.col)
+                )
 
             def step(k: BoundedIndex, now: Values) -> Values:
                 return (b.pure(make, *now, source.load(b, place(k))),)
@@ -750,13 +742,9 @@ class StagedMatrices:
         """Each lane moves elements, in the order of the result."""
         source = self._given(b, op.value)
         buffer = self._new(matrix_type(op.result), 1)
-
-        def one(at: Element) -> None:
-            buffer.store(b, source.load(b, Element(at.col, at.row)), at)
-
-        self.shared.barrier(b)
-        self.shared.each(b, buffer.shape, one)
-        return buffer
+        return self._computed(
+            b, buffer, lambda at: source.load(b, Element(at.col, at.row))
+        )
 
     def multiply(self, b: Builder, op: coopmatrix.MulAddOp) -> SharedBuffer:
         """Each lane whole elements of the result, of types that the device lacks.
@@ -775,7 +763,7 @@ class StagedMatrices:
         def extended(operand: Operand, value: SSAValue, to: Attribute) -> SSAValue:
             return converted(b, value, to, op.is_signed(operand))
 
-        def one(at: Element) -> None:
+        def one(at: Element) -> SSAValue:
             def step(k: BoundedIndex, now: Values) -> Values:
                 p = extended(Operand.A, x.load(b, Element(at.row, k)), wide)
                 q = extended(Operand.B, y.load(b, Element(k, at.col)), wide)
@@ -790,22 +778,18 @@ class StagedMatrices:
                 total = saturated(total, c)
             elif is_whole:
                 total = b.pure(arith.AddiOp, total, extended(Operand.C, c, wide))
-            target.store(b, converted(b, total, element, signed=False), at)
+            return converted(b, total, element, signed=False)
 
         def saturated(product: SSAValue, c: SSAValue) -> SSAValue:
             """Return the sum with c, which is done in 64 bits."""
             assert is_integer(element)
             bits, signed = element.bitwidth, op.is_signed(Operand.RESULT)
-            product = converted(b, product, i64, signed)
-            total = b.pure(arith.AddiOp, product, extended(Operand.C, c, i64))
-            low = b.constant(i64, -(1 << (bits - 1)) if signed else 0)
-            total = b.pure(arith.MaxSIOp, total, low)
-            high = b.constant(i64, (1 << (bits - signed)) - 1)
-            return b.pure(arith.MinSIOp, total, high)
+            sum = Num(b, converted(b, product, i64, signed))
+            total = sum + Num(b, extended(Operand.C, c, i64))
+            total = total.apply(arith.MaxSIOp, -(1 << (bits - 1)) if signed else 0)
+            return total.apply(arith.MinSIOp, (1 << (bits - signed)) - 1).value
 
-        self.shared.barrier(b)
-        self.shared.each(b, target.shape, one)
-        return target
+        return self._computed(b, target, one)
 
     # Control flow
 

@@ -18,11 +18,11 @@ xor 1, 2, 4, ..., those that have elements of the same row or column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from functools import reduce as fold
-from itertools import product, starmap
+from itertools import product
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type
@@ -43,6 +43,7 @@ from coopc.passes.coopmatrix.elementwise import (
     neutral,
     reduction,
 )
+from coopc.passes.generic.number import Num
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -62,7 +63,7 @@ def reduced(
     target: LaneFragment,
 ) -> Values:
     """Return each row, or each column, of a matrix reduced to one element."""
-    make, x = reduction(op), held.layout
+    make, x, axis = reduction(op), held.layout, op.axis.data
     nothing = b.constant(held.element, neutral(op))
 
     def own(at: Digits) -> SSAValue:
@@ -70,20 +71,7 @@ def reduced(
         value = held.get(b, values, component(b, x, at))
         return b.select(inside(b, x, element(b, x, at)), value, nothing)
 
-    def line(parts: Iterable[Digits], first: int, end: int) -> SSAValue:
-        """Components of this lane, then of those that differ in bits [first, end)."""
-        found = fold(partial(b.pure, make), [own(at) for at in parts])
-        while first < end:
-            other = b.from_lane(found, BoundedIndex(first), ShuffleMode.XOR)
-            found = b.pure(make, found, other)
-            first *= 2
-        return found
-
-    if op.axis.data is Reduced.ALL:
-        parts = product(range(x.channels), range(x.blocks), range(x.steps))
-        total = line(starmap(Digits.known, parts), 1, x.lanes)
-        return _spread(b, target, lambda _, __, ___: total)
-    if op.axis.data is Reduced.QUADS:
+    if axis is Reduced.QUADS:
         found = _spread(b, held, partial(_quad, b, x, make, own))
         if op.broadcast is not None:
             return found
@@ -94,29 +82,37 @@ def reduced(
             target,
             lambda at: Element(b.times(at.row, 2), b.times(at.col, 2)),
         )
-    if op.axis.data is Reduced.COLS:
-        sums = [
-            [
-                line((Digits.known(c, k, u) for k in range(x.blocks)), 1, x.block_rows)
-                for u in range(x.steps)
-            ]
-            for c in range(x.channels)
-        ]
-        if op.broadcast is None:
-            return _columns(b, sums, x, target)
-        return _spread(b, target, lambda c, _, u: sums[c][u])
-    rows = [
-        line(
-            (
-                Digits.known(c, block, u)
-                for u, c in product(range(x.steps), range(x.channels))
-            ),
-            x.block_rows,
-            x.lanes,
+    along_row, along_col = axis is not Reduced.COLS, axis is not Reduced.ROWS
+
+    @cache
+    def line(channel: int, block: int, step: int) -> SSAValue:
+        """Components of this lane, then of lanes whose numbers differ in some bits."""
+        parts = product(
+            range(x.steps) if along_row else [step],
+            range(x.channels) if along_row else [channel],
+            range(x.blocks) if along_col else [block],
         )
-        for block in range(x.blocks)
-    ]
-    return _spread(b, target, lambda _, block, __: rows[block])
+        own_parts = [own(Digits.known(c, k, u)) for u, c, k in parts]
+        found = fold(partial(b.pure, make), own_parts)
+        bit = 1 if along_col else x.block_rows
+        while bit < (x.lanes if along_row else x.block_rows):
+            other = b.from_lane(found, BoundedIndex(bit), ShuffleMode.XOR)
+            found, bit = b.pure(make, found, other), 2 * bit
+        return found
+
+    if axis is Reduced.COLS and op.broadcast is None:
+        steps = range(x.steps)
+        sums = [[line(c, 0, u) for u in steps] for c in range(x.channels)]
+        return _columns(b, sums, x, target)
+
+    def of_line(channel: int, block: int, step: int) -> SSAValue:
+        return line(
+            0 if along_row else channel,
+            0 if along_col else block,
+            0 if along_row else step,
+        )
+
+    return _spread(b, target, of_line)
 
 
 def _quad(
@@ -486,23 +482,15 @@ def _end(b: Builder, product: LaneProduct, total: SSAValue, z: SSAValue) -> SSAV
     element = product.result.element
     if not is_integer(element):
         return converted(b, total, element, signed=True)
-    type, bits = total.type, element.width.data
-    c = converted(b, z, element, product.signed[2])
-    found = b.pure(arith.AddiOp, total, c)
+    sum, bits = Num(b, total), element.width.data
+    c = Num(b, converted(b, z, element, product.signed[2]))
+    found = sum + c
     if not product.saturating:
-        return found
+        return found.value
     if not product.signed[3]:
-        wrapped = b.compare("ult", found, c)
-        return b.select(wrapped, b.constant(type, -1), found)
-    zero = b.constant(type, 0)
-    # The sum has overflowed if its sign is neither that of one nor that of the other.
-    changed = b.pure(
-        arith.AndIOp,
-        b.pure(arith.XOrIOp, total, found),
-        b.pure(arith.XOrIOp, c, found),
-    )
-    most, least = (
-        b.constant(type, n) for n in ((1 << (bits - 1)) - 1, -1 << (bits - 1))
-    )
-    limit = b.select(b.compare("slt", total, zero), least, most)
-    return b.select(b.compare("slt", changed, zero), limit, found)
+        return found.compare("ult", c).select(found.like(-1), found).value
+    # It has overflowed if its sign is neither that of one nor that of the other.
+    changed = (sum ^ found) & (c ^ found)
+    least, most = found.like(-1 << (bits - 1)), found.like((1 << (bits - 1)) - 1)
+    limit = sum.compare("slt", 0).select(least, most)
+    return changed.compare("slt", 0).select(limit, found).value

@@ -47,3 +47,32 @@ func.func @carried(%x: !m, %n: index, %p: i1) -> !m {
   %a = memref.load %t[%1] : memref<2x!m>
   func.return %a : !m
 }
+
+// Both regions of a while carry them: what the condition stores is seen in the body.
+
+// CHECK-LABEL: func.func @repeated(
+// CHECK:       %[[OUT:.*]] = scf.while (%[[M:.*]] = %{{.*}}) : (!coopmatrix.matrix<8x8xf32, acc>) -> !coopmatrix.matrix<8x8xf32, acc> {
+// CHECK-NEXT:    %[[SUM:.*]] = coopmatrix.add %[[M]], %x
+// CHECK-NEXT:    scf.condition(%p) %[[SUM]]
+// CHECK:       ^{{.*}}(%[[N:.*]]: !coopmatrix.matrix<8x8xf32, acc>):
+// CHECK-NEXT:    %[[NEG:.*]] = coopmatrix.neg %[[N]]
+// CHECK-NEXT:    scf.yield %[[NEG]]
+// CHECK:       func.return %[[OUT]]
+func.func @repeated(%x: !m, %p: i1) -> !m {
+  %0 = arith.constant 0 : index
+  %t = memref.alloca() : memref<1x!m>
+  memref.store %x, %t[%0] : memref<1x!m>
+  scf.while : () -> () {
+    %a = memref.load %t[%0] : memref<1x!m>
+    %b = coopmatrix.add %a, %x : !m
+    memref.store %b, %t[%0] : memref<1x!m>
+    scf.condition(%p)
+  } do {
+    %c = memref.load %t[%0] : memref<1x!m>
+    %d = coopmatrix.neg %c : !m
+    memref.store %d, %t[%0] : memref<1x!m>
+    scf.yield
+  }
+  %r = memref.load %t[%0] : memref<1x!m>
+  func.return %r : !m
+}

@@ -27,14 +27,12 @@ func.func @beyond(%x: !coopmatrix.matrix<8x8xf32, acc>) {
 
 // -----
 
-func.func @loop(%x: !coopmatrix.matrix<8x8xf32, acc>, %p: i1) {
+func.func @loop(%x: !coopmatrix.matrix<8x8xf32, acc>) {
   %0 = arith.constant 0 : index
   %t = memref.alloca() : memref<2x!coopmatrix.matrix<8x8xf32, acc>>
-  // CHECK: scf.while: scf.while around arrays of matrices is not supported
-  scf.while : () -> () {
+  // CHECK: scf.execute_region: scf.execute_region around arrays of matrices is not supported
+  scf.execute_region {
     memref.store %x, %t[%0] : memref<2x!coopmatrix.matrix<8x8xf32, acc>>
-    scf.condition(%p)
-  } do {
     scf.yield
   }
   func.return

@@ -43,7 +43,7 @@ from coopc.dialects.coopmatrix import (
     Use,
     UseAttr,
 )
-from coopc.dialects.coopmatrix.arithmetic import ALGEBRA, ElementwiseOp
+from coopc.dialects.coopmatrix.arithmetic import ElementwiseOp
 from coopc.dialects.coopmatrix.types import NamesConstants
 from coopc.dialects.traits import Collective
 from coopc.emit.interface import spec_constant_ids
@@ -300,5 +300,5 @@ def test_traits(op: type[Operation]) -> None:
 
 def test_traits_of_elementwise_operations() -> None:
     elementwise = {op for op in coopmatrix.OPERATIONS if issubclass(op, ElementwiseOp)}
-    assert elementwise == set(ALGEBRA)
+    assert all(op.ALGEBRA for op in elementwise)
     assert NamesConstants in {type(t) for t in coopmatrix.AddOp.traits}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix.arithmetic import ALGEBRA, ElementwiseOp
+from coopc.dialects.coopmatrix.arithmetic import ElementwiseOp
 from coopc.rounding import FORMATS, wrap
 
 BITS = 8
@@ -42,7 +42,7 @@ def numbers(signed: bool) -> range:
 def folded(
     op: type[ElementwiseOp], values: tuple[int, ...], signed: bool
 ) -> int | None:
-    result = ALGEBRA[op].integer_result(values, BITS)
+    result = op.ALGEBRA.integer_result(values, BITS)
     return None if result is None else wrap(result, BITS, signed)
 
 
@@ -63,8 +63,8 @@ def test_division(signed: bool) -> None:
     """x = q * y + r, |r| < |y|, r of the sign of x; not by 0, nor -128 / -1."""
     for x in numbers(signed):
         for y in numbers(signed):
-            q = ALGEBRA[coopmatrix.DivOp].integer_result((x, y), BITS)
-            r = ALGEBRA[coopmatrix.RemOp].integer_result((x, y), BITS)
+            q = coopmatrix.DivOp.ALGEBRA.integer_result((x, y), BITS)
+            r = coopmatrix.RemOp.ALGEBRA.integer_result((x, y), BITS)
             if y == 0 or (x, y) == (-128, -1):
                 assert q is None
                 assert r is None
@@ -121,7 +121,7 @@ def test_floats(op: type[ElementwiseOp], name: str, x: float, y: float) -> None:
     """A result is folded if it is exact, and then it is numpy's, as are zeros."""
     with np.errstate(all="ignore"):
         expected = float(FLOATS[op](NUMPY[name](x), NUMPY[name](y)))
-    found = ALGEBRA[op].float_result((x, y), name)
+    found = op.ALGEBRA.float_result((x, y), name)
     if found is not None:
         assert np.float64(found).tobytes() == np.float64(expected).tobytes()
     elif isfinite(x) and isfinite(y) and isfinite(expected):
@@ -136,7 +136,7 @@ def test_float_signs(name: str, x: float) -> None:
         (coopmatrix.NegOp, np.negative(rounded)),
         (coopmatrix.AbsOp, np.abs(rounded)),
     ):
-        found = ALGEBRA[op].float_result((rounded,), name)
+        found = op.ALGEBRA.float_result((rounded,), name)
         if np.isnan(rounded):  # f8E4M3FN has no infinity
             assert found is None
             continue
@@ -148,6 +148,6 @@ def test_float_signs(name: str, x: float) -> None:
 def test_no_number_stays(op: type[ElementwiseOp]) -> None:
     nan, inf = float("nan"), float("inf")
     for values in ((nan, 1.0), (1.0, nan), (inf, 1.0), (0.0, inf)):
-        assert ALGEBRA[op].float_result(values, "f32") is None
-    assert ALGEBRA[coopmatrix.NegOp].float_result((nan,), "f32") is None
-    assert ALGEBRA[coopmatrix.NegOp].float_result((inf,), "f32") == -inf
+        assert op.ALGEBRA.float_result(values, "f32") is None
+    assert coopmatrix.NegOp.ALGEBRA.float_result((nan,), "f32") is None
+    assert coopmatrix.NegOp.ALGEBRA.float_result((inf,), "f32") == -inf

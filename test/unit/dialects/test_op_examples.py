@@ -1,7 +1,7 @@
 """The IR in an op's docstring parses, verifies and contains the op."""
 
 import re
-from inspect import getdoc
+from inspect import cleandoc, getdoc
 
 import pytest
 from xdsl.ir import Operation
@@ -31,11 +31,20 @@ def test_docstring_of_upstream_operations(name: str) -> None:
     assert name in [found.name for found in module.walk()]
 
 
+def example(op: type[Operation]) -> str | None:
+    """Return that of the operation, or that of a class of such operations."""
+    for each in op.__mro__:
+        if found := re.search(r"```mlir\n(.*?)```", cleandoc(each.__doc__ or ""), re.S):
+            named = re.compile(rf"= {op.dialect_name()}\.\w+")
+            return found[1] if each is op else named.sub(f"= {op.name}", found[1])
+    return None
+
+
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_docstring_example(op: type[Operation]) -> None:
-    example = re.search(r"```mlir\n(.*?)```", getdoc(op) or "", re.DOTALL)
-    assert example, f"{op.name} has no example"
+    text = example(op)
+    assert text, f"{op.name} has no example"
 
-    module = parse(new_context(everything()), Source(example[1], f"doc of {op.name}"))
+    module = parse(new_context(everything()), Source(text, f"doc of {op.name}"))
     verify(module)
     assert any(isinstance(found, op) for found in module.walk())

@@ -23,8 +23,8 @@ from coopc.generate.programs import module_of
 from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
     SplitCoopmatrixPass,
     cut,
+    plan_tiling,
 )
-from coopc.passes.coopmatrix.split_coopmatrix.tiling import plan_tiling
 from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
 from coopc.validate.step import first_mismatch

@@ -21,8 +21,11 @@ from coopc.dialects import coopmatrix, simt
 from coopc.generate.programs import kernel as program
 from coopc.ir import facts
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.passes.lanes.distribute_coopmatrix import fragments, memory, multiply
-from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import Distributor
+from coopc.passes.lanes.distribute_coopmatrix import fragments, multiply
+from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
+    Distributor,
+    memory_of,
+)
 from coopc.plan.lane_access import AccessFacts
 from coopc.run import toolchain
 from coopc.sim.simulate import simulate
@@ -281,7 +284,6 @@ def divisible(patch: pytest.MonkeyPatch) -> None:
 
 def no_offset(patch: pytest.MonkeyPatch) -> None:
     """7.10: alignments know no offset."""
-    memory_of = memory.memory_of
 
     def wrong(op: Any) -> AccessFacts:
         return replace(memory_of(op), alignment=64)
