@@ -644,6 +644,19 @@ def operand_types(
     return VectorType(a, [a_length]), VectorType(i32, [b_length]), repeat * n // lanes
 
 
+def why_not_share(op: SystolicOp, lanes: int, n: int) -> str | None:
+    """Return why a, b and c are not what one of so many lanes holds, or None."""
+    repeat = op.repeat.value.data
+    a, b, length = operand_types(op.a_precision.data, repeat, lanes, n)
+    found = length_of(op.c)
+    if (op.a.type, op.b.type, found) == (a, b, length):
+        return None
+    return (
+        f"expected {a}, {b} and {length} of c, a lane's share of {lanes} lanes, got "
+        f"{op.a.type}, {op.b.type} and {found}"
+    )
+
+
 class SystolicOp(IRDLOperation, ABC):
     """A multiplication on the systolic array: `result = a * b + c`."""
 

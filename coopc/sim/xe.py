@@ -14,12 +14,13 @@ import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
 from xdsl.ir import Attribute, SSAValue
 
+from coopc.device.block_io import XE2_BLOCK_IO
 from coopc.dialects import xe
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe import ALIGNMENT, SPLIT_LANES
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding
 from coopc.layout.encodings import Operand
-from coopc.plan.block_message import BlockShape
+from coopc.plan.block_message import BlockShape, rules
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements, nothing
 from coopc.sim.machine import Machine
@@ -34,13 +35,6 @@ from coopc.sim.values import (
     trailing,
 )
 
-BASE_ALIGNMENT = 64
-"""Of a surface, in bytes."""
-LEAST_BYTES = 64
-"""Of a row and of the pitch."""
-MOST = 1 << 24
-"""Bytes of a row and of the pitch, and rows, less than this."""
-PITCH_ALIGNMENT = 16
 COLUMN_ALIGNMENT = 4
 """Of where a block begins in a row, in bytes."""
 
@@ -158,25 +152,19 @@ def check_surface(base: Array, surface: BlockAddress, bits: int) -> None:
     """
     _, x, _, width, height, pitch = surface
     column = x.astype(np.int64) * (bits // 8)
-    rules = (
-        (base % BASE_ALIGNMENT == 0, "a surface with a base aligned to 64 bytes", base),
-        (width >= LEAST_BYTES, "a surface with a width of at least 64 bytes", width),
-        (width < MOST, "a surface with a width of less than 2^24 bytes", width),
-        (height < MOST, "a surface with less than 2^24 rows", height),
-        (pitch >= width, "a surface with a pitch no less than its width", pitch),
-        (pitch < MOST, "a surface with a pitch of less than 2^24 bytes", pitch),
-        (
-            pitch % PITCH_ALIGNMENT == 0,
-            "a surface with a pitch that is a multiple of 16 bytes",
-            pitch,
-        ),
+    numbers = {"base": base, "width": width, "height": height, "pitch": pitch}
+    for rule in rules(XE2_BLOCK_IO):  # which are those of all devices
+        for number in np.unique(numbers[rule.part]).tolist():
+            if (reason := rule.violated(number)) is not None:
+                raise UndefinedBehaviour(f"surface: {reason}")
+    for holds, what, found in (
+        (pitch >= width, "a pitch no less than the width of its surface", pitch),
         (
             column % COLUMN_ALIGNMENT == 0,
             f"a block at a multiple of {COLUMN_ALIGNMENT} bytes in its row",
             column,
         ),
-    )
-    for holds, what, found in rules:
+    ):
         if not holds.all():
             got = np.broadcast_to(found, holds.shape)[~holds].flat[0]
             raise UndefinedBehaviour(f"expected {what}, got {got}")
