@@ -506,6 +506,12 @@ def verify_pieces(shape: BlockShape, types: Sequence[Attribute]) -> None:
         )
 
 
+def slots_of(pieces: Sequence[SSAValue]) -> tuple[int, int]:
+    """Return the width of a slot in bits, and the slots of each piece."""
+    type = vector_type(pieces[0])
+    return simt.bits_of(type.get_element_type()), type.get_shape()[0]
+
+
 # The operation of `xe` that loads slots of lanes which follow each other in memory.
 
 BLOCK_LENGTHS = (1, 2, 4, 8)

@@ -31,7 +31,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
 from coopc.device import BlockKind, Device
 from coopc.dialects import xe
@@ -71,13 +70,6 @@ def surface_operand(name: str) -> int:
 MAX_PAYLOAD_SLOTS = 16
 """Slots that a builtin of payloads returns to a lane: components of SPIR-V's longest
 vector."""
-
-
-def piece_of(pieces: Sequence[SSAValue]) -> VectorType[IntegerType]:
-    """The type of the pieces of a block: they are equal, the verifier has checked."""
-    type = pieces[0].type
-    assert isa(type, VectorType[IntegerType]), type
-    return type
 
 
 class Engine(ABC, Generic[E]):
@@ -161,8 +153,7 @@ class Engine(ABC, Generic[E]):
         lanes = self._lanes(e)
         reason = why_no_message(kind, shape, e.facts.device, lanes)
         if reason is None and pieces:
-            type = piece_of(pieces)
-            bits, slots = type.get_element_type().bitwidth, type.element_count()
+            bits, slots = xe.slots_of(pieces)
             reason = why_not_slots(shape, bits, len(pieces) * slots, lanes)
         if reason is not None:
             raise Refusal(reason)
@@ -287,20 +278,20 @@ class Engine(ABC, Generic[E]):
         """A builtin that returns all slots as one vector, which is cut into pieces."""
         shape = xe.shape_of(op.payload)
         self._check(e, LOAD_KINDS[shape.mode], shape, op.pieces)
-        piece, count = piece_of(op.pieces), len(op.pieces)
-        slots = piece.element_count() * count
+        (bits, size), count = xe.slots_of(op.pieces), len(op.pieces)
+        slots = size * count
         if slots > MAX_PAYLOAD_SLOTS:
             raise Refusal(
                 f"expected at most {MAX_PAYLOAD_SLOTS} slots a lane of a payload's "
                 f"load, which returns one vector, got {slots}"
             )
-        type = VectorType(piece.get_element_type(), [slots])
+        type = VectorType(IntegerType(bits), [slots])
         name = payload_name("read_ap", shape)
         loaded = self.call(e, name, type, self._payload_operands(e, op))
         if count == 1:
             e.set(op.pieces[0], loaded)
             return
-        whole, size = e.standing(type, loaded), slots // count
+        whole = e.standing(type, loaded)
         with e.beside() as code:
             for at, piece in enumerate(op.pieces):
                 taken = list(range(at * size, (at + 1) * size))

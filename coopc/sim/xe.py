@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from coopc.device.block_io import XE2_BLOCK_IO
 from coopc.dialects import xe
-from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe import ALIGNMENT, SPLIT_LANES
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding
 from coopc.layout.encodings import Operand
@@ -71,7 +70,7 @@ def block_load_2d(
 
 @implements(xe.BlockStore2DOp)
 def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
-    width, _ = piece_of(op.pieces)
+    width, _ = xe.slots_of(op.pieces)
     pieces, surface = args[: len(op.pieces)], BlockAddress(*args[len(op.pieces) :])
     places, inside = _places(machine, op.block.data, surface, width)
     whole = np.concatenate(
@@ -115,7 +114,7 @@ def _loaded(
     surface: BlockAddress,
 ) -> tuple[Array, ...]:
     """Return the pieces of a block, 0 for what is outside of the surface."""
-    width, count = piece_of(op.pieces)
+    width, count = xe.slots_of(op.pieces)
     places, inside = _places(machine, shape, surface, width)
     active = machine.and_active(inside)
     bytes = machine.load(bytes_of(surface.memory), [places], active)
@@ -188,14 +187,6 @@ def byte_slots(shape: BlockShape, lanes: int, slot: int) -> tuple[Array, Array]:
 def bytes_of(memory: MemRef) -> MemRef:
     """Return memory as its bytes, in a row."""
     return in_elements(replace(memory, sizes=(), strides=()), i8)
-
-
-def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
-    """Return the width of a slot in bits, and the slots of a piece."""
-    type = pieces[0].type
-    assert is_vector(type), type
-    width = getattr(type.get_element_type(), "bitwidth", 0)
-    return width, type.get_shape()[0]
 
 
 # `xe.block_load`: slots that follow each other.  Bytes of memory move as they are:

@@ -50,13 +50,14 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
 from coopc.dialects import simt, xe
-from coopc.dialects.narrow import is_memref, length_of, vector_type
+from coopc.dialects.narrow import is_memref, vector_type
 from coopc.dialects.xe import SPLIT_LANES, SPLIT_PRECISIONS, SPLIT_REPEAT_COUNTS
 from coopc.ir.builder import Builder, Built
 from coopc.ir.control_flow import kernel_around
 from coopc.ir.device_option import device_of
 from coopc.ir.polynomial import Polynomial
 from coopc.ir.uniformity import Uniformity, Variation
+from coopc.passes.xe.convert_to_xe.vectors import concatenated
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
@@ -279,9 +280,7 @@ def _multiply(
 ) -> None:
     """Multiply with half of an operand, first in place of the first product."""
     b = Builder.at(first)
-    half, *others = halves
-    for other in others:
-        half = b.blend(half, other, range(length_of(half) + length_of(other)))
+    half = concatenated(b, halves)
     for product in operand.products:
         split = xe.SplitDpasOp(
             half, product.b, product.c, product.precisions, product.repeat.value.data
