@@ -12,7 +12,9 @@ Places in matrices are counted with these: `16 + %t` divided by 16 is 1, without
 operation, as `%t` is at most 15.
 
 Laws (test/unit/ir/test_builder.py): `divided` and `remainder` are those of Python on
-every value that an index can have; what `most` says is an upper bound.
+every value that an index can have; what `most` says is an upper bound.  `gathered` has
+the components that are asked for, and takes one shuffle less than there are vectors if
+these are as long.
 """
 
 from __future__ import annotations
@@ -273,8 +275,9 @@ class Builder:
             left.sort(key=lambda x: length_of(x[0]))
             one, other, *left = left
             places = sorted({**one[1], **other[1]})
-            # Of a length that SPIR-V has.
+            # Of a length that SPIR-V has, and of what is next.
             size = 1 << (len(places) - 1).bit_length()
+            size = max(size, length_of(left[0][0]))
             joined = self._joined(one, other, places, size)
             left.append((joined, {place: at for at, place in enumerate(places)}))
         return self._joined(left[0], left[-1], range(length), length)
