@@ -173,8 +173,8 @@ class Engine(ABC, Generic[E]):
 
     def _pieces(self, e: E, pieces: Sequence[SSAValue]) -> Any:
         """A variable for the pieces of one message."""
-        count = len(pieces)
-        return e.allocate(MemRefType(pieces[0].type, [count]), [count], 0, None)
+        counts = [len(pieces)] if len(pieces) > 1 else []
+        return e.allocate(MemRefType(pieces[0].type, counts), counts, 0, None)
 
     def _words(self, e: E, *values: int) -> list[Any]:
         with e.beside() as code:

@@ -414,7 +414,7 @@ class Emission(emission.Emission[LlvmFlow, Value, View]):
         alignment: int,
         name: str | None,
     ) -> View:
-        count, *named = elements
+        count, *named = elements or (1,)
         if named or not isinstance(count, int):
             raise Refusal(f"expected an allocation of a constant size, got {type}")
         size = self.types.bytes_of(type.element_type)

@@ -94,11 +94,10 @@ func.func @wide_rows(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch
 // A store, from a subview: the surface begins where it begins.
 
 // CHECK:      %store = OpFunction
-// CHECK:      %[[VAR:[0-9]+]] = OpVariable %ptr_Function_arr_v8uint_uint_1 Function
+// CHECK:      %[[VAR:[0-9]+]] = OpVariable %ptr_Function_v8uint Function
 // CHECK:      %[[XY:[0-9]+]] = OpCompositeConstruct %v2uint %x{{[_0-9]*}} %y{{[_0-9]*}}
 // CHECK:      %[[BASE:[0-9]+]] = OpInBoundsPtrAccessChain %ptr_CrossWorkgroup_float %p
-// CHECK-NEXT: %[[AT:[0-9]+]] = OpAccessChain %ptr_Function_v8uint %[[VAR]] %ulong_0
-// CHECK-NEXT: OpStore %[[AT]]
+// CHECK-NEXT: OpStore %[[VAR]]
 // CHECK-NEXT: OpSubgroup2DBlockStoreINTEL %uint_4 %uint_16 %uint_8 %uint_1 %[[VAR]] %[[BASE]] %w{{[_0-9]*}} %h{{[_0-9]*}} %pitch{{[_0-9]*}} %[[XY]]
 func.func @store(%p: memref<?x64xf32>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i32,
                  %row: index)
