@@ -151,6 +151,8 @@ def check_surface(base: Array, surface: BlockAddress, bits: int) -> None:
     """
     _, x, _, width, height, pitch = surface
     column = x.astype(np.int64) * (bits // 8)
+    # A base may be in front of where an argument begins, as far as it is aligned.
+    base = np.abs(base)
     numbers = {"base": base, "width": width, "height": height, "pitch": pitch}
     for rule in rules(XE2_BLOCK_IO):  # which are those of all devices
         for number in np.unique(numbers[rule.part]).tolist():
