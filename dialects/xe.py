@@ -34,7 +34,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
-    Data,
     SpacedOpaqueSyntaxAttribute,
     SSAValue,
     TypeAttribute,
@@ -55,7 +54,6 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
@@ -76,7 +74,6 @@ from coopc.dialects.narrow import length_of, vector_type
 from coopc.dialects.simt import MAX_COMPONENTS
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH
-from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import BlockMode, BlockShape
 from coopc.plan.prefetch import PrefetchPlan
@@ -91,21 +88,12 @@ VECTOR = "xe.vector"
 _NUMBERS = ("element_bits", "rows", "cols", "row_step")
 
 
-class ShapeAttr(Data[BlockShape]):
+class ShapeAttr(ValueAttr[BlockShape]):
     """A `BlockShape`, as in `<16, 32x16x2, transform>`: bits, shape, mode."""
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> BlockShape:
-        return parse_shape(parser)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(shape_text(self.data))
-
-
-def parse_shape(parser: AttrParser) -> BlockShape:
-    """Parse `<16, 32x16x2, transform>`: element bits, height x width x count, mode."""
-    with parser.in_angle_brackets():
-        position = parser.pos
+    def parse_body(cls, parser: AttrParser) -> BlockShape:
+        """Parse `16, 32x16x2, transform`."""
         bits = parser.parse_integer(allow_boolean=False, allow_negative=False)
         parser.parse_punctuation(",")
         sizes = parser.parse_dimension_list()
@@ -113,13 +101,11 @@ def parse_shape(parser: AttrParser) -> BlockShape:
         if parser.parse_optional_punctuation(",") is not None:
             mode = _parse_mode(parser)
         if len(sizes) != 3:
-            parser.raise_error(
-                f"expected height x width x count, got {len(sizes)} sizes", position
-            )
-        try:
-            return BlockShape(bits, sizes[0], sizes[1], sizes[2], mode)
-        except ValueError as error:
-            parser.raise_error(str(error), position)
+            raise ValueError(f"expected height x width x count, got {len(sizes)} sizes")
+        return BlockShape(bits, sizes[0], sizes[1], sizes[2], mode)
+
+    def body(self) -> str:
+        return shape_text(self.data)
 
 
 def _parse_mode(parser: AttrParser) -> BlockMode:
@@ -131,9 +117,9 @@ def _parse_mode(parser: AttrParser) -> BlockMode:
 
 
 def shape_text(shape: BlockShape) -> str:
-    """Return `<16, 32x16x2, transform>`."""
+    """Return `16, 32x16x2, transform`."""
     mode = "" if shape.mode is BlockMode.PLAIN else f", {shape.mode.value}"
-    return f"<{shape.bits}, {shape.height}x{shape.width}x{shape.count}{mode}>"
+    return f"{shape.bits}, {shape.height}x{shape.width}x{shape.count}{mode}"
 
 
 class PlanAttr(ValueAttr[BlockPlan]):
@@ -142,7 +128,7 @@ class PlanAttr(ValueAttr[BlockPlan]):
     @classmethod
     def parse_body(cls, parser: AttrParser) -> BlockPlan:
         """Parse `<16, 32x16x2>, bits = [..], .., of (..) -> (..)`."""
-        shape = parse_shape(parser)
+        shape = ShapeAttr.parse_parameter(parser)
         bits: tuple[int, ...] = ()
         swaps: tuple[tuple[int, ...], ...] = ()
         numbers = {"row_step": 1}
@@ -160,7 +146,7 @@ class PlanAttr(ValueAttr[BlockPlan]):
                 numbers[name] = parser.parse_integer(allow_boolean=False)
             else:
                 parser.raise_error(f"expected a part of a plan, got '{name}'")
-        layout = _parse_layout(parser)
+        layout = parse_linear(parser)
         try:
             return BlockPlan(
                 layout=layout,
@@ -180,7 +166,7 @@ class PlanAttr(ValueAttr[BlockPlan]):
             del numbers["row_step"]
         swaps = f", swaps = {list_text(plan.swaps)}" if plan.swaps else ""
         return (
-            f"{shape_text(plan.shape)}, bits = {list_text(plan.bits)}, "
+            f"<{shape_text(plan.shape)}>, bits = {list_text(plan.bits)}, "
             f"{numbers_text(numbers)}{swaps}, of {linear_text(plan.layout)}"
         )
 
@@ -208,23 +194,14 @@ class BlockPrefetchPlanAttr(ValueAttr[PrefetchPlan]):
     @classmethod
     def parse_body(cls, parser: AttrParser) -> PrefetchPlan:
         """Parse `<16, 8x32x1>, of (..) -> (..)`."""
-        shape = parse_shape(parser)
+        shape = ShapeAttr.parse_parameter(parser)
         parser.parse_punctuation(",")
         parser.parse_keyword("of")
-        return PrefetchPlan(_parse_layout(parser), shape)
+        return PrefetchPlan(parse_linear(parser), shape)
 
     def body(self) -> str:
         shape, layout = self.data.shape, self.data.layout
-        return f"{shape_text(shape)}, of {linear_text(layout)}"
-
-
-def _parse_layout(parser: AttrParser) -> LinearLayout:
-    """Parse `(register = [..], ..) -> (dim0 = 4, ..)`."""
-    position = parser.pos
-    try:
-        return parse_linear(parser)
-    except ValueError as error:
-        parser.raise_error(str(error), position, parser.pos)
+        return f"<{shape_text(shape)}>, of {linear_text(layout)}"
 
 
 # Precisions, caches and payloads.
@@ -274,15 +251,14 @@ class CacheControl(StrEnum):
     WRITE_BACK = "write_back"
 
 
-STORE_CONTROLS = tuple(
-    map(
-        CacheControl,
-        ("default", "uncached", "write_through", "write_back", "streaming"),
-    )
+_WRITES = (CacheControl.WRITE_THROUGH, CacheControl.WRITE_BACK)
+STORE_CONTROLS = (
+    CacheControl.DEFAULT,
+    CacheControl.UNCACHED,
+    *_WRITES,
+    CacheControl.STREAMING,
 )
-LOAD_CONTROLS = tuple(
-    x for x in CacheControl if x not in ("write_through", "write_back")
-)
+LOAD_CONTROLS = tuple(x for x in CacheControl if x not in _WRITES)
 
 
 @irdl_attr_definition
@@ -311,7 +287,7 @@ class PayloadType(ShapeAttr, TypeAttribute):
 
 
 @irdl_attr_definition
-class CacheAttr(Data[tuple[CacheControl, CacheControl]]):
+class CacheAttr(ValueAttr[tuple[CacheControl, CacheControl]]):
     """What the caches L1 and L3 do with an access.
 
     `#xe.cache<l1 = cached, l3 = cached>`
@@ -320,20 +296,19 @@ class CacheAttr(Data[tuple[CacheControl, CacheControl]]):
     name = "xe.cache"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[CacheControl, CacheControl]:
+    def parse_body(cls, parser: AttrParser) -> tuple[CacheControl, CacheControl]:
         def level(name: str) -> CacheControl:
             parser.parse_keyword(name)
             parser.parse_punctuation("=")
             return parser.parse_str_enum(CacheControl)
 
-        with parser.in_angle_brackets():
-            l1 = level("l1")
-            parser.parse_punctuation(",")
-            return l1, level("l3")
+        l1 = level("l1")
+        parser.parse_punctuation(",")
+        return l1, level("l3")
 
-    def print_parameter(self, printer: Printer) -> None:
+    def body(self) -> str:
         l1, l3 = self.data
-        printer.print_string(f"<l1 = {l1}, l3 = {l3}>")
+        return f"l1 = {l1}, l3 = {l3}"
 
 
 # Operations of `xe` that move 2D blocks between memory and the registers of lanes.
@@ -531,6 +506,12 @@ def verify_pieces(shape: BlockShape, types: Sequence[Attribute]) -> None:
         )
 
 
+def slots_of(pieces: Sequence[SSAValue]) -> tuple[int, int]:
+    """Return the width of a slot in bits, and the slots of each piece."""
+    type = vector_type(pieces[0])
+    return simt.bits_of(type.get_element_type()), type.get_shape()[0]
+
+
 # The operation of `xe` that loads slots of lanes which follow each other in memory.
 
 BLOCK_LENGTHS = (1, 2, 4, 8)
@@ -644,9 +625,24 @@ def operand_types(
     return VectorType(a, [a_length]), VectorType(i32, [b_length]), repeat * n // lanes
 
 
+def why_not_share(op: SystolicOp, lanes: int, n: int) -> str | None:
+    """Return why a, b and c are not what one of so many lanes holds, or None."""
+    repeat = op.repeat.value.data
+    a, b, length = operand_types(op.a_precision.data, repeat, lanes, n)
+    found = length_of(op.c)
+    if (op.a.type, op.b.type, found) == (a, b, length):
+        return None
+    return (
+        f"expected {a}, {b} and {length} of c, a lane's share of {lanes} lanes, got "
+        f"{op.a.type}, {op.b.type} and {found}"
+    )
+
+
 class SystolicOp(IRDLOperation, ABC):
     """A multiplication on the systolic array: `result = a * b + c`."""
 
+    REPEATS: ClassVar = REPEAT_COUNTS
+    """What M can be."""
     C: ClassVar = VarConstraint("C", base(VectorType))
 
     a = operand_def(VectorType)
@@ -686,6 +682,24 @@ class SystolicOp(IRDLOperation, ABC):
     def precisions(self) -> tuple[Precision, Precision]:
         return self.a_precision.data, self.b_precision.data
 
+    def verify_(self) -> None:
+        """Check numbers of one width that are multiplied, rows, and the sum."""
+        (a, b), repeat = self.precisions, self.repeat.value.data
+        if a != b and not (a.is_integer and b.is_integer and a.bits == b.bits):
+            raise VerifyException(
+                f"expected b to be {a}, or integers of the same width, got {b}"
+            )
+        if repeat not in self.REPEATS:
+            raise VerifyException(
+                f"expected a repeat count in {self.REPEATS}, got {repeat}"
+            )
+        found, allowed = simt.scalar_type(self.c.type), accumulators(a)
+        if found not in allowed:
+            raise VerifyException(
+                f"expected c of {' or '.join(map(str, allowed))}, as {a} accumulates "
+                f"in, got {found}"
+            )
+
 
 @irdl_op_definition
 class DpasOp(SystolicOp):
@@ -710,9 +724,8 @@ class DpasOp(SystolicOp):
     name = "xe.dpas"
 
     def verify_(self) -> None:
-        verify_precisions(self.precisions)
-        repeat = verify_repeat(self.repeat, REPEAT_COUNTS)
-        verify_accumulator(self.c.type, self.a_precision.data)
+        super().verify_()
+        repeat = self.repeat.value.data
         shares = [
             operand_types(self.a_precision.data, repeat, lanes, n)
             for lanes, n in EXECUTION_SIZES
@@ -744,19 +757,20 @@ class SplitDpasOp(SystolicOp):
 
     name = "xe.split_dpas"
 
+    REPEATS: ClassVar = SPLIT_REPEAT_COUNTS
+
     def verify_(self) -> None:
-        verify_precisions(self.precisions)
+        super().verify_()
         if self.a_precision.data.bits not in (8, 16):
             raise VerifyException(
                 "expected s8, u8, f16 or bf16, which split DPAS multiplies, "
                 f"got {self.a_precision.data}"
             )
-        repeat = verify_repeat(self.repeat, SPLIT_REPEAT_COUNTS)
-        verify_accumulator(self.c.type, self.a_precision.data)
         if simt.scalar_type(self.c.type) not in (f32, i32):
             raise VerifyException(
                 f"expected f32 or i32 in c of split DPAS, got {self.c.type}"
             )
+        repeat = self.repeat.value.data
         share = (VectorType(i32, [repeat // 2]), VectorType(i32, [8]), repeat)
         verify_shares(self, [share], f"M = {repeat} on 8 lanes")
         verify_pairs(self)
@@ -782,32 +796,6 @@ def verify_pairs(op: SplitDpasOp) -> None:
     if kernel.subgroup_size is not None and kernel.subgroups % 2:
         raise VerifyException(
             f"expected pairs of subgroups for split DPAS, got {kernel.subgroups}"
-        )
-
-
-def verify_precisions(precisions: tuple[Precision, Precision]) -> None:
-    """Check that a and b can be multiplied: integers of one width, or equal floats."""
-    a, b = precisions
-    if a != b and not (a.is_integer and b.is_integer and a.bits == b.bits):
-        raise VerifyException(
-            f"expected b to be {a}, or integers of the same width, got {b}"
-        )
-
-
-def verify_repeat(repeat: IntegerAttr[I32], allowed: Sequence[int]) -> int:
-    if (count := repeat.value.data) not in allowed:
-        raise VerifyException(
-            f"expected a repeat count in {tuple(allowed)}, got {count}"
-        )
-    return count
-
-
-def verify_accumulator(type: Attribute, precision: Precision) -> None:
-    found, allowed = simt.scalar_type(type), accumulators(precision)
-    if found not in allowed:
-        raise VerifyException(
-            f"expected c of {' or '.join(map(str, allowed))}, as {precision} "
-            f"accumulates in, got {found}"
         )
 
 

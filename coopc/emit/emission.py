@@ -197,11 +197,11 @@ class Emission(Walker, Generic[Value, Memref]):
         alignment: int,
         name: str | None,
     ) -> Memref:
-        """An array in the memory that a type says.
+        """An array in the memory that a type says, or one element.
 
         Args:
             type: says where, and of what.
-            elements: factors of how many; the first is a constant.
+            elements: factors of how many; the first is a constant.  None for one.
             alignment: that is asked for, in bytes; 0 where none is.
             name: of the array.
 

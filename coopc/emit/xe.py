@@ -1,8 +1,8 @@
 """`xe` in any target: block messages, multiplications and address payloads.
 
 Intel's compiler takes what SPIR-V has no instruction for as calls of functions by name.
-A target says in an `Engine` how it spells them; `coopc.emit.xe_rules` has what they
-need, and their names.
+A target says in an `Engine` how it spells them.  What they need, and their names, are
+the same in all targets.
 
 The messages of SPV_INTEL_2d_block_io load to memory and store from it: to a variable of
 the function, an array of the pieces, which Intel's compiler turns into registers as
@@ -18,28 +18,38 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import VectorType, f32, i32, i64
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    Float16Type,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import Attribute, SSAValue
 
-from coopc.device import BlockKind
+from coopc.device import BlockKind, Device
 from coopc.dialects import xe
 from coopc.dialects.shaped_arith import shaped
-from coopc.dialects.xe import Precision
-from coopc.emit.emission import AnyEmission
-from coopc.emit.walker import Handlers, Refusal
-from coopc.emit.xe_rules import (
-    PAYLOAD_PREFIX,
-    builtin_number,
-    check_dpas,
-    check_slots,
-    check_split_dpas,
-    flags_of,
-    payload_name,
-    payload_slots,
-    piece_of,
-    split_name,
+from coopc.dialects.xe import (
+    SPLIT_LANES,
+    SPLIT_PRECISIONS,
+    CacheControl,
+    Precision,
 )
-from coopc.plan.block_message import LOAD_KINDS, BlockMode, BlockShape, why_no_message
+from coopc.emit.emission import AnyEmission
+from coopc.emit.walker import Handlers, Refusal, element_of
+from coopc.plan.block_message import (
+    LOAD_KINDS,
+    BlockMode,
+    BlockShape,
+    why_no_message,
+    why_not_slots,
+)
 
 E = TypeVar("E", bound=AnyEmission)
 
@@ -51,22 +61,15 @@ LOADS = {
 STORE = "Subgroup2DBlockStoreINTEL"
 PREFETCH = "Subgroup2DBlockPrefetchINTEL"
 
-SURFACE, STORE_SURFACE = 4, 5
-"""Which operand of a message the surface is."""
+
+def surface_operand(name: str) -> int:
+    """Which operand of a message the surface is."""
+    return 5 if name == STORE else 4
 
 
-class Pieces(ABC):
-    """A variable that holds the pieces of one message."""
-
-    base: Any
-
-    @abstractmethod
-    def load(self, at: int) -> Any:
-        """A piece."""
-
-    @abstractmethod
-    def store(self, at: int, piece: SSAValue) -> None:
-        """Set one."""
+MAX_PAYLOAD_SLOTS = 16
+"""Slots that a builtin of payloads returns to a lane: components of SPIR-V's longest
+vector."""
 
 
 class Engine(ABC, Generic[E]):
@@ -98,21 +101,12 @@ class Engine(ABC, Generic[E]):
         """Whether a memref is in global memory, which messages reach."""
 
     @abstractmethod
-    def word(self, e: E, value: int) -> Any:
-        """A constant of 32 bits."""
-
-    @abstractmethod
-    def pieces(self, e: E, pieces: Sequence[SSAValue]) -> Pieces:
-        """A variable for the pieces of one message."""
-
-    @abstractmethod
     def message(
         self,
         e: E,
         name: str,
         operands: list[Any],
-        cache: xe.CacheAttr | None,
-        surface: int = SURFACE,
+        controls: Sequence[str],
     ) -> None:
         """A message of SPV_INTEL_2d_block_io.
 
@@ -120,11 +114,7 @@ class Engine(ABC, Generic[E]):
             e: the emission.
             name: of the instruction.
             operands: in its order.
-            cache: what is asked of the caches.
-            surface: which operand the surface is.
-
-        Raises:
-            Refusal: the device has no such pair of cache controls.
+            controls: what is asked of L1 and L3, as SPIR-V names it; or nothing.
         """
 
     @abstractmethod
@@ -144,14 +134,6 @@ class Engine(ABC, Generic[E]):
     ) -> Any:
         """Call a builtin of Intel's compiler; a payload is a pointer."""
 
-    @abstractmethod
-    def address(self, e: E, pointer: Any) -> Any:
-        """A pointer as an i64."""
-
-    @abstractmethod
-    def part(self, e: E, vector: Any, taken: range) -> Any:
-        """Some components of a vector of slots, which follow each other."""
-
     # --- what both say -------------------------------------------------------------
 
     def _lanes(self, e: E) -> int:
@@ -169,10 +151,12 @@ class Engine(ABC, Generic[E]):
     ) -> None:
         """Refuse a message that the device has not, or not in such pieces."""
         lanes = self._lanes(e)
-        if (reason := why_no_message(kind, shape, e.facts.device, lanes)) is not None:
+        reason = why_no_message(kind, shape, e.facts.device, lanes)
+        if reason is None and pieces:
+            bits, slots = xe.slots_of(pieces)
+            reason = why_not_slots(shape, bits, len(pieces) * slots, lanes)
+        if reason is not None:
             raise Refusal(reason)
-        if pieces:
-            check_slots(shape, pieces, lanes)
 
     def _surface(self, e: E, base: SSAValue) -> Any:
         view = e.view(base)
@@ -181,52 +165,61 @@ class Engine(ABC, Generic[E]):
                 "expected a surface in global memory, which block messages reach, got "
                 f"{base.type}"
             )
+        return view
+
+    def _pointer(self, e: E, base: SSAValue) -> Any:
+        view = self._surface(e, base)
         return e.pointer(view, view.offset)
 
+    def _pieces(self, e: E, pieces: Sequence[SSAValue]) -> Any:
+        """A variable for the pieces of one message."""
+        counts = [len(pieces)] if len(pieces) > 1 else []
+        return e.allocate(MemRefType(pieces[0].type, counts), counts, 0, None)
+
     def _words(self, e: E, *values: int) -> list[Any]:
-        return [self.word(e, value) for value in values]
+        with e.beside() as code:
+            return [e.value(code.number(i32, value)) for value in values]
 
     def _sizes(self, e: E, shape: BlockShape) -> list[Any]:
         return self._words(e, shape.bits // 8, shape.width, shape.height, shape.count)
 
     def _where(self, e: E, op: xe.BlockOp) -> list[Any]:
-        pair = e.standing(
-            VectorType(i32, [2]),
-            e.gathered(VectorType(i32, [2]), [e.value(op.x), e.value(op.y)]),
-        )
-        return [e.value(each) for each in (op.width, op.height, op.pitch, pair)]
+        """The surface of a message, and the position in it."""
+        pair = VectorType(i32, [2])
+        at = e.standing(pair, e.gathered(pair, [e.value(op.x), e.value(op.y)]))
+        sizes = (e.value(each) for each in (op.width, op.height, op.pitch, at))
+        return [self._pointer(e, op.base), *sizes]
 
     def _block_load_2d(self, e: E, op: xe.BlockLoad2DOp) -> None:
         shape = op.block.data
         self._check(e, LOAD_KINDS[shape.mode], shape, op.pieces)
-        pieces = self.pieces(e, op.pieces)
-        operands = [*self._sizes(e, shape), self._surface(e, op.base)]
-        operands += [*self._where(e, op), pieces.base]
-        self.message(e, LOADS[shape.mode], operands, op.cache)
+        pieces = self._pieces(e, op.pieces)
+        operands = [*self._sizes(e, shape), *self._where(e, op), pieces.base]
+        controls = controls_of(op.cache, e.facts.device)
+        self.message(e, LOADS[shape.mode], operands, controls)
         for at, piece in enumerate(op.pieces):
-            e.set(piece, pieces.load(at))
+            e.set(piece, e.load(pieces, at))
 
     def _block_store_2d(self, e: E, op: xe.BlockStore2DOp) -> None:
         shape = op.block.data
         self._check(e, "store", shape, op.pieces)
-        pieces, surface = self.pieces(e, op.pieces), self._surface(e, op.base)
+        pieces, where = self._pieces(e, op.pieces), self._where(e, op)
         for at, piece in enumerate(op.pieces):
-            pieces.store(at, piece)
-        operands = [*self._sizes(e, shape), pieces.base, surface]
-        operands += self._where(e, op)
-        self.message(e, STORE, operands, op.cache, STORE_SURFACE)
+            e.store(pieces, at, e.value(piece))
+        operands = [*self._sizes(e, shape), pieces.base, *where]
+        controls = controls_of(op.cache, e.facts.device, store=True)
+        self.message(e, STORE, operands, controls)
 
     def _block_prefetch_2d(self, e: E, op: xe.BlockPrefetch2DOp) -> None:
         """A load to nowhere."""
         shape = op.block.data
         self._check(e, "prefetch", shape)
-        operands = [*self._sizes(e, shape), self._surface(e, op.base)]
-        operands += self._where(e, op)
-        self.message(e, PREFETCH, operands, op.cache)
+        operands = [*self._sizes(e, shape), *self._where(e, op)]
+        self.message(e, PREFETCH, operands, controls_of(op.cache, e.facts.device))
 
     def _block_load(self, e: E, op: xe.BlockLoadOp) -> None:
         self._lanes(e)
-        base, offset, type = self._surface(e, op.base), op.offset, op.result.type
+        base, offset, type = self._pointer(e, op.base), op.offset, op.result.type
         with e.beside() as code:
             if op.guard is not None:
                 # What is not wanted is read from where there is something.
@@ -264,7 +257,8 @@ class Engine(ABC, Generic[E]):
         """A payload takes sizes less one."""
         shape = xe.shape_of(op.result)
         self._check(e, LOAD_KINDS[shape.mode], shape)
-        base = self.address(e, self._surface(e, op.base))
+        surface = self._surface(e, op.base)
+        base = e.address(surface, surface.offset)
         with e.beside() as code:
             one = code.constant(i32, 1)
             sizes = (op.width, op.height, op.pitch)
@@ -284,13 +278,26 @@ class Engine(ABC, Generic[E]):
         """A builtin that returns all slots as one vector, which is cut into pieces."""
         shape = xe.shape_of(op.payload)
         self._check(e, LOAD_KINDS[shape.mode], shape, op.pieces)
-        slots, count = payload_slots(op.pieces), len(op.pieces)
-        type = VectorType(piece_of(op.pieces).get_element_type(), [slots])
+        (bits, size), count = xe.slots_of(op.pieces), len(op.pieces)
+        slots = size * count
+        if slots > MAX_PAYLOAD_SLOTS:
+            raise Refusal(
+                f"expected at most {MAX_PAYLOAD_SLOTS} slots a lane of a payload's "
+                f"load, which returns one vector, got {slots}"
+            )
+        type = VectorType(IntegerType(bits), [slots])
         name = payload_name("read_ap", shape)
         loaded = self.call(e, name, type, self._payload_operands(e, op))
-        for at, piece in enumerate(op.pieces):
-            taken = range(at * slots // count, (at + 1) * slots // count)
-            e.set(piece, loaded if count == 1 else self.part(e, loaded, taken))
+        if count == 1:
+            e.set(op.pieces[0], loaded)
+            return
+        whole = e.standing(type, loaded)
+        with e.beside() as code:
+            for at, piece in enumerate(op.pieces):
+                taken = list(range(at * size, (at + 1) * size))
+                mask = DenseArrayBase.from_list(i64, taken)
+                part = ShuffleOp(whole, whole, mask, result_type=piece.type)
+                e.set(piece, e.value(code(part)))
 
     def _payload_prefetch(self, e: E, op: xe.PayloadPrefetchOp) -> None:
         shape = xe.shape_of(op.payload)
@@ -344,3 +351,273 @@ class Engine(ABC, Generic[E]):
 #    is no immediate offset (PVC: one payload each).  Loads that take x or y from the
 #    loop's variable need none: the compiler keeps their addresses in registers by
 #    itself.
+
+
+# What the multiplications of `xe` need, as both emitters check it, and their flags.
+#
+# What the operands of OpSubgroupMatrixMultiplyAccumulateINTEL are, on the devices:
+#
+# | lanes  | A of M rows                          | B            | C of M rows       |
+# |--------|--------------------------------------|--------------|-------------------|
+# | 16     | M x i16; tf32: ceil(M / 2) x f32     | 8 x i32, f32 | M x T             |
+# | 32     | M / 2 x i16; tf32: ceil(M / 4) x f32 | 4 x i32, f32 | M / 2 x T         |
+# | 8, dg2 | M x i32                              | 8 x i32      | M x f32, i32      |
+#
+# which is what `xe.dpas` has, but for tf32, whose bits are floats here.  The flags say
+# what the packed integers hold; every one that applies must be given.
+#
+# Where the hardware has no split DPAS, Intel's compiler takes its names, and emits
+# nothing or half of the work: so they are refused here.
+
+_PACKED = {
+    Precision.S8: "PackedInt8INTEL",
+    Precision.U8: "PackedInt8INTEL",
+    Precision.S4: "PackedInt4INTEL",
+    Precision.U4: "PackedInt4INTEL",
+    Precision.F16: "PackedFloat16INTEL",
+    Precision.BF16: "PackedBFloat16INTEL",
+    Precision.TF32: "TF32INTEL",
+}
+_SIGNED = (Precision.S8, Precision.S4)
+
+
+def check_dpas(op: xe.DpasOp, device: Device, lanes: int) -> None:
+    """Check that a device has a multiplication.
+
+    Raises:
+        Refusal: it multiplies nothing, or no such operands.
+    """
+    if device.dpas is None:
+        raise Refusal(f"{device.name} has no DPAS")
+    _check_precisions(op.precisions, device.dpas.operands, device.name)
+    _check_operands(op, lanes, device.dpas.lanes, device.name)
+
+
+def check_split_dpas(op: xe.SplitDpasOp, device: Device, lanes: int) -> None:
+    """Check that a device that has split DPAS has this one.
+
+    Raises:
+        Refusal: it has none by such subgroups, or of such operands.
+    """
+    if lanes != SPLIT_LANES:
+        raise Refusal(
+            f"expected a subgroup of {SPLIT_LANES} lanes for split DPAS, got {lanes}"
+        )
+    _check_precisions(op.precisions, SPLIT_PRECISIONS, device.name)
+
+
+def _check_precisions(
+    precisions: Sequence[Precision], has: Sequence[str], device: str
+) -> None:
+    for precision in precisions:
+        if precision not in has:
+            raise Refusal(
+                f"expected {', '.join(has)}, which {device} multiplies, got {precision}"
+            )
+
+
+def _check_operands(op: xe.DpasOp, lanes: int, n: int, device: str) -> None:
+    repeat = op.repeat.value.data
+    if lanes < n or (n == 8 and lanes != n):
+        raise Refusal(
+            f"expected a subgroup of {n} lanes, which DPAS of {device} needs, got "
+            f"{lanes}"
+        )
+    if repeat * n < lanes:
+        raise Refusal(
+            f"expected a repeat count of at least {lanes // n}, which gives each of "
+            f"{lanes} lanes an element of c, got {repeat}"
+        )
+    if (reason := xe.why_not_share(op, lanes, n)) is not None:
+        raise Refusal(reason)
+    element = element_of(op.c.type)
+    if n == 8 and isinstance(element, Float16Type | BFloat16Type):
+        raise Refusal(
+            f"expected c of f32, which {device} accumulates in, got {element}"
+        )
+
+
+def flags_of(op: xe.DpasOp) -> str:
+    """The flags of a multiplication, by the names that SPIR-V has for them."""
+    return flags(op.precisions, bf16=isinstance(element_of(op.c.type), BFloat16Type))
+
+
+def flags(precisions: tuple[Precision, Precision], *, bf16: bool) -> str:
+    """The flags of a multiplication.
+
+    >>> flags((Precision.S8, Precision.U8), bf16=False)
+    'MatrixASignedComponentsINTEL|MatrixAPackedInt8INTEL|MatrixBPackedInt8INTEL'
+    """
+    sides = tuple(zip("AB", precisions, strict=True))
+    found = [f"Matrix{side}SignedComponentsINTEL" for side, p in sides if p in _SIGNED]
+    found += ["MatrixCBFloat16INTEL", "MatrixResultBFloat16INTEL"] if bf16 else []
+    found += [f"Matrix{side}{_PACKED[p]}" for side, p in sides]
+    return "|".join(found)
+
+
+# Which cache controls of `xe` devices have: pairs, one of L1 and one of L3.
+#
+# | L1, of a load         | with L3                                               |
+# |-----------------------|-------------------------------------------------------|
+# | uncached, cached      | uncached, cached; from Xe2 on const_cached            |
+# | streaming             | uncached, cached                                      |
+# | invalidate_after_read | cached; from Xe2 on invalidate_after_read             |
+#
+# | L1, of a store                            | with L3              |
+# |-------------------------------------------|----------------------|
+# | uncached, streaming, write_through        | uncached, write_back |
+# | write_back                                | write_back           |
+#
+# What one level leaves open is cached, or write_back in a store.  Intel's compiler
+# takes any other pair, warns, and asks for nothing: so they are refused here.
+#
+# Source: 2.40.14 tried on every pair for PVC, BMG, LNL and PTL.
+
+Pair = tuple[CacheControl, CacheControl]
+
+_DEFAULT = CacheControl.DEFAULT
+_UC, _C = CacheControl.UNCACHED, CacheControl.CACHED
+_S, _IAR = CacheControl.STREAMING, CacheControl.INVALIDATE_AFTER_READ
+_CONST = CacheControl.CONST_CACHED
+_WT, _WB = CacheControl.WRITE_THROUGH, CacheControl.WRITE_BACK
+
+LOAD_PAIRS: tuple[Pair, ...] = (
+    *((l1, l3) for l1 in (_UC, _C, _S) for l3 in (_UC, _C)),
+    (_IAR, _C),
+)
+"""(L1, L3) of loads, in the order of the numbers from 1 that builtins take."""
+XE2_LOAD_PAIRS: tuple[Pair, ...] = ((_UC, _CONST), (_C, _CONST), (_IAR, _IAR))
+"""More of them, which builtins have no number for."""
+STORE_PAIRS: tuple[Pair, ...] = (
+    *((l1, l3) for l1 in (_UC, _WT, _S) for l3 in (_UC, _WB)),
+    (_WB, _WB),
+)
+
+
+def resolved(cache: xe.CacheAttr | None, open_level: CacheControl) -> Pair | None:
+    """What is asked of L1 and L3; None where nothing is."""
+    if cache is None or cache.data == (_DEFAULT, _DEFAULT):
+        return None
+    l1, l3 = (open_level if level is _DEFAULT else level for level in cache.data)
+    return l1, l3
+
+
+def why_not_pair(pair: Pair, device: Device, *, store: bool) -> str | None:
+    """Why a device has no such pair of controls, or None."""
+    allowed = STORE_PAIRS if store else LOAD_PAIRS
+    # What Xe2 added came with the free immediate offsets.
+    if not store and device.block_io is not None and device.block_io.immediate_offsets:
+        allowed += XE2_LOAD_PAIRS
+    if pair in allowed:
+        return None
+    fitting = [l3 for l1, l3 in allowed if l1 is pair[0]]
+    if fitting:
+        return (
+            f"expected l3 = {' or '.join(fitting)}, which {device.name} has with "
+            f"l1 = {pair[0]}, got {pair[1]}"
+        )
+    has = dict.fromkeys(l1 for l1, _ in allowed)
+    return f"expected l1 = {' or '.join(has)}, which {device.name} has, got {pair[0]}"
+
+
+def controls_of(
+    cache: xe.CacheAttr | None, device: Device, *, store: bool = False
+) -> list[str]:
+    """What is asked of L1 and L3 of a device, as SPIR-V names it; or nothing.
+
+    Raises:
+        Refusal: the device has no such pair of controls.
+    """
+    pair = resolved(cache, _WB if store else _C)
+    if pair is None:
+        return []
+    if (reason := why_not_pair(pair, device, store=store)) is not None:
+        raise Refusal(reason)
+    words = (control.split("_") for control in pair)
+    return ["".join([*map(str.capitalize, each), "INTEL"]) for each in words]
+
+
+def builtin_number(cache: xe.CacheAttr | None, device: Device) -> int:
+    """The number by which a builtin that loads is told what to ask of the caches.
+
+    Raises:
+        Refusal: there is none for that pair of controls.
+    """
+    pair = resolved(cache, _C)
+    if pair is None:
+        return 0
+    if pair not in LOAD_PAIRS:
+        reason = why_not_pair(pair, device, store=False)
+        raise Refusal(
+            reason
+            or "expected controls for which the builtins of payloads have a number, "
+            f"got l1 = {pair[0]}, l3 = {pair[1]}"
+        )
+    return 1 + LOAD_PAIRS.index(pair)
+
+
+# Names of the builtins of Intel's compiler, which both emitters call.
+#
+# A name that the compiler does not know stays a call, with no more than a warning, so
+# names are made of checked parts only.  Split DPAS is Intel's OpenCL builtin, of which
+# DG2 has these; the names are mangled by the Itanium rules, a u8 operand is of unsigned
+# integers:
+#
+#     intel_sub_group_{s}_{t}_split_matrix_mad_k32(a, b, c), s and t of i8, u8
+#     intel_sub_group_{t}_{t}_split_matrix_mad_k16(a, b, c), t of f16, bf16
+#
+# Names of payloads' builtins are not mangled: the block's shape is in the name.
+
+PAYLOAD_PREFIX = "__builtin_IB_subgroup_"
+
+
+def payload_name(operation: str, shape: BlockShape) -> str:
+    """The name of a builtin that uses a payload.
+
+    >>> payload_name("read_ap", BlockShape(32, 16, 8, 1, BlockMode.TRANSPOSE))
+    '__builtin_IB_subgroup_block_read_ap_transpose_u32_m16k8v1'
+    """
+    size = f"u{shape.bits}_m{shape.height}k{shape.width}v{shape.count}"
+    mode = "" if shape.mode is BlockMode.PLAIN else f"_{shape.mode.value}"
+    return f"{PAYLOAD_PREFIX}block_{operation}{mode}_{size}"
+
+
+def split_name(precisions: tuple[Precision, Precision], repeat: int) -> str:
+    """The mangled name of a builtin of split DPAS.
+
+    >>> split_name((Precision.F16, Precision.F16), 8)
+    '_Z44intel_sub_group_f16_f16_split_matrix_mad_k16Dv4_iDv8_iDv8_f'
+    >>> split_name((Precision.S8, Precision.S8), 2)
+    '_Z42intel_sub_group_i8_i8_split_matrix_mad_k32iDv8_iDv2_i'
+    """
+    a, b = (
+        {Precision.S8: "i8"}.get(precision, precision.value) for precision in precisions
+    )
+    name = f"intel_sub_group_{a}_{b}_split_matrix_mad_k{precisions[0].k}"
+    letters = ["j" if p is Precision.U8 else "i" for p in precisions]
+    letters.append("i" if precisions[0].is_integer else "f")
+    lengths = (repeat // 2, 8, repeat)
+    return f"_Z{len(name)}{name}{mangled(list(zip(letters, lengths, strict=True)))}"
+
+
+def mangled(parameters: Sequence[tuple[str, int]]) -> str:
+    """Vectors of a builtin type as the Itanium C++ ABI mangles them.
+
+    A vector that occurred before is `S_`, `S0_`, `S1_` and so on, counted in the order
+    in which they first occur; a single number is no vector.
+
+    >>> mangled([("i", 4), ("i", 8), ("i", 8)])
+    'Dv4_iDv8_iS0_'
+    """
+    seen: list[tuple[str, int]] = []
+    text = ""
+    for letter, length in parameters:
+        if length == 1:
+            text += letter
+        elif (letter, length) in seen:
+            at = seen.index((letter, length))
+            text += f"S{at - 1 if at else ''}_"
+        else:
+            seen.append((letter, length))
+            text += f"Dv{length}_{letter}"
+    return text

@@ -12,7 +12,9 @@ Places in matrices are counted with these: `16 + %t` divided by 16 is 1, without
 operation, as `%t` is at most 15.
 
 Laws (test/unit/ir/test_builder.py): `divided` and `remainder` are those of Python on
-every value that an index can have; what `most` says is an upper bound.
+every value that an index can have; what `most` says is an upper bound.  `gathered` has
+the components that are asked for, and takes one shuffle less than there are vectors if
+these are as long.
 """
 
 from __future__ import annotations
@@ -44,13 +46,17 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_integer, vector_type
+from coopc.dialects.narrow import is_integer, length_of, vector_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.control_flow import free_name
 from coopc.ir.facts import constant_number
 
 Values: TypeAlias = tuple[SSAValue, ...]
+Component: TypeAlias = tuple[SSAValue, int]
+"""A vector, and a position in it."""
+_Part: TypeAlias = tuple[SSAValue, dict[int, int]]
+"""A vector, and the position of what it has for places of a new one."""
 INDEX = IndexType()
 Id: TypeAlias = Literal["lane", "warp"]
 """The inputs of layouts that are numbers at run time; a warp is a subgroup."""
@@ -242,8 +248,61 @@ class Builder:
         return self.index(at) if at.known is None else at.known
 
     def blend(self, one: SSAValue, other: SSAValue, chosen: Sequence[int]) -> SSAValue:
-        """Return components of two vectors; those of the other count on."""
+        """Return components of two vectors; those of the other count on.
+
+        Where they are those of the first one, in order, it is that.
+        """
+        if list(chosen) == list(range(length_of(one))):
+            return one
         return self.pure(_blend, one, other, tuple(chosen))
+
+    def gathered(
+        self, wanted: Sequence[Component | None], length: int, any: SSAValue
+    ) -> SSAValue:
+        """Return a vector of chosen components, two vectors joined at a time.
+
+        Args:
+            wanted: components, as many as `length` or fewer; None is anything.
+            length: of the vector.
+            any: a vector, taken where nothing is wanted.
+        """
+        parts: dict[SSAValue, dict[int, int]] = {}
+        for place, component in enumerate(wanted):
+            if component is not None:
+                parts.setdefault(component[0], {})[place] = component[1]
+        left = list(parts.items()) or [(any, dict[int, int]())]
+        while len(left) > 2:
+            left.sort(key=lambda x: length_of(x[0]))
+            one, other, *left = left
+            places = sorted({**one[1], **other[1]})
+            # Of a length that SPIR-V has, and of what is next.
+            size = 1 << (len(places) - 1).bit_length()
+            size = max(size, length_of(left[0][0]))
+            joined = self._joined(one, other, places, size)
+            left.append((joined, {place: at for at, place in enumerate(places)}))
+        return self._joined(left[0], left[-1], range(length), length)
+
+    def _joined(
+        self, one: _Part, other: _Part, places: Sequence[int], length: int
+    ) -> SSAValue:
+        """Return a vector with what two have for some places, in order."""
+        size = max(length_of(one[0]), length_of(other[0]))
+        first, second = (
+            self._permuted(x, x, [n if n < length_of(x) else None for n in range(size)])
+            for x in (one[0], other[0])
+        )
+        found = {place: size + at for place, at in other[1].items()} | one[1]
+        mask = [found.get(place) for place in places]
+        return self._permuted(first, second, mask + [None] * (length - len(mask)))
+
+    def _permuted(
+        self, one: SSAValue, other: SSAValue, mask: Sequence[int | None]
+    ) -> SSAValue:
+        """Return components of two vectors; where it is None, any."""
+        size = length_of(one)
+        if len(mask) == size and all(x in (None, n) for n, x in enumerate(mask)):
+            return one
+        return self.blend(one, other, [x or 0 for x in mask])
 
     # Bounded indices
 

@@ -75,7 +75,7 @@ def memory_offset(
 ) -> tuple[int, int]:
     """Return how far element (row, col) of a matrix is from its positions in memory.
 
-    The row of a packed matrix must be the first of a channel.
+    Of the sizes of a matrix these are its sizes in memory.
 
     >>> memory_offset(Layout.COL_MAJOR, 8, 16, 16)
     (16, 8)
@@ -88,9 +88,8 @@ def memory_offset(
         case Layout.COL_MAJOR:
             return col, row
         case Layout.PACKED:
-            per_channel = CHANNEL_BITS // element_bits
-            assert row % per_channel == 0, (row, per_channel)
-            return row // per_channel, col * per_channel
+            outer, within = divmod(row, CHANNEL_BITS // element_bits)
+            return outer, col * CHANNEL_BITS // element_bits + within
         case Layout.ROW_BLOCKED | Layout.COL_BLOCKED:
             assert row == col == 0, (row, col)  # blocks are never cut
             return 0, 0

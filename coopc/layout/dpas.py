@@ -123,7 +123,12 @@ class DpasEncoding(Encoding):
 
     @classmethod
     def of(
-        cls, element_bits: int, lanes: int, *, repeat_count: int = 8
+        cls,
+        element_bits: int,
+        lanes: int,
+        *,
+        repeat_count: int = 8,
+        execution_size: int | None = None,
     ) -> DpasEncoding:
         """Return the encoding of one subgroup that multiplies such elements.
 
@@ -131,12 +136,13 @@ class DpasEncoding(Encoding):
             element_bits: of A and B: 8, 16 or 32.
             lanes: S: 8 (a device with N = 8), 16 or 32.
             repeat_count: rc.
+            execution_size: N; None is the lanes, at most 16.
 
         Raises:
             ValueError: a parameter is out of range.
         """
         ops = CHANNEL_BITS // element_bits
-        size = min(lanes, 16)
+        size = execution_size or min(lanes, 16)
         return cls(repeat_count, SYSTOLIC_DEPTH, size, ops, lanes, (1, 1), (1, 1))
 
     @property

@@ -34,12 +34,7 @@ from typing import TypeAlias
 
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.layout.distribution import Distribution, LayoutDistribution, RowSlices
-from coopc.layout.dpas import (
-    CHANNEL_BITS,
-    SYSTOLIC_DEPTH,
-    DotOperandEncoding,
-    DpasEncoding,
-)
+from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import Encoding, Operand
 from coopc.layout.linear import LinearLayout, log2, spread
 from coopc.layout.strided import StridedLayout
@@ -172,14 +167,11 @@ class DpasFamily(Family):
                 f"expected elements of 8, 16 or 32 bits for DPAS, "
                 f"got {matrix.element_bits}"
             )
-        encoding = DpasEncoding(
-            self.repeat_count,
-            SYSTOLIC_DEPTH,
-            self.execution_size or min(lanes, 16),
-            CHANNEL_BITS // matrix.element_bits,
+        encoding = DpasEncoding.of(
+            matrix.element_bits,
             lanes,
-            (1, 1),
-            (1, 1),
+            repeat_count=self.repeat_count,
+            execution_size=self.execution_size,
         )
         return encoding.distribution(matrix.operand, matrix.rows, matrix.cols)
 

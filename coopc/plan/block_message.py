@@ -255,20 +255,26 @@ def why_no_message(
     return None
 
 
-def why_not_slots(shape: BlockShape, bits: int, lanes: int) -> str | None:
-    """Return the reason why a block has no slots of that width, or None.
+def why_not_slots(shape: BlockShape, bits: int, slots: int, lanes: int) -> str | None:
+    """Return the reason why a block does not arrive in such slots, or None.
 
     Args:
         shape: what is moved.
-        bits: width of a slot that is asked for.
+        bits: width of a slot.
+        slots: of a lane, in all pieces.
         lanes: the subgroup size.
     """
-    if bits == (expected := slot_bits(shape, lanes)):
-        return None
-    return (
-        f"expected pieces of i{expected}, in which {lanes} lanes get {shape}, got "
-        f"i{bits}: the elements of a slot would be those of other lanes"
-    )
+    if bits != (expected := slot_bits(shape, lanes)):
+        return (
+            f"expected pieces of i{expected}, in which {lanes} lanes get {shape}, got "
+            f"i{bits}: the elements of a slot would be those of other lanes"
+        )
+    if slots != (expected := shape.bytes * 8 // (lanes * bits)):
+        return (
+            f"expected {expected} slots of {bits} bits, which each of {lanes} lanes "
+            f"gets of {shape}, got {slots}"
+        )
+    return None
 
 
 def _unknown_shape(

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
+from coopc.device.block_io import XE2_BLOCK_IO
 from coopc.dialects import xe
-from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe import ALIGNMENT, SPLIT_LANES
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding
 from coopc.layout.encodings import Operand
-from coopc.plan.block_message import BlockShape
+from coopc.plan.block_message import BlockShape, rules
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements, nothing
 from coopc.sim.machine import Machine
@@ -34,13 +34,6 @@ from coopc.sim.values import (
     trailing,
 )
 
-BASE_ALIGNMENT = 64
-"""Of a surface, in bytes."""
-LEAST_BYTES = 64
-"""Of a row and of the pitch."""
-MOST = 1 << 24
-"""Bytes of a row and of the pitch, and rows, less than this."""
-PITCH_ALIGNMENT = 16
 COLUMN_ALIGNMENT = 4
 """Of where a block begins in a row, in bytes."""
 
@@ -77,7 +70,7 @@ def block_load_2d(
 
 @implements(xe.BlockStore2DOp)
 def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
-    width, _ = piece_of(op.pieces)
+    width, _ = xe.slots_of(op.pieces)
     pieces, surface = args[: len(op.pieces)], BlockAddress(*args[len(op.pieces) :])
     places, inside = _places(machine, op.block.data, surface, width)
     whole = np.concatenate(
@@ -121,7 +114,7 @@ def _loaded(
     surface: BlockAddress,
 ) -> tuple[Array, ...]:
     """Return the pieces of a block, 0 for what is outside of the surface."""
-    width, count = piece_of(op.pieces)
+    width, count = xe.slots_of(op.pieces)
     places, inside = _places(machine, shape, surface, width)
     active = machine.and_active(inside)
     bytes = machine.load(bytes_of(surface.memory), [places], active)
@@ -158,25 +151,21 @@ def check_surface(base: Array, surface: BlockAddress, bits: int) -> None:
     """
     _, x, _, width, height, pitch = surface
     column = x.astype(np.int64) * (bits // 8)
-    rules = (
-        (base % BASE_ALIGNMENT == 0, "a surface with a base aligned to 64 bytes", base),
-        (width >= LEAST_BYTES, "a surface with a width of at least 64 bytes", width),
-        (width < MOST, "a surface with a width of less than 2^24 bytes", width),
-        (height < MOST, "a surface with less than 2^24 rows", height),
-        (pitch >= width, "a surface with a pitch no less than its width", pitch),
-        (pitch < MOST, "a surface with a pitch of less than 2^24 bytes", pitch),
-        (
-            pitch % PITCH_ALIGNMENT == 0,
-            "a surface with a pitch that is a multiple of 16 bytes",
-            pitch,
-        ),
+    # A base may be in front of where an argument begins, as far as it is aligned.
+    base = np.abs(base)
+    numbers = {"base": base, "width": width, "height": height, "pitch": pitch}
+    for rule in rules(XE2_BLOCK_IO):  # which are those of all devices
+        for number in np.unique(numbers[rule.part]).tolist():
+            if (reason := rule.violated(number)) is not None:
+                raise UndefinedBehaviour(f"surface: {reason}")
+    for holds, what, found in (
+        (pitch >= width, "a pitch no less than the width of its surface", pitch),
         (
             column % COLUMN_ALIGNMENT == 0,
             f"a block at a multiple of {COLUMN_ALIGNMENT} bytes in its row",
             column,
         ),
-    )
-    for holds, what, found in rules:
+    ):
         if not holds.all():
             got = np.broadcast_to(found, holds.shape)[~holds].flat[0]
             raise UndefinedBehaviour(f"expected {what}, got {got}")
@@ -200,14 +189,6 @@ def byte_slots(shape: BlockShape, lanes: int, slot: int) -> tuple[Array, Array]:
 def bytes_of(memory: MemRef) -> MemRef:
     """Return memory as its bytes, in a row."""
     return in_elements(replace(memory, sizes=(), strides=()), i8)
-
-
-def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
-    """Return the width of a slot in bits, and the slots of a piece."""
-    type = pieces[0].type
-    assert is_vector(type), type
-    width = getattr(type.get_element_type(), "bitwidth", 0)
-    return width, type.get_shape()[0]
 
 
 # `xe.block_load`: slots that follow each other.  Bytes of memory move as they are:

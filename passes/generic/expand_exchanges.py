@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -33,15 +32,10 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector, length_of, vector_type
 from coopc.dialects.simt import MAX_COMPONENTS, ShuffleMode
-from coopc.ir.builder import INDEX, Builder, Built, Id
+from coopc.ir.builder import INDEX, Builder, Built, Component, Id
 from coopc.ir.device_option import target_device
 from coopc.layout.exchange import ABSENT, ExchangePlan, Select, Shuffle, plan_exchange
 from coopc.passes.generic.number import Num
-
-Component: TypeAlias = tuple[SSAValue, int]
-"""A vector, and a position in it."""
-Part: TypeAlias = tuple[SSAValue, dict[int, int]]
-"""A vector, and the position of what it has for places of a new one."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +94,7 @@ class ExchangeLowering:
         for type in types:
             assert is_vector(type)
             length = type.element_count()
-            found.append(self._gathered(wanted[:length], length, values[0]))
+            found.append(self.b.gathered(wanted[:length], length, values[0]))
             wanted = wanted[length:]
         return found
 
@@ -121,12 +115,12 @@ class ExchangeLowering:
                 part = [file[step.other[x]] for x in chosen]
                 # Of a length that SPIR-V has, perhaps more than is wanted.
                 length = 1 << (len(part) - 1).bit_length()
-                other = self._gathered(part, length, part[0][0])
+                other = self.b.gathered(part, length, part[0][0])
                 pieces.append((chosen, other))
                 now |= {old: (other, at) for at, old in enumerate(part)}
             for chosen, other in pieces:
                 taken = [file[step.taken[x]] for x in chosen]
-                one = self._gathered(
+                one = self.b.gathered(
                     [now.get(x, x) for x in taken], length_of(other), other
                 )
                 new = self.b.select(condition, one, other)
@@ -146,7 +140,7 @@ class ExchangeLowering:
                 words = min(1 << words.bit_length() - 1, self.longest // packed)
                 chosen = numbers[start : start + words * packed]
                 part = [found[x] for x in chosen]
-                value = self._gathered(part, words * packed, part[0][0])
+                value = self.b.gathered(part, words * packed, part[0][0])
                 type = vector_type(value)
                 if packed > 1:
                     value = self.b.bitcast(value, VectorType(i32, [words]))
@@ -155,55 +149,6 @@ class ExchangeLowering:
                     found[number] = value, at
                 start += len(chosen)
         return found
-
-    def _gathered(
-        self, wanted: Sequence[Component | None], length: int, any: SSAValue
-    ) -> SSAValue:
-        """Return a vector of chosen components, two vectors joined at a time.
-
-        Args:
-            wanted: components, as many as `length` or fewer; None is anything.
-            length: of the vector.
-            any: a vector, taken where nothing is wanted.
-        """
-        parts: dict[SSAValue, dict[int, int]] = {}
-        for place, component in enumerate(wanted):
-            if component is not None:
-                parts.setdefault(component[0], {})[place] = component[1]
-        left = list(parts.items()) or [(any, dict[int, int]())]
-        while len(left) > 2:
-            left.sort(key=lambda x: length_of(x[0]))
-            one, other, *left = left
-            places = sorted({**one[1], **other[1]})
-            # Of a length that SPIR-V has.
-            size = 1 << (len(places) - 1).bit_length()
-            joined = self._joined(one, other, places, size)
-            left.append((joined, {place: at for at, place in enumerate(places)}))
-        return self._joined(left[0], left[-1], range(length), length)
-
-    def _joined(
-        self, one: Part, other: Part, places: Sequence[int], length: int
-    ) -> SSAValue:
-        """Return a vector with what two have for some places, in order."""
-        size = max(length_of(one[0]), length_of(other[0]))
-        first, second = (
-            self._permuted(
-                x, x, [*range(length_of(x)), *[ABSENT] * (size - length_of(x))]
-            )
-            for x in (one[0], other[0])
-        )
-        found = {place: size + at for place, at in other[1].items()} | one[1]
-        mask = [found.get(place, ABSENT) for place in places]
-        return self._permuted(first, second, mask + [ABSENT] * (length - len(mask)))
-
-    def _permuted(
-        self, one: SSAValue, other: SSAValue, mask: Sequence[int]
-    ) -> SSAValue:
-        """Return components of two vectors; where it is ABSENT, any."""
-        size = length_of(one)
-        if len(mask) == size and all(x in (ABSENT, n) for n, x in enumerate(mask)):
-            return one
-        return self.b.blend(one, other, [max(x, 0) for x in mask])
 
     # Numbers of lanes
 

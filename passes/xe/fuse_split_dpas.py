@@ -50,13 +50,14 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
 from coopc.dialects import simt, xe
-from coopc.dialects.narrow import is_memref, length_of, vector_type
+from coopc.dialects.narrow import is_memref, vector_type
 from coopc.dialects.xe import SPLIT_LANES, SPLIT_PRECISIONS, SPLIT_REPEAT_COUNTS
 from coopc.ir.builder import Builder, Built
 from coopc.ir.control_flow import kernel_around
 from coopc.ir.device_option import device_of
-from coopc.ir.facts import constant_number
+from coopc.ir.polynomial import Polynomial
 from coopc.ir.uniformity import Uniformity, Variation
+from coopc.passes.xe.convert_to_xe.vectors import concatenated
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
@@ -279,9 +280,7 @@ def _multiply(
 ) -> None:
     """Multiply with half of an operand, first in place of the first product."""
     b = Builder.at(first)
-    half, *others = halves
-    for other in others:
-        half = b.blend(half, other, range(length_of(half) + length_of(other)))
+    half = concatenated(b, halves)
     for product in operand.products:
         split = xe.SplitDpasOp(
             half, product.b, product.c, product.precisions, product.repeat.value.data
@@ -293,19 +292,13 @@ def _multiply(
 
 def _load_half(b: Builder, first: Rows, second: Rows) -> SSAValue:
     """Load rows of the first half in the first subgroup, of the second in the other."""
-    offsets = [
-        moved(b, rows.load.offset, b.constant(i32, rows.first * ROW_BYTES))
-        if rows.first
-        else rows.load.offset
+    start, other_start = (
+        Polynomial.of(rows.load.offset) + Polynomial.number(rows.first * ROW_BYTES)
         for rows in (first, second)
-    ]
-    if first.load is second.load:
-        step = b.constant(i32, (second.first - first.first) * ROW_BYTES)
-        begin = b.pure(arith.MuliOp, parity(b), step)
-        begin.name_hint = "half"
-        offset = moved(b, offsets[0], begin)
-    else:
-        offset = chosen(b, *offsets)
+    )
+    half = b.pure(arith.MuliOp, (other_start - start).build(b), parity(b))
+    half.name_hint = "half"
+    offset = (start + Polynomial.value(half)).build(b)
     guard, other = first.load.guard, second.load.guard
     if guard is not other:
         always = b.constant(i1, 1)
@@ -323,48 +316,23 @@ def parity(b: Builder) -> SSAValue:
     return found
 
 
-def moved(b: Builder, value: SSAValue, by: SSAValue) -> SSAValue:
-    """Return a sum of a value and another one, which is added as far out as it can.
-
-    What a sum in a loop is made of before the loop is where the other is added.
-    """
-    if isinstance(sum := value.owner, arith.AddiOp):
-        outer, inner = sorted((sum.lhs, sum.rhs), key=b.depth)
-        if constant_number(outer) is not None:
-            return b.pure(arith.AddiOp, moved(b, inner, by), outer)
-        if b.depth(outer) < b.depth(inner):
-            return b.pure(arith.AddiOp, moved(b, outer, by), inner)
-    return b.pure(arith.AddiOp, value, by)
-
-
 def chosen(b: Builder, first: SSAValue, second: SSAValue) -> SSAValue:
-    """Return one value in the first subgroup of a pair, another one in the second.
+    """Return one condition in the first subgroup of a pair, another in the second.
 
-    What both are sums of, or both depend on, is not chosen.
+    What is part of both is not chosen.
     """
     if first is second:
         return first
-    for kind, nothing in ((arith.AddiOp, b.constant(i32, 0)), (arith.AndIOp, None)):
-        one, other = (_terms(kind, x) for x in (first, second))
-        common = next((x for x in one if any(x is y for y in other)), None)
-        if common is None:
-            continue
-        rests = [next((y for y in x if y is not common), nothing) for x in (one, other)]
-        if rests[0] is not None and rests[1] is not None:
-            both = sorted((chosen(b, rests[0], rests[1]), common), key=b.depth)
-            return b.pure(kind, *both)
+    one, other = first.owner, second.owner
+    if isinstance(one, arith.AndIOp) and isinstance(other, arith.AndIOp):
+        rests = [x for x in one.operands if x not in other.operands]
+        others = [x for x in other.operands if x not in one.operands]
+        if len(rests) == len(others) == 1:
+            (common,) = (x for x in one.operands if x in other.operands)
+            both = sorted((chosen(b, *rests, *others), common), key=b.depth)
+            return b.pure(arith.AndIOp, *both)
     is_first = b.compare("eq", parity(b), b.constant(i32, 0))
     return b.pure(arith.SelectOp, is_first, first, second)
-
-
-def _terms(
-    kind: type[arith.AddiOp | arith.AndIOp], value: SSAValue
-) -> tuple[SSAValue, ...]:
-    """Return a value, or the two that it is the sum of, or the two conditions."""
-    owner = value.owner
-    if isinstance(owner, kind) and owner.lhs is not owner.rhs:
-        return owner.lhs, owner.rhs
-    return (value,)
 
 
 def _erase_unused(value: SSAValue) -> None:

@@ -51,12 +51,7 @@ from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.simt import MAX_COMPONENTS
 from coopc.ir.matrix_size import why_not_held
 from coopc.ir.split_values import Parts
-from coopc.layout.dpas import (
-    CHANNEL_BITS,
-    SYSTOLIC_DEPTH,
-    DotOperandEncoding,
-    DpasEncoding,
-)
+from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import Encoding, Operand, SliceEncoding
 from coopc.layout.linear import LinearLayout
 
@@ -317,10 +312,9 @@ def tiling_of(type: MatrixType, device: Device, lanes: int) -> DpasTiling | str:
     operand = matrix.operand
     rows = MOST_ROWS if operand == "b" else gcd(matrix.rows, MOST_ROWS)
     assert device.dpas is not None, device
-    size = device.dpas.lanes
-    ops = CHANNEL_BITS // matrix.element_bits
+    bits, size = matrix.element_bits, device.dpas.lanes
     try:
-        encoding = DpasEncoding(rows, SYSTOLIC_DEPTH, size, ops, lanes, (1, 1), (1, 1))
+        encoding = DpasEncoding.of(bits, lanes, repeat_count=rows, execution_size=size)
         layout = encoding.tile(operand)
     except ValueError as error:
         return f"{error}, in {type}"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 from typing import TypeAlias
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, SSAValue
 
@@ -110,16 +111,11 @@ def _follow(registers: RegisterLayout, dim: int, length: int) -> bool:
     layout = registers.layout
     if any(x[dim] % length for name in ("lane", "warp") for x in layout.bases(name)):
         return False
-    own = [list(registers.coordinates[x]) for x in registers.distinct]
-    for start in range(0, len(own), length):
-        first, *others = own[start : start + length]
-        if first[dim] % length:
-            return False
-        for each in others:
-            first[dim] += 1
-            if each != first:
-                return False
-    return True
+    own = np.array([registers.coordinates[x] for x in registers.distinct])
+    runs = own.reshape(-1, length, own.shape[-1])
+    follow = runs[:, :1].repeat(length, axis=1)
+    follow[..., dim] += np.arange(length)
+    return not (runs[:, 0, dim] % length).any() and np.array_equal(runs, follow)
 
 
 def _to_be_multiple(number: Polynomial, of: int) -> list[Need] | None:

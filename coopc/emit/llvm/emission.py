@@ -484,7 +484,7 @@ class Emission(emission.Emission[Value, View]):
     def pointer(self, view: View, at: Num, *, inbounds: bool = True) -> Value:
         if self.index.num(at) == 0:
             return view.base
-        element = self.types.in_memory(view.element)
+        element = self.types.pointee(view.element)
         return self.f.address(element, view.base, id_of(at), inbounds=inbounds)
 
     def load(
@@ -496,7 +496,9 @@ class Emission(emission.Emission[Value, View]):
         align: int | None = None,
     ) -> Value:
         """Load consecutive elements; without `align` with that of an element."""
-        type = self.types.vector(self.types.in_memory(view.element), length)
+        type = self.types.pointee(view.element)
+        if length > 1:
+            type = self.types.vector(self.types.in_memory(view.element), length)
         align = align or self.types.bytes_of(view.element)
         metadata = self._temporal(hints)
         found = self.f.load(type, self.pointer(view, at), align, metadata=metadata)
@@ -528,11 +530,11 @@ class Emission(emission.Emission[Value, View]):
         alignment: int,
         name: str | None,
     ) -> View:
-        count, *named = elements
+        count, *named = elements or (1,)
         if named or not isinstance(count, int):
             raise Refusal(f"expected an allocation of a constant size, got {type}")
         size = self.types.bytes_of(type.element_type)
-        array = Array(count, self.types.in_memory(type.element_type))
+        array = Array(count, self.types.pointee(type.element_type))
         # What is not asked for is, on x86-64, that of a vector register.
         least = size if self.facts.gpu or alignment > 0 else 64
         align = max(least, alignment)

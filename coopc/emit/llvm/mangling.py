@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coopc.emit.xe_rules import mangled
+from coopc.emit.xe import mangled
 from coopc.llvm.values import FLOAT as FLOAT
 from coopc.llvm.values import I32 as I32
 from coopc.llvm.values import Float, Int, Type, component, width

@@ -199,8 +199,14 @@ class Types:
         """The type of an element of a memref: an i1 is a byte."""
         return I8 if type == IntegerType(1) else self.number(type)
 
+    def pointee(self, type: Attribute) -> Type:
+        """The type of an element of a memref, which may be a vector."""
+        return self.of(type) if is_vector(type) else self.in_memory(type)
+
     def bytes_of(self, type: Attribute) -> int:
         """Size of an element of a memref, in bytes; its alignment, too."""
+        if is_vector(type):
+            return type.element_count() * self.bytes_of(type.get_element_type())
         return self.in_memory(type).bits // 8
 
     def constant(self, type: Attribute, value: float) -> Constant:

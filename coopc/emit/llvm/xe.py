@@ -9,59 +9,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from coopc.dialects import simt, xe
-from coopc.emit.llvm.emission import SPACES, Emission, View, bytes_of
+from coopc.emit.llvm.emission import SPACES, Emission, View
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.llvm.simt import CONVERGENT, block_name
-from coopc.emit.xe import LOADS, PREFETCH, STORE, STORE_SURFACE, SURFACE, Engine, Pieces
-from coopc.emit.xe_rules import PAYLOAD_PREFIX, asked
+from coopc.emit.xe import (
+    LOADS,
+    PAYLOAD_PREFIX,
+    PREFETCH,
+    STORE,
+    Engine,
+    surface_operand,
+)
 from coopc.llvm.module import Metadata
 from coopc.llvm.values import (
     I32,
-    I64,
     VOID,
-    Array,
     Constant,
     Int,
     Pointer,
-    Type,
     Value,
-    component,
     integer,
-    width,
 )
 from coopc.spirv.grammar import enumeration
 
 
-def word(value: int) -> Constant:
-    """A constant of 32 bits."""
-    return integer(I32, value)
-
-
 def _cache_controls(
-    e: Emission, cache: xe.CacheAttr | None, operand: int
+    e: Emission, name: str, controls: Sequence[str]
 ) -> tuple[Metadata, ...]:
-    """What a call asks of the caches, as metadata of the call.
-
-    Args:
-        e: the emission.
-        cache: what is asked.
-        operand: the number of the argument that is the surface.
-    """
-    store = operand == STORE_SURFACE
-    pair = asked(cache, e.facts.device, store=store)
-    if pair is None:
+    """What the call of a message asks of the caches, as metadata of the call."""
+    if not controls:
         return ()
-    access = "Store" if store else "Load"
+    access = "Store" if name == STORE else "Load"
     decoration = enumeration("Decoration").value(f"CacheControl{access}INTEL")
-    controls = enumeration(f"{access}CacheControl")
+    known, operand = enumeration(f"{access}CacheControl"), surface_operand(name)
     nodes: list[Constant | int] = []
-    for level, control in enumerate(pair):
-        name = "".join(map(str.capitalize, control.split("_")))
-        numbers = decoration, level, controls.value(f"{name}INTEL"), operand
-        nodes.append(e.module.node(*map(word, numbers)))
+    for level, control in enumerate(controls):
+        numbers = decoration, level, known.value(control), operand
+        nodes.append(e.module.node(*(integer(I32, x) for x in numbers)))
     return (Metadata("spirv.DecorationCacheControlINTEL", e.module.node(*nodes)),)
 
 
@@ -93,29 +80,6 @@ def flag_bits(flags: str) -> int:
     return enumeration("MatrixMultiplyAccumulateOperands").value(flags)
 
 
-class _StackPieces(Pieces):
-    """A variable of one piece, or of an array of them."""
-
-    def __init__(self, e: Emission, pieces: Sequence[SSAValue]) -> None:
-        self._e = e
-        self._type: Type = e.type(pieces[0].type)
-        self._whole = Array(len(pieces), self._type) if len(pieces) > 1 else self._type
-        self._align = bytes_of(component(self._type)) * width(self._type)
-        self.base: Value = e.f.allocate(self._whole, self._align)
-
-    def _pointer(self, at: int) -> Value:
-        if self._whole == self._type:
-            return self.base
-        first, index = integer(I64, 0), integer(I64, at)
-        return self._e.f.address(self._whole, self.base, first, index)
-
-    def load(self, at: int) -> Value:
-        return self._e.f.load(self._type, self._pointer(at), self._align)
-
-    def store(self, at: int, piece: SSAValue) -> None:
-        self._e.f.store(self._e.value(piece), self._pointer(at), self._align)
-
-
 class _XeBuiltins(Engine[Emission]):
     """Calls of builtins."""
 
@@ -125,29 +89,18 @@ class _XeBuiltins(Engine[Emission]):
     def is_global(self, view: View) -> bool:
         return view.space == SPACES[simt.MemorySpace.GLOBAL]
 
-    def word(self, e: Emission, value: int) -> Constant:
-        return word(value)
-
-    def pieces(self, e: Emission, pieces: Sequence[SSAValue]) -> _StackPieces:
-        return _StackPieces(e, pieces)
-
     def message(
-        self,
-        e: Emission,
-        name: str,
-        operands: list[Any],
-        cache: xe.CacheAttr | None,
-        surface: int = SURFACE,
+        self, e: Emission, name: str, operands: list[Any], controls: Sequence[str]
     ) -> None:
         mangled, attributes, of_parameters = _MESSAGES[name]
-        name = f"__spirv_{name}"
+        full = f"__spirv_{name}"
         e.call(
-            f"_Z{len(name)}{name}{mangled}",
+            f"_Z{len(full)}{full}{mangled}",
             VOID,
             operands,
             attributes=attributes,
             parameter_attributes=of_parameters,
-            metadata=_cache_controls(e, cache, surface),
+            metadata=_cache_controls(e, name, controls),
         )
 
     def block_read(
@@ -157,7 +110,7 @@ class _XeBuiltins(Engine[Emission]):
         return e.call(block_name("read", to), to, [place], attributes=CONVERGENT)
 
     def multiply(self, e: Emission, k: int, operands: list[Any], flags: str) -> Value:
-        arguments = [word(k), *operands, word(flag_bits(flags))]
+        arguments = [integer(I32, k), *operands, integer(I32, flag_bits(flags))]
         name = builtin(MULTIPLY, [argument.type for argument in arguments])
         return e.call(name, operands[2].type, arguments, attributes=_COMPUTES)
 
@@ -170,12 +123,6 @@ class _XeBuiltins(Engine[Emission]):
         if result is not None and not isinstance(result, xe.PayloadType):
             type = e.type(result)
         return e.call(name, type, operands, attributes=attributes)
-
-    def address(self, e: Emission, pointer: Value) -> Value:
-        return e.f.cast("ptrtoint", pointer, I64)
-
-    def part(self, e: Emission, vector: Value, taken: range) -> Value:
-        return e.shuffled(vector, None, taken)
 
 
 handlers = _XeBuiltins().handlers()

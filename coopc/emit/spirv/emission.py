@@ -597,10 +597,11 @@ class Emission(emission.Emission[Id, View]):
     ) -> View:
         is_shared = space_of(type) is simt.MemorySpace.WORKGROUP
         storage = "Workgroup" if is_shared else "Function"
-        length = self._length(type, elements)
-        element = self.types.in_memory(type.element_type)
-        array = self.module.type("OpTypeArray", element, length)
-        pointer = self.types.pointer(storage, array)
+        whole = self.types.in_memory(type.element_type)
+        if elements:
+            length = self._length(type, elements)
+            whole = self.module.type("OpTypeArray", whole, length)
+        pointer = self.types.pointer(storage, whole)
         if is_shared:
             base = self.module.variable(pointer, storage, name=name)
         else:

@@ -54,7 +54,7 @@ from xdsl.ir import Attribute, SSAValue
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import length_of, vector_type
 from coopc.dialects.simt import MAX_COMPONENTS, bits_of
-from coopc.ir.builder import INDEX, Builder
+from coopc.ir.builder import INDEX, Builder, Component
 from coopc.ir.control_flow import is_inside
 from coopc.ir.polynomial import Polynomial
 from coopc.passes.xe.channel_plans import ChannelPlan
@@ -73,7 +73,6 @@ from coopc.passes.xe.convert_to_xe.vectors import (
     joined,
     numbers,
     packed,
-    shuffled,
     unpacked,
 )
 from coopc.passes.xe.register_layout import RegisterLayout
@@ -147,7 +146,7 @@ def _piece(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
     high = _mixed(b, b.pure(ShRUIOp, x, eight), y)
     halves = VectorType(i16, [2 * count])
     mask = [half * 2 * count + at for at in range(2 * count) for half in (0, 1)]
-    return shuffled(b, b.bitcast(low, halves), b.bitcast(high, halves), mask)
+    return b.blend(b.bitcast(low, halves), b.bitcast(high, halves), mask)
 
 
 def _mixed(b: Builder, even: SSAValue, odd: SSAValue) -> SSAValue:
@@ -549,8 +548,6 @@ def growing(place: SSAValue, loop: ForOp) -> tuple[Polynomial, Polynomial] | Non
 
 # Loads of slots that follow each other
 
-Slot: TypeAlias = tuple[SSAValue, int]
-"""A component of what a message gave."""
 ChannelPlace: TypeAlias = Callable[[SlotLoad], tuple[SSAValue, SSAValue | None]]
 """From a message to its offset from the base, in bytes, and whether it is inside."""
 
@@ -564,7 +561,7 @@ def load_channels(
     name: str | None,
 ) -> list[SSAValue]:
     """Load a tensor or a matrix; return its pieces."""
-    slots: dict[int, Slot] = {}
+    slots: dict[int, Component] = {}
     for message in plan.messages:
         offset, guard = place(message)
         load = xe.BlockLoadOp(
@@ -582,31 +579,15 @@ def load_channels(
     ]
 
 
-def _slots_vector(b: Builder, slots: Sequence[Slot]) -> SSAValue:
+def _slots_vector(b: Builder, slots: Sequence[Component]) -> SSAValue:
     """Return slots as one vector of channels, or of what they are."""
     bits = bits_of(vector_type(slots[0][0]).get_element_type())
     parts: list[SSAValue] = []
     for start in range(0, len(slots), MAX_COMPONENTS):
-        some = _gathered_slots(b, slots[start : start + MAX_COMPONENTS])
+        chosen = slots[start : start + MAX_COMPONENTS]
+        some = b.gathered(chosen, len(chosen), chosen[0][0])
         if bits != CHANNEL_BITS:
             channels = length_of(some) * bits // CHANNEL_BITS
             some = b.bitcast(some, VectorType(i32, [channels]))
         parts.append(some)
     return concatenated(b, parts)
-
-
-def _gathered_slots(b: Builder, slots: Sequence[Slot]) -> SSAValue:
-    """Return components of vectors as one vector: the first two joined, and so on."""
-    first = slots[0][0]
-    if slots == [(first, at) for at in range(length_of(first))]:
-        return first
-    if len(slots) == 1 or any(length_of(x) != length_of(first) for x, _ in slots):
-        return concatenated(b, [shuffled(b, x, x, [at]) for x, at in slots])
-    pairs = zip(slots[::2], slots[1::2], strict=True)
-    return concatenated(
-        b,
-        [
-            shuffled(b, one, other, [at, length_of(one) + to])
-            for (one, at), (other, to) in pairs
-        ],
-    )

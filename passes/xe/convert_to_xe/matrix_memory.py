@@ -113,7 +113,7 @@ def decide_matrix_prefetch(
     bits, order = op.matrix.element_bits, op.layout.data
 
     def fetched(origin: Pair, shape: Pair, io: BlockIO) -> PrefetchMove | Refusal:
-        found = plan_prefetch(*memory_sizes(order, shape, bits), bits, 1, io)
+        found = plan_prefetch(*memory_offset(order, *shape, bits), bits, 1, io)
         if isinstance(found, Refusal):
             return found
         return found, memory_offset(order, *origin, bits)
@@ -177,30 +177,14 @@ def _planned(
     return refuse_steps(found, *op.positions[-2:]) or found
 
 
-def memory_sizes(order: Layout, shape: tuple[int, int], bits: int) -> tuple[int, int]:
-    """Return rows and columns of a matrix as memory has them."""
-    rows, cols = shape
-    match order:
-        case Layout.ROW_MAJOR:
-            return rows, cols
-        case Layout.COL_MAJOR:
-            return cols, rows
-        case Layout.PACKED:
-            return rows * bits // CHANNEL_BITS, cols * CHANNEL_BITS // bits
-        case Layout.ROW_BLOCKED | Layout.COL_BLOCKED:
-            raise AssertionError(order)  # `refuse_memory` refuses it
-
-
 def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
     """Return a layout of B as one of memory where its rows are packed in channels."""
-    w = CHANNEL_BITS // bits
 
     def moved(basis: tuple[int, ...]) -> tuple[int, int]:
         row, col = basis
-        return row // w, col * w + row % w
+        return memory_offset(Layout.PACKED, row, col, bits)
 
-    rows, cols = layout.out_sizes.values()
-    sizes = memory_sizes(Layout.PACKED, (rows, cols), bits)
+    sizes = moved(tuple(layout.out_sizes.values()))
     ins = {name: [moved(x) for x in layout.bases(name)] for name in layout.in_names}
     return LinearLayout.of(ins, dict(zip(layout.out_names, sizes, strict=True)))
 

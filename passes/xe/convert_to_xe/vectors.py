@@ -72,22 +72,10 @@ def cast(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
     return b.pure(make, value, shaped(value.type, element))
 
 
-def shuffled(
-    b: Builder, one: SSAValue, other: SSAValue, mask: Sequence[int]
-) -> SSAValue:
-    """Return components of two vectors, or the vector itself where that is the same."""
-    if list(mask) == list(range(length_of(one))):
-        return one
-    return b.blend(one, other, mask)
-
-
 def concatenated(b: Builder, vectors: Sequence[SSAValue]) -> SSAValue:
-    """Return the components of vectors of equal length, a power of two of them."""
-    while len(vectors) > 1:
-        both = range(2 * length_of(vectors[0]))
-        pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [shuffled(b, x, y, both) for x, y in pairs]
-    return vectors[0]
+    """Return the components of vectors, one behind the other."""
+    parts = [(vector, at) for vector in vectors for at in range(length_of(vector))]
+    return b.gathered(parts, len(parts), vectors[0])
 
 
 def gathered(
@@ -101,42 +89,10 @@ def gathered(
         wanted: the number of each element that is wanted, in order.
         length: of the new vectors.
     """
-    return [
-        _gathered(b, vectors, wanted[start : start + length])
-        for start in range(0, len(wanted), length)
-    ]
-
-
-def _gathered(
-    b: Builder, vectors: Sequence[SSAValue], wanted: Sequence[int]
-) -> SSAValue:
-    """Return one vector of chosen elements, two vectors joined at a time."""
     size = length_of(vectors[0])
-    parts = [divmod(each, size) for each in wanted]
-    used = list(dict.fromkeys(vector for vector, _ in parts))
-    first = vectors[used[0]]
-    if len(used) == 1:
-        return shuffled(b, first, first, [at for _, at in parts])
-    # Of the first two all that is wanted; of each further one, put in its places.
-    known = {used[0]: 0, used[1]: size}
-    mask = [known[vector] + at if vector in known else 0 for vector, at in parts]
-    found = shuffled(b, first, vectors[used[1]], mask)
-    for other in used[2:]:
-        taken = [at if vector == other else None for vector, at in parts]
-        found = _with_components(b, found, vectors[other], taken)
-    return found
-
-
-def _with_components(
-    b: Builder, found: SSAValue, other: SSAValue, taken: Sequence[int | None]
-) -> SSAValue:
-    """Return a vector with some components taken from one of any length."""
-    length = len(taken)
-    if length_of(other) != length:
-        other = shuffled(b, other, other, [at or 0 for at in taken])
-        taken = [None if at is None else place for place, at in enumerate(taken)]
-    mask = [place if at is None else length + at for place, at in enumerate(taken)]
-    return shuffled(b, found, other, mask)
+    parts = [(vectors[at // size], at % size) for at in wanted]
+    starts = range(0, len(parts), length)
+    return [b.gathered(parts[x : x + length], length, vectors[0]) for x in starts]
 
 
 def unpacked(
@@ -169,7 +125,7 @@ def elements(b: Builder, piece: SSAValue, type: VectorType) -> list[SSAValue]:
         whole = elements(b, piece, VectorType(element, [count]))
         return [part for each in whole for part in elements(b, each, type)]
     return [
-        b.bitcast(shuffled(b, piece, piece, range(at, at + slots)), type)
+        b.bitcast(b.blend(piece, piece, range(at, at + slots)), type)
         for at in range(0, length_of(piece), slots)
     ]
 

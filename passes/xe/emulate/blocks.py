@@ -8,15 +8,15 @@ is read from their number, by shifts and masks, as all sizes are powers of two:
     transform   (b (H / f) + r) W f + c f + q          row r f + q, column b W + c
     transpose   c H + r                                row r, column c
 
-A surface is counted in elements of the memref it begins at: an element of the block is
-several of them, packed low bits first, or a part of one (which cannot be stored).
+A surface is counted in units: elements of the block, or of the memref it begins at
+where these are narrower.  An element of the block is then several units, low bits
+first.  Memory of wider elements is seen as units by its address.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -32,6 +32,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.narrow import memref_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.passes.triton.memory import cast_memory
 from coopc.passes.xe.convert_to_xe.vectors import cast
 from coopc.plan.block_message import CHANNEL_BITS, BlockMode, BlockShape
 
@@ -88,9 +89,9 @@ class BlockPiece:
         return element_bits(self.type.get_element_type())
 
     @property
-    def base_bits(self) -> int:
-        """Width of an element of the memref, 0 where it has none."""
-        return element_bits(self.base.element_type)
+    def unit(self) -> IntegerType:
+        """What memory is read and written in."""
+        return IntegerType(min(self.shape.bits, element_bits(self.base.element_type)))
 
     @property
     def name(self) -> str:
@@ -102,21 +103,20 @@ class BlockPiece:
 
 @dataclass(frozen=True, slots=True)
 class UnitSurface:
-    """A surface in units, elements of the memref that it begins at."""
+    """A surface in units."""
 
     b: Builder
+    piece: BlockPiece
     memory: SSAValue
     """All of the memory, in a row."""
     x: SSAValue
-    """In elements of the block."""
+    """Of the block, in units."""
     y: SSAValue
     width: SSAValue
     """Units of a row."""
     height: SSAValue
     pitch: SSAValue
     """Units from row to row."""
-    bits: int
-    """Of a unit."""
 
     @classmethod
     def of(
@@ -131,70 +131,43 @@ class UnitSurface:
         x, y, width, height, pitch = (
             b.pure(arith.IndexCastOp, n, INDEX) for n in (x, y, *numbers[2:])
         )
-        bits = piece.base_bits
+        bits = piece.unit.bitwidth
         unit = b.constant(INDEX, bits // 8)
         width, pitch = (b.pure(arith.DivUIOp, n, unit) for n in (width, pitch))
+        if (per := piece.shape.bits // bits) > 1:
+            x = b.pure(arith.MuliOp, x, b.constant(INDEX, per))
         length = b.pure(arith.MuliOp, height, pitch)
-        metadata = b.effect(memref.ExtractStridedMetaDataOp(base))
-        start = metadata.results[1]
+        if element_bits(piece.base.element_type) > bits:
+            start = b.effect(memref.ExtractStridedMetaDataOp(base)).results[1]
+            address = b.pure(simt.AddressOfOp, b.pure(cast_memory, base, start, None))
+            base = b.pure(simt.MemoryAtOp, address, MemRefType(piece.unit, []))
+        start = b.effect(memref.ExtractStridedMetaDataOp(base)).results[1]
         memory = b.pure(_in_a_row, base, start, length)
-        return cls(b, memory, x, y, width, height, pitch, bits)
+        return cls(b, piece, memory, x, y, width, height, pitch)
 
-    def at(self, row: BoundedIndex, col: BoundedIndex) -> tuple[SSAValue, SSAValue]:
-        """Return where an element of the block is, in elements of it."""
-        add = self.b.pure
-        return (
-            add(arith.AddiOp, self.y, self.b.index(row)),
-            add(arith.AddiOp, self.x, self.b.index(col)),
-        )
+    def units(self, slot: BoundedIndex) -> list[tuple[SSAValue, SSAValue]]:
+        """Return where in memory each unit of a slot is, and whether it is inside.
 
-    def unit_column(self, col: SSAValue, per: int, part: int) -> SSAValue:
-        """Return the column of one of so many units of an element."""
-        b = self.b
-        if per > 1:
-            col = b.pure(arith.MuliOp, col, b.constant(INDEX, per))
-        return b.pure(arith.AddiOp, col, b.constant(INDEX, part)) if part else col
-
-    def place(self, row: SSAValue, col: SSAValue) -> SSAValue:
-        """Return where a unit is in memory."""
-        b = self.b
-        return b.pure(arith.AddiOp, b.pure(arith.MuliOp, row, self.pitch), col)
-
-    def inside(self, row: SSAValue, col: SSAValue, per: int = 1) -> SSAValue:
-        """Return whether a place is in the surface: a negative one is a great one.
-
-        Columns are counted in parts of units, of which a unit has so many.
+        A negative row or column is a great number without sign.
         """
-        b, width = self.b, self.width
-        if per > 1:
-            width = b.pure(arith.MuliOp, width, b.constant(INDEX, per))
-        found = b.both(b.compare("ult", row, self.height), b.compare("ult", col, width))
-        assert isinstance(found, SSAValue)
+        b, bits = self.b, self.piece.shape.bits
+        per = bits // self.piece.unit.bitwidth
+        found: list[tuple[SSAValue, SSAValue]] = []
+        for row, col in elements(b, self.piece, slot):
+            at_row = b.pure(arith.AddiOp, self.y, b.index(row))
+            for part in range(per):
+                unit = b.add(b.times(col, per), BoundedIndex(part))
+                at_col = b.pure(arith.AddiOp, self.x, b.index(unit))
+                below = b.compare("ult", at_row, self.height)
+                inside = b.both(below, b.compare("ult", at_col, self.width))
+                assert isinstance(inside, SSAValue)
+                start = b.pure(arith.MuliOp, at_row, self.pitch)
+                found.append((b.pure(arith.AddiOp, start, at_col), inside))
         return found
 
-    def load(self, row: BoundedIndex, col: BoundedIndex, bits: int) -> SSAValue:
-        """Return an element of so many bits as an integer, 0 where there is none."""
-        b, (at_row, at_col) = self.b, self.at(row, col)
-        per = self.bits // bits
-        if per > 1:
-            ratio = b.constant(INDEX, per)
-            inside = self.inside(at_row, at_col, per)
-            rest = b.pure(arith.RemUIOp, at_col, ratio)
-            bit = b.pure(arith.MuliOp, rest, b.constant(INDEX, bits))
-            at_col = b.pure(arith.DivUIOp, at_col, ratio)
-            unit = self._unit(self.place(at_row, at_col), inside)
-            shift = b.pure(arith.IndexCastOp, bit, unit.type)
-            return resized(b, b.pure(arith.ShRUIOp, unit, shift), IntegerType(bits))
-        units: list[SSAValue] = []
-        for part in range(bits // self.bits):
-            column = self.unit_column(at_col, bits // self.bits, part)
-            place, inside = self.place(at_row, column), self.inside(at_row, column)
-            units.append(resized(b, self._unit(place, inside), IntegerType(bits)))
-        return joined(b, units, self.bits)
-
-    def _unit(self, place: SSAValue, inside: SSAValue) -> SSAValue:
+    def load(self, place: SSAValue, inside: SSAValue) -> SSAValue:
         """Return a unit of memory as an integer, 0 where there is none."""
-        b, type = self.b, IntegerType(self.bits)
+        b, type = self.b, self.piece.unit
 
         def read() -> Sequence[SSAValue]:
             op = b.effect(memref.LoadOp.get(self.memory, [place]))
@@ -202,23 +175,15 @@ class UnitSurface:
 
         return b.branch(inside, read, (b.constant(type, 0),))[0]
 
-    def store(
-        self, row: BoundedIndex, col: BoundedIndex, bits: int, slot: SSAValue, low: int
-    ) -> None:
-        """Write an element of so many bits, which a slot has from its bit `low` on."""
-        b, (at_row, at_col) = self.b, self.at(row, col)
-        size = min(bits, self.bits)
-        for part in range(bits // size):
-            value = shifted_down(b, slot, low + part * size)
-            value = resized(b, value, IntegerType(size))
-            column = self.unit_column(at_col, bits // size, part)
-            place, inside = self.place(at_row, column), self.inside(at_row, column)
-            b.branch(inside, partial(self._write, value, place))
+    def store(self, place: SSAValue, inside: SSAValue, value: SSAValue) -> None:
+        """Write a unit of memory, where there is one."""
 
-    def _write(self, value: SSAValue, place: SSAValue) -> Sequence[SSAValue]:
-        unit = cast(self.b, value, memref_type(self.memory).element_type)
-        self.b.effect(memref.StoreOp.get(unit, self.memory, [place]))
-        return ()
+        def write() -> Sequence[SSAValue]:
+            unit = cast(self.b, value, memref_type(self.memory).element_type)
+            self.b.effect(memref.StoreOp.get(unit, self.memory, [place]))
+            return ()
+
+        self.b.branch(inside, write)
 
 
 def load_piece(
@@ -226,14 +191,12 @@ def load_piece(
 ) -> SSAValue:
     """Return the slots from `first` on, 0 where there is no surface."""
     surface = UnitSurface.of(b, piece, values)
+    type = IntegerType(piece.slot_bits)
 
     def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        bits, type = piece.shape.bits, IntegerType(piece.slot_bits)
-        found = [
-            resized(b, surface.load(row, col, bits), type)
-            for row, col in elements(b, piece, b.add(first, t))
-        ]
-        return (b.insert(now[0], t, joined(b, found, bits)),)
+        units = (surface.load(*unit) for unit in surface.units(b.add(first, t)))
+        parts = [resized(b, unit, type) for unit in units]
+        return (b.insert(now[0], t, joined(b, parts, piece.unit.bitwidth)),)
 
     (found,) = b.loop(piece.slots, (b.constant(piece.type, 0),), slot)
     return found
@@ -250,9 +213,10 @@ def store_piece(
     surface = UnitSurface.of(b, piece, values)
 
     def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        whole, bits = b.extract(given, t), piece.shape.bits
-        for number, (row, col) in enumerate(elements(b, piece, b.add(first, t))):
-            surface.store(row, col, bits, whole, number * bits)
+        whole = b.extract(given, t)
+        for number, unit in enumerate(surface.units(b.add(first, t))):
+            part = shifted_down(b, whole, number * piece.unit.bitwidth)
+            surface.store(*unit, resized(b, part, piece.unit))
         return ()
 
     b.loop(piece.slots, (), slot)

@@ -67,17 +67,6 @@ class DpasShape:
         type = self.c.get_element_type()
         return f"xe_dpas_{a}_{b}_{type}_repeat_{self.repeat}_lanes_{self.lanes}"
 
-    def why_not(self) -> str | None:
-        """Return the reason why lanes do not hold these operands, or None."""
-        found = xe.operand_types(self.precisions[0], self.repeat, self.lanes, self.n)
-        a, b, length = found
-        if (a, b, length) == (self.a, self.b, self.c.get_shape()[0]):
-            return None
-        return (
-            f"expected {a}, {b} and {length} of c, which {self.lanes} lanes hold, got "
-            f"{self.a}, {self.b} and {self.c}"
-        )
-
 
 def multiply(
     b: Builder, x: DpasShape, a: SSAValue, other: SSAValue, c: SSAValue

@@ -3,10 +3,9 @@
 Before:  operations of `xe` and split barriers, in kernels of 8, 16 or 32 lanes.
 After:   calls of private functions of `simt`, `vector`, `arith`, `memref` and `scf`,
          one per operation and shape; whole barriers; no prefetches.
-Fails:   where the lanes of a kernel are unknown or do not hold the blocks; for surfaces
-         whose elements cannot be written in part; for split DPAS that not all subgroups
-         execute, or an odd number of them; for payloads that blocks or calls pass on.
-         The module is then unchanged.
+Fails:   where the lanes of a kernel are unknown or do not hold the blocks; for split
+         DPAS that not all subgroups execute, or an odd number of them; for payloads
+         that blocks or calls pass on. The module is then unchanged.
 
 There is one private function for each operation and shape.  A block of several pieces
 is one function too: it gives the piece from a slot on, which is its last argument, and
@@ -153,12 +152,6 @@ class Emulator:
         pieces, operands = tuple(op.pieces), op.operands[len(op.pieces) :]
         types = [x.type for x in pieces]
         piece = piece_of(op, op.block.data, types, operands[0])
-        if piece.base_bits > piece.shape.bits:
-            raise Refused(
-                op,
-                f"expected a surface of elements of at most {piece.shape.bits} bits, "
-                f"which the block writes whole, got {piece.base.element_type}",
-            )
 
         def body(b: Builder, values: Values) -> Values:
             (value, *rest), first = _with_first(piece, values)
@@ -180,8 +173,10 @@ class Emulator:
             a, lanes = op.a, lanes_of(op)
         types = map(vector_type, (a, op.b, op.c))
         x = DpasShape(op.precisions, op.repeat.value.data, lanes, *types)
-        if isinstance(op, xe.DpasOp) and (reason := x.why_not()) is not None:
-            raise Refused(op, reason)
+        if isinstance(op, xe.DpasOp):
+            reason = xe.why_not_share(op, lanes, x.n)
+            if reason is not None:
+                raise Refused(op, reason)
 
         def body(b: Builder, values: Values) -> Values:
             left, right, addend = values
@@ -318,13 +313,10 @@ def piece_of(
     first, lanes = types[0], lanes_of(op)
     assert is_vector(first)
     piece = BlockPiece(shape, first, len(types), lanes, memref_type(base))
-    if (reason := why_not_slots(shape, piece.slot_bits, lanes)) is not None:
+    slots = piece.pieces * piece.slots
+    if (reason := why_not_slots(shape, piece.slot_bits, slots, lanes)) is not None:
         raise Refused(op, reason)
-    bits, wanted = piece.pieces * piece.slots * piece.slot_bits, shape.bytes * 8
-    if bits * lanes != wanted:
-        what = f"expected {wanted} bits in {lanes} lanes, which {shape} has"
-        raise Refused(op, f"{what}, got {bits * lanes}")
-    if piece.base_bits not in (8, 16, 32, 64):
+    if piece.unit.bitwidth not in (8, 16, 32, 64):
         what = "expected a surface of elements of 8, 16, 32 or 64 bits"
         raise Refused(op, f"{what}, got {memref_type(base).element_type}")
     return piece

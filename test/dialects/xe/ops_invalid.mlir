@@ -3,7 +3,7 @@
 // Blocks: what is one is said where it is written.
 
 "test.op"() {a = #xe.block<16, 16x16>} : () -> ()
-// CHECK: :28: error: expected height x width x count, got 2 sizes
+// CHECK: :27: error: expected height x width x count, got 2 sizes
 
 // -----
 

@@ -35,9 +35,9 @@ func.func @cached(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i
 // CHECK:      %[[VAR:[0-9]+]] = OpVariable %ptr_Function_arr_v8ushort_uint_8 Function
 // CHECK:      %[[XY:[0-9]+]] = OpCompositeConstruct %v2uint %x{{[_0-9]*}} %y{{[_0-9]*}}
 // CHECK-NEXT: OpSubgroup2DBlockLoadINTEL %uint_2 %uint_16 %uint_32 %uint_2 %p{{[_0-9]*}} %w{{[_0-9]*}} %h{{[_0-9]*}} %pitch{{[_0-9]*}} %[[XY]] %[[VAR]]
-// CHECK-NEXT: %[[AT:[0-9]+]] = OpInBoundsAccessChain %ptr_Function_v8ushort %[[VAR]] %uint_0
+// CHECK-NEXT: %[[AT:[0-9]+]] = OpAccessChain %ptr_Function_v8ushort %[[VAR]] %ulong_0
 // CHECK-NEXT: %a0 = OpLoad %v8ushort %[[AT]]
-// CHECK-NEXT: %[[AT:[0-9]+]] = OpInBoundsAccessChain %ptr_Function_v8ushort %[[VAR]] %uint_1
+// CHECK-NEXT: %[[AT:[0-9]+]] = OpAccessChain %ptr_Function_v8ushort %[[VAR]] %ulong_1
 // CHECK-NEXT: %a1 = OpLoad %v8ushort %[[AT]]
 func.func @operand_a(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i32,
                      %out: memref<?xi16, strided<[1]>>, %at: index)
@@ -95,9 +95,9 @@ func.func @wide_rows(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch
 
 // CHECK:      %store = OpFunction
 // CHECK:      %[[VAR:[0-9]+]] = OpVariable %ptr_Function_v8uint Function
+// CHECK:      %[[XY:[0-9]+]] = OpCompositeConstruct %v2uint %x{{[_0-9]*}} %y{{[_0-9]*}}
 // CHECK:      %[[BASE:[0-9]+]] = OpInBoundsPtrAccessChain %ptr_CrossWorkgroup_float %p
-// CHECK:      OpStore %[[VAR]]
-// CHECK-NEXT: %[[XY:[0-9]+]] = OpCompositeConstruct %v2uint %x{{[_0-9]*}} %y{{[_0-9]*}}
+// CHECK-NEXT: OpStore %[[VAR]]
 // CHECK-NEXT: OpSubgroup2DBlockStoreINTEL %uint_4 %uint_16 %uint_8 %uint_1 %[[VAR]] %[[BASE]] %w{{[_0-9]*}} %h{{[_0-9]*}} %pitch{{[_0-9]*}} %[[XY]]
 func.func @store(%p: memref<?x64xf32>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i32,
                  %row: index)

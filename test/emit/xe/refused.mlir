@@ -160,7 +160,7 @@ func.func @k(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32,
     : vector<8xi32>, vector<8xi32>, vector<8xf32>
   func.return
 }
-// CHECK: xe.dpas: expected vector<8xi16>, vector<8xi32> and 8 of c, a lane's share on bmg with 16 lanes, got vector<8xi32>, vector<8xi32> and 8
+// CHECK: xe.dpas: expected vector<8xi16>, vector<8xi32> and 8 of c, a lane's share of 16 lanes, got vector<8xi32>, vector<8xi32> and 8
 
 // -----
 

@@ -57,17 +57,18 @@ func.func @tiled(%p: memref<f16>, %q: memref<f16>, %out: memref<?xf32>, %end: i3
   func.return
 }
 
-// Rows of A one by one, a pitch apart: each subgroup loads two of four, and what both
-// offsets are a sum of is not chosen.
+// Rows of A one by one, a pitch apart: each subgroup loads two of four, the second one as
+// much further on as the second half is from the first, whatever both are a sum of.
 
 // REMARK: remark: xe.dpas: shared: 1 split DPAS, 2 loads of half of it
 // CHECK-LABEL: func.func @rows(
-// CHECK:      [[IS_FIRST:%.*]] = arith.cmpi eq, %second, {{%.*}} : i32
-// CHECK-NEXT: [[ROW0:%.*]] = arith.select [[IS_FIRST]], %r0, %r2 : i32
-// CHECK-NEXT: [[AT0:%.*]] = arith.addi [[ROW0]], %k : i32
+// CHECK:      [[APART0:%.*]] = arith.addi %r2, {{%.*}} : i32
+// CHECK:      %half = arith.muli [[APART0]], %second : i32
+// CHECK-NEXT: [[AT0:%.*]] = arith.addi %at0, %half : i32
 // CHECK-NEXT: %a0 = xe.block_load %p[[[AT0]]] : memref<i8> -> vector<1xi32>
-// CHECK-NEXT: [[ROW1:%.*]] = arith.select [[IS_FIRST]], %r1, %r3 : i32
-// CHECK-NEXT: [[AT1:%.*]] = arith.addi [[ROW1]], %k : i32
+// CHECK:      [[APART1:%.*]] = arith.addi %r3, {{%.*}} : i32
+// CHECK-NEXT: [[HALF1:%.*]] = arith.muli [[APART1]], %second : i32
+// CHECK-NEXT: [[AT1:%.*]] = arith.addi %at1, [[HALF1]] : i32
 // CHECK-NEXT: %a1 = xe.block_load %p[[[AT1]]] : memref<i8> -> vector<1xi32>
 // CHECK-NEXT: [[A:%.*]] = vector.shuffle %a0, %a1 [0, 1] : vector<1xi32>, vector<1xi32>
 // CHECK-NEXT: %d = xe.split_dpas s8 x u8 repeat 4 [[A]], %b, %c : vector<2xi32>, vector<8xi32>, vector<4xi32>

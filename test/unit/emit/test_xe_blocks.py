@@ -219,9 +219,9 @@ def test_refused(
 
 def test_slots_are_as_wide_as_the_compiler_makes_them() -> None:
     shape = BlockShape(16, 8, 32)
-    assert why_not_slots(shape, 32, 16) is None
-    assert why_not_slots(shape, 16, 32) is None
-    assert why_not_slots(shape, 16, 16) == (
+    assert why_not_slots(shape, 32, 8, 16) is None
+    assert why_not_slots(shape, 16, 8, 32) is None
+    assert why_not_slots(shape, 16, 16, 16) == (
         "expected pieces of i32, in which 16 lanes get 16 bits, 8x32x1, got i16: "
         "the elements of a slot would be those of other lanes"
     )

@@ -10,7 +10,7 @@ import pytest
 import coopc
 from coopc.device import BMG, PVC, Device
 from coopc.dialects.xe import LOAD_CONTROLS, STORE_CONTROLS, CacheAttr, CacheControl
-from coopc.emit.xe_rules import Pair, resolved, why_not_pair
+from coopc.emit.xe import Pair, resolved, why_not_pair
 from coopc.run.offline_compiler import compile_kernel
 
 Tool = Callable[[str], Path]

@@ -8,7 +8,7 @@ from pathlib import Path
 from support.toolchain import disassemble_spirv
 
 from coopc.dialects.xe import Precision
-from coopc.emit.xe_rules import mangled, split_name
+from coopc.emit.xe import mangled, split_name
 
 S8, U8, F16, BF16 = Precision.S8, Precision.U8, Precision.F16, Precision.BF16
 

@@ -10,8 +10,10 @@ from xdsl.dialects import arith, test
 from xdsl.dialects.builtin import UnknownLoc, VectorType, f32
 from xdsl.dialects.memref import AllocaOp
 from xdsl.dialects.scf import ForOp, IfOp
+from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import Block, SSAValue
 
+from coopc.dialects.narrow import length_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 
 sizes = st.sampled_from([1, 2, 3, 4, 7, 8, 16, 20])
@@ -201,6 +203,31 @@ def test_sums_are_out_of_loops_first() -> None:
 
     b.loop(4, (), body)
     assert [b.depth(value) for value in found] == [0, 1]
+
+
+@given(st.data())
+def test_gathered(data: st.DataObject) -> None:
+    """What is asked for is in its place, whatever the lengths of the vectors."""
+    lengths = data.draw(st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=5))
+    is_even = data.draw(st.booleans())
+    types = [VectorType(f32, [lengths[0] if is_even else n]) for n in lengths]
+    block = Block(arg_types=types)
+    known = {x: [(x, n) for n in range(length_of(x))] for x in block.args}
+    everything = [each for parts in known.values() for each in parts]
+    wanted = data.draw(
+        st.lists(st.one_of(st.none(), st.sampled_from(everything)), max_size=8)
+    )
+    found = Builder.at_end(block, UnknownLoc()).gathered(wanted, 8, block.args[0])
+    for op in block.ops:
+        assert isinstance(op, ShuffleOp), op
+        both = [*known[op.v1], *known[op.v2]]
+        known[op.result] = [both[n] for n in op.mask.get_values()]
+    assert len(known[found]) == 8
+    pairs = zip(wanted, known[found], strict=False)
+    assert all(want in (None, got) for want, got in pairs)
+    used = {each[0] for each in wanted if each is not None}
+    if is_even and lengths[0] == 8:
+        assert len(list(block.ops)) <= max(1, len(used) - 1)
 
 
 def test_branches() -> None:

@@ -198,7 +198,7 @@ def test_any_entry_takes_any_pitch(name: str) -> None:
     arguments = [stored(a, element), stored(in_memory, element), c, m, n, k]
     found = module(name, "coopc-xe{device=bmg fallback=true}")
     grid = (-(-m // tile[0]), -(-n // tile[1]))
-    with pytest.raises(UndefinedBehaviour, match="surface with a"):
+    with pytest.raises(UndefinedBehaviour, match="surface: expected a"):
         simulate(found, name, arguments, grid=grid)
     simulate(found, f"{name}.fallback", arguments, grid=grid)
     assert np.array_equal(c, a @ b)

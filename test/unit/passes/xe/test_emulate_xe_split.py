@@ -18,7 +18,7 @@ import coopc
 from coopc.compiler import new_context
 from coopc.dialects import xe
 from coopc.dialects.xe import SPLIT_REPEAT_COUNTS
-from coopc.emit.xe_rules import split_name
+from coopc.emit.xe import split_name
 from coopc.parsing import parse
 from coopc.run import opencl
 from coopc.sim.errors import UndefinedBehaviour
