@@ -296,12 +296,9 @@ def become_kernel(
 def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
     """Return the kernel of work-groups of one subgroup, with all matrices in memory."""
     its = Operands(problem, plan.uses)
-    (m, n), k = plan.group, plan.depth
-    a, b, c = (its.matrix(use, m, n, k) for use in ("a", "b", "acc"))
+    (m, n), c = plan.group, its.matrix("acc", *plan.group, plan.depth)
     at = "%row", "%col"
     batch = "\n  %batch = simt.workgroup_id z : index" if problem.batched else ""
-    feeds = plan.a, plan.b
-    (a_checked, b_checked) = (x.checked for x in feeds if isinstance(x, Direct))
     k_end, dim = f"%c{problem.a.size('cols')}", ""
     if problem.a.size("cols") is None:
         k_end, dim = "%k_end", f"\n  %k_end = {its.a.dim('cols')}"
@@ -310,12 +307,23 @@ def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
   %row = arith.muli %group_y, %c{m} : index
   %group_x = simt.workgroup_id x : index
   %col = arith.muli %group_x, %c{n} : index{batch}{dim}
-  {its.initial("%init", at, c, plan.c.checked)}
-  %sum = scf.for %k = %c0 to {k_end} step %c{k} iter_args(%acc = %init) -> ({c}) {{
-    {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}
-    {its.b.load("%b_tile", ("%k", "%col"), b, b_checked)}
-    {its.multiply("%next", "%a_tile", "%b_tile", "%acc", (m, n, k))}
-    scf.yield %next : {c}
-  }}
+  {its.initial("%init", at, c, plan.c.checked)}{direct_loop(its, plan, k_end, "%init")}
   {its.finish("%sum", at, c, plan.c.checked)}"""
     return kernel(its.arguments, body)
+
+
+def direct_loop(its: Operands, plan: GemmPlan, end: str, before: str) -> str:
+    """Return the loop along K, which adds to what is before, and gives %sum."""
+    sizes = *plan.group, plan.depth
+    a, b, c = (its.matrix(use, *sizes) for use in ("a", "b", "acc"))
+    a_checked, b_checked = (
+        x.checked for x in (plan.a, plan.b) if isinstance(x, Direct)
+    )
+    return f"""
+  %sum = scf.for %k = %c0 to {end} step %c{plan.depth}
+      iter_args(%acc = {before}) -> ({c}) {{
+    {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}
+    {its.b.load("%b_tile", ("%k", "%col"), b, b_checked)}
+    {its.multiply("%next", "%a_tile", "%b_tile", "%acc", sizes)}
+    scf.yield %next : {c}
+  }}"""

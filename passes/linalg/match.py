@@ -12,7 +12,7 @@ sums, element by element: see `coopc.passes.linalg.epilogue`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -71,6 +71,18 @@ class Multiplication:
     """The operations of the epilogue."""
     stored: tuple[Result, ...] = ()
     """What these store."""
+
+    @property
+    def at(self) -> Place:
+        """Where in the memory of C the sum of an element is."""
+        at: Place = ("n", "m") if self.problem.c.transposed else ("m", "n")
+        return ("b", *at) if self.problem.batched else at
+
+    def output(self, result: Result) -> GemmOperand:
+        """Return what the epilogue stores to, as a matrix."""
+        signed = self.problem.c.element.startswith("s")
+        transposed = result.at[-1] == "m"
+        return _operand(result.memory, signed, transposed, self.problem.batched)
 
     @property
     def equal_sizes(self) -> tuple[EqualSizes, ...]:
@@ -145,8 +157,15 @@ def row_alignment(type: MemRefType) -> int:
     return gcd(*(1 if x is None else x for x in known))
 
 
-def matched(func: FuncOp) -> Multiplication | None:
+def matched(
+    func: FuncOp, recognise: Callable[[Operation], Multiplication] | None = None
+) -> Multiplication | None:
     """Return what a function multiplies; None without linalg.
+
+    Args:
+        func: the function.
+        recognise: returns what an operation multiplies, or refuses it, in place of
+            `recognised`.
 
     Raises:
         Refused: it has operations of linalg, but is no multiplication.
@@ -164,7 +183,7 @@ def matched(func: FuncOp) -> Multiplication | None:
     rest = ops if fill is None else ops[1:]
     if not rest:
         raise Refused(ops[0], "expected a multiplication after the fill")
-    found = recognised(rest[0])
+    found = (recognise or recognised)(rest[0])
     if fill is not None:
         if fill.outputs[0] is not found.memories[2]:
             raise Refused(fill, "expected a fill of the output of the multiplication")
@@ -196,27 +215,19 @@ def with_epilogue(found: Multiplication, ops: Sequence[Operation]) -> Multiplica
         Refused: they are no epilogue.
     """
     a, b, sums = found.memories
-    transposed = found.problem.c.transposed
-    at: Place = ("n", "m") if transposed else ("m", "n")
-    consumers = Consumers(sums, ("b", *at) if found.problem.batched else at)
+    consumers = Consumers(sums, found.at)
     for op in ops:
         if isinstance(op, linalg.MatmulOp | BatchMatmulOp) or is_multiplication(op):
             reason = "expected one multiplication in a function and no more"
             raise Refused(op, reason)
         consumers.add(op)
     stored = consumers.finished(ops[-1])
-    memories: list[GemmOperand] = []
-    for result in stored:
-        if result.memory in (a, b):
-            raise Refused(
-                ops[-1],
-                "expected an output that is not an input, too: it is written in pieces",
-            )
-        type = memref_type(result.memory)
-        signed = found.problem.c.element.startswith("s")
-        element = element_name(type.get_element_type(), signed)
-        transposed = result.at[-1] == "m"
-        memories.append(_operand(type, element, transposed, found.problem.batched))
+    if any(result.memory in (a, b) for result in stored):
+        raise Refused(
+            ops[-1],
+            "expected an output that is not an input, too: it is written in pieces",
+        )
+    memories = [found.output(result) for result in stored]
     epilogue = consumers.epilogue(stored, memories)
     problem = replace(found.problem, epilogue=epilogue)
     if sums in [x.memory for x in stored]:
@@ -289,29 +300,27 @@ def recognised(op: Operation) -> Multiplication:
     if (signs := body_signs(op)) is None:
         reason = "expected a body that adds the product of its inputs to its output"
         raise Refused(op, reason)
-    _check_elements(op)
+    check_elements(op)
     batch, m, k = roles
-    operands: list[GemmOperand] = []
     # A and C are transposed where M is their last loop, B where K is.
     lasts, signed = (m, k, m), (*signs, all(signs))
-    for memory, axes, last, sign in zip(values, maps, lasts, signed, strict=True):
-        type = memref_type(memory)
-        element = element_name(type.get_element_type(), sign)
-        transposed = order(axes)[-1] == last
-        operands.append(_operand(type, element, transposed, batch is not None))
-    of_a, of_b, of_c = operands
+    of_a, of_b, of_c = (
+        _operand(memory, sign, order(axes)[-1] == last, batch is not None)
+        for memory, axes, last, sign in zip(values, maps, lasts, signed, strict=True)
+    )
     return Multiplication(op, (a, b, c), Problem(of_a, of_b, of_c))
 
 
 def _operand(
-    type: MemRefType, element: str, transposed: bool, batched: bool
+    memory: SSAValue, signed: bool, transposed: bool, batched: bool
 ) -> GemmOperand:
+    type = memref_type(memory)
     strides = type.get_strides()
     rows, cols = (-1, -2) if transposed else (-2, -1)
     shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
     return GemmOperand(
         str(type),
-        element,
+        element_name(type.get_element_type(), signed),
         (shape[rows], shape[cols]),
         (None, None) if strides is None else (strides[rows], strides[cols]),
         row_alignment(type),
@@ -328,7 +337,7 @@ def is_multiplication(op: Operation) -> bool:
     return True
 
 
-def _check_elements(op: ProductOp) -> None:
+def check_elements(op: ProductOp) -> None:
     """Check that matrices hold the elements.
 
     Raises:
