@@ -54,7 +54,7 @@ from coopc.dialects.layout import CoopmatrixAttr
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.layout.family import CoopmatrixFamily
-from coopc.passes.linalg.epilogue import CALLS, Consumers, Place
+from coopc.passes.linalg.epilogue import CALLS, Consumers
 from coopc.passes.linalg.fuse_linalg import (
     is_elementwise,
     is_product,
@@ -611,9 +611,7 @@ def _write_score(
     call: CallOp, its: Attention, outside: Mapping[SSAValue, SSAValue]
 ) -> None:
     assert its.score is not None, its
-    batched = maps_of(its.score)[0].num_dims == 3
-    at: Place = ("b", "m", "n") if batched else ("m", "n")
-    consumers = Consumers(defined(its.scores), at)
+    consumers = Consumers(defined(its.scores), recognised(its.scores).at)
     consumers.add(its.score)
     name = call.callee.root_reference.data.removeprefix(SCORE)
     call.callee = SymbolRefAttr(f"{CALLS}{name}")

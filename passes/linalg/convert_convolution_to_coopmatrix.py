@@ -22,6 +22,7 @@ of a place are consecutive.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 
@@ -30,6 +31,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from coopc.device import Device
@@ -59,7 +61,6 @@ from coopc.plan.gemm import (
     GemmOperand,
     GemmPlan,
     Problem,
-    Role,
     direct_tile,
     in_precision,
     plan_direct_gemm,
@@ -67,8 +68,8 @@ from coopc.plan.gemm import (
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 
-ROLES: tuple[Role, ...] = ("b", "y", "m", "n")
-"""What the dimensions of a result count."""
+PLACE: Place = AffineMap.identity(4).results
+"""Where an element is in a result."""
 UNSUITED = "expected a convolution in NHWC of known sizes, with consecutive channels"
 
 
@@ -130,7 +131,7 @@ class Convolution(Multiplication):
 
     @property
     def at(self) -> Place:
-        return ROLES
+        return PLACE
 
     @property
     def alike(self) -> list[tuple[Dimension, Dimension]]:
@@ -138,11 +139,11 @@ class Convolution(Multiplication):
         return [((image, 0), (out, 0))]
 
     @property
-    def loops(self) -> dict[Role, Dimension]:
-        return {role: (self.memories[2], n) for n, role in enumerate(ROLES)}
+    def loops(self) -> Sequence[Dimension]:
+        return [(self.memories[2], n) for n in range(4)]
 
     def output(self, result: Result) -> GemmOperand:
-        if result.at != ROLES or not is_known(memref_type(result.memory)):
+        if result.at != PLACE or not is_known(memref_type(result.memory)):
             raise Refused(self.op, UNSUITED)
         across = memref_type(self.memories[2]).get_shape()[2]
         signed = self.problem.c.element.startswith("s")

@@ -34,8 +34,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
@@ -612,22 +610,4 @@ class RowKernel:
         return found
 
     def _index(self, expr: AffineExpr) -> SSAValue:
-        b = self.b
-        match expr:
-            case AffineConstantExpr(value=value):
-                return b.constant(INDEX, value)
-            case AffineDimExpr(position=position):
-                return self.point[position]
-            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
-                return b.pure(OPERATIONS[kind], self._index(lhs), self._index(rhs))
-            case _:
-                raise AssertionError(expr)
-
-
-OPERATIONS: dict[AffineBinaryOpKind, type[Operation]] = {
-    AffineBinaryOpKind.Add: arith.AddiOp,
-    AffineBinaryOpKind.Mul: arith.MuliOp,
-    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
-    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
-    AffineBinaryOpKind.Mod: arith.RemUIOp,
-}
+        return self.b.affine(expr, self.point)

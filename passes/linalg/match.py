@@ -46,13 +46,14 @@ from coopc.dialects.narrow import memref_type
 from coopc.dialects.simt import EqualSizes
 from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
-from coopc.passes.linalg.epilogue import Consumers, Place, Result
+from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
 from coopc.passes.linalg.rows import rows_of
-from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem, Role
+from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
 Dimension = tuple[SSAValue, int]
+ROW, COL = AffineDimExpr(1), AffineDimExpr(2)
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
 
@@ -75,13 +76,13 @@ class Multiplication:
     @property
     def at(self) -> Place:
         """Where in the memory of C the sum of an element is."""
-        at: Place = ("n", "m") if self.problem.c.transposed else ("m", "n")
-        return ("b", *at) if self.problem.batched else at
+        at = (COL, ROW) if self.problem.c.transposed else (ROW, COL)
+        return (BATCH, *at) if self.problem.batched else at
 
     def output(self, result: Result) -> GemmOperand:
         """Return what the epilogue stores to, as a matrix."""
         signed = self.problem.c.element.startswith("s")
-        transposed = result.at[-1] == "m"
+        transposed = result.at[-1] == ROW
         return _operand(result.memory, signed, transposed, self.problem.batched)
 
     @property
@@ -95,9 +96,9 @@ class Multiplication:
             as_long = self.loops
             for memory, at in self.consumers.accesses(self.stored):
                 pairs += [
-                    ((memory, dimension), as_long[role])
-                    for dimension, role in enumerate(at)
-                    if isinstance(role, str) and role in as_long
+                    ((memory, dimension), as_long[loop.position])
+                    for dimension, loop in enumerate(at)
+                    if isinstance(loop, AffineDimExpr)
                 ]
         pairs = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         return tuple(
@@ -121,14 +122,10 @@ class Multiplication:
         return pairs
 
     @property
-    def loops(self) -> dict[Role, Dimension]:
-        """Dimensions that are as long as loops over elements of C."""
+    def loops(self) -> Sequence[Dimension]:
+        """Dimensions that are as long as the loops over elements of C."""
         its, (a, b, _) = self.problem, self.memories
-        return {
-            "b": (a, 0),
-            "m": (a, its.a.dimension("rows")),
-            "n": (b, its.b.dimension("cols")),
-        }
+        return (a, 0), (a, its.a.dimension("rows")), (b, its.b.dimension("cols"))
 
 
 def argument_number(memory: SSAValue) -> int:
