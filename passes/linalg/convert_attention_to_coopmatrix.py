@@ -22,30 +22,25 @@ computes some rows of the result: see `AttentionPlan`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     FloatAttr,
     ModuleOp,
     ShapedType,
-    SymbolRefAttr,
-    UnitAttr,
     bf16,
     f16,
     f32,
 )
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import Device
 from coopc.dialects import simt
@@ -54,14 +49,14 @@ from coopc.dialects.layout import CoopmatrixAttr
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.layout.family import CoopmatrixFamily
-from coopc.passes.linalg.epilogue import CALLS, Consumers
+from coopc.passes.linalg.epilogue import Consumers, Result
 from coopc.passes.linalg.fuse_linalg import (
     is_elementwise,
     is_product,
     maps_of,
     output_arguments,
 )
-from coopc.passes.linalg.kernel_text import Memory, Operands, functions, kernel
+from coopc.passes.linalg.kernel_text import Memory, Operands, kernel, put_kernel
 from coopc.passes.linalg.match import (
     Multiplication,
     extent,
@@ -75,6 +70,7 @@ from coopc.rounding import PrecisionName
 
 SCORE = "score"
 """What the name of the call that computes scores begins with."""
+AT_SUMS = "%sums[%c0, %at] row_major"
 MOST_DEPTH = 256
 """Columns of Q and K, and of V, at most: they are in registers."""
 
@@ -256,25 +252,24 @@ def unit_without_products(
     return next(filter(None, (unit_without(x, device) for x in seen)), None)
 
 
-class Kernel:
-    """The text of a kernel on memrefs, whose arguments are those of a function."""
+class AttentionKernel:
+    """The text of a kernel on memrefs, whose arguments are Q, K, V and the outputs."""
 
-    def __init__(self, func: FuncOp, its: Attention, plan: AttentionPlan) -> None:
-        self.its = its
-        self.plan = plan
-        self.q, self.k = self._operands(func, its.scores)
-        _, self.v = self._operands(func, its.result)
-        problem = recognised(its.scores).problem
-        self.batched = problem.batched
+    def __init__(
+        self, its: Attention, found: Multiplication, plan: AttentionPlan
+    ) -> None:
+        self.its, self.plan = its, plan
+        problem, result = recognised(its.scores).problem, found.problem
+        self.q, self.k = Memory("%q", problem.a), Memory("%k", problem.b)
+        self.v = Memory("%v", result.b)
+        self.result = Operands(result, ["acc"] * len(result.outputs))
         self.depth = problem.a.size("cols") or 0
         """Columns of Q and K."""
         self.rows = problem.a.size("rows")
         self.length = problem.b.size("cols")
         """Rows of K and V; None where it is known when the kernel runs."""
-        self.columns = recognised(its.result).problem.b.size("cols") or 0
+        self.columns = result.b.size("cols") or 0
         """Columns of V and of the result."""
-        arguments = (f"{argument(x)}: {x.type}" for x in func.body.block.args)
-        self.arguments = ", ".join(arguments)
         (p,) = output_arguments(its.weights)
         matrix = f"!coopmatrix.matrix<{plan.rows}x{plan.block}x"
         self.acc, self.weights = f"{matrix}f32, acc>", f"{matrix}{p.type}, a>"
@@ -282,64 +277,59 @@ class Kernel:
         columns = -(-self.columns // plan.block) * plan.block
         self.sums = f"memref<{plan.rows}x{columns}xf32, #simt.memory<workgroup>>"
 
-    @staticmethod
-    def _operands(func: FuncOp, op: linalg.GenericOp) -> tuple[Memory, Memory]:
-        problem = recognised(op).problem
-        a, b = (argument(x) if isinstance(x, BlockArgument) else "" for x in op.inputs)
-        return Memory(a, problem.a), Memory(b, problem.b)
-
-    def text(self, finish: Callable[[str, str], str]) -> str:
-        """Return the kernel.
-
-        Args:
-            finish: gives the store of a matrix of the result, from its name and its
-                first column.
-        """
+    @property
+    def text(self) -> str:
         plan, acc = self.plan, self.acc
-        state = ["%top", "%total"]
+        names = ["%top", "%total"]
         if plan.unrolled:
-            state += [f"%o{t}" for t, _ in self._pieces(self.columns)]
-        types = ", ".join([acc] * len(state))
+            names += [f"%o{t}" for t, _ in self._pieces(self.columns)]
+        types = ", ".join([acc] * len(names))
         lines, whole = self._entry()
-        first = ["%none", *["%zeros"] * (len(state) - 1)]
-        given = ", ".join(f"{x}_i = {y}" for x, y in zip(state, first, strict=True))
+        first = ["%none", *["%zeros"] * (len(names) - 1)]
+        given = ", ".join(f"{x} = {y}" for x, y in zip(names, first, strict=True))
         checked = self.length is None or self.length % plan.block > 0
-        body, ends = self._block("i", "%n", checked and not plan.unrolled)
-        results = f"%loop:{len(state)}"
+        body, ends = self._block("%n", names, checked and not plan.unrolled)
         lines += f"""
-  {results} = scf.for %n = %c0 to {whole} step %c{plan.block}
+  %loop:{len(names)} = scf.for %n = %c0 to {whole} step %c{plan.block}
       iter_args({given}) -> ({types}) {{{body}
     scf.yield {", ".join(ends)} : {types}
   }}"""
-        found = [f"%loop#{at}" for at in range(len(state))]
+        found = [f"%loop#{at}" for at in range(len(names))]
         if not plan.unrolled:
-            lines += self._over_sums("r", f"""
-    %o_r = coopmatrix.load {self._at_sums("r")} : {self.sums} -> {acc}
-    %r = coopmatrix.div %o_r, {found[1]} : {acc}
-    {finish("%r", "%at_r")}""")  # fmt: skip
+            lines += self._over_sums(f"""
+    %o = coopmatrix.load {AT_SUMS} : {self.sums} -> {acc}
+    %r = coopmatrix.div %o, {found[1]} : {acc}
+    {self._finish("%r", "%at")}""")
         elif self.length is None:
-            body, ends = self._block("t", whole, checked, before=found)
+            body, ends = self._block(whole, found, checked)
             lines += f"""
   %rest = arith.cmpi ult, {whole}, %length : index
-  %all:{len(state)} = scf.if %rest -> ({types}) {{{body}
+  %all:{len(names)} = scf.if %rest -> ({types}) {{{body}
     scf.yield {", ".join(ends)} : {types}
   }} else {{
     scf.yield {", ".join(found)} : {types}
   }}"""
-            found = [f"%all#{at}" for at in range(len(state))]
+            found = [f"%all#{at}" for at in range(len(names))]
         elif checked:
-            body, found = self._block("t", whole, checked, before=found)
+            body, found = self._block(whole, found, checked)
             lines += body
         for t, sums in enumerate(found[2:]):
             lines += f"""
   %r{t} = coopmatrix.div {sums}, {found[1]} : {acc}
-  {finish(f"%r{t}", f"%c{plan.block * t}")}"""
-        return kernel(self.arguments, lines)
+  {self._finish(f"%r{t}", f"%c{plan.block * t}")}"""
+        memories = self.q, self.k, self.v
+        inputs = ", ".join(f"{x.name}: {x.matrix.type}" for x in memories)
+        return kernel(f"{inputs}, {self.result.targets}", lines)
+
+    def _finish(self, value: str, col: str) -> str:
+        """Return the store of a matrix of the result."""
+        checked = (*self.ragged, *beyond(self.columns % self.plan.block > 0, "cols"))
+        return self.result.finish(value, ("%row", col), self.acc, checked)
 
     def _entry(self) -> tuple[str, str]:
         """Return what is before the loop, and where the loop ends."""
         plan, length, whole = self.plan, self.length, "%length"
-        batch = "simt.workgroup_id z" if self.batched else "arith.constant 0"
+        batch = "simt.workgroup_id z" if self.q.matrix.batched else "arith.constant 0"
         lines = ""
         if not plan.unrolled:
             lines += f"""
@@ -357,20 +347,20 @@ class Kernel:
   %last_row = arith.subi %rows, %c1 : index
   %last_col = arith.subi %length, %c1 : index"""
         if not plan.unrolled:
-            return lines + self._over_sums("z", f"""
-    coopmatrix.store %zeros, {self._at_sums("z")} : {self.acc}, {self.sums}"""
-            ), whole  # fmt: skip
+            lines += self._over_sums(f"""
+    coopmatrix.store %zeros, {AT_SUMS} : {self.acc}, {self.sums}""")
+            return lines, whole
         for t, checks in self._pieces(self.depth):
             lines += f"""
   {self._load_q(f"%q{t}", f"%c{plan.block * t}", checks)}"""
         if length is not None:
-            whole = f"%c{length // plan.block * plan.block}"
-        else:
-            lines += f"""
+            return lines, f"%c{length // plan.block * plan.block}"
+        return (
+            f"""{lines}
   %blocks = arith.divui %length, %c{plan.block} : index
-  %whole = arith.muli %blocks, %c{plan.block} : index"""
-            whole = "%whole"
-        return lines, whole
+  %whole = arith.muli %blocks, %c{plan.block} : index""",
+            "%whole",
+        )
 
     @staticmethod
     def _size(memory: Memory, axis: Axis, size: int | None) -> str:
@@ -380,160 +370,132 @@ class Kernel:
         checked = (*self.ragged, *beyond(checks, "cols"))
         return self.q.load(name, ("%row", col), self.q_type, checked)
 
-    def _over_sums(self, end: str, body: str) -> str:
+    def _over_sums(self, body: str) -> str:
         """Return a loop over the sums in work-group memory."""
         return f"""
-  scf.for %at_{end} = %c0 to %c{self.columns} step %c{self.plan.block} {{{body}
+  scf.for %at = %c0 to %c{self.columns} step %c{self.plan.block} {{{body}
   }}
   simt.barrier subgroup memory = <workgroup>"""
 
-    @staticmethod
-    def _at_sums(end: str) -> str:
-        return f"%sums[%c0, %at_{end}] row_major"
-
     def _block(
-        self, end: str, n: str, checked: bool, before: Sequence[str] | None = None
+        self, n: str, before: Sequence[str], checked: bool
     ) -> tuple[str, list[str]]:
         """Return a step, for some rows of K and V, and what it makes of sums.
 
         Args:
-            end: what the names of its values end in.
             n: the first of the rows.
+            before: the maxima, the totals and the sums.
             checked: whether there may be fewer rows than a block has.
-            before: the sums; those of the names of a step without.
         """
-        acc, x = self.acc, _suffixed(end)
-        parts = self._pieces(self.columns)
-        names = ["top", "total", *(f"o{t}" for t, _ in parts)]
-        top, total, *sums = before or [x(name) for name in names]
-        lines, score = self._scores(x, n, checked)
+        acc, weights, (top, total, *sums) = self.acc, self.weights, before
+        lines, score = self._scores(n, checked)
+        safe = self._apply("%next", """
+      %no = arith.cmpf oeq, %e, %least : f32
+      %f = arith.select %no, %zero, %e : f32""")  # fmt: skip
+        power = """
+      %f = math.exp %e : f32"""
         lines += f"""
-    {x("here")} = coopmatrix.reduce max rows broadcast {score} : {acc} -> {acc}
-    {x("next")} = coopmatrix.max {top}, {x("here")} : {acc}"""
-        lines += self._apply(x, "safe", x("next"), [
-            ("no", "arith.cmpf oeq, {e}, %least : f32"),
-            ("f", "arith.select {no}, %zero, {e} : f32"),
-        ])  # fmt: skip
-        for name, value, result in (("less", score, "p"), ("gone", top, "factor")):
-            lines += f"""
-    {x(name)} = coopmatrix.sub {value}, {x("safe")} : {acc}"""
-            lines += self._apply(x, result, x(name), [("f", "math.exp {e} : f32")])
-        lines += f"""
-    {x("kept")} = coopmatrix.mul {total}, {x("factor")} : {acc}
-    {x("new")} = coopmatrix.reduce add rows broadcast {x("p")} : {acc} -> {acc}
-    {x("totals")} = coopmatrix.add {x("kept")}, {x("new")} : {acc}
-    {x("w")} = coopmatrix.convert {x("p")} : {acc} -> {self.weights}"""
-        ends, b, v = [x("next"), x("totals")], self._b(self.v), self.v
-        weights, at, block = self.weights, self._at_sums(end), self.plan.block
-        inside = beyond(checked, "rows")
+    %here = coopmatrix.reduce max rows broadcast {score} : {acc} -> {acc}
+    %next = coopmatrix.max {top}, %here : {acc}
+    %safe = {safe}
+    %less = coopmatrix.sub {score}, %safe : {acc}
+    %p = {self._apply("%less", power)}
+    %gone = coopmatrix.sub {top}, %safe : {acc}
+    %factor = {self._apply("%gone", power)}
+    %kept = coopmatrix.mul {total}, %factor : {acc}
+    %new = coopmatrix.reduce add rows broadcast %p : {acc} -> {acc}
+    %totals = coopmatrix.add %kept, %new : {acc}
+    %w = coopmatrix.convert %p : {acc} -> {weights}"""
+        ends, b, inside = ["%next", "%totals"], self._b(self.v), beyond(checked, "rows")
         if not self.plan.unrolled:
-            axes = (*inside, *beyond(self.columns % block > 0, "cols"))
-            lines += self._over_sums(end, f"""
-    {x("o")} = coopmatrix.load {at} : {self.sums} -> {acc}
-    {v.load(x("v"), (n, x("at")), b, axes)}
-    {x("a")} = coopmatrix.mul {x("o")}, {x("factor")} : {acc}
-    {x("n")} = coopmatrix.mul_add {x("w")}, {x("v")}, {x("a")} : {weights}, {b}, {acc}
-    coopmatrix.store {x("n")}, {at} : {acc}, {self.sums}""")  # fmt: skip
+            axes = (*inside, *beyond(self.columns % self.plan.block > 0, "cols"))
+            lines += self._over_sums(f"""
+    %o = coopmatrix.load {AT_SUMS} : {self.sums} -> {acc}
+    {self.v.load("%vs", (n, "%at"), b, axes)}
+    %a = coopmatrix.mul %o, %factor : {acc}
+    %s = coopmatrix.mul_add %w, %vs, %a : {weights}, {b}, {acc}
+    coopmatrix.store %s, {AT_SUMS} : {acc}, {self.sums}""")
             return lines, ends
-        for t, checks in parts:
+        for t, checks in self._pieces(self.columns):
             axes = (*inside, *beyond(checks, "cols"))
-            part, kept, result = x(f"v{t}"), x(f"a{t}"), x(f"n{t}")
             lines += f"""
-    {v.load(part, (n, f"%c{block * t}"), b, axes)}
-    {kept} = coopmatrix.mul {sums[t]}, {x("factor")} : {acc}
-    {result} = coopmatrix.mul_add {x("w")}, {part}, {kept} : {weights}, {b}, {acc}"""
-            ends.append(result)
+    {self.v.load(f"%v{t}", (n, f"%c{self.plan.block * t}"), b, axes)}
+    %a{t} = coopmatrix.mul {sums[t]}, %factor : {acc}
+    %n{t} = coopmatrix.mul_add %w, %v{t}, %a{t} : {weights}, {b}, {acc}"""
+            ends.append(f"%n{t}")
         return lines, ends
 
     def _b(self, memory: Memory) -> str:
         block = self.plan.block
         return f"!coopmatrix.matrix<{block}x{block}x{memory.element}, b>"
 
-    def _scores(
-        self, x: Callable[[str], str], n: str, checked: bool
-    ) -> tuple[str, str]:
+    def _scores(self, n: str, checked: bool) -> tuple[str, str]:
         """Return the scores of some rows of K, those beyond it the least number."""
         lines, score, b = "", "%zeros", self._b(self.k)
         block, acc, types = self.plan.block, self.acc, f"{self.q_type}, {b}, {self.acc}"
-        pieces = self._pieces(self.depth)
+        inside = beyond(checked, "cols")
         if not self.plan.unrolled:
-            pieces, checks = [], self.depth % block > 0
-            axes = (*beyond(checks, "rows"), *beyond(checked, "cols"))
+            checks, score = self.depth % block > 0, "%product"
             lines += f"""
-    {x("product")} = scf.for {x("t")} = %c0 to %c{self.depth} step %c{block}
-        iter_args({x("part")} = {score}) -> ({acc}) {{
-      {self._load_q(x("q"), x("t"), checks)}
-      {self.k.load(x("k"), (x("t"), n), b, axes)}
-      {x("s")} = coopmatrix.mul_add {x("q")}, {x("k")}, {x("part")} : {types}
-      scf.yield {x("s")} : {acc}
+    %product = scf.for %t = %c0 to %c{self.depth} step %c{block}
+        iter_args(%part = %zeros) -> ({acc}) {{
+      {self._load_q("%qs", "%t", checks)}
+      {self.k.load("%ks", ("%t", n), b, (*beyond(checks, "rows"), *inside))}
+      %s = coopmatrix.mul_add %qs, %ks, %part : {types}
+      scf.yield %s : {acc}
     }}"""
-            score = x("product")
-        for t, checks in pieces:
-            axes = (*beyond(checks, "rows"), *beyond(checked, "cols"))
-            k, result = x(f"k{t}"), x(f"s{t}")
+        for t, checks in self._pieces(self.depth) if self.plan.unrolled else ():
+            axes = (*beyond(checks, "rows"), *inside)
             lines += f"""
-    {self.k.load(k, (f"%c{block * t}", n), b, axes)}
-    {result} = coopmatrix.mul_add %q{t}, {k}, {score} : {types}"""
-            score = result
+    {self.k.load(f"%k{t}", (f"%c{block * t}", n), b, axes)}
+    %s{t} = coopmatrix.mul_add %q{t}, %k{t}, {score} : {types}"""
+            score = f"%s{t}"
         if self.its.score is not None:
-            m, col, places = self._places(n, checked)
-            call = f"func.call @{SCORE}0(%batch, {m}, {col}, {{e}})"
-            type = "(index, index, index, f32) -> f32"
-            lines += self._apply(
-                x, "score", score, [*places, ("f", f"{call} : {type}")]
-            )
-            score = x("score")
+            body = f"""
+      %i_m = arith.addi %row, %i : index
+      %j_n = arith.addi {n}, %j : index"""
+            row, col = "%i_m", "%j_n"
+            if self.ragged:
+                row, body = (
+                    "%i_in",
+                    f"""{body}
+      %i_in = arith.minui %i_m, %last_row : index""",
+                )
+            if checked:
+                col, body = (
+                    "%j_in",
+                    f"""{body}
+      %j_in = arith.minui %j_n, %last_col : index""",
+                )
+            lines += f"""
+    %score = {
+                self._apply(
+                    score,
+                    f'''{body}
+      %f = func.call @{SCORE}0(%batch, {row}, {col}, %e)
+        : (index, index, index, f32) -> f32''',
+                )
+            }"""
+            score = "%score"
         if checked:
-            lines += self._apply(x, "masked", score, [
-                ("col", f"arith.addi {n}, {{j}} : index"),
-                ("in", "arith.cmpi ult, {col}, %length : index"),
-                ("f", "arith.select {in}, {e}, %least : f32"),
-            ])  # fmt: skip
-            score = x("masked")
+            lines += f"""
+    %masked = {
+                self._apply(
+                    score,
+                    f'''
+      %j_n = arith.addi {n}, %j : index
+      %in = arith.cmpi ult, %j_n, %length : index
+      %f = arith.select %in, %e, %least : f32''',
+                )
+            }"""
+            score = "%masked"
         return lines, score
 
-    def _apply(
-        self,
-        x: Callable[[str], str],
-        result: str,
-        value: str,
-        body: Sequence[tuple[str, str]],
-    ) -> str:
-        """Return an operation on each element `{e}` in row `{i}` and column `{j}`.
-
-        Args:
-            x: gives the name of a value of the step.
-            result: the name of the result.
-            value: the matrix.
-            body: names, and operations that use those before; the last is the result.
-        """
-        own = ("i", "j", "e", *(name for name, _ in body))
-        names = {name: x(f"{result}_{name}") for name in own}
-        lines = "".join(
-            f"""
-      {names[name]} = {operation.format(**names)}"""
-            for name, operation in body
-        )
-        i, j, e = (names[name] for name in "ije")
-        return f"""
-    {x(result)} = coopmatrix.apply ({i}, {j}, {e}) in {value} : {self.acc} {{{lines}
-      coopmatrix.yield {names[body[-1][0]]} : f32
+    def _apply(self, value: str, body: str) -> str:
+        """Return what makes %f of each element %e, in row %i and column %j."""
+        return f"""coopmatrix.apply (%i, %j, %e) in {value} : {self.acc} {{{body}
+      coopmatrix.yield %f : f32
     }}"""
-
-    def _places(self, n: str, checked: bool) -> tuple[str, str, list[tuple[str, str]]]:
-        """Return the row and the column of an element, in memory, and how so."""
-        found = [
-            ("row", "arith.addi %row, {i} : index"),
-            ("col", f"arith.addi {n}, {{j}} : index"),
-        ]
-        row, col = "{row}", "{col}"
-        if self.ragged:
-            row = "{m}"
-            found.append(("m", "arith.minui {row}, %last_row : index"))
-        if checked:
-            col = "{n}"
-            found.append(("n", "arith.minui {col}, %last_col : index"))
-        return row, col, found
 
     @property
     def ragged(self) -> tuple[Axis, ...]:
@@ -550,15 +512,6 @@ def beyond(checked: bool, axis: Axis) -> tuple[Axis, ...]:
     return (axis,) if checked else ()
 
 
-def _suffixed(end: str) -> Callable[[str], str]:
-    return lambda name: f"%{name}_{end}"
-
-
-def argument(value: SSAValue) -> str:
-    assert isinstance(value, BlockArgument), value
-    return f"%m{value.index}"
-
-
 def attention_in(func: FuncOp) -> Attention | None:
     """Return the attention that a function on memrefs is; None if it is not."""
     if len(func.body.blocks) != 1 or simt.KERNEL in func.attributes:
@@ -571,64 +524,24 @@ def become_attention(
     func: FuncOp, its: Attention, plan: AttentionPlan, ctx: Context
 ) -> None:
     """Put the kernel of attention in place of the body of a function."""
-    found = recognised(its.result)
+    of_scores, found = recognised(its.scores), recognised(its.result)
     if its.epilogue is not None:
         found = with_epilogue(found, [its.epilogue])
-    operands = Operands(found.problem, ["acc"] * len(found.problem.outputs))
-    memory = argument(found.memories[2])
-    outs = [argument(x.memory) for x in found.stored]
-    writer = Kernel(func, its, plan)
-
-    def finish(value: str, col: str) -> str:
-        checked = (*writer.ragged, *beyond(writer.columns % plan.block > 0, "cols"))
-        text = operands.finish(value, ("%row", col), writer.acc, checked)
-        for number, name in enumerate(outs):
-            text = re.sub(rf"%out{number}\b", name, text)
-        return re.sub(r"%c\b", memory, text)
-
-    (kernel,) = functions(ctx, writer.text(finish))
-    for op in kernel.walk():
-        op.location = its.result.location
-    block = func.body.block
-    old = list(block.ops)
-    calls = [op for op in kernel.walk() if isinstance(op, CallOp)]
-    Rewriter.inline_block(kernel.body.block, InsertPoint.at_end(block), block.args)
-    constants = [op for op in old if isinstance(op, arith.ConstantOp)]
-    values: list[SSAValue] = [*block.args, *(op.result for op in constants)]
-    outside = {value: value for value in values}
-    for call in calls:
-        if call.callee.root_reference.data.startswith(SCORE):
-            _write_score(call, its, outside)
-        else:
-            assert found.consumers is not None, its
-            found.consumers.write(call, found.stored, outside)
-    for op in reversed([op for op in old if op not in constants]):
-        Rewriter.erase_op(op)
-    _describe(func, its, found, plan)
-
-
-def _write_score(
-    call: CallOp, its: Attention, outside: Mapping[SSAValue, SSAValue]
-) -> None:
-    assert its.score is not None, its
-    consumers = Consumers(defined(its.scores), recognised(its.scores).at)
-    consumers.add(its.score)
-    name = call.callee.root_reference.data.removeprefix(SCORE)
-    call.callee = SymbolRefAttr(f"{CALLS}{name}")
-    consumers.write(call, [consumers.results[defined(its.score)]], outside)
-
-
-def _describe(
-    func: FuncOp, its: Attention, found: Multiplication, plan: AttentionPlan
-) -> None:
-    """Say of a function that it is a kernel, and of its grid and sizes."""
-    q, batched = its.scores.inputs[0], found.problem.batched
-    m = recognised(its.scores).problem.a.dimension("rows")
+    calls: list[tuple[Consumers, Sequence[Result]]] = []
+    if its.score is not None:
+        sums = defined(its.scores)
+        score = Consumers(sums, of_scores.at, SCORE)
+        score.add(its.score)
+        calls.append((score, [score.results[defined(its.score)]]))
+    if found.consumers is not None:
+        calls.append((found.consumers, found.stored))
+    (q, k, _), (_, v, memory) = of_scores.memories, found.memories
+    m, batched = of_scores.problem.a.dimension("rows"), found.problem.batched
     groups = [tiles(extent(func, q, m), plan.rows), AffineConstantExpr(1)]
-    if batched:
-        groups.append(extent(func, q, 0))
-    map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
-    func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
+    groups += [extent(func, q, 0)] * batched
+    values = [q, k, v, memory, *(x.memory for x in found.stored)]
+    text = AttentionKernel(its, found, plan).text
+    put_kernel(func, text, ctx, its.result.location, values, calls, groups)
 
 
 # --- The pass. ---

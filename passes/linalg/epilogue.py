@@ -50,7 +50,7 @@ from coopc.ir.transaction import Refused
 from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output
 
 CALLS = "epilogue"
-"""What the names of the functions begin with; the number of the output follows."""
+"""What the names of functions of the sums that are stored begin with."""
 Place: TypeAlias = tuple[AffineExpr, ...]
 """Where an element is in memory: d0 counts the matrices of a batch, the last two rows
 and columns, and d1 of four the rows of an image."""
@@ -98,6 +98,8 @@ class Consumers:
     """The memory of the product's output, in place of a sum."""
     at: Place
     """Where in that memory the sum of an element is."""
+    name: str = CALLS
+    """What the names of the functions begin with; the number of the output follows."""
     given: dict[SSAValue, SSAValue | Load] = field(
         default_factory=dict[SSAValue, "SSAValue | Load"]
     )
@@ -334,22 +336,21 @@ class Consumers:
         """Put operations in place of a kernel's calls.
 
         Args:
-            kernel: the kernel, or one of its calls.
+            kernel: the kernel.
             stored: the outputs.
             outside: what the arguments of the function are there.
         """
         for op in list(kernel.walk()):
-            if isinstance(op, CallOp):
-                self._write(op, stored, outside)
+            if not isinstance(op, CallOp):
+                continue
+            name = op.callee.root_reference.data
+            if name.startswith(self.name):
+                output = stored[int(name.removeprefix(self.name))].value
+                self._write(op, output, outside)
 
     def _write(
-        self,
-        call: CallOp,
-        stored: Sequence[Result],
-        outside: Mapping[SSAValue, SSAValue],
+        self, call: CallOp, output: SSAValue, outside: Mapping[SSAValue, SSAValue]
     ) -> None:
-        number = int(call.callee.root_reference.data.removeprefix(CALLS))
-        output = stored[number].value
         where = [x for x in call.arguments if x.type == INDEX]
         total, *rest = call.arguments[len(where) :]
         element = Element(

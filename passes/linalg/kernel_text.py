@@ -14,15 +14,16 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, UnitAttr
+from xdsl.dialects.builtin import AffineMapAttr, LocationAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.parser import Parser
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import is_integer, signless
 from coopc.dialects import simt
-from coopc.passes.linalg.epilogue import CALLS
+from coopc.passes.linalg.epilogue import CALLS, Consumers, Result
 from coopc.passes.linalg.match import Multiplication, extent, tiles
 from coopc.plan.gemm import (
     AXES,
@@ -95,10 +96,16 @@ class Operands:
         """C, and the result."""
 
     @property
-    def arguments(self) -> str:
-        found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b, self.c)]
+    def targets(self) -> str:
+        """The arguments that a kernel stores to, C among them."""
         outputs = enumerate(self.problem.outputs)
-        found += [f"%out{n}: {output.memory.type}" for n, output in outputs]
+        found = [f"%out{n}: {output.memory.type}" for n, output in outputs]
+        return ", ".join([f"{self.c.name}: {self.c.matrix.type}", *found])
+
+    @property
+    def arguments(self) -> str:
+        found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b)]
+        found.append(self.targets)
         if self.problem.fill != "nothing":
             found.append(f"%fill: {self.c.element}")
         return ", ".join(found)
@@ -260,34 +267,54 @@ def become_kernel(
         ctx: with which the function was read.
         groups: work-groups along x, y, z; as many as C has tiles without.
     """
+    problem, memory, sizes = found.problem, found.memories[2], found.equal_sizes
+    if groups is None:
+        rows, cols = (extent(func, memory, problem.c.dimension(x)) for x in AXES)
+        groups = [tiles(cols, plan.group[1]), tiles(rows, plan.group[0])]
+        groups += [extent(func, memory, 0)] * problem.batched
+    values = [*found.memories, *(x.memory for x in found.stored)]
+    values += [] if found.fill is None else [found.fill]
+    calls = [] if found.consumers is None else [(found.consumers, found.stored)]
+    put_kernel(func, text, ctx, found.op.location, values, calls, groups)
+    if sizes:
+        func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
+
+
+def put_kernel(
+    func: FuncOp,
+    text: str,
+    ctx: Context,
+    location: LocationAttr,
+    values: Sequence[SSAValue],
+    calls: Sequence[tuple[Consumers, Sequence[Result]]],
+    groups: Sequence[AffineExpr],
+) -> None:
+    """Put a kernel in place of the body of a function.
+
+    Args:
+        func: the function.
+        text: the kernel.
+        ctx: with which the function was read.
+        location: of the kernel's operations.
+        values: what the arguments of the kernel are in the function.
+        calls: what the functions that it calls are, and what they give.
+        groups: work-groups along x, y, z.
+    """
     (kernel,) = functions(ctx, text)
     for op in kernel.walk():
-        op.location = found.op.location
-    block, sizes = func.body.block, found.equal_sizes
+        op.location = location
+    block = func.body.block
     old = [op for op in block.ops if not isinstance(op, arith.ConstantOp)]
-    fill = [] if found.fill is None else [found.fill]
-    outputs = [x.memory for x in found.stored]
-    Rewriter.inline_block(
-        kernel.body.block,
-        InsertPoint.at_end(block),
-        [*found.memories, *outputs, *fill],
-    )
-    if found.consumers is not None:
-        found.consumers.write(func, found.stored, {x: x for x in block.args})
+    Rewriter.inline_block(kernel.body.block, InsertPoint.at_end(block), values)
+    for consumers, stored in calls:
+        consumers.write(func, stored, {x: x for x in block.args})
     for op in reversed(old):
         Rewriter.erase_op(op)
     for op in list(block.ops):
         if isinstance(op, arith.ConstantOp) and not op.result.uses:
             Rewriter.erase_op(op)
-    problem, memory = found.problem, found.memories[2]
-    if groups is None:
-        rows, cols = (extent(func, memory, problem.c.dimension(x)) for x in AXES)
-        groups = [tiles(cols, plan.group[1]), tiles(rows, plan.group[0])]
-        groups += [extent(func, memory, 0)] * problem.batched
     map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
     func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
-    if sizes:
-        func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
 
 
 # --- work-groups of one subgroup -----------------------------------------------------
