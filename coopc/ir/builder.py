@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Literal, TypeAlias
 
 from xdsl.dialects import arith
@@ -329,6 +330,13 @@ class Builder:
             if isinstance(size, int)
             else BoundedIndex(0, size, MOST_SIZE)
         )
+
+    def value(self, size: Size) -> SSAValue:
+        return size if isinstance(size, SSAValue) else self.constant(INDEX, size)
+
+    def total(self, *sizes: Size) -> Size:
+        found = reduce(self.add, map(self.sized, sizes))
+        return self.index(found) if found.known is None else found.known
 
     def product(self, a: Size, b: Size) -> Size:
         found = self.times(self.sized(a), b)

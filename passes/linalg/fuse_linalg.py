@@ -40,13 +40,14 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.utils.dynamic_index_list import get_dynamic_index_list
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects.narrow import is_tensor, tensor_type
-from coopc.ir.builder import INDEX, Builder
+from coopc.ir.builder import INDEX, Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.passes.linalg.match import CASTS, body_signs, loop_roles, window_of
 
@@ -350,18 +351,20 @@ def sizes(b: Builder, value: SSAValue) -> list[SSAValue]:
     ]
 
 
+def shape(b: Builder, value: SSAValue) -> list[Size]:
+    """Return the shape of a tensor: numbers, and values that are computed here."""
+    known = tensor_type(value).get_shape()
+    return get_dynamic_index_list(known, sizes(b, value), DYNAMIC_INDEX)
+
+
 def fold_size(op: tensor.DimOp) -> None:
     """Replace the size of what is computed by that of what it is computed from."""
     at, type = constant_number(op.index), op.source.type
     if at is None or not is_tensor(type) or isinstance(op.source.owner, Block):
         return
-    shape, b = type.get_shape(), Builder.at(op)
-    if shape[int(at)] != DYNAMIC_INDEX:
-        found = b.constant(INDEX, shape[int(at)])
-    else:
-        before = list(shape[: int(at)]).count(DYNAMIC_INDEX)
-        found = sizes(b, op.source)[before]
-    Rewriter.replace_op(op, [], [found])
+    b, known = Builder.at(op), type.get_shape()[int(at)]
+    found = shape(b, op.source)[int(at)] if known == DYNAMIC_INDEX else known
+    Rewriter.replace_op(op, [], [b.value(found)])
 
 
 def empty(b: Builder, like: SSAValue, element: Attribute) -> SSAValue:

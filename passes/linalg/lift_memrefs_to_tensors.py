@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     TensorType,
@@ -43,7 +42,9 @@ from xdsl.traits import SymbolTable
 
 from coopc.dialects.linalg_forms import SoftmaxOp
 from coopc.dialects.narrow import as_tensor, is_memref, memref_type
+from coopc.ir.builder import Builder
 from coopc.ir.transaction import Refused
+from coopc.passes.linalg.fuse_linalg import sizes
 from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 
 VIEWS = (
@@ -276,13 +277,12 @@ def _put(
         case memref.ExpandShapeOp():
             return _collapsed(value, step.reassociation, type, op)
         case memref.CollapseShapeOp():
-            sizes = [
-                insert(tensor.DimOp(whole, _index(at, op)), op)[0]
-                for at, size in enumerate(type.get_shape())
-                if size == DYNAMIC_INDEX
-            ]
             new = tensor.ExpandShapeOp(
-                value, sizes, step.reassociation, type.get_shape(), type
+                value,
+                sizes(Builder.at(op), whole),
+                step.reassociation,
+                type.get_shape(),
+                type,
             )
         case memref.ReinterpretCastOp():
             row = _in_a_row(step, whole, op)
@@ -295,10 +295,6 @@ def _put(
         case _:
             return _cast(value, type, op)
     return insert(new, op)[0]
-
-
-def _index(number: int, op: Operation) -> SSAValue:
-    return insert(arith.ConstantOp.from_int_and_width(number, IndexType()), op)[0]
 
 
 def _collapsed(

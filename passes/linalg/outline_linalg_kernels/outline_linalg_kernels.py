@@ -17,7 +17,7 @@ written where it was read.  Temporary memory is used again when nothing reads it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
@@ -37,6 +37,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.utils.dynamic_index_list import (
+    get_dynamic_index_list,
+    split_dynamic_index_list,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
@@ -401,7 +405,7 @@ class SequenceWriter:
             return
         type = new.type
         shape = tuple(
-            self.b.pure(memref.DimOp, new, self.value(at))
+            self.b.pure(memref.DimOp, new, self.b.value(at))
             if size == DYNAMIC_INDEX
             else size
             for at, size in enumerate(type.get_shape())
@@ -427,16 +431,6 @@ class SequenceWriter:
 
     # Sizes
 
-    def value(self, size: Size) -> SSAValue:
-        return size if isinstance(size, SSAValue) else self.b.constant(INDEX, size)
-
-    def plus(self, x: Size, y: Size) -> Size:
-        if isinstance(x, int) and isinstance(y, int):
-            return x + y
-        if 0 in (x, y):
-            return y if x == 0 else x
-        return self.b.pure(arith.AddiOp, self.value(x), self.value(y))
-
     def number(self, value: SSAValue) -> Size:
         """Return an index of the function, as the host computes it."""
         if (known := constant_number(value)) is not None:
@@ -451,7 +445,7 @@ class SequenceWriter:
             return self.shape(op.source)[at]
         if op.dialect_name() != "arith":
             raise Refused(op, "the host computes sizes, and no other numbers")
-        operands = {x: self.value(self.number(x)) for x in op.operands}
+        operands = {x: self.b.value(self.number(x)) for x in op.operands}
         found = self.b.effect(op.clone(operands)).results[0]
         self.numbers[value] = found
         return found
@@ -459,10 +453,8 @@ class SequenceWriter:
     def mixed(
         self, known: Sequence[int], values: Sequence[SSAValue]
     ) -> tuple[Size, ...]:
-        rest: Iterator[SSAValue] = iter(values)
-        return tuple(
-            self.number(next(rest)) if x == DYNAMIC_INDEX else x for x in known
-        )
+        found = get_dynamic_index_list(known, values, DYNAMIC_INDEX)
+        return tuple(self.number(x) if isinstance(x, SSAValue) else x for x in found)
 
     def shape(self, value: SSAValue) -> tuple[Size, ...]:
         """Return the shape of a tensor, which may have no memory yet."""
@@ -554,7 +546,7 @@ class SequenceWriter:
         steps = self.mixed(op.static_strides.get_values(), op.strides)
         offset = old.offset
         for x, stride in zip(offsets, old.strides, strict=True):
-            offset = self.plus(offset, self.b.product(x, stride))
+            offset = self.b.total(offset, self.b.product(x, stride))
         strides = [
             self.b.product(x, stride)
             for x, stride in zip(steps, old.strides, strict=True)
@@ -583,8 +575,7 @@ class SequenceWriter:
         shape = self.shape(value)
         if (base := self.destinations.found.get(value)) is not None:
             return self.target(base, shape)
-        sizes = [x for x in shape if isinstance(x, SSAValue)]
-        known = [x if isinstance(x, int) else DYNAMIC_INDEX for x in shape]
+        known, sizes = split_dynamic_index_list(shape, DYNAMIC_INDEX)
         type = MemRefType(tensor_type(value).element_type, known)
         base = self.b.effect(memref.AllocOp(sizes, [], type)).results[0]
         base.name_hint = value.name_hint
@@ -650,7 +641,7 @@ class SequenceWriter:
         if is_tensor(value.type):
             given = self.memref(self.memory(value))
         else:
-            given = self.value(self.numbers[value])
+            given = self.b.value(self.numbers[value])
         kernel.known[value] = kernel.argument(given, value.name_hint)
 
     def group(self, group: Group) -> None:
