@@ -22,7 +22,6 @@ of a place are consecutive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 
@@ -47,7 +46,6 @@ from coopc.passes.linalg.kernel_text import (
     kernel,
 )
 from coopc.passes.linalg.match import (
-    Dimension,
     Multiplication,
     Window,
     body_signs,
@@ -132,15 +130,6 @@ class Convolution(Multiplication):
     @property
     def at(self) -> Place:
         return PLACE
-
-    @property
-    def alike(self) -> list[tuple[Dimension, Dimension]]:
-        image, _, out = self.memories
-        return [((image, 0), (out, 0))]
-
-    @property
-    def loops(self) -> Sequence[Dimension]:
-        return [(self.memories[2], n) for n in range(4)]
 
     def output(self, result: Result) -> GemmOperand:
         if result.at != PLACE or not is_known(memref_type(result.memory)):

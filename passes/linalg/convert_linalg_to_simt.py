@@ -23,7 +23,6 @@ from typing import TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AffineMapAttr,
     MemRefType,
     ModuleOp,
@@ -44,8 +43,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc.device import Device
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_memref
-from coopc.dialects.simt import Dimension, EqualSizes, ReduceKind
+from coopc.dialects.simt import Dimension, ReduceKind
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
@@ -60,6 +58,7 @@ from coopc.passes.linalg.rows import (
     Source,
     Statement,
     combiners,
+    equal_sizes,
     is_contiguous,
     rows_of,
     substituted,
@@ -268,26 +267,8 @@ class RowKernel:
         map = AffineMap(sizes, 0, tuple(grid) or (AffineConstantExpr(1),))
         func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
         simt.set_sizes(func, self.plan.lanes, (plan.items,))
-        if equal := list(self._equal_sizes()):
+        if equal := equal_sizes(func, nest.sizes):
             func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(equal)
-
-    def _equal_sizes(self) -> Sequence[EqualSizes]:
-        """Return which sizes of arguments are the same, that types do not say."""
-        first: dict[object, tuple[int, int]] = {}
-        found: list[EqualSizes] = []
-        dims = [
-            (size == DYNAMIC_INDEX, argument, at)
-            for argument in self.func.body.block.args
-            if is_memref(type := argument.type)
-            for at, size in enumerate(type.get_shape())
-        ]
-        for dynamic, argument, at in sorted(dims, key=lambda x: x[0]):
-            key = self.nest.sizes.of((argument, at))
-            if key not in first:
-                first[key] = argument.index, at
-            elif dynamic:
-                found.append(EqualSizes(argument.index, at, *first[key]))
-        return found
 
     # The shared loops
 
@@ -476,7 +457,7 @@ class RowKernel:
         self.point[shared:] = [b.constant(INDEX, 0)] * len(every)
         lanes = lane_loop(nest, statement) if self.plan.kind == "subgroup" else None
         order = [n for n in own if n != lanes] + [n for n in own if n == lanes]
-        sizes = {n: self._size((statement, n)) for n in order}
+        sizes = {n: self._size((statement.op, n)) for n in order}
 
         def run(loops: list[int], held: Values) -> Sequence[SSAValue]:
             if not loops:

@@ -25,6 +25,7 @@ from coopc.device import is_integer, signless
 from coopc.dialects import simt
 from coopc.passes.linalg.epilogue import CALLS, Consumers, Result
 from coopc.passes.linalg.match import Multiplication, extent, tiles
+from coopc.passes.linalg.rows import equal_sizes, sizes_of
 from coopc.plan.gemm import (
     AXES,
     Axis,
@@ -267,7 +268,7 @@ def become_kernel(
         ctx: with which the function was read.
         groups: work-groups along x, y, z; as many as C has tiles without.
     """
-    problem, memory, sizes = found.problem, found.memories[2], found.equal_sizes
+    problem, memory = found.problem, found.memories[2]
     if groups is None:
         rows, cols = (extent(func, memory, problem.c.dimension(x)) for x in AXES)
         groups = [tiles(cols, plan.group[1]), tiles(rows, plan.group[0])]
@@ -276,8 +277,6 @@ def become_kernel(
     values += [] if found.fill is None else [found.fill]
     calls = [] if found.consumers is None else [(found.consumers, found.stored)]
     put_kernel(func, text, ctx, found.op.location, values, calls, groups)
-    if sizes:
-        func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
 
 
 def put_kernel(
@@ -305,6 +304,7 @@ def put_kernel(
         op.location = location
     block = func.body.block
     old = [op for op in block.ops if not isinstance(op, arith.ConstantOp)]
+    sizes = equal_sizes(func, sizes_of(old))
     Rewriter.inline_block(kernel.body.block, InsertPoint.at_end(block), values)
     for consumers, stored in calls:
         consumers.write(func, stored, {x: x for x in block.args})
@@ -315,6 +315,8 @@ def put_kernel(
             Rewriter.erase_op(op)
     map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
     func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
+    if sizes:
+        func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
 
 
 # --- work-groups of one subgroup -----------------------------------------------------

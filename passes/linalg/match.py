@@ -43,16 +43,14 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.linalg_forms import BatchMatmulOp
 from coopc.dialects.narrow import memref_type
-from coopc.dialects.simt import EqualSizes
 from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
 from coopc.passes.linalg.rows import rows_of
-from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem
+from coopc.plan.gemm import Fill, GemmOperand, Problem
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
-Dimension = tuple[SSAValue, int]
 ROW, COL = AffineDimExpr(1), AffineDimExpr(2)
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
@@ -84,48 +82,6 @@ class Multiplication:
         signed = self.problem.c.element.startswith("s")
         transposed = result.at[-1] == ROW
         return _operand(result.memory, signed, transposed, self.problem.batched)
-
-    @property
-    def equal_sizes(self) -> tuple[EqualSizes, ...]:
-        """Which sizes are the same: K of A and B, M, N and the batch of them and C.
-
-        Those that types say are not among them.
-        """
-        pairs = self.alike
-        if self.consumers is not None:
-            as_long = self.loops
-            for memory, at in self.consumers.accesses(self.stored):
-                pairs += [
-                    ((memory, dimension), as_long[loop.position])
-                    for dimension, loop in enumerate(at)
-                    if isinstance(loop, AffineDimExpr)
-                ]
-        pairs = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
-        return tuple(
-            EqualSizes(argument_number(x), at, argument_number(y), like)
-            for (x, at), (y, like) in pairs
-            if DYNAMIC_INDEX in (shape_of(x)[at], shape_of(y)[like])
-        )
-
-    @property
-    def alike(self) -> list[tuple[Dimension, Dimension]]:
-        """Dimensions of A, B and C that are equally long."""
-        its, (a, b, c) = self.problem, self.memories
-        m, k = ((a, its.a.dimension(axis)) for axis in AXES)
-        pairs: list[tuple[Dimension, Dimension]] = [
-            ((b, its.b.dimension("rows")), k),
-            ((c, its.c.dimension("rows")), m),
-            ((c, its.c.dimension("cols")), (b, its.b.dimension("cols"))),
-        ]
-        if its.batched:
-            pairs += [((b, 0), (a, 0)), ((c, 0), (a, 0))]
-        return pairs
-
-    @property
-    def loops(self) -> Sequence[Dimension]:
-        """Dimensions that are as long as the loops over elements of C."""
-        its, (a, b, _) = self.problem, self.memories
-        return (a, 0), (a, its.a.dimension("rows")), (b, its.b.dimension("cols"))
 
 
 def argument_number(memory: SSAValue) -> int:
