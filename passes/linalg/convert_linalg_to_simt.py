@@ -15,7 +15,7 @@ NaN is kept.  `coopc.plan.rows` decides, `coopc.passes.linalg.rows` says what a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -31,10 +31,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
-    AffineDimExpr,
     AffineExpr,
     AffineMap,
 )
@@ -43,12 +42,13 @@ from xdsl.rewriter import Rewriter
 
 from coopc.device import Device
 from coopc.dialects import simt
+from coopc.dialects.narrow import is_memref
 from coopc.dialects.simt import Dimension, ReduceKind
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.match import tiles
+from coopc.passes.linalg.match import extent, tiles
 from coopc.passes.linalg.rows import (
     ALLOCATIONS,
     COMBINERS,
@@ -211,37 +211,30 @@ class RowKernel:
         """Return how long loops are that a key stands for, where the kernel starts."""
         if (known := self.nest.sizes.known(key)) is not None:
             return known
-        for found in self.nest.sizes.all(key):
-            match found:
-                case (SSAValue() as memory, int(at)) if isinstance(
-                    memory.type, MemRefType
-                ) and not isinstance(memory.owner, ALLOCATIONS):
-                    size = self.b.pure(
-                        memref.DimOp,
-                        memory,
-                        self.b.constant(INDEX, at),
-                    )
-                    return size
-                case _:
-                    pass
+        for memory, at in self._memory(key):
+            return self.b.pure(memref.DimOp, memory, self.b.constant(INDEX, at))
         raise Refused(
             self.nest.statements[0].op,
             "expected loops whose sizes are those of memory from outside",
         )
 
+    def _memory(self, key: object) -> Iterator[tuple[SSAValue, int]]:
+        """Yield memory from outside of which a dimension is as long as loops are."""
+        for found in self.nest.sizes.all(key):
+            match found:
+                case (SSAValue() as memory, int(at)) if is_memref(memory.type):
+                    if not isinstance(memory.owner, ALLOCATIONS):
+                        yield memory, at
+                case _:
+                    pass
+
     def _extent(self, key: object) -> AffineExpr:
         """Return a size as an expression of the kernel's."""
         if (known := self.nest.sizes.known(key)) is not None:
             return AffineConstantExpr(known)
-        sizes = [(x.argument, x.dimension) for x in simt.kernel_sizes(self.func)]
-        for found in self.nest.sizes.all(key):
-            match found:
-                case (BlockArgument() as memory, int(at)) if (
-                    memory.owner is self.func.body.block
-                ):
-                    return AffineDimExpr(sizes.index((memory.index, at)))
-                case _:
-                    pass
+        for memory, at in self._memory(key):
+            if memory.owner is self.func.body.block:
+                return extent(self.func, memory, at)
         raise Refused(
             self.nest.statements[0].op,
             "expected shared loops whose sizes are those of arguments",

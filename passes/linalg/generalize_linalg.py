@@ -20,9 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, math, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     AnyFloat,
-    ArrayAttr,
     DenseArrayBase,
     FloatAttr,
     IndexType,
@@ -33,7 +31,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.utils.dynamic_index_list import (
     get_dynamic_index_list,
     split_dynamic_index_list,
@@ -43,12 +40,12 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects.linalg_forms import SoftmaxOp, body, cast_to, scalar
+from coopc.dialects.linalg_forms import SoftmaxOp, cast_to, scalar
 from coopc.dialects.narrow import as_tensor, is_tensor
 from coopc.ir.builder import Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
-from coopc.passes.linalg.fuse_linalg import empty, shape
+from coopc.passes.linalg.fuse_linalg import elementwise, empty, generic, shape
 from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 
 NORMAL = frozenset(
@@ -79,46 +76,6 @@ ADVICE = {
     "tensor": "write linalg.generic, or slices of tensors",
 }
 """What could be done, by dialect."""
-
-
-def generic(
-    inputs: Sequence[SSAValue],
-    output: SSAValue,
-    maps: Sequence[AffineMap],
-    compute: Callable[..., SSAValue | Operation],
-    reduced: Sequence[int] = (),
-) -> ops.GenericOp:
-    """Return a generic operation of one output.
-
-    Args:
-        inputs: tensors or numbers.
-        output: a tensor, whose elements are the last argument of `compute`.
-        maps: of the inputs and the output.
-        compute: makes an element from elements.
-        reduced: the loops that are reductions.
-    """
-    kinds = [IteratorTypeAttr.parallel(), IteratorTypeAttr.reduction()]
-    return ops.GenericOp(
-        inputs,
-        [output],
-        body((*inputs, output), compute),
-        ArrayAttr(AffineMapAttr(map) for map in maps),
-        [kinds[loop in reduced] for loop in range(maps[-1].num_dims)],
-        [output.type],
-    )
-
-
-def elementwise(
-    inputs: Sequence[SSAValue], output: SSAValue, compute: Callable[..., Operation]
-) -> ops.GenericOp:
-    """Return a generic operation of each element of tensors of one shape."""
-    identity = AffineMap.identity(len(as_tensor(output.type).shape))
-    maps = [identity] * (len(inputs) + 1)
-
-    def of_inputs(*elements: SSAValue) -> Operation:
-        return compute(*elements[: len(inputs)])
-
-    return generic(inputs, output, maps, of_inputs)
 
 
 def softmax_region(type: TensorType, dimension: int) -> Region:

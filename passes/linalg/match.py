@@ -84,15 +84,6 @@ class Multiplication:
         return _operand(result.memory, signed, transposed, self.problem.batched)
 
 
-def argument_number(memory: SSAValue) -> int:
-    assert isinstance(memory, BlockArgument), memory
-    return memory.index
-
-
-def shape_of(memory: SSAValue) -> Sequence[int]:
-    return memref_type(memory).get_shape()
-
-
 def row_alignment(type: MemRefType) -> int:
     """Return what divides where rows of a memref begin, 0 for those without gaps.
 
@@ -450,10 +441,11 @@ def constant_text(value: SSAValue) -> str | None:
 
 def extent(func: FuncOp, memory: SSAValue, dimension: int) -> AffineExpr:
     """Return the size of an argument, as an expression of the sizes of a function."""
-    if (size := shape_of(memory)[dimension]) != DYNAMIC_INDEX:
+    assert isinstance(memory, BlockArgument), memory
+    if (size := memref_type(memory).get_shape()[dimension]) != DYNAMIC_INDEX:
         return AffineConstantExpr(size)
     sizes = [(each.argument, each.dimension) for each in simt.kernel_sizes(func)]
-    return AffineDimExpr(sizes.index((argument_number(memory), dimension)))
+    return AffineDimExpr(sizes.index((memory.index, dimension)))
 
 
 def tiles(size: AffineExpr, tile: int) -> AffineExpr:

@@ -26,7 +26,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     FunctionType,
     MemRefType,
     ModuleOp,
@@ -36,13 +35,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.utils.dynamic_index_list import (
     get_dynamic_index_list,
     split_dynamic_index_list,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -53,6 +51,7 @@ from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.fuse_linalg import (
     constant_of,
+    elementwise,
     is_elementwise,
     maps_of,
     output_arguments,
@@ -225,15 +224,7 @@ class KernelWriter:
         self.b.effect(linalg.FillOp([number], [target], []))
 
     def copy(self, source: SSAValue, target: SSAValue) -> None:
-        type = memref_type(target)
-        rank, element = type.get_num_dims(), type.get_element_type()
-        body = Block(arg_types=[element, element])
-        body.add_op(linalg.YieldOp(body.args[0]))
-        map = AffineMapAttr(AffineMap.identity(rank))
-        kinds = [IteratorTypeAttr(IteratorType.PARALLEL)] * rank
-        self.b.effect(
-            linalg.GenericOp([source], [target], Region(body), [map] * 2, kinds)
-        )
+        self.b.effect(elementwise([source], target, SSAValue.get))
 
     def generic(self, op: linalg.GenericOp) -> None:
         """Write an operation whose operands and results are known as memrefs."""
