@@ -353,7 +353,7 @@ class Consumers:
     ) -> None:
         where = [x for x in call.arguments if x.type == INDEX]
         total, *rest = call.arguments[len(where) :]
-        element = Element(
+        element = ElementWriter(
             self,
             Builder.at(call),
             where,
@@ -391,7 +391,7 @@ class Consumers:
 
 
 @dataclass(slots=True)
-class Element:
+class ElementWriter:
     """An element of C, or several of a row, whose functions are written out."""
 
     consumers: Consumers

@@ -357,7 +357,7 @@ NOT_DONE = "no kernel does it, and the host does not either"
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryPart:
     """Elements of a memref of the sequence."""
 
     base: SSAValue
@@ -381,7 +381,9 @@ class SequenceWriter:
     b: Builder
     destinations: Destinations
     """Which argument a tensor that the function computes is to be in."""
-    memories: dict[SSAValue, Memory] = field(default_factory=dict[SSAValue, Memory])
+    memories: dict[SSAValue, MemoryPart] = field(
+        default_factory=dict[SSAValue, MemoryPart]
+    )
     """Of tensors, and of memrefs of the function."""
     numbers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """What scalars of the function are."""
@@ -405,7 +407,7 @@ class SequenceWriter:
         if not isinstance(type.layout, NoneAttr):
             known = [x for x in type.get_strides() or () if x is not None]
             strides = tuple(known) if len(known) == len(shape) else None
-        self.memories[arg] = Memory(new, shape, strides)
+        self.memories[arg] = MemoryPart(new, shape, strides)
 
     def operation(self, op: Operation) -> None:
         """Do an operation between launches."""
@@ -472,14 +474,14 @@ class SequenceWriter:
 
     # Memory
 
-    def memory(self, value: SSAValue) -> Memory:
+    def memory(self, value: SSAValue) -> MemoryPart:
         """Return the memory of a tensor; what a kernel computes is known already."""
         if (found := self.memories.get(value)) is None:
             assert isinstance(value.owner, Operation), value
             found = self.memories[value] = self._seen(value.owner)
         return found
 
-    def _seen(self, op: Operation) -> Memory:
+    def _seen(self, op: Operation) -> MemoryPart:
         match op:
             case bufferization.ToTensorOp():
                 return self.memories[op.memref]
@@ -503,7 +505,7 @@ class SequenceWriter:
             case _:
                 raise Refused(op, NOT_DONE)
 
-    def _filled(self, op: Operation, value: SSAValue) -> Memory:
+    def _filled(self, op: Operation, value: SSAValue) -> MemoryPart:
         """Return memory that holds a constant, or one number in every element."""
         if (number := constant_of(value)) is None:
             constant = self.b.effect(op.clone()).results[0]
@@ -512,7 +514,7 @@ class SequenceWriter:
             make = bufferization.ToBufferOp.create
             new = self.b.effect(make(operands=[constant], result_types=[type]))
             shape = self.shape(value)
-            return Memory(new.results[0], shape, self.row_major(shape))
+            return MemoryPart(new.results[0], shape, self.row_major(shape))
         new, kernel = self.allocated(value), KernelWriter.at(op)
         target = kernel.argument(self.memref(new), "result")
         if isinstance(number, SSAValue):
@@ -522,13 +524,13 @@ class SequenceWriter:
         self.launch(kernel)
         return new
 
-    def reshaped(self, old: Memory, shape: Sequence[Size]) -> Memory:
+    def reshaped(self, old: MemoryPart, shape: Sequence[Size]) -> MemoryPart:
         strides = self.row_major(shape)
-        return Memory(old.base, tuple(shape), strides, old.offset, whole=False)
+        return MemoryPart(old.base, tuple(shape), strides, old.offset, whole=False)
 
     def slice(
-        self, op: tensor.ExtractSliceOp | tensor.InsertSliceOp, old: Memory
-    ) -> Memory:
+        self, op: tensor.ExtractSliceOp | tensor.InsertSliceOp, old: MemoryPart
+    ) -> MemoryPart:
         """Return the part of memory that an operation reads or writes."""
         if old.strides is None:
             raise Refused(op, "the strides of the argument are not known")
@@ -544,7 +546,7 @@ class SequenceWriter:
         ]
         part = op.result if isinstance(op, tensor.ExtractSliceOp) else op.source
         kept = kept_dimensions(shape, tensor_type(part).get_shape())
-        return Memory(
+        return MemoryPart(
             old.base,
             tuple(shape[n] for n in kept),
             tuple(strides[n] for n in kept),
@@ -552,7 +554,7 @@ class SequenceWriter:
             whole=False,
         )
 
-    def contiguous(self, op: Operation, value: SSAValue) -> Memory:
+    def contiguous(self, op: Operation, value: SSAValue) -> MemoryPart:
         """Return memory of a tensor without gaps: a copy, if there are any."""
         found = self.memory(value)
         if found.strides == self.row_major(found.shape):
@@ -561,7 +563,7 @@ class SequenceWriter:
         self.copy(op, found, new)
         return new
 
-    def allocated(self, value: SSAValue) -> Memory:
+    def allocated(self, value: SSAValue) -> MemoryPart:
         """Return new memory for a tensor, or the argument that it is to be in."""
         shape = self.shape(value)
         if (base := self.destinations.found.get(value)) is not None:
@@ -570,16 +572,16 @@ class SequenceWriter:
         type = MemRefType(tensor_type(value).element_type, known)
         base = self.b.effect(memref.AllocOp(sizes, [], type)).results[0]
         base.name_hint = value.name_hint
-        return Memory(base, shape, self.row_major(shape))
+        return MemoryPart(base, shape, self.row_major(shape))
 
-    def target(self, base: SSAValue, shape: tuple[Size, ...]) -> Memory:
+    def target(self, base: SSAValue, shape: tuple[Size, ...]) -> MemoryPart:
         """Return the memory of an argument that a tensor of some shape is to be in."""
         is_whole = len(shape) == memref_type(base).get_num_dims()
         if is_whole and (found := self.memories.get(base)) is not None:
             return found
-        return Memory(base, shape, self.row_major(shape), whole=is_whole)
+        return MemoryPart(base, shape, self.row_major(shape), whole=is_whole)
 
-    def memref(self, memory: Memory) -> SSAValue:
+    def memref(self, memory: MemoryPart) -> SSAValue:
         """Return the memref that a kernel is given."""
         if memory.whole:
             return memory.base
@@ -621,7 +623,7 @@ class SequenceWriter:
         assert isinstance(op, simt.LaunchOp)
         self.launches.append(op)
 
-    def copy(self, op: Operation, source: Memory, target: Memory) -> None:
+    def copy(self, op: Operation, source: MemoryPart, target: MemoryPart) -> None:
         kernel = KernelWriter.at(op)
         first = kernel.argument(self.memref(source), "source")
         kernel.copy(first, kernel.argument(self.memref(target), "result"))
@@ -676,7 +678,7 @@ class SequenceWriter:
         self.memories[value] = found
         kernel.known[value] = kernel.argument(self.memref(found), value.name_hint)
 
-    def updated(self, op: Operation, value: SSAValue, old: SSAValue) -> Memory:
+    def updated(self, op: Operation, value: SSAValue, old: SSAValue) -> MemoryPart:
         """Return memory for a tensor that holds an older one, which it replaces."""
         target = self.destinations.found.get(value)
         before = self.memory(old)
