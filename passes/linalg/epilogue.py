@@ -201,7 +201,8 @@ class Consumers:
         if not stored:
             raise Refused(op, "expected an output that is an argument of the function")
         written = {x.memory: x.at for x in stored}
-        for memory, at in self.accesses(stored):
+        for each in (*stored, *self.loads):
+            memory, at = each.memory, each.at
             if not isinstance(memory, BlockArgument):
                 raise Refused(
                     op,
@@ -221,10 +222,6 @@ class Consumers:
             if BATCH in self.at and at[0] != BATCH:
                 raise Refused(op, "expected the batch to be the first dimension")
         return stored
-
-    def accesses(self, stored: Sequence[Result]) -> list[tuple[SSAValue, Place]]:
-        """Return the memory beside the product's, and where in it an element is."""
-        return [(x.memory, x.at) for x in (*stored, *self.loads)]
 
     @property
     def loads(self) -> list[Load]:

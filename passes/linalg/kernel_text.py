@@ -174,20 +174,19 @@ class Operands:
             value, type, line = _cast(value, type, cast, f"{of}_x{number}", "acc")
             lines += line
         place, places = "", list(self.outer)
-        for axis, start, i in zip(AXES, at, "ij", strict=True):
-            places.append(f"{name}_{axis}")
+        for axis, start, i in zip(AXES, at, ("%i", "%j"), strict=True):
+            places.append(f"%at_{axis}")
             place += f"""
-    {name}_{axis} = arith.addi {start}, {name}_{i} : index"""
+    %at_{axis} = arith.addi {start}, {i} : index"""
             if axis in checked:
-                places[-1] = f"{name}_{axis}_in"
+                places[-1] = f"%{axis}_in"
                 place += f"""
-    {places[-1]} = arith.minui {name}_{axis}, {of}_last_{axis} : index"""
-        args = ", ".join(f"{name}_{x}" for x in "ijv")
+    %{axis}_in = arith.minui %at_{axis}, {of}_last_{axis} : index"""
         lines += f"""
-  {name} = coopmatrix.apply ({args}) in {value} : {type} {{{place}
-    {name}_f = func.call @{CALLS}{number}({", ".join(places)}, {name}_v)
+  {name} = coopmatrix.apply (%i, %j, %v) in {value} : {type} {{{place}
+    %f = func.call @{CALLS}{number}({", ".join(places)}, %v)
       : ({"index, " * len(places)}{element}) -> {element}
-    coopmatrix.yield {name}_f : {element}
+    coopmatrix.yield %f : {element}
   }}"""
         value = name
         for cast in output.after:
