@@ -22,7 +22,6 @@ of a place are consecutive.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 
 from xdsl.context import Context
@@ -51,7 +50,7 @@ from coopc.passes.linalg.match import (
     body_signs,
     check_elements,
     extent,
-    matched,
+    matches,
     tiles,
     window_of,
 )
@@ -253,20 +252,14 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
         if not uses_dialect(op, "linalg"):
             return
         device = device_of(self.device, op, self.name)
-        for func in op.ops:
-            if isinstance(func, FuncOp):
-                with suppress(Refused):  # rows may do it
-                    self._convert(ctx, func, device)
+        for func, found in matches(op, convolution):
+            assert isinstance(found, Convolution), found
+            self._convert(ctx, func, found, device)
 
-    def _convert(self, ctx: Context, func: FuncOp, device: Device) -> None:
-        """Put a kernel in place of a function that convolves, if matrices suit it.
-
-        Raises:
-            Refused: it does not convolve, or they do not.
-        """
-        found = matched(func, convolution)
-        if not isinstance(found, Convolution):
-            return
+    def _convert(
+        self, ctx: Context, func: FuncOp, found: Convolution, device: Device
+    ) -> None:
+        """Put a kernel in place of a function that convolves, if matrices suit it."""
         problem, out = found.problem, found.memories[2]
         a, b, c = elements = in_precision(problem, self.precision).elements
         if not device.multiplications(a, b, c, c):

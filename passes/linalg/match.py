@@ -13,6 +13,7 @@ sums, element by element: see `coopc.passes.linalg.epilogue`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -187,6 +188,16 @@ def with_epilogue(found: Multiplication, ops: Sequence[Operation]) -> Multiplica
         consumers=consumers,
         stored=stored,
     )
+
+
+def matches(
+    module: ModuleOp, recognise: Callable[[Operation], Multiplication] | None = None
+) -> Iterator[tuple[FuncOp, Multiplication]]:
+    """Yield the functions of a module that multiply, and pass over others."""
+    for func in [x for x in module.ops if isinstance(x, FuncOp)]:
+        with suppress(Refused):
+            if (found := matched(func, recognise)) is not None:
+                yield func, found
 
 
 def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]:

@@ -25,7 +25,6 @@ they are in C.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -33,10 +32,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from coopc.ir.control_flow import uses_dialect
-from coopc.ir.transaction import Refused
 from coopc.passes.linalg.kernel_text import Memory, zero
-from coopc.passes.linalg.match import Multiplication, extent, matched
+from coopc.passes.linalg.match import Multiplication, extent, matches
 from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
 from coopc.plan.gemm import (
     AXES,
@@ -362,20 +359,11 @@ class TileMatmulCpuPass(ModulePass):
             )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not uses_dialect(op, "linalg"):
-            return
-        for func in [x for x in op.ops if isinstance(x, FuncOp)]:
-            with suppress(Refused):
-                self._tile(ctx, func)
+        for func, found in matches(op):
+            self._tile(ctx, func, found)
 
-    def _tile(self, ctx: Context, func: FuncOp) -> None:
-        """Put kernels in the place of a function, if there is a plan.
-
-        Raises:
-            Refused: it has operations of linalg, but is no multiplication.
-        """
-        if (found := matched(func)) is None:
-            return
+    def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:
+        """Put kernels in the place of a function, if there is a plan."""
         if is_of_amx(in_precision(found.problem, self.precision)) and not self.amx:
             return
         problem = found.problem

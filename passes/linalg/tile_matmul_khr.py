@@ -37,14 +37,12 @@ first add their sums to those of the first, through work-group memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from coopc.device import Device, GemmTiles
@@ -59,7 +57,7 @@ from coopc.passes.linalg.kernel_text import (
     kernel,
     zero,
 )
-from coopc.passes.linalg.match import matched, multiplications
+from coopc.passes.linalg.match import matches, multiplications
 from coopc.plan.gemm import (
     AXES,
     Axis,
@@ -787,15 +785,9 @@ class TileMatmulKhrPass(ModulePass):
 
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""
-        for func in op.ops:
-            if not isinstance(func, FuncOp) or not device.shares_gemm:
-                continue
-            with suppress(Refused):
-                found = matched(func)
-                if found is None or isinstance(
-                    plan_staged_gemm(found.problem, device, self.tiles), str
-                ):
-                    continue
+        for func, found in matches(op) if device.shares_gemm else ():
+            plan = plan_staged_gemm(found.problem, device, self.tiles)
+            if not isinstance(plan, str):
                 remark(
                     func,
                     "one subgroup a work-group multiplies; with staged=true several "
