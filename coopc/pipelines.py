@@ -31,6 +31,12 @@ def step(name: str, **options: Any) -> ModulePass:
     return factory(PASSES[name])()(**options)
 
 
+def of_linalg(name: str, **options: Any) -> ModulePass:
+    """A step for functions of linalg; a default of an option is not given."""
+    given = {x: y for x, y in options.items() if y not in (False, None, "ieee")}
+    return StepForDialect(("linalg",), name, given)
+
+
 TO_MATRICES = "convert-tt-to-coopmatrix"
 
 
@@ -112,14 +118,14 @@ class CoopcKhrPass(Pipeline):
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(rounds=True, fallback=self.fallback),
             *from_linalg(pad_rows=self.staged),
-            step("convert-convolution-to-coopmatrix", precision=self.precision),
-            step(
+            of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
+            of_linalg(
                 "tile-matmul-khr", remark=not self.staged, precision=self.precision
             ),  # for the target
             step(
                 "convert-linalg-to-coopmatrix", tile=self.tile, precision=self.precision
             ),  # what is left
-            step("convert-linalg-to-simt"),
+            of_linalg("convert-linalg-to-simt"),
             step("promote-matrix-arrays"),
             step("expand-nibbles"),
             *in_precision(self.precision),
@@ -198,9 +204,9 @@ class CoopcXePass(Pipeline):
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             *from_linalg(precision=self.precision),
-            step("convert-convolution-to-coopmatrix", precision=self.precision),
+            of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-coopmatrix", precision=self.precision),
-            step("convert-linalg-to-simt", explain=self.explain),
+            of_linalg("convert-linalg-to-simt", explain=self.explain),
             step("promote-matrix-arrays"),
             step("expand-nibbles", dpas=True),
             *in_precision(self.precision),
@@ -261,7 +267,7 @@ class CoopcLanesPass(Pipeline):
             ),
             *from_linalg(),
             step("convert-linalg-to-coopmatrix", lanes=True),
-            step(
+            of_linalg(
                 "convert-linalg-to-simt",
                 subgroup_size=self.subgroup_size,
                 explain=self.explain,
@@ -322,7 +328,7 @@ class CoopcAmxPass(Pipeline):
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
             *from_linalg(False, "amx", self.precision),
-            step(
+            of_linalg(
                 "convert-convolution-to-coopmatrix",
                 device="amx",
                 precision=self.precision,
@@ -503,7 +509,7 @@ def from_linalg(
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
     """The steps from work-items to one work-item with row slices of matrices."""
     return (
-        step("convert-linalg-to-simt", device="amx", subgroup_size=subgroup_size),
+        of_linalg("convert-linalg-to-simt", device="amx", subgroup_size=subgroup_size),
         step("infer-kernel-sizes", subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         step("resolve-matrix-fill"),

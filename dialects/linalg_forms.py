@@ -29,6 +29,7 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, linalg, math
 from xdsl.dialects.builtin import (
+    I64,
     AffineMapAttr,
     AnyFloat,
     ArrayAttr,
@@ -706,32 +707,13 @@ class SoftmaxOp(IRDLOperation):
 
     input = operand_def()
     output = operand_def()
-    dimension = prop_def(IntegerAttr)
+    dimension = prop_def(IntegerAttr[I64])
     res = var_result_def(TensorType)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> SoftmaxOp:
-        parser.parse_keyword("dimension")
-        with parser.in_parens():
-            dimension = parser.parse_integer()
-        operands = [x for key in ("ins", "outs") for x in parse_operands(parser, key)]
-        return cls.build(
-            operands=operands,
-            result_types=(parse_results(parser),),
-            properties={"dimension": IntegerAttr(dimension, i64)},
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" dimension({self.dimension.value.data})")
-        for keyword, value in (("ins", self.input), ("outs", self.output)):
-            printer.print_string(f" {keyword}(")
-            printer.print_ssa_value(value)
-            printer.print_string(" : ")
-            printer.print_attribute(value.type)
-            printer.print_string(")")
-        if self.res:
-            printer.print_string(" -> ")
-            printer.print_attribute(self.res[0].type)
+    assembly_format = (
+        "attr-dict `dimension` `(` $dimension `)` `ins` `(` $input `:` type($input) `)`"
+        "`outs` `(` $output `:` type($output) `)` (`->` type($res)^)?"
+    )
 
     def verify_(self) -> None:
         rank, dimension = rank_of(self.input), self.dimension.value.data

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Literal, TypeAlias
 
 from xdsl.dialects import arith
@@ -43,6 +44,13 @@ from xdsl.dialects.memref import AllocaOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
 from xdsl.dialects.vector import BitcastOp, ExtractOp, InsertOp, ShuffleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
@@ -64,6 +72,13 @@ Size: TypeAlias = int | SSAValue
 """A number that is not negative, known when compiling or when the kernel starts."""
 MOST_SIZE = 2**31 - 1
 """What a size that is known when the kernel starts is at most."""
+AFFINE: dict[AffineBinaryOpKind, type[Operation]] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
+    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+    AffineBinaryOpKind.Mod: arith.RemUIOp,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +390,13 @@ class Builder:
             else BoundedIndex(0, size, MOST_SIZE)
         )
 
+    def value(self, size: Size) -> SSAValue:
+        return size if isinstance(size, SSAValue) else self.constant(INDEX, size)
+
+    def total(self, *sizes: Size) -> Size:
+        found = reduce(self.add, map(self.sized, sizes))
+        return self.index(found) if found.known is None else found.known
+
     def product(self, a: Size, b: Size) -> Size:
         found = self.times(self.sized(a), b)
         return self.index(found) if found.known is None else found.known
@@ -383,6 +405,21 @@ class Builder:
         """Return how many tiles cover a size."""
         found = self.divided(self.add(self.sized(size), BoundedIndex(tile - 1)), tile)
         return self.index(found) if found.known is None else found.known
+
+    def affine(self, expr: AffineExpr, dims: Sequence[SSAValue]) -> SSAValue:
+        """Return an expression of indices, none of which is negative."""
+        match expr:
+            case AffineConstantExpr(value=value):
+                return self.constant(INDEX, value)
+            case AffineDimExpr(position=position):
+                return dims[position]
+            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
+                make = AFFINE[kind]
+                if make is arith.FloorDivSIOp and isinstance(lhs, AffineDimExpr):
+                    make = arith.DivUIOp
+                return self.pure(make, self.affine(lhs, dims), self.affine(rhs, dims))
+            case _:
+                raise AssertionError(expr)
 
     def _two(
         self, make: Callable[..., Operation], value: SSAValue, number: int

@@ -40,19 +40,6 @@ Source: TypeAlias = Literal["a", "b"]
 Fill: TypeAlias = Literal["nothing", "constant", "value"]
 """What C is filled with before: nothing, so that it is added to."""
 AXES: tuple[Axis, Axis] = ("rows", "cols")
-Role: TypeAlias = Literal["b", "y", "m", "n"]
-"""What a loop over elements of C counts: matrices of the batch, those of an image (of a
-convolution alone), rows or columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A quotient or a remainder of what a loop counts, as of batches of heads."""
-
-    role: Role
-    divisor: int = 1
-    modulus: int | None = None
-
 
 # --- what is multiplied --------------------------------------------------------------
 
@@ -131,8 +118,6 @@ class Epilogue:
     """What is done to the sums of a product before they are stored."""
 
     outputs: tuple[Output, ...]
-    reads: tuple[tuple[str, tuple[Role | Part | int, ...]], ...] = ()
-    """What it reads beside the sums: memrefs, and where, dimension by dimension."""
     in_place: bool = False
     """Whether it reads an output, each element where it is stored."""
     why_not_vectors: str | None = None

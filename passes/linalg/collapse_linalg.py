@@ -48,6 +48,7 @@ from coopc.passes.linalg.fuse_linalg import (
     is_elementwise,
     maps_of,
     output_arguments,
+    shape,
     sizes,
 )
 from coopc.passes.linalg.match import body_signs, order
@@ -206,11 +207,8 @@ def collapsed(b: Builder, value: SSAValue, groups: Groups) -> SSAValue:
         case tensor.ExpandShapeOp() if reassociation(owner) == list(groups):
             return owner.src
         case tensor.EmptyOp():
-            dynamic = iter(owner.dynamic_sizes)
-            shape = [
-                next(dynamic) if x == DYNAMIC_INDEX else x for x in shape_of(value)
-            ]
-            found = (reduce(b.product, (shape[x] for x in g)) for g in groups)
+            known = shape(b, value)
+            found = (reduce(b.product, (known[x] for x in g)) for g in groups)
             own = [x for x in found if isinstance(x, SSAValue)]
             return b.effect(tensor.EmptyOp(own, type)).results[0]
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr(data=data)):

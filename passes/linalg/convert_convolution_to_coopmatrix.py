@@ -22,17 +22,14 @@ of a place are consecutive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from coopc.device import Device
@@ -40,23 +37,27 @@ from coopc.dialects.narrow import memref_type
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of, element_name
 from coopc.ir.transaction import Refused
-from coopc.passes.linalg.epilogue import Consumers, Place, Result
-from coopc.passes.linalg.kernel_text import Operands, become_kernel, kernel
+from coopc.passes.linalg.epilogue import Place, Result
+from coopc.passes.linalg.kernel_text import (
+    Operands,
+    become_kernel,
+    direct_loop,
+    kernel,
+)
 from coopc.passes.linalg.match import (
-    Dimension,
     Multiplication,
     Window,
     body_signs,
+    check_elements,
     extent,
+    matches,
     tiles,
     window_of,
 )
 from coopc.plan.gemm import (
-    Direct,
     GemmOperand,
     GemmPlan,
     Problem,
-    Role,
     direct_tile,
     in_precision,
     plan_direct_gemm,
@@ -64,9 +65,9 @@ from coopc.plan.gemm import (
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 
-ROLES: tuple[Role, ...] = ("b", "y", "m", "n")
-PLACE: Place = ROLES
-"""Where an element of a result is."""
+PLACE: Place = AffineMap.identity(4).results
+"""Where an element is in a result."""
+UNSUITED = "expected a convolution in NHWC of known sizes, with consecutive channels"
 
 
 # --- what is convolved ---------------------------------------------------------------
@@ -89,7 +90,7 @@ def is_known(type: MemRefType) -> bool:
 def matrix(
     value: SSAValue,
     signed: bool,
-    rows: tuple[int, int | None, int],
+    rows: tuple[int, int, int],
     transposed: bool = False,
 ) -> GemmOperand:
     """Return a matrix in memory of rank 4, whose columns are its last dimension.
@@ -97,19 +98,19 @@ def matrix(
     Args:
         value: the memory.
         signed: whether its integers are.
-        rows: the dimension of rows, how many there are, if known, and how far they are
-            apart.
+        rows: the dimension of rows, how many there are, as a memref has it, and how far
+            they are apart.
         transposed: whether these rows are the columns of the matrix.
     """
     type = memref_type(value)
     strides = type.get_strides()
-    dimension, count, step = rows
+    dimension, size, step = rows
     assert strides is not None, type
     between = strides[dimension]
     assert between is not None, type
     element, cols = type.get_element_type(), type.get_shape()[-1]
     stride = step * between
-    many = "?" if count is None else count
+    count, many = (None, "?") if size == DYNAMIC_INDEX else (size, size)
     text = f"memref<{many}x{cols}x{element}, strided<[{stride}, 1], offset: ?>>"
     shape, apart = (count, cols), (stride, 1)
     if transposed:
@@ -118,88 +119,48 @@ def matrix(
     return GemmOperand(text, name, shape, apart, 1, transposed)
 
 
-def known(size: int) -> int | None:
-    return None if size == DYNAMIC_INDEX else size
-
-
+@dataclass(frozen=True, slots=True)
 class Convolution(Multiplication):
     """The product for a row of the result and a place of the window."""
 
-    @property
-    def alike(self) -> list[tuple[Dimension, Dimension]]:
-        image, _, out = self.memories
-        return [((image, 0), (out, 0))]
+    _: KW_ONLY
+    window: Window
 
     @property
-    def loops(self) -> dict[Role, Dimension]:
-        return {role: (self.memories[2], n) for n, role in enumerate(ROLES)}
+    def at(self) -> Place:
+        return PLACE
+
+    def output(self, result: Result) -> GemmOperand:
+        if result.at != PLACE or not is_known(memref_type(result.memory)):
+            raise Refused(self.op, UNSUITED)
+        across = memref_type(self.memories[2]).get_shape()[2]
+        signed = self.problem.c.element.startswith("s")
+        return matrix(result.memory, signed, (2, across, 1))
 
 
-def convolution_of(func: FuncOp) -> tuple[Multiplication, Window] | None:
-    """Return a convolution as the product of matrices that it is; None for others.
+def convolution(op: Operation) -> Convolution:
+    """Return a convolution as the product of matrices that it is.
 
     Raises:
-        Refused: operations behind it are no epilogue.
+        Refused: it is none, or matrices do not suit it.
     """
-    besides = memref.AllocOp | memref.DeallocOp | memref.DimOp | ConstantOp | ReturnOp
-    inside = (op for block in func.body.blocks for op in block.ops)
-    ops = [op for op in inside if not isinstance(op, besides)]
-    first = ops[0] if ops else None
-    fill = first if isinstance(first, linalg.FillOp) else None
-    ops = ops if fill is None else ops[1:]
-    op = ops[0] if ops else None
-    if len(func.body.blocks) != 1 or not isinstance(op, linalg.GenericOp):
-        return None
-    maps = [attr.data for attr in op.indexing_maps]
-    window = window_of(maps) if len(maps) == 3 and len(op.inputs) == 2 else None
-    signs = None if window is None else body_signs(op)
-    if window is None or signs is None or (fill is None and len(ops) > 1):
-        return None
-    if fill is not None and fill.outputs[0] is not op.outputs[0]:
-        return None
-    consumers, stored = None, tuple[Result, ...]()
-    if len(ops) > 1:
-        consumers = Consumers(op.outputs[0], PLACE)
-        for each in ops[1:]:
-            consumers.add(each)
-        stored = consumers.finished(ops[-1])
-    outputs = [x.memory for x in stored]
-    suits = all(is_known(memref_type(x)) for x in (*op.operands, *outputs))
-    suits = suits and DYNAMIC_INDEX not in memref_type(op.inputs[1]).get_shape()
-    if not suits or any(x.at != PLACE or x.memory in op.inputs for x in stored):
-        return None
-    sums = op.outputs[0] if not stored or op.outputs[0] in outputs else outputs[0]
-    problem = _problem(op, window, signs, consumers, stored)
-    if fill is not None:
-        problem = replace(problem, fill="value")
-    memories = op.inputs[0], op.inputs[1], sums
-    if not all(isinstance(x, BlockArgument) for x in memories):
-        return None
-    value = None if fill is None else fill.inputs[0]
-    return Convolution(op, memories, problem, value, consumers, stored), window
-
-
-def _problem(
-    op: linalg.GenericOp,
-    window: Window,
-    signs: tuple[bool, bool],
-    consumers: Consumers | None,
-    stored: Sequence[Result],
-) -> Problem:
-    """Return the product for a row of the result and a place of the window."""
+    if not isinstance(op, linalg.GenericOp) or len(op.operands) != 3 or op.results:
+        raise Refused(op, UNSUITED)
+    window, signs = window_of([x.data for x in op.indexing_maps]), body_signs(op)
+    if len(op.inputs) != 2 or window is None or signs is None:
+        raise Refused(op, UNSUITED)
     image, weights, out = op.operands
-    across = known(memref_type(out).get_shape()[2])
-    at = 0 if window.by_filter else 2
-    count = memref_type(weights).get_shape()[at]
-    c = matrix(out, all(signs), (2, across, 1))
-    a = matrix(image, signs[0], (2, across, window.strides[1]))
-    b = matrix(weights, signs[1], (at, count, 1), window.by_filter)
-    if consumers is None:
-        return Problem(a, b, c)
-    outputs = [matrix(x.memory, all(signs), (2, across, 1)) for x in stored]
-    if out not in [x.memory for x in stored]:
-        c = replace(outputs[0], element=c.element)
-    return Problem(a, b, c, epilogue=consumers.epilogue(stored, outputs))
+    types = [memref_type(x) for x in op.operands]
+    if not all(map(is_known, types)) or DYNAMIC_INDEX in types[1].get_shape():
+        raise Refused(op, UNSUITED)
+    check_elements(op)
+    across, at = types[2].get_shape()[2], 0 if window.by_filter else 2
+    problem = Problem(
+        matrix(image, signs[0], (2, across, window.strides[1])),
+        matrix(weights, signs[1], (at, types[1].get_shape()[at], 1), window.by_filter),
+        matrix(out, all(signs), (2, across, 1)),
+    )
+    return Convolution(op, (image, weights, out), problem, window=window)
 
 
 # --- the kernel ----------------------------------------------------------------------
@@ -214,9 +175,10 @@ def part(
     : {of.split(": ")[1]} to {to.type}"""
 
 
-def convolving(found: Multiplication, window: Window, plan: GemmPlan) -> str:
+def convolving(found: Convolution, plan: GemmPlan) -> str:
     """Return the kernel, as text."""
-    problem, its = found.problem, Operands(found.problem, plan.uses)
+    window, problem = found.window, found.problem
+    its = Operands(problem, plan.uses)
     its.outer = ["%batch", "%y"]
     types = [memref_type(x) for x in found.memories]
     names = ("%image", "%weights", "%result")
@@ -236,10 +198,7 @@ def convolving(found: Multiplication, window: Window, plan: GemmPlan) -> str:
     shape = types[1].get_shape()
     ky, kx = shape[1:3] if window.by_filter else shape[:2]
     (m, n), k = plan.group, plan.depth
-    a, b, c = (its.matrix(use, m, n, k) for use in ("a", "b", "acc"))
-    a_checked, b_checked = (
-        x.checked for x in (plan.a, plan.b) if isinstance(x, Direct)
-    )
+    c = its.matrix("acc", m, n, k)
     (sy, sx), (dy, dx) = window.strides, window.dilations
 
     def product(y: str, x: str, at: tuple[str, str], before: str) -> str:
@@ -250,14 +209,7 @@ def convolving(found: Multiplication, window: Window, plan: GemmPlan) -> str:
         of_a = f"%batch, {y}, {x}, 0", f"1, 1, {across}, {channels}"
         matrices = part("%a", given[0], problem.a, *of_a, sx)
         matrices += part("%b", given[1], problem.b, *of_b)
-        return f"""{matrices}
-      %sum = scf.for %k = %c0 to %c{channels} step %c{k}
-          iter_args(%acc = {before}) -> ({c}) {{
-        {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}
-        {its.b.load("%b_tile", ("%k", "%col"), b, b_checked)}
-        {its.multiply("%next", "%a_tile", "%b_tile", "%acc", (m, n, k))}
-        scf.yield %next : {c}
-      }}"""
+        return matrices + direct_loop(its, plan, f"%c{channels}", before)
 
     inside = product("%iy", "%ix", ("%ky", "%kx"), "%acc_x")
     total, sums = "%sum", product("%y0", "%c0", ("0", "0"), "%init")
@@ -300,16 +252,14 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
         if not uses_dialect(op, "linalg"):
             return
         device = device_of(self.device, op, self.name)
-        for func in op.ops:
-            if isinstance(func, FuncOp):
-                with suppress(Refused):  # rows may do it
-                    self._convert(ctx, func, device)
+        for func, found in matches(op, convolution):
+            assert isinstance(found, Convolution), found
+            self._convert(ctx, func, found, device)
 
-    def _convert(self, ctx: Context, func: FuncOp, device: Device) -> None:
+    def _convert(
+        self, ctx: Context, func: FuncOp, found: Convolution, device: Device
+    ) -> None:
         """Put a kernel in place of a function that convolves, if matrices suit it."""
-        if (known := convolution_of(func)) is None:
-            return
-        found, window = known
         problem, out = found.problem, found.memories[2]
         a, b, c = elements = in_precision(problem, self.precision).elements
         if not device.multiplications(a, b, c, c):
@@ -328,5 +278,5 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
         batch, height, across = (extent(func, out, x) for x in range(3))
         # Filters are the innermost of x: their number is known.
         x = tiles(across, plan.group[0]) * -(-filters // plan.group[1])
-        text = convolving(found, window, plan)
+        text = convolving(found, plan)
         become_kernel(func, found, plan, text, ctx, [x, height, batch])

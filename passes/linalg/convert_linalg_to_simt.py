@@ -15,7 +15,7 @@ NaN is kept.  `coopc.plan.rows` decides, `coopc.passes.linalg.rows` says what a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -23,7 +23,6 @@ from typing import TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AffineMapAttr,
     MemRefType,
     ModuleOp,
@@ -32,12 +31,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
     AffineConstantExpr,
-    AffineDimExpr,
     AffineExpr,
     AffineMap,
 )
@@ -47,12 +43,12 @@ from xdsl.rewriter import Rewriter
 from coopc.device import Device
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.simt import Dimension, EqualSizes, ReduceKind
+from coopc.dialects.simt import Dimension, ReduceKind
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.match import tiles
+from coopc.passes.linalg.match import extent, tiles
 from coopc.passes.linalg.rows import (
     ALLOCATIONS,
     COMBINERS,
@@ -62,6 +58,7 @@ from coopc.passes.linalg.rows import (
     Source,
     Statement,
     combiners,
+    equal_sizes,
     is_contiguous,
     rows_of,
     substituted,
@@ -214,37 +211,30 @@ class RowKernel:
         """Return how long loops are that a key stands for, where the kernel starts."""
         if (known := self.nest.sizes.known(key)) is not None:
             return known
-        for found in self.nest.sizes.all(key):
-            match found:
-                case (SSAValue() as memory, int(at)) if isinstance(
-                    memory.type, MemRefType
-                ) and not isinstance(memory.owner, ALLOCATIONS):
-                    size = self.b.pure(
-                        memref.DimOp,
-                        memory,
-                        self.b.constant(INDEX, at),
-                    )
-                    return size
-                case _:
-                    pass
+        for memory, at in self._memory(key):
+            return self.b.pure(memref.DimOp, memory, self.b.constant(INDEX, at))
         raise Refused(
             self.nest.statements[0].op,
             "expected loops whose sizes are those of memory from outside",
         )
 
+    def _memory(self, key: object) -> Iterator[tuple[SSAValue, int]]:
+        """Yield memory from outside of which a dimension is as long as loops are."""
+        for found in self.nest.sizes.all(key):
+            match found:
+                case (SSAValue() as memory, int(at)) if is_memref(memory.type):
+                    if not isinstance(memory.owner, ALLOCATIONS):
+                        yield memory, at
+                case _:
+                    pass
+
     def _extent(self, key: object) -> AffineExpr:
         """Return a size as an expression of the kernel's."""
         if (known := self.nest.sizes.known(key)) is not None:
             return AffineConstantExpr(known)
-        sizes = [(x.argument, x.dimension) for x in simt.kernel_sizes(self.func)]
-        for found in self.nest.sizes.all(key):
-            match found:
-                case (BlockArgument() as memory, int(at)) if (
-                    memory.owner is self.func.body.block
-                ):
-                    return AffineDimExpr(sizes.index((memory.index, at)))
-                case _:
-                    pass
+        for memory, at in self._memory(key):
+            if memory.owner is self.func.body.block:
+                return extent(self.func, memory, at)
         raise Refused(
             self.nest.statements[0].op,
             "expected shared loops whose sizes are those of arguments",
@@ -270,26 +260,8 @@ class RowKernel:
         map = AffineMap(sizes, 0, tuple(grid) or (AffineConstantExpr(1),))
         func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
         simt.set_sizes(func, self.plan.lanes, (plan.items,))
-        if equal := list(self._equal_sizes()):
+        if equal := equal_sizes(func, nest.sizes):
             func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(equal)
-
-    def _equal_sizes(self) -> Sequence[EqualSizes]:
-        """Return which sizes of arguments are the same, that types do not say."""
-        first: dict[object, tuple[int, int]] = {}
-        found: list[EqualSizes] = []
-        dims = [
-            (size == DYNAMIC_INDEX, argument, at)
-            for argument in self.func.body.block.args
-            if is_memref(type := argument.type)
-            for at, size in enumerate(type.get_shape())
-        ]
-        for dynamic, argument, at in sorted(dims, key=lambda x: x[0]):
-            key = self.nest.sizes.of((argument, at))
-            if key not in first:
-                first[key] = argument.index, at
-            elif dynamic:
-                found.append(EqualSizes(argument.index, at, *first[key]))
-        return found
 
     # The shared loops
 
@@ -478,7 +450,7 @@ class RowKernel:
         self.point[shared:] = [b.constant(INDEX, 0)] * len(every)
         lanes = lane_loop(nest, statement) if self.plan.kind == "subgroup" else None
         order = [n for n in own if n != lanes] + [n for n in own if n == lanes]
-        sizes = {n: self._size((statement, n)) for n in order}
+        sizes = {n: self._size((statement.op, n)) for n in order}
 
         def run(loops: list[int], held: Values) -> Sequence[SSAValue]:
             if not loops:
@@ -612,22 +584,4 @@ class RowKernel:
         return found
 
     def _index(self, expr: AffineExpr) -> SSAValue:
-        b = self.b
-        match expr:
-            case AffineConstantExpr(value=value):
-                return b.constant(INDEX, value)
-            case AffineDimExpr(position=position):
-                return self.point[position]
-            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
-                return b.pure(OPERATIONS[kind], self._index(lhs), self._index(rhs))
-            case _:
-                raise AssertionError(expr)
-
-
-OPERATIONS: dict[AffineBinaryOpKind, type[Operation]] = {
-    AffineBinaryOpKind.Add: arith.AddiOp,
-    AffineBinaryOpKind.Mul: arith.MuliOp,
-    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
-    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
-    AffineBinaryOpKind.Mod: arith.RemUIOp,
-}
+        return self.b.affine(expr, self.point)

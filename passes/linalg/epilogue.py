@@ -17,7 +17,7 @@ it is of consecutive columns, the result is as well, and a mask may follow.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, vector
@@ -47,13 +47,13 @@ from coopc.dialects.narrow import is_integer, is_memref, is_vector, memref_type
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.transaction import Refused
-from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output, Part, Role
+from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output
 
 CALLS = "epilogue"
-"""What the names of the functions begin with; the number of the output follows."""
-ROLES: tuple[Role, ...] = ("b", "y", "m", "n")
-Place: TypeAlias = tuple[Role | Part | int, ...]
-"""Where an element is in memory, dimension by dimension."""
+"""What the names of functions of the sums that are stored begin with."""
+Place: TypeAlias = tuple[AffineExpr, ...]
+"""Where an element is in memory: d0 counts the matrices of a batch, the last two rows
+and columns, and d1 of four the rows of an image."""
 
 CASTS: dict[type[Operation], str] = {
     arith.ExtFOp: "convert",
@@ -67,6 +67,9 @@ CASTS: dict[type[Operation], str] = {
     arith.TruncIOp: "convert",
 }
 """Casts that matrices have, too."""
+
+
+BATCH = AffineDimExpr(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +98,13 @@ class Consumers:
     """The memory of the product's output, in place of a sum."""
     at: Place
     """Where in that memory the sum of an element is."""
+    name: str = CALLS
+    """What the names of the functions begin with; the number of the output follows."""
     given: dict[SSAValue, SSAValue | Load] = field(
         default_factory=dict[SSAValue, "SSAValue | Load"]
     )
     """What the arguments of bodies are: values of bodies, of the function, or read."""
-    loops: dict[Operation, tuple[Role, ...]] = field(
-        default_factory=dict[Operation, tuple[Role, ...]]
-    )
+    loops: dict[Operation, Place] = field(default_factory=dict[Operation, Place])
     """The loops of each operation."""
     results: dict[SSAValue, Result] = field(default_factory=dict[SSAValue, Result])
     """What is known of memory that they, or the product, have written."""
@@ -153,16 +156,16 @@ class Consumers:
 
     def _loops_of(
         self, op: Operation, values: Sequence[SSAValue], maps: Sequence[AffineMap]
-    ) -> tuple[Role, ...]:
+    ) -> Place:
         """Return what the loops of an operation count, by the sums that it reads."""
         for value, map in zip(values, maps, strict=True):
             known = self.results.get(value)
             if known is None:
                 continue
-            found: dict[int, Role] = {}
-            for expr, role in zip(map.results, known.at, strict=True):
-                if isinstance(expr, AffineDimExpr) and isinstance(role, str):
-                    found[expr.position] = role
+            found: dict[int, AffineExpr] = {}
+            for expr, at in zip(map.results, known.at, strict=True):
+                if isinstance(expr, AffineDimExpr) and isinstance(at, AffineDimExpr):
+                    found[expr.position] = at
             if len(found) == map.num_dims == len(self.at):
                 return tuple(found[x] for x in range(map.num_dims))
             raise Refused(
@@ -198,7 +201,8 @@ class Consumers:
         if not stored:
             raise Refused(op, "expected an output that is an argument of the function")
         written = {x.memory: x.at for x in stored}
-        for memory, at in self.accesses(stored):
+        for each in (*stored, *self.loads):
+            memory, at = each.memory, each.at
             if not isinstance(memory, BlockArgument):
                 raise Refused(
                     op,
@@ -215,13 +219,9 @@ class Consumers:
             type = memref_type(memory).get_element_type()
             if (reason := unsupported_element(type)) is not None:
                 raise Refused(op, reason)
-            if "b" in self.at and at[0] != "b":
+            if BATCH in self.at and at[0] != BATCH:
                 raise Refused(op, "expected the batch to be the first dimension")
         return stored
-
-    def accesses(self, stored: Sequence[Result]) -> list[tuple[SSAValue, Place]]:
-        """Return the memory beside the product's, and where in it an element is."""
-        return [(x.memory, x.at) for x in (*stored, *self.loads)]
 
     @property
     def loads(self) -> list[Load]:
@@ -239,10 +239,9 @@ class Consumers:
             Output(memory) if x.value is self.sums else self._output(x.value, memory)
             for x, memory in zip(stored, memories, strict=True)
         )
-        reads = tuple((str(x.memory.type), x.at) for x in self.loads)
         written = {x.memory for x in stored}
         in_place = any(x.memory in written for x in self.loads)
-        return Epilogue(outputs, reads, in_place, self._why_not_vectors())
+        return Epilogue(outputs, in_place, self._why_not_vectors())
 
     def _output(self, value: SSAValue, memory: GemmOperand) -> Output:
         head = memref_type(self.sums).get_element_type()
@@ -305,11 +304,16 @@ class Consumers:
         return owner
 
     def _why_not_vectors(self) -> str | None:
+        column = max(x.position for x in self.at if isinstance(x, AffineDimExpr))
         for load in self.loads:
             type = memref_type(load.memory)
             strides = type.get_strides()
-            if "n" in load.at[:-1] or (
-                load.at[-1:] == ("n",) and (strides is None or strides[-1] != 1)
+            along = [x for x in load.at if column in x.used_dims()]
+            if along and (
+                along != [load.at[-1]]
+                or along != [AffineDimExpr(column)]
+                or strides is None
+                or strides[-1] != 1
             ):
                 return f"elements of a row of {type} are not consecutive"
         for op in self.loops:
@@ -329,26 +333,24 @@ class Consumers:
         """Put operations in place of a kernel's calls.
 
         Args:
-            kernel: the kernel, or one of its calls.
+            kernel: the kernel.
             stored: the outputs.
             outside: what the arguments of the function are there.
         """
         for op in list(kernel.walk()):
-            if isinstance(op, CallOp):
-                self._write(op, stored, outside)
+            if not isinstance(op, CallOp):
+                continue
+            name = op.callee.root_reference.data
+            if name.startswith(self.name):
+                output = stored[int(name.removeprefix(self.name))].value
+                self._write(op, output, outside)
 
     def _write(
-        self,
-        call: CallOp,
-        stored: Sequence[Result],
-        outside: Mapping[SSAValue, SSAValue],
+        self, call: CallOp, output: SSAValue, outside: Mapping[SSAValue, SSAValue]
     ) -> None:
-        number = int(call.callee.root_reference.data.removeprefix(CALLS))
-        output = stored[number].value
-        roles: list[Role] = [x for x in ROLES if x != "y" or x in self.at]
-        where = dict(zip(roles, call.arguments, strict=False))
-        total, *rest = call.arguments[len(roles) :]
-        element = Element(
+        where = [x for x in call.arguments if x.type == INDEX]
+        total, *rest = call.arguments[len(where) :]
+        element = ElementWriter(
             self,
             Builder.at(call),
             where,
@@ -386,12 +388,13 @@ class Consumers:
 
 
 @dataclass(slots=True)
-class Element:
+class ElementWriter:
     """An element of C, or several of a row, whose functions are written out."""
 
     consumers: Consumers
     builder: Builder
-    where: dict[Role, SSAValue]
+    where: Sequence[SSAValue]
+    """What places count, by dimension."""
     shape: Attribute
     """The type of the sums: a vector where there are several."""
     mask: SSAValue | None
@@ -416,7 +419,8 @@ class Element:
             assert op.parent is not None, op
             around = op.parent_op()
             assert around is not None, op
-            return self.where[self.consumers.loops[around][op.dim.value.data]]
+            loops = self.consumers.loops[around]
+            return self.builder.affine(loops[op.dim.value.data], self.where)
         operands = [self.value(x) for x in op.operands]
         vectors = (x.type for x in operands if is_vector(x.type))
         shape = next(vectors, None)
@@ -429,10 +433,11 @@ class Element:
 
     def _load(self, load: Load) -> SSAValue:
         b = self.builder
-        at = [self._position(x) for x in load.at]
+        at = [b.affine(x, self.where) for x in load.at]
+        column = len(self.where) - 1
         memory = load.memory
         memory = self.known.get(memory, memory)
-        if not is_vector(self.shape) or "n" not in load.at:
+        if not is_vector(self.shape) or AffineDimExpr(column) not in load.at:
             return b.effect(memref.LoadOp.get(memory, at)).results[0]
         type = shaped(self.shape, memref_type(memory).get_element_type())
         assert is_vector(type), type
@@ -442,19 +447,6 @@ class Element:
         return b.effect(vector.MaskedLoadOp(memory, at, self.mask, none, type)).results[
             0
         ]
-
-    def _position(self, at: Role | Part | int) -> SSAValue:
-        b = self.builder
-        if isinstance(at, int):
-            return b.constant(INDEX, at)
-        if not isinstance(at, Part):
-            return self.where[at]
-        found = self.where[at.role]
-        if at.divisor > 1:
-            found = b.pure(arith.DivUIOp, found, b.constant(INDEX, at.divisor))
-        if at.modulus is not None:
-            found = b.pure(arith.RemUIOp, found, b.constant(INDEX, at.modulus))
-        return found
 
     def spread(self, value: SSAValue, shape: Attribute) -> SSAValue:
         if is_vector(value.type):
@@ -474,41 +466,30 @@ class Element:
         return self.builder.pure(make, value, shaped(value.type, after))
 
 
-def place(op: Operation, map: AffineMap, loops: tuple[Role, ...]) -> Place:
+def place(op: Operation, map: AffineMap, loops: Place) -> Place:
     """Return where an operation accesses memory.
 
     Raises:
         Refused: at no place that loops and constants alone name.
     """
-    found: list[Role | Part | int] = []
-    for expr in map.results:
-        if isinstance(expr, AffineDimExpr):
-            found.append(loops[expr.position])
-        elif isinstance(expr, AffineConstantExpr):
-            found.append(expr.value)
-        elif (part := part_of(expr, loops)) is not None:
-            found.append(part)
-        else:
-            raise Refused(
-                op, f"expected maps of loops and constants behind a product, got {map}"
-            )
-    return tuple(found)
+    if not all(is_part(expr) for expr in map.results):
+        raise Refused(
+            op, f"expected maps of loops and constants behind a product, got {map}"
+        )
+    return tuple(x.replace_dims_and_symbols(loops, ()) for x in map.results)
 
 
-def part_of(expr: AffineExpr, loops: tuple[Role, ...]) -> Part | None:
-    """Return what part of a loop an expression is, or None."""
+def is_part(expr: AffineExpr) -> bool:
+    """Whether an expression is a loop, a quotient or remainder of one, or a number."""
     match expr:
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mod, lhs, AffineConstantExpr(x)):
-            found = part_of(lhs, loops)
-            return found and replace(found, modulus=x)
         case AffineBinaryOpExpr(
-            AffineBinaryOpKind.FloorDiv, AffineDimExpr(loop), AffineConstantExpr(x)
+            AffineBinaryOpKind.Mod | AffineBinaryOpKind.FloorDiv,
+            lhs,
+            AffineConstantExpr(),
         ):
-            return Part(loops[loop], x)
-        case AffineDimExpr(loop):
-            return Part(loops[loop])
+            return is_part(lhs)
         case _:
-            return None
+            return isinstance(expr, AffineDimExpr | AffineConstantExpr)
 
 
 def width(type: Attribute) -> int:

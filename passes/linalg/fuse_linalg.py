@@ -19,7 +19,7 @@ becomes `linalg.generic ins(%x, %b) outs(%e) { exp, add }`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -27,12 +27,12 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
+    ArrayAttr,
     BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
     ModuleOp,
     TensorType,
     f32,
@@ -40,13 +40,15 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.utils.dynamic_index_list import get_dynamic_index_list
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects.narrow import is_tensor, tensor_type
-from coopc.ir.builder import INDEX, Builder
+from coopc.dialects.linalg_forms import body, cast_to, product_body, scalar
+from coopc.dialects.narrow import as_tensor, is_tensor, tensor_type
+from coopc.ir.builder import INDEX, Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.passes.linalg.match import CASTS, body_signs, loop_roles, window_of
 
@@ -127,6 +129,48 @@ def rebuilt(
     for old, result in zip(op.results, new.results, strict=True):
         result.name_hint = old.name_hint
     return new
+
+
+def generic(
+    inputs: Sequence[SSAValue],
+    output: SSAValue,
+    maps: Sequence[AffineMap],
+    compute: Callable[..., SSAValue | Operation],
+    reduced: Sequence[int] = (),
+) -> linalg.GenericOp:
+    """Return a generic operation of one output.
+
+    Args:
+        inputs: tensors or numbers.
+        output: a tensor or memref, whose elements are the last argument of `compute`.
+        maps: of the inputs and the output.
+        compute: makes an element from elements.
+        reduced: the loops that are reductions.
+    """
+    kinds = [IteratorTypeAttr.parallel(), IteratorTypeAttr.reduction()]
+    return linalg.GenericOp(
+        inputs,
+        [output],
+        body((*inputs, output), compute),
+        ArrayAttr(AffineMapAttr(map) for map in maps),
+        [kinds[loop in reduced] for loop in range(maps[-1].num_dims)],
+        [output.type] if is_tensor(output.type) else [],
+    )
+
+
+def elementwise(
+    inputs: Sequence[SSAValue],
+    output: SSAValue,
+    compute: Callable[..., SSAValue | Operation],
+) -> linalg.GenericOp:
+    """Return a generic operation of each element of tensors, or memrefs, of a shape."""
+    identity = AffineMap.identity(len(as_tensor(output.type).shape))
+    maps = [identity] * (len(inputs) + 1)
+
+    def of_inputs(*elements: SSAValue) -> SSAValue | Operation:
+        return compute(*elements[: len(inputs)])
+
+    return generic(inputs, output, maps, of_inputs)
 
 
 def has_bounds(maps: Iterable[AffineMap], loops: int) -> bool:
@@ -225,57 +269,65 @@ def fused(op: linalg.GenericOp, at: int) -> linalg.GenericOp | None:
     return None
 
 
-def _others(op: linalg.GenericOp, at: int) -> list[tuple[SSAValue, AffineMap]]:
-    pairs = zip(op.inputs, maps_of(op), strict=False)
-    return [pair for n, pair in enumerate(pairs) if n != at]
-
-
 def _with_constant(
     op: linalg.GenericOp, at: int, number: SSAValue | arith.ConstantOp
 ) -> linalg.GenericOp | None:
-    inputs, maps = _others(op, at), maps_of(op)
-    if not has_bounds([m for n, m in enumerate(maps) if n != at], maps[0].num_dims):
-        return None
-    types = [x.type for n, x in enumerate(op.body.block.args) if n != at]
-    new = Block(arg_types=types)
-    if isinstance(number, arith.ConstantOp):
-        new.add_op(number)
-        number = number.result
-    args: list[SSAValue] = list(new.args)
-    args.insert(at, number)
-    _clone(op.body.block, new, args)
-    return rebuilt(op, inputs, new)
+    def compute(body: Block, _: Sequence[SSAValue]) -> SSAValue:
+        if isinstance(number, SSAValue):
+            return number
+        body.add_op(number)
+        return number.result
+
+    return _computing(op, at, (), compute)
 
 
 def _with_producer(
     op: linalg.GenericOp, at: int, producer: linalg.GenericOp
 ) -> linalg.GenericOp | None:
     which = producer.results.index(op.inputs[at])
-    maps, theirs = maps_of(op), maps_of(producer)
+    theirs = maps_of(producer)
     inverse = theirs[len(producer.inputs) + which].inverse_permutation()
     assert inverse is not None, producer
-    through = inverse.compose(maps[at])
-    pairs = zip(producer.inputs, theirs, strict=False)
-    added = [(x, m.compose(through)) for x, m in pairs]
-    others = _others(op, at)
-    inputs = [*others[:at], *added, *others[at:]]  # factors keep their order
+    through = inverse.compose(maps_of(op)[at])
+    read = zip(producer.inputs, theirs, strict=False)
+
+    def compute(body: Block, args: Sequence[SSAValue]) -> SSAValue:
+        unread = output_arguments(producer)
+        found = _clone(producer.body.block, body, [*args, *unread])[which]
+        assert body.last_op is not None, producer
+        Rewriter.erase_op(body.last_op)
+        for inside in list(body.ops):
+            if isinstance(inside, linalg.IndexOp):
+                _replace_index(inside, through)
+        return found
+
+    return _computing(op, at, [(x, m.compose(through)) for x, m in read], compute)
+
+
+def _computing(
+    op: linalg.GenericOp,
+    at: int,
+    added: Sequence[tuple[SSAValue, AffineMap]],
+    compute: Callable[[Block, Sequence[SSAValue]], SSAValue],
+) -> linalg.GenericOp | None:
+    """Return a generic that computes one of its inputs; None if it has no bounds then.
+
+    Args:
+        op: the generic.
+        at: which of the inputs.
+        added: what it reads in place of that.
+        compute: writes the input's element into a body, from those that are added.
+    """
+    maps, pairs = maps_of(op), list(zip(op.inputs, maps_of(op), strict=False))
+    inputs = [*pairs[:at], *added, *pairs[at + 1 :]]  # factors keep their order
     known = [*(m for _, m in inputs), *maps[len(op.inputs) :]]
-    if not has_bounds(known, maps[at].num_dims):
+    if not has_bounds(known, maps[0].num_dims):
         return None
-    outputs = output_arguments(op)
-    types = [*(_element(x) for x, _ in inputs), *(x.type for x in outputs)]
+    types = [*(_element(x) for x, _ in inputs), *(x.type for x in output_arguments(op))]
     new = Block(arg_types=types)
-    unread: list[SSAValue] = list(output_arguments(producer))
-    body = producer.body.block
     args: list[SSAValue] = list(new.args)
-    own, args[at : at + len(added)] = args[at : at + len(added)], []
-    found = _clone(body, new, [*own, *unread])[which]
-    assert new.last_op is not None, producer
-    Rewriter.erase_op(new.last_op)
-    for inside in list(new.ops):
-        if isinstance(inside, linalg.IndexOp):
-            _replace_index(inside, through)
-    args.insert(at, found)
+    end = at + len(added)
+    args[at:end] = [compute(new, args[at:end])]
     _clone(op.body.block, new, args)
     return rebuilt(op, inputs, new)
 
@@ -350,18 +402,20 @@ def sizes(b: Builder, value: SSAValue) -> list[SSAValue]:
     ]
 
 
+def shape(b: Builder, value: SSAValue) -> list[Size]:
+    """Return the shape of a tensor: numbers, and values that are computed here."""
+    known = tensor_type(value).get_shape()
+    return get_dynamic_index_list(known, sizes(b, value), DYNAMIC_INDEX)
+
+
 def fold_size(op: tensor.DimOp) -> None:
     """Replace the size of what is computed by that of what it is computed from."""
     at, type = constant_number(op.index), op.source.type
     if at is None or not is_tensor(type) or isinstance(op.source.owner, Block):
         return
-    shape, b = type.get_shape(), Builder.at(op)
-    if shape[int(at)] != DYNAMIC_INDEX:
-        found = b.constant(INDEX, shape[int(at)])
-    else:
-        before = list(shape[: int(at)]).count(DYNAMIC_INDEX)
-        found = sizes(b, op.source)[before]
-    Rewriter.replace_op(op, [], [found])
+    b, known = Builder.at(op), type.get_shape()[int(at)]
+    found = shape(b, op.source)[int(at)] if known == DYNAMIC_INDEX else known
+    Rewriter.replace_op(op, [], [b.value(found)])
 
 
 def empty(b: Builder, like: SSAValue, element: Attribute) -> SSAValue:
@@ -409,54 +463,25 @@ def split_sums(op: linalg.GenericOp) -> None:
     if is_zero and not wide:
         return
     b = Builder.at(op)
-    shape = tensor_type(result).get_shape()
     sums = f32 if wide else element
     start = empty(b, init, sums)
     zeros = [b.constant(sums, 0)], [start], [start.type]
     begin = b.effect(linalg.FillOp(*zeros)).results[0]
-    region = _wide_product(op) if wide else op.body.clone()
+    region = product_body(op.inputs, [begin], None) if wide else op.body.clone()
     kinds = op.iterator_types
     new = linalg.GenericOp(
         op.inputs, [begin], region, op.indexing_maps, kinds, [begin.type]
     )
     total = b.effect(new).results[0]
     total.name_hint = result.name_hint
-    body = Block(arg_types=[sums, element, element])
-    inner = Builder.at_end(body, op.location)
-    found: SSAValue = body.args[0]
-    if not is_zero:
-        before: SSAValue = body.args[1]
-        if wide:
-            before = inner.effect(arith.ExtFOp(before, f32)).results[0]
-        add = arith.AddiOp if isinstance(sums, IntegerType) else arith.AddfOp
-        found = inner.effect(add(found, before)).results[0]
-    if wide:
-        found = inner.effect(arith.TruncFOp(found, element)).results[0]
-    inner.effect(linalg.YieldOp(found))
-    identity = AffineMapAttr(AffineMap.identity(len(shape)))
-    parallel = [IteratorTypeAttr(IteratorType.PARALLEL)] * len(shape)
-    last = b.effect(
-        linalg.GenericOp(
-            [total, init],
-            [empty(b, init, element)],
-            Region(body),
-            [identity] * 3,
-            parallel,
-            [result.type],
-        )
-    )
-    Rewriter.replace_op(op, [], last.results)
 
+    def rounded(found: SSAValue, before: SSAValue) -> SSAValue:
+        if not is_zero:
+            found = scalar("add", found, cast_to(before, sums)).results[0]
+        return cast_to(found, element)
 
-def _wide_product(op: linalg.GenericOp) -> Region:
-    """Return the body of a product whose factors and sums are of f32."""
-    types = [arg.type for arg in op.body.block.args[:2]]
-    body = Block(arg_types=[*types, f32])
-    b = Builder.at_end(body, op.location)
-    x, y = (b.effect(arith.ExtFOp(arg, f32)).results[0] for arg in body.args[:2])
-    product = b.effect(arith.MulfOp(x, y)).results[0]
-    b.effect(linalg.YieldOp(b.effect(arith.AddfOp(body.args[2], product)).results[0]))
-    return Region(body)
+    last = elementwise([total, init], empty(b, init, element), rounded)
+    Rewriter.replace_op(op, [], b.effect(last).results)
 
 
 def erase_unused(ops: Sequence[Operation]) -> None:

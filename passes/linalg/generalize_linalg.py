@@ -20,10 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, math, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    I64,
-    AffineMapAttr,
     AnyFloat,
-    ArrayAttr,
     DenseArrayBase,
     FloatAttr,
     IndexType,
@@ -34,16 +31,21 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.dialects.utils.dynamic_index_list import (
+    get_dynamic_index_list,
+    split_dynamic_index_list,
+)
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects.linalg_forms import SoftmaxOp, body, cast_to, scalar
+from coopc.dialects.linalg_forms import SoftmaxOp, cast_to, scalar
 from coopc.dialects.narrow import as_tensor, is_tensor
+from coopc.ir.builder import Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
+from coopc.passes.linalg.fuse_linalg import elementwise, empty, generic, shape
 from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 
 NORMAL = frozenset(
@@ -74,46 +76,6 @@ ADVICE = {
     "tensor": "write linalg.generic, or slices of tensors",
 }
 """What could be done, by dialect."""
-
-
-def generic(
-    inputs: Sequence[SSAValue],
-    output: SSAValue,
-    maps: Sequence[AffineMap],
-    compute: Callable[..., SSAValue | Operation],
-    reduced: Sequence[int] = (),
-) -> ops.GenericOp:
-    """Return a generic operation of one output.
-
-    Args:
-        inputs: tensors or numbers.
-        output: a tensor, whose elements are the last argument of `compute`.
-        maps: of the inputs and the output.
-        compute: makes an element from elements.
-        reduced: the loops that are reductions.
-    """
-    kinds = [IteratorTypeAttr.parallel(), IteratorTypeAttr.reduction()]
-    return ops.GenericOp(
-        inputs,
-        [output],
-        body((*inputs, output), compute),
-        ArrayAttr(AffineMapAttr(map) for map in maps),
-        [kinds[loop in reduced] for loop in range(maps[-1].num_dims)],
-        [output.type],
-    )
-
-
-def elementwise(
-    inputs: Sequence[SSAValue], output: SSAValue, compute: Callable[..., Operation]
-) -> ops.GenericOp:
-    """Return a generic operation of each element of tensors of one shape."""
-    identity = AffineMap.identity(len(as_tensor(output.type).shape))
-    maps = [identity] * (len(inputs) + 1)
-
-    def of_inputs(*elements: SSAValue) -> Operation:
-        return compute(*elements[: len(inputs)])
-
-    return generic(inputs, output, maps, of_inputs)
 
 
 def softmax_region(type: TensorType, dimension: int) -> Region:
@@ -182,23 +144,6 @@ def generalized(op: LinalgStructuredOperation) -> ops.GenericOp:
     )
 
 
-def _empty_like(op: Operation, type: TensorType, like: SSAValue) -> SSAValue:
-    sizes = [
-        insert(tensor.DimOp(like, insert_index(at, op)), op)[0]
-        for at, size in enumerate(type.get_shape())
-        if size == DYNAMIC_INDEX
-    ]
-    return insert(tensor.EmptyOp(sizes, type), op)[0]
-
-
-def insert_index(number: int, op: Operation) -> SSAValue:
-    return insert(arith.ConstantOp.from_int_and_width(number, IndexType()), op)[0]
-
-
-def _filled(op: Operation, number: SSAValue, target: SSAValue) -> SSAValue:
-    return insert(ops.FillOp([number], [target], [target.type]), op)[0]
-
-
 def _on_elements(op: Operation) -> None:
     """Replace arithmetic on tensors by a generic operation."""
     type = as_tensor(op.results[0].type)
@@ -212,7 +157,8 @@ def _on_elements(op: Operation) -> None:
             attributes=op.attributes,
         )
 
-    type_of, output = op.__class__, _empty_like(op, type, shaped)
+    type_of = op.__class__
+    output = empty(Builder.at(op), shaped, type.get_element_type())
     replaced = [x for x in op.operands if is_tensor(x.type)]
     if len(replaced) != len(op.operands):  # one condition for all elements
         raise Refused(op, f"{op.name} of tensors and a number is not supported")
@@ -223,70 +169,43 @@ def _pad(op: tensor.PadOp) -> None:
     """Replace a pad by a fill around a slice."""
     last = op.region.block.last_op
     assert last is not None, op
-    value = last.operands[0]
+    value, b = last.operands[0], Builder.at(op)
     if value.owner is op.region.block or _is_inside(value, op):
         if not isinstance(value.owner, arith.ConstantOp):
             raise Refused(
                 op, "expected tensor.pad with one number: write linalg.generic"
             )
-        (value,) = insert(value.owner.clone(), op)
-    type = op.result.type
-    low = _mixed(op.static_low, op.low)
-    high = _mixed(op.static_high, op.high)
-    sizes: list[SSAValue | int] = []
-    inside: list[SSAValue | int] = []
-    for at, size in enumerate(as_tensor(op.source.type).get_shape()):
-        if size != DYNAMIC_INDEX:
-            inside.append(size)
-        else:
-            inside.append(insert(tensor.DimOp(op.source, insert_index(at, op)), op)[0])
-        if type.get_shape()[at] == DYNAMIC_INDEX:
-            total = _as_index(inside[at], op)
-            for more in (low[at], high[at]):
-                total = insert(arith.AddiOp(total, _as_index(more, op)), op)[0]
-            sizes.append(total)
-    target = insert(
-        tensor.EmptyOp([x for x in sizes if isinstance(x, SSAValue)], type), op
+        value = b.effect(value.owner.clone()).results[0]
+    inside, type = shape(b, op.source), op.result.type
+    low, high = (
+        get_dynamic_index_list(*edge, DYNAMIC_INDEX)
+        for edge in (
+            (op.static_low.get_values(), op.low),
+            (op.static_high.get_values(), op.high),
+        )
     )
-    filled = _filled(op, value, target[0])
-    replace(op, [_inserted(op, op.source, filled, low, inside)])
+    known = zip(type.get_shape(), low, inside, high, strict=True)
+    total = [b.total(*parts) for size, *parts in known if size == DYNAMIC_INDEX]
+    target = b.effect(tensor.EmptyOp([b.value(x) for x in total], type)).results[0]
+    filled = b.effect(ops.FillOp([value], [target], [type])).results[0]
+    replace(op, [_inserted(b, op.source, filled, low, inside)])
 
 
 def _inserted(
-    op: Operation,
+    b: Builder,
     part: SSAValue,
     whole: SSAValue,
-    offsets: Sequence[SSAValue | int],
-    sizes: Sequence[SSAValue | int],
+    offsets: Sequence[Size],
+    sizes: Sequence[Size],
 ) -> SSAValue:
-    lists = (offsets, sizes, [1] * len(sizes))
-    names = ("static_offsets", "static_sizes", "static_strides")
-    new = tensor.InsertSliceOp.build(
-        operands=(
-            part,
-            whole,
-            *([x for x in each if isinstance(x, SSAValue)] for each in lists),
-        ),
-        result_types=(whole.type,),
-        properties={
-            name: DenseArrayBase.from_list(
-                i64, [x if isinstance(x, int) else DYNAMIC_INDEX for x in each]
-            )
-            for name, each in zip(names, lists, strict=True)
-        },
+    (static_offsets, offsets), (static_sizes, sizes) = (
+        split_dynamic_index_list(x, DYNAMIC_INDEX) for x in (offsets, sizes)
     )
-    return insert(new, op)[0]
-
-
-def _mixed(
-    static: DenseArrayBase[I64], dynamic: Sequence[SSAValue]
-) -> list[SSAValue | int]:
-    rest = iter(dynamic)
-    return [next(rest) if x == DYNAMIC_INDEX else x for x in static.get_values()]
-
-
-def _as_index(value: SSAValue | int, op: Operation) -> SSAValue:
-    return insert_index(value, op) if isinstance(value, int) else value
+    steps = [1] * len(static_sizes)
+    new = tensor.InsertSliceOp.get(
+        part, whole, static_sizes, static_offsets, steps, offsets, sizes
+    )
+    return b.effect(new).results[0]
 
 
 def _is_inside(value: SSAValue, op: Operation) -> bool:
@@ -299,11 +218,12 @@ def _concat(op: tensor.ConcatOp) -> None:
     type, at = op.result.type, op.dim.value.data
     if DYNAMIC_INDEX in type.get_shape():
         raise Refused(op, "expected tensor.concat of static sizes: write insert_slice")
-    (value,) = insert(tensor.EmptyOp([], type), op)
+    b = Builder.at(op)
+    value = b.effect(tensor.EmptyOp([], type)).results[0]
     offsets = [0] * len(type.shape)
     for part in op.inputs:
         sizes = as_tensor(part.type).get_shape()
-        value = _inserted(op, part, value, offsets, sizes)
+        value = _inserted(b, part, value, offsets, sizes)
         offsets[at] += sizes[at]
     replace(op, [value])
 
@@ -340,7 +260,7 @@ def _softmax(op: SoftmaxOp) -> None:
 
 def _splat(op: tensor.SplatOp) -> None:
     (target,) = insert(tensor.EmptyOp(op.dynamicSizes, op.result.type), op)
-    replace(op, [_filled(op, op.input, target)])
+    replace(op, insert(ops.FillOp([op.input], [target], [target.type]), op))
 
 
 def _alloc_tensor(op: bufferization.AllocTensorOp) -> None:
@@ -378,25 +298,21 @@ def _fill(op: ops.FillOp) -> None:
         with ImplicitBuilder(block) as (number,):
             ops.YieldOp(cast_to(number, element))
         (value,) = _inlined(Region(block), [value], op)
-        replace(op, [_filled(op, value, op.outputs[0])])
+        replace(op, insert(ops.FillOp([value], op.outputs, op.result_types), op))
 
 
 def _fold_offsets(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> None:
     """Make offsets that are constants static."""
-    found = _mixed(op.static_offsets, op.offsets)
+    static, dynamic = op.static_offsets.get_values(), op.offsets
+    found = get_dynamic_index_list(static, dynamic, DYNAMIC_INDEX)
     known = [x if isinstance(x, int) else constant_number(x) for x in found]
-    folded = [x if y is None else y for x, y in zip(found, known, strict=True)]
+    folded = [x if y is None else int(y) for x, y in zip(found, known, strict=True)]
     if folded == found:
         return
-    static = [x if isinstance(x, int) else DYNAMIC_INDEX for x in folded]
+    static, dynamic = split_dynamic_index_list(folded, DYNAMIC_INDEX)
     first = op.operands[: 1 if isinstance(op, tensor.ExtractSliceOp) else 2]
     new = type(op).build(
-        operands=(
-            *first,
-            [x for x in folded if isinstance(x, SSAValue)],
-            op.sizes,
-            op.strides,
-        ),
+        operands=(*first, dynamic, op.sizes, op.strides),
         result_types=(op.result.type,),
         properties={
             "static_offsets": DenseArrayBase.from_list(i64, static),

@@ -14,16 +14,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, UnitAttr
+from xdsl.dialects.builtin import AffineMapAttr, LocationAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.parser import Parser
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import is_integer, signless
 from coopc.dialects import simt
-from coopc.passes.linalg.epilogue import CALLS
+from coopc.passes.linalg.epilogue import CALLS, Consumers, Result
 from coopc.passes.linalg.match import Multiplication, extent, tiles
+from coopc.passes.linalg.rows import equal_sizes, sizes_of
 from coopc.plan.gemm import (
     AXES,
     Axis,
@@ -95,10 +97,16 @@ class Operands:
         """C, and the result."""
 
     @property
-    def arguments(self) -> str:
-        found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b, self.c)]
+    def targets(self) -> str:
+        """The arguments that a kernel stores to, C among them."""
         outputs = enumerate(self.problem.outputs)
-        found += [f"%out{n}: {output.memory.type}" for n, output in outputs]
+        found = [f"%out{n}: {output.memory.type}" for n, output in outputs]
+        return ", ".join([f"{self.c.name}: {self.c.matrix.type}", *found])
+
+    @property
+    def arguments(self) -> str:
+        found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b)]
+        found.append(self.targets)
         if self.problem.fill != "nothing":
             found.append(f"%fill: {self.c.element}")
         return ", ".join(found)
@@ -166,20 +174,19 @@ class Operands:
             value, type, line = _cast(value, type, cast, f"{of}_x{number}", "acc")
             lines += line
         place, places = "", list(self.outer)
-        for axis, start, i in zip(AXES, at, "ij", strict=True):
-            places.append(f"{name}_{axis}")
+        for axis, start, i in zip(AXES, at, ("%i", "%j"), strict=True):
+            places.append(f"%at_{axis}")
             place += f"""
-    {name}_{axis} = arith.addi {start}, {name}_{i} : index"""
+    %at_{axis} = arith.addi {start}, {i} : index"""
             if axis in checked:
-                places[-1] = f"{name}_{axis}_in"
+                places[-1] = f"%{axis}_in"
                 place += f"""
-    {places[-1]} = arith.minui {name}_{axis}, {of}_last_{axis} : index"""
-        args = ", ".join(f"{name}_{x}" for x in "ijv")
+    %{axis}_in = arith.minui %at_{axis}, {of}_last_{axis} : index"""
         lines += f"""
-  {name} = coopmatrix.apply ({args}) in {value} : {type} {{{place}
-    {name}_f = func.call @{CALLS}{number}({", ".join(places)}, {name}_v)
+  {name} = coopmatrix.apply (%i, %j, %v) in {value} : {type} {{{place}
+    %f = func.call @{CALLS}{number}({", ".join(places)}, %v)
       : ({"index, " * len(places)}{element}) -> {element}
-    coopmatrix.yield {name}_f : {element}
+    coopmatrix.yield %f : {element}
   }}"""
         value = name
         for cast in output.after:
@@ -260,30 +267,51 @@ def become_kernel(
         ctx: with which the function was read.
         groups: work-groups along x, y, z; as many as C has tiles without.
     """
-    (kernel,) = functions(ctx, text)
-    for op in kernel.walk():
-        op.location = found.op.location
-    block, sizes = func.body.block, found.equal_sizes
-    old = [op for op in block.ops if not isinstance(op, arith.ConstantOp)]
-    fill = [] if found.fill is None else [found.fill]
-    outputs = [x.memory for x in found.stored]
-    Rewriter.inline_block(
-        kernel.body.block,
-        InsertPoint.at_end(block),
-        [*found.memories, *outputs, *fill],
-    )
-    if found.consumers is not None:
-        found.consumers.write(func, found.stored, {x: x for x in block.args})
-    for op in reversed(old):
-        Rewriter.erase_op(op)
-    for op in list(block.ops):
-        if isinstance(op, arith.ConstantOp) and not op.result.uses:
-            Rewriter.erase_op(op)
     problem, memory = found.problem, found.memories[2]
     if groups is None:
         rows, cols = (extent(func, memory, problem.c.dimension(x)) for x in AXES)
         groups = [tiles(cols, plan.group[1]), tiles(rows, plan.group[0])]
         groups += [extent(func, memory, 0)] * problem.batched
+    values = [*found.memories, *(x.memory for x in found.stored)]
+    values += [] if found.fill is None else [found.fill]
+    calls = [] if found.consumers is None else [(found.consumers, found.stored)]
+    put_kernel(func, text, ctx, found.op.location, values, calls, groups)
+
+
+def put_kernel(
+    func: FuncOp,
+    text: str,
+    ctx: Context,
+    location: LocationAttr,
+    values: Sequence[SSAValue],
+    calls: Sequence[tuple[Consumers, Sequence[Result]]],
+    groups: Sequence[AffineExpr],
+) -> None:
+    """Put a kernel in place of the body of a function.
+
+    Args:
+        func: the function.
+        text: the kernel.
+        ctx: with which the function was read.
+        location: of the kernel's operations.
+        values: what the arguments of the kernel are in the function.
+        calls: what the functions that it calls are, and what they give.
+        groups: work-groups along x, y, z.
+    """
+    (kernel,) = functions(ctx, text)
+    for op in kernel.walk():
+        op.location = location
+    block = func.body.block
+    old = [op for op in block.ops if not isinstance(op, arith.ConstantOp)]
+    sizes = equal_sizes(func, sizes_of(old))
+    Rewriter.inline_block(kernel.body.block, InsertPoint.at_end(block), values)
+    for consumers, stored in calls:
+        consumers.write(func, stored, {x: x for x in block.args})
+    for op in reversed(old):
+        Rewriter.erase_op(op)
+    for op in list(block.ops):
+        if isinstance(op, arith.ConstantOp) and not op.result.uses:
+            Rewriter.erase_op(op)
     map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
     func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
     if sizes:
@@ -296,12 +324,9 @@ def become_kernel(
 def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
     """Return the kernel of work-groups of one subgroup, with all matrices in memory."""
     its = Operands(problem, plan.uses)
-    (m, n), k = plan.group, plan.depth
-    a, b, c = (its.matrix(use, m, n, k) for use in ("a", "b", "acc"))
+    (m, n), c = plan.group, its.matrix("acc", *plan.group, plan.depth)
     at = "%row", "%col"
     batch = "\n  %batch = simt.workgroup_id z : index" if problem.batched else ""
-    feeds = plan.a, plan.b
-    (a_checked, b_checked) = (x.checked for x in feeds if isinstance(x, Direct))
     k_end, dim = f"%c{problem.a.size('cols')}", ""
     if problem.a.size("cols") is None:
         k_end, dim = "%k_end", f"\n  %k_end = {its.a.dim('cols')}"
@@ -310,12 +335,23 @@ def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
   %row = arith.muli %group_y, %c{m} : index
   %group_x = simt.workgroup_id x : index
   %col = arith.muli %group_x, %c{n} : index{batch}{dim}
-  {its.initial("%init", at, c, plan.c.checked)}
-  %sum = scf.for %k = %c0 to {k_end} step %c{k} iter_args(%acc = %init) -> ({c}) {{
-    {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}
-    {its.b.load("%b_tile", ("%k", "%col"), b, b_checked)}
-    {its.multiply("%next", "%a_tile", "%b_tile", "%acc", (m, n, k))}
-    scf.yield %next : {c}
-  }}
+  {its.initial("%init", at, c, plan.c.checked)}{direct_loop(its, plan, k_end, "%init")}
   {its.finish("%sum", at, c, plan.c.checked)}"""
     return kernel(its.arguments, body)
+
+
+def direct_loop(its: Operands, plan: GemmPlan, end: str, before: str) -> str:
+    """Return the loop along K, which adds to what is before, and gives %sum."""
+    sizes = *plan.group, plan.depth
+    a, b, c = (its.matrix(use, *sizes) for use in ("a", "b", "acc"))
+    a_checked, b_checked = (
+        x.checked for x in (plan.a, plan.b) if isinstance(x, Direct)
+    )
+    return f"""
+  %sum = scf.for %k = %c0 to {end} step %c{plan.depth}
+      iter_args(%acc = {before}) -> ({c}) {{
+    {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}
+    {its.b.load("%b_tile", ("%k", "%col"), b, b_checked)}
+    {its.multiply("%next", "%a_tile", "%b_tile", "%acc", sizes)}
+    scf.yield %next : {c}
+  }}"""

@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     TensorType,
@@ -43,7 +42,9 @@ from xdsl.traits import SymbolTable
 
 from coopc.dialects.linalg_forms import SoftmaxOp
 from coopc.dialects.narrow import as_tensor, is_memref, memref_type
+from coopc.ir.builder import Builder
 from coopc.ir.transaction import Refused
+from coopc.passes.linalg.fuse_linalg import sizes
 from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 
 VIEWS = (
@@ -59,7 +60,7 @@ Reassociation = ArrayAttr[ArrayAttr[IntegerAttr]]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ViewChain:
     """Memory of its own, and the views that lead from it to a memref."""
 
     root: SSAValue
@@ -71,7 +72,7 @@ class Lifter:
     """Follows what memory holds through a function, operation by operation."""
 
     func: FuncOp
-    views: dict[SSAValue, View] = field(default_factory=dict[SSAValue, View])
+    views: dict[SSAValue, ViewChain] = field(default_factory=dict[SSAValue, ViewChain])
     """What each memref is."""
     held: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """The tensor that each memory holds now."""
@@ -89,7 +90,7 @@ class Lifter:
         for argument in block.args:
             if is_memref(argument.type) and argument.first_use is not None:
                 read = bufferization.ToTensorOp(argument, restrict=True)
-                self.views[argument] = View(argument)
+                self.views[argument] = ViewChain(argument)
                 (self.held[argument],) = insert(read, ops[0])
         for op in ops:
             self._lift(op)
@@ -124,7 +125,7 @@ class Lifter:
         """
         if isinstance(op, VIEWS):
             view = self.view(op.operands[0], op)
-            self.views[op.results[0]] = View(view.root, (*view.steps, op))
+            self.views[op.results[0]] = ViewChain(view.root, (*view.steps, op))
         elif (rule := RULES.get(type(op))) is not None:
             rule(self, op)
         elif isinstance(op, LinalgStructuredOperation | SoftmaxOp):
@@ -144,10 +145,10 @@ class Lifter:
         """Let a memref be memory of its own, which holds a tensor."""
         if value.name_hint is None:
             value.name_hint = memory.name_hint
-        self.views[memory] = View(memory)
+        self.views[memory] = ViewChain(memory)
         self.held[memory] = value
 
-    def view(self, memory: SSAValue, op: Operation) -> View:
+    def view(self, memory: SSAValue, op: Operation) -> ViewChain:
         if (found := self.views.get(memory)) is None:
             raise Refused(op, "expected a memref of the function's own, or an argument")
         return found
@@ -276,13 +277,12 @@ def _put(
         case memref.ExpandShapeOp():
             return _collapsed(value, step.reassociation, type, op)
         case memref.CollapseShapeOp():
-            sizes = [
-                insert(tensor.DimOp(whole, _index(at, op)), op)[0]
-                for at, size in enumerate(type.get_shape())
-                if size == DYNAMIC_INDEX
-            ]
             new = tensor.ExpandShapeOp(
-                value, sizes, step.reassociation, type.get_shape(), type
+                value,
+                sizes(Builder.at(op), whole),
+                step.reassociation,
+                type.get_shape(),
+                type,
             )
         case memref.ReinterpretCastOp():
             row = _in_a_row(step, whole, op)
@@ -295,10 +295,6 @@ def _put(
         case _:
             return _cast(value, type, op)
     return insert(new, op)[0]
-
-
-def _index(number: int, op: Operation) -> SSAValue:
-    return insert(arith.ConstantOp.from_int_and_width(number, IndexType()), op)[0]
 
 
 def _collapsed(

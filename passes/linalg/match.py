@@ -12,7 +12,8 @@ sums, element by element: see `coopc.passes.linalg.epilogue`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -43,16 +44,15 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.linalg_forms import BatchMatmulOp
 from coopc.dialects.narrow import memref_type
-from coopc.dialects.simt import EqualSizes
 from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
-from coopc.passes.linalg.epilogue import Consumers, Place, Result
+from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
 from coopc.passes.linalg.rows import rows_of
-from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem, Role
+from coopc.plan.gemm import Fill, GemmOperand, Problem
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
-Dimension = tuple[SSAValue, int]
+ROW, COL = AffineDimExpr(1), AffineDimExpr(2)
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
 
@@ -73,59 +73,16 @@ class Multiplication:
     """What these store."""
 
     @property
-    def equal_sizes(self) -> tuple[EqualSizes, ...]:
-        """Which sizes are the same: K of A and B, M, N and the batch of them and C.
+    def at(self) -> Place:
+        """Where in the memory of C the sum of an element is."""
+        at = (COL, ROW) if self.problem.c.transposed else (ROW, COL)
+        return (BATCH, *at) if self.problem.batched else at
 
-        Those that types say are not among them.
-        """
-        pairs = self.alike
-        if self.consumers is not None:
-            as_long = self.loops
-            for memory, at in self.consumers.accesses(self.stored):
-                pairs += [
-                    ((memory, dimension), as_long[role])
-                    for dimension, role in enumerate(at)
-                    if isinstance(role, str) and role in as_long
-                ]
-        pairs = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
-        return tuple(
-            EqualSizes(argument_number(x), at, argument_number(y), like)
-            for (x, at), (y, like) in pairs
-            if DYNAMIC_INDEX in (shape_of(x)[at], shape_of(y)[like])
-        )
-
-    @property
-    def alike(self) -> list[tuple[Dimension, Dimension]]:
-        """Dimensions of A, B and C that are equally long."""
-        its, (a, b, c) = self.problem, self.memories
-        m, k = ((a, its.a.dimension(axis)) for axis in AXES)
-        pairs: list[tuple[Dimension, Dimension]] = [
-            ((b, its.b.dimension("rows")), k),
-            ((c, its.c.dimension("rows")), m),
-            ((c, its.c.dimension("cols")), (b, its.b.dimension("cols"))),
-        ]
-        if its.batched:
-            pairs += [((b, 0), (a, 0)), ((c, 0), (a, 0))]
-        return pairs
-
-    @property
-    def loops(self) -> dict[Role, Dimension]:
-        """Dimensions that are as long as loops over elements of C."""
-        its, (a, b, _) = self.problem, self.memories
-        return {
-            "b": (a, 0),
-            "m": (a, its.a.dimension("rows")),
-            "n": (b, its.b.dimension("cols")),
-        }
-
-
-def argument_number(memory: SSAValue) -> int:
-    assert isinstance(memory, BlockArgument), memory
-    return memory.index
-
-
-def shape_of(memory: SSAValue) -> Sequence[int]:
-    return memref_type(memory).get_shape()
+    def output(self, result: Result) -> GemmOperand:
+        """Return what the epilogue stores to, as a matrix."""
+        signed = self.problem.c.element.startswith("s")
+        transposed = result.at[-1] == ROW
+        return _operand(result.memory, signed, transposed, self.problem.batched)
 
 
 def row_alignment(type: MemRefType) -> int:
@@ -145,8 +102,15 @@ def row_alignment(type: MemRefType) -> int:
     return gcd(*(1 if x is None else x for x in known))
 
 
-def matched(func: FuncOp) -> Multiplication | None:
+def matched(
+    func: FuncOp, recognise: Callable[[Operation], Multiplication] | None = None
+) -> Multiplication | None:
     """Return what a function multiplies; None without linalg.
+
+    Args:
+        func: the function.
+        recognise: returns what an operation multiplies, or refuses it, in place of
+            `recognised`.
 
     Raises:
         Refused: it has operations of linalg, but is no multiplication.
@@ -164,7 +128,7 @@ def matched(func: FuncOp) -> Multiplication | None:
     rest = ops if fill is None else ops[1:]
     if not rest:
         raise Refused(ops[0], "expected a multiplication after the fill")
-    found = recognised(rest[0])
+    found = (recognise or recognised)(rest[0])
     if fill is not None:
         if fill.outputs[0] is not found.memories[2]:
             raise Refused(fill, "expected a fill of the output of the multiplication")
@@ -196,27 +160,19 @@ def with_epilogue(found: Multiplication, ops: Sequence[Operation]) -> Multiplica
         Refused: they are no epilogue.
     """
     a, b, sums = found.memories
-    transposed = found.problem.c.transposed
-    at: Place = ("n", "m") if transposed else ("m", "n")
-    consumers = Consumers(sums, ("b", *at) if found.problem.batched else at)
+    consumers = Consumers(sums, found.at)
     for op in ops:
         if isinstance(op, linalg.MatmulOp | BatchMatmulOp) or is_multiplication(op):
             reason = "expected one multiplication in a function and no more"
             raise Refused(op, reason)
         consumers.add(op)
     stored = consumers.finished(ops[-1])
-    memories: list[GemmOperand] = []
-    for result in stored:
-        if result.memory in (a, b):
-            raise Refused(
-                ops[-1],
-                "expected an output that is not an input, too: it is written in pieces",
-            )
-        type = memref_type(result.memory)
-        signed = found.problem.c.element.startswith("s")
-        element = element_name(type.get_element_type(), signed)
-        transposed = result.at[-1] == "m"
-        memories.append(_operand(type, element, transposed, found.problem.batched))
+    if any(result.memory in (a, b) for result in stored):
+        raise Refused(
+            ops[-1],
+            "expected an output that is not an input, too: it is written in pieces",
+        )
+    memories = [found.output(result) for result in stored]
     epilogue = consumers.epilogue(stored, memories)
     problem = replace(found.problem, epilogue=epilogue)
     if sums in [x.memory for x in stored]:
@@ -232,6 +188,16 @@ def with_epilogue(found: Multiplication, ops: Sequence[Operation]) -> Multiplica
         consumers=consumers,
         stored=stored,
     )
+
+
+def matches(
+    module: ModuleOp, recognise: Callable[[Operation], Multiplication] | None = None
+) -> Iterator[tuple[FuncOp, Multiplication]]:
+    """Yield the functions of a module that multiply, and pass over others."""
+    for func in [x for x in module.ops if isinstance(x, FuncOp)]:
+        with suppress(Refused):
+            if (found := matched(func, recognise)) is not None:
+                yield func, found
 
 
 def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]:
@@ -289,29 +255,27 @@ def recognised(op: Operation) -> Multiplication:
     if (signs := body_signs(op)) is None:
         reason = "expected a body that adds the product of its inputs to its output"
         raise Refused(op, reason)
-    _check_elements(op)
+    check_elements(op)
     batch, m, k = roles
-    operands: list[GemmOperand] = []
     # A and C are transposed where M is their last loop, B where K is.
     lasts, signed = (m, k, m), (*signs, all(signs))
-    for memory, axes, last, sign in zip(values, maps, lasts, signed, strict=True):
-        type = memref_type(memory)
-        element = element_name(type.get_element_type(), sign)
-        transposed = order(axes)[-1] == last
-        operands.append(_operand(type, element, transposed, batch is not None))
-    of_a, of_b, of_c = operands
+    of_a, of_b, of_c = (
+        _operand(memory, sign, order(axes)[-1] == last, batch is not None)
+        for memory, axes, last, sign in zip(values, maps, lasts, signed, strict=True)
+    )
     return Multiplication(op, (a, b, c), Problem(of_a, of_b, of_c))
 
 
 def _operand(
-    type: MemRefType, element: str, transposed: bool, batched: bool
+    memory: SSAValue, signed: bool, transposed: bool, batched: bool
 ) -> GemmOperand:
+    type = memref_type(memory)
     strides = type.get_strides()
     rows, cols = (-1, -2) if transposed else (-2, -1)
     shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
     return GemmOperand(
         str(type),
-        element,
+        element_name(type.get_element_type(), signed),
         (shape[rows], shape[cols]),
         (None, None) if strides is None else (strides[rows], strides[cols]),
         row_alignment(type),
@@ -328,7 +292,7 @@ def is_multiplication(op: Operation) -> bool:
     return True
 
 
-def _check_elements(op: ProductOp) -> None:
+def check_elements(op: ProductOp) -> None:
     """Check that matrices hold the elements.
 
     Raises:
@@ -488,10 +452,11 @@ def constant_text(value: SSAValue) -> str | None:
 
 def extent(func: FuncOp, memory: SSAValue, dimension: int) -> AffineExpr:
     """Return the size of an argument, as an expression of the sizes of a function."""
-    if (size := shape_of(memory)[dimension]) != DYNAMIC_INDEX:
+    assert isinstance(memory, BlockArgument), memory
+    if (size := memref_type(memory).get_shape()[dimension]) != DYNAMIC_INDEX:
         return AffineConstantExpr(size)
     sizes = [(each.argument, each.dimension) for each in simt.kernel_sizes(func)]
-    return AffineDimExpr(sizes.index((argument_number(memory), dimension)))
+    return AffineDimExpr(sizes.index((memory.index, dimension)))
 
 
 def tiles(size: AffineExpr, tile: int) -> AffineExpr:

@@ -18,7 +18,7 @@ statement that is computed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -44,6 +44,8 @@ from xdsl.ir.affine import (
 )
 from xdsl.traits import is_side_effect_free
 
+from coopc.dialects.narrow import is_memref
+from coopc.dialects.simt import EqualSizes
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
 
@@ -132,6 +134,70 @@ class Sizes:
         yield wanted
 
 
+def sizes_of(ops: Iterable[Operation]) -> Sizes:
+    """Return which sizes are the same, by operations of linalg and by allocations.
+
+    Loops of an operation are as long as the dimensions that they are.
+    """
+    found = Sizes()
+    for op in ops:
+        if isinstance(op, LinalgStructuredOperation):
+            maps = [x.data for x in op.get_indexing_maps()]
+            maps += maps[len(op.inputs) :] if op.results else []
+            values = (*op.inputs, *op.outputs, *op.results)
+            for value, map in zip(values, maps, strict=True):
+                _read_access(op, value, map, found)
+        elif isinstance(op, (*ALLOCATIONS, tensor.EmptyOp)):
+            _read_allocation(op, found)
+    return found
+
+
+def _read_access(op: Operation, value: SSAValue, map: AffineMap, sizes: Sizes) -> None:
+    type = value.type
+    if not isinstance(type, MemRefType | TensorType):
+        return
+    for at, (size, expr) in enumerate(zip(type.get_shape(), map.results, strict=True)):
+        if size != DYNAMIC_INDEX:
+            sizes.unite(size, (value, at))
+        if isinstance(expr, AffineDimExpr):
+            sizes.unite((value, at), (op, expr.position))
+
+
+def _read_allocation(
+    op: memref.AllocOp | memref.AllocaOp | tensor.EmptyOp, sizes: Sizes
+) -> None:
+    result, dynamic = op.results[0], list(op.dynamic_sizes)
+    type = result.type
+    assert isinstance(type, MemRefType | TensorType), op
+    for at, size in enumerate(type.get_shape()):
+        if size != DYNAMIC_INDEX:
+            sizes.unite(size, (result, at))
+            continue
+        owner = dynamic.pop(0).owner
+        if isinstance(owner, memref.DimOp | tensor.DimOp):
+            number = constant_number(owner.index)
+            sizes.unite((owner.operands[0], number), (result, at))
+
+
+def equal_sizes(func: FuncOp, sizes: Sizes) -> list[EqualSizes]:
+    """Return which sizes of arguments are the same, that types do not say."""
+    first: dict[Hashable, tuple[int, int]] = {}
+    found: list[EqualSizes] = []
+    dims = [
+        (size == DYNAMIC_INDEX, argument, at)
+        for argument in func.body.block.args
+        if is_memref(type := argument.type)
+        for at, size in enumerate(type.get_shape())
+    ]
+    for dynamic, argument, at in sorted(dims, key=lambda x: x[0]):
+        key = sizes.of((argument, at))
+        if key not in first:
+            first[key] = argument.index, at
+        elif dynamic:
+            found.append(EqualSizes(argument.index, at, *first[key]))
+    return found
+
+
 @dataclass(slots=True, eq=False)
 class Nest:
     """Statements with shared loops."""
@@ -148,7 +214,7 @@ class Nest:
     """Which loops of a statement are the shared ones; not of those computed again."""
 
     def size(self, statement: Statement, loop: int) -> int | None:
-        return self.sizes.known((statement, loop))
+        return self.sizes.known((statement.op, loop))
 
     def is_kept(self, statement: Statement) -> bool:
         """Whether what a statement gives is one value for a row."""
@@ -327,15 +393,12 @@ def nest_of(ops: Sequence[Operation]) -> Nest:
 
 
 def _read(ops: Sequence[Operation]) -> Nest:
-    """Return the statements of operations, what they read, and what sizes are equal."""
-    nest, versions = Nest([], {}, Sizes()), dict[SSAValue, Source]()
+    """Return the statements of operations, what they read and what they store."""
+    nest, versions = Nest([], {}, sizes_of(ops)), dict[SSAValue, Source]()
     for op in ops:
         if isinstance(op, LinalgStructuredOperation):
             statement = _statement(op, versions)
             nest.statements.append(statement)
-            values = (*op.inputs, *op.outputs)
-            for value, map in zip(values, statement.maps, strict=True):
-                _unite(statement, value, map, nest.sizes)
             for number, output in enumerate(op.outputs):
                 made = Made(statement, number)
                 versions[op.results[number] if op.results else output] = made
@@ -343,7 +406,6 @@ def _read(ops: Sequence[Operation]) -> Nest:
             continue
         if op.name.startswith("linalg.") or not _is_between(op):
             raise Refused(op, f"expected linalg, memory and numbers, got {op.name}")
-        _unite_allocated(op, nest.sizes)
     if not nest.statements:
         raise Refused(ops[0], "expected an operation of linalg")
     return nest
@@ -369,7 +431,6 @@ def _note_store(
     """Note that an output is memory from outside, or a tensor that is used outside."""
     if made.by.op.results:
         result = made.by.op.results[made.output]
-        _unite(made.by, result, made.map, nest.sizes)
         if any(use.operation not in ops for use in result.uses):
             nest.stores[made] = result
     elif not isinstance(output.owner, ALLOCATIONS):
@@ -383,34 +444,6 @@ def _is_between(op: Operation) -> bool:
     if isinstance(op, (*ALLOCATIONS, memref.DeallocOp)):
         return True
     return is_side_effect_free(op) and not op.regions
-
-
-def _unite_allocated(op: Operation, sizes: Sizes) -> None:
-    """Note what memory is as long as what."""
-    if isinstance(op, (*ALLOCATIONS, tensor.EmptyOp)):
-        result, dynamic = op.results[0], list(op.dynamic_sizes)
-        type = result.type
-        assert isinstance(type, MemRefType | TensorType), op
-        for at, size in enumerate(type.get_shape()):
-            if size != DYNAMIC_INDEX:
-                sizes.unite(size, (result, at))
-                continue
-            owner = dynamic.pop(0).owner
-            if isinstance(owner, memref.DimOp | tensor.DimOp):
-                number = constant_number(owner.index)
-                sizes.unite((owner.operands[0], number), (result, at))
-
-
-def _unite(statement: Statement, value: SSAValue, map: AffineMap, sizes: Sizes) -> None:
-    """Note that loops are as long as the dimensions that they are."""
-    type = value.type
-    if not isinstance(type, MemRefType | TensorType):
-        return
-    for at, (size, expr) in enumerate(zip(type.get_shape(), map.results, strict=True)):
-        if size != DYNAMIC_INDEX:
-            sizes.unite(size, (value, at))
-        if isinstance(expr, AffineDimExpr):
-            sizes.unite((value, at), (statement, expr.position))
 
 
 def _anchors(nest: Nest) -> list[Statement]:
@@ -440,10 +473,10 @@ def _parallel(nest: Nest, statement: Statement) -> list[int]:
 def _share(nest: Nest, anchors: list[Statement]) -> None:
     first = anchors[0]
     nest.loops[first] = tuple(_parallel(nest, first))
-    nest.shared = [nest.sizes.of((first, n)) for n in nest.loops[first]]
+    nest.shared = [nest.sizes.of((first.op, n)) for n in nest.loops[first]]
     for other in anchors[1:]:
         loops = _parallel(nest, other)
-        sizes = [nest.sizes.of((other, n)) for n in loops]
+        sizes = [nest.sizes.of((other.op, n)) for n in loops]
         if sizes != nest.shared:
             raise Refused(
                 other.op,
@@ -477,7 +510,7 @@ def _find_shared(nest: Nest, statement: Statement) -> None:
                 (
                     n
                     for n in _parallel(nest, statement)
-                    if n not in found and nest.sizes.of((statement, n)) == size
+                    if n not in found and nest.sizes.of((statement.op, n)) == size
                 ),
                 None,
             )

@@ -23,7 +23,6 @@ are in memory of the function.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -33,9 +32,8 @@ from xdsl.ir.affine import AffineConstantExpr
 from xdsl.passes import ModulePass
 
 from coopc.device import signless
-from coopc.ir.transaction import Refused
 from coopc.passes.linalg.kernel_text import zero
-from coopc.passes.linalg.match import Multiplication, extent, matched
+from coopc.passes.linalg.match import Multiplication, extent, matches
 from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
 from coopc.plan.gemm import (
     PANEL,
@@ -403,11 +401,9 @@ class TileMatmulAmxPass(ModulePass):
         return rows, cols, steps
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [x for x in op.ops if isinstance(x, FuncOp)]:
-            with suppress(Refused):
-                found = matched(func)
-                if found is not None and is_of_amx(found.problem):
-                    self._tile(ctx, func, found)
+        for func, found in matches(op):
+            if is_of_amx(found.problem):
+                self._tile(ctx, func, found)
 
     def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:
         """Put kernels in the place of a function, if there is a plan."""

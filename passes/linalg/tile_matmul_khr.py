@@ -10,16 +10,39 @@ After:   a kernel with a grid. Each work-group copies tiles of A and B to work-g
 Fails:   where such a function has an operation that cannot be fused, naming it; where
          the tiles do not suit the device or exceed its work-group memory. With an
          epilogue, such a function stays, with a remark.
+
+What a work-group does in a step along K is a schedule of `coopc.plan.gemm_schedule`;
+here each action of it becomes text.  There are two loops along K, one for pieces that
+are inside of memory or beyond it, and one that checks each element:
+
+    if pieces are whole:
+      the beginning of the pipeline
+      for each whole step along K:
+        a step of the pipeline
+    for what is left of K:
+      a step with checked copies
+    store C, checked at its edge
+
+Rows and columns beyond C are no reason to check copies: the last ones of A and B are
+copied in their place, as the sums of these are not stored.
+
+Piece number p of a tile is copied by work-item p modulo the work-items of the
+work-group.
+
+Subgroups that share K are numbered one tile of C after the other, part after part of a
+step: of 2 x 2 tiles, subgroup 5 has tile 1 and the second part.  In the end all but the
+first add their sums to those of the first, through work-group memory.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from coopc.device import Device, GemmTiles
@@ -27,8 +50,658 @@ from coopc.dialects import simt
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
+from coopc.passes.linalg.kernel_text import (
+    Memory,
+    Operands,
+    become_kernel,
+    kernel,
+    zero,
+)
+from coopc.passes.linalg.match import matches, multiplications
+from coopc.plan.gemm import (
+    AXES,
+    Axis,
+    GemmPlan,
+    Problem,
+    Source,
+    in_precision,
+    plan_staged_gemm,
+)
+from coopc.plan.gemm_schedule import (
+    Actions,
+    Barrier,
+    Copy,
+    Fetch,
+    Multiply,
+    Read,
+    Store,
+    edge_schedule,
+    pipelined_schedule,
+    slot,
+)
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
+
+WORD_BYTES = 4
+SPACE = "#simt.memory<workgroup>"
+SOURCES: tuple[Source, Source] = ("a", "b")
+
+
+class Lines:
+    """A region of a kernel: operations, and names of their results."""
+
+    def __init__(self, numbers: count[int]) -> None:
+        self.numbers = numbers
+        self.text: list[str] = []
+        self.known: dict[str, str] = {}
+
+    def __str__(self) -> str:
+        return "".join(self.text)
+
+    def region(self) -> Lines:
+        return Lines(self.numbers)
+
+    def do(self, operation: str) -> None:
+        self.text.append(f"\n  {operation}")
+
+    def fresh(self, name: str) -> str:
+        return f"%{name}{next(self.numbers)}"
+
+    def new(self, name: str, operation: str) -> str:
+        """Add an operation that has effects, and return the name of its result."""
+        result = self.fresh(name)
+        self.do(f"{result} = {operation}")
+        return result
+
+    def let(self, name: str, operation: str) -> str:
+        """Return the result of an operation without effects, which is written once."""
+        if operation not in self.known:
+            self.known[operation] = self.new(name, operation)
+        return self.known[operation]
+
+    def index(self, operation: str, x: str, y: str) -> str:
+        return self.let("i", f"arith.{operation} {x}, {y} : index")
+
+    def add(self, x: str, y: int) -> str:
+        if x == "%c0":
+            return f"%c{y}"
+        return self.index("addi", x, f"%c{y}") if y else x
+
+    def mul(self, x: str, y: int) -> str:
+        return x if y == 1 else self.index("muli", x, f"%c{y}")
+
+    def div_mod(self, x: str, y: int) -> tuple[str, str]:
+        """Return the quotient and the rest of an index that is not negative."""
+        if y == 1:
+            return x, "%c0"
+        return self.index("divui", x, f"%c{y}"), self.index("remui", x, f"%c{y}")
+
+
+class Tile:
+    """The tiles of A or B: where they come from, and where they are."""
+
+    def __init__(self, source: Source, its: Operands, plan: GemmPlan) -> None:
+        which = SOURCES.index(source)
+        self.source: Source = source
+        self.memory = its.a if source == "a" else its.b
+        self.panel = plan.panels[which]
+        self.work_items = plan.work_items
+        self.depth = plan.depth
+        """K of a product."""
+        self.products = 1 if source == "b" and plan.sliced else plan.products
+        """Products of a step that a tile is for."""
+        self.k = self.depth if source == "b" and plan.sliced else plan.step
+        """K of a tile."""
+        self.along_rows = (source == "a") != self.memory.matrix.transposed
+        """Whether its rows go along K, so that subgroups share out the rows."""
+        panel, part = self.panel, plan.subgroup[which]
+        chunk = self.k // plan.split
+        count = panel.width // WORD_BYTES
+        self.words = "i32" if count == 1 else f"vector<{count}xi32>"
+        """The type of a piece in work-group memory: words of 32 bits."""
+        self.vector = f"vector<{panel.per_piece}x{self.memory.element}>"
+        """The type of a piece in registers."""
+        shape = f"{panel.copies}x{panel.rows}x{panel.stride}"
+        self.type = f"memref<{shape}x{self.words}, {SPACE}>"
+        """The type of work-group memory: copies x rows x pieces and gap."""
+        self.turns = panel.rows * panel.pieces // self.work_items
+        self.part_shape = chunk, part // panel.per_piece
+        """Rows and pieces of a subgroup's part."""
+        if self.along_rows:
+            self.part_shape = part, chunk // panel.per_piece
+        rows, pieces = self.part_shape
+        strides = f"strided<[{panel.stride}, 1], offset: ?>"
+        self.part_type = f"memref<{rows}x{pieces}x{self.words}, {strides}, {SPACE}>"
+        """The type of a view of a subgroup's part."""
+
+    def numbered(self, lines: Lines, number: str) -> tuple[str, str]:
+        """Return the row, and the piece of it, of a number.
+
+        With `interleaved` rows, eight numbers are the pieces of some rows that are
+        `pieces` apart, and after as many times eight numbers come eight more rows.
+        """
+        pieces = self.panel.pieces
+        if self.panel.interleaved == 1:
+            return lines.div_mod(number, pieces)
+        eight, within = lines.div_mod(number, self.panel.period)
+        first, within = lines.div_mod(within, 8)
+        across, piece = lines.div_mod(within, pieces)
+        down = lines.index("addi", first, lines.mul(across, pieces))
+        return lines.index("addi", lines.mul(eight, 8), down), piece
+
+    def pieces(self, lines: Lines) -> list[tuple[str, str]]:
+        """Return the row, and the piece of it, of all that a work-item copies."""
+        turns = range(self.turns)
+        if self.work_items % self.panel.period:
+            numbers = [lines.add("%item", turn * self.work_items) for turn in turns]
+            return [self.numbered(lines, number) for number in numbers]
+        row, piece = self.numbered(lines, "%item")
+        down = self.work_items // self.panel.pieces
+        return [(lines.add(row, turn * down), piece) for turn in turns]
+
+
+@dataclass(slots=True)
+class State:
+    """What the loop along K carries, by name."""
+
+    totals: list[str]
+    """The parts of C."""
+    now: list[str] = field(default_factory=list[str])
+    """The matrices of the product that is next: A, parts of B."""
+    words: dict[Source, list[list[str]]] = field(
+        default_factory=lambda: {"a": [], "b": []}
+    )
+    """The pieces of tiles in registers, the oldest first."""
+    following: list[str] = field(default_factory=list[str])
+    """The matrices of the product behind that; read in its midst."""
+    done: int = 0
+    """Parts of the next product that are done."""
+
+    def values(self) -> list[str]:
+        assert not self.following, self
+        words = [x for of in SOURCES for tile in self.words[of] for x in tile]
+        return [*self.totals, *self.now, *words]
+
+    def renamed(self, new: Callable[[int], str]) -> State:
+        """Return the same under other names, by number."""
+        names = iter([new(number) for number in range(len(self.values()))])
+        return State(
+            [next(names) for _ in self.totals],
+            [next(names) for _ in self.now],
+            {of: [[next(names) for _ in x] for x in self.words[of]] for of in SOURCES},
+        )
+
+
+class StagedKernel:
+    """Writes the kernel; what does not change along K is in `head`."""
+
+    def __init__(self, problem: Problem, plan: GemmPlan) -> None:
+        self.its, self.plan = (its := Operands(problem, plan.uses)), plan
+        self.head = Lines(count())
+        self.lines = self.head.region()
+        self.tiles = {of: Tile(of, its, plan) for of in SOURCES}
+        self.stage = "%c0"
+        """In which of two stages the tiles of a step are."""
+
+    # --- the whole -----------------------------------------------------------------
+
+    def text(self) -> str:
+        self._place_subgroup()
+        for tile in self.tiles.values():
+            self.head.do(f"%{tile.source}_tiles = memref.alloca() : {tile.type}")
+        if self.plan.split > 1:
+            self.head.do(f"%sums = memref.alloca() : {self._sums}")
+        k, (totals, begin) = self._size(self.its.a, "cols"), self._whole_steps()
+        if begin != k:
+            totals = self._rest(totals, begin, k)
+        self._finish(totals)
+        return kernel(self.its.arguments, f"{self.head}{self.lines}")
+
+    def _region(self, write: Callable[[], None]) -> Lines:
+        """Return what is written in a region of its own."""
+        outer, self.lines = self.lines, self.lines.region()
+        write()
+        found, self.lines = self.lines, outer
+        return found
+
+    def _place_subgroup(self) -> None:
+        """Write where a work-item is, and its work-group in C."""
+        head, (m, n) = self.head, self.plan.group
+        row, col = self._tile_of_group()
+        if self.its.problem.batched:
+            head.do("%batch = simt.workgroup_id z : index")
+        head.do("%item = simt.local_id x : index")
+        head.do("%subgroup = simt.subgroup_id : index")
+        turn, self.place = "%c0", "%subgroup"
+        if self.plan.split > 1:
+            turn, self.place = head.div_mod("%subgroup", self.plan.places)
+            is_first = f"arith.cmpi ult, %subgroup, %c{self.plan.places} : index"
+            self.is_first = head.let("first", is_first)
+            """Whether the subgroup adds up the sums of a tile."""
+        self.turn = turn
+        """Which part of a step the subgroup multiplies."""
+        down, right = head.div_mod(self.place, n // self.plan.subgroup[1])
+        self.part = {"a": down, "b": right}
+        """The part of the work-group's tile that the subgroup computes."""
+        self.first = {"a": head.mul(row, m), "b": head.mul(col, n)}
+        """The first row and column of C of the work-group."""
+
+    def _tile_of_group(self) -> tuple[str, str]:
+        """Write which tile of C the work-group computes: its row and column of tiles.
+
+        In bands of some rows of tiles, work-groups follow each other column by column.
+        """
+        head, height = self.head, self.plan.band
+        head.do("%group_x = simt.workgroup_id x : index")
+        head.do("%group_y = simt.workgroup_id y : index")
+        if not height:
+            return "%group_y", "%group_x"
+        head.do(f"""%cols = simt.num_workgroups x : index
+  %rows = simt.num_workgroups y : index
+  %before = arith.muli %group_y, %cols : index
+  %number = arith.addi %before, %group_x : index
+  %band_size = arith.muli %cols, %c{height} : index
+  %band = arith.divui %number, %band_size : index
+  %within = arith.remui %number, %band_size : index
+  %band_row = arith.muli %band, %c{height} : index
+  %rows_left = arith.subi %rows, %band_row : index
+  %height = arith.minsi %rows_left, %c{height} : index
+  %down = arith.remui %within, %height : index
+  %tile_row = arith.addi %band_row, %down : index
+  %tile_col = arith.divui %within, %height : index""")
+        return "%tile_row", "%tile_col"
+
+    def _pieces_are_whole(self) -> str | bool:
+        """Write whether pieces are inside of memory or beyond it, and K has a step."""
+        step = self.plan.step
+        answers = [self._is_at_least(self.its.a, "cols", step)]
+        for tile in self.tiles.values():
+            matrix, per_piece = tile.memory.matrix, tile.panel.per_piece
+            answers.append(matrix.row_alignment % per_piece == 0)
+            # Where rows follow each other, their length says where they begin.
+            if not matrix.row_alignment or not tile.along_rows:
+                axis = AXES[not matrix.transposed]
+                answers.append(self._is_multiple(tile.memory, axis, per_piece))
+        return self._all(answers)
+
+    def _all(self, answers: Sequence[str | bool]) -> str | bool:
+        if False in answers:
+            return False
+        found, *others = [x for x in answers if isinstance(x, str)] or [True]
+        for answer in others:
+            found = self.head.let("in", f"arith.andi {found}, {answer} : i1")
+        return found
+
+    def _inside(self) -> str | bool:
+        """Write whether the tile of the work-group ends inside of C."""
+        m, n = self.plan.group
+        return self._all(
+            [
+                self._ends_inside("rows", self.first["a"], m),
+                self._ends_inside("cols", self.first["b"], n),
+            ]
+        )
+
+    def _ends_inside(self, axis: Axis, start: str, size: int) -> str | bool:
+        """Write whether a tile ends inside of C along an axis."""
+        whole = self.its.c.matrix.size(axis)
+        if whole is not None and whole % size == 0:
+            return True
+        end, all = self.head.add(start, size), self._size(self.its.c, axis)
+        return self.head.let("in", f"arith.cmpi sle, {end}, {all} : index")
+
+    def _is_multiple(self, memory: Memory, axis: Axis, of: int) -> str | bool:
+        """Write whether a size is a multiple."""
+        known = memory.matrix.size(axis)
+        if known is not None:
+            return known % of == 0
+        _, rest = self.head.div_mod(self._size(memory, axis), of)
+        return self.head.let("in", f"arith.cmpi eq, {rest}, %c0 : index")
+
+    def _is_at_least(self, memory: Memory, axis: Axis, least: int) -> str | bool:
+        known = memory.matrix.size(axis)
+        if known is not None:
+            return known >= least
+        size = self._size(memory, axis)
+        return self.head.let("in", f"arith.cmpi sge, {size}, %c{least} : index")
+
+    def _size(self, memory: Memory, axis: Axis) -> str:
+        known = memory.matrix.size(axis)
+        return (
+            self.head.let("size", memory.dim(axis)) if known is None else f"%c{known}"
+        )
+
+    # --- C -------------------------------------------------------------------------
+
+    @property
+    def acc(self) -> str:
+        return self.its.matrix("acc", *self._product)
+
+    @property
+    def _product(self) -> tuple[int, int, int]:
+        """M, N and K of a product of a part."""
+        return self.plan.subgroup[0], self.plan.part_cols, self.plan.depth
+
+    @property
+    def _every_part(self) -> range:
+        return range(sum(self.plan.parts))
+
+    def _parts_of_c(self) -> list[tuple[str, str]]:
+        """Return where the parts of the subgroup are in C."""
+        head, (m, n) = self.head, self.plan.subgroup
+        row = head.index("addi", head.mul(self.part["a"], m), self.first["a"])
+        col = head.index("addi", head.mul(self.part["b"], n), self.first["b"])
+        cols = self.plan.part_cols
+        return [(row, head.add(col, part * cols)) for part in self._every_part]
+
+    @property
+    def _sums(self) -> str:
+        """The type of the sums of all but the first of subgroups that share K."""
+        shape = "x".join(map(str, self.plan.sums))
+        return f"memref<{shape}x{self.its.c.element}, {SPACE}>"
+
+    @property
+    def _is_added_in_the_end(self) -> bool:
+        """Whether what C was is added to the sums, which begin with zero."""
+        fill = self.its.problem.fill
+        return self.plan.split > 1 or (fill == "nothing" and self._inside() is not True)
+
+    def _initial(self) -> State:
+        """Write what the sums begin with."""
+        if self._is_added_in_the_end:
+            element = self.its.c.element
+            none = f"arith.constant {zero(element)} : {element}"
+            fill = f"coopmatrix.fill {self.head.let('none', none)} : {element}"
+            result = self.lines.new("init", f"{fill} -> {self.acc}")
+            return State([result] * len(self._every_part))
+        found: list[str] = []
+        for at in self._parts_of_c():
+            result = self.lines.fresh("init")
+            self.lines.do(self.its.initial(result, at, self.acc))
+            found.append(result)
+            if self.its.problem.fill != "nothing":
+                return State(found * len(self._every_part))
+        return State(found)
+
+    def _finish(self, totals: Sequence[str]) -> None:
+        """Write the stores of sums, after those of other subgroups are added."""
+        places = zip(totals, self._parts_of_c(), strict=True)
+        if self.plan.split == 1:
+            for total, at in places:
+                self._store(total, at)
+            return
+        barrier = "simt.barrier workgroup memory = <workgroup>"
+        mine = self.head.index("subi", "%subgroup", f"%c{self.plan.places}")
+        for number, (total, at) in enumerate(places):
+            if number:
+                self.lines.do(barrier)
+            where = f"%sums[{mine}, %c0, %c0] row_major"
+            self.lines.do(f"""scf.if {self.is_first} {{
+  }} else {{
+    coopmatrix.store {total}, {where} : {self.acc}, {self._sums}
+  }}
+  {barrier}""")
+            added = self._region(partial(self._store_all, total, at))
+            self.lines.do(f"scf.if {self.is_first} {{{added}\n  }}")
+
+    def _store_all(self, total: str, at: tuple[str, str]) -> None:
+        """Write the store of a part of C, whose other sums are in work-group memory."""
+        for other in range(self.plan.split - 1):
+            place = self.head.add(self.place, other * self.plan.places)
+            load = f"coopmatrix.load %sums[{place}, %c0, %c0] row_major"
+            more = self.lines.new("more", f"{load} : {self._sums} -> {self.acc}")
+            total = self._sum(total, more)
+        self._store(total, at)
+
+    def _sum(self, x: str, y: str) -> str:
+        return self.lines.new("sum", f"coopmatrix.add {x}, {y} : {self.acc}")
+
+    def _store(self, total: str, at: tuple[str, str]) -> None:
+        """Write the store of a part of C, checked at an edge."""
+        within = self._region(partial(self._store_checked, total, at, ()))
+        if (inside := self._inside()) is True:
+            self.lines.text.append(str(within))
+            return
+        checked = self._region(partial(self._store_checked, total, at, AXES))
+        self.lines.do(f"scf.if {inside} {{{within}\n  }} else {{{checked}\n  }}")
+
+    def _store_checked(
+        self, total: str, at: tuple[str, str], checked: tuple[Axis, ...]
+    ) -> None:
+        if self._is_added_in_the_end:
+            first = self.lines.fresh("init")
+            self.lines.do(self.its.initial(first, at, self.acc, checked))
+            total = self._sum(first, total)
+        self.lines.do(self.its.finish(total, at, self.acc, checked))
+
+    # --- along K -------------------------------------------------------------------
+
+    def _whole_steps(self) -> tuple[Sequence[str], str]:
+        """Write the steps along K whose pieces are whole, if there are any.
+
+        Returns the sums, and the position along K behind these steps.
+        """
+        first, whole = self._initial(), self._pieces_are_whole()
+        if whole is False:
+            return first.totals, "%c0"
+        if whole is True:
+            return self._pipelined(first), self._k_of_steps
+        outer, self.lines = self.lines, self.lines.region()
+        given, count = ", ".join(first.totals), len(first.totals)
+        found, types = ", ".join(self._pipelined(first)), ", ".join([self.acc] * count)
+        sums = outer.fresh("sums")
+        outer.do(f"""{sums}:{count} = scf.if {whole} -> ({types}) {{{self.lines}
+    scf.yield {found} : {types}
+  }} else {{
+    scf.yield {given} : {types}
+  }}""")
+        self.lines = outer
+        begin = f"arith.select {whole}, {self._k_of_steps}, %c0 : index"
+        return [f"{sums}#{x}" for x in range(count)], self.head.let("begin", begin)
+
+    def _pipelined(self, first: State) -> Sequence[str]:
+        """Write the steps of whole pieces; there is at least one."""
+        begin, step = pipelined_schedule(self.plan)
+        state = State([*first.totals])
+        self._write(state, begin, "%c0")
+        state.now, state.following = state.following, []
+        return self._loop(state, step, "%c0", self._k_of_steps, self.plan.unroll)
+
+    def _rest(self, totals: Sequence[str], begin: str, end: str) -> Sequence[str]:
+        """Write the steps whose elements are checked when they are copied."""
+        if begin != "%c0":  # others may still read the tiles of the last step
+            self.lines.do("simt.barrier workgroup memory = <workgroup>")
+        schedule = edge_schedule(self.plan)
+        # Written out, it slows down the steps before.
+        return self._loop(State([*totals]), schedule, begin, end, unroll=False)
+
+    @property
+    def _k_of_steps(self) -> str:
+        """Where the last whole step along K ends."""
+        k, step = self.its.a.matrix.size("cols"), self.plan.step
+        if k is not None:
+            return f"%c{k // step * step}"
+        size = self._size(self.its.a, "cols")
+        _, rest = self.head.div_mod(size, step)
+        return self.head.index("subi", size, rest)
+
+    def _loop(
+        self, first: State, step: Actions, begin: str, end: str, unroll: bool
+    ) -> Sequence[str]:
+        """Write a loop along K, and return the sums."""
+        outer, self.lines = self.lines, self.lines.region()
+        state = first.renamed(lambda _: self.lines.fresh("x"))
+        given, names, types = first.values(), state.values(), [self.acc]
+        types *= len(first.totals)
+        if first.now:
+            a, b = (self.its.matrix(use, *self._product) for use in SOURCES)
+            types += [a, *[b] * len(self._every_part)]
+        for of in SOURCES:
+            types += [self.tiles[of].words] * sum(map(len, first.words[of]))
+        ends: list[str] = []
+        if first.now and self.plan.panels[0].copies == 2:
+            types, given, names = [*types, "index"], [*given, "%c0"], [*names, "%stage"]
+            ends, self.stage = ["%other"], "%stage"
+            self.lines.do("%other = arith.subi %c1, %stage : index")
+        self._write(state, step, "%k")
+        ends = [*state.values(), *ends]
+        carried = ", ".join(f"{x} = {y}" for x, y in zip(names, given, strict=True))
+        sums, result = outer.fresh("sums"), ", ".join(types)
+        outer.do(f"""{sums}:{len(types)} = scf.for %k = {begin} to {end}
+    step %c{self.plan.step} iter_args({carried}) -> ({result}) {{{self.lines}
+    scf.yield {", ".join(ends)} : {result}
+  }} {{simt.unroll = {str(unroll).lower()}}}""")
+        self.lines, self.stage = outer, "%c0"
+        return [f"{sums}#{x}" for x in self._every_part]
+
+    def _write(self, state: State, actions: Actions, k: str) -> None:
+        """Write what is done in a step that begins at `k`."""
+        for action in actions:
+            match action:
+                case Fetch(of, number):
+                    state.words[of].append(self._fetch(self.tiles[of], k, number))
+                case Store(of, number):
+                    tile, at = self.tiles[of], self._slot(of, number)
+                    pieces = zip(
+                        state.words[of].pop(0), tile.pieces(self.head), strict=True
+                    )
+                    for word, (row, piece) in pieces:
+                        where = f"%{of}_tiles[{at}, {row}, {piece}]"
+                        self.lines.do(f"memref.store {word}, {where} : {tile.type}")
+                case Copy(of, number):
+                    self._copy(self.tiles[of], k, number)
+                case Read(product):
+                    state.following = self._read(product)
+                case Multiply(first, end):
+                    self._multiply(state, range(first, end))
+                case Barrier():
+                    # One that is for all memory waits for all loads.
+                    self.lines.do("simt.barrier workgroup memory = <workgroup>")
+
+    def _multiply(self, state: State, parts: Sequence[int]) -> None:
+        """Write the products of some parts along N."""
+        if not state.now:
+            state.now, state.following = state.following, []
+        a, *b = state.now
+        for part in parts:
+            result = self.lines.fresh("sum")
+            total = state.totals[part]
+            self.lines.do(self.its.multiply(result, a, b[part], total, self._product))
+            state.totals[part] = result
+        state.done += len(parts)
+        if state.done == len(self._every_part):
+            state.now, state.following, state.done = state.following, [], 0
+
+    # --- from work-group memory to matrices ------------------------------------------
+
+    def _slot(self, of: Source, tile: int) -> str:
+        """Return in which copy a tile is."""
+        if self.tiles[of].panel.copies == 2 and self.stage != "%c0":
+            return "%other" if tile else self.stage
+        return f"%c{slot(self.plan, of, tile)}"
+
+    def _read(self, product: int) -> list[str]:
+        """Write the loads of the matrices of a product: A, parts of B."""
+        found: list[str] = []
+        for tile in self.tiles.values():
+            number, within = divmod(product, tile.products)
+            # The subgroup's part of a copy of the tile.
+            slot, (rows, pieces) = self._slot(tile.source, number), tile.part_shape
+            lines = self.head if slot.startswith("%c") else self.lines
+            unit = rows if tile.along_rows else pieces
+            at = self.head.mul(self.part[tile.source], unit)
+            turn = self.head.mul(self.turn, pieces if tile.along_rows else rows)
+            pair = (at, turn) if tile.along_rows else (turn, at)
+            places = ", ".join((slot, *pair))
+            cut = f"[{places}] [1, {rows}, {pieces}] [1, 1, 1]"
+            types = f"{tile.type} to {tile.part_type}"
+            subview = f"memref.subview %{tile.source}_tiles{cut} : {types}"
+            view = lines.let(f"{tile.source}_part", subview)
+            type = self.its.matrix(tile.source, *self._product)
+            k, per_piece = within * tile.depth, tile.panel.per_piece
+            for part in self._every_part if tile.source == "b" else range(1):
+                col = part * self.plan.part_cols
+                row, piece = (col, k) if tile.along_rows else (k, col)
+                where = f"{view}[%c{row}, %c{piece // per_piece}] {tile.memory.layout}"
+                load = f"coopmatrix.load {where} : {tile.part_type} -> {type}"
+                found.append(self.lines.new(tile.source, load))
+        return found
+
+    # --- from memory to work-group memory --------------------------------------------
+
+    def _fetch(self, tile: Tile, k: str, number: int) -> list[str]:
+        """Write the loads of the pieces of a tile that is inside of memory."""
+        head, lines = self.head, self.lines
+        start = lines.add(k, number * tile.k)
+        if number * tile.k >= self.plan.step:
+            # After the last tile there is no next one: it is loaded again.
+            last = head.index("subi", self._k_of_steps, f"%c{tile.k}")
+            start = lines.index("minsi", start, last)
+        found: list[str] = []
+        for row, piece in tile.pieces(head):
+            col = head.mul(piece, tile.panel.per_piece)
+            along_k, across = (col, row) if tile.along_rows else (row, col)
+            at = head.index("addi", self.first[tile.source], across)
+            at = self._clamped(tile, at)
+            pair = at, lines.index("addi", start, along_k)
+            place = tile.memory.place(*(pair if tile.source == "a" else pair[::-1]))
+            load = f"vector.load {tile.memory.name}[{place}]"
+            aligned = f"{{alignment = {tile.panel.width} : i64}}"
+            types = f"{tile.memory.matrix.type}, {tile.vector}"
+            value = lines.new("piece", f"{load} {aligned} : {types}")
+            found.append(self._words(lines, tile, value))
+        return found
+
+    def _clamped(self, tile: Tile, at: str) -> str:
+        """Write where the last row or piece is, for those beyond it."""
+        axis: Axis = "rows" if tile.source == "a" else "cols"
+        size, group = tile.memory.matrix.size(axis), self.plan.group[axis == "cols"]
+        if size is not None and size % group == 0:
+            return at
+        last = 1 if tile.along_rows else tile.panel.per_piece
+        size = self._size(tile.memory, axis)
+        return self.head.index("minsi", at, self.head.index("subi", size, f"%c{last}"))
+
+    def _words(self, lines: Lines, tile: Tile, piece: str) -> str:
+        """Write a piece as what work-group memory holds."""
+        count = tile.panel.width // WORD_BYTES
+        cast = f"vector.bitcast {piece} : {tile.vector} to vector<{count}xi32>"
+        words = lines.new("words", cast)
+        if count > 1:
+            return words
+        return lines.new("word", f"vector.extract {words}[0] : i32 from vector<1xi32>")
+
+    def _copy(self, tile: Tile, k: str, number: int) -> None:
+        """Write a copy of a tile, zeros beyond the edges."""
+        start = self.lines.add(k, number * tile.k)
+        lines, slot = self.lines.region(), self._slot(tile.source, number)
+        at = lines.index("muli", "%turn", f"%c{tile.work_items}")
+        row, piece = tile.numbered(lines, lines.index("addi", at, "%item"))
+        col = lines.mul(piece, tile.panel.per_piece)
+        firsts = (self.first[tile.source], start)
+        first, second = firsts if tile.along_rows else firsts[::-1]
+        first = lines.index("addi", first, row)
+        second = lines.index("addi", second, col)
+        axes = AXES[::-1] if tile.memory.matrix.transposed else AXES
+        rows, cols = (self._size(tile.memory, axis) for axis in axes)
+        batch = "%batch, " if tile.memory.matrix.batched else ""
+        place = f"{batch}{first}, {second}"
+        vector, mask = tile.vector, f"vector<{tile.panel.per_piece}xi1>"
+        lines.do(f"""%left = arith.subi {cols}, {second} : index
+  %there = arith.cmpi slt, {first}, {rows} : index
+  %count = arith.select %there, %left, %c0 : index
+  %mask = vector.create_mask %count : {mask}
+  %none = arith.constant dense<{zero(tile.memory.element)}> : {vector}
+  %piece = vector.maskedload {tile.memory.name}[{place}], %mask, %none
+    : {tile.memory.matrix.type}, {mask}, {vector} into {vector}""")
+        words = self._words(lines, tile, "%piece")
+        where = f"%{tile.source}_tiles[{slot}, {row}, {piece}]"
+        lines.do(f"memref.store {words}, {where} : {tile.type}")
+        self.lines.do(f"""scf.for %turn = %c0 to %c{tile.turns} step %c1 {{{lines}
+  }} {{simt.unroll = false}}""")
+
+
+# --- the pass ---
 
 
 @dataclass(frozen=True)
@@ -95,12 +768,6 @@ class TileMatmulKhrPass(ModulePass):
         if self.remark:
             self._remark(op, device)
             return
-        # Most kernels need none of these.
-        from coopc.passes.linalg.kernel_text import become_kernel
-        from coopc.passes.linalg.match import multiplications
-        from coopc.passes.linalg.staged_kernel import staged_kernel
-        from coopc.plan.gemm import in_precision, plan_staged_gemm
-
         with transaction(op) as draft:
             for func, found in multiplications(draft):
                 plan = plan_staged_gemm(found.problem, device, self.tiles)
@@ -111,25 +778,16 @@ class TileMatmulKhrPass(ModulePass):
                     continue
                 if isinstance(plan, str):
                     raise Refused(found.op, plan)
-                text = staged_kernel(found.problem, plan)
+                text = StagedKernel(found.problem, plan).text()
                 become_kernel(func, found, plan, text, ctx)
                 group = plan.work_items, 1, 1
                 simt.set_sizes(func, device.subgroup_size, group)
 
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""
-        from coopc.passes.linalg.match import matched
-        from coopc.plan.gemm import plan_staged_gemm
-
-        for func in op.ops:
-            if not isinstance(func, FuncOp) or not device.shares_gemm:
-                continue
-            with suppress(Refused):
-                found = matched(func)
-                if found is None or isinstance(
-                    plan_staged_gemm(found.problem, device, self.tiles), str
-                ):
-                    continue
+        for func, found in matches(op) if device.shares_gemm else ():
+            plan = plan_staged_gemm(found.problem, device, self.tiles)
+            if not isinstance(plan, str):
                 remark(
                     func,
                     "one subgroup a work-group multiplies; with staged=true several "

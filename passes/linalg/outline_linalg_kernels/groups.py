@@ -12,7 +12,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from coopc.dialects.narrow import tensor_type
-from coopc.passes.linalg.attention import attention_of, why_not_kernel
+from coopc.passes.linalg.convert_attention_to_coopmatrix import (
+    attention_of,
+    why_not_kernel,
+)
 from coopc.passes.linalg.fuse_linalg import (
     constant_of,
     is_contraction,

@@ -17,7 +17,7 @@ written where it was read.  Temporary memory is used again when nothing reads it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
@@ -26,6 +26,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    FunctionType,
     MemRefType,
     ModuleOp,
     NoneAttr,
@@ -34,7 +35,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.utils.dynamic_index_list import (
+    get_dynamic_index_list,
+    split_dynamic_index_list,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -43,23 +49,315 @@ from coopc.dialects.narrow import is_memref, is_tensor, memref_type, tensor_type
 from coopc.ir.builder import INDEX, Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.fuse_linalg import constant_of, output_arguments
-from coopc.passes.linalg.outline_linalg_kernels.destinations import Destinations
+from coopc.passes.linalg.fuse_linalg import (
+    constant_of,
+    elementwise,
+    is_elementwise,
+    maps_of,
+    output_arguments,
+)
 from coopc.passes.linalg.outline_linalg_kernels.groups import (
     VIEWS,
     Group,
     groups_of,
+    users,
 )
-from coopc.passes.linalg.outline_linalg_kernels.kernel_writer import (
-    KernelWriter,
-    leaves_of,
-)
+
+# --- Where tensors are computed. ---
+
+
+def replaced(value: SSAValue) -> SSAValue | None:
+    """Return the tensor that an operation updates, if its result is one."""
+    op = value.owner
+    if isinstance(op, tensor.InsertSliceOp):
+        return op.dest
+    if isinstance(op, linalg.GenericOp):
+        at = op.results.index(value)
+        if output_arguments(op)[at].uses:
+            return op.outputs[at]
+    return None
+
+
+@dataclass(slots=True)
+class Destinations:
+    """Decides for the tensors of a block."""
+
+    block: Block
+    groups: Mapping[Operation, Group]
+    order: dict[Operation, int] = field(init=False)
+    """When each operation is done: those of a kernel when the last of them is."""
+    found: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The argument, or the memref of the function, that a tensor is computed in."""
+
+    def __post_init__(self) -> None:
+        self.order = {op: at for at, op in enumerate(self.block.ops)}
+        for last, group in self.groups.items():
+            self.order |= dict.fromkeys(group.ops, self.order[last])
+
+    def decide(self, results: Sequence[SSAValue]) -> None:
+        """Decide, given the arguments for what a function returns."""
+        for op in self.block.ops:
+            if isinstance(op, bufferization.MaterializeInDestinationOp):
+                self.want(op.source, op.dest)
+        last = self.block.last_op
+        assert isinstance(last, ReturnOp), self.block
+        for value, target in zip(last.arguments, results, strict=True):
+            self.want(value, target)
+
+    def want(self, value: SSAValue, target: SSAValue) -> None:
+        """Let a tensor be computed in an argument, and with it what it updates."""
+        known = linalg.GenericOp | linalg.FillOp | tensor.InsertSliceOp
+        op = value.owner
+        if isinstance(op, tensor.ExpandShapeOp | tensor.CollapseShapeOp):
+            plain = isinstance(memref_type(target).layout, NoneAttr)
+            if plain and isinstance(op.src.owner, linalg.GenericOp):
+                self.want(op.src, target)  # the same memory in another shape
+            return
+        if value in self.found or not isinstance(op, known):
+            return
+        if not self.may_overwrite(target, value):
+            return
+        self.found[value] = target
+        old = replaced(value)
+        assert isinstance(op, Operation), value
+        if old is not None and self.is_last(old, op):
+            self.want(old, target)
+
+    def is_last(self, value: SSAValue, op: Operation) -> bool:
+        """Whether what else uses a tensor, or a view of it, is done before."""
+        end = self.order[op]
+        return all(
+            sum(x is part for x in op.operands) == 1
+            if user is op
+            else self.order.get(user, end) < end
+            for part, user in users(value)
+        )
+
+    def group_of(self, op: Operation) -> tuple[Operation, ...]:
+        """Return the operations of the kernel that an operation is part of."""
+        return next((x.ops for x in self.groups.values() if op in x.ops), (op,))
+
+    def may_overwrite(self, memory: SSAValue, value: SSAValue) -> bool:
+        """Whether a tensor can be computed in memory that the function reads.
+
+        That is so if it is read before, or by the same kernel, element by element.
+        """
+        writer = value.owner
+        if isinstance(writer, Block):
+            return False
+        group = self.group_of(writer)
+        tensors = (
+            use.operation.tensor
+            for use in memory.uses
+            if isinstance(use.operation, bufferization.ToTensorOp)
+        )
+        for seen in tensors:
+            for part, op in users(seen):
+                if op is writer and replaced(value) is part:
+                    others = [x for x in op.operands if x is part]
+                    if len(others) > 1:
+                        return False
+                elif op in group:
+                    if not _reads_what_it_writes(op, part) or op is not group[-1]:
+                        return False
+                elif self.order[op] >= self.order[writer]:
+                    return False
+        return True
+
+
+def _reads_what_it_writes(op: Operation, value: SSAValue) -> bool:
+    """Whether an operation only reads an element of a tensor to write that element."""
+    if not isinstance(op, linalg.GenericOp) or not is_elementwise(op):
+        return False
+    maps = maps_of(op)
+    return all(
+        map == maps[-1] for x, map in zip(op.inputs, maps, strict=False) if x is value
+    )
+
+
+# --- A kernel. ---
+
+
+@dataclass(slots=True)
+class KernelWriter:
+    """A kernel while it is written."""
+
+    b: Builder
+    given: list[SSAValue] = field(default_factory=list[SSAValue])
+    """What the sequence gives for each argument."""
+    known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """What values of the function are here: memrefs for tensors."""
+
+    @classmethod
+    def at(cls, op: Operation) -> KernelWriter:
+        """Return an empty kernel in place of an operation."""
+        return cls(Builder.at_end(Block(), op.location))
+
+    def argument(self, given: SSAValue, name: str | None) -> SSAValue:
+        """Return the argument for which the sequence gives a value."""
+        block = self.b.block
+        if given in self.given:
+            return block.args[self.given.index(given)]
+        found = block.insert_arg(given.type, len(block.args))
+        found.name_hint = name or given.name_hint
+        self.given.append(given)
+        return found
+
+    def function(self, name: str) -> FuncOp:
+        """Return the kernel: no other operation can be written after that."""
+        self.b.effect(ReturnOp())
+        type = FunctionType.from_lists(self.b.block.arg_types, [])
+        found = FuncOp(name, type, Region(self.b.block))
+        found.location = self.b.location
+        return found
+
+    # Operations
+
+    def fill(self, value: SSAValue, target: SSAValue) -> None:
+        """Write the number that a tensor is in every element."""
+        number = constant_of(value)
+        assert number is not None, value
+        if isinstance(number, arith.ConstantOp):
+            number = self.b.effect(number).results[0]
+        else:
+            number = self.operand(number)
+        self.b.effect(linalg.FillOp([number], [target], []))
+
+    def copy(self, source: SSAValue, target: SSAValue) -> None:
+        self.b.effect(elementwise([source], target, SSAValue.get))
+
+    def generic(self, op: linalg.GenericOp) -> None:
+        """Write an operation whose operands and results are known as memrefs."""
+        outputs = [self.known[x] for x in op.results]
+        inputs = [self.operand(x) for x in op.inputs]
+        inside = set(op.walk())
+        for each in op.body.walk():
+            for x in each.operands:
+                owner = x.owner
+                around = owner.parent_op() if isinstance(owner, Block) else owner
+                if around not in inside:
+                    self.operand(x)
+        region = Region()
+        op.body.clone_into(region, value_mapper=dict(self.known))
+        new = linalg.GenericOp(
+            inputs, outputs, region, op.indexing_maps, op.iterator_types
+        )
+        for each in list(region.walk()):
+            if isinstance(each, tensor.ExtractOp):
+                load = memref.LoadOp.get(each.tensor, each.indices)
+                Rewriter.replace_op(each, load)
+        self.b.effect(new)
+
+    def temporary(self, op: linalg.GenericOp, at: int) -> None:
+        """Allocate memory of the kernel's for a result that nothing else reads."""
+        result = op.results[at]
+        type = tensor_type(result)
+        own = maps_of(op)[len(op.inputs) + at]
+        sizes: list[SSAValue] = []
+        for expr, size in zip(own.results, type.get_shape(), strict=True):
+            if size == DYNAMIC_INDEX:
+                if (found := self._size(op, expr)) is None:
+                    raise Refused(op, "no operand tells how long a loop of it is")
+                sizes.append(found)
+        shape = MemRefType(type.element_type, type.get_shape())
+        new = self.b.effect(memref.AllocOp(sizes, [], shape)).results[0]
+        new.name_hint = result.name_hint
+        self.known[result] = new
+
+    def _size(self, op: linalg.GenericOp, expr: AffineExpr) -> SSAValue | None:
+        """Return how long a loop is, from an operand of it or of what reads it."""
+        values = *op.inputs, *op.results
+        for value, map in zip(values, maps_of(op), strict=True):
+            memory = self.known.get(value)
+            if memory is None or expr not in map.results:
+                continue
+            assert isinstance(expr, AffineDimExpr), op
+            at = map.results.index(expr)
+            own = memory.owner
+            if not isinstance(own, memref.AllocOp):
+                return self.b.pure(memref.DimOp, memory, self.b.constant(INDEX, at))
+            shape = memref_type(memory).get_shape()
+            if shape[at] != DYNAMIC_INDEX:
+                return self.b.constant(INDEX, shape[at])
+            return own.dynamic_sizes[list(shape[:at]).count(DYNAMIC_INDEX)]
+        for result, own in zip(op.results, maps_of(op)[len(op.inputs) :], strict=True):
+            for use in result.uses if expr in own.results else ():
+                reader = use.operation
+                if isinstance(reader, linalg.GenericOp):
+                    its = maps_of(reader)[use.index].results[own.results.index(expr)]
+                    if (found := self._size(reader, its)) is not None:
+                        return found
+        return None
+
+    # Values of the function
+
+    def operand(self, value: SSAValue) -> SSAValue:
+        """Return what a value of the function is here; numbers are computed again."""
+        if (found := self.known.get(value)) is not None:
+            return found
+        op = value.owner
+        assert isinstance(op, Operation), value
+        if isinstance(op, tensor.ExtractOp):
+            memory = self.known[op.tensor]
+            indices = [self.operand(x) for x in op.indices]
+            found = self.b.effect(memref.LoadOp.get(memory, indices)).results[0]
+        elif isinstance(op, tensor.DimOp):
+            operands = self.operand(op.source), self.operand(op.index)
+            found = self.b.effect(memref.DimOp(*operands)).results[0]
+        else:
+            operands = {x: self.operand(x) for x in op.operands}
+            at = [x is value for x in op.results].index(True)
+            found = self.b.effect(op.clone(operands)).results[at]
+        self.known[value] = found
+        return found
+
+
+def leaves_of(
+    ops: Sequence[linalg.GenericOp], numbers: Sequence[SSAValue] = ()
+) -> list[SSAValue]:
+    """Return what a kernel is given for operations and numbers, in their order.
+
+    These are tensors that it reads, and scalars that are arguments of the function;
+    what outputs hold before is in their memory.
+
+    Raises:
+        Refused: a number is computed by what no kernel does.
+    """
+    found: dict[SSAValue, None] = {}
+    inside = {x for op in ops for x in op.walk()}
+    todo = list(numbers)
+    for op in ops:
+        todo += op.inputs
+        for init, arg in zip(op.outputs, output_arguments(op), strict=True):
+            number = constant_of(init) if arg.uses else None
+            if isinstance(number, SSAValue):
+                todo.append(number)
+        todo += (x for each in op.body.walk() for x in each.operands)
+    todo.reverse()
+    seen: set[SSAValue] = set()
+    while todo:
+        value = todo.pop()
+        owner = value.owner
+        around = owner.parent_op() if isinstance(owner, Block) else owner
+        if value in seen or around in inside:
+            continue
+        seen.add(value)
+        if is_tensor(value.type) or isinstance(owner, Block):
+            found[value] = None
+        elif owner.regions or owner.dialect_name() not in ("arith", "math", "tensor"):
+            raise Refused(owner, "a kernel does not compute it for itself")
+        else:
+            todo += reversed(owner.operands)
+    return list(found)
+
+
+# --- The sequence. ---
 
 NOT_DONE = "no kernel does it, and the host does not either"
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryPart:
     """Elements of a memref of the sequence."""
 
     base: SSAValue
@@ -83,7 +381,9 @@ class SequenceWriter:
     b: Builder
     destinations: Destinations
     """Which argument a tensor that the function computes is to be in."""
-    memories: dict[SSAValue, Memory] = field(default_factory=dict[SSAValue, Memory])
+    memories: dict[SSAValue, MemoryPart] = field(
+        default_factory=dict[SSAValue, MemoryPart]
+    )
     """Of tensors, and of memrefs of the function."""
     numbers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """What scalars of the function are."""
@@ -98,7 +398,7 @@ class SequenceWriter:
             return
         type = new.type
         shape = tuple(
-            self.b.pure(memref.DimOp, new, self.value(at))
+            self.b.pure(memref.DimOp, new, self.b.value(at))
             if size == DYNAMIC_INDEX
             else size
             for at, size in enumerate(type.get_shape())
@@ -107,7 +407,7 @@ class SequenceWriter:
         if not isinstance(type.layout, NoneAttr):
             known = [x for x in type.get_strides() or () if x is not None]
             strides = tuple(known) if len(known) == len(shape) else None
-        self.memories[arg] = Memory(new, shape, strides)
+        self.memories[arg] = MemoryPart(new, shape, strides)
 
     def operation(self, op: Operation) -> None:
         """Do an operation between launches."""
@@ -124,16 +424,6 @@ class SequenceWriter:
 
     # Sizes
 
-    def value(self, size: Size) -> SSAValue:
-        return size if isinstance(size, SSAValue) else self.b.constant(INDEX, size)
-
-    def plus(self, x: Size, y: Size) -> Size:
-        if isinstance(x, int) and isinstance(y, int):
-            return x + y
-        if 0 in (x, y):
-            return y if x == 0 else x
-        return self.b.pure(arith.AddiOp, self.value(x), self.value(y))
-
     def number(self, value: SSAValue) -> Size:
         """Return an index of the function, as the host computes it."""
         if (known := constant_number(value)) is not None:
@@ -148,7 +438,7 @@ class SequenceWriter:
             return self.shape(op.source)[at]
         if op.dialect_name() != "arith":
             raise Refused(op, "the host computes sizes, and no other numbers")
-        operands = {x: self.value(self.number(x)) for x in op.operands}
+        operands = {x: self.b.value(self.number(x)) for x in op.operands}
         found = self.b.effect(op.clone(operands)).results[0]
         self.numbers[value] = found
         return found
@@ -156,10 +446,8 @@ class SequenceWriter:
     def mixed(
         self, known: Sequence[int], values: Sequence[SSAValue]
     ) -> tuple[Size, ...]:
-        rest: Iterator[SSAValue] = iter(values)
-        return tuple(
-            self.number(next(rest)) if x == DYNAMIC_INDEX else x for x in known
-        )
+        found = get_dynamic_index_list(known, values, DYNAMIC_INDEX)
+        return tuple(self.number(x) if isinstance(x, SSAValue) else x for x in found)
 
     def shape(self, value: SSAValue) -> tuple[Size, ...]:
         """Return the shape of a tensor, which may have no memory yet."""
@@ -186,14 +474,14 @@ class SequenceWriter:
 
     # Memory
 
-    def memory(self, value: SSAValue) -> Memory:
+    def memory(self, value: SSAValue) -> MemoryPart:
         """Return the memory of a tensor; what a kernel computes is known already."""
         if (found := self.memories.get(value)) is None:
             assert isinstance(value.owner, Operation), value
             found = self.memories[value] = self._seen(value.owner)
         return found
 
-    def _seen(self, op: Operation) -> Memory:
+    def _seen(self, op: Operation) -> MemoryPart:
         match op:
             case bufferization.ToTensorOp():
                 return self.memories[op.memref]
@@ -217,7 +505,7 @@ class SequenceWriter:
             case _:
                 raise Refused(op, NOT_DONE)
 
-    def _filled(self, op: Operation, value: SSAValue) -> Memory:
+    def _filled(self, op: Operation, value: SSAValue) -> MemoryPart:
         """Return memory that holds a constant, or one number in every element."""
         if (number := constant_of(value)) is None:
             constant = self.b.effect(op.clone()).results[0]
@@ -226,7 +514,7 @@ class SequenceWriter:
             make = bufferization.ToBufferOp.create
             new = self.b.effect(make(operands=[constant], result_types=[type]))
             shape = self.shape(value)
-            return Memory(new.results[0], shape, self.row_major(shape))
+            return MemoryPart(new.results[0], shape, self.row_major(shape))
         new, kernel = self.allocated(value), KernelWriter.at(op)
         target = kernel.argument(self.memref(new), "result")
         if isinstance(number, SSAValue):
@@ -236,13 +524,13 @@ class SequenceWriter:
         self.launch(kernel)
         return new
 
-    def reshaped(self, old: Memory, shape: Sequence[Size]) -> Memory:
+    def reshaped(self, old: MemoryPart, shape: Sequence[Size]) -> MemoryPart:
         strides = self.row_major(shape)
-        return Memory(old.base, tuple(shape), strides, old.offset, whole=False)
+        return MemoryPart(old.base, tuple(shape), strides, old.offset, whole=False)
 
     def slice(
-        self, op: tensor.ExtractSliceOp | tensor.InsertSliceOp, old: Memory
-    ) -> Memory:
+        self, op: tensor.ExtractSliceOp | tensor.InsertSliceOp, old: MemoryPart
+    ) -> MemoryPart:
         """Return the part of memory that an operation reads or writes."""
         if old.strides is None:
             raise Refused(op, "the strides of the argument are not known")
@@ -251,14 +539,14 @@ class SequenceWriter:
         steps = self.mixed(op.static_strides.get_values(), op.strides)
         offset = old.offset
         for x, stride in zip(offsets, old.strides, strict=True):
-            offset = self.plus(offset, self.b.product(x, stride))
+            offset = self.b.total(offset, self.b.product(x, stride))
         strides = [
             self.b.product(x, stride)
             for x, stride in zip(steps, old.strides, strict=True)
         ]
         part = op.result if isinstance(op, tensor.ExtractSliceOp) else op.source
         kept = kept_dimensions(shape, tensor_type(part).get_shape())
-        return Memory(
+        return MemoryPart(
             old.base,
             tuple(shape[n] for n in kept),
             tuple(strides[n] for n in kept),
@@ -266,7 +554,7 @@ class SequenceWriter:
             whole=False,
         )
 
-    def contiguous(self, op: Operation, value: SSAValue) -> Memory:
+    def contiguous(self, op: Operation, value: SSAValue) -> MemoryPart:
         """Return memory of a tensor without gaps: a copy, if there are any."""
         found = self.memory(value)
         if found.strides == self.row_major(found.shape):
@@ -275,26 +563,25 @@ class SequenceWriter:
         self.copy(op, found, new)
         return new
 
-    def allocated(self, value: SSAValue) -> Memory:
+    def allocated(self, value: SSAValue) -> MemoryPart:
         """Return new memory for a tensor, or the argument that it is to be in."""
         shape = self.shape(value)
         if (base := self.destinations.found.get(value)) is not None:
             return self.target(base, shape)
-        sizes = [x for x in shape if isinstance(x, SSAValue)]
-        known = [x if isinstance(x, int) else DYNAMIC_INDEX for x in shape]
+        known, sizes = split_dynamic_index_list(shape, DYNAMIC_INDEX)
         type = MemRefType(tensor_type(value).element_type, known)
         base = self.b.effect(memref.AllocOp(sizes, [], type)).results[0]
         base.name_hint = value.name_hint
-        return Memory(base, shape, self.row_major(shape))
+        return MemoryPart(base, shape, self.row_major(shape))
 
-    def target(self, base: SSAValue, shape: tuple[Size, ...]) -> Memory:
+    def target(self, base: SSAValue, shape: tuple[Size, ...]) -> MemoryPart:
         """Return the memory of an argument that a tensor of some shape is to be in."""
         is_whole = len(shape) == memref_type(base).get_num_dims()
         if is_whole and (found := self.memories.get(base)) is not None:
             return found
-        return Memory(base, shape, self.row_major(shape), whole=is_whole)
+        return MemoryPart(base, shape, self.row_major(shape), whole=is_whole)
 
-    def memref(self, memory: Memory) -> SSAValue:
+    def memref(self, memory: MemoryPart) -> SSAValue:
         """Return the memref that a kernel is given."""
         if memory.whole:
             return memory.base
@@ -336,7 +623,7 @@ class SequenceWriter:
         assert isinstance(op, simt.LaunchOp)
         self.launches.append(op)
 
-    def copy(self, op: Operation, source: Memory, target: Memory) -> None:
+    def copy(self, op: Operation, source: MemoryPart, target: MemoryPart) -> None:
         kernel = KernelWriter.at(op)
         first = kernel.argument(self.memref(source), "source")
         kernel.copy(first, kernel.argument(self.memref(target), "result"))
@@ -347,7 +634,7 @@ class SequenceWriter:
         if is_tensor(value.type):
             given = self.memref(self.memory(value))
         else:
-            given = self.value(self.numbers[value])
+            given = self.b.value(self.numbers[value])
         kernel.known[value] = kernel.argument(given, value.name_hint)
 
     def group(self, group: Group) -> None:
@@ -391,7 +678,7 @@ class SequenceWriter:
         self.memories[value] = found
         kernel.known[value] = kernel.argument(self.memref(found), value.name_hint)
 
-    def updated(self, op: Operation, value: SSAValue, old: SSAValue) -> Memory:
+    def updated(self, op: Operation, value: SSAValue, old: SSAValue) -> MemoryPart:
         """Return memory for a tensor that holds an older one, which it replaces."""
         target = self.destinations.found.get(value)
         before = self.memory(old)

@@ -58,7 +58,7 @@ func.func @by_filter(%a: memref<2x9x20x16xf16>, %b: memref<16x3x2x16xf16>, %d: m
 
 // CHECK-LABEL: func.func @one_place
 // CHECK-SAME:  simt.grid = affine_map<(d0, d1, d2, d3, d4, d5) -> (((d5 ceildiv 32) * 2), d4, d3)>
-// CHECK-SAME:  simt.equal_sizes = [array<i64: 0, 0, 2, 0>]
+// CHECK-SAME:  simt.equal_sizes = [array<i64: 2, 0, 0, 0>]
 func.func @one_place(%a: memref<?x?x?x16xf16>, %b: memref<1x1x16x40xf16>, %d: memref<?x?x?x40xf32>) {
   // CHECK: %tile_row = arith.divui %group, %c2 : index
   // CHECK: %tile_col = arith.remui %group, %c2 : index

@@ -11,10 +11,10 @@
 // CHECK-LABEL: func.func @bias_relu
 // CHECK-NOT:   memref.alloc
 // CHECK:       %sum = scf.for
-// CHECK:       %sum_y0 = coopmatrix.apply (%{{.*}}_i, %{{.*}}_j, [[V:%.*]]) in %sum
+// CHECK:       %sum_y0 = coopmatrix.apply (%i{{.*}}, %j{{.*}}, [[V:%.*]]) in %sum
 // CHECK-SAME:    matrix<32x16xf32, acc> {
-// CHECK-NEXT:    [[R:%.*]] = arith.addi %row, %{{.*}}_i : index
-// CHECK-NEXT:    [[C:%.*]] = arith.addi %col, %{{.*}}_j : index
+// CHECK-NEXT:    [[R:%.*]] = arith.addi %row, %i{{.*}} : index
+// CHECK-NEXT:    [[C:%.*]] = arith.addi %col, %j{{.*}} : index
 // CHECK-NEXT:    %0 = memref.load %bias[[[C]]] : memref<16xf32>
 // CHECK-NEXT:    %1 = arith.addf [[V]], %0 : f32
 // CHECK-NEXT:    %2 = arith.constant 0.000000e+00 : f32
@@ -48,8 +48,8 @@ func.func @bias_relu(%a: memref<64x8xf16>, %b: memref<8x16xf16>, %bias: memref<1
 // CHECK-SAME:  simt.equal_sizes = [array<i64: 1, 0, 0, 1>, array<i64: 2, 0, 0, 0>, array<i64: 3, 0, 0, 0>]
 // CHECK:       [[SIZE:%.*]] = memref.dim %d, %c0
 // CHECK-NEXT:  [[LAST:%.*]] = arith.subi [[SIZE]], %c1 : index
-// CHECK:       coopmatrix.apply (%{{.*}}_i, %{{.*}}_j, [[V:%.*]])
-// CHECK-NEXT:    [[R:%.*]] = arith.addi %row, %{{.*}}_i : index
+// CHECK:       coopmatrix.apply (%i{{.*}}, %j{{.*}}, [[V:%.*]])
+// CHECK-NEXT:    [[R:%.*]] = arith.addi %row, %i{{.*}} : index
 // CHECK-NEXT:    [[IN:%.*]] = arith.minui [[R]], [[LAST]] : index
 // CHECK:         memref.load %scale[[[IN]]] : memref<?xf32>
 // CHECK:       coopmatrix.store %sum_y0, %d[%row, %col] row_major checked(rows)
@@ -73,7 +73,7 @@ func.func @dynamic(%a: memref<?x?xf16>, %b: memref<?x16xf16>, %d: memref<?x16xf3
 
 // CHECK-LABEL: func.func @two_outputs
 // CHECK:       coopmatrix.apply
-// CHECK:         memref.load %d[%{{.*}}_rows, %{{.*}}_cols]
+// CHECK:         memref.load %d[%at_rows{{.*}}, %at_cols{{.*}}]
 // CHECK:         arith.mulf %0, %beta : f32
 // CHECK:       coopmatrix.store %sum, %c
 // CHECK-NEXT:  coopmatrix.store %sum_y1, %d
@@ -94,7 +94,7 @@ func.func @two_outputs(%a: memref<64x8xf32>, %b: memref<8x16xf32>, %c: memref<64
 // CHECK-LABEL: func.func @dequantised
 // CHECK:       [[X:%.*]] = coopmatrix.convert signed %sum
 // CHECK-SAME:    matrix<32x16xi32, acc> -> !coopmatrix.matrix<32x16xf32, acc>
-// CHECK-NEXT:  [[Y:%.*]] = coopmatrix.apply (%{{.*}}_i, %{{.*}}_j, [[V:%.*]]) in [[X]]
+// CHECK-NEXT:  [[Y:%.*]] = coopmatrix.apply (%i{{.*}}, %j{{.*}}, [[V:%.*]]) in [[X]]
 // CHECK:         arith.mulf [[V]], %0 : f32
 // CHECK:       coopmatrix.store [[Y]], %d
 func.func @dequantised(%a: memref<64x8xi8>, %b: memref<8x16xi8>, %scale: memref<f32>, %d: memref<64x16xf32>) {
@@ -112,7 +112,7 @@ func.func @dequantised(%a: memref<64x8xi8>, %b: memref<8x16xi8>, %scale: memref<
 }
 
 // CHECK-LABEL: func.func @zero_point
-// CHECK:       [[Y:%.*]] = coopmatrix.apply (%{{.*}}_i, %{{.*}}_j, [[V:%.*]]) in %sum
+// CHECK:       [[Y:%.*]] = coopmatrix.apply (%i{{.*}}, %j{{.*}}, [[V:%.*]]) in %sum
 // CHECK:         arith.sitofp %{{.*}} : i32 to f32
 // CHECK-NEXT:    arith.truncf
 // CHECK-NEXT:    arith.extf

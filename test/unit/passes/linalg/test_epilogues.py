@@ -231,6 +231,34 @@ def test_a_product_with_itself() -> None:
     assert compare(d, expected).ok
 
 
+# --- Groups of columns ---------------------------------------------------------------
+
+GROUPS = """
+#id = affine_map<(m, n) -> (m, n)>
+#group = affine_map<(m, n) -> (n floordiv 4, n mod 4)>
+func.func @f(%a: memref<9x8xf32>, %b: memref<8x35xf32>, %c: memref<9x35xf32>, %s: memref<9x4xf32>) {
+  linalg.matmul ins(%a, %b : memref<9x8xf32>, memref<8x35xf32>) outs(%c : memref<9x35xf32>)
+  linalg.generic {indexing_maps = [#id, #group, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%c, %s : memref<9x35xf32>, memref<9x4xf32>) outs(%c : memref<9x35xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %t = arith.mulf %x, %y : f32
+    linalg.yield %t : f32
+  }
+  func.return
+}"""  # noqa: E501
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+def test_quotients_of_columns(on: str) -> None:
+    """Neighbours in a row read the same element, or the next one."""
+    generator = np.random.default_rng(0)
+    shapes = (9, 8), (8, 35), (9, 35), (9, 4)
+    a, b, c, s = (generator.integers(-4, 5, x).astype(np.float32) for x in shapes)
+    expected = (a @ b + c) * s.ravel()[:35]
+    coopc.launch(GROUPS, a, b, c, s, on=on)
+    assert compare(c, expected).ok
+
+
 # --- What it costs -------------------------------------------------------------------
 
 
