@@ -17,8 +17,9 @@ not overlap is a condition of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TypeAlias
 
 from xdsl.dialects import arith, scf
@@ -169,14 +170,17 @@ def writes(op: Operation) -> bool:
     return any(isinstance(each, WRITES) for each in op.walk())
 
 
-def between(first: Operation, last: Operation) -> list[Operation]:
-    """Return the operations of a block between two of them."""
-    found: list[Operation] = []
-    op = first.next_op
-    while op is not None and op is not last:
-        found.append(op)
-        op = op.next_op
-    return found
+def after(op: Operation) -> Iterator[Operation]:
+    """Yield the operations of its block that follow one."""
+    following = op.next_op
+    while following is not None:
+        yield following
+        following = following.next_op
+
+
+def between(first: Operation, last: Operation) -> Iterator[Operation]:
+    """Yield the operations of a block between two of them."""
+    return takewhile(lambda op: op is not last, after(first))
 
 
 def is_splat(value: SSAValue) -> bool:
@@ -282,18 +286,6 @@ def replaced(value: SSAValue) -> SSAValue | None:
             ):
                 return operand
     return None
-
-
-def after(op: Operation) -> list[Operation]:
-    """Return the operations of its block that follow one."""
-    last = around(op).last_op
-    assert last is not None, op
-    return [*between(op, last), last]
-
-
-def around(op: Operation) -> Block:
-    assert op.parent is not None, op
-    return op.parent
 
 
 # Where tensors are used, and loads that wait until then
