@@ -11,13 +11,13 @@ matrices from where they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
 from typing import TypeAlias
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr, i64
 from xdsl.dialects.memref import ReinterpretCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -28,7 +28,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import bits_of
 from coopc.dialects.tt.descriptors import Combination
 from coopc.dialects.tt.types import Padding, block_io, in_memory, shape_of
-from coopc.ir.builder import INDEX
+from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import (
@@ -38,8 +38,8 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import (
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     Flag,
-    Kernel,
     Rule,
+    TtKernel,
     kind_of,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.products import run_statement
@@ -51,11 +51,19 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Pointer,
     Tensor,
     address_of,
+    from_memory,
     index,
     is_resized,
     offset,
+    to_memory,
 )
-from coopc.passes.triton.memory import compare_exchange, rmw, update_memory
+from coopc.passes.triton.memory import (
+    MANY,
+    cast_memory,
+    compare_exchange,
+    rmw,
+    update_memory,
+)
 
 StoreOp: TypeAlias = (
     tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp | tt.DescriptorScatterOp
@@ -82,7 +90,7 @@ UPDATES = {
 # Pointers
 
 
-def pointer_of(k: Kernel, op: Operation) -> Pointer | SSAValue | None:
+def pointer_of(k: TtKernel, op: Operation) -> Pointer | SSAValue | None:
     """Write an operation on pointers; None for another one."""
     b = k.b
     match op:
@@ -125,16 +133,68 @@ def pointer_of(k: Kernel, op: Operation) -> Pointer | SSAValue | None:
             return None
 
 
-def pointer_to(k: Kernel, address: SSAValue, type: Attribute) -> Pointer:
+def pointer_to(k: TtKernel, address: SSAValue, type: Attribute) -> Pointer:
     """Return a pointer of a type to what is at an address."""
     assert isinstance(type, tt.PtrType), type
     return k.at_address(address, in_memory(type.pointee))
 
 
+# Elements in memory
+
+
+@dataclass(frozen=True, slots=True)
+class ElementPlace:
+    """Where an element is that is accessed if a flag is true."""
+
+    base: SSAValue | None
+    """Its memory; without one the offset is an address, if the flag is true."""
+    offset: SSAValue
+    flag: Flag
+
+    def memory(self, b: Builder, element: Attribute) -> tuple[SSAValue, list[SSAValue]]:
+        """Return memory that the element is in, and its indices."""
+        if self.base is not None:
+            return b.pure(cast_memory, self.base, 0, MANY), [index(b, self.offset)]
+        address, type = self.offset, MemRefType(in_memory(element), [])
+        if not isinstance(self.flag, bool):
+            address = b.select(self.flag, address, b.constant(i64, 0))
+        return b.pure(simt.MemoryAtOp, address, type), []
+
+
+def load(
+    k: TtKernel, place: ElementPlace, other: SSAValue | float, element: Attribute
+) -> SSAValue:
+    """Return an element, or else something else."""
+    b, (memory, at) = k.b, place.memory(k.b, element)
+    k.reads.add(place.base)
+    if not isinstance(other, SSAValue):
+        other = b.constant(element, other)
+    rest = other if place.flag is True else to_memory(b, other, kind_of(memory))
+    new = partial(memref.LoadOp.get, memory, at)
+    return from_memory(b, b.effect_where(place.flag, new, [rest])[0], element)
+
+
+def store(k: TtKernel, place: ElementPlace, value: SSAValue) -> None:
+    memory, at = place.memory(k.b, value.type)
+    value = to_memory(k.b, value, kind_of(memory))
+    k.b.effect_where(place.flag, partial(memref.StoreOp.get, value, memory, at))
+
+
+def update(
+    k: TtKernel, op: Operation, place: ElementPlace, value: SSAValue, how: Update
+) -> SSAValue:
+    """Update an element by a value; return what was there, or 0."""
+    memory, at = place.memory(k.b, value.type)
+    if (kind := kind_of(memory)) != value.type:
+        raise Refused(op, f"expected memory of {value.type}, got {kind}")
+    new, zero = partial(how, memory, value, at), k.b.constant(value.type, 0)
+    return k.b.effect_where(place.flag, new, [zero])[0]
+
+
 # Accesses
 
 
-def access(k: Kernel, op: PointerOp) -> None:
+def access(k: TtKernel, op: PointerOp) -> None:
     """Write an access through pointers, of a tensor, a block or one element."""
     target = k.values[op.ptr]
     if isinstance(target, Tensor):
@@ -166,7 +226,7 @@ def accessed(op: AccessOp) -> SSAValue:
 
 
 def tensor_access(
-    k: Kernel,
+    k: TtKernel,
     op: AccessOp,
     pointers: Tensor,
     mask: Tensor | None,
@@ -186,35 +246,36 @@ def tensor_access(
     of, base, value = k.elements.of, pointers.base, accessed(op)
     element, shape = element_of(value.type), shape_of(value.type)
 
-    def place(at: Coordinates) -> tuple[SSAValue | None, SSAValue, Flag]:
-        return base, of(pointers, at), True if mask is None else of(mask, at)
+    def place(at: Coordinates) -> ElementPlace:
+        offset = of(pointers, at)
+        return ElementPlace(base, offset, True if mask is None else of(mask, at))
 
-    def store(at: Coordinates) -> None:
+    def put(at: Coordinates) -> None:
         stored = of(k.tensor(value), at)
         if isinstance(op, tt.DescriptorReduceOp):
-            k.update(op, *place(at), stored, reduction(op))
+            update(k, op, place(at), stored, reduction(op))
         else:
-            k.store(*place(at), stored)
+            store(k, place(at), stored)
 
-    def update(at: Coordinates) -> SSAValue:
+    def updated(at: Coordinates) -> SSAValue:
         assert isinstance(op, AtomicOp), op
         by = of(k.tensor(op.val), at)
         how = update_by(op, lambda x: of(k.tensor(x), at))
-        return k.update(op, *place(at), by, how)
+        return update(k, op, place(at), by, how)
 
-    def load(at: Coordinates) -> SSAValue:
+    def loaded(at: Coordinates) -> SSAValue:
         given = op.other if isinstance(op, tt.LoadOp) else None
         spare = other if given is None else of(k.tensor(given), at)
-        return k.load(*place(at), spare, element)
+        return load(k, place(at), spare, element)
 
     if isinstance(op, StoreOp):
-        run_statement(k, op, base, shape, store)
+        run_statement(k, op, base, shape, put)
         return
-    get = update if isinstance(op, AtomicOp) else load
+    get = updated if isinstance(op, AtomicOp) else loaded
     if isinstance(op, AtomicOp) and not value.uses:
         run_statement(k, op, base, shape, get)
         return
-    if isinstance(op, tt.LoadOp | tt.DescriptorLoadOp) and k.engine.block is not None:
+    if isinstance(op, tt.LoadOp | tt.DescriptorLoadOp) and k.options.block is not None:
         is_factor = matrix is not None and feeds_products(op)
         if is_factor or waits(op, k.users):
             reads = frozenset[SSAValue]() if base is None else frozenset({base})
@@ -222,7 +283,7 @@ def tensor_access(
             k.values[value] = replace(found, matrix=matrix if is_factor else None)
             return
     found = k.buffer(shape, element, value.name_hint or "loaded")
-    k.fill_each(shape, lambda at: k.put(found, at, get(at)))
+    k.fill(found, get)
     k.values[value] = found
 
 
@@ -248,40 +309,42 @@ def reduction(op: tt.DescriptorReduceOp) -> Update:
     return partial(update_memory, found)
 
 
-def scalar_access(k: Kernel, op: PointerOp, target: Pointer) -> None:
+def scalar_access(k: TtKernel, op: PointerOp, target: Pointer) -> None:
     """Write an access of one element: a load by all lanes, else by the first.
 
     All lanes wait before an update that others may wait for, and after one that
     waits for others.
     """
-    b, base, place = k.b, target.base, target.offset
-    mask = None if isinstance(op, tt.AtomicCASOp) else op.mask
-    flag: Flag = True if mask is None else k.number(mask)
+    b, mask = k.b, None if isinstance(op, tt.AtomicCASOp) else op.mask
+    place = ElementPlace(
+        target.base, target.offset, True if mask is None else k.number(mask)
+    )
     if isinstance(op, tt.LoadOp):
         other = 0 if op.other is None else k.number(op.other)
-        k.values[op.result] = k.load(base, place, flag, other, op.result.type)
+        k.values[op.result] = load(k, place, other, op.result.type)
         return
-    first = b.both(flag, b.equal(b.lane(k.engine.lanes), 0))
+    is_first = b.equal(b.lane(k.options.lanes), 0)
+    place = replace(place, flag=b.both(place.flag, is_first))
     if isinstance(op, tt.StoreOp):
-        k.store(base, place, first, k.number(op.value))
+        store(k, place, k.number(op.value))
         return
     how = update_by(op, k.number)
     if op.order in (tt.Order.RELEASE, tt.Order.ACQ_REL):
         b.effect(simt.BarrierOp())
-    found = k.update(op, base, place, first, k.number(op.val), how)
+    found = update(k, op, place, k.number(op.val), how)
     if op.result.uses:
         k.values[op.result] = b.from_lane(found, FIRST)
     if op.order in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):
         b.effect(simt.BarrierOp())
 
 
-def descriptor_access(k: Kernel, op: BlockOp) -> None:
+def descriptor_access(k: TtKernel, op: BlockOp) -> None:
     target, starts = k.pointer(op.desc), k.numbers(op.indices)
     is_turned = block_io(op) == "column_major"
     block_access(k, op, target, starts, range(len(starts)), is_turned)
 
 
-def rows_access(k: Kernel, op: RowsOp) -> None:
+def rows_access(k: TtKernel, op: RowsOp) -> None:
     """Write an access of parts of rows, within the bounds of the tensor."""
     b, target = k.b, k.pointer(op.desc)
     rows, start = k.tensor(op.x_offsets), k.number(op.y_offset)
@@ -295,7 +358,7 @@ def rows_access(k: Kernel, op: RowsOp) -> None:
 
 
 def in_tensor(
-    k: Kernel,
+    k: TtKernel,
     op: AccessOp,
     target: Pointer,
     place: Callable[[Coordinates], Coordinates],
@@ -330,7 +393,7 @@ def in_tensor(
 
 
 def block_access(
-    k: Kernel,
+    k: TtKernel,
     op: tt.LoadOp | tt.StoreOp | BlockOp,
     target: Pointer,
     starts: Sequence[SSAValue],
@@ -357,7 +420,7 @@ def block_access(
         return tuple(b.pure(arith.AddiOp, offset(b, x), offset(b, y)) for x, y in pairs)
 
     matrix = None
-    if k.engine.block is not None and not target.pads_with_nan:
+    if k.options.block is not None and not target.pads_with_nan:
         matrix = matrix_in(k, target, starts, checked)
         if matrix is not None and is_turned:
             matrix = matrix.transposed()
@@ -367,7 +430,10 @@ def block_access(
 
 
 def matrix_in(
-    k: Kernel, target: Pointer, starts: Sequence[SSAValue], checked: Sequence[int]
+    k: TtKernel,
+    target: Pointer,
+    starts: Sequence[SSAValue],
+    checked: Sequence[int],
 ) -> MatrixInMemory | None:
     """Return a block in memory as what matrices are loaded from, if they can be."""
     if len(starts) != 2 or constant_number(target.strides[1]) != 1:
@@ -382,7 +448,7 @@ def matrix_in(
     memory = b.effect(view).results[0]
     aligned: SSAValue | bool = True
     least = ROW_BYTES * 8 // bits_of(element)
-    if k.engine.aligns_rows and least > 1:
+    if k.options.aligns_rows and least > 1:
         first = b.pure(arith.AddiOp, begin, index(b, starts[1]))
         both = b.pure(arith.OrIOp, pitch, first)
         rest = b.pure(arith.AndIOp, both, b.constant(INDEX, least - 1))

@@ -23,9 +23,9 @@ from coopc.dialects.tt.types import is_tensor, shape_of
 from coopc.ir.builder import Builder, Values
 from coopc.ir.control_flow import is_inside, yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
-    Kernel,
     Rounds,
     Rule,
+    TtKernel,
     Value,
     kept_as,
     kind_of,
@@ -46,7 +46,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
 from coopc.passes.triton.origins import bases_of
 
 
-def parts(k: Kernel, value: Value, form: Value) -> tuple[SSAValue, ...]:
+def parts(k: TtKernel, value: Value, form: Value) -> tuple[SSAValue, ...]:
     """Return the numbers that control flow carries of a value in a form."""
     match value, form:
         case Pointer(), Pointer():
@@ -62,7 +62,7 @@ def parts(k: Kernel, value: Value, form: Value) -> tuple[SSAValue, ...]:
             return ()
 
 
-def like(k: Kernel, form: Value, numbers: Iterator[SSAValue]) -> Value:
+def like(k: TtKernel, form: Value, numbers: Iterator[SSAValue]) -> Value:
     """Return a value of a form, of numbers that were carried."""
     match form:
         case SSAValue():
@@ -93,7 +93,7 @@ def has_base(value: SSAValue, around: Operation) -> bool:
     return known and not any(is_tensor(x.type) for x in bases)
 
 
-def form_of(k: Kernel, old: SSAValue, target: SSAValue, around: Operation) -> Value:
+def form_of(k: TtKernel, old: SSAValue, target: SSAValue, around: Operation) -> Value:
     """Return the form of a value as one that may be another: see `carried`."""
     value = k.values[old]
     if isinstance(value, Pointer) and not has_base(target, around):
@@ -102,7 +102,7 @@ def form_of(k: Kernel, old: SSAValue, target: SSAValue, around: Operation) -> Va
 
 
 def carried(
-    k: Kernel,
+    k: TtKernel,
     old: SSAValue,
     target: SSAValue,
     around: Operation,
@@ -128,7 +128,7 @@ def carried(
 
 
 def hand_over(
-    k: Kernel, olds: Sequence[SSAValue], forms: Sequence[Value | None]
+    k: TtKernel, olds: Sequence[SSAValue], forms: Sequence[Value | None]
 ) -> list[SSAValue]:
     """Write what is yielded to its buffers; return the numbers that are yielded.
 
@@ -159,7 +159,7 @@ def hand_over(
 
 
 def enter(
-    k: Kernel,
+    k: TtKernel,
     olds: Sequence[SSAValue],
     forms: Sequence[Value | None],
     numbers: Sequence[SSAValue],
@@ -214,7 +214,7 @@ def needed(value: SSAValue, loop: scf.ForOp) -> list[Operation]:
     return list(dict.fromkeys([*before, owner]))
 
 
-def moved(k: Kernel, op: scf.ForOp, step: Operation, start: Tensor) -> Tensor:
+def moved(k: TtKernel, op: scf.ForOp, step: Operation, start: Tensor) -> Tensor:
     """Return a tensor that was moved once in each round so far."""
     b, e = k.b, k.elements
     for each in needed(step.operands[1], op):
@@ -237,10 +237,10 @@ def moved(k: Kernel, op: scf.ForOp, step: Operation, start: Tensor) -> Tensor:
     return Tensor(start.shape, element, None, start.reads | by.reads, start.base)
 
 
-def loop(k: Kernel, op: scf.ForOp) -> None:
+def loop(k: TtKernel, op: scf.ForOp) -> None:
     """Write a loop anew, where it stands or around what uses its sums."""
-    if k.engine.block is not None and op not in k.in_place:
-        plans = plan_rounds(op, set(steps(op)), k.engine.block)
+    if k.options.block is not None and op not in k.in_place:
+        plans = plan_rounds(op, set(steps(op)), k.options.block)
         if not isinstance(plans, str):
             # The sums first: a view of them may be what is used.
             values = [op.results[plans[0].number], *(x.source for x in plans)]
@@ -253,7 +253,7 @@ def loop(k: Kernel, op: scf.ForOp) -> None:
 
 
 def rewritten(
-    k: Kernel,
+    k: TtKernel,
     op: scf.ForOp,
     kept: set[int],
     sums: Values = (),
@@ -306,7 +306,7 @@ def rewritten(
     return tuple(new.results[:count])
 
 
-def branch(k: Kernel, op: scf.IfOp) -> None:
+def branch(k: TtKernel, op: scf.IfOp) -> None:
     """Write a branch anew."""
     b = k.b
     sides = [x.block for x in op.regions if x.blocks]
@@ -332,7 +332,7 @@ def branch(k: Kernel, op: scf.IfOp) -> None:
     enter(k, op.results, forms, found.results)
 
 
-def loop_while(k: Kernel, op: scf.WhileOp) -> None:
+def loop_while(k: TtKernel, op: scf.WhileOp) -> None:
     """Write a loop with a condition anew."""
     b = k.b
     before, after = op.before_region.block, op.after_region.block

@@ -61,10 +61,10 @@ from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.convert_tt_to_coopmatrix import accesses, carried_values
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
-    Engine,
     Flag,
-    Kernel,
     Rule,
+    SubgroupOptions,
+    TtKernel,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.products import dot
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
@@ -103,7 +103,7 @@ DROPPED = {
 # Operations on tensors
 
 
-def split(k: Kernel, op: tt.SplitOp) -> None:
+def split(k: TtKernel, op: tt.SplitOp) -> None:
     src = k.tensor(op.src)
     for which, result in enumerate(op.results):
 
@@ -114,35 +114,35 @@ def split(k: Kernel, op: tt.SplitOp) -> None:
         k.values.setdefault(result, found)
 
 
-def splat(k: Kernel, op: tt.SplatOp) -> None:
+def splat(k: TtKernel, op: tt.SplatOp) -> None:
     value = k.values[op.src]
     assert not isinstance(value, Tensor), op
     k.values[op.result] = splat_tensor(shape_of(op.result.type), value)
 
 
-def unsplat(k: Kernel, op: tt.UnsplatOp) -> None:
+def unsplat(k: TtKernel, op: tt.UnsplatOp) -> None:
     src = k.tensor(op.src)
     k.elements.known.clear()
     zeros = tuple(k.b.constant(INDEX, 0) for _ in src.shape)
     k.values[op.result] = k.elements.of(src, zeros)
 
 
-def program(k: Kernel, op: tt.GetProgramIdOp | tt.GetNumProgramsOp) -> None:
+def program(k: TtKernel, op: tt.GetProgramIdOp | tt.GetNumProgramsOp) -> None:
     is_id = isinstance(op, tt.GetProgramIdOp)
     make = simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp
     found = k.b.effect(make(tuple(simt.Dimension)[op.program_axis])).results[0]
     k.values[op.result] = k.b.pure(arith.IndexCastOp, found, i32)
 
 
-def barrier(k: Kernel, op: ttg.BarrierOp | gpu.BarrierOp) -> None:
+def barrier(k: TtKernel, op: ttg.BarrierOp | gpu.BarrierOp) -> None:
     k.b.effect(simt.BarrierOp())
 
 
-def hint(k: Kernel, op: Operation) -> None:
+def hint(k: TtKernel, op: Operation) -> None:
     """Nothing is left of it."""
 
 
-def shared(k: Kernel, op: ttg.LocalAllocOp | ttg.LocalLoadOp) -> None:
+def shared(k: TtKernel, op: ttg.LocalAllocOp | ttg.LocalLoadOp) -> None:
     """Take what a buffer of Triton is made of for what it holds."""
     src = op.init if isinstance(op, ttg.LocalAllocOp) else op.src
     changed = any(isinstance(x.operation, ttg.LocalStoreOp) for x in op.result.uses)
@@ -151,11 +151,11 @@ def shared(k: Kernel, op: ttg.LocalAllocOp | ttg.LocalLoadOp) -> None:
     k.values[op.result] = k.values[src]
 
 
-def drop(k: Kernel, op: tt.AssertOp | tt.PrintOp) -> None:
+def drop(k: TtKernel, op: tt.AssertOp | tt.PrintOp) -> None:
     remark(op, f"it is left out: {DROPPED[op.name]}")
 
 
-def of_elements(k: Kernel, op: Operation) -> None:
+def of_elements(k: TtKernel, op: Operation) -> None:
     """Let tensors be computed where they are used, or once, if that is less."""
     refuse(op, type(op) in FUNCTIONS)
     is_repeated = isinstance(op, tt.GatherOp | tt.BroadcastOp)
@@ -176,7 +176,7 @@ def of_elements(k: Kernel, op: Operation) -> None:
             k.in_buffer(result)
 
 
-def scalar(k: Kernel, op: Operation) -> None:
+def scalar(k: TtKernel, op: Operation) -> None:
     """Write an operation on numbers and pointers."""
     if (pointer := accesses.pointer_of(k, op)) is not None:
         k.values[op.results[0]] = pointer
@@ -198,15 +198,15 @@ def refuse(op: Operation, is_known: bool) -> None:
 
 Put: TypeAlias = Callable[[SSAValue], Coordinates]
 """From a place along the axis to the coordinates of an element."""
-Combined: TypeAlias = Callable[[Kernel, tt.ReduceOp, Sequence[Tensor], Put], Values]
+Combined: TypeAlias = Callable[[TtKernel, tt.ReduceOp, Sequence[Tensor], Put], Values]
 """What a reduction makes of the elements along its axis."""
 
 
-def elements_at(k: Kernel, srcs: Sequence[Tensor], at: Coordinates) -> Values:
+def elements_at(k: TtKernel, srcs: Sequence[Tensor], at: Coordinates) -> Values:
     return tuple(k.elements.of(x, at) for x in srcs)
 
 
-def buffers(k: Kernel, op: Operation, name: str) -> list[Tensor]:
+def buffers(k: TtKernel, op: Operation, name: str) -> list[Tensor]:
     """Return a buffer for each result, which is noted."""
     found = [k.buffer(shape_of(x.type), element_of(x.type), name) for x in op.results]
     k.values.update(zip(op.results, found, strict=True))
@@ -214,7 +214,7 @@ def buffers(k: Kernel, op: Operation, name: str) -> list[Tensor]:
 
 
 def put_all(
-    k: Kernel, targets: Sequence[Tensor], at: Coordinates, values: Values
+    k: TtKernel, targets: Sequence[Tensor], at: Coordinates, values: Values
 ) -> Values:
     """Store an element of each of several tensors; return these."""
     for target, value in zip(targets, values, strict=True):
@@ -222,14 +222,14 @@ def put_all(
     return values
 
 
-def reduce(k: Kernel, op: tt.ReduceOp) -> None:
+def reduce(k: TtKernel, op: tt.ReduceOp) -> None:
     """Combine elements along an axis, to tensors or scalars."""
     b, axis, srcs = k.b, op.axis.value.data, k.tensors(op.srcs)
     shape, size = without(srcs[0].shape, axis), srcs[0].shape[axis]
     if is_pair(op) and k.is_loaded(op.srcs[0]):
         k.values[op.results[0]] = pair(k, op, srcs[0])
         return
-    is_shared = size % k.engine.lanes == 0
+    is_shared = size % k.options.lanes == 0
     combined = of_lanes if is_shared else in_turn
 
     def row(at: Coordinates, combined: Combined = in_turn) -> Values:
@@ -244,11 +244,11 @@ def reduce(k: Kernel, op: tt.ReduceOp) -> None:
 
     def of_row(number: BoundedIndex, _: Values) -> Values:
         at = unflattened(b, b.index(number), shape)
-        values, is_first = row(at, of_lanes), b.equal(b.lane(k.engine.lanes), 0)
+        values, is_first = row(at, of_lanes), b.equal(b.lane(k.options.lanes), 0)
         b.branch(is_first, lambda: put_all(k, targets, at, values))
         return ()
 
-    if not is_shared or prod(shape) >= k.engine.lanes:
+    if not is_shared or prod(shape) >= k.options.lanes:
         k.fill_each(shape, lambda at: put_all(k, targets, at, row(at)))
         return
     k.barrier()
@@ -257,9 +257,9 @@ def reduce(k: Kernel, op: tt.ReduceOp) -> None:
     k.barrier()
 
 
-def of_lanes(k: Kernel, op: tt.ReduceOp, srcs: Sequence[Tensor], put: Put) -> Values:
+def of_lanes(k: TtKernel, op: tt.ReduceOp, srcs: Sequence[Tensor], put: Put) -> Values:
     """Combine elements that all lanes share: each its own, then with each other."""
-    b, lanes, size = k.b, k.engine.lanes, srcs[0].shape[op.axis.value.data]
+    b, lanes, size = k.b, k.options.lanes, srcs[0].shape[op.axis.value.data]
     lane = b.lane(lanes)
 
     def next(t: BoundedIndex, sums: Values) -> Values:
@@ -278,7 +278,7 @@ def of_lanes(k: Kernel, op: tt.ReduceOp, srcs: Sequence[Tensor], put: Put) -> Va
     return tuple(b.from_lane(x, FIRST) for x in sums)
 
 
-def in_turn(k: Kernel, op: tt.ReduceOp, srcs: Sequence[Tensor], put: Put) -> Values:
+def in_turn(k: TtKernel, op: tt.ReduceOp, srcs: Sequence[Tensor], put: Put) -> Values:
     """Combine elements one after the other."""
     b, size = k.b, srcs[0].shape[op.axis.value.data]
 
@@ -290,7 +290,7 @@ def in_turn(k: Kernel, op: tt.ReduceOp, srcs: Sequence[Tensor], put: Put) -> Val
     return b.loop(size, sums, next, name="at", start=1)
 
 
-def pair(k: Kernel, op: tt.ReduceOp, src: Tensor) -> Tensor:
+def pair(k: TtKernel, op: tt.ReduceOp, src: Tensor) -> Tensor:
     """Return the tensor of pairs combined, each where it is used."""
     axis = op.axis.value.data
 
@@ -304,7 +304,7 @@ def pair(k: Kernel, op: tt.ReduceOp, src: Tensor) -> Tensor:
     return Tensor(without(src.shape, axis), element, None, src.reads)
 
 
-def scan(k: Kernel, op: tt.ScanOp) -> None:
+def scan(k: TtKernel, op: tt.ScanOp) -> None:
     """Combine each element with what is before it."""
     b, axis, srcs = k.b, op.axis.value.data, k.tensors(op.srcs)
     shape, size = without(srcs[0].shape, axis), srcs[0].shape[axis]
@@ -331,7 +331,7 @@ def scan(k: Kernel, op: tt.ScanOp) -> None:
     k.fill_each(shape or (1,), of_row)
 
 
-def map_elementwise(k: Kernel, op: tt.MapElementwiseOp) -> None:
+def map_elementwise(k: TtKernel, op: tt.MapElementwiseOp) -> None:
     """Fill tensors with what a region makes of elements, `pack` at a time."""
     b, pack, srcs = k.b, op.pack.value.data, k.tensors(op.srcs)
     *rows, cols = srcs[0].shape
@@ -353,14 +353,14 @@ def map_elementwise(k: Kernel, op: tt.MapElementwiseOp) -> None:
     k.fill_each((*rows, cols // pack), call)
 
 
-def histogram(k: Kernel, op: tt.HistogramOp) -> None:
+def histogram(k: TtKernel, op: tt.HistogramOp) -> None:
     """Count how many elements are 0, 1, 2, ..."""
     b, src = k.b, k.tensor(op.src)
     mask = None if op.mask is None else k.tensor(op.mask)
     result = k.buffer(shape_of(op.result.type), i32, "counts")
     k.values[op.result], memory = result, result.buffer
     assert memory is not None, op
-    k.fill_each(result.shape, lambda at: k.put(result, at, b.constant(i32, 0)))
+    k.fill(result, lambda at: b.constant(i32, 0))
 
     def count(at: Coordinates) -> None:
         place = index(b, k.elements.of(src, at))
@@ -402,19 +402,19 @@ RULES: Mapping[type[Operation], Rule] = {
 """How an operation is written that is neither arithmetic nor a view."""
 
 
-def write(k: Kernel, op: Operation) -> None:
+def write(k: TtKernel, op: Operation) -> None:
     is_of_tensors = any(is_tensor(x.type) for x in op.results)
     RULES.get(type(op), of_elements if is_of_tensors else scalar)(k, op)
 
 
 def convert_function(
-    old: tt.FuncOp, engine: Engine, fallback: bool = False
+    old: tt.FuncOp, options: SubgroupOptions, fallback: bool = False
 ) -> list[FuncOp]:
     """Return the kernel of one subgroup that does what a kernel of Triton does.
 
     With `fallback` another one follows if this one has conditions.
     """
-    func, kernel = written(old, engine, frozenset())
+    func, kernel = written(old, options, frozenset())
     # The host compares memory of arguments only.
     same = frozenset(
         loop
@@ -423,7 +423,7 @@ def convert_function(
     )
     if same:
         with remarks_to(lambda line: None):  # they were made before
-            func, kernel = written(old, engine, same)
+            func, kernel = written(old, options, same)
     if not kernel.apart:
         return [func]
     why = StringAttr("sums are stored before all is loaded")
@@ -445,14 +445,14 @@ def convert_function(
     if not fallback:
         return [func]
     with remarks_to(lambda line: None):
-        second, _ = written(old, engine, frozenset(old.walk()))
+        second, _ = written(old, options, frozenset(old.walk()))
     second.sym_name = StringAttr(func.sym_name.data + SECOND_ENTRY)
     return [func, second]
 
 
 def written(
-    old: tt.FuncOp, engine: Engine, in_place: frozenset[Operation]
-) -> tuple[FuncOp, Kernel]:
+    old: tt.FuncOp, options: SubgroupOptions, in_place: frozenset[Operation]
+) -> tuple[FuncOp, TtKernel]:
     """Write a kernel anew; loops that are `in_place` are not around statements."""
     if not old.is_kernel:
         what = f"a kernel, got @{old.sym_name.data}: inline what is called"
@@ -472,9 +472,9 @@ def written(
     func = FuncOp(old.sym_name.data, FunctionType.from_lists(types, []), Region(entry))
     func.location = old.location
     func.attributes[simt.KERNEL] = UnitAttr()
-    simt.set_sizes(func, engine.lanes, (engine.lanes,))
+    simt.set_sizes(func, options.lanes, (options.lanes,))
     b = Builder.at_end(entry, old.location)
-    kernel = Kernel(b, engine, write, in_place, consumers(old))
+    kernel = TtKernel(b, options, write, in_place, consumers(old))
     for arg, new in zip(args, entry.args, strict=True):
         new.name_hint, new.location = arg.name_hint, arg.location
         is_pointer = isinstance(arg.type, tt.PtrType)
@@ -516,22 +516,22 @@ class ConvertTtToCoopmatrixPass(ModulePass):
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
             return
         m, n, k = self.tile
-        engine = Engine(self.subgroup_size or 0, (m, n, k))
-        if self.rounds or not engine.lanes:
+        options = SubgroupOptions(self.subgroup_size or 0, (m, n, k))
+        if self.rounds or not options.lanes:
             if self.device is None and simt.target_of(op) is None:
                 what = f"expected a target, or {self.name}{{subgroup-size=..}}"
                 raise PassFailedException(f"{what}, got neither")
             device = device_of(self.device, op, self.name)
-            engine = replace(engine, lanes=engine.lanes or device.subgroup_size)
+            options = replace(options, lanes=options.lanes or device.subgroup_size)
             if self.rounds:
                 tiles = device.gemm_tiles
                 block = tiles[0].subgroup if tiles else BLOCK
                 aligns_rows = device.aligned_rows
-                engine = replace(engine, block=block, aligns_rows=aligns_rows)
+                options = replace(options, block=block, aligns_rows=aligns_rows)
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, tt.FuncOp):
-                    new = convert_function(each, engine, self.fallback)
+                    new = convert_function(each, options, self.fallback)
                     Rewriter.replace_op(each, new, [])
             for name in list(draft.attributes):
                 if name.startswith(("ttg.", "ttig.")):

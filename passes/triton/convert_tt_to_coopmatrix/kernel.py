@@ -38,24 +38,21 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Elements,
     Pointer,
     Tensor,
-    from_memory,
     in_buffer,
-    index,
     to_memory,
     unflattened,
 )
-from coopc.passes.triton.memory import MANY, cast_memory
 
 Value: TypeAlias = SSAValue | Pointer | Tensor
 Flag: TypeAlias = SSAValue | bool
-Rule: TypeAlias = Callable[["Kernel", Any], None]
+Rule: TypeAlias = Callable[["TtKernel", Any], None]
 """Writes what an operation does, and notes what its results are."""
 
 WORK_GROUP = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class SubgroupOptions:
     """What kernels are written for."""
 
     lanes: int
@@ -92,11 +89,11 @@ class Rounds:
 
 
 @dataclass(slots=True)
-class Kernel:
+class TtKernel:
     """One kernel while it is written anew."""
 
     b: Builder
-    engine: Engine
+    options: SubgroupOptions
     write: Rule
     """What operations are written by."""
     in_place: frozenset[Operation]
@@ -208,7 +205,7 @@ class Kernel:
     ) -> None:
         """Run a body for each element of a shape, in one lane each."""
         self.elements.known.clear()  # memory may have changed
-        b, lanes, total = self.b, self.engine.lanes, prod(shape)
+        b, lanes, total = self.b, self.options.lanes, prod(shape)
         lane, run = b.lane(lanes), shape[-1] if shape else 1
 
         def of_row(row: BoundedIndex, _: Values) -> Values:
@@ -265,13 +262,14 @@ class Kernel:
         self.for_each(shape, body)
         self.barrier()
 
+    def fill(self, target: Tensor, element: Callable[[Coordinates], SSAValue]) -> None:
+        """Compute the elements of a tensor into its buffer."""
+        self.fill_each(target.shape, lambda at: self.put(target, at, element(at)))
+
     def assign(self, target: Tensor, value: Tensor) -> None:
         """Copy a tensor into the buffer of another; they may be the same."""
         if target.buffer is not value.buffer:
-            self.fill_each(
-                target.shape,
-                lambda at: self.put(target, at, self.elements.of(value, at)),
-            )
+            self.fill(target, lambda at: self.elements.of(value, at))
 
     def copy(self, value: Tensor, element: Attribute, name: str) -> Tensor:
         """Return a tensor with its elements in a new buffer."""
@@ -291,72 +289,6 @@ class Kernel:
             found = self.copy(tensor, kept_as(value), value.name_hint or "tensor")
         self.values[value] = found = replace(found, base=tensor.base)
         return found
-
-    # Memory behind pointers.
-
-    def memory(
-        self, base: SSAValue | None, place: SSAValue, flag: Flag, element: Attribute
-    ) -> tuple[SSAValue, list[SSAValue]]:
-        """Return memory with an element, and the indices of that.
-
-        Without a base the place is the address of an element, if the flag is true.
-        """
-        b = self.b
-        if base is not None:
-            return b.pure(cast_memory, base, 0, MANY), [index(b, place)]
-        if not isinstance(flag, bool):
-            place = b.select(flag, place, b.constant(i64, 0))
-        return b.pure(simt.MemoryAtOp, place, MemRefType(in_memory(element), [])), []
-
-    def load(
-        self,
-        base: SSAValue | None,
-        place: SSAValue,
-        flag: Flag,
-        other: SSAValue | float,
-        element: Attribute,
-    ) -> SSAValue:
-        """Return an element in memory where a flag is true, else something else."""
-        b, (memory, at) = self.b, self.memory(base, place, flag, element)
-        self.reads.add(base)
-        if not isinstance(other, SSAValue):
-            other = b.constant(element, other)
-        rest = other if flag is True else to_memory(b, other, kind_of(memory))
-        (found,) = b.effect_where(flag, lambda: memref.LoadOp.get(memory, at), [rest])
-        return from_memory(b, found, element)
-
-    def store(
-        self, base: SSAValue | None, place: SSAValue, flag: Flag, value: SSAValue
-    ) -> None:
-        """Store an element where a flag is true."""
-        memory, at = self.memory(base, place, flag, value.type)
-        value = to_memory(self.b, value, kind_of(memory))
-        self.b.effect_where(flag, lambda: memref.StoreOp.get(value, memory, at))
-
-    def update(
-        self,
-        op: Operation,
-        base: SSAValue | None,
-        place: SSAValue,
-        flag: Flag,
-        value: SSAValue,
-        how: Callable[[SSAValue, SSAValue, Sequence[SSAValue]], Operation],
-    ) -> SSAValue:
-        """Update an element where a flag is true; return what was there, or 0.
-
-        Args:
-            op: the update.
-            base: the memory that the element is in.
-            place: where in it, or an address: see `memory`.
-            flag: whether it is updated.
-            value: what it is updated by.
-            how: the operation on memory, a value and a place.
-        """
-        memory, at = self.memory(base, place, flag, value.type)
-        if (kind := kind_of(memory)) != value.type:
-            raise Refused(op, f"expected memory of {value.type}, got {kind}")
-        zero = self.b.constant(value.type, 0)
-        return self.b.effect_where(flag, lambda: how(memory, value, at), [zero])[0]
 
 
 def kind_of(memory: SSAValue) -> Attribute:

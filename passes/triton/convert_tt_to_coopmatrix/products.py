@@ -27,7 +27,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Values
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import rewritten
-from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import Kernel
+from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import TtKernel
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     RoundsPlan,
@@ -41,7 +41,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
 
 
 @dataclass(frozen=True, slots=True)
-class ProductTypes:
+class TileTypes:
     """The matrices of one step along k: d = a * b + d."""
 
     a: MatrixType
@@ -49,10 +49,10 @@ class ProductTypes:
     d: MatrixType
 
     @classmethod
-    def of(cls, k: Kernel, op: tt.DotOp, cols: int) -> ProductTypes:
+    def of(cls, k: TtKernel, op: tt.DotOp, cols: int) -> TileTypes:
         """Return those of a product, of whose result they have `cols` at most."""
         one, other, sum = (element_of(x.type) for x in (op.a, op.b, op.d))
-        most_rows, _, most_depth = k.engine.tile
+        most_rows, _, most_depth = k.options.tile
         *_, rows, whole = shape_of(op.d.type)
         m, n = min(most_rows, rows), min(cols, whole)
         depth = min(most_depth, shape_of(op.a.type)[-1])
@@ -68,12 +68,16 @@ class ProductTypes:
         return SignedAttr(frozenset(Operand)) if is_whole else None
 
 
-def moved(k: Kernel, places: Sequence[SSAValue], by: Sequence[SSAValue]) -> Coordinates:
+def moved(
+    k: TtKernel, places: Sequence[SSAValue], by: Sequence[SSAValue]
+) -> Coordinates:
     pairs = zip(places, by, strict=True)
     return tuple(k.b.pure(arith.AddiOp, one, other) for one, other in pairs)
 
 
-def load_tile(k: Kernel, tensor: Tensor, at: Coordinates, type: MatrixType) -> SSAValue:
+def load_tile(
+    k: TtKernel, tensor: Tensor, at: Coordinates, type: MatrixType
+) -> SSAValue:
     """Return a tile of a tensor that memory holds, which begins at an element."""
     b, matrix = k.b, tensor.matrix
     assert matrix is not None, tensor
@@ -101,19 +105,21 @@ def load_tile(k: Kernel, tensor: Tensor, at: Coordinates, type: MatrixType) -> S
 
 
 def staged(
-    k: Kernel, tensor: Tensor, at: Coordinates, shape: Sequence[int], element: Attribute
+    k: TtKernel,
+    tensor: Tensor,
+    at: Coordinates,
+    shape: Sequence[int],
+    element: Attribute,
 ) -> tuple[Tensor, Coordinates]:
     """Return a buffer of the part of a tensor that begins at an element, and zeros."""
     found = k.buffer(shape, element, "stage")
-    k.fill_each(
-        shape, lambda x: k.put(found, x, k.elements.of(tensor, moved(k, at, x)))
-    )
+    k.fill(found, lambda x: k.elements.of(tensor, moved(k, at, x)))
     return found, (k.b.constant(INDEX, 0),) * len(shape)
 
 
 def add_products(
-    k: Kernel,
-    types: ProductTypes,
+    k: TtKernel,
+    types: TileTypes,
     factors: tuple[Tensor, Tensor],
     at: Coordinates,
     sums: Values,
@@ -154,7 +160,7 @@ def add_products(
     return b.loop(factors[0].shape[-1] // depth, sums, step, name="k")
 
 
-def dot(k: Kernel, op: tt.DotOp) -> None:
+def dot(k: TtKernel, op: tt.DotOp) -> None:
     """Multiply tiles; into the buffer of c where nothing else needs that."""
     b = k.b
     factors = factor(k, op.a), factor(k, op.b)
@@ -172,7 +178,7 @@ def dot(k: Kernel, op: tt.DotOp) -> None:
     k.values[op.d], memory = d, d.buffer
     assert memory is not None, op
     *batch, rows, cols = d.shape
-    types = ProductTypes.of(k, op, k.engine.tile[1])
+    types = TileTypes.of(k, op, k.options.tile[1])
     m, n = types.d.shape
 
     def of_tile(at: Coordinates) -> None:
@@ -197,10 +203,10 @@ def dot(k: Kernel, op: tt.DotOp) -> None:
     k.barrier()
 
 
-def factor(k: Kernel, value: SSAValue) -> Tensor:
+def factor(k: TtKernel, value: SSAValue) -> Tensor:
     """Return a tensor that products can load: in a buffer, or where it is."""
     found = k.tensor(value)
-    can_load = k.engine.block is not None and found.matrix is not None
+    can_load = k.options.block is not None and found.matrix is not None
     return found if can_load else k.in_buffer(value)
 
 
@@ -208,7 +214,7 @@ def factor(k: Kernel, value: SSAValue) -> Tensor:
 
 
 def run_statement(
-    k: Kernel,
+    k: TtKernel,
     op: Operation,
     base: SSAValue | None,
     shape: Sequence[int],
@@ -228,8 +234,8 @@ def run_statement(
         return
     b, plan = k.b, rounds.plan
     (rows, cols), (_, beside) = plan.block, plan.rounds
-    assert k.engine.block is not None, op
-    types = ProductTypes.of(k, plan.dot, k.engine.block[1])
+    assert k.options.block is not None, op
+    types = TileTypes.of(k, plan.dot, k.options.block[1])
     strip = types.d
 
     def of_round(t: BoundedIndex, _: Values) -> Values:
@@ -264,9 +270,7 @@ def run_statement(
             k.apart[each, base] = plan.loop
 
 
-def sums_at(
-    k: Kernel, plan: RoundsPlan, types: ProductTypes, at: Coordinates
-) -> Values:
+def sums_at(k: TtKernel, plan: RoundsPlan, types: TileTypes, at: Coordinates) -> Values:
     """Write a loop anew for a block of its sums; return their strips."""
     b, op = k.b, plan.loop
     init = k.elements.of(k.tensor(op.iter_args[plan.number]), at)

@@ -50,7 +50,7 @@ VIEWS = (
     tt.TransOp,
     ttg.ConvertLayoutOp,
 )
-POINTWISE = ELEMENTWISE | {tt.FpToFpOp, ttg.ConvertLayoutOp}
+POINTWISE = ELEMENTWISE | {ttg.ConvertLayoutOp}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,6 @@ class RoundsPlan:
         """Blocks below each other, and beside each other."""
         rows, cols = shape_of(self.source.type)
         return rows // self.block[0], cols // self.block[1]
-
-    def __str__(self) -> str:
-        (m, n), (rows, cols) = self.block, self.rounds
-        return f"{rows} x {cols} rounds of {m} x {n} sums around {self.statement.name}"
 
 
 def plan_rounds(

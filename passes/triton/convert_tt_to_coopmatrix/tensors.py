@@ -9,7 +9,7 @@ Nothing is stored for these.  What comes from memory, products, sums and loops i
 they are asked for.  A tensor of pointers has a base, the argument that it points into,
 and its elements are offsets from there; or its elements are addresses.
 
-Laws (test/unit/passes/test_convert_tt_to_coopmatrix.py): an element of a view is that
+Laws (test/unit/pipelines/test_triton_kernels.py): an element of a view is that
 of numpy's view; what is asked for twice in a block is computed once.
 """
 
@@ -32,14 +32,12 @@ from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import Arith, element_of
 from coopc.dialects.tt.types import (
     PtrType,
-    Rounding,
     in_memory,
     is_tensor,
     shape_of,
 )
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.ir.transaction import Refused
-from coopc.passes.coopmatrix.elementwise import converted
 
 Coordinates: TypeAlias = tuple[SSAValue, ...]
 Function: TypeAlias = Callable[[Coordinates], SSAValue]
@@ -336,19 +334,6 @@ def _constant(e: Elements, op: arith.ConstantOp, srcs: Sequence[Tensor]) -> Func
     return lambda at: e.b.constant(element, number)
 
 
-def _to_format(e: Elements, op: tt.FpToFpOp, srcs: Sequence[Tensor]) -> Function:
-    if op.rounding_mode is Rounding.RTZ:
-        raise Refused(op, "expected rounding = rtne, which conversions have, got rtz")
-    target = element_of(op.result.type)
-    return lambda at: converted(e.b, e.of(srcs[0], at), target, signed=True)
-
-
-def _cast(e: Elements, op: tt.BitcastOp, srcs: Sequence[Tensor]) -> Function:
-    if isinstance(target := element_of(op.result.type), PtrType):
-        return srcs[0].function
-    return lambda at: from_memory(e.b, e.of(srcs[0], at), target)
-
-
 def _elementwise(
     e: Elements, op: Operation, srcs: Sequence[Tensor], number: int = 0
 ) -> Function:
@@ -377,17 +362,19 @@ FUNCTIONS: dict[type[Operation], Make] = {
     **dict.fromkeys(
         (tt.BroadcastOp, tt.ExpandDimsOp, tt.ReshapeOp, tt.TransOp), _viewed
     ),
-    **dict.fromkeys((tt.IntToPtrOp, tt.PtrToIntOp, ttg.ConvertLayoutOp), _same),
+    **dict.fromkeys(
+        (tt.BitcastOp, tt.IntToPtrOp, tt.PtrToIntOp, ttg.ConvertLayoutOp), _same
+    ),
     arith.ConstantOp: _constant,
     tt.AddPtrOp: _moved,
-    tt.BitcastOp: _cast,
     tt.CatOp: _concatenated,
-    tt.FpToFpOp: _to_format,
     tt.GatherOp: _gathered,
     tt.JoinOp: _joined,
     tt.MakeRangeOp: _numbered,
 }
-"""What an element of the result is, by operation."""
+"""What an element of the result is, by operation.
+
+`tt.bitcast` is of pointers here: expand-tt-math has rewritten that of numbers."""
 
 
 def is_resized(op: Operation) -> bool:
