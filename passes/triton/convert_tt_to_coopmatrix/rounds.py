@@ -17,7 +17,7 @@ not overlap is a condition of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeAlias
@@ -348,8 +348,8 @@ def waits(
 
 def feeds_products(op: Operation) -> bool:
     """Whether a load is used as a factor only, and memory stays the same till then."""
-    block, users = op.parent, list[Operation]()
-    if block is None or not factors(op.results[0], users.append):
+    block, users = op.parent, products_of(op.results[0])
+    if block is None or not users:
         return False
     ends = [block.find_ancestor_op_in_block(x) for x in users]
     return all(
@@ -358,17 +358,19 @@ def feeds_products(op: Operation) -> bool:
     )
 
 
-def factors(value: SSAValue, note: Callable[[Operation], object]) -> bool:
-    """Whether all uses of a tensor are as factors, transposed or not; note these."""
-    if not value.uses:
-        return False
+def products_of(value: SSAValue) -> list[Operation]:
+    """Return the products of which a tensor is a factor, transposed or not.
+
+    There are none if anything else uses it.
+    """
+    found: list[Operation] = []
     for use in value.uses:
-        op = use.operation
+        op, more = use.operation, list[Operation]()
         if isinstance(op, tt.TransOp | ttg.ConvertLayoutOp):
-            if not factors(op.results[0], note):
-                return False
+            more = products_of(op.results[0])
         elif isinstance(op, tt.DotOp) and use.index < 2:
-            note(op)
-        else:
-            return False
-    return True
+            more = [op]
+        if not more:
+            return []
+        found += more
+    return found
