@@ -164,7 +164,7 @@ class ElementPlace:
 def load(
     k: TtKernel, place: ElementPlace, other: SSAValue | float, element: Attribute
 ) -> SSAValue:
-    """Return an element, or else something else."""
+    """Return an element where its flag is true, else `other`."""
     b, (memory, at) = k.b, place.memory(k.b, element)
     k.reads.add(place.base)
     if not isinstance(other, SSAValue):
@@ -183,7 +183,7 @@ def store(k: TtKernel, place: ElementPlace, value: SSAValue) -> None:
 def update(
     k: TtKernel, op: Operation, place: ElementPlace, value: SSAValue, how: Update
 ) -> SSAValue:
-    """Update an element by a value; return what was there, or 0."""
+    """Update an element where its flag is true; return what was there, or else 0."""
     memory, at = place.memory(k.b, value.type)
     if (kind := kind_of(memory)) != value.type:
         raise Refused(op, f"expected memory of {value.type}, got {kind}")
@@ -247,8 +247,8 @@ def tensor_access(
     element, shape = element_of(value.type), shape_of(value.type)
 
     def place(at: Coordinates) -> ElementPlace:
-        offset = of(pointers, at)
-        return ElementPlace(base, offset, True if mask is None else of(mask, at))
+        where = of(pointers, at)
+        return ElementPlace(base, where, True if mask is None else of(mask, at))
 
     def put(at: Coordinates) -> None:
         stored = of(k.tensor(value), at)
