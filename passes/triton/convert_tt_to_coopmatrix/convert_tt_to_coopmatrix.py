@@ -91,7 +91,6 @@ BLOCK = (32, 32)
 """Rows and columns of sums that a subgroup keeps, where a device does not say it."""
 REASONS = {
     "tt.elementwise_inline_asm": "assembly is of one device",
-    "tt.fp_to_fp": "no engine has the format",
 }
 """Why operations are never converted, where there is more to say than that."""
 DROPPED = {

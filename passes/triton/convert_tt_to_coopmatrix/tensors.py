@@ -334,6 +334,13 @@ def _constant(e: Elements, op: arith.ConstantOp, srcs: Sequence[Tensor]) -> Func
     return lambda at: e.b.constant(element, number)
 
 
+def _to_format(e: Elements, op: tt.FpToFpOp, srcs: Sequence[Tensor]) -> Function:
+    def element(at: Coordinates) -> SSAValue:
+        raise Refused(op, "it is not supported: no engine has the format")
+
+    return element
+
+
 def _elementwise(
     e: Elements, op: Operation, srcs: Sequence[Tensor], number: int = 0
 ) -> Function:
@@ -368,13 +375,15 @@ FUNCTIONS: dict[type[Operation], Make] = {
     arith.ConstantOp: _constant,
     tt.AddPtrOp: _moved,
     tt.CatOp: _concatenated,
+    tt.FpToFpOp: _to_format,
     tt.GatherOp: _gathered,
     tt.JoinOp: _joined,
     tt.MakeRangeOp: _numbered,
 }
 """What an element of the result is, by operation.
 
-`tt.bitcast` is of pointers here: expand-tt-math has rewritten that of numbers."""
+expand-tt-math has rewritten `tt.bitcast` of numbers, and `tt.fp_to_fp` of formats that
+engines have."""
 
 
 def is_resized(op: Operation) -> bool:
