@@ -18,6 +18,8 @@ an operation finds it by its class; it makes them accept more, and nothing less.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from operator import gt, lt
 from typing import Any
 
 from xdsl.dialects import arith
@@ -138,18 +140,12 @@ def check_cast(op: Any) -> None:
     check_shape("the result", op.result.type, op.input.type)
 
 
-def check_widening(op: Any) -> None:
+def check_resized(is_right: Callable[[int, int], bool], expected: str, op: Any) -> None:
+    """Check that integers become wider, or narrower."""
     check_cast(op)
     have, get = width_of(op.input.type), width_of(op.result.type)
-    if get <= have:
-        raise VerifyException(f"expected more than {have} bits, got {get}")
-
-
-def check_narrowing(op: Any) -> None:
-    check_cast(op)
-    have, get = width_of(op.input.type), width_of(op.result.type)
-    if get >= have:
-        raise VerifyException(f"expected less than {have} bits, got {get}")
+    if not is_right(get, have):
+        raise VerifyException(f"expected {expected} than {have} bits, got {get}")
 
 
 def check_index(op: Any) -> None:
@@ -235,13 +231,13 @@ def compare_patterns(cls: object) -> tuple[RewritePattern, ...]:
     return (CompareScalarWithItself(),)
 
 
-for op, check in (
-    (arith.ExtSIOp, check_widening),
-    (arith.ExtUIOp, check_widening),
-    (arith.TruncIOp, check_narrowing),
+for op, is_right, expected in (
+    (arith.ExtSIOp, gt, "more"),
+    (arith.ExtUIOp, gt, "more"),
+    (arith.TruncIOp, lt, "less"),
 ):
     accept(op, input=INTEGERS, result=INTEGERS)
-    verify_with(op, check)
+    verify_with(op, partial(check_resized, is_right, expected))
 for op in (arith.FPToSIOp, arith.FPToUIOp):
     accept(op, input=FLOATS, result=INTEGERS)
     verify_with(op, check_cast)

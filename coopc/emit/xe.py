@@ -178,7 +178,7 @@ class Engine(ABC, Generic[E]):
 
     def _words(self, e: E, *values: int) -> list[Any]:
         with e.beside() as code:
-            return [e.value(code.number(i32, value)) for value in values]
+            return [e.value(code.constant(i32, value)) for value in values]
 
     def _sizes(self, e: E, shape: BlockShape) -> list[Any]:
         return self._words(e, shape.bits // 8, shape.width, shape.height, shape.count)

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Operation
 from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.coopmatrix import Ordering
 from coopc.dialects.llvm_target import AssumeOp
+from coopc.dialects.tt.descriptors import descriptor_type
 from coopc.rounding import FORMATS
 from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
@@ -350,23 +351,40 @@ UPDATES: dict[tt.Update, tuple[str, bool]] = {
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Descriptor:
-    """A tensor in memory."""
+class TensorInMemory:
+    """What a descriptor describes, or a block pointer is a block of."""
 
     tensor: MemRef
-    padding: tt.Padding
+    padding: tt.Padding = tt.Padding.ZERO
     """What is read outside."""
+    starts: tuple[Array, ...] = ()
+    """Where the block of a block pointer begins."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class BlockPointer:
-    """A block of a tensor in memory."""
+class MemoryPart:
+    """Elements of a tensor in memory: a block of it, or parts of rows."""
 
     tensor: MemRef
-    offsets: tuple[Array, ...]
-    """Where the block begins."""
-    shape: tuple[int, ...]
-    """Of the block."""
+    places: Sequence[Array]
+    inside: Array
+    """Which of them are inside of the tensor."""
+    is_turned: bool = False
+    """Whether rows are columns of what is accessed."""
+
+    def read(self, machine: Machine, type: Attribute, padding: tt.Padding) -> Array:
+        """Read elements of a type; outside is zero, or NaN."""
+        found = read(machine, self.tensor, self.places, self.inside)
+        if padding is tt.Padding.NAN:
+            nan = machine.numerics.constant(float("nan"), scalar_of(type))
+            found = np.where(self.inside, found, nan)
+        found = found.swapaxes(-1, -2) if self.is_turned else found
+        return found.reshape(found.shape[:AXES] + shape_of(type))
+
+    def in_memory(self, value: Array) -> Array:
+        """Return a tensor in the shape that it has in memory."""
+        value = value.swapaxes(-1, -2) if self.is_turned else value
+        return value.reshape(value.shape[:AXES] + self.inside.shape[AXES:])
 
 
 def tensor_at(base: MemRef, shape: Sequence[Array], strides: Sequence[Array]) -> MemRef:
@@ -375,34 +393,64 @@ def tensor_at(base: MemRef, shape: Sequence[Array], strides: Sequence[Array]) ->
     return replace(base, sizes=sizes, strides=steps)
 
 
-def block(
+def part_at(
     tensor: MemRef,
-    shape: Sequence[int],
-    indices: Sequence[Array],
+    places: Sequence[Array],
     checked: Sequence[int] | None = None,
-) -> tuple[list[Array], Array]:
-    """Return the coordinates of a block, and which are inside of the tensor.
+    is_turned: bool = False,
+) -> MemoryPart:
+    """Return the elements at coordinates.
 
     Args:
         tensor: in memory.
-        shape: of the block.
-        indices: where it begins.
+        places: a coordinate of each element, for each dimension.
         checked: the dimensions along which it may be outside; all if it is None.
+        is_turned: see `MemoryPart`.
 
     Raises:
         UndefinedBehaviour: some are outside where that is not checked.
     """
-    places = with_steps([index.astype(np.int64) for index in indices], shape)
-    inside = np.ones((1,) * (AXES + len(shape)), np.bool_)
+    rank = places[0].ndim - AXES
+    inside = np.ones((1,) * places[0].ndim, np.bool_)
     for axis, (place, size) in enumerate(zip(places, tensor.sizes, strict=True)):
-        within = (place >= 0) & (place < trailing(size, len(shape)))
+        within = (place >= 0) & (place < trailing(size, rank))
         if checked is not None and axis not in checked and not within.all():
             raise UndefinedBehaviour(
                 f"expected a block inside its tensor along dimension {axis}, "
                 "which boundaryCheck does not list"
             )
         inside = inside & within
-    return places, inside
+    return MemoryPart(tensor, places, inside, is_turned)
+
+
+def block_at(starts: Sequence[Array], shape: Sequence[int]) -> list[Array]:
+    """Return the coordinates of the elements of a block."""
+    return with_steps([x.astype(np.int64) for x in starts], shape)
+
+
+def part_of(op: Operation, found: TensorInMemory, where: Sequence[Array]) -> MemoryPart:
+    """Return what is accessed through a block pointer or a descriptor.
+
+    Args:
+        op: the access.
+        found: the tensor in memory.
+        where: indices of a descriptor's block, or rows and a column.
+    """
+    match op:
+        case tt.LoadOp() | tt.StoreOp():
+            block = tt.pointee_of(op.ptr.type)
+            assert block is not None, op
+            places = block_at(found.starts, shape_of(block))
+            return part_at(found.tensor, places, op.boundary_check.get_values())
+        case tt.DescriptorGatherOp(desc=desc) | tt.DescriptorScatterOp(desc=desc):
+            cols, (rows, col) = descriptor_type(desc).shape[1], where
+            (along,) = block_at([col], (cols,))
+            along = along.reshape(*along.shape[:AXES], 1, cols)
+            return part_at(found.tensor, [rows.astype(np.int64)[..., None], along])
+        case _:
+            places = block_at(where, descriptor_type(op.operands[0]).shape)
+            is_turned = tt.block_io(op) == "column_major"
+            return part_at(found.tensor, places, is_turned=is_turned)
 
 
 def read(
@@ -423,24 +471,6 @@ def write(
     """Write where a mask is true, as one work-item."""
     allowed = machine.and_active(mask, memory.offset.ndim - AXES)
     machine.store(memory, places, value, allowed, WORK_ITEM)
-
-
-def read_block(
-    machine: Machine,
-    tensor: MemRef,
-    block: tuple[list[Array], Array],
-    type: Attribute,
-    *,
-    nan: bool,
-) -> Array:
-    """Read a block of elements of a type; outside is zero, or NaN."""
-    places, inside = block
-    found = read(machine, tensor, places, inside)
-    if not nan:
-        return found
-    return np.where(
-        inside, found, machine.numerics.constant(float("nan"), scalar_of(type))
-    )
 
 
 @implements(tt.AddPtrOp)
@@ -467,15 +497,13 @@ def ptr_to_int(machine: Machine, op: tt.PtrToIntOp, pointer: MemRef) -> Array:
 def load(
     machine: Machine,
     op: tt.LoadOp,
-    pointer: MemRef | BlockPointer,
+    pointer: MemRef | TensorInMemory,
     mask: Array | None = None,
     other: Array | None = None,
 ) -> Array:
-    if isinstance(pointer, BlockPointer):
-        checked = op.boundary_check.get_values()
-        inside = block(pointer.tensor, pointer.shape, pointer.offsets, checked)
-        nan = op.padding_option is tt.Padding.NAN
-        return read_block(machine, pointer.tensor, inside, op.result.type, nan=nan)
+    if isinstance(pointer, TensorInMemory):
+        padding = op.padding_option or tt.Padding.ZERO
+        return part_of(op, pointer, ()).read(machine, op.result.type, padding)
     found = read(machine, pointer, (), mask)
     found = _as(machine, found, pointer.element_type, element_type(op.result))
     return found if mask is None or other is None else np.where(mask, found, other)
@@ -485,14 +513,13 @@ def load(
 def store(
     machine: Machine,
     op: tt.StoreOp,
-    pointer: MemRef | BlockPointer,
+    pointer: MemRef | TensorInMemory,
     value: Array,
     mask: Array | None = None,
 ) -> None:
-    if isinstance(pointer, BlockPointer):
-        checked = op.boundary_check.get_values()
-        places, mask = block(pointer.tensor, pointer.shape, pointer.offsets, checked)
-        write(machine, pointer.tensor, places, value, mask)
+    if isinstance(pointer, TensorInMemory):
+        part = part_of(op, pointer, ())
+        write(machine, part.tensor, part.places, value, part.inside)
         return
     value = _as(machine, value, element_type(op.value), pointer.element_type)
     write(machine, pointer, (), value, mask)
@@ -590,128 +617,67 @@ def _as(machine: Machine, value: Array, source: Attribute, result: Attribute) ->
     return machine.numerics.bitcast(value, source, result)
 
 
-@implements(tt.MakeTensorPtrOp)
-def make_block_pointer(
-    machine: Machine, op: tt.MakeTensorPtrOp, base: MemRef, *rest: Array
-) -> BlockPointer:
-    rank = len(rest) // 3
+@implements(tt.MakeTensorDescriptorOp, tt.MakeTensorPtrOp)
+def make_tensor(
+    machine: Machine,
+    op: tt.MakeTensorDescriptorOp | tt.MakeTensorPtrOp,
+    base: MemRef,
+    *rest: Array,
+) -> TensorInMemory:
+    rank, padding = len(op.shape), tt.Padding.ZERO
+    if isinstance(op, tt.MakeTensorDescriptorOp):
+        padding = op.padding_option
     tensor = tensor_at(base, rest[:rank], rest[rank : 2 * rank])
-    return BlockPointer(tensor, rest[2 * rank :], shape_of(op.block))
+    return TensorInMemory(tensor, padding, rest[2 * rank :])
 
 
 @implements(tt.AdvanceOp)
 def advance(
-    machine: Machine, op: tt.AdvanceOp, pointer: BlockPointer, *steps: Array
-) -> BlockPointer:
-    pairs = zip(pointer.offsets, steps, strict=True)
-    return replace(pointer, offsets=tuple(x + y.astype(np.int64) for x, y in pairs))
+    machine: Machine, op: tt.AdvanceOp, pointer: TensorInMemory, *steps: Array
+) -> TensorInMemory:
+    pairs = zip(pointer.starts, steps, strict=True)
+    return replace(pointer, starts=tuple(x + y.astype(np.int64) for x, y in pairs))
 
 
-@implements(tt.MakeTensorDescriptorOp)
-def make_descriptor(
-    machine: Machine, op: tt.MakeTensorDescriptorOp, base: MemRef, *rest: Array
-) -> Descriptor:
-    rank = len(rest) // 2
-    return Descriptor(tensor_at(base, rest[:rank], rest[rank:]), op.padding_option)
-
-
-def _block_of(type: Attribute) -> tuple[int, ...]:
-    """Return the shape of the blocks of a descriptor."""
-    assert isinstance(type, tt.TensorDescType), type
-    return type.shape
-
-
-@implements(tt.DescriptorLoadOp)
+@implements(tt.DescriptorLoadOp, tt.DescriptorGatherOp)
 def descriptor_load(
-    machine: Machine, op: tt.DescriptorLoadOp, descriptor: Descriptor, *indices: Array
+    machine: Machine, op: Operation, found: TensorInMemory, *where: Array
 ) -> Array:
-    """Read a block; outside of the tensor is zero, or NaN."""
-    places = block(descriptor.tensor, _block_of(op.desc.type), indices)
-    nan, type = descriptor.padding is tt.Padding.NAN, op.result.type
-    found = read_block(machine, descriptor.tensor, places, type, nan=nan)
-    if tt.block_io(op) == "column_major":
-        found = found.swapaxes(-1, -2)
-    return found.reshape(found.shape[:AXES] + shape_of(op.result.type))
+    part = part_of(op, found, where)
+    return part.read(machine, op.results[0].type, found.padding)
 
 
-@implements(tt.DescriptorStoreOp)
+@implements(tt.DescriptorStoreOp, tt.DescriptorScatterOp)
 def descriptor_store(
     machine: Machine,
-    op: tt.DescriptorStoreOp,
-    descriptor: Descriptor,
-    value: Array,
-    *indices: Array,
+    op: tt.DescriptorStoreOp | tt.DescriptorScatterOp,
+    found: TensorInMemory,
+    *operands: Array,
 ) -> None:
-    if tt.block_io(op) == "column_major":
-        value = value.swapaxes(-1, -2)
-    shape = _block_of(op.desc.type)
-    places, inside = block(descriptor.tensor, shape, indices)
-    value = value.reshape(value.shape[:AXES] + shape)
-    write(machine, descriptor.tensor, places, value, inside)
+    at = [*op.operands[1:]].index(op.src)
+    part = part_of(op, found, operands[:at] + operands[at + 1 :])
+    value = part.in_memory(operands[at])
+    write(machine, part.tensor, part.places, value, part.inside)
 
 
 @implements(tt.DescriptorReduceOp)
 def descriptor_reduce(
     machine: Machine,
     op: tt.DescriptorReduceOp,
-    descriptor: Descriptor,
+    found: TensorInMemory,
     value: Array,
     *indices: Array,
 ) -> None:
     """Update a block, as far as it is inside of the tensor."""
-    assert isinstance(op.desc.type, tt.TensorDescType), op
-    shape, type = _block_of(op.desc.type), element_type(op.src)
+    part, type = part_of(op, found, indices), element_type(op.src)
     name = tt.Combination(op.kind.value.data).name
-    is_signed = not op.desc.type.is_unsigned
+    is_signed = not descriptor_type(op.desc).is_unsigned
     combine = partial(call, machine, name.lower(), type, is_signed=is_signed)
-    places, inside = block(descriptor.tensor, shape, indices)
-    value = value.reshape(value.shape[:AXES] + shape)
-    allowed = machine.and_active(inside)
-    executions = machine.shape[:1] + (1,) * (2 + len(shape))
-    tensor = descriptor.tensor
-    machine.update(tensor, places, value, allowed, combine, executions, WORK_ITEM)
-
-
-def rows_of(
-    descriptor: Descriptor, cols: int, rows: Array, col: Array
-) -> tuple[list[Array], Array]:
-    """Return the coordinates of parts of rows, and which are inside of the tensor."""
-    row = rows.astype(np.int64)[..., None]
-    (along,) = with_steps([col.astype(np.int64)], (cols,))
-    place = [row, along.reshape(*along.shape[:AXES], 1, cols)]
-    sizes = [trailing(x, 2) for x in descriptor.tensor.sizes]
-    inside = np.ones((1,) * (AXES + 2), np.bool_)
-    for at, size in zip(place, sizes, strict=True):
-        inside = inside & (at >= 0) & (at < size)
-    return place, inside
-
-
-@implements(tt.DescriptorGatherOp)
-def descriptor_gather(
-    machine: Machine,
-    op: tt.DescriptorGatherOp,
-    descriptor: Descriptor,
-    rows: Array,
-    col: Array,
-) -> Array:
-    """Read parts of rows; outside of the tensor is zero, or NaN."""
-    type, nan = op.result.type, descriptor.padding is tt.Padding.NAN
-    places = rows_of(descriptor, shape_of(type)[1], rows, col)
-    return read_block(machine, descriptor.tensor, places, type, nan=nan)
-
-
-@implements(tt.DescriptorScatterOp)
-def descriptor_scatter(
-    machine: Machine,
-    op: tt.DescriptorScatterOp,
-    descriptor: Descriptor,
-    rows: Array,
-    col: Array,
-    value: Array,
-) -> None:
-    """Write what is inside of the tensor."""
-    places, inside = rows_of(descriptor, shape_of(op.src.type)[1], rows, col)
-    write(machine, descriptor.tensor, places, value, inside)
+    value, allowed = part.in_memory(value), machine.and_active(part.inside)
+    executions = machine.shape[:1] + (1,) * (part.inside.ndim - 1)
+    machine.update(
+        part.tensor, part.places, value, allowed, combine, executions, WORK_ITEM
+    )
 
 
 # `ttg` and `ttig`: layouts, shared memory, loads of 2D blocks.
@@ -763,9 +729,9 @@ def memdesc_trans(machine: Machine, op: ttg.MemDescTransOp, shared: MemRef) -> M
 
 @implements(ttig.ExtractDescOp)
 def extract_desc(
-    machine: Machine, op: ttig.ExtractDescOp, descriptor: Descriptor
+    machine: Machine, op: ttig.ExtractDescOp, found: TensorInMemory
 ) -> Array | MemRef:
-    tensor = descriptor.tensor
+    tensor = found.tensor
     fields = (*tensor.sizes, *tensor.strides, moved(tensor, tensor.offset))
     return fields[op.index.value.data]
 
@@ -774,27 +740,19 @@ def extract_desc(
 def block_load_2d(
     machine: Machine, op: ttig.BlockLoad2DOp, base: MemRef, *numbers: Array
 ) -> Array:
-    """Read a block of a matrix; outside of it is zero, or NaN."""
-    size = (tt.bits_of(op.result.type) or 8) // 8
+    size, type = (tt.bits_of(op.result.type) or 8) // 8, op.result.type
     width, height, pitch, x, y = (number.astype(np.int64) for number in numbers)
-    matrix = tensor_at(
-        base, (height, width // size), (pitch // size, np.ones_like(pitch))
-    )
-    type, nan = op.result.type, op.pad_nan is not None
-    shape, is_columns = shape_of(type), op.layout is ttig.MemoryLayout.COLUMN_MAJOR
-    places = block(matrix, shape[::-1] if is_columns else shape, (y, x))
-    found = read_block(machine, matrix, places, type, nan=nan)
-    return found.swapaxes(-1, -2) if is_columns else found
+    sizes, strides = (height, width // size), (pitch // size, np.ones_like(pitch))
+    is_turned = op.layout is ttig.MemoryLayout.COLUMN_MAJOR
+    places = block_at((y, x), shape_of(type)[:: -1 if is_turned else 1])
+    part = part_at(tensor_at(base, sizes, strides), places, is_turned=is_turned)
+    padding = tt.Padding.ZERO if op.pad_nan is None else tt.Padding.NAN
+    return part.read(machine, type, padding)
 
 
 @implements(ttig.BlockLoad2DFromPtrOp)
 def block_load_2d_from_ptr(
-    machine: Machine,
-    op: ttig.BlockLoad2DFromPtrOp,
-    pointer: MemRef,
-    _: Array,
-    mask: Array | None = None,
-    other: Array | None = None,
+    machine: Machine, op: Any, pointer: MemRef, pitch: Array, *rest: Array
 ) -> Array:
-    found = read(machine, pointer, (), mask)
-    return found if mask is None or other is None else np.where(mask, found, other)
+    """Read what pointers point to; the pitch says no more than they do."""
+    return load(machine, op, pointer, *rest)

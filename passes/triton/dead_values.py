@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.scf import ForOp, YieldOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
-from coopc.ir.control_flow import yielded
+from coopc.ir.control_flow import links
 
 
 def remove_dead(root: Operation) -> None:
@@ -62,14 +62,7 @@ def behind(value: SSAValue) -> Sequence[SSAValue]:
         return owner.operands
     if not isinstance(loop, ForOp):
         return ()
-    if isinstance(value, BlockArgument):
-        at, more = value.index - 1, ()
-        if at < 0:
-            return ()
-    else:
-        at = loop.results.index(value)
-        more = (loop.body.block.args[at + 1],)
-    return (loop.iter_args[at], yielded(loop.body)[at], *more)
+    return [x for group in links(loop, {}) if value in group for x in group]
 
 
 def shorten(loop: ForOp, needed: set[SSAValue]) -> None:

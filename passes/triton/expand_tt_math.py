@@ -1,8 +1,8 @@
 """expand-tt-math: expands Triton's own arithmetic to `arith` and `math`.
 
 Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
-         `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp` of a scalar
-         or toward zero, `tt.dot_scaled` of tensors without encodings; `tt.atomic_poll`.
+         `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp`,
+         `tt.dot_scaled` of tensors without encodings; `tt.atomic_poll`.
 After:   operations of `arith` and `math` on tensors of the same encodings; `tt.dot` of
          bf16, or of f16 where one factor is, for a scaled product; a loop around
          `tt.atomic_cas`.
@@ -56,7 +56,6 @@ from coopc.dialects.tt.types import (
     Rounding,
     ScaledElement,
     encoding_of,
-    is_tensor,
     member,
 )
 from coopc.emit.walker import Refusal
@@ -153,15 +152,10 @@ def bits(code: Code, op: tt.BitcastOp) -> SSAValue:
 
 
 def is_of_floats(op: tt.FpToFpOp, target: Target) -> bool:
-    """Whether a float of a format of `arith` becomes another, rounded to nearest.
-
-    Of tensors only those that saturate: passes convert the others.
-    """
-    if op.rounding_mode is Rounding.RTZ:
-        return False
+    """Whether a float of a format of `arith` becomes another, rounded to nearest."""
     types = element_of(op.src.type), element_of(op.result.type)
-    known = all(x.name in FORMATS for x in types)
-    return known and (not is_tensor(op.src.type) or types[1].name.startswith("f8"))
+    is_to_nearest = op.rounding_mode is not Rounding.RTZ
+    return is_to_nearest and all(x.name in FORMATS for x in types)
 
 
 @table.on(tt.FpToFpOp, when=lambda op, to: op.rounding_mode is Rounding.RTZ)

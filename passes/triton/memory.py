@@ -61,12 +61,9 @@ def cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Ope
 
 def rmw(
     op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
-) -> AtomicRMWOp:
+) -> Operation:
     """Return the update of one element."""
-    new = update_memory(op.kind, target, value, place)
-    new.attributes[simt.ORDERING] = StringAttr(ORDERS[op.order])
-    new.attributes[simt.ORDERING_SCOPE] = StringAttr(SCOPES[op.sync_scope])
-    return new
+    return ordered(op, update_memory(op.kind, target, value, place))
 
 
 def compare_exchange(
@@ -77,7 +74,11 @@ def compare_exchange(
     place: Sequence[SSAValue],
 ) -> Operation:
     """Return the exchange of one element."""
-    new = simt.CompareExchangeOp(expected, value, target, place)
+    return ordered(op, simt.CompareExchangeOp(expected, value, target, place))
+
+
+def ordered(op: tt.AtomicOp, new: Operation) -> Operation:
+    """Give an access to memory the order and the scope of one of Triton."""
     new.attributes[simt.ORDERING] = StringAttr(ORDERS[op.order])
     new.attributes[simt.ORDERING_SCOPE] = StringAttr(SCOPES[op.sync_scope])
     return new

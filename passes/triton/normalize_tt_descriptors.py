@@ -32,13 +32,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
-    BytesAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FunctionType,
@@ -56,7 +57,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import tt, ttig
 from coopc.dialects.ttg import SliceEncodingAttr
-from coopc.ir.builder import Builder
+from coopc.ir.builder import Builder, constant_attr
 from coopc.ir.facts import constant_number
 from coopc.layout.encodings import SliceEncoding
 from coopc.passes.generic.normalize import Sharing
@@ -69,30 +70,11 @@ from coopc.passes.triton.base_alignment import (
 from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.origins import made_by
 
-NANS = {
-    "bf16": 0x7FC0,
-    "f16": 0x7E00,
-    "f32": 0x7FC00000,
-    "f64": 0x7FF8000000000000,
-    "f8E4M3FN": 0x7F,
-    "f8E5M2": 0x7E,
-}
-"""The bits of a NaN, by the type of floats."""
-
 
 def not_a_number(type: TensorType[Attribute]) -> DenseIntOrFPElementsAttr:
-    """Return a constant whose elements are all NaN, a quiet one.
-
-    Raises:
-        ValueError: there are none of the type of the elements.
-    """
-    bits = NANS.get(str(type.element_type))
-    if bits is None:
-        raise ValueError(f"expected floats, got {type}")
-    width = tt.bits_of(type.element_type)
-    assert width is not None, type
-    found = BytesAttr(bits.to_bytes(width // 8, "little"))
-    return DenseIntOrFPElementsAttr(type, found)  # pyright: ignore[reportArgumentType]
+    """Return a constant whose elements are all NaN, a quiet one."""
+    one: Any = constant_attr(TensorType(type.element_type, [1]), nan)
+    return DenseIntOrFPElementsAttr(type, one.data)  # pyright: ignore[reportArgumentType]
 
 
 def make_host_descriptors(func: tt.FuncOp) -> None:

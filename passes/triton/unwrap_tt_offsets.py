@@ -14,7 +14,7 @@ to be at least 0, as a matrix begins at its pointer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -45,42 +45,41 @@ class Seen(Exception):
     """What is behind the end may be seen."""
 
 
-@dataclass(slots=True)
-class ForwardSlice:
-    """Where values go, and in which dimension a coordinate of theirs is."""
+def forward_slice(
+    value: SSAValue, dim: int, rule: Callable[[Operation, int, int], Reached | None]
+) -> tuple[dict[SSAValue, int], list[tuple[Operation, int]]]:
+    """Follow a value, which varies in a dimension, to all that is made of it.
 
-    rule: Callable[[Operation, int, int], Reached | None]
-    """What an operation makes of an operand by its number and the dimension; None where
-    the way ends. Views and loops are the same for all."""
-    dims: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    ends: list[tuple[Operation, int]] = field(
-        default_factory=list[tuple[Operation, int]]
-    )
-    """Operations where a way ends, and the operand's dimension."""
+    Args:
+        value: the value.
+        dim: in which its coordinate is.
+        rule: what an operation makes of an operand by its number and the dimension;
+            None where the way ends. Views and loops are the same for all.
 
-    def follow(self, value: SSAValue, dim: int) -> None:
-        """Follow a value to all that is made of it.
+    Returns:
+        values, with the dimension in which the coordinate is; and the operations where
+        a way ends, with that of the operand.
 
-        Raises:
-            Seen: it goes where that is not known.
-        """
-        todo = [(value, dim)]
-        while todo:
-            value, dim = todo.pop()
-            if value in self.dims:
-                if self.dims[value] != dim:
-                    raise Seen
-                continue
-            self.dims[value] = dim
-            for use in value.uses:
-                op = use.operation
-                reached = passed_on(op, use.index, dim)
-                if (
-                    reached is None
-                    and (reached := self.rule(op, use.index, dim)) is None
-                ):
-                    self.ends.append((op, dim))
-                todo += reached or []
+    Raises:
+        Seen: it goes where that is not known.
+    """
+    dims: dict[SSAValue, int] = {}
+    ends: list[tuple[Operation, int]] = []
+    todo = [(value, dim)]
+    while todo:
+        value, dim = todo.pop()
+        if value in dims:
+            if dims[value] != dim:
+                raise Seen
+            continue
+        dims[value] = dim
+        for use in value.uses:
+            op = use.operation
+            reached = passed_on(op, use.index, dim)
+            if reached is None and (reached := rule(op, use.index, dim)) is None:
+                ends.append((op, dim))
+            todo += reached or []
+    return dims, ends
 
 
 def passed_on(op: Operation, index: int, dim: int) -> Reached | None:
@@ -153,18 +152,16 @@ def is_elementwise(op: Operation) -> bool:
 
 def unwrap(op: RemainderOp) -> None:
     """Mask the loads behind a remainder, and drop it, if nobody sees that."""
-    addresses, indices = ForwardSlice(of_address), Indices()
+    indices = Indices()
     try:
         place, size = indices.of(op.lhs), indices.of(op.rhs)
         if place.steps != (ONE,) or not size.is_uniform:
             return
         # Below this coordinate elements are those of the matrix.
         limit = size.start - place.start
-        addresses.follow(op.result, 0)
-        for load, dim in addresses.ends:
-            results = ForwardSlice(of_result)
-            results.follow(load.results[0], dim)
-            for store, at in results.ends:
+        dims, loads = forward_slice(op.result, 0, of_address)
+        for load, dim in loads:
+            for store, at in forward_slice(load.results[0], dim, of_result)[1]:
                 assert isinstance(store, tt.AtomicRMWOp | tt.StoreOp), store
                 if store.mask is None or not is_tensor(store.ptr.type):
                     return
@@ -173,13 +170,13 @@ def unwrap(op: RemainderOp) -> None:
                     return
     except (NotAffine, Seen):
         return
-    if not addresses.ends:
+    if not loads:
         return
     inside = after(op.result, arith.CmpiOp(op.lhs, op.rhs, "slt"))
     masks: dict[SSAValue, SSAValue] = {op.result: inside}
-    for load, _ in addresses.ends:
+    for load, _ in loads:
         assert isinstance(load, tt.LoadOp), load
-        mask = mask_like(load.ptr, addresses.dims, masks)
+        mask = mask_like(load.ptr, dims, masks)
         if load.mask is not None:
             both = arith.AndIOp(load.mask, mask)
             both.location = load.location

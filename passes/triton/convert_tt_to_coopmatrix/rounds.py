@@ -17,8 +17,9 @@ not overlap is a condition of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TypeAlias
 
 from xdsl.dialects import arith, scf
@@ -49,7 +50,7 @@ VIEWS = (
     tt.TransOp,
     ttg.ConvertLayoutOp,
 )
-POINTWISE = ELEMENTWISE | {tt.FpToFpOp, ttg.ConvertLayoutOp}
+POINTWISE = ELEMENTWISE | {ttg.ConvertLayoutOp}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,6 @@ class RoundsPlan:
         """Blocks below each other, and beside each other."""
         rows, cols = shape_of(self.source.type)
         return rows // self.block[0], cols // self.block[1]
-
-    def __str__(self) -> str:
-        (m, n), (rows, cols) = self.block, self.rounds
-        return f"{rows} x {cols} rounds of {m} x {n} sums around {self.statement.name}"
 
 
 def plan_rounds(
@@ -169,14 +166,17 @@ def writes(op: Operation) -> bool:
     return any(isinstance(each, WRITES) for each in op.walk())
 
 
-def between(first: Operation, last: Operation) -> list[Operation]:
-    """Return the operations of a block between two of them."""
-    found: list[Operation] = []
-    op = first.next_op
-    while op is not None and op is not last:
-        found.append(op)
-        op = op.next_op
-    return found
+def after(op: Operation) -> Iterator[Operation]:
+    """Yield the operations of its block that follow one."""
+    following = op.next_op
+    while following is not None:
+        yield following
+        following = following.next_op
+
+
+def between(first: Operation, last: Operation) -> Iterator[Operation]:
+    """Yield the operations of a block between two of them."""
+    return takewhile(lambda op: op is not last, after(first))
 
 
 def is_splat(value: SSAValue) -> bool:
@@ -284,18 +284,6 @@ def replaced(value: SSAValue) -> SSAValue | None:
     return None
 
 
-def after(op: Operation) -> list[Operation]:
-    """Return the operations of its block that follow one."""
-    last = around(op).last_op
-    assert last is not None, op
-    return [*between(op, last), last]
-
-
-def around(op: Operation) -> Block:
-    assert op.parent is not None, op
-    return op.parent
-
-
 # Where tensors are used, and loads that wait until then
 
 
@@ -360,8 +348,8 @@ def waits(
 
 def feeds_products(op: Operation) -> bool:
     """Whether a load is used as a factor only, and memory stays the same till then."""
-    block, users = op.parent, list[Operation]()
-    if block is None or not factors(op.results[0], users.append):
+    block, users = op.parent, products_of(op.results[0])
+    if block is None or not users:
         return False
     ends = [block.find_ancestor_op_in_block(x) for x in users]
     return all(
@@ -370,17 +358,19 @@ def feeds_products(op: Operation) -> bool:
     )
 
 
-def factors(value: SSAValue, note: Callable[[Operation], object]) -> bool:
-    """Whether all uses of a tensor are as factors, transposed or not; note these."""
-    if not value.uses:
-        return False
+def products_of(value: SSAValue) -> list[Operation]:
+    """Return the products of which a tensor is a factor, transposed or not.
+
+    There are none if anything else uses it.
+    """
+    found: list[Operation] = []
     for use in value.uses:
-        op = use.operation
+        op, more = use.operation, list[Operation]()
         if isinstance(op, tt.TransOp | ttg.ConvertLayoutOp):
-            if not factors(op.results[0], note):
-                return False
+            more = products_of(op.results[0])
         elif isinstance(op, tt.DotOp) and use.index < 2:
-            note(op)
-        else:
-            return False
-    return True
+            more = [op]
+        if not more:
+            return []
+        found += more
+    return found

@@ -9,7 +9,7 @@ Nothing is stored for these.  What comes from memory, products, sums and loops i
 they are asked for.  A tensor of pointers has a base, the argument that it points into,
 and its elements are offsets from there; or its elements are addresses.
 
-Laws (test/unit/passes/test_convert_tt_to_coopmatrix.py): an element of a view is that
+Laws (test/unit/pipelines/test_triton_kernels.py): an element of a view is that
 of numpy's view; what is asked for twice in a block is computed once.
 """
 
@@ -32,59 +32,39 @@ from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import Arith, element_of
 from coopc.dialects.tt.types import (
     PtrType,
-    Rounding,
     in_memory,
     is_tensor,
     shape_of,
 )
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.ir.transaction import Refused
-from coopc.passes.coopmatrix.elementwise import converted
 
 Coordinates: TypeAlias = tuple[SSAValue, ...]
-Function: TypeAlias = Callable[[Builder, Coordinates], SSAValue]
-At: TypeAlias = Callable[[Coordinates], SSAValue]
-InsideAt: TypeAlias = Callable[[Coordinates], SSAValue | bool]
+Function: TypeAlias = Callable[[Coordinates], SSAValue]
 FIRST = BoundedIndex(0)
 """The lane that does what is done once."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pointer:
-    """A place in the memory behind an argument."""
+    """A place in the memory behind an argument: of an element, or of a tensor.
+
+    That is what a descriptor describes, or a block pointer is a block of.
+    """
 
     base: SSAValue
     """The argument, a memref of rank 0, or memory at an address."""
     offset: SSAValue
     """In elements from there, an i64."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Address:
-    """The form of a pointer of which control flow carries the address."""
-
-    element: Attribute
-    """What memory holds there."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class InMemory:
-    """A tensor in memory, and for a block pointer where its block begins."""
-
-    at: Pointer | Address
-    sizes: tuple[SSAValue, ...]
-    """Integers, in elements."""
-    strides: tuple[SSAValue, ...]
+    sizes: tuple[SSAValue, ...] = ()
+    """Of a tensor: integers, in elements."""
+    strides: tuple[SSAValue, ...] = ()
     """i64, in elements."""
-    offsets: tuple[SSAValue, ...] = ()
-    """i32; empty of a descriptor, whose accesses say it."""
+    starts: tuple[SSAValue, ...] = ()
+    """Where the block of a block pointer begins, i32."""
     pads_with_nan: bool = False
-
-    @property
-    def pointer(self) -> Pointer:
-        """To the first element, of a value that is no form."""
-        assert isinstance(self.at, Pointer), self
-        return self.at
+    is_carried_as_address: bool = False
+    """Of the form in which control flow carries it: see `carried_values.py`."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -130,22 +110,25 @@ class Tensor:
 class Elements:
     """Asks tensors for elements; each once in a block."""
 
+    b: Builder
     known: dict[tuple[ir.Block, Tensor, Coordinates], SSAValue] = field(
         default_factory=dict[tuple[ir.Block, Tensor, Coordinates], SSAValue]
     )
 
-    def of(self, b: Builder, tensor: Tensor, at: Coordinates) -> SSAValue:
+    def of(self, tensor: Tensor, at: Coordinates) -> SSAValue:
         """Return an element, computed where the builder is."""
-        key = b.block, tensor, at
+        key = self.b.block, tensor, at
         if key not in self.known:
-            self.known[key] = tensor.function(b, at)
+            self.known[key] = tensor.function(at)
         return self.known[key]
 
 
-def in_buffer(buffer: SSAValue, shape: Sequence[int], element: Attribute) -> Tensor:
+def in_buffer(
+    b: Builder, buffer: SSAValue, shape: Sequence[int], element: Attribute
+) -> Tensor:
     """Return the tensor that a buffer holds; booleans are bytes there."""
 
-    def load(b: Builder, at: Coordinates) -> SSAValue:
+    def load(at: Coordinates) -> SSAValue:
         found = b.effect(memref.LoadOp.get(buffer, at)).results[0]
         return from_memory(b, found, element)
 
@@ -225,53 +208,33 @@ def unflattened(b: Builder, number: SSAValue, shape: Sequence[int]) -> Coordinat
 
 # Views and arithmetic, by operation: from the tensors of operands to that of a result.
 
-Sources: TypeAlias = Sequence[Tensor | SSAValue]
 Make: TypeAlias = Callable[[Elements, Any, Sequence[Tensor]], Function]
 
 
-def _splat_of(value: SSAValue) -> Function:
-    return lambda b, at: value
+def place_in_source(b: Builder, op: Operation, at: Coordinates) -> Coordinates:
+    """Return which element of its source an element of a view is."""
+    src, result = shape_of(op.operands[0].type), shape_of(op.results[0].type)
+    match op:
+        case tt.ExpandDimsOp():
+            axis = op.axis.value.data
+            return (*at[:axis], *at[axis + 1 :])
+        case tt.TransOp():
+            before = dict(zip(op.permutation, at, strict=True))
+            return tuple(before[dim] for dim in range(len(at)))
+        case tt.BroadcastOp():
+            zero = b.constant(INDEX, 0)
+            pairs = zip(src, at, strict=True)
+            return tuple(zero if n == 1 else x for n, x in pairs)
+        case _ if [n for n in result if n > 1] == [n for n in src if n > 1]:
+            zero = b.constant(INDEX, 0)
+            kept = (x for x, n in zip(at, result, strict=True) if n > 1)
+            return tuple(zero if n == 1 else next(kept) for n in src)
+        case _:
+            return unflattened(b, flattened(b, at, result), src)
 
 
-def _expanded(e: Elements, op: tt.ExpandDimsOp, srcs: Sequence[Tensor]) -> Function:
-    axis = op.axis.value.data
-    return lambda b, at: e.of(b, srcs[0], (*at[:axis], *at[axis + 1 :]))
-
-
-def _broadcast(e: Elements, op: tt.BroadcastOp, srcs: Sequence[Tensor]) -> Function:
-    (src,) = srcs
-
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        zero = b.constant(INDEX, 0)
-        pairs = zip(src.shape, at, strict=True)
-        return e.of(b, src, tuple(zero if n == 1 else x for n, x in pairs))
-
-    return element
-
-
-def _reshaped(e: Elements, op: Operation, srcs: Sequence[Tensor]) -> Function:
-    (src,), shape = srcs, shape_of(op.results[0].type)
-
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        kept = [x for x, size in zip(at, shape, strict=True) if size > 1]
-        if [n for n in shape if n > 1] == [n for n in src.shape if n > 1]:
-            zero, places = b.constant(INDEX, 0), iter(kept)
-            return e.of(
-                b, src, tuple(zero if n == 1 else next(places) for n in src.shape)
-            )
-        return e.of(b, src, unflattened(b, flattened(b, at, shape), src.shape))
-
-    return element
-
-
-def _transposed(e: Elements, op: tt.TransOp, srcs: Sequence[Tensor]) -> Function:
-    order = op.permutation
-
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        before = dict(zip(order, at, strict=True))
-        return e.of(b, srcs[0], tuple(before[d] for d in range(len(at))))
-
-    return element
+def _viewed(e: Elements, op: Operation, srcs: Sequence[Tensor]) -> Function:
+    return lambda at: e.of(srcs[0], place_in_source(e.b, op, at))
 
 
 def _same(e: Elements, op: Operation, srcs: Sequence[Tensor]) -> Function:
@@ -279,35 +242,32 @@ def _same(e: Elements, op: Operation, srcs: Sequence[Tensor]) -> Function:
 
 
 def _joined(e: Elements, op: tt.JoinOp, srcs: Sequence[Tensor]) -> Function:
-    def element(b: Builder, at: Coordinates) -> SSAValue:
+    def element(at: Coordinates) -> SSAValue:
         *rest, which = at
-        one, other = (e.of(b, x, tuple(rest)) for x in srcs)
-        is_first = b.compare("eq", which, b.constant(INDEX, 0))
-        return b.select(is_first, one, other)
+        one, other = (e.of(x, tuple(rest)) for x in srcs)
+        is_first = e.b.compare("eq", which, e.b.constant(INDEX, 0))
+        return e.b.select(is_first, one, other)
 
     return element
 
 
 def _concatenated(e: Elements, op: tt.CatOp, srcs: Sequence[Tensor]) -> Function:
-    size = srcs[0].shape[0]
-
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        end = b.constant(INDEX, size)
-        is_first = b.compare("ult", at[0], end)
-        place = b.pure(arith.RemUIOp, at[0], end)
-        one, other = (e.of(b, x, (place, *at[1:])) for x in srcs)
-        return b.select(is_first, one, other)
+    def element(at: Coordinates) -> SSAValue:
+        end = e.b.constant(INDEX, srcs[0].shape[0])
+        is_first = e.b.compare("ult", at[0], end)
+        place = e.b.pure(arith.RemUIOp, at[0], end)
+        one, other = (e.of(x, (place, *at[1:])) for x in srcs)
+        return e.b.select(is_first, one, other)
 
     return element
 
 
 def _gathered(e: Elements, op: tt.GatherOp, srcs: Sequence[Tensor]) -> Function:
-    axis = op.axis.value.data
-    src, indices = srcs
+    axis, (src, indices) = op.axis.value.data, srcs
 
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        place = index(b, e.of(b, indices, at))
-        return e.of(b, src, (*at[:axis], place, *at[axis + 1 :]))
+    def element(at: Coordinates) -> SSAValue:
+        place = index(e.b, e.of(indices, at))
+        return e.of(src, (*at[:axis], place, *at[axis + 1 :]))
 
     return element
 
@@ -315,9 +275,9 @@ def _gathered(e: Elements, op: tt.GatherOp, srcs: Sequence[Tensor]) -> Function:
 def _moved(e: Elements, op: tt.AddPtrOp, srcs: Sequence[Tensor]) -> Function:
     unit = 1 if srcs[0].base is not None else pointee_bytes(op.result.type)
 
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        one, other = (offset(b, e.of(b, x, at)) for x in srcs)
-        return b.pure(arith.AddiOp, one, scaled(b, other, unit))
+    def element(at: Coordinates) -> SSAValue:
+        one, other = (offset(e.b, e.of(x, at)) for x in srcs)
+        return e.b.pure(arith.AddiOp, one, scaled(e.b, other, unit))
 
     return element
 
@@ -347,8 +307,8 @@ def addresses(e: Elements, pointers: Tensor) -> Tensor:
     if (base := pointers.base) is None:
         return pointers
 
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        return address_of(b, base, e.of(b, pointers, at))
+    def element(at: Coordinates) -> SSAValue:
+        return address_of(e.b, base, e.of(pointers, at))
 
     return Tensor(pointers.shape, element, None, pointers.reads)
 
@@ -356,11 +316,11 @@ def addresses(e: Elements, pointers: Tensor) -> Tensor:
 def _numbered(e: Elements, op: tt.MakeRangeOp, srcs: Sequence[Tensor]) -> Function:
     start = op.start.value.data
 
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        found = b.pure(arith.IndexCastOp, at[0], i32)
+    def element(at: Coordinates) -> SSAValue:
+        found = e.b.pure(arith.IndexCastOp, at[0], i32)
         if start == 0:
             return found
-        return b.pure(arith.AddiOp, found, b.constant(i32, start))
+        return e.b.pure(arith.AddiOp, found, e.b.constant(i32, start))
 
     return element
 
@@ -371,20 +331,14 @@ def _constant(e: Elements, op: arith.ConstantOp, srcs: Sequence[Tensor]) -> Func
         raise Refused(op, "expected a constant with the same number everywhere")
     element: Any = element_of(op.result.type)
     number: Any = value.get_values()[0]
-    return lambda b, at: b.constant(element, number)
+    return lambda at: e.b.constant(element, number)
 
 
 def _to_format(e: Elements, op: tt.FpToFpOp, srcs: Sequence[Tensor]) -> Function:
-    if op.rounding_mode is Rounding.RTZ:
-        raise Refused(op, "expected rounding = rtne, which conversions have, got rtz")
-    target = element_of(op.result.type)
-    return lambda b, at: converted(b, e.of(b, srcs[0], at), target, signed=True)
+    def element(at: Coordinates) -> SSAValue:
+        raise Refused(op, "not supported: no engine has the format")
 
-
-def _cast(e: Elements, op: tt.BitcastOp, srcs: Sequence[Tensor]) -> Function:
-    if isinstance(target := element_of(op.result.type), PtrType):
-        return srcs[0].function
-    return lambda b, at: from_memory(b, e.of(b, srcs[0], at), target)
+    return element
 
 
 def _elementwise(
@@ -393,16 +347,14 @@ def _elementwise(
     elements = map(element_of, op.result_types)
     results = [i64 if isinstance(x, PtrType) else x for x in elements]
 
-    def make(*operands: SSAValue) -> Operation:
-        return type(op).create(
-            operands=operands,
+    def element(at: Coordinates) -> SSAValue:
+        new = type(op).create(
+            operands=[e.of(x, at) for x in srcs],
             result_types=results,
             properties=dict(op.properties),
             attributes=dict(op.attributes),
         )
-
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        return b.effect(make(*(e.of(b, x, at) for x in srcs))).results[number]
+        return e.b.effect(new).results[number]
 
     return element
 
@@ -414,32 +366,24 @@ ELEMENTWISE = frozenset(
 
 FUNCTIONS: dict[type[Operation], Make] = {
     **dict.fromkeys(ELEMENTWISE, _elementwise),
+    **dict.fromkeys(
+        (tt.BroadcastOp, tt.ExpandDimsOp, tt.ReshapeOp, tt.TransOp), _viewed
+    ),
+    **dict.fromkeys(
+        (tt.BitcastOp, tt.IntToPtrOp, tt.PtrToIntOp, ttg.ConvertLayoutOp), _same
+    ),
     arith.ConstantOp: _constant,
     tt.AddPtrOp: _moved,
-    tt.BitcastOp: _cast,
-    tt.BroadcastOp: _broadcast,
     tt.CatOp: _concatenated,
-    tt.ExpandDimsOp: _expanded,
     tt.FpToFpOp: _to_format,
     tt.GatherOp: _gathered,
-    tt.IntToPtrOp: _same,
     tt.JoinOp: _joined,
     tt.MakeRangeOp: _numbered,
-    tt.PtrToIntOp: _same,
-    tt.ReshapeOp: _reshaped,
-    tt.TransOp: _transposed,
-    ttg.ConvertLayoutOp: _same,
 }
-"""What an element of the result is, by operation."""
+"""What an element of the result is, by operation.
 
-
-def split_tensor(e: Elements, src: Tensor, which: int) -> Tensor:
-    """Return the first, or the second, of each pair."""
-
-    def element(b: Builder, at: Coordinates) -> SSAValue:
-        return e.of(b, src, (*at, b.constant(INDEX, which)))
-
-    return Tensor(src.shape[:-1], element, None, src.reads, src.base)
+expand-tt-math has rewritten `tt.bitcast` of numbers, and `tt.fp_to_fp` of formats that
+engines have."""
 
 
 def is_resized(op: Operation) -> bool:
@@ -480,5 +424,5 @@ def function_of(
 def splat_tensor(shape: Sequence[int], value: SSAValue | Pointer) -> Tensor:
     """Return a tensor with one value everywhere."""
     if isinstance(value, Pointer):
-        return Tensor(tuple(shape), _splat_of(value.offset), base=value.base)
-    return Tensor(tuple(shape), _splat_of(value))
+        return Tensor(tuple(shape), lambda at: value.offset, base=value.base)
+    return Tensor(tuple(shape), lambda at: value)

@@ -80,10 +80,10 @@ tt.func @functions(%x: tensor<64xf32, #blocked>, %s: f64) {
   %y = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "__imf_tanhf"} : (tensor<64xf32, #blocked>) -> tensor<64xf32, #blocked>
   // CHECK-NEXT: %z = math.fma %s, %s, %s : f64
   %z = tt.extern_elementwise %s, %s, %s {libname = "", libpath = "", pure = true, symbol = "__nv_fma"} : (f64, f64, f64) -> f64
-  // Scalars of other formats; tensors are converted where they are vectors.
+  // Other formats of floats.
   // CHECK-NEXT: %t = arith.truncf %s : f64 to f32
   %t = tt.fp_to_fp %s, rounding = rtne : f64 -> f32
-  // CHECK-NEXT: %u = tt.fp_to_fp %y, rounding = rtne
+  // CHECK-NEXT: %u = arith.truncf %y : tensor<64xf32, #blocked> to tensor<64xf16, #blocked>
   %u = tt.fp_to_fp %y, rounding = rtne : tensor<64xf32, #blocked> -> tensor<64xf16, #blocked>
   "test.op"(%z, %t, %u) : (f64, f32, tensor<64xf16, #blocked>) -> ()
   tt.return

@@ -1,0 +1,302 @@
+"""A kernel while it is written: what old values are now, buffers, loops over elements.
+
+    %x = tt.load %p, %m, %o     for each element, shared among the lanes:
+                                  buffer of x[i, j] = m(i, j) ? *p(i, j) : o(i, j)
+
+The lanes of one subgroup, which a program is, share the elements: lane l has element
+l of each run of elements along the last dimension.  A buffer is work-group memory;
+barriers stand around what writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any, TypeAlias
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import MemRefType, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from coopc.dialects import simt, tt
+from coopc.dialects.narrow import memref_type
+from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.tt.types import in_memory
+from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.control_flow import captured
+from coopc.ir.transaction import Refused
+from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
+    VIEWS,
+    RoundsPlan,
+    is_pair,
+    replaced,
+)
+from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
+    Coordinates,
+    Elements,
+    Pointer,
+    Tensor,
+    in_buffer,
+    to_memory,
+    unflattened,
+)
+
+Value: TypeAlias = SSAValue | Pointer | Tensor
+Flag: TypeAlias = SSAValue | bool
+Rule: TypeAlias = Callable[["TtKernel", Any], None]
+"""Writes what an operation does, and notes what its results are."""
+
+WORK_GROUP = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class SubgroupOptions:
+    """What kernels are written for."""
+
+    lanes: int
+    """Of the subgroup that runs a program, a power of two."""
+    tile: tuple[int, int, int]
+    """The most rows, columns and steps of k of one product."""
+    block: tuple[int, int] | None = None
+    """The most rows and columns of sums that matrices keep; None where products are
+    only loaded from work-group memory, and sums are kept there."""
+    aligns_rows: bool = False
+    """Whether rows of matrices in memory are to begin at multiples of 16 bytes."""
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The rounds of a statement, while they are written."""
+
+    plan: RoundsPlan
+    strip: Tensor | None = None
+    """The sums that are known where the statement is written."""
+    places: dict[Coordinates, Coordinates] = field(
+        default_factory=dict[Coordinates, Coordinates]
+    )
+    """Where in the strip an element of all sums is."""
+
+    def sums(self, elements: Elements, shape: Sequence[int]) -> Tensor:
+        """Return the tensor of all sums, or a view of them."""
+
+        def element(at: Coordinates) -> SSAValue:
+            assert self.strip is not None, self.plan
+            return elements.of(self.strip, self.places[at])
+
+        return Tensor(tuple(shape), element, in_rounds=True)
+
+
+@dataclass(slots=True)
+class TtKernel:
+    """One kernel while it is written anew."""
+
+    b: Builder
+    options: SubgroupOptions
+    write: Rule
+    """What operations are written by."""
+    in_place: frozenset[Operation]
+    """Loops that are written where they stand."""
+    users: Mapping[SSAValue, Operation]
+    """Where tensors are used that are used in one place."""
+    elements: Elements = field(init=False)
+    values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
+    rounds: dict[Operation, Rounds] = field(default_factory=dict[Operation, Rounds])
+    """By the statement that they are around."""
+    reads: set[SSAValue | None] = field(default_factory=set["SSAValue | None"])
+    """Memory that was loaded from since it was asked; None for that at addresses."""
+    apart: dict[tuple[SSAValue | None, SSAValue | None], scf.ForOp] = field(
+        default_factory=dict["tuple[SSAValue | None, SSAValue | None]", scf.ForOp]
+    )
+    """What rounds load from and store to, which may not overlap: with their loop.
+
+    None is memory at addresses."""
+
+    def __post_init__(self) -> None:
+        self.elements = Elements(self.b)
+
+    # What old values are now.
+
+    def number(self, value: SSAValue) -> SSAValue:
+        found = self.values[value]
+        assert isinstance(found, SSAValue), value
+        return found
+
+    def numbers(self, values: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
+        return tuple(map(self.number, values))
+
+    def tensor(self, value: SSAValue) -> Tensor:
+        found = self.values[value]
+        assert isinstance(found, Tensor), value
+        return found
+
+    def tensors(self, values: Sequence[SSAValue]) -> tuple[Tensor, ...]:
+        return tuple(map(self.tensor, values))
+
+    def pointer(self, value: SSAValue) -> Pointer:
+        found = self.values[value]
+        assert isinstance(found, Pointer), value
+        return found
+
+    def at_address(self, address: SSAValue, element: Attribute) -> Pointer:
+        base = self.b.pure(simt.MemoryAtOp, address, MemRefType(element, []))
+        return Pointer(base, self.b.constant(i64, 0))
+
+    def is_loaded(self, value: SSAValue) -> bool:
+        """Whether elements of a tensor are bits in buffers, which need no other."""
+        if self.tensor(value).buffer is not None:
+            return True
+        op = value.owner
+        is_view = isinstance(op, (*VIEWS, arith.BitcastOp, tt.BitcastOp))
+        is_view = is_view or (isinstance(op, tt.ReduceOp) and is_pair(op))
+        if not isinstance(op, Operation) or not is_view:
+            return False
+        return all(map(self.is_loaded, op.operands))
+
+    # Blocks, and operations one by one.
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Build at the end of another block, what is known in which is of no use after.
+
+        What was put in a buffer there is in none elsewhere: it may not run.
+        """
+        known = dict(self.values)
+        with self.b.inside(block):
+            yield
+        self.values = known
+
+    def block(self, block: Block) -> None:
+        """Write the operations of a block, without the one that ends it."""
+        for op in block.ops:
+            if op is not block.last_op:
+                self.operation(op)
+
+    def operation(self, op: Operation) -> None:
+        if op.results and all(x in self.values for x in op.results):
+            return  # it was needed before
+        self.b.location = op.location
+        self.write(self, op)
+        for result in op.results:
+            found = self.values.get(result)
+            if isinstance(found, SSAValue) and found.name_hint is None:
+                found.name_hint = result.name_hint
+
+    def inlined(self, op: Operation, region: Region, given: Values) -> Values:
+        """Return what a region of an operation makes of values."""
+        known = {x: self.number(x) for x in captured(region)}
+        known |= dict(zip(region.block.args, given, strict=True))
+        for each in region.block.ops:
+            if each is region.block.last_op:
+                return tuple(known.get(x, x) for x in each.operands)
+            for inner in each.walk():
+                if inner.dialect_name() not in ("arith", "math", "scf"):
+                    what = f"expected arithmetic in the region, got {inner.name}"
+                    raise Refused(op, what)
+            new = self.b.effect(each.clone(dict(known)))
+            known.update(zip(each.results, new.results, strict=True))
+        raise AssertionError(op)
+
+    # Elements, and the buffers that hold them.
+
+    def for_each(
+        self, shape: Sequence[int], body: Callable[[Coordinates], object]
+    ) -> None:
+        """Run a body for each element of a shape, in one lane each."""
+        self.elements.known.clear()  # memory may have changed
+        b, lanes, total = self.b, self.options.lanes, prod(shape)
+        lane, run = b.lane(lanes), shape[-1] if shape else 1
+
+        def of_row(row: BoundedIndex, _: Values) -> Values:
+            def of_run(t: BoundedIndex, _: Values) -> Values:
+                col = b.index(b.add(b.times(t, lanes), lane))
+                body((*unflattened(b, b.index(row), shape[:-1]), col))
+                return ()
+
+            return b.loop(run // lanes, (), of_run, name="run")
+
+        def of_lanes(t: BoundedIndex, _: Values) -> Values:
+            number = b.index(b.add(b.times(t, lanes), lane))
+            body(unflattened(b, number, shape))
+            return ()
+
+        if run % lanes == 0:
+            b.loop(total // run, (), of_row, name="row")
+            return
+        whole = total // lanes
+        b.loop(whole, (), of_lanes, name="part")
+        if rest := total % lanes:
+            b.branch(b.below(lane, rest), lambda: of_lanes(BoundedIndex(whole), ()))
+
+    def buffer(
+        self,
+        shape: Sequence[int],
+        element: Attribute,
+        name: str,
+        b: Builder | None = None,
+    ) -> Tensor:
+        """Return a tensor in memory of its own, from here or from another place on."""
+        type = MemRefType(in_memory(element), shape, memory_space=WORK_GROUP)
+        new = memref.AllocaOp.build(
+            operands=[[], []], result_types=[type], properties={}
+        )
+        (b or self.b).effect(new).results[0].name_hint = name
+        return in_buffer(self.b, new.memref, shape, element)
+
+    def put(self, target: Tensor, at: Coordinates, value: SSAValue) -> None:
+        """Store an element of a tensor in a buffer."""
+        memory = target.buffer
+        assert memory is not None, target
+        value = to_memory(self.b, value, kind_of(memory))
+        self.b.effect(memref.StoreOp.get(value, memory, at))
+
+    def barrier(self) -> None:
+        self.b.effect(simt.BarrierOp(memory=simt.MemorySpace.WORKGROUP))
+
+    def fill_each(
+        self, shape: Sequence[int], body: Callable[[Coordinates], object]
+    ) -> None:
+        """Run a body that fills buffers for each element of a shape."""
+        self.barrier()
+        self.for_each(shape, body)
+        self.barrier()
+
+    def fill(self, target: Tensor, element: Callable[[Coordinates], SSAValue]) -> None:
+        """Compute the elements of a tensor into its buffer."""
+        self.fill_each(target.shape, lambda at: self.put(target, at, element(at)))
+
+    def assign(self, target: Tensor, value: Tensor) -> None:
+        """Copy a tensor into the buffer of another; they may be the same."""
+        if target.buffer is not value.buffer:
+            self.fill(target, lambda at: self.elements.of(value, at))
+
+    def copy(self, value: Tensor, element: Attribute, name: str) -> Tensor:
+        """Return a tensor with its elements in a new buffer."""
+        found = self.buffer(value.shape, element, name)
+        self.assign(found, value)
+        return found
+
+    def in_buffer(self, value: SSAValue) -> Tensor:
+        """Return a tensor with its elements in a buffer, from here on."""
+        tensor = found = self.tensor(value)
+        if found.buffer is None and (old := replaced(value)) is not None:
+            target = self.tensor(old)
+            if target.buffer is not None:
+                self.assign(target, tensor)
+                found = tensor = target
+        if found.buffer is None:
+            found = self.copy(tensor, kept_as(value), value.name_hint or "tensor")
+        self.values[value] = found = replace(found, base=tensor.base)
+        return found
+
+
+def kind_of(memory: SSAValue) -> Attribute:
+    """Return what memory holds."""
+    return memref_type(memory).get_element_type()
+
+
+def kept_as(value: SSAValue) -> Attribute:
+    """Return the type of the elements of a tensor in a buffer: of pointers, offsets."""
+    element = element_of(value.type)
+    return i64 if isinstance(element, tt.PtrType) else element
