@@ -47,11 +47,21 @@ Matrix2: TypeAlias = Literal[
 ]
 """A feature of an extension of `Matrix2Vendor`; `conversions` change the use."""
 
-Matrix2Vendor: TypeAlias = Literal["NV", "EXT"]
-"""SPV_NV_cooperative_matrix2, or SPV_EXT_cooperative_matrix_maintenance1.
+Matrix2Vendor: TypeAlias = Literal["NV", "EXT", "QCOM"]
+"""SPV_NV_cooperative_matrix2, SPV_EXT_cooperative_matrix_maintenance1, or
+SPV_QCOM_cooperative_matrix_conversion.
 
-Only the first has tensor addressing; only the other has coordinates, and conversions of
-operands to accumulators."""
+Only the second converts operands to accumulators by an instruction; in the third, lanes
+get rows of matrices and make others of them."""
+
+MATRIX2_VENDORS: dict[Matrix2, tuple[Matrix2Vendor, ...]] = {
+    "reductions": ("NV", "EXT"),
+    "conversions": ("NV", "EXT", "QCOM"),
+    "per-element operations": ("NV", "EXT"),
+    "coordinates": ("EXT",),
+    "tensor addressing": ("NV",),
+}
+"""Whose extensions have a feature."""
 
 JointMatrix: TypeAlias = Literal["packed", "bf16", "tf32"]
 """What modules say in the words of SPV_INTEL_joint_matrix: that B is packed, and that
@@ -273,11 +283,11 @@ class Device:
                 f"{self.name}: expected fields of a device to be unknown, "
                 f"got {', '.join(sorted(strangers))}"
             )
-        own = {"coordinates": "EXT", "tensor addressing": "NV"}
-        for feature in sorted(self.matrix2 & own.keys()):
-            if own[feature] != self.matrix2_vendor:
+        for feature in sorted(self.matrix2):
+            vendors = MATRIX2_VENDORS[feature]
+            if self.matrix2_vendor not in vendors:
                 raise ValueError(
-                    f"{self.name}: expected matrix2_vendor {own[feature]} for "
+                    f"{self.name}: expected matrix2_vendor {' or '.join(vendors)} for "
                     f"{feature}, got {self.matrix2_vendor}"
                 )
         if self.amx is None:
@@ -373,11 +383,27 @@ class Device:
         [False, True]
         """
         is_wide = self.matrix2_vendor == "EXT"
-        if "conversions" not in self.matrix2:
+        if "conversions" not in self.matrix2 or self.matrix2_vendor == "QCOM":
             return False
         if before == "acc":
             return after == "b" or (after == "a" and (is_wide or not transposing))
         return before in ("a", "b") and after == "acc" and is_wide and not transposing
+
+    def rows_to_lanes(self, use: Use, element: str, rows: int, cols: int) -> bool:
+        """Whether a lane can get a row of a matrix, of b a column, and make it of such.
+
+        The rules of OpCompositeConstructCoopMatQCOM (revision 1): what a lane gets of
+        a and b has 32 bytes, and a subgroup has a lane for each.
+        """
+        if "conversions" not in self.matrix2 or self.matrix2_vendor != "QCOM":
+            return False
+        if (rows, cols) not in self.held(use, element):
+            return False
+        lanes = min(self.subgroup_sizes)
+        if use == "acc":
+            return element in ("f16", "f32", "i32") and max(rows, cols) <= lanes
+        length, count = (rows, cols) if use == "b" else (cols, rows)
+        return {"f16": 16, "f32": 8, "i8": 32}.get(element) == length and count <= lanes
 
     def types(self) -> Iterator[str]:
         """Yield the element types that it multiplies, as text, each once."""

@@ -104,10 +104,12 @@ def device_of_info(name: str, info: VulkanInfo) -> Device:
 
 
 def _matrix2(info: VulkanInfo) -> dict[str, Any]:
-    """Return what it has of the extensions to matrices, by NVIDIA's if it has that."""
+    """Return what it has of the first of NVIDIA's, EXT's and Qualcomm's extension."""
     has = {x for x, of in MATRIX2_FEATURES.items() if of in info.features}
     if "VK_NV_cooperative_matrix2" not in info.extensions and has:
         return {"matrix2": frozenset(has), "matrix2_vendor": "EXT"}
+    if not has and "cooperativeMatrixConversion" in info.features:
+        return {"matrix2": frozenset({"conversions"}), "matrix2_vendor": "QCOM"}
     return {"matrix2": frozenset(has - {"coordinates"})}
 
 

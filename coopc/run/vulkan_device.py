@@ -25,6 +25,7 @@ OPTIONAL = {
     MATRIX_EXTENSION: vk.CooperativeMatrixFeatures,
     "VK_NV_cooperative_matrix2": vk.CooperativeMatrix2Features,
     MAINTENANCE1: vk.CooperativeMatrixMaintenance1Features,
+    "VK_QCOM_cooperative_matrix_conversion": vk.CooperativeMatrixConversionFeatures,
     "VK_KHR_shader_bfloat16": vk.Bfloat16Features,
     "VK_EXT_shader_float8": vk.Float8Features,
     "VK_EXT_shader_atomic_float": vk.AtomicFloatFeatures,

@@ -57,6 +57,31 @@ class Product:
         return not (self.m % shape.m or self.n % shape.n or self.k % shape.k)
 
 
+def rows_move(
+    op: coopmatrix.ConvertOp | coopmatrix.BitcastOp | coopmatrix.TransposeOp,
+    device: Device,
+) -> bool:
+    """Whether lanes can get rows, of b columns, of a matrix, and make of them another.
+
+    Elements are converted before, where they are converted.
+    """
+    before, after = matrix_type(op.value), matrix_type(op.result)
+    is_b = [x.use.data is coopmatrix.Use.B for x in (before, after)]
+    if isinstance(op, coopmatrix.TransposeOp) != (is_b[0] != is_b[1]):
+        return False
+    needed = [before, after]
+    if not isinstance(op, coopmatrix.BitcastOp):
+        needed.append(before.with_element(after.element_type))
+    return all(
+        x.is_static
+        and x.use.data in coopmatrix.DEVICE_USES
+        and device.rows_to_lanes(
+            coopmatrix.DEVICE_USES[x.use.data], str(x.element_type), *x.shape
+        )
+        for x in needed
+    )
+
+
 def wider(c: str, result: str) -> str:
     """Return the element type for the sums between the steps along K.
 

@@ -35,6 +35,7 @@ MATRIX2 = {
     for vendor, names in (
         ("NV", "Reductions Conversions PerElementOperations TensorAddressing"),
         ("EXT", "Reductions Conversions PerElementOperations GetCoordinate"),
+        ("QCOM", "Conversion"),
     )
     for name in names.split()
 }

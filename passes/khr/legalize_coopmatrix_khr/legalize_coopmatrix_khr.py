@@ -73,6 +73,7 @@ from coopc.passes.coopmatrix.supported_tiles import (
     Product,
     SupportedTiles,
     element_names,
+    rows_move,
 )
 from coopc.passes.generic.inline_calls import inline_functions_of
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
@@ -209,7 +210,8 @@ def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use
             found["same type"] = before.element_type == after.element_type
-            found["use changes"] = device.changes_use(
+            moves = found["rows move"] = rows_move(op, device)
+            found["use changes"] = moves or device.changes_use(
                 before.use.data, after.use.data, isinstance(op, coopmatrix.TransposeOp)
             )
             found["of floats"] = not found["integers"]

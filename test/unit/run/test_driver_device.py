@@ -35,6 +35,17 @@ def test_another_device_by_its_number(lavapipe: vulkan.Session):
         device("driver{loader=lavapipe index=7}")
 
 
+def test_the_extension_that_converts_uses(lavapipe: vulkan.Session):
+    """Qualcomm's only where there is no other."""
+    own = lavapipe.info.features
+    without = frozenset(x for x in own if not x.startswith("cooperativeMatrix"))
+    for features, vendor in ((own, "NV"), (without, "QCOM")):
+        features |= {"cooperativeMatrixConversion"}
+        found = device_of_info("other", replace(lavapipe.info, features=features))
+        assert found.matrix2_vendor == vendor
+        assert "conversions" in found.matrix2
+
+
 def test_what_is_not_known_here_is_left_out(lavapipe: vulkan.Session):
     """Other scopes, other element types, bf16 without the feature for it."""
     f16 = ("f16", "f16", "f32", "f32")
