@@ -6,7 +6,15 @@ from math import prod
 from typing import Literal, TypeAlias
 
 from coopc.device.block_io import BlockIO
-from coopc.device.shape import AccessRule, GemmTiles, Layout, MatrixShape, Use, signless
+from coopc.device.shape import (
+    AccessRule,
+    GemmTiles,
+    Layout,
+    MatrixShape,
+    Use,
+    WorkgroupShapes,
+    signless,
+)
 
 Flavour: TypeAlias = Literal["opencl", "vulkan"]
 """The environment of a SPIR-V module."""
@@ -176,6 +184,9 @@ class Device:
     """None where bf16 is only memory: its bits are shifted and rounded in integers."""
     float8: bool = False
     """Whether modules have the types of SPV_EXT_float8; else an f8 is a byte."""
+    workgroups: tuple[WorkgroupShapes, ...] = ()
+    """The multiplications that a KHR matrix of scope workgroup can be; for a module,
+    only work-groups of its kernels have any."""
     zero_matrix: ZeroMatrix = "constant-composite"
     fills: Fills = "any"
     stride_bits: int = 32
@@ -339,8 +350,26 @@ class Device:
                 return rule.layouts
         return ()
 
+    @property
+    def scopes(self) -> str:
+        """Who holds matrices, as text: subgroup, or workgroup, of which sizes, too."""
+        sizes = " or ".join(str(group.work_items) for group in self.workgroups)
+        return f"subgroup or, of {sizes} work-items, workgroup" if sizes else "subgroup"
+
+    def _shapes(self, scope: str) -> tuple[MatrixShape, ...]:
+        if scope == "subgroup":
+            return self.matrix_shapes
+        groups = self.workgroups if scope == "workgroup" else ()
+        return tuple(shape for group in groups for shape in group.shapes)
+
     def multiplications(
-        self, a: str, b: str, c: str, result: str, saturating: bool = False
+        self,
+        a: str,
+        b: str,
+        c: str,
+        result: str,
+        saturating: bool = False,
+        scope: str = "subgroup",
     ) -> tuple[MatrixShape, ...]:
         """Return the multiplications of these element types, in the order of the list.
 
@@ -359,9 +388,28 @@ class Device:
                 signless(shape.c) == signless(shape.result) == signless(c)
             )
 
-        return tuple(shape for shape in self.matrix_shapes if fits(shape))
+        return tuple(shape for shape in self._shapes(scope) if fits(shape))
 
-    def held(self, use: Use, element: str) -> tuple[tuple[int, int], ...]:
+    def multiplication(
+        self,
+        sizes: tuple[int, int, int],
+        elements: tuple[str, str, str, str],
+        saturating: bool,
+        scope: str,
+    ) -> MatrixShape | None:
+        """Return the multiplication that M, N and K are of, or None."""
+        for shape in self.multiplications(*elements, saturating, scope):
+            if _is_of(sizes, (shape.m, shape.n, shape.k), scope):
+                return shape
+        return None
+
+    def holds(self, use: Use, element: str, sizes: tuple[int, int], scope: str) -> bool:
+        """Whether there are matrices of (rows, columns) of a scope."""
+        return any(_is_of(sizes, x, scope) for x in self.held(use, element, scope))
+
+    def held(
+        self, use: Use, element: str, scope: str = "subgroup"
+    ) -> tuple[tuple[int, int], ...]:
         """Return the (rows, columns) of the matrices of a use and an element type.
 
         They are those that some multiplication takes; the type may be signless.
@@ -369,7 +417,7 @@ class Device:
         name = signless(element)
         found = {
             (rows, cols): None
-            for shape in self.matrix_shapes
+            for shape in self._shapes(scope)
             for of, has, rows, cols in shape.operands
             if of == use and signless(has) == name
         }
@@ -408,3 +456,10 @@ class Device:
     def types(self) -> Iterator[str]:
         """Yield the element types that it multiplies, as text, each once."""
         yield from {shape.types: None for shape in self.matrix_shapes}
+
+
+def _is_of(sizes: tuple[int, ...], listed: tuple[int, ...], scope: str) -> bool:
+    """Whether sizes are those that are listed; of a work-group, multiples of them."""
+    if scope == "subgroup":
+        return sizes == listed
+    return not any(size % least for size, least in zip(sizes, listed, strict=True))

@@ -27,7 +27,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, Use, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, Use, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
@@ -384,11 +384,11 @@ def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:
         for each in (MatrixOperand.A, MatrixOperand.B)
     )
     (m, k), (_, n) = a.shape, b.shape
-    names = element_names(op)
-    found = device.multiplications(*names, op.saturating is not None)
-    for shape in found:
-        if (shape.m, shape.n, shape.k) == (m, n, k):
-            return None if is_open else shape
+    names, saturates, scope = element_names(op), op.saturating is not None, a.scope
+    assert isinstance(scope, ScopeAttr), a
+    if shape := device.multiplication((m, n, k), names, saturates, scope.data):
+        return None if is_open else shape
+    found = device.multiplications(*names, saturates, scope.data)
     sizes = sorted({f"{s.m}x{s.n}x{s.k}" for s in found})
     of = f"{names[0]} * {names[1]} + {names[2]} -> {names[3]}"
     of += ", saturating" if op.saturating is not None else ""

@@ -224,12 +224,13 @@ def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
             found["no function"] = _is_no_function(op)
         case coopmatrix.MulAddOp():
             saturates = op.saturating is not None
-            shapes = device.multiplications(*element_names(op), saturates)
-            (m, k), (_, n) = (
-                matrix_type(x).specialised(target.constants).shape for x in (op.a, op.b)
+            a, b = (matrix_type(x).specialised(target.constants) for x in (op.a, op.b))
+            assert isinstance(a.scope, ScopeAttr), a
+            sizes = a.shape[0], b.shape[1], a.shape[1]
+            shape = device.multiplication(
+                sizes, element_names(op), saturates, a.scope.data
             )
-            shapes = [x for x in shapes if (x.m, x.n, x.k) == (m, n, k)]
-            found["not multiplied"] = not shapes or found["not held"]
+            found["not multiplied"] = shape is None or found["not held"]
             bits = matrix_type(op.result).element_bits
             found["wide saturation"] = saturates and bits > 32
         case _:
@@ -332,7 +333,8 @@ def why_not_staged(op: Operation, target: Target) -> str:
             default = "" if matrix.scope == scope else f", by default {scope}"
             return (
                 "expected a matrix of scope subgroup, whose lanes share work-group "
-                f"memory here, got {matrix}{default}"
+                f"memory here, got {matrix}{default}; {target.device.name} has "
+                f"matrices of scope {target.device.scopes}"
             )
     return ""
 
