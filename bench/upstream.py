@@ -52,6 +52,9 @@ REFUSALS = {
     r"unknown capability: 6228": (f"{_READER}:164", "2D blocks"),
     r"unknown capability: 6236": (f"{_READER}:164", "subgroup MMA"),
     r"unknown capability: 5430": (f"{_READER}:164", "matrix reductions of NV"),
+    r"unknown capability: 5432": (f"{_READER}:164", "per-element operations of NV"),
+    r"unknown capability: 6434": (f"{_READER}:164", "packed matrices of Intel"),
+    r"unknown capability: 6437": (f"{_READER}:164", "products of bf16 of Intel"),
     r"OpTypeArray count": (f"{_READER}:1239", "arrays as long as a spec constant"),
     r"unsupported composite type": (
         "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1895",
