@@ -9,7 +9,8 @@ Fails:   never.
 ->  !coopmatrix.matrix<8x8xf32, acc>
 
 Only `coopc-amx` and `coopc-cpu`, and `coopc-khr` for devices that list them, have
-matrices of several subgroups.  Which elements a work-item owns is open before and after.
+matrices of several subgroups.  Which elements a work-item owns is open before and
+after.
 """
 
 from __future__ import annotations
