@@ -26,9 +26,15 @@ PIPELINE = f'coopc-khr{{device="{DEVICE}"}}'
 TEXT = (EMIT / "matrix_workgroup.mlir").read_text(encoding="utf-8")
 
 
-def test_is_valid(tool: Callable[[str], Path]) -> None:
+NAMED = "coopmatrix.spec_constant @S = 2 : i32\n" + TEXT.replace(
+    "= workgroup>", "= @S>"
+)
+
+
+@pytest.mark.parametrize("text", [TEXT, NAMED], ids=["literal", "named"])
+def test_is_valid(text: str, tool: Callable[[str], Path]) -> None:
     tool("spirv-val")
-    binary = coopc.compile(TEXT, PIPELINE).bytes
+    binary = coopc.compile(text, PIPELINE).bytes
     assert validate_spirv(binary, "vulkan1.3") is None
 
 
@@ -61,8 +67,9 @@ def test_work_groups_of_a_size_multiply_what_is_listed_for_it() -> None:
         coopc.compile(text, PIPELINE)
 
 
-def test_other_work_groups_are_refused() -> None:
-    text = TEXT.replace("array<i32: 128>", "array<i32: 64>")
+@pytest.mark.parametrize("text", [TEXT, NAMED], ids=["literal", "named"])
+def test_other_work_groups_are_refused(text: str) -> None:
+    text = text.replace("array<i32: 128>", "array<i32: 64>")
     with pytest.raises(
         CompileError,
         match="has matrices of scope subgroup or, of 128 or 256 work-items, workgroup",
