@@ -74,6 +74,7 @@ def rows_move(
         needed.append(before.with_element(after.element_type))
     return all(
         x.is_static
+        and x.scope == coopmatrix.ScopeAttr(coopmatrix.Scope.SUBGROUP)
         and x.use.data in coopmatrix.DEVICE_USES
         and device.rows_to_lanes(
             coopmatrix.DEVICE_USES[x.use.data], str(x.element_type), *x.shape

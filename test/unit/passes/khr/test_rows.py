@@ -12,6 +12,7 @@ from support.khr_kernels import kernel
 
 import coopc
 from coopc.device import Device, device
+from coopc.diagnostic import CompileError
 from coopc.run.toolchain import validate_spirv
 
 EMIT = Path(__file__).resolve().parents[3] / "emit"
@@ -70,6 +71,20 @@ def test_others_are_staged(operation: str, before: str, after: str) -> None:
     made = coopc.compile(converted(operation, before, after), PIPELINE, "spirv").text
     assert "OpControlBarrier" in made
     assert "QCOM" not in made
+
+
+def test_rows_are_of_a_subgroup(tmp_path: Path) -> None:
+    """A work-group that holds matrices has no such instructions."""
+    path = tmp_path / "both.toml"
+    groups = 'workgroups = [{ work_items = 128, shapes = ["64x16x16 f16 f16 f16"] }]'
+    path.write_text(f"{ROWS.read_text(encoding='utf-8')}{groups}\n", encoding="utf-8")
+    text = converted(
+        "convert",
+        "64x16xf16, acc, scope = workgroup",
+        "64x16xf16, a, scope = workgroup",
+    ).replace("{simt.kernel", "{simt.kernel, simt.work_group_size = array<i32: 128>")
+    with pytest.raises(CompileError, match=r"coopmatrix\.convert: expected a matrix"):
+        coopc.compile(text, f'coopc-khr{{device="{path}"}}')
 
 
 def test_the_rules_of_lengths() -> None:
