@@ -147,6 +147,17 @@ class SupportedTiles:
         self.matrices[type, layouts] = found
         return found
 
+    def shares_tiles(self, op: coopmatrix.ConvertOp) -> bool:
+        """Whether the tiles of a conversion can be the same before and after.
+
+        Also where one of the matrices has no tiles, so that memory holds it whole.
+        """
+        types = matrix_type(op.value), matrix_type(op.result)
+        if types[0].use == types[1].use or not all(x.is_static for x in types):
+            return True
+        before, after = (self.matrix(x, frozenset()) for x in types)
+        return not before or not after or not set(before).isdisjoint(after)
+
     def held(self, type: MatrixType) -> list[tuple[Use, Tile]]:
         """Return the matrices that the device holds of a type's use and elements."""
         name = element_name(type.element_type)

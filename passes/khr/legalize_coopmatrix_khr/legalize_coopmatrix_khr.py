@@ -137,10 +137,20 @@ def decide(module: ModuleOp, target: Target) -> list[Decision]:
 
 
 def decide_products(module: ModuleOp, target: Target) -> list[Decision]:
-    """Return the multiplications that lanes do: no tiles of the device make them up."""
+    """Return what no tiles of the device make up, before matrices are cut.
+
+    These are multiplications, which lanes do, and conversions whose tiles before and
+    after differ: a product that is multiplied again has tiles of M x N, then M x K.
+    """
     found: list[Decision] = []
     supported = SupportedTiles(target.device)
     for op in module.walk():
+        if (
+            isinstance(op, coopmatrix.ConvertOp)
+            and not supported.shares_tiles(op)
+            and not why_not_staged(op, target)
+        ):
+            found.append(Decision(op, "staged"))
         if isinstance(op, coopmatrix.MulAddOp):
             facts = facts_of(op, target)
             row = _way(op, facts, target)
