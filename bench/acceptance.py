@@ -121,8 +121,11 @@ def reason_of(message: str) -> str:
 def listed(program: RandomProgram, target: Device) -> int:
     """Return how many products of a program are multiplications of a device.
 
-    Those whose sizes have names are as they are, and cannot be cut.
+    Those whose sizes have names are as they are, and cannot be cut.  A device whose
+    list is unknown multiplies what the program multiplies.
     """
+    if "matrix_shapes" in target.unknown:
+        return len(program.products)
 
     def fits(product: RandomProduct) -> bool:
         types = [name.replace("i", "s") for name in (product.factor, product.sum)]

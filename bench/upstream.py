@@ -52,6 +52,10 @@ REFUSALS = {
     r"unknown capability: 6228": (f"{_READER}:164", "2D blocks"),
     r"unknown capability: 6236": (f"{_READER}:164", "subgroup MMA"),
     r"unknown capability: 5430": (f"{_READER}:164", "matrix reductions of NV"),
+    r"unknown capability: 5432": (f"{_READER}:164", "per-element operations of NV"),
+    r"unknown capability: 6192": (f"{_READER}:164", "checked accesses of Intel"),
+    r"unknown capability: 6434": (f"{_READER}:164", "packed matrices of Intel"),
+    r"unknown capability: 6437": (f"{_READER}:164", "products of bf16 of Intel"),
     r"OpTypeArray count": (f"{_READER}:1239", "arrays as long as a spec constant"),
     r"unsupported composite type": (
         "lib/Dialect/SPIRV/IR/SPIRVOps.cpp:1895",
@@ -65,6 +69,7 @@ REFUSALS = {
         "NMin, NMax of GLSL",
     ),
     r"unhandled Decoration : 'Alignment": (f"{_READER}:385", "Alignment"),
+    r"empty block": (f"{_READER}:2318", "OpSwitch of 64 bits"),
     r"spirv.Bitcast": (f"{_IR}/SPIRVCastOps.td:74", "bit casts of matrices"),
     r"^$": (
         f"{_READER}:2318, {_READER}:1297",

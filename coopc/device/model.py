@@ -6,7 +6,15 @@ from math import prod
 from typing import Literal, TypeAlias
 
 from coopc.device.block_io import BlockIO
-from coopc.device.shape import AccessRule, GemmTiles, Layout, MatrixShape, Use, signless
+from coopc.device.shape import (
+    AccessRule,
+    GemmTiles,
+    Layout,
+    MatrixShape,
+    Use,
+    WorkgroupShapes,
+    signless,
+)
 
 Flavour: TypeAlias = Literal["opencl", "vulkan"]
 """The environment of a SPIR-V module."""
@@ -47,11 +55,21 @@ Matrix2: TypeAlias = Literal[
 ]
 """A feature of an extension of `Matrix2Vendor`; `conversions` change the use."""
 
-Matrix2Vendor: TypeAlias = Literal["NV", "EXT"]
-"""SPV_NV_cooperative_matrix2, or SPV_EXT_cooperative_matrix_maintenance1.
+Matrix2Vendor: TypeAlias = Literal["NV", "EXT", "QCOM"]
+"""SPV_NV_cooperative_matrix2, SPV_EXT_cooperative_matrix_maintenance1, or
+SPV_QCOM_cooperative_matrix_conversion.
 
-Only the first has tensor addressing; only the other has coordinates, and conversions of
-operands to accumulators."""
+Only the second converts operands to accumulators by an instruction; in the third, lanes
+get rows of matrices and make others of them."""
+
+MATRIX2_VENDORS: dict[Matrix2, tuple[Matrix2Vendor, ...]] = {
+    "reductions": ("NV", "EXT"),
+    "conversions": ("NV", "EXT", "QCOM"),
+    "per-element operations": ("NV", "EXT"),
+    "coordinates": ("EXT",),
+    "tensor addressing": ("NV",),
+}
+"""Whose extensions have a feature."""
 
 JointMatrix: TypeAlias = Literal["packed", "bf16", "tf32"]
 """What modules say in the words of SPV_INTEL_joint_matrix: that B is packed, and that
@@ -166,6 +184,9 @@ class Device:
     """None where bf16 is only memory: its bits are shifted and rounded in integers."""
     float8: bool = False
     """Whether modules have the types of SPV_EXT_float8; else an f8 is a byte."""
+    workgroups: tuple[WorkgroupShapes, ...] = ()
+    """The multiplications that a KHR matrix of scope workgroup can be; for a module,
+    only work-groups of its kernels have any."""
     zero_matrix: ZeroMatrix = "constant-composite"
     fills: Fills = "any"
     stride_bits: int = 32
@@ -273,11 +294,11 @@ class Device:
                 f"{self.name}: expected fields of a device to be unknown, "
                 f"got {', '.join(sorted(strangers))}"
             )
-        own = {"coordinates": "EXT", "tensor addressing": "NV"}
-        for feature in sorted(self.matrix2 & own.keys()):
-            if own[feature] != self.matrix2_vendor:
+        for feature in sorted(self.matrix2):
+            vendors = MATRIX2_VENDORS[feature]
+            if self.matrix2_vendor not in vendors:
                 raise ValueError(
-                    f"{self.name}: expected matrix2_vendor {own[feature]} for "
+                    f"{self.name}: expected matrix2_vendor {' or '.join(vendors)} for "
                     f"{feature}, got {self.matrix2_vendor}"
                 )
         if self.amx is None:
@@ -329,8 +350,26 @@ class Device:
                 return rule.layouts
         return ()
 
+    @property
+    def scopes(self) -> str:
+        """Who holds matrices, as text: subgroup, or workgroup, of which sizes, too."""
+        sizes = " or ".join(str(group.work_items) for group in self.workgroups)
+        return f"subgroup or, of {sizes} work-items, workgroup" if sizes else "subgroup"
+
+    def _shapes(self, scope: str) -> tuple[MatrixShape, ...]:
+        if scope == "subgroup":
+            return self.matrix_shapes
+        groups = self.workgroups if scope == "workgroup" else ()
+        return tuple(shape for group in groups for shape in group.shapes)
+
     def multiplications(
-        self, a: str, b: str, c: str, result: str, saturating: bool = False
+        self,
+        a: str,
+        b: str,
+        c: str,
+        result: str,
+        saturating: bool = False,
+        scope: str = "subgroup",
     ) -> tuple[MatrixShape, ...]:
         """Return the multiplications of these element types, in the order of the list.
 
@@ -349,9 +388,28 @@ class Device:
                 signless(shape.c) == signless(shape.result) == signless(c)
             )
 
-        return tuple(shape for shape in self.matrix_shapes if fits(shape))
+        return tuple(shape for shape in self._shapes(scope) if fits(shape))
 
-    def held(self, use: Use, element: str) -> tuple[tuple[int, int], ...]:
+    def multiplication(
+        self,
+        sizes: tuple[int, int, int],
+        elements: tuple[str, str, str, str],
+        saturating: bool,
+        scope: str,
+    ) -> MatrixShape | None:
+        """Return the multiplication that M, N and K are of, or None."""
+        for shape in self.multiplications(*elements, saturating, scope):
+            if _is_of(sizes, (shape.m, shape.n, shape.k), scope):
+                return shape
+        return None
+
+    def holds(self, use: Use, element: str, sizes: tuple[int, int], scope: str) -> bool:
+        """Whether there are matrices of (rows, columns) of a scope."""
+        return any(_is_of(sizes, x, scope) for x in self.held(use, element, scope))
+
+    def held(
+        self, use: Use, element: str, scope: str = "subgroup"
+    ) -> tuple[tuple[int, int], ...]:
         """Return the (rows, columns) of the matrices of a use and an element type.
 
         They are those that some multiplication takes; the type may be signless.
@@ -359,7 +417,7 @@ class Device:
         name = signless(element)
         found = {
             (rows, cols): None
-            for shape in self.matrix_shapes
+            for shape in self._shapes(scope)
             for of, has, rows, cols in shape.operands
             if of == use and signless(has) == name
         }
@@ -373,12 +431,35 @@ class Device:
         [False, True]
         """
         is_wide = self.matrix2_vendor == "EXT"
-        if "conversions" not in self.matrix2:
+        if "conversions" not in self.matrix2 or self.matrix2_vendor == "QCOM":
             return False
         if before == "acc":
             return after == "b" or (after == "a" and (is_wide or not transposing))
         return before in ("a", "b") and after == "acc" and is_wide and not transposing
 
+    def rows_to_lanes(self, use: Use, element: str, rows: int, cols: int) -> bool:
+        """Whether a lane can get a row of a matrix, of b a column, and make it of such.
+
+        The rules of OpCompositeConstructCoopMatQCOM (revision 1): what a lane gets of
+        a and b has 32 bytes, and a subgroup has a lane for each.
+        """
+        if "conversions" not in self.matrix2 or self.matrix2_vendor != "QCOM":
+            return False
+        if (rows, cols) not in self.held(use, element):
+            return False
+        lanes = min(self.subgroup_sizes)
+        if use == "acc":
+            return element in ("f16", "f32", "i32") and max(rows, cols) <= lanes
+        length, count = (rows, cols) if use == "b" else (cols, rows)
+        return {"f16": 16, "f32": 8, "i8": 32}.get(element) == length and count <= lanes
+
     def types(self) -> Iterator[str]:
         """Yield the element types that it multiplies, as text, each once."""
         yield from {shape.types: None for shape in self.matrix_shapes}
+
+
+def _is_of(sizes: tuple[int, ...], listed: tuple[int, ...], scope: str) -> bool:
+    """Whether sizes are those that are listed; of a work-group, multiples of them."""
+    if scope == "subgroup":
+        return sizes == listed
+    return not any(size % least for size, least in zip(sizes, listed, strict=True))

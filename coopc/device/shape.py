@@ -117,6 +117,16 @@ class MatrixShape:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class WorkgroupShapes:
+    """What work-groups of one size multiply: their subgroups share matrices."""
+
+    work_items: int
+    """Of a work-group, at least 1."""
+    shapes: tuple[MatrixShape, ...]
+    """The least multiplications: multiples of their sizes are multiplied, too."""
+
+
 def shapes(
     rows: Iterable[int],
     cols: Iterable[int],

@@ -15,7 +15,8 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.device import ELEMENT_BITS, Device, MatrixShape
 from coopc.device import device as device_named
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
+from coopc.ir.control_flow import functions, reached
 
 
 def device_of(name: str | None, module: ModuleOp, who: str) -> Device:
@@ -53,7 +54,8 @@ def device_for(name: str, module: ModuleOp) -> Device:
     """Return the device of a name, as a module sees it.
 
     A device whose shapes are unknown multiplies what the module multiplies; f32 is
-    multiplied as tf32 where the module says so.
+    multiplied as tf32 where the module says so.  Work-groups multiply where those of
+    all kernels with matrices of their scope are as large.
 
     Raises:
         ValueError: there is no such device.
@@ -62,9 +64,30 @@ def device_for(name: str, module: ModuleOp) -> Device:
     if found.tf32_shapes and coopmatrix.precision_of(module) == "tf32":
         both = (*found.matrix_shapes, *found.tf32_shapes)
         found = replace(found, matrix_shapes=both)
+    if found.workgroups:
+        sizes = set(_sizes_with_matrices(module))
+        groups = tuple(
+            group if sizes <= {group.work_items} else replace(group, shapes=())
+            for group in found.workgroups
+        )
+        found = replace(found, workgroups=groups)
     if "matrix_shapes" not in found.unknown:
         return found
     return replace(found, matrix_shapes=tuple(dict.fromkeys(_multiplied(module))))
+
+
+def _sizes_with_matrices(module: ModuleOp) -> Iterator[int]:
+    """Yield the work-items of work-groups that hold matrices together."""
+    known, defaults = functions(module), coopmatrix.default_constants(module)
+    for kernel in simt.kernels(module):
+        if any(
+            isinstance(value.type, MatrixType)
+            and value.type.specialised(defaults).scope == ScopeAttr(Scope.WORKGROUP)
+            for func in reached(kernel.func, known)
+            for op in func.walk()
+            for value in op.results
+        ):
+            yield kernel.work_items
 
 
 def _multiplied(module: ModuleOp) -> Iterator[MatrixShape]:

@@ -43,6 +43,7 @@ Fact: TypeAlias = Literal[
     "of floats",
     "of acc",
     "use changes",
+    "rows move",
     "no function",
     "logical",
     "integers",
@@ -65,6 +66,7 @@ the device does not access by matrices.
 `of floats`: bits of floats become integers, or the other way round.
 `of acc`: the matrix that is reduced is an accumulator.
 `use changes`: the device converts, or transposes, matrices of the use to the other one.
+`rows move`: lanes can get rows, of b columns, of a matrix, and make the other of them.
 `no function`: the body writes memory, or uses private memory or matrices from outside.
 `logical`: atomic by means of integers, in memory that cannot be seen as such.
 `integers`: the elements are integers."""
@@ -175,6 +177,7 @@ TABLE: tuple[Row, ...] = (
     # Conversions: the KHR extension keeps the use.
     _row("convert bitcast", "native", "same type", "same use"),
     _row("convert", "native", "same type", "use changes"),
+    _row("bitcast", "native", "rows move"),
     _row("bitcast", "staged", "of floats"),  # OpBitcast is of integers alone
     _row("convert bitcast", "staged", "narrow float"),
     _row("convert", "native", "use changes", needs=("whole arithmetic",)),

@@ -4,15 +4,17 @@ Vulkan drivers list the matrices that they multiply, sizes of subgroups, feature
 limits.  What they do not tell, `Device.unknown` names.  OpenCL has no such query.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from coopc.device.model import Device, FloatAtomic, Limits, Matrix2
-from coopc.device.shape import ELEMENT_BITS, MatrixShape
+from coopc.device.shape import ELEMENT_BITS, MatrixShape, WorkgroupShapes
 from coopc.device.vulkan import told_device
 from coopc.run.toolchain import ToolMissing
 from coopc.run.vulkan import DriverName, Session
-from coopc.run.vulkan_device import VulkanInfo
+from coopc.run.vulkan_device import MATRIX2, VulkanInfo
 from coopc.run.worker import RunFailed
+from coopc.spirv.facts import MatrixProduct
 
 SCALAR_FEATURES = {
     "f16": {"shaderFloat16", "storageBuffer16BitAccess"},
@@ -80,7 +82,15 @@ def device_of_info(name: str, info: VulkanInfo) -> Device:
             size for size in (1 << bit for bit in range(16)) if low <= size <= high
         ),
         subgroup_size=info.subgroup_size,
-        matrix_shapes=_shapes(info, known),
+        matrix_shapes=_shapes(
+            (x for x in info.matrix_shapes if x.scope == "subgroup"), known
+        ),
+        workgroups=tuple(
+            WorkgroupShapes(
+                size, _shapes((x for n, x in info.workgroup_shapes if n == size), known)
+            )
+            for size in sorted({n for n, _ in info.workgroup_shapes})
+        ),
         limits=Limits(
             work_items=limits.invocations,
             work_group_size=limits.group_sizes,
@@ -104,18 +114,22 @@ def device_of_info(name: str, info: VulkanInfo) -> Device:
 
 
 def _matrix2(info: VulkanInfo) -> dict[str, Any]:
-    """Return what it has of the extensions to matrices, by NVIDIA's if it has that."""
+    """Return what it has of the first of NVIDIA's, EXT's and Qualcomm's extension."""
     has = {x for x, of in MATRIX2_FEATURES.items() if of in info.features}
-    if "VK_NV_cooperative_matrix2" not in info.extensions and has:
+    if MATRIX2 not in info.extensions and has:
         return {"matrix2": frozenset(has), "matrix2_vendor": "EXT"}
+    if not has and "cooperativeMatrixConversion" in info.features:
+        return {"matrix2": frozenset({"conversions"}), "matrix2_vendor": "QCOM"}
     return {"matrix2": frozenset(has - {"coordinates"})}
 
 
-def _shapes(info: VulkanInfo, known: set[str]) -> tuple[MatrixShape, ...]:
-    """Return the multiplications of a subgroup, of element types that are known."""
+def _shapes(
+    listed: Iterable[MatrixProduct], known: set[str]
+) -> tuple[MatrixShape, ...]:
+    """Return the multiplications of element types that are known, each once."""
     found: dict[MatrixShape, Any] = {}
-    for x in info.matrix_shapes:
-        if x.scope == "subgroup" and known.issuperset(x.elements):
+    for x in listed:
+        if known.issuperset(x.elements):
             shape = MatrixShape(x.m, x.n, x.k, *x.elements, saturating=x.saturating)
             found[shape] = None
     return tuple(found)

@@ -207,7 +207,14 @@ def why_unsupported(
         return None
     if MATRIX_EXTENSION not in info.extensions:
         return f"{info.name} has no {MATRIX_EXTENSION}"
-    shapes = info.matrix_shapes
+    shapes = (
+        *info.matrix_shapes,
+        *(
+            shape
+            for shape in facts.multiplications
+            if any(shape.is_made_of(least) for _, least in info.workgroup_shapes)
+        ),
+    )
     reason = why_unlisted(shapes, facts.multiplications, facts.matrix_types)
     return f"{info.name}: {reason}" if reason else None
 

@@ -7,7 +7,7 @@ that is started through the toolchain's loader.
 import ctypes
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -20,17 +20,30 @@ from coopc.spirv.facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 # --- Drivers. ---
 
 API_VERSION = 1 << 22 | 3 << 12
+MATRIX2 = "VK_NV_cooperative_matrix2"
 MAINTENANCE1 = "VK_EXT_cooperative_matrix_maintenance1"
 OPTIONAL = {
     MATRIX_EXTENSION: vk.CooperativeMatrixFeatures,
-    "VK_NV_cooperative_matrix2": vk.CooperativeMatrix2Features,
+    MATRIX2: vk.CooperativeMatrix2Features,
     MAINTENANCE1: vk.CooperativeMatrixMaintenance1Features,
+    "VK_QCOM_cooperative_matrix_conversion": vk.CooperativeMatrixConversionFeatures,
     "VK_KHR_shader_bfloat16": vk.Bfloat16Features,
     "VK_EXT_shader_float8": vk.Float8Features,
     "VK_EXT_shader_atomic_float": vk.AtomicFloatFeatures,
     "VK_EXT_shader_atomic_float2": vk.AtomicFloat2Features,
 }
 """The extensions that are turned on where a device has them."""
+LISTS = {
+    MATRIX_EXTENSION: (
+        "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+        vk.CooperativeMatrixProperties,
+    ),
+    MATRIX2: (
+        "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
+        vk.FlexibleDimensions,
+    ),
+}
+"""Which function lists multiplications, and the structure of one."""
 FEATURES = (
     vk.Vulkan13Features,
     vk.Vulkan12Features,
@@ -110,6 +123,9 @@ class VulkanInfo:
     """Those of its features that `coopc.run.vulkan_structures` names."""
     matrix_shapes: tuple[MatrixProduct, ...]
     """The cooperative matrix multiplications that it lists."""
+    workgroup_shapes: tuple[tuple[int, MatrixProduct], ...]
+    """Work-items of work-groups that hold matrices, and a multiplication that divides
+    theirs: the flexible dimensions of that scope."""
     limits: VulkanLimits
 
 
@@ -241,29 +257,30 @@ class VulkanDevice:
                 for name, value in zip(each.NAMES, each.features, strict=False)
                 if value and name != vk.UNNAMED
             ),
-            matrix_shapes=self._matrix_shapes(),
+            matrix_shapes=tuple(x for x, _ in self._products(MATRIX_EXTENSION)),
+            workgroup_shapes=tuple(
+                (int(row.invocations), x)
+                for x, row in self._products(MATRIX2)
+                if x.scope == "workgroup"
+            ),
             limits=VulkanLimits(
                 **{n: v if len(v) > 1 else v[0] for n, v in values.items()}
             ),
         )
 
-    def _matrix_shapes(self) -> tuple[MatrixProduct, ...]:
-        if MATRIX_EXTENSION not in self._extensions:
-            return ()
-        listed = self.driver.enumerate(
-            "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
-            vk.CooperativeMatrixProperties,
-            self.physical,
-        )
-        return tuple(
-            MatrixProduct(
+    def _products(self, extension: str) -> Iterator[tuple[MatrixProduct, Any]]:
+        """Yield the multiplications that an extension lists, and what else it says."""
+        if extension not in self._extensions:
+            return
+        name, kind = LISTS[extension]
+        for x in self.driver.enumerate(name, kind, self.physical):
+            made = MatrixProduct(
                 *(int(x.m), int(x.n), int(x.k)),
                 *(COMPONENTS.get(t, f"type {t}") for t in (x.a, x.b, x.c, x.result)),
                 saturating=bool(x.sat),
                 scope=MATRIX_SCOPES.get(x.scope, f"scope {x.scope}"),
             )
-            for x in listed
-        )
+            yield made, x
 
     def open(self) -> None:
         """Create the logical device and its queue."""

@@ -7,7 +7,7 @@ the binary and refuse first.
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from coopc.device.shape import MatrixShape, signless
@@ -46,6 +46,12 @@ class MatrixProduct(MatrixShape):
 
     def __post_init__(self) -> None:
         """Take any types: drivers may list some that are not known here."""
+
+    def is_made_of(self, least: "MatrixProduct") -> bool:
+        """Whether multiples of its sizes are those of this one."""
+        sizes = zip((self.m, self.n, self.k), (least.m, least.n, least.k), strict=True)
+        same = replace(least, m=self.m, n=self.n, k=self.k) == self
+        return same and not any(x % y for x, y in sizes)
 
     def __str__(self) -> str:
         sizes = f"{self.m}x{self.n}x{self.k}"

@@ -8,8 +8,9 @@ Fails:   never.
     !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>
 ->  !coopmatrix.matrix<8x8xf32, acc>
 
-Only `coopc-amx` and `coopc-cpu` have matrices of several subgroups.  Which elements a
-work-item owns is open before and after.
+Only `coopc-amx` and `coopc-cpu`, and `coopc-khr` for devices that list them, have
+matrices of several subgroups.  Which elements a work-item owns is open before and
+after.
 """
 
 from __future__ import annotations

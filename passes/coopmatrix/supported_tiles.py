@@ -57,6 +57,32 @@ class Product:
         return not (self.m % shape.m or self.n % shape.n or self.k % shape.k)
 
 
+def rows_move(
+    op: coopmatrix.ConvertOp | coopmatrix.BitcastOp | coopmatrix.TransposeOp,
+    device: Device,
+) -> bool:
+    """Whether lanes can get rows, of b columns, of a matrix, and make of them another.
+
+    Elements are converted before, where they are converted.
+    """
+    before, after = matrix_type(op.value), matrix_type(op.result)
+    is_b = [x.use.data is coopmatrix.Use.B for x in (before, after)]
+    if isinstance(op, coopmatrix.TransposeOp) != (is_b[0] != is_b[1]):
+        return False
+    needed = [before, after]
+    if not isinstance(op, coopmatrix.BitcastOp):
+        needed.append(before.with_element(after.element_type))
+    return all(
+        x.is_static
+        and x.scope == coopmatrix.ScopeAttr(coopmatrix.Scope.SUBGROUP)
+        and x.use.data in coopmatrix.DEVICE_USES
+        and device.rows_to_lanes(
+            coopmatrix.DEVICE_USES[x.use.data], str(x.element_type), *x.shape
+        )
+        for x in needed
+    )
+
+
 def wider(c: str, result: str) -> str:
     """Return the element type for the sums between the steps along K.
 
@@ -120,6 +146,17 @@ class SupportedTiles:
         found = tuple(sorted(tiles, key=lambda x: -x[0] * x[1])) or None
         self.matrices[type, layouts] = found
         return found
+
+    def shares_tiles(self, op: coopmatrix.ConvertOp) -> bool:
+        """Whether the tiles of a conversion can be the same before and after.
+
+        Also where one of the matrices has no tiles, so that memory holds it whole.
+        """
+        types = matrix_type(op.value), matrix_type(op.result)
+        if types[0].use == types[1].use or not all(x.is_static for x in types):
+            return True
+        before, after = (self.matrix(x, frozenset()) for x in types)
+        return not before or not after or not set(before).isdisjoint(after)
 
     def held(self, type: MatrixType) -> list[tuple[Use, Tile]]:
         """Return the matrices that the device holds of a type's use and elements."""

@@ -27,7 +27,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, ScopeAttr, Use, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers, Kept
@@ -35,6 +35,7 @@ from coopc.emit.spirv.view import Num, View
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
+from coopc.passes.coopmatrix.supported_tiles import rows_move
 from coopc.spirv.grammar import enumeration
 from coopc.spirv.instruction import Id, Instruction, Operand
 
@@ -444,11 +445,11 @@ def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:
         for each in (MatrixOperand.A, MatrixOperand.B)
     )
     (m, k), (_, n) = a.shape, b.shape
-    names = element_names(op)
-    found = device.multiplications(*names, op.saturating is not None)
-    for shape in found:
-        if (shape.m, shape.n, shape.k) == (m, n, k):
-            return None if is_open else shape
+    names, saturates, scope = element_names(op), op.saturating is not None, a.scope
+    assert isinstance(scope, ScopeAttr), a
+    if shape := device.multiplication((m, n, k), names, saturates, scope.data):
+        return None if is_open else shape
+    found = device.multiplications(*names, saturates, scope.data)
     sizes = sorted({f"{s.m}x{s.n}x{s.k}" for s in found})
     of = f"{names[0]} * {names[1]} + {names[2]} -> {names[3]}"
     of += ", saturating" if op.saturating is not None else ""
@@ -535,8 +536,9 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
 def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
     source, result = matrix_type(op.value), matrix_type(op.result)
     device = e.facts.device
-    if source.use != result.use and not device.changes_use(
-        source.use.data, result.use.data
+    moves = source.use != result.use and rows_move(op, device)
+    if source.use != result.use and not (
+        moves or device.changes_use(source.use.data, result.use.data)
     ):
         raise Refusal(
             f"expected a result of use {source.use.data}, as {device.name} has no "
@@ -546,17 +548,32 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
     if source == result:
         e.set(op.result, (e.value(op.value),))
         return
+    if moves:
+        converted = source.with_element(result.element_type)
+        id = _converted(e, op, source, converted)
+        e.set(op.result, through_lanes(e, id, converted, result))
+        return
     if source.use != result.use:
         vendor = device.matrix2_vendor
         e.module.capabilities.add(f"CooperativeMatrixConversions{vendor}")
-    opcode = conversion(source, result, op.signed is not None)
-    id = e.value(op.value)
     if source.element_type == result.element_type:
         name = "ConvertNV" if device.matrix2_vendor == "NV" else "ConvertUseEXT"
-        id = e.emit(f"OpCooperativeMatrix{name}", id, type=e.types.matrix(result))
+        type = e.types.matrix(result)
+        id = e.emit(f"OpCooperativeMatrix{name}", e.value(op.value), type=type)
         e.set(op.result, id)
         return
-    if not device.whole_arithmetic:
+    e.set(op.result, _converted(e, op, source, result))
+
+
+def _converted(
+    e: Emission, op: coopmatrix.ConvertOp, source: MatrixType, result: MatrixType
+) -> Id:
+    """The value of an operation with elements of another type."""
+    id = e.value(op.value)
+    opcode = conversion(source, result, op.signed is not None)
+    if opcode is None:
+        return id
+    if not e.facts.device.whole_arithmetic:
         _check(e, source)
     # Signed integers go by way of types that say that they are: drivers (lavapipe
     # 26.2.6, tried) go by the sign of the component type, not by the instruction's.
@@ -564,18 +581,34 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
         id = e.emit("OpBitcast", id, type=e.types.signed_matrix(source))
     if opcode in ("OpConvertFToS", "OpSConvert"):
         id = e.emit(opcode, id, type=e.types.signed_matrix(result))
-        id = e.emit("OpBitcast", id, type=e.types.matrix(result))
-    elif opcode is not None:
-        id = e.emit(opcode, id, type=e.types.matrix(result))
-    e.set(op.result, id)
+        return e.emit("OpBitcast", id, type=e.types.matrix(result))
+    return e.emit(opcode, id, type=e.types.matrix(result))
+
+
+def through_lanes(e: Emission, id: Id, before: MatrixType, after: MatrixType) -> Id:
+    """A matrix of the rows of another, bit by bit; of columns where its use is b.
+
+    Each lane gets one, by SPV_QCOM_cooperative_matrix_conversion.
+    """
+    length = before.shape[before.use.data is not Use.B]
+    rows = [
+        e.module.type("OpTypeArray", e.types.number(of), e.types.enumerant(length))
+        for of in (before.element_type, after.element_type)
+    ]
+    id = e.emit("OpCompositeExtractCoopMatQCOM", id, type=rows[0])
+    if rows[0] != rows[1]:
+        id = e.emit("OpBitCastArrayQCOM", id, type=rows[1])
+    type = e.types.matrix(after)
+    return e.emit("OpCompositeConstructCoopMatQCOM", id, type=type)
 
 
 def conversion(source: MatrixType, result: MatrixType, signed: bool) -> str | None:
     """The instruction that converts elements; None where the type stays."""
+    if source.element_type == result.element_type:
+        return None
     match is_integer(source), is_integer(result):
         case True, True:
-            same = source.element_type == result.element_type
-            return None if same else ("OpSConvert" if signed else "OpUConvert")
+            return "OpSConvert" if signed else "OpUConvert"
         case True, False:
             return "OpConvertSToF" if signed else "OpConvertUToF"
         case False, True:
@@ -591,6 +624,9 @@ def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
         e.set(op.result, (e.value(op.value),))
         return
     source = matrix_type(op.value)
+    if rows_move(op, e.facts.device):
+        e.set(op.result, through_lanes(e, e.value(op.value), source, result))
+        return
     if not (is_integer(source) and is_integer(result)):
         raise Refusal(
             "expected matrices of integers, as OpBitcast takes no other, got "

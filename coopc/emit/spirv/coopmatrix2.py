@@ -24,13 +24,14 @@ from xdsl.ir import SSAValue
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Reduced, Use, matrix_type
 from coopc.dialects.narrow import is_memref
-from coopc.emit.spirv.coopmatrix import LEGALIZE
+from coopc.emit.spirv.coopmatrix import LEGALIZE, through_lanes
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.view import View
 from coopc.emit.view import Form
 from coopc.emit.walker import Refusal
 from coopc.ir.control_flow import captured
 from coopc.passes.coopmatrix.elementwise import reduction
+from coopc.passes.coopmatrix.supported_tiles import rows_move
 from coopc.spirv.instruction import Id
 
 handlers = Handlers()
@@ -83,6 +84,9 @@ def transpose(e: Emission, op: coopmatrix.TransposeOp) -> None:
     """OpCooperativeMatrixTransposeNV, or a decorated conversion of the use."""
     before, after = matrix_type(op.value), matrix_type(op.result)
     device = e.facts.device
+    if rows_move(op, device):
+        e.set(op.result, through_lanes(e, e.value(op.value), before, after))
+        return
     if not device.changes_use(before.use.data, after.use.data, transposing=True):
         raise Refusal(
             f"{device.name} has no transposition of {before} to {after}: {LEGALIZE} "

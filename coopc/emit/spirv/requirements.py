@@ -3,7 +3,8 @@
     capabilities   SPIR-V's, which OpenCL has a list of
     extensions     SPIR-V's; a Vulkan driver that has one has an extension to match
     features       Vulkan's, for those capabilities and for the modes of entry points
-    matrices       multiplications that the driver has to list
+    matrices       multiplications that the driver has to list; of scope workgroup,
+                   sizes that divide theirs
     matrix_types   matrices that are no operand of those, each to be one of some other
     limits         what is more than Vulkan guarantees, by Vulkan's names
 
@@ -35,6 +36,7 @@ MATRIX2 = {
     for vendor, names in (
         ("NV", "Reductions Conversions PerElementOperations TensorAddressing"),
         ("EXT", "Reductions Conversions PerElementOperations GetCoordinate"),
+        ("QCOM", "Conversion"),
     )
     for name in names.split()
 }
@@ -104,6 +106,9 @@ def requirements(binary: bytes, interfaces: Sequence[Interface]) -> dict[str, Js
 def _features(capabilities: Iterable[str], facts: SpirvFacts) -> Iterator[str]:
     for each in capabilities:
         yield from FEATURES.get(each, (each,))
+    if any(each.scope == "workgroup" for each in facts.matrix_types):
+        yield "cooperativeMatrixWorkgroupScope"
+        yield "cooperativeMatrixFlexibleDimensions"
     for bits in sorted(facts.preserving_bits):
         yield f"shaderSignedZeroInfNanPreserveFloat{bits}"
 

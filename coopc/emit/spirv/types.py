@@ -56,18 +56,30 @@ def why_no_matrix(
         )
     scope = default.scope
     assert isinstance(scope, coopmatrix.ScopeAttr), default
-    if scope.data != coopmatrix.Scope.SUBGROUP:
+    groups = facts.device.workgroups
+    if scope.data != coopmatrix.Scope.SUBGROUP and (
+        scope.data != coopmatrix.Scope.WORKGROUP or not any(x.shapes for x in groups)
+    ):
         by_default = "" if type.scope == scope else f", the default of {type.scope}"
         return (
-            f"expected a matrix of scope subgroup, which {facts.device.name} has under "
-            f"{facts.flavour}, got {scope.data}{by_default}"
+            f"expected a matrix of scope {facts.device.scopes}, which "
+            f"{facts.device.name} has under {facts.flavour}, "
+            f"got {scope.data}{by_default}"
         )
     if type.element_bits < 8:
         return f"expected elements of at least 8 bits, got {type.element_type}"
     use, element = coopmatrix.DEVICE_USES[type.use.data], str(type.element_type)
-    if default.shape not in facts.device.held(use, element):
+    if not facts.device.holds(use, element, default.shape, scope.data):
         rows, cols = default.shape
         by_default = "" if type.is_static else " by default"
+        if scope.data == coopmatrix.Scope.WORKGROUP:
+            held = facts.device.held(use, element, scope.data)
+            least = " or ".join(f"{x} x {y}" for x, y in held) or "none"
+            return (
+                f"expected multiples of the matrices of {element} as {use} that "
+                f"work-groups of {facts.device.name} hold, {least}, "
+                f"got {rows} x {cols}{by_default}"
+            )
         return (
             f"{facts.device.name} has no {rows} x {cols} "
             f"matrices{by_default} of {element} as {use}: "

@@ -73,6 +73,7 @@ from coopc.passes.coopmatrix.supported_tiles import (
     Product,
     SupportedTiles,
     element_names,
+    rows_move,
 )
 from coopc.passes.generic.inline_calls import inline_functions_of
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
@@ -136,10 +137,20 @@ def decide(module: ModuleOp, target: Target) -> list[Decision]:
 
 
 def decide_products(module: ModuleOp, target: Target) -> list[Decision]:
-    """Return the multiplications that lanes do: no tiles of the device make them up."""
+    """Return what no tiles of the device make up, before matrices are cut.
+
+    These are multiplications, which lanes do, and conversions whose tiles before and
+    after differ: a product that is multiplied again has tiles of M x N, then M x K.
+    """
     found: list[Decision] = []
     supported = SupportedTiles(target.device)
     for op in module.walk():
+        if (
+            isinstance(op, coopmatrix.ConvertOp)
+            and not supported.shares_tiles(op)
+            and not why_not_staged(op, target)
+        ):
+            found.append(Decision(op, "staged"))
         if isinstance(op, coopmatrix.MulAddOp):
             facts = facts_of(op, target)
             row = _way(op, facts, target)
@@ -209,7 +220,8 @@ def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use
             found["same type"] = before.element_type == after.element_type
-            found["use changes"] = device.changes_use(
+            moves = found["rows move"] = rows_move(op, device)
+            found["use changes"] = moves or device.changes_use(
                 before.use.data, after.use.data, isinstance(op, coopmatrix.TransposeOp)
             )
             found["of floats"] = not found["integers"]
@@ -222,12 +234,13 @@ def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
             found["no function"] = _is_no_function(op)
         case coopmatrix.MulAddOp():
             saturates = op.saturating is not None
-            shapes = device.multiplications(*element_names(op), saturates)
-            (m, k), (_, n) = (
-                matrix_type(x).specialised(target.constants).shape for x in (op.a, op.b)
+            a, b = (matrix_type(x).specialised(target.constants) for x in (op.a, op.b))
+            assert isinstance(a.scope, ScopeAttr), a
+            sizes = a.shape[0], b.shape[1], a.shape[1]
+            shape = device.multiplication(
+                sizes, element_names(op), saturates, a.scope.data
             )
-            shapes = [x for x in shapes if (x.m, x.n, x.k) == (m, n, k)]
-            found["not multiplied"] = not shapes or found["not held"]
+            found["not multiplied"] = shape is None or found["not held"]
             bits = matrix_type(op.result).element_bits
             found["wide saturation"] = saturates and bits > 32
         case _:
@@ -330,7 +343,8 @@ def why_not_staged(op: Operation, target: Target) -> str:
             default = "" if matrix.scope == scope else f", by default {scope}"
             return (
                 "expected a matrix of scope subgroup, whose lanes share work-group "
-                f"memory here, got {matrix}{default}"
+                f"memory here, got {matrix}{default}; {target.device.name} has "
+                f"matrices of scope {target.device.scopes}"
             )
     return ""
 

@@ -148,8 +148,10 @@ class Target:
         use, element = DEVICE_USES.get(matrix.use.data), str(matrix.element_type)
         if use is None or (not matrix.is_static and self.is_spilled(matrix)):
             return ()
-        rows, cols = matrix.specialised(self.constants).shape
-        held = self.device.held(use, element)
+        static = matrix.specialised(self.constants)
+        assert isinstance(static.scope, ScopeAttr), static
+        rows, cols = static.shape
+        held = self.device.held(use, element, static.scope.data)
         if all(rows % tile[0] or cols % tile[1] for tile in held):
             return ()
         has = self.device.layouts(use, element, rows, cols)

@@ -96,6 +96,7 @@ def test_listed(product: RandomProduct, lavapipe: int, nvidia: int) -> None:
     program = RandomProgram("", (), frozenset({"product"}), (product,))
     assert acceptance.listed(program, LAVAPIPE) == lavapipe
     assert acceptance.listed(program, NVIDIA) == nvidia
+    assert acceptance.listed(program, acceptance.device_of("any")) == 1
 
 
 def test_slow_ways() -> None:

@@ -143,7 +143,12 @@ def test_no_such_file(tmp_path: Path):
         device(str(tmp_path / "none.toml"))
 
 
-EVERY = {**DEVICES, "any": device("any{subgroup-size=32}")}
+EMIT = Path(__file__).resolve().parents[2] / "emit" / "Inputs"
+EVERY = {
+    **DEVICES,
+    "any": device("any{subgroup-size=32}"),
+    **{name: device(str(EMIT / f"{name}.toml")) for name in ("rows", "workgroup")},
+}
 
 
 @pytest.mark.parametrize("found", EVERY.values(), ids=EVERY)

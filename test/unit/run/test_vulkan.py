@@ -139,6 +139,23 @@ def test_device_without_the_extension_is_refused(
     )
 
 
+def test_work_groups_multiply_multiples(lavapipe: vulkan.Session):
+    least = MatrixProduct(32, 32, 16, "f16", "f16", "f32", "f32", scope="workgroup")
+    info = replace(lavapipe.info, workgroup_shapes=((128, least),))
+    sizes = ((1, 1, 1), 0, None)
+    for depth, wrong in ((48, ""), (40, "got 64x96x40 f16")):
+        shape = replace(least, m=64, n=96, k=depth)
+        reason = vulkan.why_unsupported(
+            info, SpirvFacts(multiplications={shape}), *sizes
+        )
+        assert wrong in str(reason) if wrong else reason is None
+    assert "got 64x96x40" in str(
+        vulkan.why_unsupported(
+            lavapipe.info, SpirvFacts(multiplications={shape}), *sizes
+        )
+    )
+
+
 def test_wrong_calls(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
     module, x = spirv("vulkan_saxpy", offset=0), floats(8)
     run = lavapipe.run
