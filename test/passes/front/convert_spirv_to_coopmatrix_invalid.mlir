@@ -23,7 +23,7 @@ spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
 
 // -----
 
-// CHECK: spirv.PtrAccessChain: it is not read: coopc has no operation for it
+// CHECK: spirv.PtrAccessChain: not supported: coopc has no operation for it
 spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
   spirv.func @k() "None" {
     %v = spirv.Variable : !spirv.ptr<!spirv.coopmatrix<8x8xf32, Subgroup, MatrixAcc>, Function>
