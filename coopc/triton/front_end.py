@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coopc.compiler import Artifact
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
 from coopc.explain import usage_errors
-from coopc.launcher import Target, build
+from coopc.launcher import Build, Target, build
 from coopc.remarks import remarks_to
 from coopc.source import Source
 from coopc.triton.version import why_not
+
+if TYPE_CHECKING:
+    from coopc.run.arrays import Outcome
+    from coopc.run.executable import Grid
 
 TOOL = __name__.rpartition(".")[0]
 """What diagnostics call it: this package."""
@@ -20,6 +25,16 @@ HINTS = {"": (), "16": (("tt.divisibility", 16),)}
 """What may stand behind the colon of a type, beside 1."""
 Signature: TypeAlias = "str | Mapping[str, str]"
 """Types of the arguments, as `triton.tools.compile` spells them: `*fp16:16, i32, 3`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TritonArtifact(Artifact):
+    """A compiled kernel, which runs where it was compiled for."""
+
+    built: Build = field(repr=False, compare=False)
+
+    def run(self, *arguments: object, grid: Grid | None = None, **how: Any) -> Outcome:
+        return self.built.executable.run(*arguments, grid=grid, **how)
 
 
 def compile(
@@ -62,9 +77,7 @@ def compile(
         target = Target(on, device, pipeline, tiles, threads)
         built = build(Source(text, f"{kernel.__name__}.ttir"), target)
         code = built.code
-    return Artifact(
-        code, built.interface, remarks=tuple(remarks), load=lambda: built.executable
-    )
+    return TritonArtifact(code, built.interface, remarks=tuple(remarks), built=built)
 
 
 def ttir(

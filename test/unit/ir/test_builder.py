@@ -212,7 +212,9 @@ def test_gathered(data: st.DataObject) -> None:
     is_even = data.draw(st.booleans())
     types = [VectorType(f32, [lengths[0] if is_even else n]) for n in lengths]
     block = Block(arg_types=types)
-    known = {x: [(x, n) for n in range(length_of(x))] for x in block.args}
+    known = dict[SSAValue, list[tuple[SSAValue, int]]]()
+    for x in block.args:
+        known[x] = [(x, n) for n in range(length_of(x))]
     everything = [each for parts in known.values() for each in parts]
     wanted = data.draw(
         st.lists(st.one_of(st.none(), st.sampled_from(everything)), max_size=8)
