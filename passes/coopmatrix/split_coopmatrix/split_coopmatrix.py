@@ -11,24 +11,6 @@ The parts of a matrix are its tiles in row-major order, and its slots are those 
 tiles in this order: slot s is slot `s % length` of tile `s / length`, `length` that of
 a tile.  Rules for `coopc.ir.split_values`, which does the rest; `Cutter.rules` is the
 table.
-
-Each axis gets one tile size (`choose_sizes`).  Every matrix has two axes, and
-operations make axes the same:
-
-| operation                       | the same axes                                    |
-|---------------------------------|--------------------------------------------------|
-| a * b + c -> r                  | rows of a, c, r; columns of a and rows of b;     |
-|                                 | columns of b, c, r                               |
-| element-wise, convert, apply    | rows of all, columns of all                      |
-| reduce rows (columns)           | rows (columns) of both                           |
-| loops, branches, calls, selects | rows and columns of what flows through           |
-
-A multiplication wants the sizes that the device multiplies and that divide the
-matrices, those that take the fewest multiplications first.  A matrix wants the sizes of
-matrices that the device holds, those first that it can load and store in the layouts of
-the program.  Matrices of one type whose elements are addressed by slot have the same
-axes, as `length` names only the type.  Where a row slice is addressed, a matrix has to
-stay whole.
 """
 
 from __future__ import annotations
@@ -261,6 +243,24 @@ class Demand:
 
 def plan_tiling(root: Operation, device: Device, by_lanes: bool = False) -> Tiling:
     """Return the tiles of the matrices in `root`.
+
+    Each axis gets one tile size (`choose_sizes`).  Every matrix has two axes, and
+    operations make axes the same:
+
+    | operation                       | the same axes                                  |
+    |---------------------------------|------------------------------------------------|
+    | a * b + c -> r                  | rows of a, c, r; columns of a and rows of b;   |
+    |                                 | columns of b, c, r                             |
+    | element-wise, convert, apply    | rows of all, columns of all                    |
+    | reduce rows (columns)           | rows (columns) of both                         |
+    | loops, branches, calls, selects | rows and columns of what flows through         |
+
+    A multiplication wants the sizes that the device multiplies and that divide the
+    matrices, those that take the fewest multiplications first.  A matrix wants the
+    sizes of matrices that the device holds, those first that it can load and store in
+    the layouts of the program.  Matrices of one type whose elements are addressed by
+    slot have the same axes, as `length` names only the type.  Where a row slice is
+    addressed, a matrix has to stay whole.
 
     Args:
         root: a module.
