@@ -102,8 +102,9 @@ class CoopcKhrPass(Pipeline):
     """Whether a kernel of its own packs B where the device wants it packed, rather than
     each work-group what it needs."""
     staged: bool = False
-    """Whether a linalg.matmul becomes a kernel of work-groups of several subgroups,
-    with tiles in work-group memory that suit the device."""
+    """Whether a linalg.matmul, or a kernel of Triton that only stores what becomes of
+    products, is one of work-groups of several subgroups, with tiles in work-group memory
+    that suit the device."""
     fallback: bool = False
     """Whether kernels of Triton that have conditions get a second entry point,
     `.fallback`."""
@@ -116,7 +117,7 @@ class CoopcKhrPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
-            *from_triton(rounds=True, fallback=self.fallback),
+            *from_triton(rounds=True, fallback=self.fallback, shared=self.staged),
             *from_linalg(pad_rows=self.staged),
             of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
             of_linalg(
@@ -426,6 +427,7 @@ def from_triton(
     rounds: bool = False,
     fallback: bool = False,
     without_layouts: bool = False,
+    shared: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The steps from Triton's kernels to those of matrices.
 
@@ -437,6 +439,7 @@ def from_triton(
         fallback: whether there are second entry points without conditions.
         without_layouts: whether only kernels are converted that are not lowered by
             layouts: see `coopc.passes.triton.layouts`.
+        shared: whether subgroups share sums.
     """
     options = {
         "device": device,
@@ -444,6 +447,7 @@ def from_triton(
         "tile": (*tile, 32),
         "rounds": rounds or None,
         "fallback": fallback or None,
+        "shared": shared or None,
     }
     make = partial(StepForDialect, ("tt",), without_layouts=without_layouts)
     found = (

@@ -232,12 +232,17 @@ def kernel(
     arguments: str, body: str, name: str = "kernel", attributes: str = ""
 ) -> str:
     """Return a kernel; %c12 is the index 12 in its body."""
-    numbers = sorted({int(x) for x in re.findall(r"%c(\d+)\b", body)})
-    constants = "".join(f"\n  %c{x} = arith.constant {x} : index" for x in numbers)
     return f"""
-func.func @{name}({arguments}) attributes {{{attributes}}} {{{constants}{body}
+func.func @{name}({arguments}) attributes {{{attributes}}} {{{with_constants(body)}
   func.return
 }}"""
+
+
+def with_constants(body: str) -> str:
+    """Return a body in which %c12 is the index 12."""
+    numbers = sorted({int(x) for x in re.findall(r"%c(\d+)\b", body)})
+    constants = "".join(f"\n  %c{x} = arith.constant {x} : index" for x in numbers)
+    return f"{constants}{body}"
 
 
 def functions(ctx: Context, text: str) -> list[FuncOp]:

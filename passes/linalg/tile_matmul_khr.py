@@ -55,6 +55,7 @@ from coopc.passes.linalg.kernel_text import (
     Operands,
     become_kernel,
     kernel,
+    with_constants,
     zero,
 )
 from coopc.passes.linalg.match import matches, multiplications
@@ -266,8 +267,9 @@ class StagedKernel:
 
     def _place_subgroup(self) -> None:
         """Write where a work-item is, and its work-group in C."""
-        head, (m, n) = self.head, self.plan.group
-        row, col = self._tile_of_group()
+        head = self.head
+        self.first = self._first_of_group()
+        """The first row and column of C of the work-group."""
         if self.its.problem.batched:
             head.do("%batch = simt.workgroup_id z : index")
         head.do("%item = simt.local_id x : index")
@@ -280,11 +282,14 @@ class StagedKernel:
             """Whether the subgroup adds up the sums of a tile."""
         self.turn = turn
         """Which part of a step the subgroup multiplies."""
-        down, right = head.div_mod(self.place, n // self.plan.subgroup[1])
+        across = self.plan.group[1] // self.plan.subgroup[1]
+        down, right = head.div_mod(self.place, across)
         self.part = {"a": down, "b": right}
         """The part of the work-group's tile that the subgroup computes."""
-        self.first = {"a": head.mul(row, m), "b": head.mul(col, n)}
-        """The first row and column of C of the work-group."""
+
+    def _first_of_group(self) -> dict[Source, str]:
+        (m, n), (row, col) = self.plan.group, self._tile_of_group()
+        return {"a": self.head.mul(row, m), "b": self.head.mul(col, n)}
 
     def _tile_of_group(self) -> tuple[str, str]:
         """Write which tile of C the work-group computes: its row and column of tiles.
@@ -687,11 +692,8 @@ class StagedKernel:
         batch = "%batch, " if tile.memory.matrix.batched else ""
         place = f"{batch}{first}, {second}"
         vector, mask = tile.vector, f"vector<{tile.panel.per_piece}xi1>"
-        lines.do(f"""%left = arith.subi {cols}, {second} : index
-  %there = arith.cmpi slt, {first}, {rows} : index
-  %count = arith.select %there, %left, %c0 : index
-  %mask = vector.create_mask %count : {mask}
-  %none = arith.constant dense<{zero(tile.memory.element)}> : {vector}
+        self._mask(lines, (first, second), (rows, cols), mask)
+        lines.do(f"""%none = arith.constant dense<{zero(tile.memory.element)}> : {vector}
   %piece = vector.maskedload {tile.memory.name}[{place}], %mask, %none
     : {tile.memory.matrix.type}, {mask}, {vector} into {vector}""")
         words = self._words(lines, tile, "%piece")
@@ -699,6 +701,61 @@ class StagedKernel:
         lines.do(f"memref.store {words}, {where} : {tile.type}")
         self.lines.do(f"""scf.for %turn = %c0 to %c{tile.turns} step %c1 {{{lines}
   }} {{simt.unroll = false}}""")
+
+    def _mask(
+        self, lines: Lines, at: tuple[str, str], sizes: tuple[str, str], type: str
+    ) -> None:
+        """Write which elements of a piece are inside of memory."""
+        lines.do(f"""%left = arith.subi {sizes[1]}, {at[1]} : index
+  %there = arith.cmpi slt, {at[0]}, {sizes[0]} : index
+  %count = arith.select %there, %left, %c0 : index
+  %mask = vector.create_mask %count : {type}""")
+
+
+class StagedSums(StagedKernel):
+    """Writes a function of the sums of one tile of C, for a kernel to store.
+
+    Its arguments are A, B, the first row and column of the tile, whether it is inside
+    of C and rows of A and B begin where pieces may, and what the sums begin with.  Its
+    results are the parts of a subgroup.  A tile may reach over any edge of C: there,
+    sums are those of zeros.
+    """
+
+    def text(self) -> str:
+        self._place_subgroup()
+        for tile in self.tiles.values():
+            self.head.do(f"%{tile.source}_tiles = memref.alloca() : {tile.type}")
+        k, (totals, begin) = self._size(self.its.a, "cols"), self._whole_steps()
+        totals = self._rest(totals, begin, k)
+        types = ", ".join([self.acc] * len(totals))
+        self.lines.do(f"func.return {', '.join(totals)} : {types}")
+        memories = ", ".join(f"{x.name}: {x.matrix.type}" for x in (self.its.a, self.its.b))
+        places = "%row: index, %col: index, %whole: i1"
+        arguments = f"{memories}, {places}, %fill: {self.its.c.element}"
+        body = with_constants(f"{self.head}{self.lines}")
+        return f"func.func @sums({arguments}) -> ({types}) {{{body}\n}}"
+
+    def _first_of_group(self) -> dict[Source, str]:
+        return {"a": "%row", "b": "%col"}
+
+    def _pieces_are_whole(self) -> str | bool:
+        return self._all([self._is_at_least(self.its.a, "cols", self.plan.step), "%whole"])
+
+    def _clamped(self, tile: Tile, at: str) -> str:
+        return at
+
+    def _mask(
+        self, lines: Lines, at: tuple[str, str], sizes: tuple[str, str], type: str
+    ) -> None:
+        lines.do(f"""%left = arith.subi {sizes[1]}, {at[1]} : index
+  %there = arith.cmpi ult, {at[0]}, {sizes[0]} : index
+  %count = arith.select %there, %left, %c0 : index
+  %before = arith.subi %c0, {at[1]} : index
+  %outside = vector.create_mask %before : {type}
+  %below = vector.create_mask %count : {type}
+  %every = arith.constant dense<true> : {type}
+  %inside = arith.xori %outside, %every : {type}
+  %mask = arith.andi %inside, %below : {type}""")
 
 
 # --- the pass ---

@@ -50,6 +50,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from coopc.device import Device
 from coopc.dialects import simt, tt, ttg, ttig
 from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.shaped_arith import element_of
@@ -62,6 +63,7 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.convert_tt_to_coopmatrix import accesses, carried_values
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     Flag,
+    NotShared,
     Rule,
     SubgroupOptions,
     TtKernel,
@@ -71,6 +73,10 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     consumers,
     is_pair,
+)
+from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import (
+    WHOLE,
+    plan_shared,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     FIRST,
@@ -248,7 +254,8 @@ def reduce(k: TtKernel, op: tt.ReduceOp) -> None:
         b.branch(is_first, lambda: put_all(k, targets, at, values))
         return ()
 
-    if not is_shared or prod(shape) >= k.options.lanes:
+    is_alone = k.workers == k.options.lanes
+    if not (is_shared and is_alone) or prod(shape) >= k.options.lanes:
         k.fill_each(shape, lambda at: put_all(k, targets, at, row(at)))
         return
     k.barrier()
@@ -408,13 +415,26 @@ def write(k: TtKernel, op: Operation) -> None:
 
 
 def convert_function(
-    old: tt.FuncOp, options: SubgroupOptions, fallback: bool = False
+    ctx: Context,
+    old: tt.FuncOp,
+    options: SubgroupOptions,
+    fallback: bool = False,
+    device: Device | None = None,
 ) -> list[FuncOp]:
-    """Return the kernel of one subgroup that does what a kernel of Triton does.
+    """Return the kernel that does what a kernel of Triton does.
 
+    With a device, subgroups share what it does if they can; else one subgroup does it.
     With `fallback` another one follows if this one has conditions.
     """
-    func, kernel = written(old, options, frozenset())
+    alone = options
+    if device is not None:
+        options = shared_options(old, options, device)
+    try:
+        func, kernel = written(ctx, old, options, frozenset())
+    except NotShared as error:
+        remark(old, f"one subgroup runs a program: {error}")
+        options = alone
+        func, kernel = written(ctx, old, options, frozenset())
     # The host compares memory of arguments only.
     same = frozenset(
         loop
@@ -423,7 +443,7 @@ def convert_function(
     )
     if same:
         with remarks_to(lambda line: None):  # they were made before
-            func, kernel = written(old, options, same)
+            func, kernel = written(ctx, old, alone, same)
     if not kernel.apart:
         return [func]
     why = StringAttr("sums are stored before all is loaded")
@@ -445,13 +465,27 @@ def convert_function(
     if not fallback:
         return [func]
     with remarks_to(lambda line: None):
-        second, _ = written(old, options, frozenset(old.walk()))
+        second, _ = written(ctx, old, alone, frozenset(old.walk()))
     second.sym_name = StringAttr(func.sym_name.data + SECOND_ENTRY)
     return [func, second]
 
 
+def shared_options(
+    old: tt.FuncOp, options: SubgroupOptions, device: Device
+) -> SubgroupOptions:
+    """Return how subgroups share what a kernel does; with a remark, if they do not."""
+    plans = plan_shared(old, device)
+    if isinstance(plans, str):
+        remark(old, f"one subgroup runs a program: {plans}")
+        return options
+    return replace(options, block=WHOLE, aligns_rows=True, shared=plans)
+
+
 def written(
-    old: tt.FuncOp, options: SubgroupOptions, in_place: frozenset[Operation]
+    ctx: Context,
+    old: tt.FuncOp,
+    options: SubgroupOptions,
+    in_place: frozenset[Operation],
 ) -> tuple[FuncOp, TtKernel]:
     """Write a kernel anew; loops that are `in_place` are not around statements."""
     if not old.is_kernel:
@@ -472,9 +506,11 @@ def written(
     func = FuncOp(old.sym_name.data, FunctionType.from_lists(types, []), Region(entry))
     func.location = old.location
     func.attributes[simt.KERNEL] = UnitAttr()
-    simt.set_sizes(func, options.lanes, (options.lanes,))
+    shared = next(iter(options.shared.values()), None)
+    items = options.lanes if shared is None else shared.gemm.work_items
+    simt.set_sizes(func, options.lanes, (items,))
     b = Builder.at_end(entry, old.location)
-    kernel = TtKernel(b, options, write, in_place, consumers(old))
+    kernel = TtKernel(ctx, b, options, write, in_place, consumers(old))
     for arg, new in zip(args, entry.args, strict=True):
         new.name_hint, new.location = arg.name_hint, arg.location
         is_pointer = isinstance(arg.type, tt.PtrType)
@@ -501,6 +537,9 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     and to keep sums in matrices, as many at a time as suit it."""
     fallback: bool = False
     """Whether kernels that have conditions get a second entry point, `.fallback`."""
+    shared: bool = False
+    """Whether a work-group of several subgroups runs a program that only stores what
+    becomes of products; with `rounds`."""
 
     def __post_init__(self) -> None:
         lanes = self.subgroup_size
@@ -517,12 +556,14 @@ class ConvertTtToCoopmatrixPass(ModulePass):
             return
         m, n, k = self.tile
         options = SubgroupOptions(self.subgroup_size or 0, (m, n, k))
+        sharing: Device | None = None
         if self.rounds or not options.lanes:
             if self.device is None and simt.target_of(op) is None:
                 what = f"expected a target, or {self.name}{{subgroup-size=..}}"
                 raise PassFailedException(f"{what}, got neither")
             device = device_of(self.device, op, self.name)
             options = replace(options, lanes=options.lanes or device.subgroup_size)
+            sharing = device if self.rounds and self.shared else None
             if self.rounds:
                 tiles = device.gemm_tiles
                 block = tiles[0].subgroup if tiles else BLOCK
@@ -531,7 +572,8 @@ class ConvertTtToCoopmatrixPass(ModulePass):
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, tt.FuncOp):
-                    new = convert_function(each, options, self.fallback)
+                    fallback = self.fallback
+                    new = convert_function(ctx, each, options, fallback, sharing)
                     Rewriter.replace_op(each, new, [])
             for name in list(draft.attributes):
                 if name.startswith(("ttg.", "ttig.")):

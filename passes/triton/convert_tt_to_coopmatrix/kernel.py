@@ -16,9 +16,11 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, TypeAlias
 
+from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.traits import IsTerminator
 
 from coopc.dialects import simt, tt
 from coopc.dialects.narrow import memref_type
@@ -42,6 +44,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     to_memory,
     unflattened,
 )
+from coopc.plan.gemm import GemmPlan, Problem, Source
 
 Value: TypeAlias = SSAValue | Pointer | Tensor
 Flag: TypeAlias = SSAValue | bool
@@ -49,6 +52,16 @@ Rule: TypeAlias = Callable[["TtKernel", Any], None]
 """Writes what an operation does, and notes what its results are."""
 
 WORK_GROUP = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlan:
+    """How the subgroups of a work-group share the sums of a loop."""
+
+    gemm: GemmPlan
+    problem: Problem
+    moved: frozenset[Source] = frozenset()
+    """Operands of which the loop moves the memory along K, by whole blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +77,10 @@ class SubgroupOptions:
     only loaded from work-group memory, and sums are kept there."""
     aligns_rows: bool = False
     """Whether rows of matrices in memory are to begin at multiples of 16 bytes."""
+    shared: Mapping[Operation, SharedPlan] = field(
+        default_factory=dict[Operation, SharedPlan]
+    )
+    """How loops are shared by the subgroups of a work-group, which runs a program."""
 
 
 @dataclass(slots=True)
@@ -88,10 +105,29 @@ class Rounds:
         return Tensor(tuple(shape), element, in_rounds=True)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class SubgroupSums:
+    """What a subgroup has of the sums of a loop."""
+
+    parts: Values
+    """Matrices, side by side."""
+    first: Coordinates
+    """The row and the column where they begin."""
+    stage: Tensor
+    """Of the work-group: a part for each subgroup."""
+    reads: frozenset[SSAValue | None]
+    """Memory that was loaded from."""
+
+
+class NotShared(Exception):
+    """Why subgroups do not share what a program does."""
+
+
 @dataclass(slots=True)
 class TtKernel:
     """One kernel while it is written anew."""
 
+    ctx: Context
     b: Builder
     options: SubgroupOptions
     write: Rule
@@ -112,6 +148,12 @@ class TtKernel:
     """What rounds load from and store to, which may not overlap: with their loop.
 
     None is memory at addresses."""
+    is_sharing: bool = False
+    """Whether what is written is of the elements that a subgroup has, not of all."""
+    totals: dict[scf.ForOp, SubgroupSums] = field(
+        default_factory=dict[scf.ForOp, "SubgroupSums"]
+    )
+    """What subgroups share, where it is known."""
 
     def __post_init__(self) -> None:
         self.elements = Elements(self.b)
@@ -183,6 +225,21 @@ class TtKernel:
             if isinstance(found, SSAValue) and found.name_hint is None:
                 found.name_hint = result.name_hint
 
+    def inserted(self, block: Block, given: Sequence[SSAValue]) -> Values:
+        """Write the operations of a block with arguments; return what it ends with."""
+        for arg, value in zip(block.args, given, strict=True):
+            arg.replace_all_uses_with(value)
+        for op in list(block.ops):
+            op.detach()
+            if op.has_trait(IsTerminator):
+                found = tuple(op.operands)
+                op.drop_all_references()
+                return found
+            for each in op.walk():
+                each.location = self.b.location
+            self.b.effect(op)
+        raise AssertionError(block)
+
     def inlined(self, op: Operation, region: Region, given: Values) -> Values:
         """Return what a region of an operation makes of values."""
         known = {x: self.number(x) for x in captured(region)}
@@ -200,13 +257,28 @@ class TtKernel:
 
     # Elements, and the buffers that hold them.
 
+    @property
+    def workers(self) -> int:
+        """How many lanes share elements: of a subgroup, or of a work-group."""
+        shared = None if self.is_sharing else next(iter(self.options.shared.values()), None)
+        return self.options.lanes if shared is None else shared.gemm.work_items
+
+    @property
+    def worker(self) -> BoundedIndex:
+        """Which of them a lane is."""
+        lanes = self.workers
+        if lanes == self.options.lanes:
+            return self.b.lane(lanes)
+        item = self.b.pure(simt.LocalIdOp, simt.Dimension.X)
+        return BoundedIndex(0, item, lanes - 1, varies=True)
+
     def for_each(
         self, shape: Sequence[int], body: Callable[[Coordinates], object]
     ) -> None:
         """Run a body for each element of a shape, in one lane each."""
         self.elements.known.clear()  # memory may have changed
-        b, lanes, total = self.b, self.options.lanes, prod(shape)
-        lane, run = b.lane(lanes), shape[-1] if shape else 1
+        b, total, run = self.b, prod(shape), shape[-1] if shape else 1
+        lane, lanes = self.worker, self.workers
 
         def of_row(row: BoundedIndex, _: Values) -> Values:
             def of_run(t: BoundedIndex, _: Values) -> Values:

@@ -33,6 +33,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     RoundsPlan,
     updated,
 )
+from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import run_shared
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Coordinates,
     Tensor,
@@ -233,6 +234,11 @@ def run_statement(
         k.for_each(shape, body)
         return
     b, plan = k.b, rounds.plan
+    if (shared := k.options.shared.get(plan.loop)) is not None:
+        k.reads.clear()
+        run_shared(k, rounds, shared, body)
+        note_apart(k, plan, base)
+        return
     (rows, cols), (_, beside) = plan.block, plan.rounds
     assert k.options.block is not None, op
     types = TileTypes.of(k, plan.dot, k.options.block[1])
@@ -265,6 +271,11 @@ def run_statement(
 
     k.reads.clear()
     b.loop(prod(plan.rounds), (), of_round, name="round")
+    note_apart(k, plan, base)
+
+
+def note_apart(k: TtKernel, plan: RoundsPlan, base: SSAValue | None) -> None:
+    """Note that a statement may not store to memory that its rounds load from."""
     for each in k.reads:
         if each is None or isinstance(each.owner, Block | simt.MemoryAtOp):
             k.apart[each, base] = plan.loop
