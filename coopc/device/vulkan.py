@@ -8,7 +8,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from coopc.device.model import Device, Flavour, Limits, Matrix2
-from coopc.device.shape import AccessRule, GemmTiles, MatrixShape, shapes
+from coopc.device.shape import (
+    AccessRule,
+    GemmTiles,
+    MatrixShape,
+    WorkgroupShapes,
+    shapes,
+)
 
 _ANY_LAYOUT = (
     AccessRule("a", ("row_major", "col_major")),
@@ -165,6 +171,20 @@ LAVAPIPE = Device(
     run=True,
 )
 
+# vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV of an H100, driver
+# 580.159.04.
+_NVIDIA_WORKGROUPS = tuple(
+    WorkgroupShapes(
+        items,
+        (
+            *shapes((m,), (n,), (16,), ("f16 f16 f16", "f16 f16 f32")),
+            *shapes((m,), (n,), (32,), ("u8 u8 u32", "s8 s8 s32")),
+            *shapes((m,), (n,), (16,), ("bf16 bf16 f32",)),
+        ),
+    )
+    for items, m, n in ((32, 16, 16), (64, 16, 16), (128, 32, 16), (256, 32, 32))
+)
+
 NVIDIA = Device(
     name="nvidia",
     title="NVIDIA's Vulkan driver",
@@ -195,6 +215,7 @@ NVIDIA = Device(
         work_groups=((2 << 30) - 1, 65535, 65535),
     ),
     bfloat16="khr",
+    workgroups=_NVIDIA_WORKGROUPS,
     # VkPhysicalDeviceCooperativeMatrix2FeaturesNV of the H200.
     matrix2=frozenset({"reductions", "conversions", "per-element operations"}),
     scalars=SCALARS,

@@ -183,8 +183,8 @@ class Operands:
                 place += f"""
     %{axis}_in = arith.minui %at_{axis}, {of}_last_{axis} : index"""
         lines += f"""
-  {name} = coopmatrix.apply (%i, %j, %v) in {value} : {type} {{{place}
-    %f = func.call @{CALLS}{number}({", ".join(places)}, %v)
+  {name} = coopmatrix.apply (%i, %j, %element) in {value} : {type} {{{place}
+    %f = func.call @{CALLS}{number}({", ".join(places)}, %element)
       : ({"index, " * len(places)}{element}) -> {element}
     coopmatrix.yield %f : {element}
   }}"""

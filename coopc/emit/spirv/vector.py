@@ -122,7 +122,7 @@ def _inserted(
     found: list[Id] = []
     for part in parts:
         width = e.types.width(part.type)
-        first, last = max(at, 0), min(at + len(new), width)
+        first, last = max(at, 0), max(at, 0, min(at + len(new), width))
         some = new[first - at : last - at]
         if len(some) == width > 1:
             part = e.emit("OpCompositeConstruct", *some, type=part.type)

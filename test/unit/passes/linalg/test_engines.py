@@ -16,7 +16,7 @@ ALL = os.environ.get("COOPC_LINALG_PROGRAMS") == "all"
 """Whether all programs are run: this takes long."""
 DOCUMENT = Path(__file__).parents[4] / "docs" / "linalg.md"
 SOME = [
-    ("attention_mask", None),
+    ("attention_mask", "f16"),
     ("calls", "f16"),
     ("constant_weights", None),
     ("destination_passing", "f16"),
