@@ -5,7 +5,7 @@ Before:  work-group memory that is allocated anywhere in structured control flow
 After:   one allocation for each element type, at the entry of the function, and views
          of it. A barrier stands before memory that had another use.
 Fails:   never; memory of a size that is not known stays where it is, as does memory
-         that control flow or a call passes on.
+         that control flow or a call passes on, or that `memref.view` looks at.
 
 A buffer is needed from the first to the last operation beside its allocation that
 accesses it: all of a loop, if it is accessed in one.  Memory of different element types
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StridedLayoutAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.memref import AllocaOp, ReinterpretCastOp
+from xdsl.dialects.memref import AllocaOp, ReinterpretCastOp, ViewOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -38,11 +38,14 @@ ALIGNED_BITS = 128
 
 
 def accesses(memory: SSAValue) -> list[Operation] | None:
-    """Return what uses memory, through views too; None if it is passed on."""
+    """Return what uses memory, through views too.
+
+    None if control flow passes it on, or `memref.view`, which takes no part of memory.
+    """
     found: list[Operation] = []
     for use in memory.uses:
         op = use.operation
-        if type(op) in TRANSPARENT:
+        if type(op) in TRANSPARENT or isinstance(op, ViewOp):
             return None
         found.append(op)
         for result in op.results:

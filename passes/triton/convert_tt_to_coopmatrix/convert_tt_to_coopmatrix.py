@@ -496,6 +496,10 @@ def written(
         raise Refused(old, f"expected {what}")
     make_host_descriptors(old)
     args = old.body.block.args
+    for arg in args:
+        if is_tensor(arg.type):
+            what = f"scalars, pointers and descriptors as arguments, got {arg.type}"
+            raise Refused(old, f"expected {what}")
     types = [
         MemRefType(in_memory(x.type.pointee), [])
         if isinstance(x.type, tt.PtrType)

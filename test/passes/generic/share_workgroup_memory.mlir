@@ -74,3 +74,18 @@ func.func @stays(%c: i1, %i: index, %v: f32) {
   memref.store %v, %z[%i] : memref<8xf32, #simt.memory<workgroup>>
   func.return
 }
+
+// -----
+
+// Bytes that are looked at as other elements stay.
+
+// CHECK-LABEL: func.func @viewed
+// CHECK: %bytes = memref.alloca() : memref<64xi8, #simt.memory<workgroup>>
+// CHECK-NEXT: memref.view %bytes
+func.func @viewed(%i: index, %v: f32) {
+  %bytes = memref.alloca() : memref<64xi8, #simt.memory<workgroup>>
+  %x = memref.view %bytes[%i][] : memref<64xi8, #simt.memory<workgroup>>
+    to memref<8xf32, #simt.memory<workgroup>>
+  memref.store %v, %x[%i] : memref<8xf32, #simt.memory<workgroup>>
+  func.return
+}

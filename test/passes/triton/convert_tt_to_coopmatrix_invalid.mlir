@@ -2,7 +2,8 @@
 
 // What no engine takes is refused by name, where the source stands if it is known.
 
-tt.func @assembly(%x: tensor<16xi32>) {
+tt.func @assembly() {
+  %x = arith.constant dense<0> : tensor<16xi32>
   // CHECK: tt.elementwise_inline_asm: not supported: assembly is for one device
   %y = tt.elementwise_inline_asm "mov $0, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %x : tensor<16xi32> -> tensor<16xi32>
   tt.return
@@ -66,5 +67,12 @@ tt.func @smallest(%p: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   %d = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <f32>, <8x8xf32>
   // CHECK: tt.descriptor_reduce: expected add, or and, max, min, or, xor of integers, got min of f32
   tt.descriptor_reduce min, %d[%zero, %zero], %x : !tt.tensordesc<8x8xf32>, tensor<8x8xf32>
+  tt.return
+}
+
+// -----
+
+// CHECK: tt.func: expected scalars, pointers and descriptors as arguments, got tensor<16xi32>
+tt.func @given(%p: !tt.ptr<i32>, %x: tensor<16xi32>) {
   tt.return
 }
