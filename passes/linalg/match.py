@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     NoneAttr,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
@@ -40,7 +41,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.utils.hints import isa
 
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.linalg_forms import BatchMatmulOp
 from coopc.dialects.narrow import memref_type
@@ -49,6 +50,7 @@ from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
 from coopc.passes.linalg.rows import rows_of
 from coopc.plan.gemm import Fill, GemmOperand, Problem
+from coopc.plan.tuning import Choice, read_choice
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
@@ -71,6 +73,8 @@ class Multiplication:
     """The operations of the epilogue."""
     stored: tuple[Result, ...] = ()
     """What these store."""
+    tuned: Choice | None = None
+    """What of its plan `apply-tuning` has decided."""
 
     @property
     def at(self) -> Place:
@@ -144,7 +148,13 @@ def matched(
         raise Refused(own[0], "expected an operation behind the product, which uses it")
     if not all(isinstance(each, BlockArgument) for each in found.memories):
         raise Refused(rest[0], "expected operands that are arguments of the function")
-    return found
+    return replace(found, tuned=choice_of(func))
+
+
+def choice_of(func: FuncOp) -> Choice | None:
+    """Return what `apply-tuning` has decided of the product of a function."""
+    found = func.attributes.get(coopmatrix.TUNED)
+    return read_choice(found.data) if isinstance(found, StringAttr) else None
 
 
 def _is_besides(op: Operation) -> bool:

@@ -729,7 +729,8 @@ class TileMatmulKhrPass(ModulePass):
     split: int = 1
     """Subgroups that share K, each a part of a step."""
     remark: bool = False
-    """Whether functions stay as they are, and a remark says which would be faster."""
+    """Whether functions stay as they are but for those that `apply-tuning` has tiles
+    for, and a remark says which would be faster."""
     precision: PrecisionName = "ieee"
     """Any but ieee leaves products of f32 to `split-f32-products`."""
 
@@ -765,12 +766,15 @@ class TileMatmulKhrPass(ModulePass):
         device = device_of(self.device, op, self.name)
         if not uses_dialect(op, "linalg"):
             return
-        if self.remark:
-            self._remark(op, device)
-            return
         with transaction(op) as draft:
-            for func, found in multiplications(draft):
-                plan = plan_staged_gemm(found.problem, device, self.tiles)
+            every = matches if self.remark else multiplications
+            for func, found in every(draft):
+                tuned = found.tuned and found.tuned.tiles
+                if not tuned and (self.remark or found.tuned):
+                    continue  # one subgroup multiplies it
+                plan = plan_staged_gemm(found.problem, device, self.tiles or tuned)
+                if isinstance(plan, str) and tuned:
+                    raise Refused(found.op, f"the tuned plan: {plan}")
                 split = in_precision(found.problem, self.precision) != found.problem
                 if isinstance(plan, str) and (split or found.problem.epilogue):
                     reason = "one subgroup a work-group multiplies, not several"
@@ -782,6 +786,8 @@ class TileMatmulKhrPass(ModulePass):
                 become_kernel(func, found, plan, text, ctx)
                 group = plan.work_items, 1, 1
                 simt.set_sizes(func, device.subgroup_size, group)
+        if self.remark:
+            self._remark(op, device)
 
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""

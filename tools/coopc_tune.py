@@ -1,0 +1,224 @@
+"""coopc-tune: find the fastest plans for the products of a program on this machine.
+
+    coopc-tune examples/matmul.mlir --on vulkan --device nvidia
+    coopc-tune gemm.mlir --on cpu --threads 8 --seconds 60 -o gemm.toml
+    coopc-opt gemm.mlir -p "coopc-cpu{threads=8 tuning=gemm.toml}" -t llvm-ir
+
+It tries tiles, stages, blocks and pipelines, the built-in plans first. Each candidate
+is compiled, run in another process, compared with what is expected, and timed. One that
+is wrong, crashes or hangs is reported and never chosen. The tuning file is for this
+device, driver, version of coopc and these sizes, and is refused elsewhere.
+
+The same command goes on with a search that was interrupted, or for longer: FILE.log has
+what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from coopc.device.file import SUFFIXES, written
+from coopc.explain import usage_errors, wrong_call
+from coopc.source import read_source
+from coopc.tools.driver import (
+    ArgumentParser,
+    RawHelpFormatter,
+    run_tool,
+    whole_number,
+    write_output,
+)
+from coopc.tools.help import add_list
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from coopc.tuner import Found, Measured, Program, Search, Trial
+
+TOOL = "coopc-tune"
+PLACES = ("vulkan", "opencl", "cpu")
+ROWS = 10
+"""Candidates in the table, at most, and failures below it."""
+
+
+def parser() -> ArgumentParser:
+    found = ArgumentParser(
+        prog=TOOL, description=__doc__, formatter_class=RawHelpFormatter
+    )
+    add = found.add_argument
+
+    def number(flag: str, default: int, range: Callable[[str], int], text: str) -> None:
+        name = "SECONDS" if "SECONDS" in text else "N"
+        text = f"{text.removeprefix('SECONDS')} (default: {default})"
+        add(flag, type=range, default=default, metavar=name, help=text)
+
+    add("file", metavar="PROGRAM", help="a module with a function of linalg")
+    add("--on", choices=PLACES, required=True, help="where it runs")
+    add(
+        "--device",
+        metavar="NAME",
+        help="the device to compile for, as nvidia; by default lavapipe on vulkan",
+    )
+    add_list(add, "devices")
+    number("--threads", 1, whole_number(1, 1024), "of --on cpu")
+    number("--seconds", 300, whole_number(1), "SECONDSof the whole search")
+    number("--timeout", 20, whole_number(1), "SECONDSof one candidate")
+    add("--kernel", metavar="NAME", help="the function, if there are several")
+    what = "a value of an argument, as coopc-run takes it: a=exact:128x4096xf16"
+    add("--arg", metavar="NAME=VALUE", action="append", default=[], help=what)
+    number("--size", 64, whole_number(1), "of dynamic dimensions not given")
+    number("--seed", 0, whole_number(), "of arguments")
+    what = "the address of a Dask scheduler, whose workers measure (needs coopc[dask])"
+    add("--dask", metavar="ADDRESS", help=what)
+    what = "the tuning file, .toml (default: PROGRAM.tuning.toml)"
+    add("--output", "-o", metavar="FILE", help=what)
+    return found
+
+
+@contextmanager
+def executor_of(address: str | None) -> Generator[tuple[Executor, int]]:
+    """Open what runs measurements, and say how many at a time.
+
+    Raises:
+        CompileError: there is no Dask, or no such scheduler.
+    """
+    if address is None:
+        with ThreadPoolExecutor(1) as pool:
+            yield pool, 1
+        return
+    try:
+        distributed: Any = import_module("dask.distributed")
+    except ImportError as error:
+        message = (
+            f"expected Dask for --dask, pip install coopc[dask], got none: {error}"
+        )
+        raise wrong_call(TOOL, message) from error
+    try:
+        client = distributed.Client(address, timeout=10)
+    except (OSError, ValueError, TimeoutError) as error:
+        message = f"expected the address of a Dask scheduler, got {address}: {error}"
+        raise wrong_call(TOOL, message) from error
+    with client:
+        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        yield client.get_executor(pure=False), max(1, workers)
+
+
+def body(args: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    from coopc.run.executable import failures
+    from coopc.tuner import Log, Program, Search
+
+    source = read_source(args.file)
+    stem = "program" if args.file == "-" else str(Path(args.file).with_suffix(""))
+    output: str = args.output or f"{stem}.tuning.toml"
+    if Path(output).suffix != SUFFIXES[0]:
+        raise wrong_call(TOOL, f"expected a {SUFFIXES[0]} file, got {output}")
+    if args.on != "cpu" and args.threads != 1:
+        raise wrong_call(TOOL, f"expected --on cpu with --threads, got {args.on}")
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    program = Program(
+        source,
+        args.on,
+        args.device,
+        args.kernel,
+        tuple(args.arg),
+        args.size,
+        args.seed,
+        args.threads,
+        args.timeout,
+    )
+    with (
+        usage_errors(TOOL, OSError, *failures()),
+        executor_of(args.dask) as (executor, slots),
+    ):
+        machine = executor.submit(program.machine).result()
+        names = {"device": machine.device, "driver": machine.driver}
+        log = Log.of(Path(f"{output}.log"), {**program.identity, **names})
+        console.print(f"{machine.device}, {machine.driver}")
+        if log.measured:
+            console.print(
+                f"goes on behind {len(log.measured)} candidates of {log.path}"
+            )
+        search = Search(program, executor, slots, log, machine)
+        found = watched(search, args.seconds)
+    write_output(output, written(found.tuning).encode())
+    show(found, program, console)
+    passes = found.way.text(output)
+    console.print(f"wrote {output}; use it by")
+    console.print(f"  coopc-opt {shlex.quote(args.file)} -p {shlex.quote(passes)}")
+
+
+def watched(search: Search, seconds: int) -> Found:
+    """Run a search, with its progress on the standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task("what is expected", total=seconds)
+        begin = monotonic()
+
+        def report(trial: Trial, measured: Measured) -> None:
+            known = search.log.measured.values()
+            times = [x.milliseconds for x in known if x.milliseconds is not None]
+            best = f"{1000 * min(times):.1f} us" if times else "none works yet"
+            text = f"{len(known)} tried, {len(known) - len(times)} failed, best {best}"
+            update = partial(progress.update, task, description=text)
+            update(completed=min(monotonic() - begin, seconds))
+
+        return search.run(seconds, report)
+
+
+def show(found: Found, program: Program, console: Console) -> None:
+    """Print the fastest candidates, and those that failed."""
+    from rich.table import Table
+
+    times = {x: y.milliseconds for x, y in found.measured.items()}
+    ranked = sorted((y, n) for n, y in enumerate(times.values()) if y is not None)
+    trials = [[*times][n] for _, n in ranked[:ROWS]]
+    final = sorted(found.final, key=lambda x: found.final[x])
+    table = Table("pipeline", "plan", "us", "us by turns", box=None, pad_edge=False)
+    for trial in dict.fromkeys((*final, *trials)):
+        several = len(trial.choices) > 1
+        plan = "; ".join(f"{x}: {y}" if several else str(y) for x, y in trial.choices)
+        plan += " (built in)" * (trial in found.built_in)
+        table.add_row(
+            trial.way.pipeline,
+            plan,
+            *(
+                "" if x is None else f"{1000 * x:.1f}"
+                for x in (times.get(trial), found.final.get(trial))
+            ),
+        )
+    console.print(table)
+    failed = [(x, y.failure) for x, y in found.measured.items() if y.failure]
+    console.print(f"{len(times)} candidates, {len(failed)} failed")
+    for trial, failure in failed[:ROWS]:
+        (_, choice), *_ = trial.choices
+        console.print(f"  {trial.way.pipeline}, {choice}: {failure}", markup=False)
+    tuning = found.tuning
+    gain = tuning.before / tuning.milliseconds if tuning.before else 1.0
+    console.print(
+        f"{1000 * tuning.milliseconds:.1f} us, {gain:.2f} times as fast as built in"
+    )
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    return run_tool(TOOL, lambda: body(parser().read(args)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
