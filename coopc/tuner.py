@@ -50,6 +50,7 @@ from coopc.plan.tuning import (
 from coopc.remarks import remarks_to
 from coopc.run.arguments import make_arguments, read_words
 from coopc.run.arrays import Array
+from coopc.run.executable import failures
 from coopc.run.machine import Machine, machine_of
 from coopc.run.tiles import Tiles, best, cpu_flags
 from coopc.sim.tracked import Inputs
@@ -203,6 +204,8 @@ def measure(program: Program, trial: Trial, machine: Machine) -> Measured:
             return _run(program, build(program.source, target))
     except CompileError as error:
         return Measured(failure=error.diagnostic.message)
+    except (*failures(), ValueError) as error:
+        return Measured(failure=str(error))
     except Exception as error:  # of whatever kind: others go on
         return Measured(failure=summary(error))
 

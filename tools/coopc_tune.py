@@ -2,7 +2,7 @@
 
     coopc-tune examples/matmul.mlir --on vulkan --device nvidia
     coopc-tune gemm.mlir --on cpu --threads 8 --seconds 60 -o gemm.toml
-    coopc-opt gemm.mlir -p "coopc-cpu{threads=8 tuning=gemm.toml}" -t llvm-ir
+    coopc-opt gemm.mlir -p 'coopc-cpu{threads=8 tuning="gemm.toml"}' -t llvm-ir
 
 It tries tiles, stages, blocks and pipelines, the built-in plans first. Each candidate
 is compiled, run in another process, compared with what is expected, and timed. One that

@@ -25,7 +25,7 @@ from coopc.sim.values import CODED, Array
 if TYPE_CHECKING:
     from coopc.interface_call import Given
 
-TYPES = {"f16", "bf16", "f32", "s8", "u8", "s32"}
+TYPES = {"f16", "bf16", "f32", "s8", "u8", "s32", "u32"}
 """Element types whose sums of products f64 holds."""
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -85,6 +86,10 @@ class ApplyTuningPass(ModulePass):
                 by = f"{otherwise}: {self.tuning} does not have {text}"
             else:
                 by = f"{self.tuning}: {choice}"
-                value = StringAttr(json.dumps(asdict(choice)))
-                func.attributes[coopmatrix.TUNED] = value
+                text = json.dumps(asdict(choice, dict_factory=_given))
+                func.attributes[coopmatrix.TUNED] = StringAttr(text)
             remark(func, f"planned by {by}")
+
+
+def _given(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in fields if value is not None}
