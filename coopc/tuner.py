@@ -237,12 +237,7 @@ def _run(program: Program, built: Build) -> Measured:
 
 
 def prepare(program: Program) -> None:
-    """Compute what is expected, which may fail, or take long.
-
-    Raises:
-        CompileError: see `reference`, as for ValueError.
-        ValueError: see there.
-    """
+    """Compute what is expected, which may take long, or raise what `reference` does."""
     reference(program)
 
 
@@ -432,46 +427,37 @@ class Search:
 
     def _final(self, end: float) -> Found:
         """Time the fastest candidates and the built-in plans by turns, and choose."""
-        built_in: list[Trial] = []
-        fastest: list[Trial] = []
-        for way in dict.fromkeys(way for way, _ in self.spaces):
-            every = {name: x for (of, name), x in self.spaces.items() if of == way}
-            built_in.append(Trial(way, tuple((x, y[0]) for x, y in every.items())))
-            ranked = {name: self._ranked(way, name) for name in every}
-            if all(ranked.values()):
-                for n in range(FINALISTS):
-                    choices = ((x, y[min(n, len(y) - 1)]) for x, y in ranked.items())
-                    fastest.append(Trial(way, tuple(choices)))
         known = self.log.measured
-        least = min(
-            (x.milliseconds for x in known.values() if x.milliseconds), default=0
-        )
-        trials = [
-            x
-            for x in dict.fromkeys((*built_in, *fastest))
-            if len(x.choices) > 1
-            or (took := known.get(x, Measured()).milliseconds) is None
-            or took <= SLOW * least
-        ]
+        works = {x: y.milliseconds for x, y in known.items() if y.milliseconds}
+        ways = [*dict.fromkeys(way for way, _ in self.spaces)]
+        best_way = min(works, key=lambda x: works[x]).way if works else ways[0]
+        built_in: list[Trial] = []
+        for way in dict.fromkeys((ways[0], best_way)):
+            every = ((name, x[0]) for (of, name), x in self.spaces.items() if of == way)
+            built_in.append(Trial(way, tuple(every)))
+        ranked = {
+            x: self._ranked(best_way, x) for way, x in self.spaces if way == best_way
+        }
+        fastest: list[Trial] = []
+        for n in range(FINALISTS if all(ranked.values()) else 0):
+            choices = ((name, x[min(n, len(x) - 1)]) for name, x in ranked.items())
+            fastest.append(Trial(best_way, tuple(choices)))
         times: dict[Trial, list[float]] = {}
         for turn in range(TURNS):
-            for trial in trials:
+            for trial in dict.fromkeys((*built_in, *fastest)):
                 if turn and time.monotonic() > end:
                     break
-                took = _result(self._submit(trial)).milliseconds
-                times.setdefault(trial, []).extend([] if took is None else [took])
-        final = {x: median(y) for x, y in times.items() if y}
+                if took := _result(self._submit(trial)).milliseconds:
+                    times.setdefault(trial, []).append(took)
+        final = {x: median(y) for x, y in times.items()}
         if not final:
-            failures = {x.failure for x in known.values() if x.failure}
-            raise ValueError(
-                f"expected a plan that works, got none: {'; '.join(sorted(failures))}"
-            )
-        before = next((final[x] for x in built_in if x in final), 0.0)
+            reasons = "; ".join(sorted({x.failure for x in known.values()}))
+            raise ValueError(f"expected a plan that works, got none: {reasons}")
         chosen = min(final, key=lambda x: final[x] * (1 + GAIN * (x not in built_in)))
         tuning = replace(
             chosen.tuning(self.program, self.machine),
             milliseconds=final[chosen],
-            before=before,
+            before=next((final[x] for x in built_in if x in final), 0.0),
         )
         return Found(tuning, chosen.way, known, final, frozenset(built_in))
 

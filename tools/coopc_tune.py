@@ -4,13 +4,14 @@
     coopc-tune gemm.mlir --on cpu --threads 8 --seconds 60 -o gemm.toml
     coopc-opt gemm.mlir -p 'coopc-cpu{threads=8 tuning="gemm.toml"}' -t llvm-ir
 
-It tries tiles, stages, blocks and pipelines, the built-in plans first. Each candidate
-is compiled, run in another process, compared with what is expected, and timed. One that
-is wrong, crashes or hangs is reported and never chosen. The tuning file is for this
-device, driver, version of coopc and these sizes, and is refused elsewhere.
+It tries tiles, stages, blocks and pipelines, the built-in plans first. Each
+candidate is compiled, run in another process, compared with what is expected,
+and timed. One that is wrong, crashes or hangs is reported and never chosen. The
+tuning file is for this device, driver, version of coopc and these sizes, and is
+refused elsewhere.
 
-The same command goes on with a search that was interrupted, or for longer: FILE.log has
-what was measured.
+The same command goes on with a search that was interrupted, or for longer:
+FILE.log has what was measured.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -42,7 +43,7 @@ from coopc.tools.help import add_list
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from coopc.tuner import Found, Measured, Program, Search, Trial
+    from coopc.tuner import Found, Measured, Search, Trial
 
 TOOL = "coopc-tune"
 PLACES = ("vulkan", "opencl", "cpu")
@@ -56,28 +57,25 @@ def parser() -> ArgumentParser:
     )
     add = found.add_argument
 
-    def number(flag: str, default: int, range: Callable[[str], int], text: str) -> None:
-        name = "SECONDS" if "SECONDS" in text else "N"
-        text = f"{text.removeprefix('SECONDS')} (default: {default})"
-        add(flag, type=range, default=default, metavar=name, help=text)
+    def number(flag: str, default: int, unit: str, text: str) -> None:
+        range = whole_number(0 if flag == "--seed" else 1)
+        text = f"{text} (default: {default})"
+        add(flag, type=range, default=default, metavar=unit, help=text)
 
     add("file", metavar="PROGRAM", help="a module with a function of linalg")
     add("--on", choices=PLACES, required=True, help="where it runs")
-    add(
-        "--device",
-        metavar="NAME",
-        help="the device to compile for, as nvidia; by default lavapipe on vulkan",
-    )
+    what = "a device to compile for, as nvidia; on vulkan lavapipe without it"
+    add("--device", metavar="NAME", help=what)
     add_list(add, "devices")
-    number("--threads", 1, whole_number(1, 1024), "of --on cpu")
-    number("--seconds", 300, whole_number(1), "SECONDSof the whole search")
-    number("--timeout", 20, whole_number(1), "SECONDSof one candidate")
+    number("--threads", 1, "N", "threads that share a product, with --on cpu")
+    number("--seconds", 300, "SECONDS", "how long the search may take")
+    number("--timeout", 20, "SECONDS", "how long one candidate may run")
     add("--kernel", metavar="NAME", help="the function, if there are several")
-    what = "a value of an argument, as coopc-run takes it: a=exact:128x4096xf16"
+    what = "a value of an argument, as coopc-run has it: a=exact:128x4096xf16"
     add("--arg", metavar="NAME=VALUE", action="append", default=[], help=what)
-    number("--size", 64, whole_number(1), "of dynamic dimensions not given")
-    number("--seed", 0, whole_number(), "of arguments")
-    what = "the address of a Dask scheduler, whose workers measure (needs coopc[dask])"
+    number("--size", 64, "N", "of dynamic dimensions that no argument gives")
+    number("--seed", 0, "N", "of random arguments")
+    what = "measure on the workers of a Dask scheduler (needs coopc[dask])"
     add("--dask", metavar="ADDRESS", help=what)
     what = "the tuning file, .toml (default: PROGRAM.tuning.toml)"
     add("--output", "-o", metavar="FILE", help=what)
@@ -152,7 +150,7 @@ def body(args: argparse.Namespace) -> None:
         search = Search(program, executor, slots, log, machine)
         found = watched(search, args.seconds)
     write_output(output, written(found.tuning).encode())
-    show(found, program, console)
+    show(found, console)
     passes = found.way.text(output)
     console.print(f"wrote {output}; use it by")
     console.print(f"  coopc-opt {shlex.quote(args.file)} -p {shlex.quote(passes)}")
@@ -182,7 +180,7 @@ def watched(search: Search, seconds: int) -> Found:
         return search.run(seconds, report)
 
 
-def show(found: Found, program: Program, console: Console) -> None:
+def show(found: Found, console: Console) -> None:
     """Print the fastest candidates, and those that failed."""
     from rich.table import Table
 
