@@ -31,7 +31,7 @@ from coopc.device import Asked, device
 from coopc.device.file import written
 from coopc.explain import wrong_call
 from coopc.interface import Interface
-from coopc.plan.tuning import machine_here, read_tuning
+from coopc.plan.tuning import machine_answer, read_tuning
 from coopc.versions import installed, source_hash
 
 VARIABLE = "COOPC_CACHE"
@@ -41,7 +41,7 @@ PLUGINS = ("xdsl.universe", "coopc.devices")
 ANSWERS: Mapping[str, Callable[[str], str]] = {
     "device": lambda name: written(device(name)),
     "tuning": lambda path: written(read_tuning(path)),
-    "machine": machine_here,
+    "machine": machine_answer,
 }
 """What is asked for while something is compiled, and what answers again."""
 

@@ -48,7 +48,6 @@ from coopc.plan.gemm import (
     plan_vector_gemm,
     staged_by,
 )
-from coopc.versions import installed
 
 PipelineName: TypeAlias = Literal["coopc-khr", "coopc-lanes", "coopc-amx", "coopc-cpu"]
 """The pipelines that take a tuning file."""
@@ -79,6 +78,7 @@ class Choice:
     def __post_init__(self) -> None:
         kinds = sum(x is not None for x in (self.tiles, self.tile, self.block))
         numbers = [*(self.tile or ()), *(self.block or ()), *(self.registers or ())]
+        numbers += [1 + self.tiles.band] if self.tiles else []
         is_strange = self.registers is not None and self.block is None
         if kinds != 1 or is_strange or min(numbers, default=1) < 1:
             raise ValueError(
@@ -149,40 +149,12 @@ class Tuning:
         found = (x.choice for x in self.products if x.product == wanted)
         return next(found, None)
 
-    def why_not(self, pipeline: str, target: str, threads: int) -> str | None:
-        """Return which key says that it is for another compilation, or None."""
-        wanted = {
-            "coopc": installed("coopc"),
-            "pipeline": pipeline,
-            "target": target,
-            "threads": threads,
-        }
-        return next(
-            (
-                f"{key}: expected {value!r}, which this is compiled by, got {given!r}"
-                for key, value in wanted.items()
-                if (given := getattr(self, key)) != value
-            ),
-            None,
-        )
-
-    def why_not_here(self, flavour: str) -> str | None:
-        """Return which key says that it is of another machine, or None.
-
-        Raises:
-            ValueError: this machine cannot be asked.
-        """
-        asked = f"{flavour} {self.target}"
-        note_asked("machine", asked, lambda: machine_here(asked))
-        here = _machine(asked)
-        return next(
-            (
-                f"{key}: expected {value!r}, which this machine has, got {given!r}"
-                for key, given in (("device", self.device), ("driver", self.driver))
-                if given != (value := getattr(here, key))
-            ),
-            None,
-        )
+    def why_not(self, reason: str, **wanted: object) -> str | None:
+        """Return which key is not as wanted for a reason, or None."""
+        for key, value in wanted.items():
+            if (given := getattr(self, key)) != value:
+                return f"{key}: expected {value!r}, which {reason}, got {given!r}"
+        return None
 
 
 def read_tuning(path: str) -> Tuning:
@@ -196,18 +168,27 @@ def read_tuning(path: str) -> Tuning:
     return found
 
 
-def _machine(asked: str) -> Any:
-    """Return a `Machine` of a flavour and a device, which are asked for as a text."""
-    flavour, _, target = asked.partition(" ")
-    return import_module("coopc.run.machine").machine_of(flavour, target)
+def this_machine(flavour: str, target: str) -> Any:
+    """Return what `coopc.run.machine` says of this one, which the core does not import.
+
+    Raises:
+        ValueError: it cannot be asked.
+    """
+    asked = f"{flavour} {target}"
+    note_asked("machine", asked, lambda: machine_answer(asked))
+    return _machine(asked)
 
 
-def machine_here(asked: str) -> str:
-    """Return what machine this is, as text, or why it cannot be asked."""
+def machine_answer(asked: str) -> str:
+    """Return what a machine says, or why it cannot be asked, for a cache."""
     try:
         return str(_machine(asked))
     except ValueError as error:
         return str(error)
+
+
+def _machine(asked: str) -> Any:
+    return import_module("coopc.run.machine").machine_of(*asked.split(" ", 1))
 
 
 # --- what is multiplied ---------------------------------------------------------------

@@ -30,8 +30,10 @@ from coopc.plan.tuning import (
     Tuning,
     described,
     read_tuning,
+    this_machine,
 )
 from coopc.remarks import remark
+from coopc.versions import installed
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,23 @@ class ApplyTuningPass(ModulePass):
         flavour = "cpu" if target is None else str(target.flavour.data)
         try:
             found = read_tuning(self.tuning)
-            reason = found.why_not(self.pipeline, name, self.threads)
         except ValueError as error:
             raise PassFailedException(f"{self.name}: {error}") from error
+        reason = found.why_not(
+            "this is compiled by",
+            coopc=installed("coopc"),
+            pipeline=self.pipeline,
+            target=name,
+            threads=self.threads,
+        )
         try:
-            reason = reason or found.why_not_here(flavour)
+            here = None if reason else this_machine(flavour, name)
         except ValueError as error:
             text = f"{self.tuning} is for {found.device}, and what this machine has is"
             remark(op, f"{text} not known: {error}", by=self.name)
+        else:
+            has = {"device": here.device, "driver": here.driver} if here else {}
+            reason = reason or found.why_not("this machine has", **has)
         if reason is not None:
             raise PassFailedException(f"{self.name}: {self.tuning}: {reason}")
         self._apply(op, found, name)

@@ -1,19 +1,17 @@
-"""Laws of the plans that a tuner tries, and of the choices that tuning files have."""
+"""Laws of the plans that a tuner tries."""
 
 import json
 from dataclasses import asdict, replace
-from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.gemm_problems import problem
 
 from coopc.device import DEVICES, NVIDIA
-from coopc.device.file import record, written
+from coopc.device.file import record
 from coopc.plan.candidates import candidates, distance, next_choice
 from coopc.plan.gemm import (
     WIDE_VECTOR_TILE,
-    GemmOperand,
     GemmPlan,
     Packed,
     Panel,
@@ -22,13 +20,9 @@ from coopc.plan.gemm import (
 from coopc.plan.tuning import (
     Choice,
     Engine,
-    TunedProduct,
-    Tuning,
     built_in_plan,
     choice_of,
-    described,
     plan_by,
-    read_tuning,
 )
 
 TYPES = (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("s8", "s32"), ("f32", "f32"))
@@ -46,28 +40,6 @@ ENGINES = [
     Engine("coopc-cpu", threads=8, tile=WIDE_VECTOR_TILE),
 ]
 SIZES = st.one_of(st.none(), st.integers(1, 5000), st.sampled_from([16, 512, 4096]))
-
-
-def problem(
-    sizes: tuple[int | None, int | None, int | None],
-    types: tuple[str, str] = ("f16", "f32"),
-    transposed: tuple[bool, bool] = (False, False),
-) -> Problem:
-    m, n, k = sizes
-    ab, c = types
-
-    def matrix(
-        element: str, rows: int | None, cols: int | None, turned: bool = False
-    ) -> GemmOperand:
-        strides = (1, rows) if turned else (cols, 1)
-        return GemmOperand("memref", element, (rows, cols), strides, transposed=turned)
-
-    return Problem(
-        matrix(ab, m, k, transposed[0]),
-        matrix(ab, k, n, transposed[1]),
-        matrix(c, m, n),
-        "constant",
-    )
 
 
 PROBLEMS = st.builds(
@@ -148,81 +120,3 @@ def test_packed() -> None:
         plans = [plan_by(x, multiplied, engine) for x in found]
         assert all(isinstance(x, GemmPlan) and isinstance(x.b, Packed) for x in plans)
     assert not candidates(problem((64, 64, 64), ("s8", "s32")), ENGINES[-1])
-
-
-# --- tuning files ----------------------------------------------------------------
-
-TUNING = Tuning(
-    "0.1.0",
-    "coopc-khr",
-    "a GPU",
-    "a driver",
-    (
-        TunedProduct("1x2x3 f16 f16 f32", Choice(tile=(16, 16, 16))),
-        TunedProduct("?x2x3 f16 f16 f32", Choice(NVIDIA.gemm_tiles[0])),
-    ),
-    "nvidia",
-    milliseconds=0.5,
-)
-
-
-def test_written(tmp_path: Path) -> None:
-    """What is written is read again as it is, also as JSON."""
-    file = tmp_path / "tuning.toml"
-    file.write_text(written(TUNING))
-    assert read_tuning(str(file)) == TUNING
-    file = tmp_path / "tuning.json"
-    file.write_text(json.dumps({"version": 1, **asdict(TUNING)}))
-    assert read_tuning(str(file)) == TUNING
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("version = 1", "version = 2", "expected version = 1, got 2"),
-        ('driver = "a driver"\n', "", "expected driver"),
-        ("driver", "drivr", "drivr: unknown key, did you mean 'driver'?"),
-        ("tile =", "tyle =", "products[0].choice.tyle: unknown key, did you mean 'ti"),
-        (
-            "[16, 16, 16]",
-            "[16, 16]",
-            "products[0].choice.tile: expected 3 items, got 2",
-        ),
-        (
-            "[16, 16, 16]",
-            "[16, 16, 0]",
-            "products[0].choice: expected tiles, a tile, or",
-        ),
-        (
-            "tile =",
-            "block =",
-            "products: expected tiles or tile, which coopc-khr takes",
-        ),
-        ("coopc-khr", "coopc-kh", "pipeline: expected coopc-khr or coopc-lanes or"),
-        ("target =", "target", "at line"),
-    ],
-)
-def test_mistakes(old: str, new: str, message: str, tmp_path: Path) -> None:
-    file = tmp_path / "tuning.toml"
-    text = written(TUNING)
-    assert old in text
-    file.write_text(text.replace(old, new))
-    with pytest.raises(ValueError, match=r"tuning\.toml: ") as error:
-        read_tuning(str(file))
-    assert message in str(error.value)
-
-
-def test_described() -> None:
-    """All that decides a plan is in the name of a product."""
-    given = problem((None, 8, 9))
-    assert described(given) == "?x8x9 f16 f16 f32"
-    others = [
-        problem((None, 8, 9), transposed=(True, False)),
-        problem((None, 8, 9), transposed=(False, True)),
-        problem((None, 8, 9), ("bf16", "f32")),
-        problem((4, 8, 9)),
-        replace(given, fill="nothing"),
-        replace(given, a=replace(given.a, row_alignment=16, strides=(16, 1))),
-        replace(given, c=replace(given.c, batched=True)),
-    ]
-    assert len({described(given), *map(described, others)}) == len(others) + 1
