@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import takewhile
@@ -176,6 +176,7 @@ class Trial:
             tuple(TunedProduct(*x) for x in self.choices),
             program.target,
             program.threads,
+            program.words,
         )
 
 
@@ -332,12 +333,11 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 class Found:
     """What a search found."""
 
-    tuning: Tuning
-    way: Way
-    measured: Mapping[Trial, Measured]
+    chosen: Trial
     final: Mapping[Trial, float]
     """The milliseconds of the fastest and of the built-in plans, by turns."""
-    built_in: frozenset[Trial]
+    before: float
+    """Those of the built-in plans of the default pipeline."""
 
 
 @dataclass
@@ -349,95 +349,103 @@ class Search:
     """How many at a time."""
     log: Log
     machine: Machine
-    spaces: dict[tuple[Way, str], tuple[Choice, ...]] = field(
-        default_factory=dict[tuple[Way, str], tuple[Choice, ...]]
-    )
-    """The candidates of each pipeline and product."""
-    skipped: dict[Way, str] = field(default_factory=dict[Way, str])
-    """Pipelines that do not take the program, and why."""
+    spaces: dict[Way, dict[str, tuple[Choice, ...]]] = field(default_factory=lambda: {})
+    """The candidates of each pipeline and product, the built-in one first."""
 
-    def __post_init__(self) -> None:
+    def prepare(self) -> None:
+        """Find the candidates, and compute what is expected.
+
+        Raises:
+            CompileError: the program is wrong.
+            ValueError: there is nothing to choose; arguments are wrong.
+        """
+        reasons: list[str] = []
         for way in self.program.ways:
             try:
                 engine, problems = self.program.problems(way)
             except CompileError as error:
-                self.skipped[way] = error.diagnostic.message
+                reasons.append(f"; {way.pipeline}: {error.diagnostic.message}")
                 continue
-            for name, problem in problems.items():
-                if every := candidates(problem, engine):
-                    self.spaces[way, name] = every
+            every = {x: candidates(problem, engine) for x, problem in problems.items()}
+            if every := {name: x for name, x in every.items() if x}:
+                self.spaces[way] = every
+        if not self.spaces:
+            expected = "expected a product of linalg whose plan can be chosen, got none"
+            raise ValueError(expected + "".join(reasons))
+        self.executor.submit(prepare, self.program).result()
 
-    def run(self, seconds: float, report: Callable[[Trial, Measured], None]) -> Found:
+    def run(self, seconds: float, report: Callable[[], None]) -> Found:
         """Measure until the time is over, or nothing is left.
 
+        Args:
+            seconds: how long.
+            report: called when something was measured.
+
         Raises:
-            ValueError: there is nothing to choose, or all candidates fail.
+            ValueError: all candidates fail.
         """
-        if not self.spaces:
-            reasons = "".join(f"; {x.pipeline}: {y}" for x, y in self.skipped.items())
-            raise ValueError(
-                "expected a product of linalg whose plan can be chosen, got none"
-                + reasons
-            )
-        self.executor.submit(prepare, self.program).result()
         end = time.monotonic() + seconds * (1 - FINAL_SHARE)
         running: dict[Future[Measured], Trial] = {}
         while True:
             while len(running) < self.slots and time.monotonic() < end:
-                if (trial := self._next(set(running.values()))) is None:
+                if (trial := self._next({*running.values()})) is None:
                     break
                 running[self._submit(trial)] = trial
             if not running:
-                break
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                trial, measured = running.pop(future), _result(future)
-                self.log.add(trial, measured)
-                report(trial, measured)
-        return self._final(end + seconds * FINAL_SHARE)
+                return self._final(end + seconds * FINAL_SHARE)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                self.log.add(running.pop(future), _result(future))
+                report()
+
+    def built_in(self, way: Way) -> Trial:
+        return Trial(way, tuple((name, x[0]) for name, x in self.spaces[way].items()))
 
     def _submit(self, trial: Trial) -> Future[Measured]:
         return self.executor.submit(measure, self.program, trial, self.machine)
 
-    def _times(self, way: Way, name: str) -> dict[Choice, float | None]:
-        """Return what was measured of a product."""
-        return {
-            x.choices[0][1]: measured.milliseconds
-            for x, measured in self.log.measured.items()
-            if x.way == way and x.choices[0][0] == name
-        }
+    def _with(self, way: Way, name: str, choice: Choice) -> Trial:
+        """Return the built-in plans with another one for one product."""
+        choices = self.built_in(way).choices
+        return Trial(way, tuple((x, choice if x == name else y) for x, y in choices))
+
+    def _times(
+        self, way: Way, name: str, running: Iterable[Trial] = ()
+    ) -> dict[Choice, float | None]:
+        """Return what was measured of a product, without those that run yet."""
+        known = {x: y.milliseconds for x, y in self.log.measured.items()}
+        found: dict[Choice, float | None] = {}
+        for trial, took in {**known, **dict.fromkeys(running)}.items():
+            choice = dict(trial.choices).get(name)
+            if choice is not None and trial == self._with(way, name, choice):
+                found[choice] = took
+        return found
 
     def _next(self, running: set[Trial]) -> Trial | None:
         """Return the next candidate, of where fewest were measured."""
-        times = {key: self._times(*key) for key in self.spaces}
+        every = [(way, name) for way, of in self.spaces.items() for name in of]
+        times = {key: self._times(*key, running) for key in every}
         least = min((x for of in times.values() for x in of.values() if x), default=0.0)
-        for trial in running:
-            times[trial.way, trial.choices[0][0]][trial.choices[0][1]] = None
 
         def rank(key: tuple[Way, str]) -> tuple[bool, bool, int]:
-            first = times[key].get(self.spaces[key][0])
+            way, name = key
+            first = times[key].get(self.spaces[way][name][0])
             is_slow = first is None or first > SLOW * least
             return bool(times[key]), is_slow, len(times[key])
 
-        for way, name in sorted(self.spaces, key=rank):
-            choice = next_choice(self.spaces[way, name], times[way, name])
+        for way, name in sorted(every, key=rank):
+            choice = next_choice(self.spaces[way][name], times[way, name])
             if choice is not None:
-                return Trial(way, ((name, choice),))
+                return self._with(way, name, choice)
         return None
 
     def _final(self, end: float) -> Found:
         """Time the fastest candidates and the built-in plans by turns, and choose."""
         known = self.log.measured
         works = {x: y.milliseconds for x, y in known.items() if y.milliseconds}
-        ways = [*dict.fromkeys(way for way, _ in self.spaces)]
-        best_way = min(works, key=lambda x: works[x]).way if works else ways[0]
-        built_in: list[Trial] = []
-        for way in dict.fromkeys((ways[0], best_way)):
-            every = ((name, x[0]) for (of, name), x in self.spaces.items() if of == way)
-            built_in.append(Trial(way, tuple(every)))
-        ranked = {
-            x: self._ranked(best_way, x) for way, x in self.spaces if way == best_way
-        }
+        default, *_ = self.spaces
+        best_way = min(works, key=lambda x: works[x]).way if works else default
+        built_in = [*map(self.built_in, dict.fromkeys((default, best_way)))]
+        ranked = {x: self._ranked(best_way, x) for x in self.spaces[best_way]}
         fastest: list[Trial] = []
         for n in range(FINALISTS if all(ranked.values()) else 0):
             choices = ((name, x[min(n, len(x) - 1)]) for name, x in ranked.items())
@@ -454,12 +462,8 @@ class Search:
             reasons = "; ".join(sorted({x.failure for x in known.values()}))
             raise ValueError(f"expected a plan that works, got none: {reasons}")
         chosen = min(final, key=lambda x: final[x] * (1 + GAIN * (x not in built_in)))
-        tuning = replace(
-            chosen.tuning(self.program, self.machine),
-            milliseconds=final[chosen],
-            before=next((final[x] for x in built_in if x in final), 0.0),
-        )
-        return Found(tuning, chosen.way, known, final, frozenset(built_in))
+        before = next((final[x] for x in built_in if x in final), 0.0)
+        return Found(chosen, final, before)
 
     def _ranked(self, way: Way, name: str) -> Sequence[Choice]:
         times = {x: y for x, y in self._times(way, name).items() if y is not None}

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Generator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
@@ -43,7 +43,7 @@ from coopc.tools.help import add_list
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from coopc.tuner import Found, Measured, Search, Trial
+    from coopc.tuner import Found, Search, Trial
 
 TOOL = "coopc-tune"
 PLACES = ("vulkan", "opencl", "cpu")
@@ -149,9 +149,14 @@ def body(args: argparse.Namespace) -> None:
             )
         search = Search(program, executor, slots, log, machine)
         found = watched(search, args.seconds)
-    write_output(output, written(found.tuning).encode())
-    show(found, console)
-    passes = found.way.text(output)
+    tuning = replace(
+        found.chosen.tuning(program, machine),
+        milliseconds=found.final[found.chosen],
+        before=found.before,
+    )
+    write_output(output, written(tuning).encode())
+    show(search, found, console)
+    passes = found.chosen.way.text(output)
     console.print(f"wrote {output}; use it by")
     console.print(f"  coopc-opt {shlex.quote(args.file)} -p {shlex.quote(passes)}")
 
@@ -166,52 +171,52 @@ def watched(search: Search, seconds: int) -> Found:
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as progress:
-        task = progress.add_task("what is expected", total=seconds)
+        task = progress.add_task("computes what is expected", total=seconds)
+        search.prepare()
         begin = monotonic()
 
-        def report(trial: Trial, measured: Measured) -> None:
+        def report() -> None:
             known = search.log.measured.values()
             times = [x.milliseconds for x in known if x.milliseconds is not None]
-            best = f"{1000 * min(times):.1f} us" if times else "none works yet"
-            text = f"{len(known)} tried, {len(known) - len(times)} failed, best {best}"
-            update = partial(progress.update, task, description=text)
-            update(completed=min(monotonic() - begin, seconds))
+            best = f"best {1000 * min(times):.1f} us" if times else "none works yet"
+            text = f"{len(known)} tried, {len(known) - len(times)} failed, {best}"
+            done = min(monotonic() - begin, seconds)
+            progress.update(task, description=text, completed=done)
 
         return search.run(seconds, report)
 
 
-def show(found: Found, console: Console) -> None:
+def show(search: Search, found: Found, console: Console) -> None:
     """Print the fastest candidates, and those that failed."""
     from rich.table import Table
 
-    times = {x: y.milliseconds for x, y in found.measured.items()}
-    ranked = sorted((y, n) for n, y in enumerate(times.values()) if y is not None)
-    trials = [[*times][n] for _, n in ranked[:ROWS]]
-    final = sorted(found.final, key=lambda x: found.final[x])
+    def plan(trial: Trial) -> str:
+        """Return what is not built in."""
+        built_in = search.built_in(trial.way)
+        others = [x for x in trial.choices if x not in built_in.choices]
+        several = len(built_in.choices) > 1
+        texts = (f"{x}: {y}" if several else str(y) for x, y in others or trial.choices)
+        return "; ".join(texts) + " (built in)" * (trial == built_in)
+
+    measured = search.log.measured
+    times = {x: y.milliseconds for x, y in measured.items() if y.milliseconds}
+    fastest = sorted(times, key=lambda x: times[x])[:ROWS]
     table = Table("pipeline", "plan", "us", "us by turns", box=None, pad_edge=False)
-    for trial in dict.fromkeys((*final, *trials)):
-        several = len(trial.choices) > 1
-        plan = "; ".join(f"{x}: {y}" if several else str(y) for x, y in trial.choices)
-        plan += " (built in)" * (trial in found.built_in)
-        table.add_row(
-            trial.way.pipeline,
-            plan,
-            *(
-                "" if x is None else f"{1000 * x:.1f}"
-                for x in (times.get(trial), found.final.get(trial))
-            ),
-        )
+    for trial in dict.fromkeys(
+        (*sorted(found.final, key=lambda x: found.final[x]), *fastest)
+    ):
+        both = times.get(trial), found.final.get(trial)
+        cells = ("" if x is None else f"{1000 * x:.1f}" for x in both)
+        table.add_row(trial.way.pipeline, plan(trial), *cells)
     console.print(table)
-    failed = [(x, y.failure) for x, y in found.measured.items() if y.failure]
-    console.print(f"{len(times)} candidates, {len(failed)} failed")
-    for trial, failure in failed[:ROWS]:
-        (_, choice), *_ = trial.choices
-        console.print(f"  {trial.way.pipeline}, {choice}: {failure}", markup=False)
-    tuning = found.tuning
-    gain = tuning.before / tuning.milliseconds if tuning.before else 1.0
-    console.print(
-        f"{1000 * tuning.milliseconds:.1f} us, {gain:.2f} times as fast as built in"
-    )
+    failed = {x: y.failure for x, y in measured.items() if y.failure}
+    console.print(f"{len(measured)} candidates, {len(failed)} failed")
+    for trial in [*failed][:ROWS]:
+        line = f"  {trial.way.pipeline}, {plan(trial)}: {failed[trial]}"
+        console.print(line, markup=False)
+    took = found.final[found.chosen]
+    gain = f", {found.before / took:.2f} times as fast as built in"
+    console.print(f"{1000 * took:.1f} us{gain if found.before else ''}")
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -133,9 +133,12 @@ class Tuning:
     """The device of the pipeline's option; empty where it has none."""
     threads: int = 1
     """Of a processor."""
+    arguments: tuple[str, ...] = ()
+    """For people, as the rest: those that were given, as coopc-run reads them."""
     milliseconds: float = 0.0
-    """That the program took, and `before` by the built-in plans: for people."""
+    """That the program took."""
     before: float = 0.0
+    """The same by the built-in plans."""
 
     def __post_init__(self) -> None:
         kinds = KINDS[self.pipeline]

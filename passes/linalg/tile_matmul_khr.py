@@ -46,7 +46,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from coopc.device import Device, GemmTiles
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
@@ -766,6 +766,10 @@ class TileMatmulKhrPass(ModulePass):
         device = device_of(self.device, op, self.name)
         if not uses_dialect(op, "linalg"):
             return
+        if self.remark:
+            self._remark(op, device)
+            if not any(coopmatrix.TUNED in each.attributes for each in op.ops):
+                return
         with transaction(op) as draft:
             every = matches if self.remark else multiplications
             for func, found in every(draft):
@@ -786,14 +790,12 @@ class TileMatmulKhrPass(ModulePass):
                 become_kernel(func, found, plan, text, ctx)
                 group = plan.work_items, 1, 1
                 simt.set_sizes(func, device.subgroup_size, group)
-        if self.remark:
-            self._remark(op, device)
 
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""
         for func, found in matches(op) if device.shares_gemm else ():
             plan = plan_staged_gemm(found.problem, device, self.tiles)
-            if not isinstance(plan, str):
+            if not found.tuned and not isinstance(plan, str):
                 remark(
                     func,
                     "one subgroup a work-group multiplies; with staged=true several "

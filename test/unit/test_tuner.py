@@ -19,7 +19,7 @@ from coopc import launcher, tuner
 from coopc.generate.gemms import Gemm
 from coopc.plan.candidates import candidates
 from coopc.plan.gemm import Problem
-from coopc.plan.tuning import Choice, Engine, Tuning, described, read_tuning
+from coopc.plan.tuning import Choice, Engine, described, read_tuning
 from coopc.run import vulkan
 from coopc.run.machine import Machine
 from coopc.source import Source
@@ -48,14 +48,16 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def searched(
     path: Path, program: Program = PROGRAM, seconds: float = 60
-) -> tuple[Found, list[Trial]]:
-    """Return what is found, and what was measured for it."""
-    reported: list[Trial] = []
+) -> tuple[Found, dict[Trial, Measured], list[Trial]]:
+    """Return what is found, all that was measured, and what of it now."""
     machine = program.machine()
     with ThreadPoolExecutor(1) as pool:
         search = Search(program, pool, 1, Log.of(path, program.identity), machine)
-        found = search.run(seconds, lambda trial, _: reported.append(trial))
-    return found, reported
+        before = {*search.log.measured}
+        search.prepare()
+        found = search.run(seconds, lambda: None)
+    measured = search.log.measured
+    return found, measured, [x for x in measured if x not in before]
 
 
 def choice_in(file: str) -> Choice:
@@ -106,13 +108,13 @@ def test_faults(change: Callable[[Choice, Change], None], tmp_path: Path) -> Non
     change(wrong, spoil)
     change(crashes, begin_with("  call void @abort()", "declare void @abort()"))
     change(hangs, begin_with("  %none = call i32 @pause()", "declare i32 @pause()"))
-    found, _ = searched(tmp_path / "log", replace(PROGRAM, seconds=2))
-    failures = {x.choices[0][1]: y.failure for x, y in found.measured.items()}
+    found, measured, _ = searched(tmp_path / "log", replace(PROGRAM, seconds=2))
+    failures = {x.choices[0][1]: y.failure for x, y in measured.items()}
     assert failures[wrong].startswith("computes c wrong: at [0, 0] expected")
     assert "SIGABRT" in failures[crashes]
     assert failures[hangs] == "no answer within 2 s"
     assert failures[right] == ""
-    assert found.tuning.products[0].choice == right
+    assert found.chosen.choices[0][1] == right
     assert {x.choices[0][1] for x in found.final} == {right}
 
 
@@ -132,10 +134,10 @@ def test_compile_error(
         raise AssertionError("no such plan")
 
     change(CHOICES[0], fail)
-    found, _ = searched(tmp_path / "log")
-    (failure,) = {x.failure for x in found.measured.values() if x.failure}
+    found, measured, _ = searched(tmp_path / "log")
+    (failure,) = {x.failure for x in measured.values() if x.failure}
     assert "no such plan" in failure
-    assert found.tuning.products[0].choice != CHOICES[0]
+    assert found.chosen.choices[0][1] != CHOICES[0]
 
 
 @pytest.fixture
@@ -144,7 +146,7 @@ def times(monkeypatch: pytest.MonkeyPatch) -> dict[Choice, float]:
     found = dict(zip(CHOICES, (1.0, 0.995, 0.5, 2.0), strict=True))
 
     def timed(_: Program, trial: Trial, __: Machine) -> Measured:
-        return Measured(found[trial.choices[0][1]])
+        return Measured(sum(found[x] for _, x in trial.choices))
 
     monkeypatch.setattr(tuner, "measure", timed)
     monkeypatch.setattr(tuner, "prepare", lambda _: None)  # pyright: ignore
@@ -153,26 +155,26 @@ def times(monkeypatch: pytest.MonkeyPatch) -> dict[Choice, float]:
 
 def test_fastest(times: dict[Choice, float], tmp_path: Path) -> None:
     """The fastest is chosen, the built-in plan where nothing is faster by far."""
-    found, _ = searched(tmp_path / "log")
-    assert found.tuning.products[0].choice == CHOICES[2]
-    assert (found.tuning.milliseconds, found.tuning.before) == (0.5, 1.0)
+    found, _, _ = searched(tmp_path / "log")
+    assert found.chosen.choices[0][1] == CHOICES[2]
+    assert (found.final[found.chosen], found.before) == (0.5, 1.0)
     times[CHOICES[2]] = 3.0
-    found, _ = searched(tmp_path / "other")
-    assert found.tuning.products[0].choice == CHOICES[0]
+    found, _, _ = searched(tmp_path / "other")
+    assert found.chosen.choices[0][1] == CHOICES[0]
 
 
 def test_resumes(times: dict[Choice, float], tmp_path: Path) -> None:
     """What is in the log is not measured again, even if its last line is cut off."""
     log = tmp_path / "log"
-    first, reported = searched(log)
+    _, first, reported = searched(log)
     assert reported[0].choices[0][1] == CHOICES[0]
     assert len(reported) == len(CHOICES)
     lines = log.read_text().splitlines(keepends=True)
     log.write_text("".join(lines[:3]) + lines[3][:30])
-    second, again = searched(log)
+    _, second, again = searched(log)
     assert {*again} == {*reported[2:]}
-    assert {*second.measured} == {*first.measured}
-    _, none = searched(log)
+    assert {*second} == {*first}
+    _, _, none = searched(log)
     assert not none
 
 
@@ -189,9 +191,9 @@ def test_another_log(times: dict[Choice, float], tmp_path: Path) -> None:
 
 def test_time_is_over(times: dict[Choice, float], tmp_path: Path) -> None:
     """Without time there are the built-in plans."""
-    found, reported = searched(tmp_path / "log", seconds=0)
+    found, _, reported = searched(tmp_path / "log", seconds=0)
     assert not reported
-    assert found.tuning.products[0].choice == CHOICES[0]
+    assert found.chosen.choices[0][1] == CHOICES[0]
 
 
 def test_several_products(times: dict[Choice, float], tmp_path: Path) -> None:
@@ -208,12 +210,12 @@ func.func @two(%a: memref<8x4xf32>, %b: memref<4x8xf32>, %c: memref<8x8xf32>) {
   func.return
 }"""
     program = Program(Source(text, "two"), "cpu", kernel="two")
-    found, reported = searched(tmp_path / "log", program)
-    assert len(reported) == 2 * len(CHOICES)
-    assert [(x.product, x.choice) for x in found.tuning.products] == [
+    found, _, reported = searched(tmp_path / "log", program)
+    assert len(reported) == 2 * len(CHOICES) - 1
+    assert found.chosen.choices == (
         ("8x8x8 f32 f32 f32, added to c", CHOICES[2]),
         ("8x8x4 f32 f32 f32, added to c", CHOICES[2]),
-    ]
+    )
 
 
 def test_no_product(tmp_path: Path) -> None:
@@ -229,9 +231,9 @@ def test_epilogue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
   func.return"""
     monkeypatch.setattr(tuner, "candidates", lambda *_: CHOICES[:1])  # pyright: ignore
     source = Source(GEMM.text.replace("func.return", relu), "relu")
-    found, _ = searched(tmp_path / "log", Program(source, "cpu"))
-    assert not any(x.failure for x in found.measured.values())
-    assert found.tuning.products[0].product == "24x40x32 f32 f32 f32, stores f32"
+    found, measured, _ = searched(tmp_path / "log", Program(source, "cpu"))
+    assert not any(x.failure for x in measured.values())
+    assert found.chosen.choices[0][0] == "24x40x32 f32 f32 f32, stores f32"
 
 
 def test_lavapipe(
@@ -243,14 +245,14 @@ def test_lavapipe(
     monkeypatch.setattr(tuner, "candidates", lambda *x: candidates(*x)[:3])  # pyright: ignore
     gemm = Gemm((40, 24, 56))
     program = Program(Source(gemm.text, "gemm"), "vulkan")
-    found, reported = searched(tmp_path / "log", program)
+    found, measured, reported = searched(tmp_path / "log", program)
     assert {x.way.pipeline for x in reported} == {"coopc-khr", "coopc-lanes"}
-    assert not any(x.failure for x in found.measured.values())
+    assert not any(x.failure for x in measured.values())
     file = tmp_path / "tuning.toml"
-    file.write_text(tuner.written(found.tuning))
+    file.write_text(tuner.written(found.chosen.tuning(program, program.machine())))
     a, b, c = gemm.arrays()
     expected = gemm.expected(a, b, c)
-    pipeline = found.way.text(str(file))
+    pipeline = found.chosen.way.text(str(file))
     launcher.launch(gemm.text, a, b, c, on="vulkan", pipeline=pipeline)
     assert np.array_equal(c, expected)
 
@@ -286,13 +288,14 @@ def test_dask(cluster: Any, tmp_path: Path) -> None:
     """A worker is killed, and all candidates are measured."""
     found = Log.of(tmp_path / "log", PROGRAM.identity)
     pids = [*cluster.run(os.getpid).values()]
-    Timer(1.0, os.kill, (pids[0], signal.SIGKILL)).start()
     executor = cluster.get_executor(pure=False)
     search = Search(PROGRAM, executor, 2, found, PROGRAM.machine())
-    result = search.run(60, lambda trial, measured: None)
-    assert len(result.measured) == len(CHOICES)
-    assert not any(x.failure for x in result.measured.values())
-    assert isinstance(result.tuning, Tuning)
+    search.prepare()
+    Timer(1.0, os.kill, (pids[0], signal.SIGKILL)).start()
+    result = search.run(60, lambda: None)
+    assert len(found.measured) == len(CHOICES)
+    assert not any(x.failure for x in found.measured.values())
+    assert result.chosen in found.measured
     assert len((tmp_path / "log").read_text().splitlines()) == 1 + len(CHOICES)
     json.loads((tmp_path / "log").read_text().splitlines()[-1])
     assert {*cluster.run(os.getpid).values()} != {*pids}
