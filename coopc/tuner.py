@@ -1,9 +1,9 @@
 """The search of `coopc-tune`: measures candidates, and keeps the fastest.
 
-A candidate is a tuning file with one choice for one product.  It is compiled and run as
-a user's is, in the worker process of its engine, where it may crash or hang alone; what
-it computed is compared before it is timed.  The built-in plan is a candidate as any
-other, and the fastest ones are timed by turns with it in the end.
+A candidate is a tuning file, with the built-in choice for each product but one.  It is
+compiled as a user's is, and runs in the worker process of its engine, where it may
+crash or hang alone; what it computed is compared before it is timed.  The built-in
+plans are a candidate, too, and in the end the fastest are timed by turns with them.
 
 Each result is written to a log at once, by which a search goes on where it was
 interrupted.

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import gcd
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -50,7 +51,9 @@ from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
 from coopc.passes.linalg.rows import rows_of
 from coopc.plan.gemm import Fill, GemmOperand, Problem
-from coopc.plan.tuning import Choice, read_choice
+
+if TYPE_CHECKING:
+    from coopc.plan.tuning import Choice
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
@@ -154,7 +157,11 @@ def matched(
 def choice_of(func: FuncOp) -> Choice | None:
     """Return what `apply-tuning` has decided of the product of a function."""
     found = func.attributes.get(coopmatrix.TUNED)
-    return read_choice(found.data) if isinstance(found, StringAttr) else None
+    if not isinstance(found, StringAttr):
+        return None
+    from coopc.plan.tuning import read_choice  # what reads files is rarely needed
+
+    return read_choice(found.data)
 
 
 def _is_besides(op: Operation) -> bool:
