@@ -200,7 +200,8 @@ def _machine(asked: str) -> Any:
 def described(problem: Problem) -> str:
     """Return what decides a plan, as text: M x N x K, element types, and memory.
 
-    >>> f16 = GemmOperand("memref<?x8xf16>", "f16", (None, 8), (8, 1), transposed=True)
+    >>> from coopc.plan.gemm import GemmOperand
+    >>> f16 = GemmOperand("memref<8x?xf16>", "f16", (None, 8), (1, 9), transposed=True)
     >>> f32 = GemmOperand("memref<?x8xf32>", "f32", (None, 8), (8, 1))
     >>> described(Problem(f32, f16, f32))
     '?x8x8 f32 f16 f32, b transposed, added to c'
