@@ -3,8 +3,9 @@
 An entry is a file of JSON behind its own digest.  Its name is a digest of what is known
 before anything is compiled: text, passes, target, the sources of coopc, the versions of
 what it stands on and of plug-ins.  What a compilation asks for on the way, devices from
-files, of other packages or of the driver, is in the entry, and is asked for again: an
-entry is used only if all of it is the same.  A damaged entry is none.
+files, of other packages or of the driver, and tuning files, is in the entry, and is
+asked for again: an entry is used only if all of it is the same.  A damaged entry is
+none.
 
 Laws (test/unit/test_cache.py): what is stored is found as it was, remarks included; a
 changed byte of any input is a miss; of two processes that store one entry each leaves a
@@ -17,7 +18,7 @@ import json
 import os
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -26,16 +27,23 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from coopc.device import Device, device
+from coopc.device import Asked, device
 from coopc.device.file import written
 from coopc.explain import wrong_call
 from coopc.interface import Interface
+from coopc.plan.tuning import machine_answer, read_tuning
 from coopc.versions import installed, source_hash
 
 VARIABLE = "COOPC_CACHE"
-FORMAT = 2
+FORMAT = 3
 PLUGINS = ("xdsl.universe", "coopc.devices")
 """Groups of entry points by which other packages add to coopc."""
+ANSWERS: Mapping[str, Callable[[str], str]] = {
+    "device": lambda name: written(device(name)),
+    "tuning": lambda path: written(read_tuning(path)),
+    "machine": machine_answer,
+}
+"""What is asked for while something is compiled, and what answers again."""
 
 
 def entry_path(*asked: str) -> Path:
@@ -63,8 +71,8 @@ def find(path: Path) -> dict[str, Any] | None:
         if digest != _digest(text):
             return None
         found = json.loads(text)
-        for name, seen in found["devices"].items():
-            if _digest(written(device(name))) != seen:
+        for kind, name, seen in found["asked"]:
+            if _digest(ANSWERS[kind](name)) != seen:
                 return None
         members: dict[str, Any] = found["entry"]
         for name in ("plans", "remarks", "device"):
@@ -78,15 +86,17 @@ def find(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def store(path: Path, entry: Mapping[str, Any], seen: Mapping[str, Device]) -> None:
+def store(
+    path: Path, entry: Mapping[str, Any], seen: Mapping[tuple[Asked, str], str]
+) -> None:
     """Store an entry, whole or not at all; a folder that takes none is no error."""
     members = {
         **entry,
         "bytes": b64encode(entry["bytes"]).decode("ascii"),
         "interface": [x.to_json() for x in entry["interface"]],
     }
-    asked = {name: _digest(written(x)) for name, x in seen.items()}
-    text = json.dumps({"entry": members, "devices": asked})
+    asked = [(*each, _digest(answer)) for each, answer in seen.items()]
+    text = json.dumps({"entry": members, "asked": asked})
     with suppress(OSError):
         with NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
             file.write(f"{_digest(text)}\n{text}")

@@ -179,11 +179,11 @@ def _cached(
 ) -> Artifact:
     """Compile, or take what is stored."""
     from coopc.cache import entry_path, find, store
-    from coopc.device import devices_asked
+    from coopc.device import noting_asked
 
     path = entry_path(text, pipeline, target, name)
     if (found := find(path)) is None:
-        with devices_asked() as asked:
+        with noting_asked() as asked:
             made = _compiled(text, pipeline, target, name, (), on_remark)
         store(path, {x.name: getattr(made, x.name) for x in fields(made)}, asked)
         return made

@@ -37,6 +37,13 @@ def of_linalg(name: str, **options: Any) -> ModulePass:
     return StepForDialect(("linalg",), name, given)
 
 
+def tuned(pipeline: str, file: str | None, **options: Any) -> tuple[ModulePass, ...]:
+    """The step that takes plans from a tuning file, where there is one."""
+    if file is None:
+        return ()
+    return (step("apply-tuning", tuning=file, pipeline=pipeline, **options),)
+
+
 TO_MATRICES = "convert-tt-to-coopmatrix"
 
 
@@ -111,6 +118,8 @@ class CoopcKhrPass(Pipeline):
     precision: PrecisionName = "ieee"
     """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
     three products of bf16 or f16, or by one."""
+    tuning: str | None = None
+    """A file of `coopc-tune`, which says by which plans products are done."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
@@ -120,6 +129,12 @@ class CoopcKhrPass(Pipeline):
             *from_triton(rounds=True, fallback=self.fallback, shared=self.staged),
             *from_linalg(pad_rows=self.staged),
             of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
+            *tuned(
+                self.name,
+                self.tuning,
+                staged=self.staged,
+                explicit="tile" if self.tile else "",
+            ),
             of_linalg(
                 "tile-matmul-khr", remark=not self.staged, precision=self.precision
             ),  # for the target
@@ -257,6 +272,8 @@ class CoopcLanesPass(Pipeline):
     fallback: bool = False
     """Whether kernels of Triton that have conditions get a second entry point,
     `.fallback`."""
+    tuning: str | None = None
+    """A file of `coopc-tune`, which says by which plans products are done."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
@@ -267,6 +284,7 @@ class CoopcLanesPass(Pipeline):
                 subgroup_size=self.subgroup_size, rounds=True, fallback=self.fallback
             ),
             *from_linalg(),
+            *tuned(self.name, self.tuning),
             step("convert-linalg-to-coopmatrix", lanes=True),
             of_linalg(
                 "convert-linalg-to-simt",
@@ -322,6 +340,8 @@ class CoopcAmxPass(Pipeline):
     precision: PrecisionName = "ieee"
     """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
     three products of bf16 or f16, or by one."""
+    tuning: str | None = None
+    """A file of `coopc-tune`, which says by which plans products are done."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
@@ -333,6 +353,12 @@ class CoopcAmxPass(Pipeline):
                 "convert-convolution-to-coopmatrix",
                 device="amx",
                 precision=self.precision,
+            ),
+            *tuned(
+                self.name,
+                self.tuning,
+                threads=self.threads,
+                explicit="block" if self.block else "",
             ),
             step("tile-matmul-amx", block=self.block, threads=self.threads),
             step(
@@ -389,6 +415,8 @@ class CoopcCpuPass(Pipeline):
     """Threads that share a linalg.matmul."""
     tile: tuple[int, ...] = (6, 16)
     """Rows and columns of sums in registers: 12,32 suits AVX-512."""
+    tuning: str | None = None
+    """A file of `coopc-tune`, which says by which plans products are done."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
@@ -396,6 +424,12 @@ class CoopcCpuPass(Pipeline):
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
             *from_linalg(sequence=False),
+            *tuned(
+                self.name,
+                self.tuning,
+                threads=self.threads,
+                explicit="block" if self.block else "tile" * (self.tile != (6, 16)),
+            ),
             step(
                 "tile-matmul-cpu",
                 block=self.block,

@@ -54,6 +54,7 @@ PASS_FOLDERS: dict[str, str] = {
     "collapse-linalg": "linalg",
     "fuse-linalg": "linalg",
     "pad-product-rows": "linalg",
+    "apply-tuning": "linalg",
     "outline-linalg-kernels": "linalg.outline_linalg_kernels",
     "convert-attention-to-coopmatrix": "linalg",
     "convert-convolution-to-coopmatrix": "linalg",

@@ -7,6 +7,7 @@ sizes than were meant.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from xdsl.dialects.builtin import BoolAttr, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
@@ -59,6 +60,15 @@ def is_distribution(value: Attribute) -> bool:
     return isinstance(value, StringAttr) or rule_in(value) is not None
 
 
+def is_choice(value: Attribute) -> bool:
+    """Whether a value says what is free of a plan."""
+    from coopc.plan.tuning import read_choice  # what is tuned is rare
+
+    with suppress(ValueError):
+        return isinstance(value, StringAttr) and bool(read_choice(value.data))
+    return False
+
+
 OF_KERNEL: Check = (lambda value: True, "")
 """What the kernel checks itself."""
 
@@ -89,6 +99,10 @@ KNOWN: dict[str, Check] = {
     coopmatrix.PRECISION: (
         lambda value: isinstance(value, StringAttr) and value.data in PRECISIONS,
         f"a string, one of {', '.join(PRECISIONS)}",
+    ),
+    coopmatrix.TUNED: (
+        is_choice,
+        'tiles, a tile or a block in JSON, as in "{\\"tile\\": [16, 16, 8]}"',
     ),
 }
 """What is known of the attributes, by name."""

@@ -7,10 +7,11 @@ options (`coopc.device.factory`).
 MatrixShape(m=8, n=8, k=8, a='f16', b='f16', c='f32', result='f32', saturating=False)
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from coopc.device.block_io import *
 from coopc.device.cpu import AMX, INTEL_CPU
@@ -59,23 +60,38 @@ amx, any, driver)
     if (found := DEVICES.get(name)) is not None:
         return found
     found = _found(name)
-    if (asked := _asked.get()) is not None:
-        asked[name] = found
+    note_asked("device", name, lambda: _written(found))
     return found
 
 
-_asked: ContextVar[dict[str, Device] | None] = ContextVar("asked", default=None)
+Asked: TypeAlias = Literal["device", "tuning", "machine"]
+"""What a compilation asks for that is not in its text: devices that are not `DEVICES`,
+tuning files, and the machine that these are for."""
+_asked: ContextVar[dict[tuple[Asked, str], str] | None] = ContextVar(
+    "asked", default=None
+)
+
+
+def note_asked(kind: Asked, name: str, answer: Callable[[], str]) -> None:
+    if (asked := _asked.get()) is not None:
+        asked[kind, name] = answer()
 
 
 @contextmanager
-def devices_asked() -> Generator[dict[str, Device]]:
-    """While this holds, note the devices that are not `DEVICES`, by their names."""
-    found: dict[str, Device] = {}
+def noting_asked() -> Generator[dict[tuple[Asked, str], str]]:
+    """While this holds, note what is asked for, and the answers as text."""
+    found: dict[tuple[Asked, str], str] = {}
     token = _asked.set(found)
     try:
         yield found
     finally:
         _asked.reset(token)
+
+
+def _written(found: Device) -> str:
+    from coopc.device.file import written  # reads no files where none is asked for
+
+    return written(found)
 
 
 def _found(name: str) -> Device:

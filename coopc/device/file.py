@@ -32,7 +32,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from coopc.device.model import Device
 from coopc.device.shape import MatrixShape
@@ -57,6 +66,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """Fields that `Device` has no default for; SPIR-V 1.4 is what all environments of
 cooperative matrices take."""
+Read = TypeVar("Read")
 _SHAPE = re.compile(r"(\d+)x(\d+)x(\d+)((?: \w+){3,4}?)( saturating)?")
 
 
@@ -73,32 +83,42 @@ def read_device(
     Raises:
         ValueError: the file cannot be read, or is wrong: where, and what was expected.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:  # of tomllib, json and UTF-8
-        raise ValueError(f"{path}: {error}") from error
-    try:
-        given = _table(data, "the file")
-        if (version := given.pop("version", None)) != VERSION:
-            raise ValueError(f"expected version = {VERSION}, got {version!r}")
+
+    def made(given: dict[str, Any]) -> Device:
         given.setdefault("name", path.stem)
         match given.pop("extends", None):
             case None:
-                return _record(Device, _with_defaults(given), "", None)
+                return record(Device, _with_defaults(given))
             case str(name) if name.endswith(SUFFIXES):
                 seen = (*extended_by, path.resolve())
                 if (base := path.parent / name).resolve() in seen:
                     raise ValueError(f"extends: {name} extends this file")
-                return _record(Device, given, "", read_device(base, known, seen))
+                return record(Device, given, base=read_device(base, known, seen))
             case str(name):
-                return _record(Device, given, "", known(name))
+                return record(Device, given, base=known(name))
             case other:
                 expected = "the name of a device or of a file"
                 raise ValueError(f"extends: expected {expected}, got {other!r}")
-    except ValueError as error:
+
+    return read_file(path, made)
+
+
+def read_file(path: Path, made: Callable[[dict[str, Any]], Read]) -> Read:
+    """Return what is made of the keys of a file, without its version.
+
+    Raises:
+        ValueError: the file cannot be read, or is wrong: where, and what was expected.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        given = _table(data, "the file")
+        if (version := given.pop("version", None)) != VERSION:
+            raise ValueError(f"expected version = {VERSION}, got {version!r}")
+        return made(given)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:  # of tomllib, json and UTF-8, too
         raise ValueError(f"{path}: {error}") from error
 
 
@@ -122,10 +142,17 @@ def _list(data: object, where: str) -> list[object]:
     return cast("list[object]", data)
 
 
-def _record(kind: type[Any], data: object, where: str, base: Any) -> Any:
-    """Return a record with the fields of a table, and those of `base` beside them."""
-    given, types = _table(data, where), get_type_hints(kind)
-    names = [each.name for each in fields(kind)]
+def record(
+    kind: type[Read], data: object, where: str = "", base: Read | None = None
+) -> Read:
+    """Return a record with the fields of a table, and those of `base` beside them.
+
+    Raises:
+        ValueError: a key is unknown or missing, or has another type: which, and where.
+    """
+    made: Any = kind
+    given, types = _table(data, where or "the file"), get_type_hints(kind)
+    names = [each.name for each in fields(made)]
     begin = f"{where}." if where else ""
     for key in given:
         if key not in names:
@@ -136,10 +163,11 @@ def _record(kind: type[Any], data: object, where: str, base: Any) -> Any:
         for key, value in given.items()
     }
     try:
-        return kind(**values) if base is None else replace(base, **values)
+        return made(**values) if base is None else replace(cast(Any, base), **values)
     except TypeError as error:  # which names the arguments that are missing
         missing = re.findall(r"'(\w+)'", str(error))
-        raise ValueError(f"{where}: expected {', '.join(missing)}") from error
+        reason = f"expected {', '.join(missing)}"
+        raise ValueError(f"{where}: {reason}" if where else reason) from error
     except ValueError as error:
         raise ValueError(f"{where}: {error}" if where else str(error)) from error
 
@@ -163,7 +191,7 @@ def _value(kind: Any, data: object, where: str, base: object) -> Any:
     if kind is MatrixShape and isinstance(data, str):
         return _shape(data, where)
     if is_dataclass(kind):
-        return _record(cast("type[Any]", kind), data, where, base)
+        return record(cast("type[Any]", kind), data, where, base)
     if kind is float and type(data) is int:
         return float(data)
     if type(data) is not kind:
@@ -201,11 +229,14 @@ def _shape(text: str, where: str) -> MatrixShape:
         raise ValueError(f"{where}: {error}") from error
 
 
-def written(device: Device) -> str:
-    """Return the TOML of a device; fields that have their default are left out."""
+def written(made: object) -> str:
+    """Return the TOML of a device, or of another record of a file of its own.
+
+    Fields that have their default are left out.
+    """
     tables: list[str] = []
     lines = [f"version = {VERSION}"]
-    for key, value in _given(device):
+    for key, value in _given(made):
         if is_dataclass(value):
             rows = (f"{name} = {_toml(each)}" for name, each in _given(value))
             tables.append("\n".join(("", f"[{key}]", *rows)))

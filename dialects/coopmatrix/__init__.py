@@ -21,6 +21,8 @@ DISTRIBUTION = "coopmatrix.distribution"
 """The kernel attribute that says which work-item owns which element."""
 PRECISION = "coopmatrix.precision"
 """The attribute of modules that says how exact products of f32 are."""
+TUNED = "coopmatrix.tuned"
+"""The attribute of functions that says what a tuning file has for their product."""
 
 
 def precision_of(module: ModuleOp) -> PrecisionName:

@@ -86,6 +86,8 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
                     _leave(found, unit)
                     continue
                 tile = (m, n, k) if m else None
+                if found.tuned and found.tuned.tile:
+                    tile = found.tuned.tile
                 if wanted is not None and (self.lanes or seen is not problem):
                     by = None if self.lanes else wanted
                     tile = tile or direct_tile(by, seen.elements, problem.c.shape)

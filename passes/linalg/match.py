@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import gcd
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -26,6 +27,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     NoneAttr,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
@@ -40,7 +42,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.utils.hints import isa
 
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.linalg_forms import BatchMatmulOp
 from coopc.dialects.narrow import memref_type
@@ -49,6 +51,9 @@ from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
 from coopc.passes.linalg.rows import rows_of
 from coopc.plan.gemm import Fill, GemmOperand, Problem
+
+if TYPE_CHECKING:
+    from coopc.plan.tuning import Choice
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
@@ -71,6 +76,8 @@ class Multiplication:
     """The operations of the epilogue."""
     stored: tuple[Result, ...] = ()
     """What these store."""
+    tuned: Choice | None = None
+    """What of its plan `apply-tuning` has decided."""
 
     @property
     def at(self) -> Place:
@@ -144,7 +151,17 @@ def matched(
         raise Refused(own[0], "expected an operation behind the product, which uses it")
     if not all(isinstance(each, BlockArgument) for each in found.memories):
         raise Refused(rest[0], "expected operands that are arguments of the function")
-    return found
+    return replace(found, tuned=choice_of(func))
+
+
+def choice_of(func: FuncOp) -> Choice | None:
+    """Return what `apply-tuning` has decided of the product of a function."""
+    found = func.attributes.get(coopmatrix.TUNED)
+    if not isinstance(found, StringAttr):
+        return None
+    from coopc.plan.tuning import read_choice  # what reads files is rarely needed
+
+    return read_choice(found.data)
 
 
 def _is_besides(op: Operation) -> bool:

@@ -408,6 +408,8 @@ class TileMatmulAmxPass(ModulePass):
     def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:
         """Put kernels in the place of a function, if there is a plan."""
         block = self._block if self.block else None
+        if block is None and found.tuned:
+            block = found.tuned.block
         plan = plan_amx_gemm(found.problem, self.threads, block)
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")

@@ -372,6 +372,8 @@ class TileMatmulCpuPass(ModulePass):
             down, across, step = self.block
             block = down, across, step
         rows, cols = self.tile
+        if found.tuned and found.tuned.registers:
+            block, (rows, cols) = found.tuned.block, found.tuned.registers
         plan = plan_vector_gemm(problem, self.threads, block, (rows, cols))
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")

@@ -46,7 +46,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from coopc.device import Device, GemmTiles
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
@@ -786,7 +786,8 @@ class TileMatmulKhrPass(ModulePass):
     split: int = 1
     """Subgroups that share K, each a part of a step."""
     remark: bool = False
-    """Whether functions stay as they are, and a remark says which would be faster."""
+    """Whether functions stay as they are but for those that `apply-tuning` has tiles
+    for, and a remark says which would be faster."""
     precision: PrecisionName = "ieee"
     """Any but ieee leaves products of f32 to `split-f32-products`."""
 
@@ -824,10 +825,17 @@ class TileMatmulKhrPass(ModulePass):
             return
         if self.remark:
             self._remark(op, device)
-            return
+            if not any(coopmatrix.TUNED in each.attributes for each in op.ops):
+                return
         with transaction(op) as draft:
-            for func, found in multiplications(draft):
-                plan = plan_staged_gemm(found.problem, device, self.tiles)
+            every = matches if self.remark else multiplications
+            for func, found in every(draft):
+                tuned = found.tuned and found.tuned.tiles
+                if not tuned and (self.remark or found.tuned):
+                    continue  # one subgroup multiplies it
+                plan = plan_staged_gemm(found.problem, device, self.tiles or tuned)
+                if isinstance(plan, str) and tuned:
+                    raise Refused(found.op, f"the tuned plan: {plan}")
                 split = in_precision(found.problem, self.precision) != found.problem
                 if isinstance(plan, str) and (split or found.problem.epilogue):
                     reason = "one subgroup a work-group multiplies, not several"
@@ -844,7 +852,7 @@ class TileMatmulKhrPass(ModulePass):
         """Say of which functions the kernel would be faster."""
         for func, found in matches(op) if device.shares_gemm else ():
             plan = plan_staged_gemm(found.problem, device, self.tiles)
-            if not isinstance(plan, str):
+            if not found.tuned and not isinstance(plan, str):
                 remark(
                     func,
                     "one subgroup a work-group multiplies; with staged=true several "

@@ -12,6 +12,8 @@ import pytest
 
 import coopc
 from coopc import cache, compiler
+from coopc.generate.gemms import Gemm
+from coopc.run import machine
 from coopc.tools.coopc_opt import main
 
 TEXT = Path("examples/gemm.mlir").read_text()
@@ -110,6 +112,43 @@ def test_device_file(folder: Path, compiled: list[str], tmp_path: Path) -> None:
     first.unlink()
     with pytest.raises(coopc.CompileError):
         coopc.compile(TEXT, passes)
+
+
+TUNING = """version = 1
+coopc = "0.1.0"
+pipeline = "coopc-lanes"
+target = "intel-cpu"
+device = "{}"
+driver = "{}"
+products = [{{ product = "8x8x8 f16 f16 f32", choice = {{ tile = [8, 8, 8] }} }}]
+"""
+
+
+def test_tuning_file(
+    folder: Path,
+    compiled: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a tuning file says decides, and the machine that it is for."""
+    here = [machine.Machine("a CPU", "a driver")]
+    monkeypatch.setattr(machine, "machine_of", lambda *_: here[0])  # pyright: ignore
+    file, text = tmp_path / "tuning.toml", Gemm((8, 8, 8)).text
+    file.write_text(TUNING.format("a CPU", "a driver"))
+    passes = f'coopc-lanes{{device=intel-cpu tuning="{file}"}}'
+    first, second = (coopc.compile(text, passes) for _ in "ab")
+    assert first == second
+    assert len(compiled) == 1
+    assert any(f"planned by {file}: tile 8x8x8" in x for x in first.remarks)
+    file.write_text(file.read_text().replace("[8, 8, 8]", "[8, 8, 16]"))
+    assert coopc.compile(text, passes).bytes != first.bytes
+    assert len(compiled) == 2
+    here[0] = machine.Machine("a CPU", "another driver")
+    with pytest.raises(coopc.CompileError, match="driver: expected 'another driver'"):
+        coopc.compile(text, passes)
+    file.unlink()
+    with pytest.raises(coopc.CompileError, match="No such file"):
+        coopc.compile(text, passes)
 
 
 def test_damaged(folder: Path, compiled: list[str]) -> None:

@@ -14,7 +14,7 @@ LAYERS = (
     ("coopc.run", "coopc.validate", "coopc.generate"),
     (
         *("coopc.pipeline", "coopc.pipelines", "coopc.universe", "coopc.compiler"),
-        *("coopc.cache", "coopc.launcher"),
+        *("coopc.cache", "coopc.launcher", "coopc.tuner"),
     ),
     ("coopc.triton",),
     ("coopc.tools", "coopc.__init__"),  # the latter imports on first use
