@@ -7,6 +7,7 @@
 | `tt` and layouts | `coopc-khr{.. fallback}` | `coopc-xe{.. emulate, fallback}` |
 | `xe`             | refused                  | `emulate-xe`                     |
 
+Where subgroups share products (`shares_gemm` of the device), `coopc-khr` is staged.
 On a processor without AVX-512 Intel's run-time has no matrices: there it is
 `coopc-lanes`. On the simulator it runs as it is, on the processor after `coopc-amx`
 where that has tiles for it, else after `coopc-cpu`.
@@ -155,9 +156,14 @@ class Target:
             known = name in DEVICES and DEVICES[name].family == "xe"
             emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
             is_xe = self.on == "opencl" and known
-            second = "" if dialect == "coopmatrix" else " fallback=true"
-            engine = "lanes" if self.why_no_matrices else "khr"
-            return emulating if is_xe else f'coopc-{engine}{{device="{name}"{second}}}'
+            if is_xe:
+                return emulating
+            options = "" if dialect == "coopmatrix" else " fallback=true"
+            if self.why_no_matrices:
+                return f'coopc-lanes{{device="{name}"{options}}}'
+            if name in DEVICES and DEVICES[name].shares_gemm:
+                options += " staged=true"
+            return f'coopc-khr{{device="{name}"{options}}}'
         if self.on != "opencl":
             raise ValueError("expected --on opencl or sim, where kernels of xe can run")
         return f"emulate-xe,set-target{{device={PLACES['opencl']}}}"

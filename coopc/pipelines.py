@@ -110,8 +110,8 @@ class CoopcKhrPass(Pipeline):
     each work-group what it needs."""
     staged: bool = False
     """Whether a linalg.matmul, or a kernel of Triton that only stores what becomes of
-    products, is one of work-groups of several subgroups, with tiles in work-group memory
-    that suit the device."""
+    products, is one of work-groups of several subgroups, with tiles in work-group
+    memory that suit the device."""
     fallback: bool = False
     """Whether kernels of Triton that have conditions get a second entry point,
     `.fallback`."""

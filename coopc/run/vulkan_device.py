@@ -204,12 +204,12 @@ class Driver:
 WHOLE_SIZE = 2**64 - 1
 WORD_BYTES = 4
 COMPUTE_QUEUE = 0x2
-STORAGE_BUFFER_USAGE, ADDRESS_USAGE = 0x20, 0x20000
+STORAGE_BUFFER_USAGE, ADDRESS_USAGE, COPY_USAGE = 0x20, 0x20000, 0x1 | 0x2
 ALLOCATE_ADDRESS = 0x2
-DEVICE_LOCAL, HOST_VISIBLE, HOST_COHERENT = 0x1, 0x2, 0x4
+DEVICE_LOCAL, HOST_VISIBLE, HOST_COHERENT, HOST_CACHED = 0x1, 0x2, 0x4, 0x8
 
-Mapped: TypeAlias = "tuple[ctypes.c_uint64, int]"
-"""A buffer, and the address it is mapped at."""
+Mapped: TypeAlias = "tuple[ctypes.c_uint64, int, int]"
+"""A buffer, the address it is mapped at, and the flags of its memory."""
 
 
 class VulkanDevice:
@@ -317,16 +317,22 @@ class VulkanDevice:
         """Call a function of the device that gives a handle by its last argument."""
         return self.driver.make(name, self.handle, *args, kind=kind)
 
-    def memory_type(self, allowed: int) -> int:
-        """Host-visible memory, on the device if it has such."""
+    def memory_type(self, allowed: int, wanted: int = DEVICE_LOCAL) -> int:
+        """Host-visible memory, with the flags that are wanted if there is such."""
         visible = HOST_VISIBLE | HOST_COHERENT
-        for flags in (visible | DEVICE_LOCAL, visible):
+        for flags in (visible | wanted, visible):
             for i in range(self.memory.typeCount):
                 if allowed >> i & 1 and self.memory.types[i].flags & flags == flags:
                     return i
         raise VulkanError("the device has no host-visible memory")
 
-    def buffer(self, data: bytes | int, stack: ExitStack, addressed: bool) -> Mapped:
+    def buffer(
+        self,
+        data: bytes | int,
+        stack: ExitStack,
+        addressed: bool = False,
+        wanted: int = DEVICE_LOCAL,
+    ) -> Mapped:
         """Make a buffer with these contents, or so many zeros, as long as a stack.
 
         It is whole words of 4 bytes, which is what atomic instructions access.
@@ -335,9 +341,11 @@ class VulkanDevice:
             data: the contents.
             stack: destroys it.
             addressed: whether shaders ask for its address.
+            wanted: flags of its memory.
         """
         data = bytes(data) if isinstance(data, int) else data
-        usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
+        usage = STORAGE_BUFFER_USAGE | COPY_USAGE
+        usage |= ADDRESS_USAGE if addressed else 0
         flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
         size = -(-len(data) // WORD_BYTES) * WORD_BYTES
         info = vk.BufferCreateInfo(size=size, usage=usage)
@@ -345,10 +353,9 @@ class VulkanDevice:
         stack.callback(self.call, "vkDestroyBuffer", buffer, None)
         needs = vk.MemoryRequirements()
         self.call("vkGetBufferMemoryRequirements", buffer, needs)
+        type = self.memory_type(needs.types, wanted)
         info = vk.MemoryAllocateInfo(
-            flags if addressed else None,
-            size=needs.size,
-            memoryType=self.memory_type(needs.types),
+            flags if addressed else None, size=needs.size, memoryType=type
         )
         memory = self.make("vkAllocateMemory", info, None)
         stack.callback(self.call, "vkFreeMemory", memory, None)
@@ -359,7 +366,48 @@ class VulkanDevice:
         if address.value is None:
             raise VulkanError("vkMapMemory gave no address")
         ctypes.memmove(address.value, data, len(data))
-        return buffer, address.value
+        return buffer, address.value, self.memory.types[type].flags
+
+    def contents(self, buffer: Mapped, size: int) -> bytes:
+        """Return what a buffer begins with.
+
+        It is copied to memory that the processor caches: to read what it does not takes
+        a hundred times as long.
+        """
+        handle, address, flags = buffer
+        if flags & HOST_CACHED or not size:
+            return ctypes.string_at(address, size)
+        with ExitStack() as stack:
+            copy, address, _ = self.buffer(size, stack, wanted=HOST_CACHED)
+            commands = self.begin_commands(stack)
+            region = vk.BufferCopy(0, 0, size)
+            self.driver.call("vkCmdCopyBuffer", commands, handle, copy, 1, region)
+            seen = vk.MemoryBarrier(sources=COPY_WRITE, destinations=HOST_READ)
+            steps = (COPY_STEP, HOST_STEP, 0)
+            self.driver.call(
+                "vkCmdPipelineBarrier", commands, *steps, 1, seen, 0, None, 0, None
+            )
+            self.driver.check("vkEndCommandBuffer", commands)
+            self.submit(commands)
+            return ctypes.string_at(address, size)
+
+    def begin_commands(self, stack: ExitStack) -> ctypes.c_void_p:
+        """Begin a command buffer that lasts as long as a stack."""
+        pool = self.make(
+            "vkCreateCommandPool", vk.CommandPoolCreateInfo(family=self.family), None
+        )
+        stack.callback(self.call, "vkDestroyCommandPool", pool, None)
+        info = vk.CommandBufferAllocateInfo(pool=pool, count=1)
+        commands = self.make("vkAllocateCommandBuffers", info, kind=vk.POINTER)
+        begin = vk.CommandBufferBeginInfo()
+        self.driver.check("vkBeginCommandBuffer", commands, begin)
+        return commands
+
+    def submit(self, commands: ctypes.c_void_p) -> None:
+        """Run a command buffer, and wait for it."""
+        info = vk.SubmitInfo(commandCount=1, pCommands=commands)
+        self.driver.check("vkQueueSubmit", self.queue, 1, info, vk.HANDLE(0))
+        self.driver.check("vkQueueWaitIdle", self.queue)
 
 
 # --- Dispatches. ---
@@ -367,7 +415,9 @@ class VulkanDevice:
 STORAGE_DESCRIPTOR = 7
 BIND_COMPUTE = 1
 TOP_STEP, SHADER_STEP, BOTTOM_STEP, HOST_STEP = 0x1, 0x800, 0x2000, 0x4000
-SHADER_READ, SHADER_WRITE, HOST_READ = 0x20, 0x40, 0x2000
+SHADER_READ, SHADER_WRITE, COPY_READ, COPY_WRITE = 0x20, 0x40, 0x800, 0x1000
+HOST_READ = 0x2000
+COPY_STEP = 0x1000
 FULL_SUBGROUPS = 0x2
 TIMESTAMP_QUERY = 2
 WAIT_64_BIT = 0x1 | 0x2
@@ -413,7 +463,7 @@ class Dispatch:
         self.device = device
         self.stack = stack
         self.shader = shader
-        self._handles = [handle for handle, _ in buffers]
+        self._handles = [handle for handle, *_ in buffers]
         for number, parts in shader.pointers.items():
             starts = (vk.U64 * len(parts))(*(self._address(x) for x in parts))
             ctypes.memmove(buffers[number][1], starts, ctypes.sizeof(starts))
@@ -429,10 +479,8 @@ class Dispatch:
         They are by timestamps of the device where it has a clock, else by the host's.
         """
         device, driver = self.device, self.device.driver
-        info = vk.SubmitInfo(commandCount=1, pCommands=self._commands)
         start = time.perf_counter()
-        driver.check("vkQueueSubmit", device.queue, 1, info, vk.HANDLE(0))
-        driver.check("vkQueueWaitIdle", device.queue)
+        device.submit(self._commands)
         seconds = time.perf_counter() - start
         if self._timer is None:
             return seconds * 1e3
@@ -529,13 +577,8 @@ class Dispatch:
         """A command buffer with one timed dispatch."""
         set_layout, layout = self._layouts()
         pipeline, descriptors = self._pipeline(layout), self._descriptors(set_layout)
-        info = vk.CommandPoolCreateInfo(family=self.device.family)
-        info = vk.CommandBufferAllocateInfo(
-            pool=self._create("CommandPool", info), count=1
-        )
-        commands = self.device.make("vkAllocateCommandBuffers", info, kind=vk.POINTER)
+        commands = self.device.begin_commands(self.stack)
         call, check = self.device.driver.call, self.device.driver.check
-        check("vkBeginCommandBuffer", commands, vk.CommandBufferBeginInfo())
         if self._timer is not None:
             call("vkCmdResetQueryPool", commands, self._timer, 0, 2)
             call("vkCmdWriteTimestamp", commands, TOP_STEP, self._timer, 0)
@@ -549,9 +592,10 @@ class Dispatch:
         if self._timer is not None:
             call("vkCmdWriteTimestamp", commands, BOTTOM_STEP, self._timer, 1)
         seen = vk.MemoryBarrier(
-            sources=SHADER_WRITE, destinations=SHADER_READ | SHADER_WRITE | HOST_READ
+            sources=SHADER_WRITE,
+            destinations=SHADER_READ | SHADER_WRITE | COPY_READ | HOST_READ,
         )
-        steps = (SHADER_STEP, SHADER_STEP | HOST_STEP, 0)
+        steps = (SHADER_STEP, SHADER_STEP | COPY_STEP | HOST_STEP, 0)
         call("vkCmdPipelineBarrier", commands, *steps, 1, seen, 0, None, 0, None)
         check("vkEndCommandBuffer", commands)
         return commands
@@ -627,8 +671,8 @@ class VulkanServer:
                 times.append(dispatches[-1].run())
             pairs = zip(buffers[:read], memories, strict=False)
             contents = [
-                ctypes.string_at(address, x if isinstance(x, int) else len(x))
-                for (_, address), x in pairs
+                self.device.contents(buffer, x if isinstance(x, int) else len(x))
+                for buffer, x in pairs
             ]
             times += [x.run() for _ in range(repeats - 1) for x in dispatches]
         return contents, times

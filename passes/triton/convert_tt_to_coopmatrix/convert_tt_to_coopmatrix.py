@@ -481,6 +481,16 @@ def shared_options(
     return replace(options, block=WHOLE, aligns_rows=True, shared=plans)
 
 
+def remark_sharing(old: tt.FuncOp, device: Device) -> None:
+    """Say of a kernel that it would be faster if subgroups shared what it does."""
+    if device.shares_gemm and not isinstance(plan_shared(old, device), str):
+        remark(
+            old,
+            "one subgroup runs a program; with staged=true several share it, and tiles "
+            f"in work-group memory, which is far faster on {device.name}",
+        )
+
+
 def written(
     ctx: Context,
     old: tt.FuncOp,
@@ -560,14 +570,13 @@ class ConvertTtToCoopmatrixPass(ModulePass):
             return
         m, n, k = self.tile
         options = SubgroupOptions(self.subgroup_size or 0, (m, n, k))
-        sharing: Device | None = None
+        device: Device | None = None
         if self.rounds or not options.lanes:
             if self.device is None and simt.target_of(op) is None:
                 what = f"expected a target, or {self.name}{{subgroup-size=..}}"
                 raise PassFailedException(f"{what}, got neither")
             device = device_of(self.device, op, self.name)
             options = replace(options, lanes=options.lanes or device.subgroup_size)
-            sharing = device if self.rounds and self.shared else None
             if self.rounds:
                 tiles = device.gemm_tiles
                 block = tiles[0].subgroup if tiles else BLOCK
@@ -576,7 +585,10 @@ class ConvertTtToCoopmatrixPass(ModulePass):
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, tt.FuncOp):
+                    if device is not None and not self.shared:
+                        remark_sharing(each, device)
                     fallback = self.fallback
+                    sharing = device if self.rounds and self.shared else None
                     new = convert_function(ctx, each, options, fallback, sharing)
                     Rewriter.replace_op(each, new, [])
             for name in list(draft.attributes):

@@ -1,6 +1,7 @@
 """Vulkan shaders on lavapipe against numpy, and what a session refuses."""
 
 import struct
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -210,3 +211,31 @@ def test_missing_toolchain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(toolchain, "CHECKOUT", tmp_path)
     with pytest.raises(ToolMissing, match="the toolchain is missing: run"):
         vulkan.Session.start("lavapipe")
+
+
+UNCACHED = """
+import sys
+sys.path[:0] = [{root!r}]
+from contextlib import ExitStack
+from coopc.run.vulkan_device import HOST_CACHED, VulkanServer
+
+server = VulkanServer()
+server.open({library!r})
+data = bytes(range(250)) * 100 + b"rest"
+with ExitStack() as stack:
+    buffer, address, flags = server.device.buffer(data, stack)
+    found = server.device.contents((buffer, address, flags & ~HOST_CACHED), len(data))
+    nothing = server.device.contents((buffer, address, 0), 0)
+assert (found, nothing) == (data, b"")
+"""
+
+
+def test_memory_that_is_not_cached_is_copied() -> None:
+    """Lavapipe's is cached: a flag less stands for that of a GPU."""
+    folder = toolchain.toolchain() / vulkan.LIBRARIES
+    library = folder / "libvulkan_lvp.so"
+    if not library.exists():
+        pytest.skip("lavapipe is missing")
+    root = str(Path(__file__).parents[3])
+    code = UNCACHED.format(root=root, library=str(library))
+    subprocess.run([*vulkan.python_on(folder), "-c", code], check=True)

@@ -22,6 +22,7 @@ PLAIN = {
     "LayoutBinding": "VkDescriptorSetLayoutBinding",
     "PushConstantRange": "VkPushConstantRange",
     "PoolSize": "VkDescriptorPoolSize",
+    "BufferCopy": "VkBufferCopy",
     "BufferInfo": "VkDescriptorBufferInfo",
     "SpecializationEntry": "VkSpecializationMapEntry",
     "SpecializationInfo": "VkSpecializationInfo",
