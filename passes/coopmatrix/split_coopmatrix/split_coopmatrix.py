@@ -535,35 +535,34 @@ class Cutter:
                 table.append((op, self.element_by_element))
         return dict(table)
 
-    def fill(self, op: coopmatrix.FillOp, splitter: Splitter) -> Sequence[Values]:
+    def fill(self, op: coopmatrix.FillOp, b: Splitter) -> Sequence[Values]:
         """One fill, which is every tile."""
         grid = self.grid(op.result)
-        new = splitter.insert(coopmatrix.FillOp(op.value, grid.tile_type))
+        new = b.effect(coopmatrix.FillOp(op.value, grid.tile_type))
         return [(new.result,) * len(grid.origins)]
 
-    def poison(self, op: PoisonOp, splitter: Splitter) -> Sequence[Values]:
+    def poison(self, op: PoisonOp, b: Splitter) -> Sequence[Values]:
         """Any matrix, which is every tile."""
         grid = self.grid(op.result)
-        new = splitter.insert(_remade(op, (), [grid.tile_type]))
+        new = b.effect(_remade(op, (), [grid.tile_type]))
         return [(new.results[0],) * len(grid.origins)]
 
-    def element_by_element(self, op: Operation, splitter: Splitter) -> Sequence[Values]:
+    def element_by_element(self, op: Operation, b: Splitter) -> Sequence[Values]:
         """The same operation on each tile; once where the tiles are the same."""
         grid = self.grid(op.results[0])
         done: dict[Values, SSAValue] = {}
         results: list[SSAValue] = []
         for part in range(len(grid.origins)):
             operands = tuple(
-                splitter.parts(x)[part if x in self.tiling.tiles else 0]
-                for x in op.operands
+                b.parts(x)[part if x in self.tiling.tiles else 0] for x in op.operands
             )
             if operands not in done:
                 new = _remade(op, operands, [grid.tile_type])
-                done[operands] = splitter.insert(new).results[0]
+                done[operands] = b.effect(new).results[0]
             results.append(done[operands])
         return [tuple(results)]
 
-    def access(self, op: coopmatrix.AccessOp, splitter: Splitter) -> Sequence[Values]:
+    def access(self, op: coopmatrix.AccessOp, b: Splitter) -> Sequence[Values]:
         """The same access for each tile, at positions moved by its origin."""
         stored = op.operands[: -1 - len(op.positions)]
         assert tuple(op.operands) == (*stored, op.memory, *op.positions), op
@@ -582,23 +581,22 @@ class Cutter:
                 # Positions count what the memref holds.
                 offset = offset[0], offset[1] * bits // op.pointee_bits
             offsets.append(offset)
-        b = Builder.at(op, self.built)
         *leading, outer, inner = op.positions
         places = [(b.plus(outer, x), b.plus(inner, y)) for x, y in offsets]
         results: list[SSAValue] = []
         for part, (offset, place) in enumerate(zip(offsets, places, strict=True)):
-            values = (splitter.parts(value)[part] for value in stored)
+            values = (b.parts(value)[part] for value in stored)
             operands = (*values, op.memory, *leading, *place)
             new = _remade(op, operands, [grid.tile_type] * len(op.results))
             _set_alignment(new, offset, op)
             if isinstance(new, coopmatrix.PrefetchOp):
                 new.matrix_type = grid.tile_type
-            results += splitter.insert(new).results
+            results += b.effect(new).results
         return [tuple(results)] if op.results else []
 
-    def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Sequence[Values]:
+    def mul_add(self, op: coopmatrix.MulAddOp, b: Splitter) -> Sequence[Values]:
         """For each tile of the result, one multiplication a step along K, in order."""
-        a, b, c = (splitter.parts(x) for x in (op.a, op.b, op.c))
+        a, b, c = (b.parts(x) for x in (op.a, op.b, op.c))
         grid = self.grid(op.result)
         depth, cols = self.grid(op.b).shape
         steps = _steps(op, grid.tile_type, depth)
@@ -608,14 +606,14 @@ class Cutter:
                 pair = a[p * depth + step], b[step * cols + q]
                 new = coopmatrix.MulAddOp(*pair, value, type, signed, op.saturating)
                 new.attributes = dict(op.attributes)
-                value = splitter.insert(new).result
+                value = b.effect(new).result
             results.append(value)
         return [tuple(results)]
 
-    def reduce(self, op: coopmatrix.ReduceOp, splitter: Splitter) -> Sequence[Values]:
+    def reduce(self, op: coopmatrix.ReduceOp, b: Splitter) -> Sequence[Values]:
         """The tiles of a row (column) of tiles, or all, combined, then reduced once."""
         rows, cols = self.grid(op.value).shape
-        parts = splitter.parts(op.value)
+        parts = b.parts(op.value)
         axis, together = op.axis.data, (1, 1)
         if axis is not coopmatrix.Reduced.QUADS:
             together = axis.window(rows, cols)
@@ -626,74 +624,70 @@ class Cutter:
         for line in groups.values():
             value = line[0]
             for other in line[1:]:
-                value = splitter.insert(_combined(op, value, other)).result
+                value = b.effect(_combined(op, value, other)).result
             new = _remade(op, (value,), [self.grid(op.result).tile_type])
-            results.append(splitter.insert(new).results[0])
+            results.append(b.effect(new).results[0])
         if op.broadcast is not None:
             made = dict(zip(groups, results, strict=True))
             places = self.grid(op.result).places
             results = [made[p // together[0], q // together[1]] for p, q in places]
         return [tuple(results)]
 
-    def transpose(
-        self, op: coopmatrix.TransposeOp, splitter: Splitter
-    ) -> Sequence[Values]:
+    def transpose(self, op: coopmatrix.TransposeOp, b: Splitter) -> Sequence[Values]:
         """Each tile, in the place of the other tile across the diagonal."""
         source, target = self.grid(op.value), self.grid(op.result)
-        tiles = dict(zip(source.places, splitter.parts(op.value), strict=True))
+        tiles = dict(zip(source.places, b.parts(op.value), strict=True))
         new = (
             _remade(op, (tiles[q, p],), [target.tile_type]) for p, q in target.places
         )
-        return [tuple(splitter.insert(each).results[0] for each in new)]
+        return [tuple(b.effect(each).results[0] for each in new)]
 
-    def apply(self, op: coopmatrix.ApplyOp, splitter: Splitter) -> Sequence[Values]:
+    def apply(self, op: coopmatrix.ApplyOp, b: Splitter) -> Sequence[Values]:
         """The same body for each tile, with its origin added to row and column."""
         grid = self.grid(op.result)
         results: list[SSAValue] = []
-        parts = splitter.parts(op.value)
+        parts = b.parts(op.value)
         for part, origin in zip(parts, grid.origins, strict=True):
             body = op.body.clone()
             for argument, number in zip((0, 1), origin, strict=True):
                 _move(body, argument, number, op)
             new = coopmatrix.ApplyOp(part, body)
             new.attributes = dict(op.attributes)
-            results.append(splitter.insert(new).result)
+            results.append(b.effect(new).result)
         return [tuple(results)]
 
     # Elements by slot: no control flow, as lanes may address different tiles
 
-    def extract(self, op: coopmatrix.ExtractOp, splitter: Splitter) -> Sequence[Values]:
+    def extract(self, op: coopmatrix.ExtractOp, b: Splitter) -> Sequence[Values]:
         """Slot `s % length` of each tile; of these, that of tile `s / length`."""
-        b = Builder.at(op, self.built)
         tile, slot = slot_of_tile(b, op.index, self.grid(op.matrix))
         found = b.constant(op.result.type, 0)
-        for part, value in enumerate(splitter.parts(op.matrix)):
+        for part, value in enumerate(b.parts(op.matrix)):
             element = b.effect(coopmatrix.ExtractOp(value, slot)).results[0]
             here = b.compare("eq", tile, b.constant(INDEX, part))
             found = b.pure(SelectOp, here, element, found)
         return [(found,)]
 
-    def insert(self, op: coopmatrix.InsertOp, splitter: Splitter) -> Sequence[Values]:
+    def insert(self, op: coopmatrix.InsertOp, b: Splitter) -> Sequence[Values]:
         """The new element in one tile; in the others the one that is there."""
-        b = Builder.at(op, self.built)
         tile, slot = slot_of_tile(b, op.index, self.grid(op.matrix))
         results: list[SSAValue] = []
-        for part, value in enumerate(splitter.parts(op.matrix)):
+        for part, value in enumerate(b.parts(op.matrix)):
             old = b.effect(coopmatrix.ExtractOp(value, slot)).results[0]
             here = b.compare("eq", tile, b.constant(INDEX, part))
             new = b.pure(SelectOp, here, op.value, old)
             results += b.effect(coopmatrix.InsertOp(new, value, slot)).results
         return [tuple(results)]
 
-    def coord(self, op: coopmatrix.CoordOp, splitter: Splitter) -> Sequence[Values]:
+    def coord(self, op: coopmatrix.CoordOp, b: Splitter) -> Sequence[Values]:
         """Where the element is in any tile, which have it alike, and the tile's origin.
 
         What is outside of its tile is outside of the matrix.
         """
-        grid, b = self.grid(op.matrix), Builder.at(op, self.built)
+        grid = self.grid(op.matrix)
         tile, slot = slot_of_tile(b, op.index, grid)
         new = coopmatrix.CoordOp(
-            operands=[splitter.parts(op.matrix)[0], slot], result_types=[INDEX] * 2
+            operands=[b.parts(op.matrix)[0], slot], result_types=[INDEX] * 2
         )
         at = b.effect(new).results
         place = BoundedIndex(0, tile, len(grid.origins) - 1)
