@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Literal, Self, TypeAlias
 
@@ -136,11 +136,6 @@ class Builder:
         assert op.parent is not None, op
         return cls(op.parent, op, op.location, unroll, built or Built())
 
-    def moved(self, op: Operation) -> Self:
-        """Return one in front of another operation, which shares what is built."""
-        assert op.parent is not None, op
-        return replace(self, block=op.parent, before=op, location=op.location)
-
     @classmethod
     def at_end(
         cls, block: Block, location: LocationAttr, unroll: bool = False
@@ -168,11 +163,13 @@ class Builder:
     def like(
         self, op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]
     ) -> Operation:
-        """Insert an operation of a kind and with the properties of another one."""
-        properties = dict(op.properties)
+        """Insert an operation as another one, on other operands."""
         return self.effect(
             type(op).create(
-                operands=operands, result_types=types, properties=properties
+                operands=operands,
+                result_types=types,
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
             )
         )
 

@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc.ir.builder import Builder
+from coopc.ir.builder import Builder, Built
 from coopc.ir.control_flow import (
     TRANSPARENT,
     Functions,
@@ -127,12 +127,7 @@ def split_values(
             if not has_rule and (reason := _refusal(op, changed, known)):
                 op.emit_error(reason, PassFailedException(reason))
             touched.append(op)
-    if not touched:
-        return
-    rewrite = _Rewrite(changed, rules, Splitter.at(touched[0], unroll=unroll))
-    for op in touched:  # definitions before uses
-        rewrite.replace(op)
-    rewrite.erase(touched)
+    _Rewrite(changed, rules, touched, unroll).run()
 
 
 @dataclass(slots=True)
@@ -141,10 +136,25 @@ class _Rewrite:
 
     changed: Mapping[SSAValue, Parts]
     rules: Mapping[type[Operation], Rule]
-    splitter: Splitter
-    """Of which each rule gets one at its operation."""
+    touched: Sequence[Operation]
+    """What has these values, definitions before uses."""
+    unroll: bool
+    built: Built = field(default_factory=Built)
+    new: dict[SSAValue, tuple[SSAValue, ...]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
+    )
 
-    def replace(self, op: Operation) -> None:
+    def run(self) -> None:
+        for op in self.touched:
+            self._replace(op)
+        for op in reversed(self.touched):  # uses before definitions
+            if not isinstance(op, FuncOp):
+                Rewriter.erase_op(op)
+        for old in reversed(self.new):
+            if isinstance(old, BlockArgument):
+                old.block.erase_arg(old)
+
+    def _replace(self, op: Operation) -> None:
         """Insert what an operation and its blocks' arguments become."""
         if isinstance(op, FuncOp):
             self._split_signature(op)
@@ -156,18 +166,11 @@ class _Rewrite:
                 self._become(argument, new)
         if not isinstance(op, FuncOp):
             rule = self.rules.get(type(op), self._pass_on)
-            results = rule(op, self.splitter.moved(op))
+            b = Splitter.at(op, self.built, self.unroll)
+            b.known = self.new
+            results = rule(op, b)
             for old, new in zip(op.results, results, strict=True):
                 self._become(old, new)
-
-    def erase(self, touched: Sequence[Operation]) -> None:
-        """Erase old operations and arguments, uses before definitions."""
-        for op in reversed(touched):
-            if not isinstance(op, FuncOp):
-                Rewriter.erase_op(op)
-        for old in reversed(self.splitter.known):
-            if isinstance(old, BlockArgument):
-                old.block.erase_arg(old)
 
     def types(self, value: SSAValue) -> tuple[Attribute, ...]:
         parts = self.changed.get(value)
@@ -218,7 +221,7 @@ class _Rewrite:
         if parts is None:
             old.replace_all_uses_with(new[0])
         else:
-            self.splitter.known[old] = tuple(new)
+            self.new[old] = tuple(new)
 
 
 def _refusal(

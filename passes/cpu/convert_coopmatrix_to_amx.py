@@ -144,8 +144,8 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
                 f"{op.name} is of one work-item: expected row slices, as "
                 "resolve-subgroup-wi-call makes them",
             )
-        if reason := _why_no_rule(op):
-            raise Refused(op, reason)
+        if isinstance(op, WITHOUT_RULE):
+            raise Refused(op, f"there is no rule for {op.name} on tiles")
     elif matrices and isinstance(op, FuncOp | CallOp | ReturnOp):
         raise Refused(
             op,
@@ -154,19 +154,6 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
         )
     elif matrices and op.__class__ not in (*TRANSPARENT, arith.SelectOp):
         raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrices[0]}")
-
-
-def _why_no_rule(op: Operation) -> str | None:
-    """Say why there is no rule for an operation on matrices, or None."""
-    match op:
-        case coopmatrix.ReduceOp():
-            if op.axis.data is not Reduced.ROWS or op.broadcast is None:
-                return "expected rows to be reduced, and to be broadcast"
-        case _ if isinstance(op, WITHOUT_RULE):
-            return f"there is no rule for {op.name} on tiles"
-        case _:
-            pass
-    return None
 
 
 def unsupported_matrix(type: MatrixType, scopes: tuple[ScopeAttr, ...]) -> str | None:
@@ -299,6 +286,8 @@ def _by_rows(
 
 def _reduced(b: Builder, op: coopmatrix.ReduceOp, row: SSAValue) -> SSAValue:
     """Return a row whose elements are all what it is reduced to: half by half."""
+    if op.axis.data is not Reduced.ROWS or op.broadcast is None:
+        raise Refused(op, "expected rows to be reduced, and to be broadcast")
     combine, part, length = reduction(op), row, length_of(row)
     while length % 2 == 0:
         length //= 2
@@ -460,10 +449,9 @@ class TileAccess:
         matrix, layout, stride = op.matrix, op.layout.data, op.matrix_strides[1]
         cuts, element = grid_of(matrix).cuts, matrix.element_type
         if why_staged(cuts, str(layout), stride, op.checked is not None):
-            shapes = (cut.shape for cut in cuts)
-            return [
-                (self.buffers.get(b, x, element, "tile"), origin(b)) for x in shapes
-            ]
+            shapes = [cut.shape for cut in cuts]
+            get = self.buffers.get
+            return [(get(b, x, element, "tile"), origin(b)) for x in shapes]
         *leading, outer, inner = op.positions
         places: list[tuple[SSAValue, Values]] = []
         for cut in cuts:

@@ -648,7 +648,9 @@ class Distributor:
             """Replace an operation in the copy of the body, if it is of matrices."""
             if (rule := self.rules.get(type(inner))) is None:
                 return None
-            found = [x for (x,) in rule(inner, b.moved(inner))]
+            there = Splitter.at(inner, b.built, b.unroll)
+            there.known = b.known
+            found = [x for (x,) in rule(inner, there)]
             Rewriter.replace_op(inner, [], found)
             return tuple(found)
 

@@ -49,7 +49,7 @@ from coopc.ir.device_option import target_device
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
-from coopc.passes.triton.origins import base_of, made_by, origins_of
+from coopc.passes.triton.origins import made_by, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
@@ -57,7 +57,11 @@ from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
-from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
+from coopc.passes.xe.convert_to_xe.tensor_memory import (
+    TensorMemory,
+    memref_of,
+    pointer_base,
+)
 from coopc.passes.xe.convert_to_xe.tensors import (
     RETURNS,
     RULES,
@@ -239,7 +243,7 @@ def memory_of(
         BlockMessages(payload, io is not None and io.immediate_offsets),
         ScalarAccess(in_loops),
         channels,
-        {op: base_of(op.ptr) for op in ops if isinstance(op, PointerOp)},
+        {op: pointer_base(op) for op in ops if isinstance(op, PointerOp)},
         frozenset(
             op
             for op in ops

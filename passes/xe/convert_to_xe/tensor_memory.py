@@ -57,6 +57,7 @@ from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
 from coopc.passes.triton.convert_tt_pointers_to_descriptors import is_block_pointer
 from coopc.passes.triton.memory import MANY, cast_memory, compare_exchange, rmw
+from coopc.passes.triton.origins import base_of
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
@@ -112,8 +113,8 @@ class TensorMemory:
     elements: ScalarAccess
     channels: Mapping[Operation, ChannelPlan]
     """The loads that are done so."""
-    bases: Mapping[Operation, SSAValue | None]
-    """The scalar pointer that the pointers of an access count from, if it is one."""
+    bases: Mapping[Operation, SSAValue]
+    """The scalar pointer that the pointers of an access count from."""
     padded: frozenset[Operation]
     """The accesses through descriptors that read NaN outside."""
     moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
@@ -168,8 +169,8 @@ class TensorMemory:
         other = None
         if op in self.padded:
             other = [b.constant(registers.vector, nan)] * registers.vectors
-        memory, places = self._through_descriptor(op, registers, b)
-        read = partial(LoadOp.get, memory)
+        places = self._through_descriptor(op, registers, b)
+        read = partial(LoadOp.get, places.memory)
         return [self.elements.load(b, registers, places, read, other)]
 
     def store_block(self, op: tt.DescriptorStoreOp, b: Splitter) -> Results:
@@ -180,8 +181,8 @@ class TensorMemory:
             surface = SurfaceValues(*b.parts(op.desc))
             self.blocks.store(b, registers, pieces, [move], surface, (y, x))
             return ()
-        memory, places = self._through_descriptor(op, registers, b)
-        self.elements.store(b, registers, pieces, places, _store_to(memory))
+        places = self._through_descriptor(op, registers, b)
+        self.elements.store(b, registers, pieces, places, _store_to(places))
         return ()
 
     def _checked_plan(
@@ -213,31 +214,26 @@ class TensorMemory:
 
     def load(self, op: tt.LoadOp, b: Splitter) -> Results:
         """Each element or vector by itself; a scalar by all lanes."""
-        _refuse_block_pointer(op)
         if not is_tensor(op.ptr.type):
             return [(_load_scalar(op, b),)]
-        registers = registers_of(op.result)
-        memory, places = self.through_pointers(op, b)
+        registers, places = registers_of(op.result), self.through_pointers(op, b)
         other = None if op.other is None else vectors_of(op.other, b)
         if (length := _vector_length(op)) is not None:
-            return [
-                self.elements.load_vectors(b, registers, places, memory, length, other)
-            ]
-        read = partial(LoadOp.get, memory)
+            return [self.elements.load_vectors(b, registers, places, length, other)]
+        read = partial(LoadOp.get, places.memory)
         return [self.elements.load(b, registers, places, read, other)]
 
     def store(self, op: tt.StoreOp, b: Splitter) -> Results:
         """Each element or vector by itself; a scalar by the first lane."""
-        _refuse_block_pointer(op)
         if not is_tensor(op.ptr.type):
             _store_scalar(op, b)
             return ()
         registers, pieces = registers_of(op.value), b.parts(op.value)
-        memory, places = self.through_pointers(op, b)
+        places = self.through_pointers(op, b)
         if (length := _vector_length(op)) is not None:
-            self.elements.store_vectors(b, registers, pieces, places, memory, length)
+            self.elements.store_vectors(b, registers, pieces, places, length)
             return ()
-        self.elements.store(b, registers, pieces, places, _store_to(memory))
+        self.elements.store(b, registers, pieces, places, _store_to(places))
         return ()
 
     def update(self, op: tt.AtomicRMWOp, b: Splitter) -> Results:
@@ -255,8 +251,9 @@ class TensorMemory:
     ) -> Results:
         """Update what a tensor of pointers points to, by tensors of operands."""
         registers = registers_of(op.val)
-        target, places = self.through_pointers(op, b)
-        _refuse_cast(op, self.base(op), registers.element)
+        places = self.through_pointers(op, b)
+        target = places.memory
+        _refuse_cast(op, self.bases[op], registers.element)
         is_shared = _refuse_repeats(op)
         if op.result.uses and is_shared:
             refuse_too_large(op, [registers.element], 1 << registers.layout.out_bits)
@@ -309,30 +306,22 @@ class TensorMemory:
         barrier(b)
         return b.effect(LoadOp.get(memory, [first])).results[0]
 
-    def base(self, op: tt.LoadOp | tt.StoreOp | AtomicOp) -> SSAValue:
-        """Return the scalar pointer that a tensor of pointers counts from."""
-        found = self.bases[op]
-        if found is None:
-            raise Refused(op, "expected pointers that count from one scalar pointer")
-        return found
-
     def through_pointers(
         self, op: tt.LoadOp | tt.StoreOp | AtomicOp, b: Splitter
-    ) -> tuple[SSAValue, VectorPlaces]:
-        """Return memory of rank 1, and where elements behind pointers are in it."""
-        (memref,) = b.parts(self.base(op))
+    ) -> VectorPlaces:
+        """Return where elements behind pointers are."""
+        (memref,) = b.parts(self.bases[op])
         mask = None if isinstance(op, tt.AtomicCASOp) else op.mask
         masks = None if mask is None else vectors_of(mask, b)
-        memory = self.view(b, memref)
-        return memory, VectorPlaces(element_of_memory(memory), b.parts(op.ptr), masks)
+        return VectorPlaces(self.view(b, memref), b.parts(op.ptr), masks)
 
     def _through_descriptor(
         self,
         op: tt.DescriptorLoadOp | tt.DescriptorStoreOp,
         registers: RegisterLayout,
         b: Splitter,
-    ) -> tuple[SSAValue, VectorPlaces]:
-        """Return memory of rank 1, and where in it the elements of a block are."""
+    ) -> VectorPlaces:
+        """Return where the elements of a block are."""
         base, sizes, strides = _in_elements(op, registers, b)
         rank = len(op.indices)
         dims = list(range(rank))
@@ -361,8 +350,7 @@ class TensorMemory:
                 b.pure(AddiOp, x, y) for x, y in zip(offsets, along, strict=True)
             ]
             masks = [b.pure(AndIOp, x, y) for x, y in zip(masks, below, strict=True)]
-        memory = self.view(b, base)
-        return memory, VectorPlaces(element_of_memory(memory), offsets, masks)
+        return VectorPlaces(self.view(b, base), offsets, masks)
 
 
 def make_descriptor(op: tt.MakeTensorDescriptorOp, b: Splitter) -> Results:
@@ -397,11 +385,21 @@ def _vector_length(op: tt.LoadOp | tt.StoreOp) -> int | None:
     return length.value.data if isinstance(length, IntegerAttr) else None
 
 
-def _refuse_block_pointer(op: tt.LoadOp | tt.StoreOp) -> None:
-    if is_block_pointer(op):
+def pointer_base(op: tt.LoadOp | tt.StoreOp | AtomicOp) -> SSAValue:
+    """Return the scalar pointer that the pointers of an access count from.
+
+    Raises:
+        Refused: there are several, or it accesses a block pointer.
+    """
+    if is_tensor(op.ptr.type):
+        if (base := base_of(op.ptr)) is None:
+            raise Refused(op, "expected pointers that count from one scalar pointer")
+        return base
+    if is_block_pointer(op.ptr):
         otherwise = "one as it was: convert-tt-pointers-to-descriptors"
         what = why_no_matrix(op, otherwise)
         raise Refused(op, f"expected a block pointer that is understood, got {what}")
+    return op.ptr
 
 
 def _in_elements(
@@ -472,8 +470,8 @@ def element_of_memory(memory: SSAValue) -> Attribute:
     return memref_type(memory).get_element_type()
 
 
-def _store_to(memory: SSAValue) -> Write:
-    return lambda value, indices: StoreOp.get(value, memory, indices)
+def _store_to(places: VectorPlaces) -> Write:
+    return lambda value, indices: StoreOp.get(value, places.memory, indices)
 
 
 # Pointers
