@@ -93,11 +93,13 @@ class Decisions(Observer):
         if step.name != PLANNING:
             return
         # Triton's dialects are too much to import for what does not plan.
-        from coopc.dialects import xe
+        from coopc.dialects import xe_plans
         from coopc.passes.triton.access_attributes import takes_any
 
         for op in module.walk():
-            plan, refusal = (op.attributes.get(x) for x in (xe.PLAN, xe.REFUSAL))
+            plan, refusal = (
+                op.attributes.get(x) for x in (xe_plans.PLAN, xe_plans.REFUSAL)
+            )
             if plan is not None:
                 self.plans.append(str(plan))
             if isinstance(refusal, StringAttr) and not takes_any(op):

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc import device as devices
-from coopc.dialects import tt, ttig, xe
+from coopc.dialects import tt, ttig, xe_plans
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import (
@@ -264,22 +264,22 @@ def remark_second_entry(op: Operation, name: str) -> None:
 
 
 def write(op: Operation, decided: Decision) -> None:
-    op.attributes.pop(xe.PLAN, None)
-    op.attributes.pop(xe.REFUSAL, None)
-    op.attributes.pop(xe.VECTOR, None)
+    op.attributes.pop(xe_plans.PLAN, None)
+    op.attributes.pop(xe_plans.REFUSAL, None)
+    op.attributes.pop(xe_plans.VECTOR, None)
     if isinstance(op, tt.LoadOp | tt.StoreOp) and decided is not FOR_ANY:
         vector = plan_vector(op)
         if vector is not None:
-            op.attributes[xe.VECTOR] = IntegerAttr(vector.length, i64)
+            op.attributes[xe_plans.VECTOR] = IntegerAttr(vector.length, i64)
     match decided:
         case Refusal():
-            op.attributes[xe.REFUSAL] = StringAttr(str(decided))
+            op.attributes[xe_plans.REFUSAL] = StringAttr(str(decided))
         case PrefetchPlan():
-            op.attributes[xe.PLAN] = xe.BlockPrefetchPlanAttr(decided)
+            op.attributes[xe_plans.PLAN] = xe_plans.BlockPrefetchPlanAttr(decided)
         case _ if isinstance(op, StoreOp):
-            op.attributes[xe.PLAN] = xe.BlockStorePlanAttr(decided)
+            op.attributes[xe_plans.PLAN] = xe_plans.BlockStorePlanAttr(decided)
         case _:
-            op.attributes[xe.PLAN] = xe.BlockLoadPlanAttr(decided)
+            op.attributes[xe_plans.PLAN] = xe_plans.BlockLoadPlanAttr(decided)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from xdsl.dialects.memref import LoadOp, StoreOp
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from coopc.dialects import tt, ttig, xe
+from coopc.dialects import tt, ttig, xe_plans
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
@@ -189,9 +189,9 @@ class TensorMemory:
         self, op: tt.DescriptorLoadOp | tt.DescriptorStoreOp
     ) -> BlockPlan | None:
         """Return the plan of an access; None where there is a reason against one."""
-        plan = op.attributes.get(xe.PLAN)
-        if not isinstance(plan, xe.PlanAttr):
-            if xe.REFUSAL not in op.attributes:
+        plan = op.attributes.get(xe_plans.PLAN)
+        if not isinstance(plan, xe_plans.PlanAttr):
+            if xe_plans.REFUSAL not in op.attributes:
                 what = "a plan of plan-block-io, or a reason why there is none"
                 raise Refused(op, f"expected {what}")
             return None
@@ -205,8 +205,8 @@ class TensorMemory:
 
     def prefetch(self, op: ttig.DescriptorPrefetchOp, b: Splitter) -> Results:
         """The share of each subgroup; nothing where there is no plan: it is a hint."""
-        attr = op.attributes.get(xe.PLAN)
-        if isinstance(attr, xe.BlockPrefetchPlanAttr):
+        attr = op.attributes.get(xe_plans.PLAN)
+        if isinstance(attr, xe_plans.BlockPrefetchPlanAttr):
             y, x = op.indices
             surface = SurfaceValues(*b.parts(op.desc))
             self.blocks.prefetch(b, attr.data, surface, (y, x))
@@ -381,7 +381,7 @@ def make_descriptor(op: tt.MakeTensorDescriptorOp, b: Splitter) -> Results:
 
 def _vector_length(op: tt.LoadOp | tt.StoreOp) -> int | None:
     """Return the length of the vectors that an access is made of, if it is."""
-    length = op.attributes.get(xe.VECTOR)
+    length = op.attributes.get(xe_plans.VECTOR)
     return length.value.data if isinstance(length, IntegerAttr) else None
 
 
