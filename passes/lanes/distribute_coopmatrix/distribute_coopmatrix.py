@@ -802,7 +802,7 @@ class DistributeCoopmatrixPass(ModulePass):
             for root in roots:
                 parts = distributor.parts(root)
                 view_elements(root)
-                split_values(root, parts, distributor.rules)
+                split_values(root, parts, distributor.rules, self.unroll)
 
     def _lanes(self, module: ModuleOp) -> int:
         """Return the lanes of every subgroup, which the device must have."""
