@@ -92,9 +92,9 @@ class Decisions(Observer):
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
         if step.name != PLANNING:
             return
-        # Triton's dialects are too much to import for what does not plan.
+        # Too much to import for what does not plan.
         from coopc.dialects import xe_plans
-        from coopc.passes.triton.access_attributes import takes_any
+        from coopc.passes.xe.plan_block_io import FOR_ANY
 
         for op in module.walk():
             plan, refusal = (
@@ -102,7 +102,7 @@ class Decisions(Observer):
             )
             if plan is not None:
                 self.plans.append(str(plan))
-            if isinstance(refusal, StringAttr) and not takes_any(op):
+            if isinstance(refusal, StringAttr) and refusal.data != str(FOR_ANY):
                 text = f"moved lane by lane: {refusal.data}"
                 self.remarks.append(remark_line(op, text))
 

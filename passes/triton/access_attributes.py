@@ -5,9 +5,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-from coopc.dialects import tt
-from coopc.ir.control_flow import enclosing
-
 LANE_BY_LANE = "xe.lane_by_lane"
 """On a kernel: its tensors are moved lane by lane, whatever memory is like (unit)."""
 
@@ -21,9 +18,3 @@ def why_no_matrix(op: Operation, otherwise: str) -> str:
     """Return why an access through pointers is about no matrix, if that was asked."""
     found = op.attributes.get(NO_MATRIX)
     return found.data if isinstance(found, StringAttr) else otherwise
-
-
-def takes_any(op: Operation) -> bool:
-    """Whether an operation is in an entry point for any memory."""
-    func = enclosing(op, tt.FuncOp)
-    return func is not None and LANE_BY_LANE in func.attributes

@@ -66,16 +66,9 @@ def tensor_type(op: AccessOp) -> tt.Tensor | None:
     return type if tt.is_tensor(type) else None
 
 
-def request_of(op: AccessOp, type: tt.Tensor) -> Request | Refusal:
+def request_of(op: BlockOp, type: tt.Tensor) -> Request | Refusal:
     """Return what the planner is to be asked, or why there is nothing to ask."""
-    if tt.encoding_of(type) is None:
-        return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
     rank, order = len(type.get_shape()), tt.block_io(op)
-    if isinstance(op, tt.LoadOp | tt.StoreOp):
-        what = why_no_matrix(op, "a pointer for each element")
-        # What the reason says already.
-        detail = what.removeprefix(f"{Reason.UNKNOWN_MEMORY.value}: ")
-        return Refusal(Reason.UNKNOWN_MEMORY, detail)
     if rank != 2 or len(op.indices) != 2:
         return Refusal(Reason.RANK, f"a tensor of rank {rank} of {len(op.indices)}")
     width = tt.bits_of(type)
@@ -99,10 +92,16 @@ def decide(
     op: AccessOp, type: tt.Tensor, device: devices.Device
 ) -> BlockPlan | Refusal:
     """Return how a tensor is moved on a device, or why not by block messages."""
+    if tt.encoding_of(type) is None:
+        return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
+    if not isinstance(op, BlockOp):
+        what = why_no_matrix(op, "a pointer for each element")
+        # What the reason says already.
+        detail = what.removeprefix(f"{Reason.UNKNOWN_MEMORY.value}: ")
+        return Refusal(Reason.UNKNOWN_MEMORY, detail)
     request = request_of(op, type)
     if isinstance(request, Refusal):
         return request
-    assert isinstance(op, BlockOp), op
     made, io = made_by(op.desc), device.block_io
     if made is not None and io is not None:
         refusal = (
