@@ -97,9 +97,8 @@ class Decisions(Observer):
         from coopc.passes.xe.plan_block_io import FOR_ANY
 
         for op in module.walk():
-            plan, refusal = (
-                op.attributes.get(x) for x in (xe_plans.PLAN, xe_plans.REFUSAL)
-            )
+            plan = op.attributes.get(xe_plans.PLAN)
+            refusal = op.attributes.get(xe_plans.REFUSAL)
             if plan is not None:
                 self.plans.append(str(plan))
             if isinstance(refusal, StringAttr) and refusal.data != str(FOR_ANY):
