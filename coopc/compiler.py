@@ -94,7 +94,7 @@ class Decisions(Observer):
             return
         # Too much to import for what does not plan.
         from coopc.dialects import xe_plans
-        from coopc.passes.xe.plan_block_io import FOR_ANY
+        from coopc.passes.triton.access_attributes import FOR_ANY
 
         for op in module.walk():
             plan = op.attributes.get(xe_plans.PLAN)

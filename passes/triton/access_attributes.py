@@ -5,6 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
+from coopc.plan.refusal import Reason, Refusal
+
 LANE_BY_LANE = "xe.lane_by_lane"
 """On a kernel: its tensors are moved lane by lane, whatever memory is like (unit)."""
 
@@ -12,6 +14,9 @@ NO_MATRIX = "xe.no_matrix"
 """On an access through pointers: why what they point to is no matrix (string)."""
 NO_PROMISE = "xe.no_promise"
 """On an access that was found to be of a matrix: without Triton's promise (unit)."""
+
+FOR_ANY = Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
+"""Why accesses of such a kernel have no plan."""
 
 
 def why_no_matrix(op: Operation, otherwise: str) -> str:

@@ -26,6 +26,7 @@ from coopc.dialects import tt, ttig, xe_plans
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import (
+    FOR_ANY,
     LANE_BY_LANE,
     NO_PROMISE,
     why_no_matrix,
@@ -85,7 +86,6 @@ def request_of(op: BlockOp, type: tt.Tensor) -> Request | Refusal:
 
 
 Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
-FOR_ANY = Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
 
 
 def decide(
