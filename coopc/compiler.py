@@ -92,15 +92,16 @@ class Decisions(Observer):
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
         if step.name != PLANNING:
             return
-        # Triton's dialects are too much to import for what does not plan.
-        from coopc.dialects import xe
-        from coopc.passes.triton.access_attributes import takes_any
+        # Too much to import for what does not plan.
+        from coopc.dialects import xe_plans
+        from coopc.passes.triton.access_attributes import FOR_ANY
 
         for op in module.walk():
-            plan, refusal = (op.attributes.get(x) for x in (xe.PLAN, xe.REFUSAL))
+            plan = op.attributes.get(xe_plans.PLAN)
+            refusal = op.attributes.get(xe_plans.REFUSAL)
             if plan is not None:
                 self.plans.append(str(plan))
-            if isinstance(refusal, StringAttr) and not takes_any(op):
+            if isinstance(refusal, StringAttr) and refusal.data != str(FOR_ANY):
                 text = f"moved lane by lane: {refusal.data}"
                 self.remarks.append(remark_line(op, text))
 

@@ -10,7 +10,7 @@ def dialect_of(name: str, names: Mapping[str, object]) -> Dialect:
 
     Args:
         name: of the dialect.
-        names: what a module defines or re-exports, `globals()`.
+        names: what its modules define or re-export, `globals()` of each.
     """
     operations: list[type[Operation]] = []
     attributes: list[type[Attribute]] = []

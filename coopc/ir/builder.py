@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -57,7 +57,7 @@ from coopc.dialects import simt
 from coopc.dialects.narrow import is_integer, length_of, vector_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
-from coopc.ir.control_flow import free_name
+from coopc.ir.control_flow import OpT, free_name
 from coopc.ir.facts import constant_number
 
 Values: TypeAlias = tuple[SSAValue, ...]
@@ -131,7 +131,7 @@ class Builder:
     @classmethod
     def at(
         cls, op: Operation, built: Built | None = None, unroll: bool = False
-    ) -> Builder:
+    ) -> Self:
         """Return a builder in front of an operation."""
         assert op.parent is not None, op
         return cls(op.parent, op, op.location, unroll, built or Built())
@@ -153,7 +153,7 @@ class Builder:
             before = before.next_op
         return cls(block, before, location)
 
-    def effect(self, op: Operation) -> Operation:
+    def effect(self, op: OpT) -> OpT:
         """Insert an operation, and return it."""
         op.location = self.location
         end = InsertPoint.at_end(self.block)
@@ -163,11 +163,13 @@ class Builder:
     def like(
         self, op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]
     ) -> Operation:
-        """Insert an operation of a kind and with the properties of another one."""
-        properties = dict(op.properties)
+        """Insert an operation as another one, on other operands."""
         return self.effect(
             type(op).create(
-                operands=operands, result_types=types, properties=properties
+                operands=operands,
+                result_types=types,
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
             )
         )
 

@@ -22,15 +22,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from xdsl.dialects.arith import SelectOp
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, UnknownLoc
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from coopc.ir.builder import Builder, Built
 from coopc.ir.control_flow import (
     TRANSPARENT,
     Functions,
@@ -41,8 +42,6 @@ from coopc.ir.control_flow import (
     links,
     returns,
 )
-
-OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +69,9 @@ class Parts:
 
 
 @dataclass(slots=True)
-class Splitter:
-    """What a rule works with: the parts of values, and where to put operations."""
+class Splitter(Builder):
+    """Builds in front of the operation of a rule, and knows the parts of values."""
 
-    op: Operation
-    """The operation that the rule is for."""
     known: dict[SSAValue, tuple[SSAValue, ...]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, ...]]
     )
@@ -83,13 +80,6 @@ class Splitter:
         """Return what a value has become; the value itself where it was left alone."""
         return self.known.get(value, (value,))
 
-    def insert(self, new: OpT) -> OpT:
-        """Insert an operation before `op`, with its location, and return it."""
-        if isinstance(new.location, UnknownLoc):
-            new.location = self.op.location
-        Rewriter.insert_op(new, InsertPoint.before(self.op))
-        return new
-
 
 Results: TypeAlias = Sequence[Sequence[SSAValue]]
 """The parts of each result of an operation."""
@@ -97,13 +87,15 @@ Rule: TypeAlias = Callable[[Any, Splitter], Results]
 """From an operation to the parts of each of its results.
 
 It inserts what it needs and leaves the operation, which is erased later.  What it
-cannot do has to be refused before `split_values`, or by `Refused` in a transaction."""
+cannot do has to be refused before `split_values`, or by `Refused` in a transaction.
+Rules share what they build, as `Built` says."""
 
 
 def split_values(
     root: Operation,
     parts: Mapping[SSAValue, Parts],
     rules: Mapping[type[Operation], Rule],
+    unroll: bool = False,
 ) -> None:
     """Replace each value of `parts` in `root` by its parts.
 
@@ -111,6 +103,7 @@ def split_values(
         root: a module, or an operation in it that holds all users of the values.
         parts: for values that control flow makes one, the same parts.
         rules: by operation; not for those of `scf`, `func` and `arith.select`.
+        unroll: whether rules write loops out.
 
     Raises:
         PassFailedException: where an operation takes or gives such a value and has no
@@ -134,10 +127,7 @@ def split_values(
             if not has_rule and (reason := _refusal(op, changed, known)):
                 op.emit_error(reason, PassFailedException(reason))
             touched.append(op)
-    rewrite = _Rewrite(changed, rules)
-    for op in touched:  # definitions before uses
-        rewrite.replace(op)
-    rewrite.erase(touched)
+    _Rewrite(changed, rules, touched, unroll).run()
 
 
 @dataclass(slots=True)
@@ -146,11 +136,25 @@ class _Rewrite:
 
     changed: Mapping[SSAValue, Parts]
     rules: Mapping[type[Operation], Rule]
+    touched: Sequence[Operation]
+    """What has these values, definitions before uses."""
+    unroll: bool
+    built: Built = field(default_factory=Built)
     new: dict[SSAValue, tuple[SSAValue, ...]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, ...]]
     )
 
-    def replace(self, op: Operation) -> None:
+    def run(self) -> None:
+        for op in self.touched:
+            self._replace(op)
+        for op in reversed(self.touched):  # uses before definitions
+            if not isinstance(op, FuncOp):
+                Rewriter.erase_op(op)
+        for old in reversed(self.new):
+            if isinstance(old, BlockArgument):
+                old.block.erase_arg(old)
+
+    def _replace(self, op: Operation) -> None:
         """Insert what an operation and its blocks' arguments become."""
         if isinstance(op, FuncOp):
             self._split_signature(op)
@@ -162,18 +166,11 @@ class _Rewrite:
                 self._become(argument, new)
         if not isinstance(op, FuncOp):
             rule = self.rules.get(type(op), self._pass_on)
-            results = rule(op, Splitter(op, self.new))
+            b = Splitter.at(op, self.built, self.unroll)
+            b.known = self.new
+            results = rule(op, b)
             for old, new in zip(op.results, results, strict=True):
                 self._become(old, new)
-
-    def erase(self, touched: Sequence[Operation]) -> None:
-        """Erase old operations and arguments, uses before definitions."""
-        for op in reversed(touched):
-            if not isinstance(op, FuncOp):
-                Rewriter.erase_op(op)
-        for old in reversed(self.new):
-            if isinstance(old, BlockArgument):
-                old.block.erase_arg(old)
 
     def types(self, value: SSAValue) -> tuple[Attribute, ...]:
         parts = self.changed.get(value)
@@ -193,14 +190,14 @@ class _Rewrite:
         if func.res_attrs is not None:
             func.res_attrs = _repeated(func.res_attrs, outputs)
 
-    def _pass_on(self, op: Operation, splitter: Splitter) -> Results:
+    def _pass_on(self, op: Operation, b: Splitter) -> Results:
         """Insert an operation on the parts of its values, around the same regions."""
         if isinstance(op, SelectOp):
-            pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
-            return [[splitter.insert(SelectOp(op.cond, *x)).result for x in pairs]]
-        operands = [part for old in op.operands for part in splitter.parts(old)]
+            pairs = zip(b.parts(op.lhs), b.parts(op.rhs), strict=True)
+            return [[b.effect(SelectOp(op.cond, *x)).result for x in pairs]]
+        operands = [part for old in op.operands for part in b.parts(old)]
         types = [self.types(result) for result in op.results]
-        new = splitter.insert(
+        new = b.effect(
             type(op).create(
                 operands=operands,
                 result_types=tuple(chain.from_iterable(types)),

@@ -40,7 +40,7 @@ def _lines(module: Module) -> Iterator[str]:
     defined = {function.signature.name for function in module.functions}
     for function in module.functions:
         yield ""
-        yield from _FunctionWriter(function).lines()
+        yield from _FunctionText(function).lines()
     for name, signature in sorted(module.declarations.items()):
         if name not in defined:
             yield ""
@@ -75,7 +75,7 @@ def _declaration(signature: Signature) -> str:
     )
 
 
-class _FunctionWriter:
+class _FunctionText:
     """The names of one function while it is written."""
 
     def __init__(self, function: Function) -> None:

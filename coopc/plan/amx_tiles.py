@@ -136,7 +136,7 @@ def why_staged(
 
     Args:
         cuts: the tiles.
-        layout: in memory: row_major, col_major or packed.
+        layout: in memory: row_major, col_major, packed or in blocks.
         inner_stride: of the memref's last dimension, in elements; None if not known.
         is_checked: whether elements out of bounds are to be left out.
 
@@ -145,7 +145,7 @@ def why_staged(
     'each row of a tile holds 2 rows of the matrix, but memory is not packed'
     """
     packed = cuts[0].packed
-    if layout == "col_major":
+    if layout not in ("row_major", "packed"):
         return "rows of the matrix are not rows in memory"
     if inner_stride != 1:
         found = "dynamic" if inner_stride is None else inner_stride

@@ -362,7 +362,7 @@ class TensorInMemory:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class MemoryPart:
+class TensorPart:
     """Elements of a tensor in memory: a block of it, or parts of rows."""
 
     tensor: MemRef
@@ -398,14 +398,14 @@ def part_at(
     places: Sequence[Array],
     checked: Sequence[int] | None = None,
     is_turned: bool = False,
-) -> MemoryPart:
+) -> TensorPart:
     """Return the elements at coordinates.
 
     Args:
         tensor: in memory.
         places: a coordinate of each element, for each dimension.
         checked: the dimensions along which it may be outside; all if it is None.
-        is_turned: see `MemoryPart`.
+        is_turned: see `TensorPart`.
 
     Raises:
         UndefinedBehaviour: some are outside where that is not checked.
@@ -420,7 +420,7 @@ def part_at(
                 "which boundaryCheck does not list"
             )
         inside = inside & within
-    return MemoryPart(tensor, places, inside, is_turned)
+    return TensorPart(tensor, places, inside, is_turned)
 
 
 def block_at(starts: Sequence[Array], shape: Sequence[int]) -> list[Array]:
@@ -428,7 +428,7 @@ def block_at(starts: Sequence[Array], shape: Sequence[int]) -> list[Array]:
     return with_steps([x.astype(np.int64) for x in starts], shape)
 
 
-def part_of(op: Operation, found: TensorInMemory, where: Sequence[Array]) -> MemoryPart:
+def part_of(op: Operation, found: TensorInMemory, where: Sequence[Array]) -> TensorPart:
     """Return what is accessed through a block pointer or a descriptor.
 
     Args:

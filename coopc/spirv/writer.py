@@ -37,7 +37,7 @@ _COLUMN = 15
 
 
 @dataclass(frozen=True)
-class Ordered:
+class NumberedModule:
     """What the writers write."""
 
     instructions: tuple[tuple[Instruction, list[ResolvedOperand]], ...]
@@ -51,7 +51,7 @@ class Ordered:
         return len(self.numbers) + 1
 
 
-def ordered(module: Module) -> Ordered:
+def ordered(module: Module) -> NumberedModule:
     """All instructions of a module, with the derived ones."""
     placed = [
         (instruction, resolve_operands(instruction)) for instruction in _given(module)
@@ -66,7 +66,7 @@ def ordered(module: Module) -> Ordered:
         ),
     ]
     head = [(instruction, resolve_operands(instruction)) for instruction in derived]
-    return Ordered((*head, *placed), _numbers(body))
+    return NumberedModule((*head, *placed), _numbers(body))
 
 
 def _given(module: Module) -> list[Instruction]:

@@ -7,8 +7,11 @@ from typing import Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     FunctionType,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     i32,
@@ -59,6 +62,30 @@ class SpirvOp(IRDLOperation):
     def given(self, name: str) -> Attribute | None:
         """An attribute, which upstream prints as a property."""
         return (self.attributes | self.properties).get(name)
+
+    def symbol(self, name: str) -> str:
+        """What an attribute names, or the operation's own name."""
+        found = self.given(name)
+        if isinstance(found, SymbolRefAttr):
+            return found.root_reference.data
+        assert isinstance(found, StringAttr), self
+        return found.data
+
+    def enumerants(self, name: str) -> list[str]:
+        """The enumerants that an attribute names; none if it is absent."""
+        found = self.given(name)
+        return found.data.split("|") if isinstance(found, Enumerants) else []
+
+    def numbers(self, name: str) -> list[int]:
+        """The integers of an attribute; none if it is absent or of others."""
+        found = self.given(name)
+        if isa(found, ArrayAttr[IntegerAttr]):
+            return [x.value.data for x in found]
+        if isa(found, DenseArrayBase[IntegerType]):
+            return list(found.get_values())
+        if isinstance(found, DenseIntOrFPElementsAttr):
+            return list(found.get_values())
+        return [found.value.data] if isa(found, IntegerAttr) else []
 
 
 def _print_types(

@@ -271,7 +271,7 @@ def codes(b: Builder, x: SSAValue, of: Attribute) -> SSAValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NibblePlace:
     """Where bytes of a matrix are in memory."""
 
     type: MemRefType
@@ -377,14 +377,14 @@ def load(op: coopmatrix.LoadOp, operands: Types, results: Types) -> None:
 MOST = (1 << 31) - 1
 
 
-def place_of(op: coopmatrix.PlainAccessOp, memory: Attribute) -> Place:
+def place_of(op: coopmatrix.PlainAccessOp, memory: Attribute) -> NibblePlace:
     """Return where an access finds bytes.
 
     Raises:
         Refused: they are not known.
     """
     assert is_memref(memory), memory
-    place = Place(memory)
+    place = NibblePlace(memory)
     if op.layout_name is not None:
         raise Refused(
             op, f"expected a known layout of elements of 4 bits, got {op.layout_name}"
@@ -453,7 +453,7 @@ def replaced_use(type: MatrixType, use: Use) -> MatrixType:
 
 
 def whole_bytes(
-    b: Builder, op: coopmatrix.StoreOp, place: Place, length: int | str
+    b: Builder, op: coopmatrix.StoreOp, place: NibblePlace, length: int | str
 ) -> tuple[Values, int]:
     """Return the positions of the bytes that a store writes, and how many are a row.
 
@@ -556,7 +556,7 @@ def load_number(op: memref.LoadOp, operands: Types, results: Types) -> None:
 def size(op: memref.DimOp, operands: Types, results: Types) -> None:
     if (number := ValueFacts().of(op.index).number) is None:
         raise Refused(op, "expected a constant dimension, got one that varies")
-    found = Place(_memref(operands[0])).size(Builder.at(op), op.source, number)
+    found = NibblePlace(_memref(operands[0])).size(Builder.at(op), op.source, number)
     Rewriter.replace_op(op, [], [found])
 
 

@@ -10,15 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from xdsl.ir import Attribute
+
 from coopc.device import ELEMENT_BITS, Device, MatrixShape, Use
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.coopmatrix import (
+    BLOCKED,
+    DEVICE_USES,
+    Layout,
+    MatrixType,
+    Scope,
+    ScopeAttr,
+    matrix_type,
+)
 from coopc.ir.device_option import element_name, element_names
 
 Tile = tuple[int, int]
 """The (rows, columns) of a part of a matrix."""
 
-Layouts = frozenset[coopmatrix.Layout]
+Layouts = frozenset[Layout]
 """The layouts in memory that a matrix is loaded from and stored to."""
 
 
@@ -234,4 +244,71 @@ def uses(type: MatrixType) -> tuple[Use, ...]:
 def _splits(tile: Tile, type: MatrixType, layouts: Layouts) -> bool:
     """Whether a tile would split the channels of a packed matrix."""
     per_channel = coopmatrix.CHANNEL_BITS // type.element_bits
-    return coopmatrix.Layout.PACKED in layouts and tile[0] % per_channel != 0
+    return Layout.PACKED in layouts and tile[0] % per_channel != 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMatrices:
+    """Which matrices a device has, as a module's constants are by default."""
+
+    device: Device
+    constants: Mapping[str, int]
+    """The specialisation constants of the module, as they are by default."""
+    for_lanes: bool = False
+    """Whether lanes hold all matrices whose sizes and scope are numbers."""
+    _spilled: dict[MatrixType, bool] = field(
+        default_factory=dict[MatrixType, bool], compare=False
+    )
+
+    def is_spilled(self, matrix: Attribute) -> bool:
+        """Whether there are no matrices of a type, so that memory holds them.
+
+        Of a type with names for sizes, scope or use, those by default decide: another
+        value that the device has is for who sets it to choose.
+        """
+        if not isinstance(matrix, MatrixType):
+            return False
+        if (found := self._spilled.get(matrix)) is None:
+            found = self._spilled[matrix] = self._is_lacking(matrix)
+        return found
+
+    def _is_lacking(self, matrix: MatrixType) -> bool:
+        static = matrix.specialised(self.constants)
+        if self.for_lanes or static.scope != ScopeAttr(Scope.SUBGROUP):
+            return self.for_lanes and not matrix.is_static
+        use = DEVICE_USES.get(matrix.use.data)
+        if use is None or not matrix.specialises <= self.device.specialised:
+            return True
+        return static.shape not in self.device.held(use, str(matrix.element_type))
+
+    def layouts(self, matrix: MatrixType) -> tuple[Layout, ...]:
+        """The layouts that a device loads and stores a matrix in, preferred ones first.
+
+        None for a matrix of use `none`, that no matrix of the device divides, or whose
+        sizes may be other ones than the device has.
+        """
+        use, element = DEVICE_USES.get(matrix.use.data), str(matrix.element_type)
+        if use is None or (not matrix.is_static and self.is_spilled(matrix)):
+            return ()
+        static = matrix.specialised(self.constants)
+        assert isinstance(static.scope, ScopeAttr), static
+        rows, cols = static.shape
+        held = self.device.held(use, element, static.scope.data)
+        if all(rows % tile[0] or cols % tile[1] for tile in held):
+            return ()
+        has = self.device.layouts(use, element, rows, cols)
+        preferred = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR, *BLOCKED)
+        return tuple(layout for layout in preferred if str(layout) in has)
+
+    def shared_layout(self, matrix: MatrixType) -> Layout:
+        """The layout in work-group memory; row major where the device has none.
+
+        >>> from coopc.device import BMG, DG2, INTEL_CPU
+        >>> from coopc.dialects.coopmatrix import Use
+        >>> from xdsl.dialects.builtin import i8
+        >>> b = MatrixType.of(32, 8, i8, Use.B)
+        >>> devices = BMG, DG2, INTEL_CPU
+        >>> [str(HeldMatrices(x, {}).shared_layout(b)) for x in devices]
+        ['row_major', 'packed', 'packed']
+        """
+        return next(iter(self.layouts(matrix)), Layout.ROW_MAJOR)

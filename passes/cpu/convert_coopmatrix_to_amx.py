@@ -27,7 +27,7 @@ so padding stays zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
@@ -65,14 +65,13 @@ from coopc.dialects.coopmatrix import (
 )
 from coopc.dialects.narrow import is_vector, length_of, memref_type
 from coopc.dialects.shaped_arith import element_of, shaped
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.element_access import (
     Element,
     access_element,
     in_layout,
     memory_offset,
-    refuse_blocks,
     view_elements,
 )
 from coopc.ir.matrix_size import why_matrix_too_large
@@ -145,10 +144,8 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
                 f"{op.name} is of one work-item: expected row slices, as "
                 "resolve-subgroup-wi-call makes them",
             )
-        if isinstance(op, Access):
-            refuse_blocks(op)
-        if reason := _why_no_rule(op):
-            raise Refused(op, reason)
+        if isinstance(op, WITHOUT_RULE):
+            raise Refused(op, f"there is no rule for {op.name} on tiles")
     elif matrices and isinstance(op, FuncOp | CallOp | ReturnOp):
         raise Refused(
             op,
@@ -157,24 +154,6 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
         )
     elif matrices and op.__class__ not in (*TRANSPARENT, arith.SelectOp):
         raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrices[0]}")
-
-
-def _why_no_rule(op: Operation) -> str | None:
-    """Say why there is no rule for an operation on matrices, or None."""
-    match op:
-        case coopmatrix.ReduceOp():
-            if op.axis.data is not Reduced.ROWS or op.broadcast is None:
-                return "expected rows to be reduced, and to be broadcast"
-        case coopmatrix.LoadOp() | coopmatrix.StoreOp():
-            if op.volatile is not None:
-                return "AMX has no volatile access to memory"
-            if op.layout_name is not None:
-                return f"expected a layout that is known, got {op.layout_name}"
-        case _ if isinstance(op, WITHOUT_RULE):
-            return f"there is no rule for {op.name} on tiles"
-        case _:
-            pass
-    return None
 
 
 def unsupported_matrix(type: MatrixType, scopes: tuple[ScopeAttr, ...]) -> str | None:
@@ -307,6 +286,8 @@ def _by_rows(
 
 def _reduced(b: Builder, op: coopmatrix.ReduceOp, row: SSAValue) -> SSAValue:
     """Return a row whose elements are all what it is reduced to: half by half."""
+    if op.axis.data is not Reduced.ROWS or op.broadcast is None:
+        raise Refused(op, "expected rows to be reduced, and to be broadcast")
     combine, part, length = reduction(op), row, length_of(row)
     while length % 2 == 0:
         length //= 2
@@ -389,29 +370,30 @@ def tiles_of_values(root: Operation) -> dict[SSAValue, Parts]:
     return found
 
 
-def zero(op: coopmatrix.FillOp, splitter: Splitter) -> Sequence[Values]:
+def zero(op: coopmatrix.FillOp, b: Splitter) -> Sequence[Values]:
     """Zero each tile: a register for each, as accumulators need one of their own."""
     types = tile_types(matrix_type(op.result))
-    return [tuple(splitter.insert(amx.TileZeroOp(type)).result for type in types)]
+    return [tuple(b.effect(amx.TileZeroOp(type)).result for type in types)]
 
 
-def mul_add(op: coopmatrix.MulAddOp, splitter: Splitter) -> Sequence[Values]:
+def mul_add(op: coopmatrix.MulAddOp, s: Splitter) -> Sequence[Values]:
     """Multiply tile by tile; products that do not wait for each other are in a row."""
     _check_product(op)
     multiply: Callable[..., Operation] = amx.TileMulFOp
-    if matrix_type(op.a).element_bits != 16:
+    of_a, of_b, of_c, _ = op.matrices.values()
+    if of_a.element_bits != 16:
         names = {Operand.A: "isZextLhs", Operand.B: "isZextRhs"}
         flags = {name: UnitAttr() for x, name in names.items() if not op.is_signed(x)}
         multiply = partial(amx.TileMulIOp, **flags)
-    a, b, c = (splitter.parts(x) for x in (op.a, op.b, op.c))
-    rows, cols = grid_of(matrix_type(op.c)).shape
-    depth = grid_of(matrix_type(op.b)).shape[0]
+    a, b, c = (s.parts(x) for x in (op.a, op.b, op.c))
+    rows, cols = grid_of(of_c).shape
+    depth = grid_of(of_b).shape[0]
     totals = list(c)
     for step in range(depth):
         for number in range(rows * cols):
             p, q = divmod(number, cols)
             operands = a[p * depth + step], b[step * cols + q], totals[number]
-            totals[number] = splitter.insert(multiply(*operands)).results[0]
+            totals[number] = s.effect(multiply(*operands)).results[0]
     return [tuple(totals)]
 
 
@@ -438,38 +420,45 @@ class TileAccess:
     """The rules for accesses to memory."""
 
     buffers: StackBuffers
-    built: Built = field(default_factory=Built)
 
-    def load(self, op: coopmatrix.LoadOp, splitter: Splitter) -> Sequence[Values]:
+    def load(self, op: coopmatrix.LoadOp, b: Splitter) -> Sequence[Values]:
         cuts, types = grid_of(op.matrix).cuts, tile_types(op.matrix)
-        places = [self._place(op, cut) for cut in cuts]
+        places = self._places(op, b)
         parts: list[SSAValue] = []
         for cut, type, (memory, place) in zip(cuts, types, places, strict=True):
             if memory is not op.memory:
-                _copy_elements(Builder.at(op), op, cut, memory)
-            parts.append(splitter.insert(amx.TileLoadOp(memory, place, type)).result)
+                _copy_elements(b, op, cut, memory)
+            parts.append(b.effect(amx.TileLoadOp(memory, place, type)).result)
         return [tuple(parts)]
 
-    def store(self, op: coopmatrix.StoreOp, splitter: Splitter) -> Sequence[Values]:
-        cuts, tiles = grid_of(op.matrix).cuts, splitter.parts(op.value)
-        places = [self._place(op, cut) for cut in cuts]
+    def store(self, op: coopmatrix.StoreOp, b: Splitter) -> Sequence[Values]:
+        cuts, tiles = grid_of(op.matrix).cuts, b.parts(op.value)
+        places = self._places(op, b)
         for cut, tile, (memory, place) in zip(cuts, tiles, places, strict=True):
-            splitter.insert(amx.TileStoreOp(memory, place, tile))
+            b.effect(amx.TileStoreOp(memory, place, tile))
             if memory is not op.memory:
-                _copy_elements(Builder.at(op), op, cut, memory)
+                _copy_elements(b, op, cut, memory)
         return []
 
-    def _place(self, op: Access, cut: TileCut) -> tuple[SSAValue, Values]:
-        """Return where a tile is: in memory, or in scratch memory that tiles share."""
-        b, matrix, layout = Builder.at(op, self.built), op.matrix, op.layout.data
-        cuts, stride = grid_of(matrix).cuts, op.matrix_strides[1]
+    def _places(self, op: Access, b: Builder) -> list[tuple[SSAValue, Values]]:
+        """Return where tiles are: in memory, or in scratch memory that they share."""
+        if op.volatile is not None:
+            raise Refused(op, "AMX has no volatile access to memory")
+        if op.layout_name is not None:
+            raise Refused(op, f"expected a layout that is known, got {op.layout_name}")
+        matrix, layout, stride = op.matrix, op.layout.data, op.matrix_strides[1]
+        cuts, element = grid_of(matrix).cuts, matrix.element_type
         if why_staged(cuts, str(layout), stride, op.checked is not None):
-            element = matrix.element_type
-            return self.buffers.get(b, cut.shape, element, "tile"), origin(b)
-        offset = memory_offset(layout, cut.row, cut.col, matrix.element_bits)
+            shapes = [cut.shape for cut in cuts]
+            get = self.buffers.get
+            return [(get(b, x, element, "tile"), origin(b)) for x in shapes]
         *leading, outer, inner = op.positions
-        place = b.plus(outer, offset[0]), b.plus(inner, offset[1])
-        return op.memory, (*leading, *place)
+        places: list[tuple[SSAValue, Values]] = []
+        for cut in cuts:
+            offset = memory_offset(layout, cut.row, cut.col, matrix.element_bits)
+            place = b.plus(outer, offset[0]), b.plus(inner, offset[1])
+            places.append((op.memory, (*leading, *place)))
+        return places
 
 
 def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> None:

@@ -400,28 +400,27 @@ class TileSpiller:
             self._put(b, self._get(b, source), target)
 
     def _zero(
-        self, op: amx.TileZeroOp | amx.TileLoadOp, splitter: Splitter
+        self, op: amx.TileZeroOp | amx.TileLoadOp, b: Splitter
     ) -> Sequence[Values]:
         type = whole(tile_type(op.result).element_type)
-        tile = splitter.insert(amx.TileZeroOp(type)).result
-        self._put(Builder.at(op), tile, self.slots[op.result])
+        tile = b.effect(amx.TileZeroOp(type)).result
+        self._put(b, tile, self.slots[op.result])
         return [()]
 
-    def _load(self, op: amx.TileLoadOp, splitter: Splitter) -> Sequence[Values]:
+    def _load(self, op: amx.TileLoadOp, b: Splitter) -> Sequence[Values]:
         tile = tile_type(op.result)
         if tile != whole(tile.element_type):
-            self._zero(op, splitter)
+            self._zero(op, b)
         self._copy_rows(op, op.result)
         return [()]
 
-    def _store(self, op: amx.TileStoreOp, splitter: Splitter) -> Sequence[Values]:
+    def _store(self, op: amx.TileStoreOp, b: Splitter) -> Sequence[Values]:
         self._copy_rows(op, op.val)
         return []
 
     def _product(
-        self, op: amx.TileMulFOp | amx.TileMulIOp, splitter: Splitter
+        self, op: amx.TileMulFOp | amx.TileMulIOp, b: Splitter
     ) -> Sequence[Values]:
-        b = Builder.at(op)
         operands = [self._get(b, self.slots[x]) for x in op.operands]
         result = whole(tile_type(op.result).element_type)
         new = b.like(op, operands, [result])

@@ -38,11 +38,11 @@ from coopc.dialects.coopmatrix import Layout, Use
 from coopc.interface import PACKING_ENTRY
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
+from coopc.passes.coopmatrix.supported_tiles import HeldMatrices
 from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import (
     Legalizer,
     why_not_staged,
 )
-from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import Target
 
 if TYPE_CHECKING:
     from coopc.passes.linalg.packing import PackedB
@@ -69,7 +69,7 @@ class PackCoopmatrixBPass(ModulePass):
                     if loads := wanted(kernel.func, device):
                         pack_before(packable(kernel.func, loads), device, ctx)
                 return
-            target = Target(device, coopmatrix.default_constants(draft))
+            target = HeldMatrices(device, coopmatrix.default_constants(draft))
             legalizer = Legalizer(draft, target)
             for load in wanted(draft, device):
                 if legalizer.is_spilled(load.matrix):
@@ -82,7 +82,7 @@ class PackCoopmatrixBPass(ModulePass):
 
 def wanted(root: Operation, device: Device) -> list[coopmatrix.LoadOp]:
     """Return the loads of matrices that a device wants packed, and are not."""
-    target = Target(device, coopmatrix.default_constants(root))
+    target = HeldMatrices(device, coopmatrix.default_constants(root))
     found: list[coopmatrix.LoadOp] = []
     for op in root.walk():
         if not isinstance(op, coopmatrix.LoadOp) or op.layout_name is not None:

@@ -214,29 +214,6 @@ def converted_type(type: Attribute, op: Operation) -> Attribute:
             raise Refused(op, f"expected a number, vector or matrix, got {type}")
 
 
-def _text(op: SpirvOp, name: str) -> list[str]:
-    """The enumerants that an attribute names; none if it is absent."""
-    found = op.given(name)
-    return found.data.split("|") if isinstance(found, spirv.Enumerants) else []
-
-
-def _symbol(op: SpirvOp, name: str) -> str:
-    found = op.given(name)
-    assert isinstance(found, SymbolRefAttr), op
-    return found.root_reference.data
-
-
-def _numbers(op: SpirvOp, name: str) -> list[int]:
-    found = op.given(name)
-    if isa(found, ArrayAttr[IntegerAttr]):
-        return [x.value.data for x in found]
-    if isa(found, DenseArrayBase[IntegerType]):
-        return list(found.get_values())
-    if isinstance(found, DenseIntOrFPElementsAttr):
-        return list(found.get_values())
-    return [found.value.data] if isa(found, IntegerAttr) else []
-
-
 def _name(op: Operation) -> str:
     return op.name.removeprefix("spirv.")
 
@@ -247,7 +224,7 @@ def _flags(op: SpirvOp, *names: str) -> dict[str, Attribute]:
     Raises:
         Refused: it does more.
     """
-    said = {x for name in names for x in _text(op, name)} - _IGNORED
+    said = {x for name in names for x in op.enumerants(name)} - _IGNORED
     known = {"Volatile": "volatile", "Nontemporal": "nontemporal"}
     if said - known.keys():
         raise Refused(op, f"expected a plain access, got {' and '.join(sorted(said))}")
@@ -287,12 +264,12 @@ class _Kernel:
         assert isinstance(type, spirv.PointerType), pointer
         found = None
         if isinstance(owner, SpirvOp) and _name(owner) == "mlir.addressof":
-            found = self.globals[_symbol(owner, "variable")]
+            found = self.globals[owner.symbol("variable")]
         return type.storage.data, found
 
     def address(self, r: Reader, op: SpirvOp) -> Value:
         """A pointer to a global variable."""
-        name, result = _symbol(op, "variable"), op.results[0]
+        name, result = op.symbol("variable"), op.results[0]
         storage, variable = self.variable(result)
         assert variable is not None, op
         if storage in _VALUES:
@@ -330,10 +307,8 @@ class _Kernel:
         (pointer,) = op.operands
         storage, variable = self.variable(pointer)
         if variable is not None and storage == "PushConstant":
-            (member,) = self.members(op)
-            name = variable.given("sym_name")
-            assert isinstance(name, StringAttr), variable
-            return r.value(self.arguments[name.data][member], op)
+            members = self.arguments[variable.symbol("sym_name")]
+            return r.value(members[self.member(op)], op)
         if variable is not None and storage == "Input":
             return self.built_in(r, op, variable)
         base, places = _place(r, op, op.results[0].type)
@@ -343,18 +318,17 @@ class _Kernel:
         whole = matrix.type == converted_type(op.results[0].type, op)
         return matrix if whole else r.add(coopmatrix.ExtractOp(matrix, *places))
 
-    def members(self, op: SpirvOp) -> list[int]:
-        """Which member of a variable a load reads: constant indices.
+    def member(self, op: SpirvOp) -> int:
+        """Which member of a variable a load reads: a constant index.
 
         Raises:
-            Refused: they are not, or it reads the whole.
+            Refused: it is not, or it reads the whole.
         """
         chain = op.operands[0].owner
         given = chain.operands[1:] if isinstance(chain, SpirvOp) else ()
-        found = [_number(each) for each in given]
-        if len(found) != 1 or None in found:
+        if len(given) != 1 or (found := _number(given[0])) is None:
             raise Refused(op, "expected one member of push constants, by a constant")
-        return [each for each in found if each is not None]
+        return found
 
     def built_in(self, r: Reader, op: SpirvOp, variable: SpirvOp) -> Value:
         """Ids and sizes: an integer, or a vector of three."""
@@ -465,7 +439,7 @@ def _buffer(variable: SpirvOp) -> Attribute:
 def _number(value: SSAValue) -> int | None:
     owner = value.owner
     if isinstance(owner, SpirvOp) and _name(owner) == "Constant":
-        return next(iter(_numbers(owner, "value")), None)
+        return next(iter(owner.numbers("value")), None)
     return None
 
 
@@ -588,7 +562,7 @@ def _undefined(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 
 
 def _spec_constant(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    found = r.add(coopmatrix.SpecValueOp(_symbol(op, "spec_const")))
+    found = r.add(coopmatrix.SpecValueOp(op.symbol("spec_const")))
     return r.add(arith.IndexCastOp(found, converted_type(op.results[0].type, op)))
 
 
@@ -625,7 +599,7 @@ def _atomic(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
             properties={"kind": IntegerAttr(_UPDATES[_name(op)], 64)},
             result_types=[type],
         )
-    said = {x for key in _SEMANTICS for x in _text(op, key)}
+    said = {x for key in _SEMANTICS for x in op.enumerants(key)}
     scope = _scope(op)
     orders = [order for name, order in _ORDERS.items() if name in said]
     if scope not in _SEEN_BY or len(orders) > 1:
@@ -649,7 +623,7 @@ def _construct(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 def _extract(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     """An element at a constant or an index: of a vector, or a matrix's own ones."""
     whole = r.value(op.operands[0], op)
-    at = _numbers(op, "indices")
+    at = op.numbers("indices")
     if isinstance(whole.type, MatrixType):
         index = r.number(at[0]) if at else _index(r, op.operands[1], op)
         return r.add(coopmatrix.ExtractOp(whole, index))
@@ -671,7 +645,7 @@ def _component(whole: SSAValue, at: int) -> SSAValue | None:
 
 
 def _insert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    at, rest = _numbers(op, "indices"), list(op.operands)
+    at, rest = op.numbers("indices"), list(op.operands)
     if at:
         part, old = (r.value(x, op) for x in rest)
         if isinstance(old.type, MatrixType):
@@ -703,7 +677,7 @@ def _matrix_store(_: _Kernel, r: Reader, op: SpirvOp) -> None:
 def _matrix_memory(
     r: Reader, op: SpirvOp, type: MatrixType, rest: Sequence[SSAValue]
 ) -> tuple[Layout, SSAValue, dict[str, Attribute]]:
-    (said, *_) = _text(op, "matrix_layout")
+    (said, *_) = op.enumerants("matrix_layout")
     if (layout := _LAYOUTS.get(said)) is None or not rest:
         raise Refused(op, f"expected RowMajor or ColumnMajor with a stride, got {said}")
     place = r.place(op.operands[0], op, None)
@@ -715,9 +689,9 @@ def _matrix_memory(
 
 
 def _multiply(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    said = set(_text(op, "matrix_operands")) - {"None", "AccSat"}
+    said = set(op.enumerants("matrix_operands")) - {"None", "AccSat"}
     signs = SignedAttr(frozenset(_SIGNS[x] for x in said)) if said else None
-    saturating = UnitAttr() if "AccSat" in _text(op, "matrix_operands") else None
+    saturating = UnitAttr() if "AccSat" in op.enumerants("matrix_operands") else None
     a, b, c = _operands(r, op)
     return r.add(coopmatrix.MulAddOp(a, b, c, c.type, signs, saturating))
 
@@ -731,7 +705,7 @@ def _length(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 
 def _scope(op: SpirvOp) -> str:
     """The scope of an operation, of memory if it does not wait for others."""
-    said = _text(op, "execution_scope") or _text(op, "memory_scope")
+    said = op.enumerants("execution_scope") or op.enumerants("memory_scope")
     return said[0] if said else "None"
 
 
@@ -751,7 +725,7 @@ def _across_lanes(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     if _scope(op) != "Subgroup":
         raise Refused(op, f"expected the scope Subgroup, got {_scope(op)}")
     if (reduced := _REDUCED.get(name)) is not None:
-        if _text(op, "group_operation") != ["Reduce"] or len(op.operands) > 1:
+        if op.enumerants("group_operation") != ["Reduce"] or len(op.operands) > 1:
             raise Refused(op, "expected a reduction of the whole subgroup")
         return r.add(simt.ReduceOp(reduced[0], value, reduced[1]))
     lane = _index(r, op.operands[1], op)
@@ -844,7 +818,7 @@ def _branch(op: Operation, block: Block) -> None:
             made = cf.BranchOp(op.successors[0], *op.operands)
         case "BranchConditional":
             condition, *rest = op.operands
-            _, first, _ = _numbers(op, "operandSegmentSizes")
+            _, first, _ = op.numbers("operandSegmentSizes")
             yes, no = op.successors
             ways = yes, rest[:first], no, rest[first:]
             made = cf.ConditionalBranchOp(condition, *ways)
@@ -860,13 +834,13 @@ def _branch(op: Operation, block: Block) -> None:
 def _switch(op: SpirvOp, block: Block) -> None:
     """Replace a switch by branches, one after the other."""
     selector, *rest = op.operands
-    _, count, _ = _numbers(op, "operandSegmentSizes")
+    _, count, _ = op.numbers("operandSegmentSizes")
     default, *targets = op.successors
     given = iter(rest[count:])
-    parent, numbers = block.parent, _numbers(op, "literals")
+    parent, numbers = block.parent, op.numbers("literals")
     assert parent is not None, op
     op.detach()
-    counts = _numbers(op, "case_operand_segments")
+    counts = op.numbers("case_operand_segments")
     for literal, target, size in zip(numbers, targets, counts, strict=True):
         number = arith.ConstantOp(IntegerAttr(literal, i32))
         same = arith.CmpiOp(selector, number.result, "eq")
@@ -899,7 +873,7 @@ def _kernel(
     """
     region = old.detach_region(old.regions[0])
     used = dict.fromkeys(interface) | {
-        _symbol(op, "variable"): None
+        op.symbol("variable"): None
         for op in region.walk()
         if isinstance(op, SpirvOp) and _name(op) == "mlir.addressof"
     }
@@ -911,7 +885,7 @@ def _kernel(
     def place(name: str) -> tuple[int, ...]:
         variable = globals[name]
         return tuple(
-            x for key in ("descriptor_set", "binding") for x in _numbers(variable, key)
+            x for key in ("descriptor_set", "binding") for x in variable.numbers(key)
         )
 
     buffers = [name for name in used if place(name)]
@@ -935,9 +909,7 @@ def _kernel(
             )
     _flatten(region)
     inputs = [arg.type for arg in entry.args]
-    name = old.given("sym_name")
-    assert isinstance(name, StringAttr), old
-    made = func.FuncOp(name.data, (inputs, []), region)
+    made = func.FuncOp(old.symbol("sym_name"), (inputs, []), region)
     made.location = old.location
     found = Reader(made, read_call, kernel.read).read()
     found.location = old.location
@@ -947,17 +919,16 @@ def _kernel(
 
 
 def _specialization(op: SpirvOp) -> coopmatrix.SpecConstantOp:
-    value, name = op.given("default_value"), op.given("sym_name")
-    assert isinstance(name, StringAttr), op
+    value = op.given("default_value")
     if not isa(value, IntegerAttr[IntegerType]) or value.type != i32:
         raise Refused(op, f"expected an i32, got {value}")
-    ids = _numbers(op, "spec_id")
-    return coopmatrix.SpecConstantOp(name.data, value.value.data, *ids)
+    ids = op.numbers("spec_id")
+    return coopmatrix.SpecConstantOp(op.symbol("sym_name"), value.value.data, *ids)
 
 
 def _mode(op: SpirvOp) -> dict[str, Attribute]:
     """The attributes of a kernel that an execution mode is."""
-    (mode,), values = _text(op, "execution_mode"), _numbers(op, "values")
+    (mode,), values = op.enumerants("execution_mode"), op.numbers("values")
     if mode == "LocalSize":
         return {simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, values)}
     if mode == "SubgroupSize":
@@ -987,7 +958,7 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
             case "SpecConstant":
                 found.append(_specialization(op))
             case "EntryPoint":
-                name = _symbol(op, "fn")
+                name = op.symbol("fn")
                 given = op.given("interface")
                 assert isa(given, ArrayAttr[SymbolRefAttr]), op
                 interface = [each.root_reference.data for each in given]
@@ -998,7 +969,7 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
                     size = IntegerAttr(subgroup_size, i32)
                     kernels[name].attributes[simt.SUBGROUP_SIZE] = size
             case "ExecutionMode":
-                kernels[_symbol(op, "fn")].attributes.update(_mode(op))
+                kernels[op.symbol("fn")].attributes.update(_mode(op))
             case "GlobalVariable" | "func":
                 pass
             case _:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-from coopc.dialects import tt
-from coopc.ir.control_flow import enclosing
+from coopc.plan.refusal import Reason, Refusal
 
 LANE_BY_LANE = "xe.lane_by_lane"
 """On a kernel: its tensors are moved lane by lane, whatever memory is like (unit)."""
@@ -16,14 +15,11 @@ NO_MATRIX = "xe.no_matrix"
 NO_PROMISE = "xe.no_promise"
 """On an access that was found to be of a matrix: without Triton's promise (unit)."""
 
+FOR_ANY = Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
+"""Why accesses of such a kernel have no plan."""
+
 
 def why_no_matrix(op: Operation, otherwise: str) -> str:
     """Return why an access through pointers is about no matrix, if that was asked."""
     found = op.attributes.get(NO_MATRIX)
     return found.data if isinstance(found, StringAttr) else otherwise
-
-
-def takes_any(op: Operation) -> bool:
-    """Whether an operation is in an entry point for any memory."""
-    func = enclosing(op, tt.FuncOp)
-    return func is not None and LANE_BY_LANE in func.attributes

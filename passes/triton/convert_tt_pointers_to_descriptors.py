@@ -246,8 +246,8 @@ def pointee(pointer: SSAValue) -> Attribute:
     return pointer.type.pointee
 
 
-def is_block_pointer(op: PointerOp) -> bool:
-    type = op.ptr.type
+def is_block_pointer(value: SSAValue) -> bool:
+    type = value.type
     return isinstance(type, tt.PtrType) and bool(tt.shape_of(type.pointee))
 
 
@@ -336,7 +336,7 @@ def matrix_of(
     try:
         if isinstance(op, ttig.BlockLoad2DOp):
             return of_block_load(op, indices)
-        if is_block_pointer(op):
+        if is_block_pointer(op.ptr):
             return through_block_pointer(op, indices)
         if isinstance(op, Given) or (is_promised and tt.is_tensor(op.ptr.type)):
             return through_pointers(op, indices)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
-from coopc.dialects import tt, xe
+from coopc.dialects import tt, xe_plans
 from coopc.dialects.coopmatrix import CHANNEL_BITS
 from coopc.dialects.tt.types import bits_of, block_io
 from coopc.ir.facts import ValueFacts, constant_number
@@ -182,7 +182,9 @@ def _refuse_edges(
 def channel_plans(func: FuncOp) -> dict[Operation, ChannelPlan]:
     """Return how the loads of a kernel are done that have no plan of 2D blocks."""
     loads = (op for op in func.walk() if isinstance(op, tt.DescriptorLoadOp))
-    decided = {op: decide_channels(op) for op in loads if xe.PLAN not in op.attributes}
+    decided = {
+        op: decide_channels(op) for op in loads if xe_plans.PLAN not in op.attributes
+    }
     return {op: x for op, x in decided.items() if isinstance(x, ChannelPlan)}
 
 

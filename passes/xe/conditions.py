@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from coopc.device import BlockIO
-from coopc.dialects import simt, tt, ttig, xe
+from coopc.dialects import simt, tt, ttig, xe_plans
 from coopc.interface import SECOND_ENTRY, Condition
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
@@ -152,7 +152,7 @@ def vector_needs(func: tt.FuncOp) -> dict[HostNumber, int]:
     """Return what arguments must be multiples of, for accesses that move vectors."""
     found: dict[HostNumber, int] = {}
     for op in func.body.walk():
-        if isinstance(op, tt.LoadOp | tt.StoreOp) and xe.VECTOR in op.attributes:
+        if isinstance(op, tt.LoadOp | tt.StoreOp) and xe_plans.VECTOR in op.attributes:
             vector = plan_vector(op)
             assert vector is not None, op
             for argument, what, multiple in vector.needs:
@@ -167,14 +167,14 @@ def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]
     pairs: set[tuple[int, int]] = set()
     moves: dict[int, int] = {}
     for op in func.body.walk():
-        plan = op.attributes.get(xe.PLAN)
+        plan = op.attributes.get(xe_plans.PLAN)
         if not isinstance(op, AccessOp) or plan is None:
             continue
         if (made := made_by(op.desc)) is None:
             continue
         assert io is not None, op
         size, arguments = made.type.element_bits // 8, arguments_of(func, made)
-        step = plan.data.row_step if isinstance(plan, xe.PlanAttr) else 1
+        step = plan.data.row_step if isinstance(plan, xe_plans.PlanAttr) else 1
         for rule in rules(io, step):
             in_bytes = rule.part in ("base", "height")
             demands.add_part(arguments, rule if in_bytes else rule.in_units(size))

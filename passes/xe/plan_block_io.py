@@ -22,10 +22,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc import device as devices
-from coopc.dialects import tt, ttig, xe
+from coopc.dialects import tt, ttig, xe_plans
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import (
+    FOR_ANY,
     LANE_BY_LANE,
     NO_PROMISE,
     why_no_matrix,
@@ -66,16 +67,9 @@ def tensor_type(op: AccessOp) -> tt.Tensor | None:
     return type if tt.is_tensor(type) else None
 
 
-def request_of(op: AccessOp, type: tt.Tensor) -> Request | Refusal:
+def request_of(op: BlockOp, type: tt.Tensor) -> Request | Refusal:
     """Return what the planner is to be asked, or why there is nothing to ask."""
-    if tt.encoding_of(type) is None:
-        return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
     rank, order = len(type.get_shape()), tt.block_io(op)
-    if isinstance(op, tt.LoadOp | tt.StoreOp):
-        what = why_no_matrix(op, "a pointer for each element")
-        # What the reason says already.
-        detail = what.removeprefix(f"{Reason.UNKNOWN_MEMORY.value}: ")
-        return Refusal(Reason.UNKNOWN_MEMORY, detail)
     if rank != 2 or len(op.indices) != 2:
         return Refusal(Reason.RANK, f"a tensor of rank {rank} of {len(op.indices)}")
     width = tt.bits_of(type)
@@ -92,17 +86,22 @@ def request_of(op: AccessOp, type: tt.Tensor) -> Request | Refusal:
 
 
 Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
-FOR_ANY = Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
 
 
 def decide(
     op: AccessOp, type: tt.Tensor, device: devices.Device
 ) -> BlockPlan | Refusal:
     """Return how a tensor is moved on a device, or why not by block messages."""
+    if tt.encoding_of(type) is None:
+        return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
+    if not isinstance(op, BlockOp):
+        what = why_no_matrix(op, "a pointer for each element")
+        # What the reason says already.
+        detail = what.removeprefix(f"{Reason.UNKNOWN_MEMORY.value}: ")
+        return Refusal(Reason.UNKNOWN_MEMORY, detail)
     request = request_of(op, type)
     if isinstance(request, Refusal):
         return request
-    assert isinstance(op, BlockOp), op
     made, io = made_by(op.desc), device.block_io
     if made is not None and io is not None:
         refusal = (
@@ -264,22 +263,22 @@ def remark_second_entry(op: Operation, name: str) -> None:
 
 
 def write(op: Operation, decided: Decision) -> None:
-    op.attributes.pop(xe.PLAN, None)
-    op.attributes.pop(xe.REFUSAL, None)
-    op.attributes.pop(xe.VECTOR, None)
+    op.attributes.pop(xe_plans.PLAN, None)
+    op.attributes.pop(xe_plans.REFUSAL, None)
+    op.attributes.pop(xe_plans.VECTOR, None)
     if isinstance(op, tt.LoadOp | tt.StoreOp) and decided is not FOR_ANY:
         vector = plan_vector(op)
         if vector is not None:
-            op.attributes[xe.VECTOR] = IntegerAttr(vector.length, i64)
+            op.attributes[xe_plans.VECTOR] = IntegerAttr(vector.length, i64)
     match decided:
         case Refusal():
-            op.attributes[xe.REFUSAL] = StringAttr(str(decided))
+            op.attributes[xe_plans.REFUSAL] = StringAttr(str(decided))
         case PrefetchPlan():
-            op.attributes[xe.PLAN] = xe.BlockPrefetchPlanAttr(decided)
+            op.attributes[xe_plans.PLAN] = xe_plans.BlockPrefetchPlanAttr(decided)
         case _ if isinstance(op, StoreOp):
-            op.attributes[xe.PLAN] = xe.BlockStorePlanAttr(decided)
+            op.attributes[xe_plans.PLAN] = xe_plans.BlockStorePlanAttr(decided)
         case _:
-            op.attributes[xe.PLAN] = xe.BlockLoadPlanAttr(decided)
+            op.attributes[xe_plans.PLAN] = xe_plans.BlockLoadPlanAttr(decided)
 
 
 @dataclass(frozen=True)

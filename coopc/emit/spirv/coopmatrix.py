@@ -65,35 +65,20 @@ MATRIX_STORAGE = (
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
     """By tensor addressing, nothing of the object that is taken is left."""
-    if _is_tensor(e, op):
-        place = _dense_layout(e, op)
-        type = e.types.matrix(op.matrix)
+    form, place, rest = _access(e, op)
+    type = e.types.matrix(op.matrix)
+    if form == "TensorNV":
         zero = e.module.constant(e.types.number(op.matrix.element_type), 0)
-        pointer, *rest = _tensor(e, op, *place)
-        object = e.module.constant_composite(type, [zero])
-        opcode, operands = "LoadTensorNV", (pointer, object, *rest)
-    else:
-        type = e.types.matrix(op.matrix)
-        opcode = "LoadKHR" if op.checked is None else "LoadCheckedINTEL"
-        operands = _access(e, op)
-    e.set(op.result, e.emit(f"OpCooperativeMatrix{opcode}", *operands, type=type))
+        place = *place, e.module.constant_composite(type, [zero])
+    opcode = f"OpCooperativeMatrixLoad{form}"
+    e.set(op.result, e.emit(opcode, *place, *rest, type=type))
 
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
-    if _is_tensor(e, op):
-        e.writes(e.view(op.memory))
-        opcode, at = "StoreTensorNV", 1
-        operands = _tensor(e, op, *_dense_layout(e, op))
-        object = e.value(op.value)
-    else:
-        operands, object = _access(e, op), e.value(op.value)
-        e.writes(e.view(op.memory))
-        opcode, at = "StoreKHR", 1
-        if op.checked is not None:
-            opcode, at = "StoreCheckedINTEL", 3
-    placed = *operands[:at], object, *operands[at:]
-    e.do(f"OpCooperativeMatrix{opcode}", *placed)
+    form, place, rest = _access(e, op)
+    e.writes(e.view(op.memory))
+    e.do(f"OpCooperativeMatrixStore{form}", *place, e.value(op.value), *rest)
 
 
 @handlers.on(coopmatrix.PrefetchOp)
@@ -101,20 +86,19 @@ def prefetch(e: Emission, op: coopmatrix.PrefetchOp) -> None:
     """Nothing: it is a hint, for which there is no instruction."""
 
 
-def _is_tensor(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> bool:
-    """Whether an access is checked, and the device has instructions for that."""
-    return op.checked is not None and "tensor addressing" in e.facts.device.matrix2
+_Access: TypeAlias = tuple[str, tuple[Operand, ...], tuple[Operand, ...]]
+"""What the instruction ends in; its operands in front of the matrix, and behind it."""
 
 
-def _access(
-    e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp
-) -> tuple[Operand, ...]:
-    """The pointer, the layout, the stride and the memory operands of an access.
+def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> _Access:
+    """The pointer; the layout, the stride and the memory operands of an access.
 
     A checked one has the start of memory, the row and the column there, and, before the
     stride, the rows and the columns of memory.
     """
     view, device = e.view(op.memory), e.facts.device
+    if op.checked is not None and "tensor addressing" in device.matrix2:
+        return _tensor(e, op, view)
     if op.checked is not None and (reason := _why_not_checked(op, device)) is not None:
         raise Refusal(f"{reason}: {LEGALIZE} stages it")
     if view.storage not in MATRIX_STORAGE:
@@ -136,11 +120,11 @@ def _access(
         available=_scope(e, op.available),
         visible=_scope(e, op.visible),
     )
-    place: tuple[Operand, ...] = (layout,)
-    if op.checked is not None:
-        row, col, height, width = (_as_u32(e, x) for x in (*positions, *view.sizes))
-        place = row, col, layout, height, width
-    return pointer, *place, e.index.narrow(stride), *operands
+    if op.checked is None:
+        return "KHR", (pointer,), (layout, e.index.narrow(stride), *operands)
+    row, col, *sizes = (_as_u32(e, x) for x in (*positions, *view.sizes))
+    rest = layout, *sizes, e.index.narrow(stride), *operands
+    return "CheckedINTEL", (pointer, row, col), rest
 
 
 def _hints(op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[str]:
@@ -248,21 +232,11 @@ CLAMP_TO_CONSTANT = 1
 """Of TensorClampMode: outside is the clamp value, which is 0 if nothing sets it."""
 
 
-def _dense_layout(
-    e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp
-) -> tuple[str, Id]:
-    name, stride = memory_layout(e, op, e.view(op.memory))
-    return name, e.index.narrow(stride)
-
-
 def _tensor(
-    e: Emission,
-    op: coopmatrix.LoadOp | coopmatrix.StoreOp,
-    layout: str,
-    stride: Operand,
-) -> tuple[Operand, ...]:
-    """The pointer, the tensor layout, and how memory is accessed."""
-    view = e.view(op.memory)
+    e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp, view: View
+) -> _Access:
+    """The pointer; the tensor layout, and how memory is accessed."""
+    layout, stride = memory_layout(e, op, view)
     if not op.is_from_start:
         raise Refusal(
             "expected checks of a buffer of two dimensions, from its start on, as "
@@ -286,7 +260,7 @@ def _tensor(
     tensor = e.emit("OpCreateTensorLayoutNV", type=type)
     for name, *operands in (
         ("SetDimension", *sizes),
-        ("SetStride", stride, constant(1)),
+        ("SetStride", e.index.narrow(stride), constant(1)),
         ("Slice", *slices),
     ):
         tensor = e.emit(f"OpTensorLayout{name}NV", tensor, *operands, type=type)
@@ -298,7 +272,7 @@ def _tensor(
         swapped = "TensorView", e.emit("OpCreateTensorViewNV", type=kind)
     pointer = e.pointer(view, 0)
     memory = e.memory_operands(view, _hints(op)) or ["None"]
-    return pointer, tensor, *memory, *swapped
+    return "TensorNV", (pointer,), (tensor, *memory, *swapped)
 
 
 # --- values --------------------------------------------------------------------

@@ -67,7 +67,7 @@ from coopc.spirv.instruction import (
     width_of,
 )
 from coopc.spirv.module import Function, Module
-from coopc.spirv.writer import Ordered, friendly_names, ordered
+from coopc.spirv.writer import NumberedModule, friendly_names, ordered
 
 
 class Unsupported(ValueError):
@@ -260,7 +260,7 @@ class _Scope:
 
 
 class _Writer:
-    def __init__(self, order: Ordered, fixed: dict[Id, None]) -> None:
+    def __init__(self, order: NumberedModule, fixed: dict[Id, None]) -> None:
         """Begin a module.
 
         Args:

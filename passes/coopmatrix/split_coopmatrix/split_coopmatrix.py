@@ -15,7 +15,7 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -26,7 +26,7 @@ from xdsl.dialects.arith import AddiOp, DivUIOp, MuliOp, RemUIOp, SelectOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import CallOp
 from xdsl.dialects.ub import PoisonOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.disjoint_set import IntDisjointSet
@@ -34,17 +34,17 @@ from xdsl.utils.disjoint_set import IntDisjointSet
 from coopc.device import Device
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import (
     TRANSPARENT,
     Functions,
-    block_arguments,
     callee,
+    defined_by,
     functions,
     links,
 )
 from coopc.ir.device_option import device_of
-from coopc.ir.element_access import memory_offset, refuse_blocks
+from coopc.ir.element_access import memory_offset
 from coopc.ir.matrix_size import why_matrix_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
@@ -69,18 +69,8 @@ SLOTS = coopmatrix.ELEMENTS_OF_LANES
 ROW_SLICES = (coopmatrix.ExtractRowSliceOp, coopmatrix.InsertRowSliceOp)
 """Operations on consecutive elements: their matrices are not cut."""
 
-SAME_AXES = (
-    *ELEMENT_BY_ELEMENT,
-    coopmatrix.ApplyOp,
-    coopmatrix.AtomicUpdateOp,
-    *SLOTS,
-    *ROW_SLICES,
-)
-"""Operations whose matrices all have the same axes."""
-
-
-def is_matrix(value: SSAValue) -> bool:
-    return isinstance(value.type, MatrixType)
+SAME_AXES = (*ELEMENT_BY_ELEMENT, coopmatrix.ApplyOp, *SLOTS, *ROW_SLICES)
+"""Operations whose matrices all have the same axes; so have those of an access."""
 
 
 def is_known(type: MatrixType) -> bool:
@@ -93,24 +83,19 @@ def is_known(type: MatrixType) -> bool:
     )
 
 
-CUT = (
-    *SAME_AXES,
-    *TRANSPARENT,
-    coopmatrix.AccessOp,
-    coopmatrix.FillOp,
-    coopmatrix.MulAddOp,
-    coopmatrix.ReduceOp,
-    coopmatrix.TransposeOp,
-    PoisonOp,
-    SelectOp,
-)
-"""Operations whose matrices can be cut; not so those of `ROW_SLICES`."""
+def maker(value: SSAValue) -> Operation:
+    """Return the operation that gives a value, or whose block takes it."""
+    owner = value.owner
+    found = owner if isinstance(owner, Operation) else owner.parent_op()
+    assert found is not None, value
+    return found
 
 
 @dataclass(slots=True)
 class MatrixAxes:
-    """The axes of the matrices of a program."""
+    """The axes of the matrices of a program, and what has to be known to cut them."""
 
+    known: Functions
     classes: IntDisjointSet = field(default_factory=lambda: IntDisjointSet(size=0))
     values: dict[SSAValue, tuple[int, int]] = field(
         default_factory=dict[SSAValue, tuple[int, int]]
@@ -121,37 +106,60 @@ class MatrixAxes:
         default_factory=dict[MatrixType, tuple[int, int]]
     )
     """Those of all matrices of a type whose elements are addressed by slot."""
+    products: list[coopmatrix.MulAddOp] = field(
+        default_factory=list[coopmatrix.MulAddOp]
+    )
+    accesses: dict[SSAValue, list[coopmatrix.AccessOp]] = field(
+        default_factory=dict[SSAValue, list[coopmatrix.AccessOp]]
+    )
+    """Those of each matrix."""
+    whole: list[tuple[Operation, SSAValue]] = field(
+        default_factory=list[tuple[Operation, SSAValue]]
+    )
+    """Operations that have no rule to cut them, with each of their matrices."""
 
     def of(self, value: SSAValue) -> tuple[int, int]:
-        """Return the axes along the rows and the columns of a matrix."""
+        """Return the axes along the rows and the columns of a matrix.
+
+        Raises:
+            Refused: it would be too many tiles.
+        """
         if (found := self.values.get(value)) is None:
             found = self.values[value] = (self.classes.add(), self.classes.add())
-            if not is_known(matrix_type(value)):
+            if not is_known(type := matrix_type(value)):
                 self.free.update(found)
+            elif (reason := why_matrix_too_large(type)) is not None:
+                raise Refused(maker(value), reason)
         return found
 
-    def visit(self, op: Operation, known: Functions) -> list[SSAValue]:
-        """Note what `op` makes the same, and return its matrices."""
-        matrices = [x for x in (*op.operands, *op.results) if is_matrix(x)]
-        for value in (*matrices, *filter(is_matrix, block_arguments(op))):
-            self.of(value)
-        for group in links(op, known):
-            if is_matrix(group[0]):
-                self._alike(group)
-        if isinstance(op, SLOTS):
-            self._slots(op)
-        if isinstance(op, coopmatrix.MulAddOp):
-            self._product(op)
-        elif isinstance(op, coopmatrix.ReduceOp):
-            self._reduce(op)
-        elif isinstance(op, coopmatrix.TransposeOp):
-            for one, other in zip(
-                self.of(op.value), reversed(self.of(op.result)), strict=True
-            ):
-                self.classes.union(one, other)
-        elif isinstance(op, SAME_AXES):
-            self._alike(matrices)
-        return matrices
+    def visit(self, op: Operation, in_body: bool) -> None:
+        """Note which axes an operation makes the same, and what it needs.
+
+        Args:
+            op: the operation, without those in it.
+            in_body: whether it is in the body of an `apply`, which is not cut.
+        """
+        values = *op.operands, *op.results
+        matrices = [x for x in values if isinstance(x.type, MatrixType)]
+        is_cut = True
+        match op:
+            case coopmatrix.MulAddOp():
+                self._product(op)
+            case coopmatrix.ReduceOp():
+                is_cut = self._reduce(op)
+            case coopmatrix.TransposeOp():
+                flipped = reversed(self.of(op.result))
+                for one, other in zip(self.of(op.value), flipped, strict=True):
+                    self.classes.union(one, other)
+            case coopmatrix.AccessOp():
+                is_cut = self._access(op, matrices)
+            case _ if isinstance(op, SAME_AXES):
+                is_cut = not isinstance(op, ROW_SLICES)
+                self._same(op, matrices)
+            case _:
+                is_cut = self._flow(op)
+        if in_body or not is_cut:
+            self.whole += [(op, value) for value in matrices]
 
     def settle(self) -> None:
         """Let each number stand for its class; nothing is made the same after this."""
@@ -179,29 +187,57 @@ class MatrixAxes:
         )
         return rows, cols
 
-    def _slots(self, op: Operation) -> None:
-        """Note that matrices of a type are cut alike: `length` is of the type."""
+    def _access(self, op: coopmatrix.AccessOp, matrices: Sequence[SSAValue]) -> bool:
+        """Note what accesses memory; return whether its tiles have a place there."""
+        self._alike(matrices)
+        if matrices:
+            self.accesses.setdefault(matrices[0], []).append(op)
+        if op.layout.data in coopmatrix.BLOCKED:
+            return False
+        return not isinstance(op, coopmatrix.PlainAccessOp) or op.layout_name is None
+
+    def _flow(self, op: Operation) -> bool:
+        """Note what control flow makes the same; return whether `op` has a rule."""
+        for value in defined_by(op):
+            if isinstance(value.type, MatrixType):
+                self.of(value)
+        for group in links(op, self.known):
+            if isinstance(group[0].type, MatrixType):
+                self._alike(group)
+        if isinstance(op, CallOp):
+            return callee(op, self.known) is not None
+        return isinstance(op, (*TRANSPARENT, coopmatrix.FillOp, PoisonOp, SelectOp))
+
+    def _same(self, op: Operation, matrices: Sequence[SSAValue]) -> None:
+        """Note that all matrices of an operation are cut alike.
+
+        By slot, all of their types are: `length` is of the type.
+        """
+        self._alike(matrices)
+        if not isinstance(op, SLOTS):
+            return
         if isinstance(op, coopmatrix.LengthOp):
             types = [op.matrix_type]
         else:
-            types = [matrix_type(x) for x in op.operands if is_matrix(x)]
+            types = [x.type for x in op.operands if isinstance(x.type, MatrixType)]
         for type in filter(is_known, types):
             if type not in self.by_slot:
                 self.by_slot[type] = (self.classes.add(), self.classes.add())
-        for value in (*op.operands, *op.results):
-            if is_matrix(value) and is_known(type := matrix_type(value)):
+        for value in matrices:
+            if is_known(type := matrix_type(value)):
                 pairs = zip(self.by_slot[type], self.of(value), strict=True)
                 for one, other in pairs:
                     self.classes.union(one, other)
 
     def _alike(self, values: Sequence[SSAValue]) -> None:
         """Note that matrices are cut in the same way."""
-        for value in values[1:]:
+        for value in values:
             for one, other in zip(self.of(values[0]), self.of(value), strict=True):
                 self.classes.union(one, other)
 
     def _product(self, op: coopmatrix.MulAddOp) -> None:
         """Note that a is M x K, b is K x N, and c and the result are M x N."""
+        self.products.append(op)
         (m, k), (b_rows, n) = self.of(op.a), self.of(op.b)
         self.classes.union(k, b_rows)
         for value in (op.c, op.result):
@@ -209,8 +245,12 @@ class MatrixAxes:
             self.classes.union(m, rows)
             self.classes.union(n, cols)
 
-    def _reduce(self, op: coopmatrix.ReduceOp) -> None:
-        """Note that an axis stays, or is reduced to one element."""
+    def _reduce(self, op: coopmatrix.ReduceOp) -> bool:
+        """Note that an axis stays, or is reduced to one element.
+
+        Returns:
+            whether it is cut: two rows and columns are not reduced to an element.
+        """
         of = op.axis.data.window(2, 2)
         axes = zip(self.of(op.value), self.of(op.result), of, strict=True)
         for value, result, count in axes:
@@ -218,6 +258,7 @@ class MatrixAxes:
                 self.free.add(result)
             else:
                 self.classes.union(value, result)
+        return op.broadcast is not None or op.axis.data is not coopmatrix.Reduced.QUADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +312,7 @@ def plan_tiling(root: Operation, device: Device, by_lanes: bool = False) -> Tili
     Raises:
         Refused: there are none.
     """
-    supported, known, axes = SupportedTiles(device), functions(root), MatrixAxes()
+    supported, axes = SupportedTiles(device), MatrixAxes(functions(root))
     ops = tuple(root.walk())
     in_bodies = {
         inner
@@ -279,21 +320,14 @@ def plan_tiling(root: Operation, device: Device, by_lanes: bool = False) -> Tili
         if isinstance(op, coopmatrix.ApplyOp)
         for inner in op.body.walk()
     }
-    accesses: dict[SSAValue, list[coopmatrix.AccessOp]] = {}
-    whole: list[tuple[Operation, SSAValue]] = []
     for op in ops:
-        _refuse_large(op)
-        matrices = axes.visit(op, known)
-        if not is_cut(op, known) or op in in_bodies:
-            whole += [(op, value) for value in matrices]
-        if isinstance(op, coopmatrix.AccessOp) and matrices:
-            accesses.setdefault(matrices[0], []).append(op)
+        axes.visit(op, op in in_bodies)
     axes.settle()
     # In this order: what must stay whole is blamed where it contradicts the device.
     demands = [
-        *_products(ops, axes, supported),
-        *_held(accesses, axes, supported),
-        *_wholes(whole, axes, device),
+        *_products(axes, supported),
+        *_held(axes, supported),
+        *_wholes(axes, device),
     ]
     sizes = _sizes(demands, by_lanes)
     tiles = dict(axes.tiles(sizes))
@@ -340,28 +374,6 @@ def _sharing(demands: Sequence[Demand], first: Demand) -> list[Demand]:
     return [x for x in demands if not axes.isdisjoint(x.constraint.axes)]
 
 
-def _refuse_large(op: Operation) -> None:
-    """Refuse matrices that would be too many tiles."""
-    for value in op.results:
-        if (
-            isinstance(type := value.type, MatrixType)
-            and is_known(type)
-            and (reason := why_matrix_too_large(type))
-        ):
-            raise Refused(op, reason)
-
-
-def is_cut(op: Operation, known: Functions) -> bool:
-    """Whether there is a way to cut the matrices of `op`."""
-    if isinstance(op, CallOp):
-        return callee(op, known) is not None
-    if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
-        return False
-    if isinstance(op, coopmatrix.ReduceOp) and op.broadcast is None:
-        return op.axis.data is not coopmatrix.Reduced.QUADS
-    return isinstance(op, CUT) and not isinstance(op, ROW_SLICES)
-
-
 def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
     rows, cols = type.shape
     why = "there is no rule for it"
@@ -369,17 +381,15 @@ def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
         why = "a row slice goes through several tiles"
     if isinstance(op, coopmatrix.PlainAccessOp):
         why = "where its tiles are in memory is not known until its layout is"
+        if op.layout_name is None:
+            why = "its blocks are interleaved in memory"
     return f"cannot split {rows} x {cols} for {device.name}: {why}"
 
 
-def _products(
-    ops: Iterable[Operation], axes: MatrixAxes, supported: SupportedTiles
-) -> Iterator[Demand]:
+def _products(axes: MatrixAxes, supported: SupportedTiles) -> Iterator[Demand]:
     """Yield what the multiplications want: sizes that the device multiplies."""
-    for op in ops:
-        if not isinstance(op, coopmatrix.MulAddOp) or not all(
-            type.is_static for type in op.matrices.values()
-        ):
+    for op in axes.products:
+        if not all(type.is_static for type in op.matrices.values()):
             continue
         numbers = (*axes.of(op.a), axes.of(op.b)[1])
         if not is_known(type := matrix_type(op.a)):
@@ -406,32 +416,23 @@ def _products(
         yield Demand(op, constraint, partial(supported.why_no_product, product))
 
 
-def _held(
-    accesses: Mapping[SSAValue, list[coopmatrix.AccessOp]],
-    axes: MatrixAxes,
-    supported: SupportedTiles,
-) -> Iterator[Demand]:
+def _held(axes: MatrixAxes, supported: SupportedTiles) -> Iterator[Demand]:
     """Yield what the matrices want: sizes that the device holds."""
     for value, pair in axes.values.items():
         if not axes.free.isdisjoint(pair):
             continue
-        ops = accesses.get(value, [])
+        ops = axes.accesses.get(value, [])
         layouts = frozenset(op.layout_in_memory or op.layout.data for op in ops)
         type = matrix_type(value)
         if (tiles := supported.matrix(type, layouts)) is not None:
-            owner = value.owner
-            made = owner if isinstance(owner, Operation) else owner.parent_op()
-            op = ops[0] if ops else made
-            assert op is not None, value
+            op = ops[0] if ops else maker(value)
             reason = partial(supported.why_no_matrix, type)
             yield Demand(op, Constraint(pair, tiles), reason, is_wish=True)
 
 
-def _wholes(
-    whole: Iterable[tuple[Operation, SSAValue]], axes: MatrixAxes, device: Device
-) -> Iterator[Demand]:
+def _wholes(axes: MatrixAxes, device: Device) -> Iterator[Demand]:
     """Yield what operations want that have no rule, or that address row slices."""
-    for op, value in whole:
+    for op, value in axes.whole:
         if is_known(type := matrix_type(value)):
             constraint = Constraint(axes.of(value), (type.shape,))
             yield Demand(op, constraint, partial(why_whole, op, type, device))
@@ -502,7 +503,6 @@ class Cutter:
     """The rules for one program, and what they share."""
 
     tiling: Tiling
-    built: Built = field(default_factory=Built)
     grids: dict[tuple[MatrixType, Tile], MatrixTiles] = field(
         default_factory=dict[tuple[MatrixType, Tile], MatrixTiles]
     )
@@ -535,35 +535,34 @@ class Cutter:
                 table.append((op, self.element_by_element))
         return dict(table)
 
-    def fill(self, op: coopmatrix.FillOp, splitter: Splitter) -> Sequence[Values]:
+    def fill(self, op: coopmatrix.FillOp, b: Splitter) -> Sequence[Values]:
         """One fill, which is every tile."""
         grid = self.grid(op.result)
-        new = splitter.insert(coopmatrix.FillOp(op.value, grid.tile_type))
+        new = b.effect(coopmatrix.FillOp(op.value, grid.tile_type))
         return [(new.result,) * len(grid.origins)]
 
-    def poison(self, op: PoisonOp, splitter: Splitter) -> Sequence[Values]:
+    def poison(self, op: PoisonOp, b: Splitter) -> Sequence[Values]:
         """Any matrix, which is every tile."""
         grid = self.grid(op.result)
-        new = splitter.insert(_remade(op, (), [grid.tile_type]))
+        new = b.like(op, (), [grid.tile_type])
         return [(new.results[0],) * len(grid.origins)]
 
-    def element_by_element(self, op: Operation, splitter: Splitter) -> Sequence[Values]:
+    def element_by_element(self, op: Operation, b: Splitter) -> Sequence[Values]:
         """The same operation on each tile; once where the tiles are the same."""
         grid = self.grid(op.results[0])
         done: dict[Values, SSAValue] = {}
         results: list[SSAValue] = []
         for part in range(len(grid.origins)):
             operands = tuple(
-                splitter.parts(x)[part if x in self.tiling.tiles else 0]
-                for x in op.operands
+                b.parts(x)[part if x in self.tiling.tiles else 0] for x in op.operands
             )
             if operands not in done:
-                new = _remade(op, operands, [grid.tile_type])
-                done[operands] = splitter.insert(new).results[0]
+                new = b.like(op, operands, [grid.tile_type])
+                done[operands] = new.results[0]
             results.append(done[operands])
         return [tuple(results)]
 
-    def access(self, op: coopmatrix.AccessOp, splitter: Splitter) -> Sequence[Values]:
+    def access(self, op: coopmatrix.AccessOp, b: Splitter) -> Sequence[Values]:
         """The same access for each tile, at positions moved by its origin."""
         stored = op.operands[: -1 - len(op.positions)]
         assert tuple(op.operands) == (*stored, op.memory, *op.positions), op
@@ -571,34 +570,35 @@ class Cutter:
             grid = MatrixTiles.of(op.matrix, self.tiling.prefetches[op])
         else:
             grid = self.grid((*stored, *op.results)[0])
-        if len(grid.origins) > 1:
-            refuse_blocks(op)
-        _refuse_broken_pointees(op, grid)
+        bits, *leading, outer, inner = grid.type.element_bits, *op.positions
+        of_memory = bits
+        if isinstance(op, coopmatrix.PlainAccessOp):
+            of_memory = op.pointee_bits  # which positions count
         offsets: list[tuple[int, int]] = []
         for row, col in grid.origins:
-            bits = grid.type.element_bits
-            offset = memory_offset(op.layout.data, row, col, bits)
-            if isinstance(op, coopmatrix.PlainAccessOp):
-                # Positions count what the memref holds.
-                offset = offset[0], offset[1] * bits // op.pointee_bits
-            offsets.append(offset)
-        b = Builder.at(op, self.built)
-        *leading, outer, inner = op.positions
+            outwards, inwards = memory_offset(op.layout.data, row, col, bits)
+            offset, rest = divmod(inwards * bits, of_memory)
+            if rest:
+                raise _broken_pointee(op, grid, of_memory)
+            offsets.append((outwards, offset))
         places = [(b.plus(outer, x), b.plus(inner, y)) for x, y in offsets]
         results: list[SSAValue] = []
         for part, (offset, place) in enumerate(zip(offsets, places, strict=True)):
-            values = (splitter.parts(value)[part] for value in stored)
+            values = (b.parts(value)[part] for value in stored)
             operands = (*values, op.memory, *leading, *place)
-            new = _remade(op, operands, [grid.tile_type] * len(op.results))
-            _set_alignment(new, offset, op)
+            new = b.like(op, operands, [grid.tile_type] * len(op.results))
+            if isinstance(new, coopmatrix.PlainAccessOp) and new.alignment is not None:
+                known, strides = new.alignment.value.data, op.matrix_strides
+                sure = alignment_at(known, offset, strides, of_memory)
+                new.alignment = None if sure is None else IntegerAttr(sure, i64)
             if isinstance(new, coopmatrix.PrefetchOp):
                 new.matrix_type = grid.tile_type
-            results += splitter.insert(new).results
+            results += new.results
         return [tuple(results)] if op.results else []
 
-    def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Sequence[Values]:
+    def mul_add(self, op: coopmatrix.MulAddOp, s: Splitter) -> Sequence[Values]:
         """For each tile of the result, one multiplication a step along K, in order."""
-        a, b, c = (splitter.parts(x) for x in (op.a, op.b, op.c))
+        a, b, c = (s.parts(x) for x in (op.a, op.b, op.c))
         grid = self.grid(op.result)
         depth, cols = self.grid(op.b).shape
         steps = _steps(op, grid.tile_type, depth)
@@ -608,14 +608,14 @@ class Cutter:
                 pair = a[p * depth + step], b[step * cols + q]
                 new = coopmatrix.MulAddOp(*pair, value, type, signed, op.saturating)
                 new.attributes = dict(op.attributes)
-                value = splitter.insert(new).result
+                value = s.effect(new).result
             results.append(value)
         return [tuple(results)]
 
-    def reduce(self, op: coopmatrix.ReduceOp, splitter: Splitter) -> Sequence[Values]:
+    def reduce(self, op: coopmatrix.ReduceOp, b: Splitter) -> Sequence[Values]:
         """The tiles of a row (column) of tiles, or all, combined, then reduced once."""
         rows, cols = self.grid(op.value).shape
-        parts = splitter.parts(op.value)
+        parts = b.parts(op.value)
         axis, together = op.axis.data, (1, 1)
         if axis is not coopmatrix.Reduced.QUADS:
             together = axis.window(rows, cols)
@@ -626,74 +626,68 @@ class Cutter:
         for line in groups.values():
             value = line[0]
             for other in line[1:]:
-                value = splitter.insert(_combined(op, value, other)).result
-            new = _remade(op, (value,), [self.grid(op.result).tile_type])
-            results.append(splitter.insert(new).results[0])
+                value = b.effect(_combined(op, value, other)).result
+            new = b.like(op, (value,), [self.grid(op.result).tile_type])
+            results.append(new.results[0])
         if op.broadcast is not None:
             made = dict(zip(groups, results, strict=True))
             places = self.grid(op.result).places
             results = [made[p // together[0], q // together[1]] for p, q in places]
         return [tuple(results)]
 
-    def transpose(
-        self, op: coopmatrix.TransposeOp, splitter: Splitter
-    ) -> Sequence[Values]:
+    def transpose(self, op: coopmatrix.TransposeOp, b: Splitter) -> Sequence[Values]:
         """Each tile, in the place of the other tile across the diagonal."""
         source, target = self.grid(op.value), self.grid(op.result)
-        tiles = dict(zip(source.places, splitter.parts(op.value), strict=True))
-        new = (
-            _remade(op, (tiles[q, p],), [target.tile_type]) for p, q in target.places
-        )
-        return [tuple(splitter.insert(each).results[0] for each in new)]
+        tiles = dict(zip(source.places, b.parts(op.value), strict=True))
+        new = (b.like(op, (tiles[q, p],), [target.tile_type]) for p, q in target.places)
+        return [tuple(each.results[0] for each in new)]
 
-    def apply(self, op: coopmatrix.ApplyOp, splitter: Splitter) -> Sequence[Values]:
+    def apply(self, op: coopmatrix.ApplyOp, b: Splitter) -> Sequence[Values]:
         """The same body for each tile, with its origin added to row and column."""
         grid = self.grid(op.result)
         results: list[SSAValue] = []
-        parts = splitter.parts(op.value)
+        parts = b.parts(op.value)
         for part, origin in zip(parts, grid.origins, strict=True):
             body = op.body.clone()
             for argument, number in zip((0, 1), origin, strict=True):
                 _move(body, argument, number, op)
             new = coopmatrix.ApplyOp(part, body)
             new.attributes = dict(op.attributes)
-            results.append(splitter.insert(new).result)
+            results.append(b.effect(new).result)
         return [tuple(results)]
 
     # Elements by slot: no control flow, as lanes may address different tiles
 
-    def extract(self, op: coopmatrix.ExtractOp, splitter: Splitter) -> Sequence[Values]:
+    def extract(self, op: coopmatrix.ExtractOp, b: Splitter) -> Sequence[Values]:
         """Slot `s % length` of each tile; of these, that of tile `s / length`."""
-        b = Builder.at(op, self.built)
         tile, slot = slot_of_tile(b, op.index, self.grid(op.matrix))
         found = b.constant(op.result.type, 0)
-        for part, value in enumerate(splitter.parts(op.matrix)):
+        for part, value in enumerate(b.parts(op.matrix)):
             element = b.effect(coopmatrix.ExtractOp(value, slot)).results[0]
             here = b.compare("eq", tile, b.constant(INDEX, part))
             found = b.pure(SelectOp, here, element, found)
         return [(found,)]
 
-    def insert(self, op: coopmatrix.InsertOp, splitter: Splitter) -> Sequence[Values]:
+    def insert(self, op: coopmatrix.InsertOp, b: Splitter) -> Sequence[Values]:
         """The new element in one tile; in the others the one that is there."""
-        b = Builder.at(op, self.built)
         tile, slot = slot_of_tile(b, op.index, self.grid(op.matrix))
         results: list[SSAValue] = []
-        for part, value in enumerate(splitter.parts(op.matrix)):
+        for part, value in enumerate(b.parts(op.matrix)):
             old = b.effect(coopmatrix.ExtractOp(value, slot)).results[0]
             here = b.compare("eq", tile, b.constant(INDEX, part))
             new = b.pure(SelectOp, here, op.value, old)
             results += b.effect(coopmatrix.InsertOp(new, value, slot)).results
         return [tuple(results)]
 
-    def coord(self, op: coopmatrix.CoordOp, splitter: Splitter) -> Sequence[Values]:
+    def coord(self, op: coopmatrix.CoordOp, b: Splitter) -> Sequence[Values]:
         """Where the element is in any tile, which have it alike, and the tile's origin.
 
         What is outside of its tile is outside of the matrix.
         """
-        grid, b = self.grid(op.matrix), Builder.at(op, self.built)
+        grid = self.grid(op.matrix)
         tile, slot = slot_of_tile(b, op.index, grid)
         new = coopmatrix.CoordOp(
-            operands=[splitter.parts(op.matrix)[0], slot], result_types=[INDEX] * 2
+            operands=[b.parts(op.matrix)[0], slot], result_types=[INDEX] * 2
         )
         at = b.effect(new).results
         place = BoundedIndex(0, tile, len(grid.origins) - 1)
@@ -719,45 +713,17 @@ def slot_of_tile(
     return b.pure(DivUIOp, slot, length), b.pure(RemUIOp, slot, length)
 
 
-def _remade(
-    op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]
-) -> Operation:
-    """Return the operation on other operands, with results of other types."""
-    return type(op).create(
-        operands=operands,
-        result_types=types,
-        properties=dict(op.properties),
-        attributes=dict(op.attributes),
-    )
-
-
-def _refuse_broken_pointees(op: coopmatrix.AccessOp, grid: MatrixTiles) -> None:
+def _broken_pointee(
+    op: coopmatrix.AccessOp, grid: MatrixTiles, pointee_bits: int
+) -> Refused:
     """Refuse tiles that begin inside of what a memref holds, such as a vector."""
-    tile = grid.tile_type.shape
-    if not isinstance(op, coopmatrix.PlainAccessOp) or tile == grid.type.shape:
-        return
-    bits, whole = op.matrix.element_bits, op.pointee_bits
-    along = tile[op.layout.data is not coopmatrix.Layout.COL_MAJOR]
-    if along * bits % whole:
-        raise Refused(
-            op,
-            f"expected tiles whose rows in memory are whole {whole}-bit pieces, "
-            f"which {op.memory_type} holds, got {along} elements of {bits} bits",
-        )
-
-
-def _set_alignment(
-    new: Operation, offset: tuple[int, int], op: coopmatrix.AccessOp
-) -> None:
-    """Give the access to a tile the alignment that is sure at its offset."""
-    if not isinstance(new, coopmatrix.LoadOp | coopmatrix.StoreOp):
-        return
-    if new.alignment is None:
-        return
-    sure = alignment_at(
-        new.alignment.value.data, offset, op.matrix_strides, new.pointee_bits
+    along = grid.tile_type.shape[op.layout.data is not coopmatrix.Layout.COL_MAJOR]
+    return Refused(
+        op,
+        f"expected tiles whose rows in memory are whole {pointee_bits}-bit pieces, "
+        f"which {op.memory_type} holds, got {along} elements of "
+        f"{grid.type.element_bits} bits",
     )
-    new.alignment = None if sure is None else IntegerAttr(sure, i64)
 
 
 def _steps(
@@ -819,9 +785,8 @@ def cut(module: ModuleOp, tiling: Tiling) -> None:
         Rewriter.replace_op(op, MuliOp(length, count))
     parts = {value: cutter.grid(value).parts for value in tiling.tiles}
     split_values(module, parts, cutter.rules)
-    cutter.built = Built()  # prefetches stand in front of what was built last
     for op in tiling.prefetches:
-        cutter.access(op, Splitter(op))
+        cutter.access(op, Splitter.at(op))
         Rewriter.erase_op(op)
 
 

@@ -70,6 +70,7 @@ from coopc.passes.coopmatrix.elementwise import (
     over_slots,
 )
 from coopc.passes.coopmatrix.supported_tiles import (
+    HeldMatrices,
     Product,
     SupportedTiles,
     element_names,
@@ -80,7 +81,6 @@ from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
     CONTROL,
     SharedMemory,
     StagedMatrices,
-    Target,
 )
 from coopc.plan.atomic_form import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, Row, way
@@ -102,7 +102,7 @@ class Decision:
     facts: frozenset[Fact] = frozenset()
 
 
-def decide(module: ModuleOp, target: Target) -> list[Decision]:
+def decide(module: ModuleOp, target: HeldMatrices) -> list[Decision]:
     """Return what is done with operations on matrices in a module, in order.
 
     For lanes only with those of specialization constants.
@@ -136,7 +136,7 @@ def decide(module: ModuleOp, target: Target) -> list[Decision]:
     return found
 
 
-def decide_products(module: ModuleOp, target: Target) -> list[Decision]:
+def decide_products(module: ModuleOp, target: HeldMatrices) -> list[Decision]:
     """Return what no tiles of the device make up, before matrices are cut.
 
     These are multiplications, which lanes do, and conversions whose tiles before and
@@ -163,7 +163,7 @@ def decide_products(module: ModuleOp, target: Target) -> list[Decision]:
     return found
 
 
-def _decision(op: Operation, target: Target) -> Decision:
+def _decision(op: Operation, target: HeldMatrices) -> Decision:
     facts = facts_of(op, target)
     row = _way(op, facts, target)
     if row.form == "refused":
@@ -173,7 +173,7 @@ def _decision(op: Operation, target: Target) -> Decision:
     return Decision(op, row.form, facts)
 
 
-def _way(op: Operation, facts: frozenset[Fact], target: Target) -> Row:
+def _way(op: Operation, facts: frozenset[Fact], target: HeldMatrices) -> Row:
     return way(op.name.partition(".")[2], facts, target.device)
 
 
@@ -191,7 +191,7 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
         yield op.matrix_type
 
 
-def facts_of(op: Operation, target: Target) -> frozenset[Fact]:
+def facts_of(op: Operation, target: HeldMatrices) -> frozenset[Fact]:
     matrices, device = list(_matrices(op)), target.device
     found: dict[Fact, bool] = {
         "narrow float": any(isinstance(x.element_type, NarrowFloat) for x in matrices),
@@ -267,7 +267,7 @@ def _is_surface(op: coopmatrix.PlainAccessOp, device: Device) -> bool:
     return why_not_checked(op, device) is None
 
 
-def _is_other_layout(op: coopmatrix.PlainAccessOp, target: Target) -> bool:
+def _is_other_layout(op: coopmatrix.PlainAccessOp, target: HeldMatrices) -> bool:
     """Whether a device has a matrix, but does not access it in a layout."""
     if op.layout_name is not None:
         return target.for_lanes or "layout" not in target.device.specialised
@@ -319,7 +319,7 @@ def _is_logical(op: coopmatrix.AtomicOp, device: Device) -> bool:
     return atomic_form(element, access, device) != "native"
 
 
-def why_not_staged(op: Operation, target: Target) -> str:
+def why_not_staged(op: Operation, target: HeldMatrices) -> str:
     """Why matrices cannot go through memory of a known size; empty if they can."""
     if isinstance(op, coopmatrix.PlainAccessOp):
         for word, scope in (("available", op.available), ("visible", op.visible)):
@@ -423,7 +423,7 @@ def _equal(op: Operation) -> Iterator[tuple[Size, Size]]:
 
 
 def slow_ways(
-    decisions: list[Decision], target: Target
+    decisions: list[Decision], target: HeldMatrices
 ) -> Iterator[tuple[Operation, str]]:
     """Yield what is far slower than by instructions, and why; each reason once."""
     said: set[str] = set()
@@ -435,7 +435,7 @@ def slow_ways(
             yield each.op, text
 
 
-def _why_slow(op: Operation, facts: frozenset[Fact], target: Target) -> str:
+def _why_slow(op: Operation, facts: frozenset[Fact], target: HeldMatrices) -> str:
     """Why an operation is far slower than others of its kind; empty if it is not."""
     device = target.device
     if isinstance(op, coopmatrix.MulAddOp):
@@ -485,7 +485,7 @@ class Legalizer:
     """The rewriting of one module; a function has its work-group memory when needed."""
 
     module: ModuleOp
-    target: Target
+    target: HeldMatrices
     spills: bool = True
     """Whether matrices of types that the device lacks stay in memory."""
     lanes: int | None = None
@@ -579,7 +579,7 @@ def legalize(
         Refused: the device refuses an operation; the module may be changed then.
     """
     constants = coopmatrix.default_constants(module)
-    target = Target(device, constants, for_lanes=only == "named")
+    target = HeldMatrices(device, constants, for_lanes=only == "named")
     if only != "products":
         inline_functions_of(module, target.is_spilled)
     decisions = _DECIDE[only](module, target)
@@ -624,7 +624,7 @@ def _demand_surfaces(decisions: list[Decision], device: Device) -> None:
         demands.write(function_around(op))
 
 
-_DECIDE: Mapping[Only, Callable[[ModuleOp, Target], list[Decision]]] = {
+_DECIDE: Mapping[Only, Callable[[ModuleOp, HeldMatrices], list[Decision]]] = {
     "all": decide,
     "products": decide_products,
     "named": decide,

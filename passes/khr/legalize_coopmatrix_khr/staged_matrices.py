@@ -47,7 +47,7 @@ units: the wider of an element and of what the memref holds, whose bits are cast
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -67,17 +67,12 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import (
-    BLOCKED,
     CHANNEL_BITS,
-    DEVICE_USES,
     Layout,
     MatrixType,
     Operand,
-    Scope,
-    ScopeAttr,
     matrix_type,
 )
 from coopc.dialects.narrow import is_integer, is_vector
@@ -99,76 +94,11 @@ from coopc.passes.coopmatrix.elementwise import (
     fill_value,
     reduction,
 )
+from coopc.passes.coopmatrix.supported_tiles import HeldMatrices
 from coopc.passes.generic.number import Num
 
 CONTROL = (*(TRANSPARENT - {CallOp, ReturnOp}),)
 """Control flow that passes on matrices which stay in memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A device, and what a module makes of it."""
-
-    device: Device
-    constants: Mapping[str, int]
-    """The specialisation constants of the module, as they are by default."""
-    for_lanes: bool = False
-    """Whether lanes hold all matrices whose sizes and scope are numbers."""
-    _spilled: dict[MatrixType, bool] = field(
-        default_factory=dict[MatrixType, bool], compare=False
-    )
-
-    def is_spilled(self, matrix: Attribute) -> bool:
-        """Whether there are no matrices of a type, so that memory holds them.
-
-        Of a type with names for sizes, scope or use, those by default decide: another
-        value that the device has is for who sets it to choose.
-        """
-        if not isinstance(matrix, MatrixType):
-            return False
-        if (found := self._spilled.get(matrix)) is None:
-            found = self._spilled[matrix] = self._is_lacking(matrix)
-        return found
-
-    def _is_lacking(self, matrix: MatrixType) -> bool:
-        static = matrix.specialised(self.constants)
-        if self.for_lanes or static.scope != ScopeAttr(Scope.SUBGROUP):
-            return self.for_lanes and not matrix.is_static
-        use = DEVICE_USES.get(matrix.use.data)
-        if use is None or not matrix.specialises <= self.device.specialised:
-            return True
-        return static.shape not in self.device.held(use, str(matrix.element_type))
-
-    def layouts(self, matrix: MatrixType) -> tuple[Layout, ...]:
-        """The layouts that a device loads and stores a matrix in, preferred ones first.
-
-        None for a matrix of use `none`, that no matrix of the device divides, or whose
-        sizes may be other ones than the device has.
-        """
-        use, element = DEVICE_USES.get(matrix.use.data), str(matrix.element_type)
-        if use is None or (not matrix.is_static and self.is_spilled(matrix)):
-            return ()
-        static = matrix.specialised(self.constants)
-        assert isinstance(static.scope, ScopeAttr), static
-        rows, cols = static.shape
-        held = self.device.held(use, element, static.scope.data)
-        if all(rows % tile[0] or cols % tile[1] for tile in held):
-            return ()
-        has = self.device.layouts(use, element, rows, cols)
-        preferred = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR, *BLOCKED)
-        return tuple(layout for layout in preferred if str(layout) in has)
-
-    def shared_layout(self, matrix: MatrixType) -> Layout:
-        """The layout in work-group memory; row major where the device has none.
-
-        >>> from coopc.device import BMG, DG2, INTEL_CPU
-        >>> from coopc.dialects.coopmatrix import Use
-        >>> from xdsl.dialects.builtin import i8
-        >>> b = MatrixType.of(32, 8, i8, Use.B)
-        >>> [str(Target(x, {}).shared_layout(b)) for x in (BMG, DG2, INTEL_CPU)]
-        ['row_major', 'packed', 'packed']
-        """
-        return next(iter(self.layouts(matrix)), Layout.ROW_MAJOR)
 
 
 def memory_shape(
@@ -227,7 +157,7 @@ class SharedMemory:
     """The work-group memory of one function."""
 
     func: FuncOp
-    target: Target
+    target: HeldMatrices
     lanes: int
     """Of a subgroup."""
     subgroups: int

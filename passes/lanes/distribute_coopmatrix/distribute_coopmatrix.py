@@ -63,7 +63,6 @@ from coopc.ir.builder import (
     INDEX,
     BoundedIndex,
     Builder,
-    Built,
     Values,
     private_function,
 )
@@ -418,7 +417,6 @@ class Distributor:
     """Components of the longest vector."""
     slow_shuffles: bool
     """As `Device.slow_shuffles`."""
-    built: Built = field(default_factory=Built)
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
     )
@@ -429,12 +427,6 @@ class Distributor:
 
     def of(self, value: SSAValue) -> LaneFragment:
         return self.held_by_type[matrix_type(value)]
-
-    def opened(
-        self, op: Operation, matrix: SSAValue, splitter: Splitter
-    ) -> tuple[Builder, LaneFragment, Values]:
-        """Return a builder at an operation, and what lanes hold of a matrix."""
-        return self.builder(op), self.of(matrix), splitter.parts(matrix)
 
     def parts(self, root: Operation) -> dict[SSAValue, Parts]:
         """Return what each matrix becomes; replace what has no matrices as values."""
@@ -479,9 +471,6 @@ class Distributor:
             )
         return LaneFragment.of(layout, type.element_type, self.max_vector)
 
-    def builder(self, op: Operation) -> Builder:
-        return Builder.at(op, self.built, self.options.unroll)
-
     @property
     def rules(self) -> dict[type[Operation], Rule]:
         table: dict[type[Operation], Callable[[Any, Splitter], Results]] = {
@@ -511,46 +500,45 @@ class Distributor:
         return dict(table)
 
     def load(
-        self, op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp, splitter: Splitter
+        self, op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp, b: Splitter
     ) -> Results:
         """Read each component, or all by blocks."""
-        return [self._access(op, self.of(op.result))]
+        return [self._access(op, b, self.of(op.result))]
 
     def store(
-        self, op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp, splitter: Splitter
+        self, op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp, b: Splitter
     ) -> Results:
         """Write each component, or all by blocks."""
-        self._access(op, self.of(op.value), splitter.parts(op.value))
+        self._access(op, b, self.of(op.value), b.parts(op.value))
         return []
 
     def _access(
-        self, op: PlainAccess, held: LaneFragment, values: Values = ()
+        self, op: PlainAccess, b: Builder, held: LaneFragment, values: Values = ()
     ) -> Values:
         plan = plan_block(held.layout, memory_of(op), self.max_vector)
         if isinstance(plan, BlockAccess) and self.options.block_access:
             self.options.tell(op, str(plan))
-            return by_blocks(self.builder(op), op, held, plan, values)
+            return by_blocks(b, op, held, plan, values)
         rows = plan_rows(held.layout, memory_of(op), held.width)
         if isinstance(rows, RowAccess):
             self.options.tell(op, f"{rows}: {plan}")
-            return by_rows(self.builder(op), op, held, rows, values)
+            return by_rows(b, op, held, rows, values)
         self.options.tell(op, f"element by element: {plan}")
-        return by_elements(self.builder(op), op, held, values)
+        return by_elements(b, op, held, values)
 
-    def update(self, op: coopmatrix.AtomicUpdateOp, splitter: Splitter) -> Results:
-        b, held, values = self.opened(op, op.value, splitter)
+    def update(self, op: coopmatrix.AtomicUpdateOp, b: Splitter) -> Results:
+        held, values = self.of(op.value), b.parts(op.value)
         return [by_elements(b, op, held, values)]
 
-    def fill(self, op: coopmatrix.FillOp, splitter: Splitter) -> Results:
+    def fill(self, op: coopmatrix.FillOp, b: Splitter) -> Results:
         """The number, converted, in every component."""
-        b = self.builder(op)
         return [self.of(op.result).splat(b, fill_value(b, op))]
 
-    def poison(self, op: PoisonOp, splitter: Splitter) -> Results:
+    def poison(self, op: PoisonOp, b: Splitter) -> Results:
         types = self.of(op.result).parts.types
-        return [tuple(splitter.insert(PoisonOp(x)).result for x in types)]
+        return [tuple(b.effect(PoisonOp(x)).result for x in types)]
 
-    def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Results:
+    def mul_add(self, op: coopmatrix.MulAddOp, b: Splitter) -> Results:
         """Write the product out; where there are many such, call their function."""
         product = LaneProduct(
             self.of(op.a),
@@ -561,10 +549,10 @@ class Distributor:
             op.saturating is not None,
             self.slow_shuffles,
         )
-        values = [splitter.parts(x) for x in (op.a, op.b, op.c)]
+        values = [b.parts(x) for x in (op.a, op.b, op.c)]
         self.asked[product] = self.asked.get(product, 0) + 1
         if self.options.unroll or self.asked[product] <= MOST_INLINED:
-            return [multiply_add(self.builder(op), product, *values)]
+            return [multiply_add(b, product, *values)]
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
         if (name := self.products.get(product)) is None:
@@ -579,14 +567,14 @@ class Distributor:
                 self.module, product.name, types, results, body, op.location
             )
             name = self.products[product] = func.sym_name.data
-        call = splitter.insert(CallOp(name, arguments, results))
+        call = b.effect(CallOp(name, arguments, results))
         return [tuple(call.results)]
 
-    def elementwise(self, op: Operation, splitter: Splitter) -> Results:
+    def elementwise(self, op: Operation, b: Splitter) -> Results:
         """The same on vectors; of a bit cast, too: the layout is the same."""
-        b, held = self.builder(op), self.of(op.results[0])
+        held = self.of(op.results[0])
         operands = [
-            splitter.parts(x) if isinstance(x.type, MatrixType) else held.splat(b, x)
+            b.parts(x) if isinstance(x.type, MatrixType) else held.splat(b, x)
             for x in op.operands
         ]
         is_division = isinstance(op, coopmatrix.DivOp | coopmatrix.RemOp)
@@ -613,9 +601,9 @@ class Distributor:
 
         return held.made(b, divisor, (b.constant(held.type, 1),) * held.count)
 
-    def convert(self, op: coopmatrix.ConvertOp, splitter: Splitter) -> Results:
+    def convert(self, op: coopmatrix.ConvertOp, b: Splitter) -> Results:
         """Convert the elements and change the layout, what is narrower by lane."""
-        b, source, values = self.opened(op, op.value, splitter)
+        source, values = self.of(op.value), b.parts(op.value)
         target, signed = self.of(op.result), op.signed is not None
         is_wider = target.layout.components and (
             matrix_type(op.result).element_bits > matrix_type(op.value).element_bits
@@ -629,21 +617,21 @@ class Distributor:
                 layouts = CoopmatrixAttr(source.layout), CoopmatrixAttr(target.layout)
                 source = replace(target, element=source.element)
                 new = simt.ExchangeOp(values, *layouts, source.parts.types)
-                values = tuple(splitter.insert(new).outputs)
+                values = tuple(b.effect(new).outputs)
         return [values]
 
-    def reduce(self, op: coopmatrix.ReduceOp, splitter: Splitter) -> Results:
+    def reduce(self, op: coopmatrix.ReduceOp, b: Splitter) -> Results:
         """In each lane, then between lanes."""
-        b, source, values = self.opened(op, op.value, splitter)
+        source, values = self.of(op.value), b.parts(op.value)
         return [reduced(b, op, source, values, self.of(op.result))]
 
-    def transpose(self, op: coopmatrix.TransposeOp, splitter: Splitter) -> Results:
+    def transpose(self, op: coopmatrix.TransposeOp, b: Splitter) -> Results:
         """Each element from the lane that has it."""
-        b, source, values = self.opened(op, op.value, splitter)
+        source, values = self.of(op.value), b.parts(op.value)
         target = self.of(op.result)
         return [gathered(b, source, values, target, lambda at: Element(at.col, at.row))]
 
-    def apply(self, op: coopmatrix.ApplyOp, splitter: Splitter) -> Results:
+    def apply(self, op: coopmatrix.ApplyOp, b: Splitter) -> Results:
         """The body for each component; padding stays what it is."""
         for inner in op.body.walk():
             matrices = any(
@@ -654,13 +642,15 @@ class Distributor:
             if matrices and not isinstance(inner, allowed):
                 reason = f"expected single elements in a body, got {inner.name}"
                 raise Refused(op, reason)
-        b, held, values = self.opened(op, op.value, splitter)
+        held, values = self.of(op.value), b.parts(op.value)
 
         def distribute(inner: Operation) -> Values | None:
             """Replace an operation in the copy of the body, if it is of matrices."""
             if (rule := self.rules.get(type(inner))) is None:
                 return None
-            found = [x for (x,) in rule(inner, Splitter(inner, splitter.known))]
+            there = Splitter.at(inner, b.built, b.unroll)
+            there.known = b.known
+            found = [x for (x,) in rule(inner, there)]
             Rewriter.replace_op(inner, [], found)
             return tuple(found)
 
@@ -695,22 +685,22 @@ class Distributor:
             f"{op.matrix.type} per lane, over {self.lanes} lanes, got {number}",
         )
 
-    def extract(self, op: coopmatrix.ExtractOp, splitter: Splitter) -> Results:
+    def extract(self, op: coopmatrix.ExtractOp, b: Splitter) -> Results:
         """The component; 0 where it is padding."""
-        b, held, values = self.opened(op, op.matrix, splitter)
+        held, values = self.of(op.matrix), b.parts(op.matrix)
         at = self.slot(op, held)
         is_element = inside(b, held.layout, held.place(b, at))
         zero = b.constant(held.element, 0)
         return [(b.select(is_element, held.get(b, values, at), zero),)]
 
-    def insert(self, op: coopmatrix.InsertOp, splitter: Splitter) -> Results:
+    def insert(self, op: coopmatrix.InsertOp, b: Splitter) -> Results:
         """The component replaced; padding is never read."""
-        b, held, values = self.opened(op, op.matrix, splitter)
+        held, values = self.of(op.matrix), b.parts(op.matrix)
         return [held.put(b, values, self.slot(op, held), op.value)]
 
-    def coord(self, op: coopmatrix.CoordOp, splitter: Splitter) -> Results:
+    def coord(self, op: coopmatrix.CoordOp, b: Splitter) -> Results:
         """By the formula of the layout; M and N of padding."""
-        b, held, _ = self.opened(op, op.matrix, splitter)
+        held = self.of(op.matrix)
         place = held.place(b, self.slot(op, held))
         is_element = inside(b, held.layout, place)
         pairs = zip((place.row, place.col), held.layout.shape, strict=True)
@@ -720,10 +710,10 @@ class Distributor:
         ]
 
     def extract_row_slice(
-        self, op: coopmatrix.ExtractRowSliceOp, splitter: Splitter
+        self, op: coopmatrix.ExtractRowSliceOp, b: Splitter
     ) -> Results:
         """Each element from the lane that has it; 0 beyond the matrix."""
-        b, held, values = self.opened(op, op.matrix, splitter)
+        held, values = self.of(op.matrix), b.parts(op.matrix)
         x, type = held.layout, vector_type(op.result)
         zero, nothing = b.constant(held.element, 0), b.constant(INDEX, 0)
 
@@ -741,11 +731,9 @@ class Distributor:
 
         return [b.loop(type.element_count(), (b.constant(type, 0),), body)]
 
-    def insert_row_slice(
-        self, op: coopmatrix.InsertRowSliceOp, splitter: Splitter
-    ) -> Results:
+    def insert_row_slice(self, op: coopmatrix.InsertRowSliceOp, b: Splitter) -> Results:
         """Each lane takes what it is to hold."""
-        b, held, values = self.opened(op, op.matrix, splitter)
+        held, values = self.of(op.matrix), b.parts(op.matrix)
         x, zero, length = held.layout, b.constant(INDEX, 0), length_of(op.value)
 
         def taken(at: BoundedIndex, now: Values) -> SSAValue:
@@ -814,7 +802,7 @@ class DistributeCoopmatrixPass(ModulePass):
             for root in roots:
                 parts = distributor.parts(root)
                 view_elements(root)
-                split_values(root, parts, distributor.rules)
+                split_values(root, parts, distributor.rules, self.unroll)
 
     def _lanes(self, module: ModuleOp) -> int:
         """Return the lanes of every subgroup, which the device must have."""

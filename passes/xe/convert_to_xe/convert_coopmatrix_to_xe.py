@@ -50,7 +50,7 @@ from coopc.ir.control_flow import (
 )
 from coopc.ir.device_option import device_of
 from coopc.ir.matrix_size import why_not_of_lanes
-from coopc.ir.split_values import Parts, Results, Splitter, split_values
+from coopc.ir.split_values import Parts, Results, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import (
     converted,
@@ -85,12 +85,10 @@ from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import narrow_loops
 from coopc.passes.xe.convert_to_xe.tensors import reduced
 from coopc.passes.xe.convert_to_xe.vectors import (
-    Rule,
     gathered,
     packed,
     splat,
     unpacked,
-    with_builders,
 )
 from coopc.passes.xe.plan_block_io import remark_second_entry, summary
 from coopc.passes.xe.register_layout import (
@@ -160,8 +158,8 @@ class Matrices:
     def registers(self, value: SSAValue) -> RegisterLayout:
         return self.of(value).registers
 
-    def vectors(self, value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
-        return unpacked(b, self.registers(value), s.parts(value))
+    def vectors(self, value: SSAValue, b: Splitter) -> list[SSAValue]:
+        return unpacked(b, self.registers(value), b.parts(value))
 
     # Decisions
 
@@ -256,7 +254,7 @@ class Matrices:
         return surface_of(b, op.memory), start_of(self.blocks.known, b, op)
 
     def load(
-        self, op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp, s: Splitter, b: Builder
+        self, op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp, b: Splitter
     ) -> Results:
         """By blocks, by channels, or each element by itself."""
         registers = self.registers(op.result)
@@ -273,11 +271,10 @@ class Matrices:
     def store(
         self,
         op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp,
-        s: Splitter,
-        b: Builder,
+        b: Splitter,
     ) -> Results:
         """By blocks, or each element by itself."""
-        registers, pieces = self.registers(op.value), s.parts(op.value)
+        registers, pieces = self.registers(op.value), b.parts(op.value)
         if (moves := self.moves.get(op)) is not None:
             surface, start = self._in_memory(b, op)
             self.blocks.store(b, registers, pieces, moves, surface, start)
@@ -286,7 +283,7 @@ class Matrices:
         ScalarAccess().store(b, registers, pieces, MatrixPlaces(op, registers), write)
         return []
 
-    def prefetch(self, op: coopmatrix.PrefetchOp, s: Splitter, b: Builder) -> Results:
+    def prefetch(self, op: coopmatrix.PrefetchOp, b: Splitter) -> Results:
         """By blocks, if there is a cache of that level; else not: it is a hint."""
         cache = CACHES.get(1 if op.level is None else op.level.value.data)
         moves = self.prefetches.get(op, ())
@@ -298,7 +295,7 @@ class Matrices:
             self.blocks.prefetch(b, plan, surface, begin, cache)
         return []
 
-    def update(self, op: coopmatrix.AtomicUpdateOp, s: Splitter, b: Builder) -> Results:
+    def update(self, op: coopmatrix.AtomicUpdateOp, b: Splitter) -> Results:
         """Each element by itself, once: `test_one_lane_has_an_element`."""
         registers = self.registers(op.value)
         places = MatrixPlaces(op, registers)
@@ -306,13 +303,13 @@ class Matrices:
         def change(values: Sequence[SSAValue], at: Sequence[SSAValue]) -> Operation:
             return element_access.update(op, values[0], at)
 
-        parts = [s.parts(op.value)]
+        parts = [b.parts(op.value)]
         found = ScalarAccess().update(b, registers, parts, places, change)
         return [packed(b, registers, found)]
 
     # Arithmetic
 
-    def fill(self, op: coopmatrix.FillOp, s: Splitter, b: Builder) -> Results:
+    def fill(self, op: coopmatrix.FillOp, b: Splitter) -> Results:
         """The number, converted, in every component."""
         if op.is_pointer and not is_memref(op.value.type):
             what = f"expected a memref to fill from, got {op.value.type}"
@@ -323,10 +320,10 @@ class Matrices:
         (tile,) = packed(b, registers, [vector] * count)
         return [(tile,) * registers.pieces]
 
-    def mul_add(self, op: coopmatrix.MulAddOp, s: Splitter, b: Builder) -> Results:
+    def mul_add(self, op: coopmatrix.MulAddOp, b: Splitter) -> Results:
         """A run of DPAS."""
         left, right, addend = (
-            tiles_of(self.registers(x), s.parts(x)) for x in (op.a, op.b, op.c)
+            tiles_of(self.registers(x), b.parts(x)) for x in (op.a, op.b, op.c)
         )
         precisions, rows = self._precisions(op), self.of(op.c).encoding.repeat_count
         if precisions[0] is xe.Precision.TF32:  # whose bits are integers
@@ -384,11 +381,11 @@ class Matrices:
             return xe.Precision.U8
         return found
 
-    def elementwise(self, op: Operation, s: Splitter, b: Builder) -> Results:
+    def elementwise(self, op: Operation, b: Splitter) -> Results:
         """The same on vectors of elements; a bit cast keeps width, use and layout."""
         registers = self.registers(op.results[0])
         operands = (
-            self.vectors(x, s, b)
+            self.vectors(x, b)
             if isinstance(x.type, MatrixType)
             else repeat(splat(b, x, registers.length))
             for x in op.operands
@@ -396,13 +393,13 @@ class Matrices:
         vectors = zip(*operands, strict=False)
         return [packed(b, registers, [elementwise(b, op, each) for each in vectors])]
 
-    def apply(self, op: coopmatrix.ApplyOp, s: Splitter, b: Builder) -> Results:
+    def apply(self, op: coopmatrix.ApplyOp, b: Splitter) -> Results:
         """The body, for each element that a lane holds.
 
         The lanes of an accumulator hold each element once, so that one runs it.
         """
         registers = self.registers(op.value)
-        vectors = self.vectors(op.value, s, b)
+        vectors = self.vectors(op.value, b)
         for number in range(len(vectors)):
             for at in range(registers.length):
                 element = element_of_lane(b, registers, number, at)
@@ -412,7 +409,7 @@ class Matrices:
                 vectors[number] = b.insert(vectors[number], at, found)
         return [packed(b, registers, vectors)]
 
-    def reduce(self, op: coopmatrix.ReduceOp, s: Splitter, b: Builder) -> Results:
+    def reduce(self, op: coopmatrix.ReduceOp, b: Splitter) -> Results:
         """Combine the vectors of each row in a lane, then the lanes, which share it."""
         registers = self.registers(op.value)
         bases = registers.layout.bases("lane")
@@ -425,7 +422,7 @@ class Matrices:
         own = [registers.coordinates[x][0] for x in registers.distinct]
         rows = [tuple(own[at : at + length]) for at in range(0, len(own), length)]
         found: dict[tuple[int, ...], SSAValue] = {}
-        for key, one in zip(rows, self.vectors(op.value, s, b), strict=True):
+        for key, one in zip(rows, self.vectors(op.value, b), strict=True):
             old = found.get(key)
             found[key] = one if old is None else b.pure(combine, old, one)
         signed = op.signed is not None
@@ -433,7 +430,7 @@ class Matrices:
             found[key] = reduced(b, one, simt.ReduceKind(kind.value), signed)
         return [packed(b, registers, [found[key] for key in rows])]
 
-    def convert(self, op: coopmatrix.ConvertOp, s: Splitter, b: Builder) -> Results:
+    def convert(self, op: coopmatrix.ConvertOp, b: Splitter) -> Results:
         """Convert the elements, then put them where the other use has them."""
         source, target = self.registers(op.value), self.registers(op.result)
         elements = [target.coordinates[x] for x in target.distinct]
@@ -446,8 +443,7 @@ class Matrices:
             )
         signed = op.signed is not None
         vectors = [
-            converted(b, x, target.element, signed)
-            for x in self.vectors(op.value, s, b)
+            converted(b, x, target.element, signed) for x in self.vectors(op.value, b)
         ]
         return [packed(b, target, gathered(b, vectors, wanted, target.length))]
 
@@ -552,12 +548,11 @@ def convert(module: ModuleOp, matrices: Matrices, fallback: bool) -> dict[str, F
     for func in (*known.values(), *second_entries.values()):
         if len(func.body.blocks) == 1:
             narrow_loops(func, matrices.shifts())
-    rules = with_builders(table, unroll=True)
     for op in tuple(module.walk()):
         if isinstance(op, coopmatrix.PrefetchOp):  # it has no matrix as a value
-            rules[coopmatrix.PrefetchOp](op, Splitter(op))
+            table[coopmatrix.PrefetchOp](op, Splitter.at(op, unroll=True))
             Rewriter.erase_op(op)
-    split_values(module, parts, rules)
+    split_values(module, parts, table, unroll=True)
     return second_entries
 
 

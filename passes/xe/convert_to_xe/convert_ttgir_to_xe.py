@@ -46,10 +46,10 @@ from coopc.dialects.llvm_target import AssumeOp
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import defined_by
 from coopc.ir.device_option import target_device
-from coopc.ir.split_values import Parts, Splitter, split_values
+from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
-from coopc.passes.triton.origins import base_of, made_by, origins_of
+from coopc.passes.triton.origins import made_by, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
@@ -57,7 +57,11 @@ from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
-from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
+from coopc.passes.xe.convert_to_xe.tensor_memory import (
+    TensorMemory,
+    memref_of,
+    pointer_base,
+)
 from coopc.passes.xe.convert_to_xe.tensors import (
     RETURNS,
     RULES,
@@ -65,7 +69,6 @@ from coopc.passes.xe.convert_to_xe.tensors import (
     reduce,
     scan,
 )
-from coopc.passes.xe.convert_to_xe.vectors import Rule, with_builders
 from coopc.passes.xe.register_layout import register_layout
 from coopc.rounding import FORMATS
 
@@ -240,7 +243,7 @@ def memory_of(
         BlockMessages(payload, io is not None and io.immediate_offsets),
         ScalarAccess(in_loops),
         channels,
-        {op: base_of(op.ptr) for op in ops if isinstance(op, PointerOp)},
+        {op: pointer_base(op) for op in ops if isinstance(op, PointerOp)},
         frozenset(
             op
             for op in ops
@@ -260,7 +263,7 @@ def convert(
     """Convert the body of a kernel, whose values become these parts."""
     io = None if device is None else device.block_io
     group = GroupMemory(func.body.block)
-    table: dict[type[Operation], Rule] = {
+    rules: dict[type[Operation], Rule] = {
         **RULES,
         **memory_of(func, group, payload, io).rules(),
         **group.rules(),
@@ -269,7 +272,6 @@ def convert(
         tt.ScanOp: partial(scan, group),
         ttg.ConvertLayoutOp: partial(convert_layout, group),
     }
-    rules = with_builders(table)
     found = [
         op
         for op in func.walk()
@@ -282,7 +284,7 @@ def convert(
     split_values(func, parts, rules)
     for op in found:
         if op.parent is not None:  # it has no tensor: its rule says what is to be done
-            rules[type(op)](op, Splitter(op))
+            rules[type(op)](op, Splitter.at(op))
             raise Refused(op, "it is not converted to xe")
     group.share()
     func.attributes.pop(LANE_BY_LANE, None)

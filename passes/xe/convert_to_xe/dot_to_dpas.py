@@ -57,7 +57,7 @@ def multiply(
     return list(sums.values())
 
 
-def dot(device: Device | None, op: tt.DotOp, s: Splitter, builder: Builder) -> Results:
+def dot(device: Device | None, op: tt.DotOp, builder: Splitter) -> Results:
     """Multiply tensors in layouts of DPAS, that of the device if one is known."""
     encoding = dpas_of(op.d.type)
     if encoding is None:
@@ -74,7 +74,7 @@ def dot(device: Device | None, op: tt.DotOp, s: Splitter, builder: Builder) -> R
         raise Refused(op, what)
     _refuse_small(op, encoding)
     precisions = _precisions(op, encoding, registers_of(op.a), registers_of(op.b))
-    a, b, c = (tiles_of(registers_of(x), s.parts(x)) for x in (op.a, op.b, op.c))
+    a, b, c = (tiles_of(registers_of(x), builder.parts(x)) for x in (op.a, op.b, op.c))
     return [multiply(builder, a, b, c, precisions, encoding.repeat_count)]
 
 

@@ -34,10 +34,10 @@ from coopc.dialects import simt, ttg
 from coopc.dialects.narrow import length_of
 from coopc.dialects.tt.types import bits_of, in_memory, transposed
 from coopc.ir.builder import Builder, allocate
-from coopc.ir.split_values import Results, Splitter
+from coopc.ir.split_values import Results, Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first, row_major
-from coopc.passes.xe.convert_to_xe.vectors import Rule, packed, vectors_of
+from coopc.passes.xe.convert_to_xe.vectors import packed, vectors_of
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
 MOST_GROUP_BYTES = 1 << 16
@@ -189,13 +189,13 @@ class GroupMemory:
     def rules(self) -> dict[type[Operation], Rule]:
         return {
             ttg.LocalAllocOp: self.alloc_buffer,
-            ttg.LocalDeallocOp: lambda op, s, b: (),
+            ttg.LocalDeallocOp: lambda op, b: (),
             ttg.LocalLoadOp: self.load_buffer,
             ttg.LocalStoreOp: self.store_buffer,
             ttg.MemDescTransOp: self.trans_buffer,
         }
 
-    def alloc_buffer(self, op: ttg.LocalAllocOp, s: Splitter, b: Builder) -> Results:
+    def alloc_buffer(self, op: ttg.LocalAllocOp, b: Splitter) -> Results:
         """Give a buffer memory; store its initial value."""
         assert isinstance(op.result.type, ttg.MemDescType), op
         self.buffer_bytes += bytes_of(
@@ -210,37 +210,36 @@ class GroupMemory:
         memory = allocate(self.block, buffer_type(op.result.type), "buffer")
         if op.init is not None:
             order = range(len(op.result.type.shape))
-            self._fill(op.init, memory, order, s, b)
+            self._fill(op.init, memory, order, b)
         return [(memory,)]
 
-    def store_buffer(self, op: ttg.LocalStoreOp, s: Splitter, b: Builder) -> Results:
+    def store_buffer(self, op: ttg.LocalStoreOp, b: Splitter) -> Results:
         """Store when all have loaded what they want; wait."""
-        (memory,) = s.parts(op.dst)
-        self._fill(op.src, memory, order_of(op, op.dst), s, b)
+        (memory,) = b.parts(op.dst)
+        self._fill(op.src, memory, order_of(op, op.dst), b)
         return ()
 
-    def load_buffer(self, op: ttg.LocalLoadOp, s: Splitter, b: Builder) -> Results:
+    def load_buffer(self, op: ttg.LocalLoadOp, b: Splitter) -> Results:
         """Load what a lane is to have."""
-        (memory,) = s.parts(op.src)
+        (memory,) = b.parts(op.src)
         registers = registers_of(op.result)
         places = row_major(b, of_memory(registers, order_of(op, op.src)))
         return [packed(b, registers, self.load(b, memory, registers, places))]
 
-    def trans_buffer(self, op: ttg.MemDescTransOp, s: Splitter, b: Builder) -> Results:
+    def trans_buffer(self, op: ttg.MemDescTransOp, b: Splitter) -> Results:
         """The same memory."""
         order_of(op, op.src)
-        return [s.parts(op.src)]
+        return [b.parts(op.src)]
 
     def _fill(
         self,
         tensor: SSAValue,
         memory: SSAValue,
         order: Sequence[int],
-        s: Splitter,
-        b: Builder,
+        b: Splitter,
     ) -> None:
         registers = registers_of(tensor)
-        vectors = vectors_of(tensor, s, b)
+        vectors = vectors_of(tensor, b)
         places = row_major(b, of_memory(registers, order))
         barrier(b)
         self.store(b, memory, vectors, places, is_first(b, registers.layout))

@@ -64,13 +64,18 @@ class Places(Protocol):
 class VectorPlaces:
     """Places that are vectors: elements from the start of memory on, and masks."""
 
-    element: Attribute
+    memory: SSAValue
+    """A memref of rank 1."""
     offsets: Values
     """Vectors of i64."""
     masks: Values | None
     """Vectors of i1; None where all are there."""
     flag: Flag = True
     """Whether a lane accesses any, where there are no masks."""
+
+    @property
+    def element(self) -> Attribute:
+        return memref_type(self.memory).get_element_type()
 
     def of(self, b: Builder, vector: int, at: SSAValue | int) -> tuple[Flag, Values]:
         offset = b.extract(self.offsets[vector], at)
@@ -180,7 +185,6 @@ class ScalarAccess:
         b: Builder,
         registers: RegisterLayout,
         places: VectorPlaces,
-        memory: SSAValue,
         length: int,
         other: Values | None,
     ) -> list[SSAValue]:
@@ -193,7 +197,7 @@ class ScalarAccess:
             for at in range(0, registers.length, length):
                 flag, where = places.of(b, number, at)
                 (old,) = gathered(b, [start], range(at, at + length), length)
-                load = partial(_load_vector, memory, where, length)
+                load = partial(_load_vector, places, where, length)
                 parts += b.effect_where(flag, load, [old])
             found.append(cast(b, concatenated(b, parts), registers.element))
         return packed(b, registers, found)
@@ -204,7 +208,6 @@ class ScalarAccess:
         registers: RegisterLayout,
         pieces: Values,
         places: VectorPlaces,
-        memory: SSAValue,
         length: int,
     ) -> None:
         """Store a tensor by vectors of a length."""
@@ -214,7 +217,7 @@ class ScalarAccess:
             for at in range(0, registers.length, length):
                 flag, where = chosen.of(b, number, at)
                 (part,) = gathered(b, [vector], range(at, at + length), length)
-                b.effect_where(flag, partial(_store_vector, part, memory, where))
+                b.effect_where(flag, partial(_store_vector, part, places, where))
 
     def _gathered(
         self,
@@ -274,14 +277,13 @@ class ScalarAccess:
         return carried
 
 
-def _load_vector(memory: SSAValue, where: Values, length: int) -> Operation:
-    element = memref_type(memory).get_element_type()
-    load = vectors.LoadOp(memory, where, VectorType(element, [length]))
+def _load_vector(places: VectorPlaces, where: Values, length: int) -> Operation:
+    load = vectors.LoadOp(places.memory, where, VectorType(places.element, [length]))
     return _aligned(load, load.result.type)
 
 
-def _store_vector(value: SSAValue, memory: SSAValue, where: Values) -> Operation:
-    return _aligned(vectors.StoreOp(value, memory, where), value.type)
+def _store_vector(value: SSAValue, places: VectorPlaces, where: Values) -> Operation:
+    return _aligned(vectors.StoreOp(value, places.memory, where), value.type)
 
 
 def _aligned(op: Operation, type: Attribute) -> Operation:

@@ -31,7 +31,7 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import coopmatrix, tt, xe
+from coopc.dialects import coopmatrix, tt, xe_plans
 from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
 from coopc.passes.xe.convert_to_xe.layout_to_arith import narrowed
@@ -54,8 +54,8 @@ def scale_loop_ivs(func: FuncOp) -> None:
     """Make loops count in the units that their transposed loads want."""
     shifts: dict[SSAValue, int] = {}
     for op in func.walk():
-        plan = op.attributes.get(xe.PLAN)
-        if isinstance(op, tt.DescriptorLoadOp) and isinstance(plan, xe.PlanAttr):
+        plan = op.attributes.get(xe_plans.PLAN)
+        if isinstance(op, tt.DescriptorLoadOp) and isinstance(plan, xe_plans.PlanAttr):
             shift = plan.data.packed.bit_length() - 1
             if shift and is_counter(op.indices[-1], shift):
                 shifts.setdefault(op.indices[-1], shift)

@@ -45,18 +45,19 @@ from xdsl.dialects.memref import LoadOp, StoreOp
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from coopc.dialects import tt, ttig, xe
+from coopc.dialects import tt, ttig, xe_plans
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
 from coopc.ir.polynomial import NOTHING, Polynomial
-from coopc.ir.split_values import Results, Splitter
+from coopc.ir.split_values import Results, Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
 from coopc.passes.triton.convert_tt_pointers_to_descriptors import is_block_pointer
 from coopc.passes.triton.memory import MANY, cast_memory, compare_exchange, rmw
+from coopc.passes.triton.origins import base_of
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
@@ -89,7 +90,6 @@ from coopc.passes.xe.convert_to_xe.scalar_access import (
 )
 from coopc.passes.xe.convert_to_xe.tensors import widened
 from coopc.passes.xe.convert_to_xe.vectors import (
-    Rule,
     cast,
     packed,
     splat,
@@ -113,8 +113,8 @@ class TensorMemory:
     elements: ScalarAccess
     channels: Mapping[Operation, ChannelPlan]
     """The loads that are done so."""
-    bases: Mapping[Operation, SSAValue | None]
-    """The scalar pointer that the pointers of an access count from, if it is one."""
+    bases: Mapping[Operation, SSAValue]
+    """The scalar pointer that the pointers of an access count from."""
     padded: frozenset[Operation]
     """The accesses through descriptors that read NaN outside."""
     moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
@@ -134,15 +134,15 @@ class TensorMemory:
             tt.MakeTensorDescriptorOp: make_descriptor,
             tt.StoreOp: self.store,
             ttig.DescriptorPrefetchOp: self.prefetch,
-            ttig.PrefetchOp: lambda op, s, b: (),
+            ttig.PrefetchOp: lambda op, b: (),
         }
 
-    def add_pointer(self, op: tt.AddPtrOp, s: Splitter, b: Builder) -> Results:
+    def add_pointer(self, op: tt.AddPtrOp, b: Splitter) -> Results:
         """A scalar pointer, moved; of a tensor offsets and offsets, in 64 bits."""
         if is_tensor(op.result.type):
-            pairs = zip(s.parts(op.ptr), vectors_of(op.offset, s, b), strict=True)
+            pairs = zip(b.parts(op.ptr), vectors_of(op.offset, b), strict=True)
             return [[b.pure(AddiOp, x, widened(b, y)) for x, y in pairs]]
-        (base,) = s.parts(op.ptr)
+        (base,) = b.parts(op.ptr)
         offset = b.pure(IndexCastOp, op.offset, IndexType())
         if base in self.moved:
             base, before = self.moved[base]
@@ -155,43 +155,43 @@ class TensorMemory:
         """Return all elements behind a pointer, as a memref of rank 1."""
         return b.pure(cast_memory, *self.moved.get(memref, (memref, 0)), MANY)
 
-    def load_block(self, op: tt.DescriptorLoadOp, s: Splitter, b: Builder) -> Results:
+    def load_block(self, op: tt.DescriptorLoadOp, b: Splitter) -> Results:
         """By blocks, by channels, or each element by itself."""
         registers = registers_of(op.result)
         if (plan := self._checked_plan(op)) is not None:
             y, x = op.indices
-            surface, move = SurfaceValues(*s.parts(op.desc)), BlockMove(plan, registers)
+            surface, move = SurfaceValues(*b.parts(op.desc)), BlockMove(plan, registers)
             return [self.blocks.load(b, registers, [move], surface, (y, x))]
         if (channels := self.channels.get(op)) is not None:
-            surface = SurfaceValues(*s.parts(op.desc))
+            surface = SurfaceValues(*b.parts(op.desc))
             place, name = _channel_place(b, op, surface), op.result.name_hint
             return [load_channels(b, channels, registers, surface.base, place, name)]
         other = None
         if op in self.padded:
             other = [b.constant(registers.vector, nan)] * registers.vectors
-        memory, places = self._through_descriptor(op, registers, s, b)
-        read = partial(LoadOp.get, memory)
+        places = self._through_descriptor(op, registers, b)
+        read = partial(LoadOp.get, places.memory)
         return [self.elements.load(b, registers, places, read, other)]
 
-    def store_block(self, op: tt.DescriptorStoreOp, s: Splitter, b: Builder) -> Results:
+    def store_block(self, op: tt.DescriptorStoreOp, b: Splitter) -> Results:
         """By blocks, or each element by itself."""
-        registers, pieces = registers_of(op.src), s.parts(op.src)
+        registers, pieces = registers_of(op.src), b.parts(op.src)
         if (plan := self._checked_plan(op)) is not None:
             (y, x), move = op.indices, BlockMove(plan, registers)
-            surface = SurfaceValues(*s.parts(op.desc))
+            surface = SurfaceValues(*b.parts(op.desc))
             self.blocks.store(b, registers, pieces, [move], surface, (y, x))
             return ()
-        memory, places = self._through_descriptor(op, registers, s, b)
-        self.elements.store(b, registers, pieces, places, _store_to(memory))
+        places = self._through_descriptor(op, registers, b)
+        self.elements.store(b, registers, pieces, places, _store_to(places))
         return ()
 
     def _checked_plan(
         self, op: tt.DescriptorLoadOp | tt.DescriptorStoreOp
     ) -> BlockPlan | None:
         """Return the plan of an access; None where there is a reason against one."""
-        plan = op.attributes.get(xe.PLAN)
-        if not isinstance(plan, xe.PlanAttr):
-            if xe.REFUSAL not in op.attributes:
+        plan = op.attributes.get(xe_plans.PLAN)
+        if not isinstance(plan, xe_plans.PlanAttr):
+            if xe_plans.REFUSAL not in op.attributes:
                 what = "a plan of plan-block-io, or a reason why there is none"
                 raise Refused(op, f"expected {what}")
             return None
@@ -203,64 +203,57 @@ class TensorMemory:
             raise Refused(op, str(refusal))
         return plan.data
 
-    def prefetch(
-        self, op: ttig.DescriptorPrefetchOp, s: Splitter, b: Builder
-    ) -> Results:
+    def prefetch(self, op: ttig.DescriptorPrefetchOp, b: Splitter) -> Results:
         """The share of each subgroup; nothing where there is no plan: it is a hint."""
-        attr = op.attributes.get(xe.PLAN)
-        if isinstance(attr, xe.BlockPrefetchPlanAttr):
+        attr = op.attributes.get(xe_plans.PLAN)
+        if isinstance(attr, xe_plans.BlockPrefetchPlanAttr):
             y, x = op.indices
-            surface = SurfaceValues(*s.parts(op.desc))
+            surface = SurfaceValues(*b.parts(op.desc))
             self.blocks.prefetch(b, attr.data, surface, (y, x))
         return ()
 
-    def load(self, op: tt.LoadOp, s: Splitter, b: Builder) -> Results:
+    def load(self, op: tt.LoadOp, b: Splitter) -> Results:
         """Each element or vector by itself; a scalar by all lanes."""
-        _refuse_block_pointer(op)
         if not is_tensor(op.ptr.type):
-            return [(_load_scalar(op, s, b),)]
-        registers = registers_of(op.result)
-        memory, places = self.through_pointers(op, s, b)
-        other = None if op.other is None else vectors_of(op.other, s, b)
+            return [(_load_scalar(op, b),)]
+        registers, places = registers_of(op.result), self.through_pointers(op, b)
+        other = None if op.other is None else vectors_of(op.other, b)
         if (length := _vector_length(op)) is not None:
-            return [
-                self.elements.load_vectors(b, registers, places, memory, length, other)
-            ]
-        read = partial(LoadOp.get, memory)
+            return [self.elements.load_vectors(b, registers, places, length, other)]
+        read = partial(LoadOp.get, places.memory)
         return [self.elements.load(b, registers, places, read, other)]
 
-    def store(self, op: tt.StoreOp, s: Splitter, b: Builder) -> Results:
+    def store(self, op: tt.StoreOp, b: Splitter) -> Results:
         """Each element or vector by itself; a scalar by the first lane."""
-        _refuse_block_pointer(op)
         if not is_tensor(op.ptr.type):
-            _store_scalar(op, s, b)
+            _store_scalar(op, b)
             return ()
-        registers, pieces = registers_of(op.value), s.parts(op.value)
-        memory, places = self.through_pointers(op, s, b)
+        registers, pieces = registers_of(op.value), b.parts(op.value)
+        places = self.through_pointers(op, b)
         if (length := _vector_length(op)) is not None:
-            self.elements.store_vectors(b, registers, pieces, places, memory, length)
+            self.elements.store_vectors(b, registers, pieces, places, length)
             return ()
-        self.elements.store(b, registers, pieces, places, _store_to(memory))
+        self.elements.store(b, registers, pieces, places, _store_to(places))
         return ()
 
-    def update(self, op: tt.AtomicRMWOp, s: Splitter, b: Builder) -> Results:
+    def update(self, op: tt.AtomicRMWOp, b: Splitter) -> Results:
         """Update what a tensor of pointers points to, or one element for all lanes."""
         if not is_tensor(op.ptr.type):
             _refuse_cast(op, op.ptr, op.result.type)
-            return [(self._update_scalar(op, s, b),)]
-        return self._update_tensor(op, [op.val], s, b)
+            return [(self._update_scalar(op, b),)]
+        return self._update_tensor(op, [op.val], b)
 
     def _update_tensor(
         self,
         op: AtomicOp,
         operands: Sequence[SSAValue],
-        s: Splitter,
-        b: Builder,
+        b: Splitter,
     ) -> Results:
         """Update what a tensor of pointers points to, by tensors of operands."""
         registers = registers_of(op.val)
-        target, places = self.through_pointers(op, s, b)
-        _refuse_cast(op, self.base(op), registers.element)
+        places = self.through_pointers(op, b)
+        target = places.memory
+        _refuse_cast(op, self.bases[op], registers.element)
         is_shared = _refuse_repeats(op)
         if op.result.uses and is_shared:
             refuse_too_large(op, [registers.element], 1 << registers.layout.out_bits)
@@ -271,15 +264,15 @@ class TensorMemory:
                 return rmw(op, target, values[0], where)
             return compare_exchange(op, values[0], target, values[1], where)
 
-        parts = [s.parts(x) for x in operands]
+        parts = [b.parts(x) for x in operands]
         found = self.elements.update(b, registers, parts, places, change)
         if op.result.uses and is_shared:
             found = self.group.exchanged(b, found, registers, registers)
         return [packed(b, registers, found)]
 
-    def _update_scalar(self, op: tt.AtomicRMWOp, s: Splitter, b: Builder) -> SSAValue:
+    def _update_scalar(self, op: tt.AtomicRMWOp, b: Splitter) -> SSAValue:
         """Update one element, the first lane for all; others may wait for it."""
-        (target,) = s.parts(op.ptr)
+        (target,) = b.parts(op.ptr)
         if op.order in (tt.Order.RELEASE, tt.Order.ACQ_REL):
             barrier(b)
         flag = is_first_of_all(b)
@@ -288,12 +281,12 @@ class TensorMemory:
         (before,) = b.effect_where(chosen, lambda: rmw(op, target, op.val, []), [zero])
         return self._of_the_first(b, before) if op.result.uses else before
 
-    def exchange(self, op: tt.AtomicCASOp, s: Splitter, b: Builder) -> Results:
+    def exchange(self, op: tt.AtomicCASOp, b: Splitter) -> Results:
         """Replace elements; one element the first lane, all wait before and after."""
         if is_tensor(op.ptr.type):
-            return self._update_tensor(op, [op.cmp, op.val], s, b)
+            return self._update_tensor(op, [op.cmp, op.val], b)
         _refuse_cast(op, op.ptr, op.result.type)
-        (target,) = s.parts(op.ptr)
+        (target,) = b.parts(op.ptr)
         barrier(b)
         (before,) = b.effect_where(
             is_first_of_all(b),
@@ -313,32 +306,23 @@ class TensorMemory:
         barrier(b)
         return b.effect(LoadOp.get(memory, [first])).results[0]
 
-    def base(self, op: tt.LoadOp | tt.StoreOp | AtomicOp) -> SSAValue:
-        """Return the scalar pointer that a tensor of pointers counts from."""
-        found = self.bases[op]
-        if found is None:
-            raise Refused(op, "expected pointers that count from one scalar pointer")
-        return found
-
     def through_pointers(
-        self, op: tt.LoadOp | tt.StoreOp | AtomicOp, s: Splitter, b: Builder
-    ) -> tuple[SSAValue, VectorPlaces]:
-        """Return memory of rank 1, and where elements behind pointers are in it."""
-        (memref,) = s.parts(self.base(op))
+        self, op: tt.LoadOp | tt.StoreOp | AtomicOp, b: Splitter
+    ) -> VectorPlaces:
+        """Return where elements behind pointers are."""
+        (memref,) = b.parts(self.bases[op])
         mask = None if isinstance(op, tt.AtomicCASOp) else op.mask
-        masks = None if mask is None else vectors_of(mask, s, b)
-        memory = self.view(b, memref)
-        return memory, VectorPlaces(element_of_memory(memory), s.parts(op.ptr), masks)
+        masks = None if mask is None else vectors_of(mask, b)
+        return VectorPlaces(self.view(b, memref), b.parts(op.ptr), masks)
 
     def _through_descriptor(
         self,
         op: tt.DescriptorLoadOp | tt.DescriptorStoreOp,
         registers: RegisterLayout,
-        s: Splitter,
-        b: Builder,
-    ) -> tuple[SSAValue, VectorPlaces]:
-        """Return memory of rank 1, and where in it the elements of a block are."""
-        base, sizes, strides = _in_elements(op, registers, s, b)
+        b: Splitter,
+    ) -> VectorPlaces:
+        """Return where the elements of a block are."""
+        base, sizes, strides = _in_elements(op, registers, b)
         rank = len(op.indices)
         dims = list(range(rank))
         if block_io(op) == "column_major":
@@ -366,11 +350,10 @@ class TensorMemory:
                 b.pure(AddiOp, x, y) for x, y in zip(offsets, along, strict=True)
             ]
             masks = [b.pure(AndIOp, x, y) for x, y in zip(masks, below, strict=True)]
-        memory = self.view(b, base)
-        return memory, VectorPlaces(element_of_memory(memory), offsets, masks)
+        return VectorPlaces(self.view(b, base), offsets, masks)
 
 
-def make_descriptor(op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder) -> Results:
+def make_descriptor(op: tt.MakeTensorDescriptorOp, b: Splitter) -> Results:
     """Width and pitch in bytes; sizes are of 32 bits, as the hardware has them.
 
     Of ranks other than 2: the base, sizes and strides, in elements.
@@ -389,8 +372,8 @@ def make_descriptor(op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder) -> R
         what = "expected a last stride of 1, as descriptors have"
         raise Refused(op, f"{what}, got {stride}")
     if op.type.rank != 2:
-        return [(*s.parts(op.base), *op.shape, *op.strides)]
-    (base,) = s.parts(op.base)
+        return [(*b.parts(op.base), *op.shape, *op.strides)]
+    (base,) = b.parts(op.base)
     rows, cols = op.shape[-2:]
     pitch = narrowed(b, op.strides[-2])
     return [(base, times(b, cols, width // 8), rows, times(b, pitch, width // 8))]
@@ -398,25 +381,34 @@ def make_descriptor(op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder) -> R
 
 def _vector_length(op: tt.LoadOp | tt.StoreOp) -> int | None:
     """Return the length of the vectors that an access is made of, if it is."""
-    length = op.attributes.get(xe.VECTOR)
+    length = op.attributes.get(xe_plans.VECTOR)
     return length.value.data if isinstance(length, IntegerAttr) else None
 
 
-def _refuse_block_pointer(op: tt.LoadOp | tt.StoreOp) -> None:
-    if is_block_pointer(op):
+def pointer_base(op: tt.LoadOp | tt.StoreOp | AtomicOp) -> SSAValue:
+    """Return the scalar pointer that the pointers of an access count from.
+
+    Raises:
+        Refused: there are several, or it accesses a block pointer.
+    """
+    if is_tensor(op.ptr.type):
+        if (base := base_of(op.ptr)) is None:
+            raise Refused(op, "expected pointers that count from one scalar pointer")
+        return base
+    if is_block_pointer(op.ptr):
         otherwise = "one as it was: convert-tt-pointers-to-descriptors"
         what = why_no_matrix(op, otherwise)
         raise Refused(op, f"expected a block pointer that is understood, got {what}")
+    return op.ptr
 
 
 def _in_elements(
     op: tt.DescriptorLoadOp | tt.DescriptorStoreOp,
     registers: RegisterLayout,
-    s: Splitter,
-    b: Builder,
+    b: Splitter,
 ) -> tuple[SSAValue, Values, Sequence[SSAValue | None]]:
     """Return base, sizes (i32) and strides (i64, None for 1) of a descriptor."""
-    base, *numbers = s.parts(op.desc)
+    base, *numbers = b.parts(op.desc)
     rank = len(op.indices)
     if rank != 2:
         return base, numbers[:rank], numbers[rank:]
@@ -454,9 +446,9 @@ def _channel_place(
     return place
 
 
-def _load_scalar(op: tt.LoadOp, s: Splitter, b: Builder) -> SSAValue:
+def _load_scalar(op: tt.LoadOp, b: Splitter) -> SSAValue:
     """Load one element, all lanes the same."""
-    (memory,) = s.parts(op.ptr)
+    (memory,) = b.parts(op.ptr)
     type = element_of_memory(memory)
     other = b.constant(type, 0) if op.other is None else cast(b, op.other, type)
     flag = True if op.mask is None else op.mask
@@ -464,9 +456,9 @@ def _load_scalar(op: tt.LoadOp, s: Splitter, b: Builder) -> SSAValue:
     return cast(b, found, op.result.type)
 
 
-def _store_scalar(op: tt.StoreOp, s: Splitter, b: Builder) -> None:
+def _store_scalar(op: tt.StoreOp, b: Splitter) -> None:
     """Store one element, the first lane for all."""
-    (memory,) = s.parts(op.ptr)
+    (memory,) = b.parts(op.ptr)
     flag = is_first_of_all(b)
     if op.mask is not None:
         flag = b.pure(AndIOp, flag, op.mask)
@@ -478,8 +470,8 @@ def element_of_memory(memory: SSAValue) -> Attribute:
     return memref_type(memory).get_element_type()
 
 
-def _store_to(memory: SSAValue) -> Write:
-    return lambda value, indices: StoreOp.get(value, memory, indices)
+def _store_to(places: VectorPlaces) -> Write:
+    return lambda value, indices: StoreOp.get(value, places.memory, indices)
 
 
 # Pointers
@@ -496,7 +488,7 @@ def memref_of(value: SSAValue) -> Attribute:
     return MemRefType(memory_of(value), [], layout)
 
 
-def same_pointer(op: tt.BitcastOp, s: Splitter, b: Builder) -> Results:
+def same_pointer(op: tt.BitcastOp, b: Splitter) -> Results:
     """What the pointer is that was cast."""
     source, result = element_of(op.src.type), element_of(op.result.type)
     if not isinstance(source, PtrType) or not isinstance(result, PtrType):
@@ -505,7 +497,7 @@ def same_pointer(op: tt.BitcastOp, s: Splitter, b: Builder) -> Results:
     if None in widths or widths[0] != widths[1]:
         what = f"expected pointers to elements of as many bits, got {source}"
         raise Refused(op, f"{what} to {result}")
-    return [s.parts(op.src)]
+    return [b.parts(op.src)]
 
 
 def memory_of(value: SSAValue) -> Attribute:

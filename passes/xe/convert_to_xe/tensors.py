@@ -38,7 +38,7 @@ from coopc.dialects.layout import LinearAttr
 from coopc.dialects.narrow import length_of, vector_type
 from coopc.dialects.shaped_arith import Arith, element_of
 from coopc.ir.builder import INDEX, Builder
-from coopc.ir.split_values import Results, Splitter
+from coopc.ir.split_values import Results, Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.linear import LinearLayout, select_outs
@@ -57,7 +57,6 @@ from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     zero_masks,
 )
 from coopc.passes.xe.convert_to_xe.vectors import (
-    Rule,
     constant_i32,
     gathered,
     numbers,
@@ -133,14 +132,12 @@ def _kept(layout: LinearLayout) -> LinearLayout:
     return replace(layout, ins=ins)
 
 
-def convert_layout(
-    group: GroupMemory, op: ttg.ConvertLayoutOp, s: Splitter, b: Builder
-) -> Results:
+def convert_layout(group: GroupMemory, op: ttg.ConvertLayoutOp, b: Splitter) -> Results:
     """Registers in another order, or an exchange."""
     if view_sources(op) is not None:
-        return view(op, s, b)
+        return view(op, b)
     source, target = registers_of(op.src), registers_of(op.result)
-    vectors = vectors_of(op.src, s, b)
+    vectors = vectors_of(op.src, b)
     if goes_through_memory(source, target):
         refuse_too_large(op, [source.element], 1 << source.layout.out_bits)
         return [packed(b, target, group.exchanged(b, vectors, source, target))]
@@ -149,14 +146,14 @@ def convert_layout(
     return [packed(b, target, b.effect(new).results)]
 
 
-def elementwise(op: Operation, s: Splitter, b: Builder) -> Results:
+def elementwise(op: Operation, b: Splitter) -> Results:
     """The same operation on each vector; scalars are the same for all."""
     if isinstance(op, SelectOp) and isinstance(op.result.type, tt.TensorDescType):
-        return [s.parts(op.lhs)]  # one of several was refused: both are the same
+        return [b.parts(op.lhs)]  # one of several was refused: both are the same
     if not any(tt.is_tensor(x.type) for x in (*op.operands, *op.results)):
-        new = b.effect(op.clone({x: s.parts(x)[0] for x in op.operands}))
+        new = b.effect(op.clone({x: b.parts(x)[0] for x in op.operands}))
         return [(result,) for result in new.results]
-    columns = [vectors_of(value, s, b) for value in op.operands]
+    columns = [vectors_of(value, b) for value in op.operands]
     count = max(len(column) for column in columns)
     rows = [column * (count if len(column) == 1 else 1) for column in columns]
     layouts = [registers_of(result) for result in op.results]
@@ -166,7 +163,7 @@ def elementwise(op: Operation, s: Splitter, b: Builder) -> Results:
     return [packed(b, x, y) for x, y in zip(layouts, columns, strict=True)]
 
 
-def constant(op: ConstantOp, s: Splitter, b: Builder) -> Results:
+def constant(op: ConstantOp, b: Splitter) -> Results:
     """A constant that is the same for all elements."""
     value = op.value
     if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
@@ -180,7 +177,7 @@ def constant(op: ConstantOp, s: Splitter, b: Builder) -> Results:
     return [packed(b, registers, [b.pure(ConstantOp, dense)] * registers.vectors)]
 
 
-def splat_tensor(op: tt.SplatOp, s: Splitter, b: Builder) -> Results:
+def splat_tensor(op: tt.SplatOp, b: Splitter) -> Results:
     """One vector, for all; pointers are 0 elements from their base."""
     registers = registers_of(op.result)
     if isinstance(op.src.type, tt.PtrType):
@@ -189,7 +186,7 @@ def splat_tensor(op: tt.SplatOp, s: Splitter, b: Builder) -> Results:
     return [packed(b, registers, [vector] * registers.vectors)]
 
 
-def make_range(op: tt.MakeRangeOp, s: Splitter, b: Builder) -> Results:
+def make_range(op: tt.MakeRangeOp, b: Splitter) -> Results:
     """The coordinates of what a lane holds, from the start on."""
     registers = registers_of(op.result)
     found = coordinates(b, registers, 0)
@@ -199,19 +196,19 @@ def make_range(op: tt.MakeRangeOp, s: Splitter, b: Builder) -> Results:
     return [packed(b, registers, found)]
 
 
-def fp_to_fp(op: tt.FpToFpOp, s: Splitter, b: Builder) -> Results:
+def fp_to_fp(op: tt.FpToFpOp, b: Splitter) -> Results:
     """To another format of floats."""
     if op.rounding_mode is tt.Rounding.RTZ:
         what = "expected rounding = rtne, which conversions have, got rtz"
         raise Refused(op, what)
     if not tt.is_tensor(op.result.type):
         raise Refused(op, "expected floats of a tensor, got one: expand-tt-math")
-    result, vectors = element_of(op.result.type), vectors_of(op.src, s, b)
+    result, vectors = element_of(op.result.type), vectors_of(op.src, b)
     found = [converted(b, each, result, signed=True) for each in vectors]
     return [packed(b, registers_of(op.result), found)]
 
 
-def view(op: View, s: Splitter, b: Builder) -> Results:
+def view(op: View, b: Splitter) -> Results:
     """Registers in another order, each lane its own."""
     source, target = registers_of(op.src), registers_of(op.result)
     wanted = view_sources(op)
@@ -224,8 +221,8 @@ def view(op: View, s: Splitter, b: Builder) -> Results:
     if source.packed == target.packed and source.run == target.run:
         identity = list(wanted) == list(range(len(source.distinct)))
         if identity:
-            return [s.parts(op.src)]
-    vectors = vectors_of(op.src, s, b)
+            return [b.parts(op.src)]
+    vectors = vectors_of(op.src, b)
     return [packed(b, target, gathered(b, vectors, wanted, target.length))]
 
 
@@ -251,22 +248,22 @@ def _refuse_moved(op: tt.JoinOp | tt.SplitOp, half: SSAValue, pairs: SSAValue) -
         )
 
 
-def join(op: tt.JoinOp, s: Splitter, b: Builder) -> Results:
+def join(op: tt.JoinOp, b: Splitter) -> Results:
     """Elements of one and of the other."""
     _refuse_moved(op, op.lhs, op.result)
     half, target = registers_of(op.lhs), registers_of(op.result)
-    vectors = [*vectors_of(op.lhs, s, b), *vectors_of(op.rhs, s, b)]
+    vectors = [*vectors_of(op.lhs, b), *vectors_of(op.rhs, b)]
     count = len(half.distinct)
     elements = (target.coordinates[x] for x in target.distinct)
     wanted = [half.position[x[:-1]] + count * x[-1] for x in elements]
     return [packed(b, target, gathered(b, vectors, wanted, target.length))]
 
 
-def split(op: tt.SplitOp, s: Splitter, b: Builder) -> Results:
+def split(op: tt.SplitOp, b: Splitter) -> Results:
     """The first of each pair, and the second."""
     _refuse_moved(op, op.low, op.src)
     source, target = registers_of(op.src), registers_of(op.low)
-    vectors = vectors_of(op.src, s, b)
+    vectors = vectors_of(op.src, b)
     results: list[Values] = []
     for which in (0, 1):
         elements = [(*target.coordinates[x], which) for x in target.distinct]
@@ -337,11 +334,11 @@ def kept_layout(layout: LinearLayout, axis: int) -> LinearLayout:
     return select_outs(layout, outs)
 
 
-def reduce(group: GroupMemory, op: tt.ReduceOp, s: Splitter, b: Builder) -> Results:
+def reduce(group: GroupMemory, op: tt.ReduceOp, b: Splitter) -> Results:
     """Combine registers, then lanes, then subgroups."""
     _refuse_reduction(op)
     targets = [target_of(op, at) for at in range(len(op.srcs))]
-    columns = [_copies(op, at, targets[at], s, b) for at in range(len(op.srcs))]
+    columns = [_copies(op, at, targets[at], b) for at in range(len(op.srcs))]
     rows = [_within(op, each, b) for each in zip(*columns, strict=True)]
     found = [_across(op, row, b) for row in rows]
     if warp_bits(registers_of(op.srcs[0]), op.axis.value.data):
@@ -398,7 +395,7 @@ def _through_memory(
 
 
 def _copies(
-    op: tt.ReduceOp, at: int, target: RegisterLayout, s: Splitter, b: Builder
+    op: tt.ReduceOp, at: int, target: RegisterLayout, b: Splitter
 ) -> list[list[SSAValue]]:
     """Return for each vector of the result the vectors that it is combined of."""
     axis = op.axis.value.data
@@ -408,7 +405,7 @@ def _copies(
         kept = (*element[:axis], *element[axis + 1 :])
         groups.setdefault(kept, []).append(position)
     lists = [groups[target.coordinates[x]] for x in target.distinct]
-    vectors = vectors_of(op.srcs[at], s, b)
+    vectors = vectors_of(op.srcs[at], b)
     copies = [
         gathered(b, vectors, [each[copy] for each in lists], target.length)
         for copy in range(len(lists[0]))
@@ -460,7 +457,7 @@ def _moved(b: Builder, places: Sequence[SSAValue], by: SSAValue) -> list[SSAValu
     return [b.pure(arith.AddiOp, x, splat(b, by, length_of(x))) for x in places]
 
 
-def scan(group: GroupMemory, op: tt.ScanOp, s: Splitter, b: Builder) -> Results:
+def scan(group: GroupMemory, op: tt.ScanOp, b: Splitter) -> Results:
     """Combine each element with what is before it, twice as far in each step."""
     _refuse_region(op)
     registers, axis = [registers_of(x) for x in op.srcs], op.axis.value.data
@@ -470,7 +467,7 @@ def scan(group: GroupMemory, op: tt.ScanOp, s: Splitter, b: Builder) -> Results:
     memories = [
         group.of(x.element, prod(sizes), number) for number, x in enumerate(registers)
     ]
-    columns = [list(vectors_of(x, s, b)) for x in op.srcs]
+    columns = [list(vectors_of(x, b)) for x in op.srcs]
     own, along = row_major(b, first), coordinates(b, first, axis)
     flag, backwards = is_first(b, first.layout), bool(op.reverse.value.data)
     step = 1

@@ -7,38 +7,21 @@ already is used as it is; a shuffle is made only where it is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i1, i32
 from xdsl.dialects.vector import BroadcastOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects.narrow import length_of
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.simt import MAX_COMPONENTS, bits_of
 from coopc.dialects.tt.types import is_tensor
-from coopc.ir import split_values
-from coopc.ir.builder import Builder, Built
-from coopc.ir.split_values import Results, Splitter
+from coopc.ir.builder import Builder
+from coopc.ir.split_values import Splitter
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
-
-Rule: TypeAlias = Callable[[Any, Splitter, Builder], Results]
-"""As those of `coopc.ir.split_values`, with a builder in front of the operation."""
-
-
-def with_builders(
-    table: Mapping[type[Operation], Rule], unroll: bool = False
-) -> dict[type[Operation], split_values.Rule]:
-    """Return rules whose builders share what they build."""
-    built = Built()
-
-    def with_builder(rule: Rule) -> split_values.Rule:
-        return lambda op, s: rule(op, s, Builder.at(op, built, unroll))
-
-    return {op: with_builder(rule) for op, rule in table.items()}
 
 
 def constant_i32(b: Builder, value: int) -> SSAValue:
@@ -106,11 +89,11 @@ def unpacked(
     ]
 
 
-def vectors_of(value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
+def vectors_of(value: SSAValue, b: Splitter) -> list[SSAValue]:
     """Return the vectors of elements of a tensor that was split, or a scalar."""
     if not is_tensor(value.type):
         return [value]
-    return unpacked(b, registers_of(value), s.parts(value))
+    return unpacked(b, registers_of(value), b.parts(value))
 
 
 def elements(b: Builder, piece: SSAValue, type: VectorType) -> list[SSAValue]:

@@ -452,3 +452,18 @@ func.func @rows_of_tiles(%a: !coopmatrix.matrix<24x64xi8, a>, %b: !coopmatrix.ma
   func.return
 }
 }
+
+// -----
+
+// Rows of tiles that begin where vectors do need not end there.
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+// CHECK-LABEL: func.func @half_a_vector
+// CHECK: coopmatrix.load %m[%{{.*}}, %z] row_major : memref<16x1xvector<8xf32>> -> !coopmatrix.matrix<8x8xf16, a>
+// CHECK: coopmatrix.load %m[%{{.*}}, %z] row_major : memref<16x1xvector<8xf32>> -> !coopmatrix.matrix<8x8xf16, a>
+func.func @half_a_vector(%m: memref<16x1xvector<8xf32>>, %o: memref<16x8xf16>) {
+  %z = arith.constant 0 : index
+  %x = coopmatrix.load %m[%z, %z] row_major : memref<16x1xvector<8xf32>> -> !coopmatrix.matrix<16x8xf16, a>
+  coopmatrix.store %x, %o[%z, %z] row_major : !coopmatrix.matrix<16x8xf16, a>, memref<16x8xf16>
+  func.return
+}
+}

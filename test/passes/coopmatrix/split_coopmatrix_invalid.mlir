@@ -145,3 +145,25 @@ func.func @rows_of_unknown_number(%a: !coopmatrix.matrix<16x8xf16, a>, %b: !coop
   func.return
 }
 }
+
+// -----
+
+// Tiles of 8 x 8 would be no blocks that follow each other.
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @interleaved_blocks(%m: memref<4x64xf16>, %p: index) {
+  // CHECK: error: coopmatrix.load: cannot split 16 x 16 for lavapipe: its blocks are interleaved in memory
+  %x = coopmatrix.load %m[%p, %p] row_blocked : memref<4x64xf16> -> !coopmatrix.matrix<16x16xf16, a>
+  func.return
+}
+}
+
+// -----
+
+// The second tile would begin at half a vector.
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @half_a_vector(%m: memref<8x1xvector<8xf32>>, %p: index) {
+  // CHECK: error: coopmatrix.load: expected tiles whose rows in memory are whole 256-bit pieces, which memref<8x1xvector<8xf32>> holds, got 8 elements of 16 bits
+  %x = coopmatrix.load %m[%p, %p] row_major : memref<8x1xvector<8xf32>> -> !coopmatrix.matrix<8x16xf16, a>
+  func.return
+}
+}

@@ -1,4 +1,5 @@
 // RUN: coopc-opt %s -p 'distribute-coopmatrix{subgroup-size=16}' | filecheck %s
+// RUN: coopc-opt %s -p 'distribute-coopmatrix{subgroup-size=16 unroll=true}' | filecheck %s --check-prefix UNROLL
 
 // Matrices become vectors of what a lane holds.
 
@@ -111,3 +112,16 @@ func.func @large(%a: !coopmatrix.matrix<64x64xf32, a>, %b: !coopmatrix.matrix<64
 // CHECK: vector.shuffle
 // CHECK: scf.yield
 // CHECK: scf.yield
+
+// Many components are accessed in a loop, unless loops are to be unrolled.
+func.func @many(%m: memref<32x32xf32>) {
+  %z = arith.constant 0 : index
+  %x = coopmatrix.load %m[%z, %z] col_major checked(rows, cols) : memref<32x32xf32> -> !coopmatrix.matrix<32x32xf32, acc>
+  coopmatrix.store %x, %m[%z, %z] row_major checked(rows, cols) : !coopmatrix.matrix<32x32xf32, acc>, memref<32x32xf32>
+  func.return
+}
+// CHECK-LABEL: func.func @many
+// CHECK: scf.for
+// UNROLL-LABEL: func.func @many
+// UNROLL-NOT: scf.for
+// UNROLL: func.return

@@ -343,3 +343,18 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
     tt.return
   }
 }
+
+// -----
+
+#one = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [16], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @block_pointer(%x: !tt.ptr<f32>) {
+    %n = arith.constant 64 : i64
+    %step = arith.constant 1 : i64
+    %at = arith.constant 0 : i32
+    %p = tt.make_tensor_ptr %x, [%n], [%step], [%at] {order = array<i32: 0>} : <tensor<64xf32, #one>>
+    // CHECK: tt.load: expected a block pointer that is understood, got one as it was: convert-tt-pointers-to-descriptors
+    %v = tt.load %p {boundaryCheck = array<i32>} : !tt.ptr<tensor<64xf32, #one>>
+    tt.return
+  }
+}

@@ -59,18 +59,18 @@ def integers(module: ModuleOp) -> list[SSAValue]:
     return [value for value in values(module) if value.type == i64]
 
 
-def narrow(op: Operation, splitter: Splitter) -> Sequence[Sequence[SSAValue]]:
+def narrow(op: Operation, b: Splitter) -> Sequence[Sequence[SSAValue]]:
     """An operation on i64, once for each part of its operands."""
-    parts = [splitter.parts(operand) for operand in op.operands]
+    parts = [b.parts(operand) for operand in op.operands]
     assert isinstance(op, arith.AddiOp)
     pairs = zip(*parts, strict=True)
-    return [[splitter.insert(arith.AddiOp(x, y)).result for x, y in pairs]]
+    return [[b.effect(arith.AddiOp(x, y)).result for x, y in pairs]]
 
 
-def constant(op: arith.ConstantOp, splitter: Splitter) -> Sequence[Sequence[SSAValue]]:
+def constant(op: arith.ConstantOp, b: Splitter) -> Sequence[Sequence[SSAValue]]:
     """A constant, made for each part."""
     value = op.value
-    return [[splitter.insert(arith.ConstantOp(value)).result for _ in range(2)]]
+    return [[b.effect(arith.ConstantOp(value)).result for _ in range(2)]]
 
 
 RULES: dict[type[Operation], Callable[..., Sequence[Sequence[SSAValue]]]] = {
@@ -206,7 +206,7 @@ def test_one_part_of_another_type_keeps_the_structure(text: str):
     module = parse(text)
     names = {value.name_hint for value in values(module)}
 
-    def constant32(op: arith.ConstantOp, splitter: Splitter):
+    def constant32(op: arith.ConstantOp, b: Splitter):
         raise AssertionError(op)
 
     parts = {value: Parts((i32,)) for value in integers(module)}

@@ -12,7 +12,7 @@ from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
 from coopc.passes.xe.convert_to_xe.matrix_memory import decide_matrix_blocks
-from coopc.passes.xe.plan_block_io import request_of
+from coopc.passes.xe.plan_block_io import decide
 from coopc.passes.xe.register_layout import DpasTiling, tiling_of
 from coopc.plan.block_message import Part, refuse_surface
 from coopc.plan.refusal import Reason, Refusal
@@ -83,7 +83,7 @@ def pointers() -> object:
     }"""
     module = parse(new_context(everything()), Source(text, "test"))
     (load,) = (op for op in module.walk() if isinstance(op, tt.LoadOp))
-    return request_of(load, tensor_of(load.result))
+    return decide(load, tensor_of(load.result), BMG)
 
 
 CASES: dict[Reason, tuple[Callable[[], object], str]] = {

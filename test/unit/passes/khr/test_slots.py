@@ -17,9 +17,9 @@ from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.ir.builder import Builder
+from coopc.passes.coopmatrix.supported_tiles import HeldMatrices
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
     SharedMemory,
-    Target,
 )
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan
@@ -143,7 +143,7 @@ def test_every_element_has_a_slot() -> None:
 
     for rows, cols, lanes in ((3, 7, 8), (8, 16, 16), (1, 1, 4), (5, 5, 32)):
         func = FuncOp("k", ((), ()))
-        shared = SharedMemory(func, Target(LAVAPIPE, {}), lanes, subgroups=1)
+        shared = SharedMemory(func, HeldMatrices(LAVAPIPE, {}), lanes, subgroups=1)
         b = Builder(func.body.block, None, func.location)
         slots = shared.slots(b, MatrixType.of(rows, cols, f32, Use.NONE))
         assert isinstance(slots, int)

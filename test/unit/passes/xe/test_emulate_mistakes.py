@@ -20,7 +20,6 @@ import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import tt
 from coopc.interface_call import pack
-from coopc.ir.builder import Builder
 from coopc.ir.split_values import Splitter
 from coopc.passes.xe.convert_to_xe import tensor_memory
 from coopc.passes.xe.convert_to_xe.layout_to_arith import plus
@@ -187,9 +186,9 @@ def test_running_finds_wrong_bounds(
     right = tensor_memory.make_descriptor
 
     def make(
-        op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder
+        op: tt.MakeTensorDescriptorOp, b: Splitter
     ) -> Sequence[Sequence[SSAValue]]:
-        ((*surface,),) = right(op, s, b)
+        ((*surface,),) = right(op, b)
         surface[bound] = plus(b, surface[bound], 16)
         return [surface]
 

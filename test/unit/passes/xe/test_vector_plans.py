@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 import coopc
 from coopc.compiler import new_context
-from coopc.dialects import tt, xe
+from coopc.dialects import tt, xe_plans
 from coopc.parsing import parse
 from coopc.passes.xe.vector_plans import plan_vector
 from coopc.pipeline import Run, read_passes
@@ -121,7 +121,7 @@ def lengths(text: str) -> list[int | None]:
     found: list[int | None] = []
     for op in module.walk():
         if isinstance(op, tt.LoadOp):
-            attr, plan = op.attributes.get(xe.VECTOR), plan_vector(op)
+            attr, plan = op.attributes.get(xe_plans.VECTOR), plan_vector(op)
             assert (attr is None) == (plan is None)
             found.append(attr.value.data if isinstance(attr, IntegerAttr) else None)
     return found
