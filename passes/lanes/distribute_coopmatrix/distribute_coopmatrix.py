@@ -107,6 +107,12 @@ from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     multiply_add,
     reduced,
 )
+from coopc.passes.lanes.distribute_coopmatrix.shared_rows import (
+    TiledProduct,
+    may_read_later,
+    multiply_tiles,
+    read_rows,
+)
 from coopc.plan.lane_access import (
     AccessFacts,
     BlockAccess,
@@ -114,7 +120,8 @@ from coopc.plan.lane_access import (
     plan_block,
     plan_rows,
 )
-from coopc.plan.lane_product import number_of
+from coopc.plan.lane_product import number_of, plan_tile
+from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
 PlainAccess = (
@@ -418,6 +425,8 @@ class Distributor:
     """Components of the longest vector."""
     slow_shuffles: bool
     """As `Device.slow_shuffles`."""
+    most_sums: int | None
+    """As `Device.subgroup_elements`."""
     built: Built = field(default_factory=Built)
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
@@ -530,12 +539,19 @@ class Distributor:
         if isinstance(plan, BlockAccess) and self.options.block_access:
             self.options.tell(op, str(plan))
             return by_blocks(self.builder(op), op, held, plan, values)
-        rows = plan_rows(held.layout, memory_of(op), held.width)
+        rows = self._plan_rows(op, held)
         if isinstance(rows, RowAccess):
             self.options.tell(op, f"{rows}: {plan}")
+            if rows.is_shared:
+                return read_rows(self.builder(op), op, held, rows)
             return by_rows(self.builder(op), op, held, rows, values)
         self.options.tell(op, f"element by element: {plan}")
         return by_elements(self.builder(op), op, held, values)
+
+    def _plan_rows(self, op: PlainAccess, held: LaneFragment) -> RowAccess | Refusal:
+        is_shared = self.most_sums is not None
+        facts = memory_of(op), held.width, self.max_vector, is_shared
+        return plan_rows(held.layout, *facts)
 
     def update(self, op: coopmatrix.AtomicUpdateOp, splitter: Splitter) -> Results:
         b, held, values = self.opened(op, op.value, splitter)
@@ -564,6 +580,8 @@ class Distributor:
         values = [splitter.parts(x) for x in (op.a, op.b, op.c)]
         self.asked[product] = self.asked.get(product, 0) + 1
         if self.options.unroll or self.asked[product] <= MOST_INLINED:
+            if (tiled := self._tiled(op, product)) is not None:
+                return [multiply_tiles(self.builder(op), tiled, values[2])]
             return [multiply_add(self.builder(op), product, *values)]
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
@@ -581,6 +599,26 @@ class Distributor:
             name = self.products[product] = func.sym_name.data
         call = splitter.insert(CallOp(name, arguments, results))
         return [tuple(call.results)]
+
+    def _tiled(
+        self, op: coopmatrix.MulAddOp, product: LaneProduct
+    ) -> TiledProduct | None:
+        """Return by which tiles factors in memory are multiplied, if they are."""
+        x, y = op.a.owner, op.b.owner
+        if self.most_sums is None or product.saturating:
+            return None
+        if not (may_read_later(x, op) and may_read_later(y, op)):
+            return None
+        depth, result = product.a.layout.cols, product.result
+        tile = plan_tile(result.layout, depth, result.width, self.most_sums)
+        if tile is None or (tile.vectors, tile.depth) == (result.count, depth):
+            return None
+        part = product.of_shape(tile.rows, tile.cols, tile.depth)
+        plans = [self._plan_rows(x, part.a), self._plan_rows(y, part.b)]
+        shared = [x for x in plans if isinstance(x, RowAccess) and x.is_shared]
+        if len(shared) < len(plans):
+            return None
+        return TiledProduct(product, part, tile, (x, y), shared)
 
     def elementwise(self, op: Operation, splitter: Splitter) -> Results:
         """The same on vectors; of a bit cast, too: the layout is the same."""
@@ -799,8 +837,11 @@ class DistributeCoopmatrixPass(ModulePass):
         lanes, longest = self._lanes(op), self._longest(op)
         with transaction(op) as draft:
             device = target_device(op)
-            slow = device is not None and device.slow_shuffles
-            distributor = Distributor(draft, self, lanes, longest, slow)
+            slow_shuffles = device is not None and device.slow_shuffles
+            most_sums = None if device is None else device.subgroup_elements
+            distributor = Distributor(
+                draft, self, lanes, longest, slow_shuffles, most_sums
+            )
             roots = [x for x in draft.ops if is_of_lanes(x)] if self.stated else [draft]
             inside = [x for root in roots for x in root.walk()]
             for func in (x for x in inside if isinstance(x, FuncOp)):
