@@ -129,7 +129,10 @@ elements Intel's run-time for CPUs takes far longer to compile (one kernel, one 
 
 @dataclass(frozen=True, slots=True)
 class RowAccess:
-    """Vectors of neighbours in a row, which each lane accesses by itself."""
+    """Vectors of neighbours in a row, which each lane accesses by itself, or all read.
+
+    Of rows that all read, a lane selects what it holds, also where rows are shared out.
+    """
 
     runs: tuple[tuple[int, int], ...]
     """The first column and the columns of each vector."""

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice, product
 from math import gcd
-from typing import Any
+from typing import Any, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
@@ -214,6 +214,23 @@ def by_elements(
 
     nothing = held.nothing(b) if op.results else ()
     return held.for_components(b, nothing, body, ACCESS_COST)
+
+
+def is_factor(op: Operation) -> TypeGuard[coopmatrix.LoadOp]:
+    """Whether an operation loads what is multiplied, and no more."""
+    return isinstance(op, coopmatrix.LoadOp) and all(
+        isinstance(use.operation, coopmatrix.MulAddOp) and use.index < 2
+        for use in op.result.uses
+    )
+
+
+def allocation_of(memory: SSAValue) -> SSAValue:
+    """Return what memory is a view of."""
+    while isinstance(op := memory.owner, Operation) and op.operands:
+        if not isinstance(op.operands[0].type, MemRefType):
+            break
+        memory = op.operands[0]
+    return memory
 
 
 # Rows
@@ -427,6 +444,8 @@ class Distributor:
     """As `Device.slow_shuffles`."""
     most_sums: int | None
     """As `Device.subgroup_elements`."""
+    shared: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Memory of which lanes read what other lanes may store."""
     built: Built = field(default_factory=Built)
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
@@ -457,6 +476,8 @@ class Distributor:
             for value in defined:
                 if isinstance(value.type, MatrixType):
                     found[value] = self.of(value).parts
+            if self.most_sums is not None and is_factor(op):
+                self.shared.add(allocation_of(op.memory))
             if isinstance(op, coopmatrix.PrefetchOp):
                 self.options.tell(op, "dropped: lanes have no prefetch")
                 Rewriter.erase_op(op)
@@ -529,6 +550,8 @@ class Distributor:
         self, op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp, splitter: Splitter
     ) -> Results:
         """Write each component, or all by blocks."""
+        if allocation_of(op.memory) in self.shared:
+            splitter.insert(simt.BarrierOp(simt.FenceScope.SUBGROUP))
         self._access(op, self.of(op.value), splitter.parts(op.value))
         return []
 
@@ -549,7 +572,7 @@ class Distributor:
         return by_elements(self.builder(op), op, held, values)
 
     def _plan_rows(self, op: PlainAccess, held: LaneFragment) -> RowAccess | Refusal:
-        is_shared = self.most_sums is not None
+        is_shared = self.most_sums is not None and is_factor(op)
         facts = memory_of(op), held.width, self.max_vector, is_shared
         return plan_rows(held.layout, *facts)
 
@@ -607,6 +630,8 @@ class Distributor:
         x, y = op.a.owner, op.b.owner
         if self.most_sums is None or product.saturating:
             return None
+        if not product.c.element == product.result.element == product.sum_type:
+            return None  # it is rounded once, at the end
         if not (may_read_later(x, op) and may_read_later(y, op)):
             return None
         depth, result = product.a.layout.cols, product.result
