@@ -67,6 +67,9 @@ INTEL_CPU = Device(
     # Measured: 200 ns for 32 lanes, 1,000 for 64, and for vectors 10 times the sum of
     # their components; a broadcast and a selection take less than 1.
     slow_shuffles=True,
+    # Half of the 32 registers of AVX-512.
+    subgroup_elements=256,
+    contract_mode=True,
     # Two layers of 32 x 16 with GELU, emulated: 50 s to compile, and 2 by integers.
     slow_bfloat16=True,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),

@@ -234,6 +234,13 @@ class Device:
     slow_shuffles: bool = False
     """Whether a shuffle goes from lane to lane, so that a broadcast and a selection for
     each of a few lanes are faster."""
+    subgroup_elements: int | None = None
+    """Sums that the registers of a subgroup hold, where its compiler makes vectors of a
+    processor of the vectors of all lanes.  It gathers what each lane reads at a place
+    of its own; so all lanes read all rows, and each selects its own."""
+    contract_mode: bool = False
+    """Whether it has SPV_INTEL_fp_fast_math_mode, and its compiler fuses a product and
+    a sum only where that says so."""
     slow_bfloat16: bool = False
     """Whether its compiler takes so long for conversions of bf16 that integer
     arithmetic is to do them."""

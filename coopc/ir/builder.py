@@ -228,6 +228,13 @@ class Builder:
             return self.pure(simt.BroadcastOp, value, self.index(lane))
         return self.shuffle(value, self.index(lane), mode)
 
+    def selected(self, values: Values) -> SSAValue:
+        """Return the value with the number of the lane, of one for each lane."""
+        lane, found = self.lane(len(values)), values[0]
+        for number, value in enumerate(values[1:], 1):
+            found = self.select(self.equal(lane, number), value, found)
+        return found
+
     def plus(self, value: SSAValue, by: int) -> SSAValue:
         """Return the sum of an index and a number, which may be negative."""
         if by == 0:

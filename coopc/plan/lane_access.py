@@ -129,18 +129,28 @@ elements Intel's run-time for CPUs takes far longer to compile (one kernel, one 
 
 @dataclass(frozen=True, slots=True)
 class RowAccess:
-    """Vectors of neighbours in a row that each lane accesses by itself."""
+    """Vectors of neighbours in a row, which each lane accesses by itself, or all read.
+
+    Of rows that all read, a lane selects what it holds, also where rows are shared out.
+    """
 
     runs: tuple[tuple[int, int], ...]
     """The first column and the columns of each vector."""
+    is_shared: bool = False
+    """Whether all lanes read all rows, and each lane selects what it holds."""
 
     def __str__(self) -> str:
         lengths = " + ".join(str(length) for _, length in self.runs)
-        return f"by rows of {lengths} components"
+        whose = ", which all lanes read" if self.is_shared else ""
+        return f"by rows of {lengths} components{whose}"
 
 
 def plan_rows(
-    x: CoopmatrixLayout, memory: AccessFacts, width: int
+    x: CoopmatrixLayout,
+    memory: AccessFacts,
+    width: int,
+    max_vector: int = 16,
+    is_shared: bool = False,
 ) -> RowAccess | Refusal:
     """Return how lanes access neighbours in a row at once, or why they do not.
 
@@ -148,8 +158,15 @@ def plan_rows(
         x: who holds which element.
         memory: where the elements are.
         width: components of the vectors that lanes hold.
+        max_vector: components of the longest vector of the device.
+        is_shared: whether all lanes are to read all rows, where they can.
     """
-    if x.lanes_per_row > 1 or memory.rows_last or x.cols == 1:
+    is_shared = (
+        is_shared
+        and not (memory.is_write or memory.checked_rows or x.needs_row_mask)
+        and x.cols % 2 == 0
+    )
+    if (x.lanes_per_row > 1 and not is_shared) or memory.rows_last or x.cols == 1:
         return Refusal(BlockReason.LANES, "no lane holds neighbours in memory")
     if memory.is_atomic or memory.is_special or memory.is_packed:
         return Refusal(BlockReason.ATOMIC, "or volatile, or packed")
@@ -158,13 +175,14 @@ def plan_rows(
     if memory.checked_cols:
         return Refusal(BlockReason.CHECKED, "columns")
     runs: list[tuple[int, int]] = []
-    start, length = 0, min(max(4, ROW_ELEMENTS // x.lanes), width)
+    most = max_vector if is_shared else min(max(4, ROW_ELEMENTS // x.lanes), width)
+    start, length = 0, most
     while start < x.cols:
         while length > x.cols - start:
             length //= 2
         runs.append((start, length))
         start += length
-    return RowAccess(tuple(runs))
+    return RowAccess(tuple(runs), is_shared)
 
 
 def plan_block(

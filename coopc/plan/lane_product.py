@@ -31,6 +31,9 @@ from coopc.layout.coopmatrix import CoopmatrixLayout
 BUDGET = 256
 """Operations on vectors that one product is written out as, at most: four times as many
 were no faster in a few runs, and took Intel's run-time for CPUs longer to compile."""
+TILE_BUDGET, MOST_DEPTH = 64, 16
+"""Products of vectors that all tiles of a product are written out as, at most, and
+steps along K of a tile."""
 MOST_SELECTED, MOST_SELECTED_SLOW = 4, 16
 """Lanes of one row whose elements are broadcast each; of more they are shuffled.  The
 second number is for devices that have slow shuffles."""
@@ -156,6 +159,44 @@ def plan_product(
     while 2 * step * whole.step_cost <= budget:
         step *= 2
     return whole if step >= a.cols else replace(whole, step=step)
+
+
+@dataclass(frozen=True, slots=True)
+class ProductTile:
+    """A part of a product whose sums are in registers while it is computed."""
+
+    rows: int
+    """A multiple of the rows of a block of the result, or all."""
+    cols: int
+    depth: int
+    """Along K."""
+    vectors: int
+    """Of the result, one behind the other."""
+
+
+def plan_tile(
+    result: CoopmatrixLayout, depth: int, width: int, most_sums: int
+) -> ProductTile | None:
+    """Return by which parts a product of matrices in memory is computed, if any.
+
+    Args:
+        result: M x N, who holds which element.
+        depth: K.
+        width: components of a vector of the result.
+        most_sums: elements that the registers of a subgroup hold.
+    """
+    x, per_block = result, result.steps // width
+    if x.needs_mask or x.needs_row_mask or x.steps % width:
+        return None
+    at_once = max(1, most_sums // (x.lanes * width))
+    step = min(MOST_DEPTH, TILE_BUDGET // (per_block * x.blocks))
+    if step < 4 or depth % step:
+        return None
+    if at_once < per_block:
+        cols = at_once * width * x.lanes_per_row
+        return ProductTile(x.block_rows, cols, step, at_once)
+    blocks = min(x.blocks, at_once // per_block)
+    return ProductTile(blocks * x.block_rows, x.cols, step, blocks * per_block)
 
 
 def number_of(x: CoopmatrixLayout, block: int, step: int, channel: int = 0) -> int:

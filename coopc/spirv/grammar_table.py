@@ -536,6 +536,7 @@ ENUMERATIONS: dict[str, dict[str, Row]] = {
 "AtomicFloat32MinMaxEXT": (5612, '', (), 'SPV_EXT_shader_atomic_float_min_max', None),
 "AtomicFloat64MinMaxEXT": (5613, '', (), 'SPV_EXT_shader_atomic_float_min_max', None),
 "AtomicFloat16MinMaxEXT": (5616, '', (), 'SPV_EXT_shader_atomic_float_min_max', None),
+"FPFastMathModeINTEL": (5837, '', ('Kernel',), 'SPV_INTEL_fp_fast_math_mode', None),
 "CooperativeMatrixKHR": (6022, '', (), 'SPV_KHR_cooperative_matrix', None),
 "AtomicFloat32AddEXT": (6033, '', (), 'SPV_EXT_shader_atomic_float_add', None),
 "AtomicFloat64AddEXT": (6034, '', (), 'SPV_EXT_shader_atomic_float_add', None),
@@ -587,6 +588,8 @@ MASKS: dict[str, dict[str, Row]] = {
 "NotNaN": (1, '', (), None, None), "NotInf": (2, '', (), None, None),
 "NSZ": (4, '', (), None, None), "AllowRecip": (8, '', (), None, None),
 "Fast": (16, '', (), None, None),
+"AllowContract": (65536, '', ('FPFastMathModeINTEL',), None, None),
+"AllowReassoc": (131072, '', ('FPFastMathModeINTEL',), None, None),
 },
 "SelectionControl": {
 "Flatten": (1, '', (), None, None), "DontFlatten": (2, '', (), None, None),

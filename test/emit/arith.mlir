@@ -1,6 +1,7 @@
 // RUN: coopc-opt %s -t 'spirv{device=lavapipe}' | filecheck %s --check-prefix VULKAN
 // RUN: coopc-opt %s -t 'spirv{device=bmg}' | filecheck %s --check-prefix OPENCL
-// VALID: lavapipe bmg
+// RUN: coopc-opt %s -t 'spirv{device=intel-cpu}' | filecheck %s --check-prefix CPU
+// VALID: lavapipe bmg intel-cpu
 
 // What the flavours say differently of the same arithmetic; what it computes is tested
 // by running it (test/unit/emit).
@@ -12,6 +13,8 @@
 // OPENCL-DAG: OpExecutionMode %contract ContractionOff
 // OPENCL-DAG: OpDecorate %fast FPFastMathMode Fast
 // OPENCL-DAG: OpDecorate %finite FPFastMathMode NotNaN|NotInf
+// CPU-DAG: OpExtension "SPV_INTEL_fp_fast_math_mode"
+// CPU-DAG: OpDecorate %loose FPFastMathMode AllowContract
 func.func @contract(%m: memref<4xf32>) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
   %x = memref.load %m[%0] : memref<4xf32>

@@ -327,5 +327,7 @@ def relax(
         modes = [mode for flag, mode in _MODES.items() if flag in found]
         if FastMathFlag.REASSOC in found and len(modes) == len(_MODES):
             modes = ["Fast"]
+        elif FastMathFlag.ALLOW_CONTRACT in found and e.facts.device.contract_mode:
+            modes.append("AllowContract")
         if modes:
             e.module.decorate(id, "FPFastMathMode", "|".join(modes))

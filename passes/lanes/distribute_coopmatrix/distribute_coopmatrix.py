@@ -33,7 +33,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice, product
 from math import gcd
-from typing import Any
+from typing import Any, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
@@ -106,6 +106,12 @@ from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     multiply_add,
     reduced,
 )
+from coopc.passes.lanes.distribute_coopmatrix.shared_rows import (
+    TiledProduct,
+    may_read_later,
+    multiply_tiles,
+    read_rows,
+)
 from coopc.plan.lane_access import (
     AccessFacts,
     BlockAccess,
@@ -113,7 +119,8 @@ from coopc.plan.lane_access import (
     plan_block,
     plan_rows,
 )
-from coopc.plan.lane_product import number_of
+from coopc.plan.lane_product import number_of, plan_tile
+from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
 PlainAccess = (
@@ -206,6 +213,23 @@ def by_elements(
 
     nothing = held.nothing(b) if op.results else ()
     return held.for_components(b, nothing, body, ACCESS_COST)
+
+
+def is_factor(op: Operation) -> TypeGuard[coopmatrix.LoadOp]:
+    """Whether an operation loads what is multiplied, and no more."""
+    return isinstance(op, coopmatrix.LoadOp) and all(
+        isinstance(use.operation, coopmatrix.MulAddOp) and use.index < 2
+        for use in op.result.uses
+    )
+
+
+def allocation_of(memory: SSAValue) -> SSAValue:
+    """Return what memory is a view of."""
+    while isinstance(op := memory.owner, Operation) and op.operands:
+        if not isinstance(op.operands[0].type, MemRefType):
+            break
+        memory = op.operands[0]
+    return memory
 
 
 # Rows
@@ -417,6 +441,10 @@ class Distributor:
     """Components of the longest vector."""
     slow_shuffles: bool
     """As `Device.slow_shuffles`."""
+    most_sums: int | None
+    """As `Device.subgroup_elements`."""
+    shared: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Memory of which lanes read what other lanes may store."""
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
     )
@@ -440,6 +468,8 @@ class Distributor:
             for value in defined:
                 if isinstance(value.type, MatrixType):
                     found[value] = self.of(value).parts
+            if self.most_sums is not None and is_factor(op):
+                self.shared.add(allocation_of(op.memory))
             if isinstance(op, coopmatrix.PrefetchOp):
                 self.options.tell(op, "dropped: lanes have no prefetch")
                 Rewriter.erase_op(op)
@@ -509,6 +539,8 @@ class Distributor:
         self, op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp, b: Splitter
     ) -> Results:
         """Write each component, or all by blocks."""
+        if allocation_of(op.memory) in self.shared:
+            b.effect(simt.BarrierOp(simt.FenceScope.SUBGROUP))
         self._access(op, b, self.of(op.value), b.parts(op.value))
         return []
 
@@ -519,12 +551,19 @@ class Distributor:
         if isinstance(plan, BlockAccess) and self.options.block_access:
             self.options.tell(op, str(plan))
             return by_blocks(b, op, held, plan, values)
-        rows = plan_rows(held.layout, memory_of(op), held.width)
+        rows = self._plan_rows(op, held)
         if isinstance(rows, RowAccess):
             self.options.tell(op, f"{rows}: {plan}")
+            if rows.is_shared:
+                return read_rows(b, op, held, rows)
             return by_rows(b, op, held, rows, values)
         self.options.tell(op, f"element by element: {plan}")
         return by_elements(b, op, held, values)
+
+    def _plan_rows(self, op: PlainAccess, held: LaneFragment) -> RowAccess | Refusal:
+        is_shared = self.most_sums is not None and is_factor(op)
+        facts = memory_of(op), held.width, self.max_vector, is_shared
+        return plan_rows(held.layout, *facts)
 
     def update(self, op: coopmatrix.AtomicUpdateOp, b: Splitter) -> Results:
         held, values = self.of(op.value), b.parts(op.value)
@@ -552,6 +591,8 @@ class Distributor:
         values = [b.parts(x) for x in (op.a, op.b, op.c)]
         self.asked[product] = self.asked.get(product, 0) + 1
         if self.options.unroll or self.asked[product] <= MOST_INLINED:
+            if (tiled := self._tiled(op, product)) is not None:
+                return [multiply_tiles(b, tiled, values[2])]
             return [multiply_add(b, product, *values)]
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
@@ -569,6 +610,28 @@ class Distributor:
             name = self.products[product] = func.sym_name.data
         call = b.effect(CallOp(name, arguments, results))
         return [tuple(call.results)]
+
+    def _tiled(
+        self, op: coopmatrix.MulAddOp, product: LaneProduct
+    ) -> TiledProduct | None:
+        """Return by which tiles factors in memory are multiplied, if they are."""
+        x, y = op.a.owner, op.b.owner
+        if self.most_sums is None or product.saturating:
+            return None
+        if not product.c.element == product.result.element == product.sum_type:
+            return None  # it is rounded once, at the end
+        if not (may_read_later(x, op) and may_read_later(y, op)):
+            return None
+        depth, result = product.a.layout.cols, product.result
+        tile = plan_tile(result.layout, depth, result.width, self.most_sums)
+        if tile is None or (tile.vectors, tile.depth) == (result.count, depth):
+            return None
+        part = product.of_shape(tile.rows, tile.cols, tile.depth)
+        plans = [self._plan_rows(x, part.a), self._plan_rows(y, part.b)]
+        shared = [x for x in plans if isinstance(x, RowAccess) and x.is_shared]
+        if len(shared) < len(plans):
+            return None
+        return TiledProduct(product, part, tile, (x, y), shared)
 
     def elementwise(self, op: Operation, b: Splitter) -> Results:
         """The same on vectors; of a bit cast, too: the layout is the same."""
@@ -787,8 +850,11 @@ class DistributeCoopmatrixPass(ModulePass):
         lanes, longest = self._lanes(op), self._longest(op)
         with transaction(op) as draft:
             device = target_device(op)
-            slow = device is not None and device.slow_shuffles
-            distributor = Distributor(draft, self, lanes, longest, slow)
+            slow_shuffles = device is not None and device.slow_shuffles
+            most_sums = None if device is None else device.subgroup_elements
+            distributor = Distributor(
+                draft, self, lanes, longest, slow_shuffles, most_sums
+            )
             roots = [x for x in draft.ops if is_of_lanes(x)] if self.stated else [draft]
             inside = [x for root in roots for x in root.walk()]
             for func in (x for x in inside if isinstance(x, FuncOp)):

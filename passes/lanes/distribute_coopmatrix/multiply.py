@@ -25,7 +25,7 @@ from functools import reduce as fold
 from itertools import product
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.builtin import FixedBitwidthType, Float32Type, Float64Type
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -36,7 +36,7 @@ from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import Element
-from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.passes.coopmatrix.elementwise import (
     Make,
     converted,
@@ -240,6 +240,24 @@ class LaneProduct:
         end = "_sat" if self.saturating else ""
         return f"mul_add_{rows}x{cols}x{self.a.layout.cols}_{types}{end}"
 
+    def of_shape(self, rows: int, cols: int, depth: int) -> LaneProduct:
+        """Return a product of other sizes; a vector has as many components."""
+        lanes = self.result.layout.lanes
+
+        def held(x: LaneFragment, use: Use, rows: int, cols: int) -> LaneFragment:
+            assert isinstance(x.element, FixedBitwidthType), x.element
+            bits = x.element.bitwidth
+            layout = CoopmatrixLayout.of(rows, cols, bits, use, lanes)
+            return LaneFragment.of(layout, x.element, x.width)
+
+        return replace(
+            self,
+            a=held(self.a, "a", rows, depth),
+            b=held(self.b, "b", depth, cols),
+            c=held(self.c, "acc", rows, cols),
+            result=held(self.result, "acc", rows, cols),
+        )
+
     def plan(self, budget: int | None) -> ProductPlan:
         return plan_product(
             self.a.layout,
@@ -260,10 +278,16 @@ class LaneProduct:
 
 
 def multiply_add(
-    b: Builder, product: LaneProduct, x: Values, y: Values, z: Values
+    b: Builder,
+    product: LaneProduct,
+    x: Values,
+    y: Values,
+    z: Values,
+    *,
+    budget: int | None = BUDGET,
 ) -> Values:
-    """Return x y + z."""
-    type, plan = product.sum_type, product.plan(None if b.unroll else BUDGET)
+    """Return x y + z, written out as so many operations; None is any number."""
+    type, plan = product.sum_type, product.plan(None if b.unroll else budget)
     sums = tuple(
         b.constant(shaped(each.type, type), 0)
         if is_integer(type)
@@ -418,17 +442,16 @@ class _Steps:
     ) -> Values:
         """Add the products of the next columns and rows; these are `row` on in b."""
         b, type = self.b, factors.product.sum_type
-        for k in range(count):
-            now: list[SSAValue] = []
-            for vector, total in enumerate(sums):
+        found: list[SSAValue] = []
+        for vector, total in enumerate(sums):  # one by one: fewer are in use at a time
+            for k in range(count):
                 pair = self.of_a(factors, k, vector), self.of_b(factors, k, row, vector)
                 if is_integer(type):
-                    new = b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, *pair))
+                    total = b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, *pair))
                 else:
-                    new = b.pure(_contracted_sum, total, b.pure(_contracted, *pair))
-                now.append(new)
-            sums = tuple(now)
-        return sums
+                    total = b.pure(_contracted_sum, total, b.pure(_contracted, *pair))
+            found.append(total)
+        return tuple(found)
 
     def of_a(self, factors: _Factors, k: int, vector: int) -> SSAValue:
         version, numbers = self.plan.of_a(k, vector)

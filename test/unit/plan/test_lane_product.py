@@ -1,11 +1,21 @@
 """Laws of products by lanes: which elements the factors of each component are."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
-from coopc.plan.lane_product import BUDGET, ProductPlan, number_of, plan_product
+from coopc.plan.lane_product import (
+    BUDGET,
+    MOST_DEPTH,
+    TILE_BUDGET,
+    ProductPlan,
+    number_of,
+    plan_product,
+    plan_tile,
+)
 
 SIZES = st.sampled_from((1, 2, 3, 4, 5, 8, 15, 16, 32))
 SUMS: tuple[Use, ...] = ("a", "b", "acc")
@@ -65,6 +75,34 @@ def test_budget(lanes: int) -> None:
     cost = plan.step * plan.step_cost
     assert cost <= BUDGET
     assert plan.step == plan.depth or 2 * cost > BUDGET
+
+
+WIDTHS = [(4, 16), (8, 8), (8, 16), (16, 8), (16, 16), (32, 8), (32, 16), (64, 4)]
+
+
+@pytest.mark.parametrize(("lanes", "width"), WIDTHS)
+def test_tiles(lanes: int, width: int) -> None:
+    """The vectors of the tiles are those of the result, in order, with its elements."""
+    whole = CoopmatrixLayout.of(32, 32, 32, "acc", lanes)
+    tile = plan_tile(whole, 32, width, 256)
+    assert tile is not None
+    assert tile.depth <= MOST_DEPTH
+    assert tile.depth * whole.components <= TILE_BUDGET * width
+    part = CoopmatrixLayout.of(tile.rows, tile.cols, 32, "acc", lanes)
+    assert part.components == tile.vectors * width
+    corners = product(range(0, 32, tile.rows), range(0, 32, tile.cols))
+    for number, (row, col) in enumerate(corners):
+        for lane, v in product(range(lanes), range(part.components)):
+            found = whole.element(lane, number * part.components + v)
+            i, j = part.element(lane, v)
+            assert found == (row + i, col + j)
+
+
+def test_no_tiles() -> None:
+    """Padding, and what does not divide."""
+    padded = CoopmatrixLayout.of(12, 16, 32, "acc", 16)
+    assert plan_tile(padded, 16, 16, 256) is None
+    assert plan_tile(CoopmatrixLayout.of(16, 16, 32, "acc", 16), 24, 16, 256) is None
 
 
 def test_numbers() -> None:

@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from support.lane_programs import Case, check, pairwise_cases, spread
 from xdsl.utils.exceptions import PassFailedException
 
+import coopc
 from coopc.generate.programs import kernel as program
+from coopc.generate.programs import module_of
+from coopc.sim.simulate import simulate
 
 CASES = pairwise_cases()[::9]
 
@@ -22,6 +26,79 @@ def test_forms(options: dict[str, Any]) -> None:
     """Loops written out, and short vectors."""
     check(Case("s8", 8, 16, 5, 8, "b"), **options)
     check(Case("f16", 16, 8, 8, 8, "a"), **options)
+
+
+CHANGED = """simt.barrier subgroup
+  memref.store %s, %b[%o, %o] : memref<40x40xf32>
+  simt.barrier subgroup"""
+PRODUCT = """
+func.func @k(%a: memref<40x40xA>, %b: memref<40x40xA>, %c: memref<40x40xC>)
+    attributes {simt.kernel} {
+  %z = arith.constant 0 : index
+  %o = arith.constant 3 : index
+  %x = coopmatrix.load %a[%o, %z] row_major : memref<40x40xA> -> AMATRIX
+  %y = coopmatrix.load %b[%z, %o] row_major : memref<40x40xA> -> BMATRIX
+  %w = coopmatrix.load %c[%z, %z] row_major : memref<40x40xC> -> CMATRIX
+  BETWEEN
+  %v = coopmatrix.mul_add %x, %y, %w : AMATRIX, BMATRIX, CMATRIX
+  coopmatrix.store %v, %c[%z, %z] row_major : CMATRIX, memref<40x40xC>
+  func.return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "sum", "between", "loops"),
+    [
+        ("f32", "f32", "", True),
+        ("f16", "f32", "", True),
+        ("i8", "i32", "", True),
+        ("f16", "f16", "", False),  # rounded once, not after each tile
+        ("f32", "f32", CHANGED, False),
+    ],
+)
+@pytest.mark.parametrize("lanes", [4, 16, 64])
+def test_products_in_memory(
+    lanes: int, factor: str, sum: str, between: str, loops: bool
+) -> None:
+    """By tiles that read what they multiply, unless it has changed since."""
+    text = PRODUCT.replace("BETWEEN", f"%s = arith.constant 3.0 : f32\n  {between}")
+    for use in ("A", "B", "C"):
+        name, element = ("acc", sum) if use == "C" else (use.lower(), factor)
+        matrix = f"!coopmatrix.matrix<32x32x{element}, {name}>"
+        text = text.replace(f"{use}MATRIX", matrix)
+    text = text.replace("40xA>", f"40x{factor}>").replace("40xC>", f"40x{sum}>")
+    pipeline = f"coopc-lanes{{device=intel-cpu subgroup-size={lanes}}}"
+    lowered = coopc.compile(text, pipeline, "mlir").text
+    tiled = [x for x in lowered.split("scf.for")[1:] if "vector.load" in x]
+    assert bool(tiled) is loops
+    random = np.random.default_rng(0)
+    types = {"f32": np.float32, "f16": np.float16, "i8": np.int8, "i32": np.int32}
+    shape = 40, 40
+    arrays = [random.integers(-4, 5, shape).astype(types[x]) for x in (factor,) * 2]
+    arrays.append(random.integers(-4, 5, shape).astype(types[sum]))
+    found: list[Any] = []
+    for each in (text, lowered):
+        copies = [x.copy() for x in arrays]
+        simulate(module_of(each), "k", copies, grid=(1, 1, 1), subgroup_size=lanes)
+        found.append(copies[-1])
+    assert not np.array_equal(found[0], arrays[-1])
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_product_in_place(lanes: int) -> None:
+    """All lanes have read a factor before one stores to it; the simulator would see."""
+    text = PRODUCT.replace("BETWEEN", "").replace("%v, %c[%z, %z]", "%v, %a[%o, %z]")
+    for use in ("a", "b", "acc"):
+        matrix = f"!coopmatrix.matrix<16x16xf32, {use}>"
+        text = text.replace(f"{use[-1 if use == 'acc' else 0].upper()}MATRIX", matrix)
+    text = text.replace("40xA>", "40xf32>").replace("40xC>", "40xf32>")
+    pipeline = f"coopc-lanes{{device=intel-cpu subgroup-size={lanes}}}"
+    lowered = coopc.compile(text, pipeline, "mlir").text
+    a, b, c = np.random.default_rng(0).integers(-4, 5, (3, 40, 40)).astype(np.float32)
+    wanted = a[3:19, :16] @ b[:16, 3:19] + c[:16, :16]
+    simulate(module_of(lowered), "k", [a, b, c], grid=(1, 1, 1))
+    assert np.array_equal(a[3:19, :16], wanted)
 
 
 @pytest.mark.parametrize("use", ["acc", "none"])

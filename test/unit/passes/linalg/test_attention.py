@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from support.native import tiles_of
 
 import coopc
+from coopc.run.opencl import Session
 from coopc.validate.compare import compare
 
 TEXT = """
@@ -128,6 +131,13 @@ def test_on_lavapipe() -> None:
 
 def test_on_lanes() -> None:
     assert is_right((1, 20, 50, 24), "sim", "coopc-lanes{device=intel-cpu}")
+
+
+def test_on_lanes_of_opencl(intel_cpu: Session) -> None:
+    """Intel's run-time builds 64 rows in seconds; written out, they took a minute."""
+    start = time.perf_counter()
+    assert is_right((1, 64, 64, 64), "opencl", "coopc-lanes{device=intel-cpu}")
+    assert time.perf_counter() - start < 10
 
 
 @pytest.mark.parametrize("sizes", [(2, 32, 64, 32), (1, 20, 40, 16)])
