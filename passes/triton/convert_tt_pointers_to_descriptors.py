@@ -411,9 +411,11 @@ def is_zero(value: SSAValue) -> bool:
     )
 
 
-def is_factor(op: tt.LoadOp) -> bool:
+def is_factor(loaded: SSAValue) -> bool:
     """Whether all that is done with what is loaded is to multiply it."""
-    copies = copies_of(op.result) or ()
+    if isinstance(tt.encoding_of(loaded.type), DotOperandEncoding):
+        return True
+    copies = copies_of(loaded) or ()
     encodings = [tt.encoding_of(tt.tensor_of(x)) for x, _ in copies]
     return bool(copies) and all(isinstance(x, DotOperandEncoding) for x in encodings)
 
@@ -439,7 +441,7 @@ def promise_known(func: tt.FuncOp, factors: bool) -> None:
             continue
         if not tt.is_tensor(op.ptr.type) or len(tt.shape_of(op.ptr.type)) != 2:
             continue
-        if factors and not is_factor(op):
+        if factors and not is_factor(op.result):
             continue
         with suppress(NotAffine):
             steps = indices.of(op.ptr).steps

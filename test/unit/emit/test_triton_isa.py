@@ -107,3 +107,29 @@ def test_both_emitters_give_what_was_planned(
     ):
         isa = compile_kernel(binary, device, registers=256)
         assert isa.check(expected, {}) == ()
+
+
+STEP = 64
+"""Instructions of a step along K, of 32 DPAS, at most."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("matmul", "matmul_abt", "matmul_batched", "matmul_bf16"),
+        *("matmul_device_descriptor", "matmul_int8", "matmul_persistent"),
+        "matmul_split_k",
+    ],
+)
+def test_products_without_layouts(name: str, tool: Callable[[str], Path]) -> None:
+    """Products of Triton's IR, with pointers and masks, become as good as by hand."""
+    tool("ocloc")
+    module = converted(f"triton/{name}.ttir", "bmg")
+    isa = compile_kernel(emitted(module, "spirv-binary"), "bmg", registers=256)
+    (kernel,) = isa.kernels.values()
+    expected = {**CLEAN, "simd": 16, "inner.dpas": 32}
+    most = {"inner.total": STEP, "inner.load2d": 9, "inner.send": 0}
+    assert isa.check(expected, most) == ()
+    assert kernel.inner is not None
+    assert kernel.inner.load2d >= 3
+    assert kernel.inner.prefetch2d >= 2
