@@ -133,3 +133,18 @@ def test_products_without_layouts(name: str, tool: Callable[[str], Path]) -> Non
     assert kernel.inner is not None
     assert kernel.inner.load2d >= 3
     assert kernel.inner.prefetch2d >= 2
+
+
+@pytest.mark.parametrize("name", ["cumsum", "linear_recurrence"])
+def test_scans_are_as_short_as_those_of_triton(
+    name: str, tool: Callable[[str], Path]
+) -> None:
+    """Whole kernels of at most 1.2 times as many instructions, with its layouts."""
+    tool("ocloc")
+    module = converted(f"triton/{name}.bmg.ttgir", "bmg")
+    given = (INPUTS / "triton" / f"{name}.bmg.spv").read_bytes()
+    ours, theirs = (
+        max(x.whole.total for x in compile_kernel(each, "bmg").kernels.values())
+        for each in (emitted(module, "spirv-binary"), given)
+    )
+    assert ours <= 1.2 * theirs

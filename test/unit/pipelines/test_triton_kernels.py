@@ -190,7 +190,7 @@ def test_on_opencl(kernel: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "kernel",
     [
-        *("layer_norm_backward", "linear_recurrence", "embedding"),
+        *("cumsum", "layer_norm_backward", "linear_recurrence", "embedding"),
         *("matmul", "matmul_abt", "matmul_int8"),
     ],
 )
