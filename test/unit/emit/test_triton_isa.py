@@ -118,7 +118,7 @@ STEP = 64
     [
         *("matmul", "matmul_abt", "matmul_batched", "matmul_bf16"),
         *("matmul_device_descriptor", "matmul_int8", "matmul_persistent"),
-        "matmul_split_k",
+        *("matmul_runtime_strides", "matmul_split_k"),
     ],
 )
 def test_products_without_layouts(name: str, tool: Callable[[str], Path]) -> None:
