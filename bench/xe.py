@@ -5,9 +5,9 @@ in kernels of Triton, of dg2 and at `xe` level.  The bounds are what experts rea
 hand; on dg2 where A lies in tiles of 8 x 16 and B is packed: with split DPAS a subgroup
 loads half of A.  Time is that of the processor, from text to SPIR-V, imports aside.
 
-Kernels of `test/inputs/triton`, with the layouts that triton-xpu 3.3.0b1 gave them, are
-compared with its own SPIR-V: NAME.bmg.spv where that is short, else its counts, by the
-same compiler, in a table.
+Kernels of `test/inputs/triton` are compared with the SPIR-V of triton-xpu 3.3.0b1:
+NAME.bmg.spv where that is short, else its counts, by the same compiler, in a table.
+Those without products have the layouts that it gave them, the others have none.
 """
 
 from __future__ import annotations
@@ -174,9 +174,11 @@ def loops() -> Iterator[Row]:
         yield Row(f"{name} on dg2 ({what})", found.total, "instructions", bound)
 
 
-def compiled_dump(name: str, device: str) -> KernelIsa | str:
+def compiled_dump(name: str, device: str, ending: str) -> KernelIsa | str:
     """Return what becomes of a kernel of Triton's, or why nothing does."""
-    text = (KERNELS / f"{name}.bmg.ttgir").read_text()
+    if not (path := KERNELS / f"{name}.{ending}").exists():
+        path = KERNELS / f"{name}.bmg.ttgir"
+    text = path.read_text()
     passes, target = f"coopc-xe{{device={device}}}", f"spirv-binary{{device={device}}}"
     try:
         made = coopc.compile(text, passes, target, name=name, on_remark=lambda _: None)
@@ -200,7 +202,7 @@ def against_triton() -> Iterator[Row]:
     for name in WITHOUT_DOT:
         for device in ("bmg", "pvc"):
             theirs = longest((KERNELS / f"{name}.bmg.spv").read_bytes(), device).whole
-            ours = compiled_dump(name, device)
+            ours = compiled_dump(name, device, "bmg.ttgir")
             if isinstance(ours, str):
                 yield Row(f"{name} on {device}: {ours}", inf, "instructions", 0)
                 continue
@@ -211,13 +213,14 @@ def against_triton() -> Iterator[Row]:
             bound = LONGER * theirs.total
             yield Row(label, ours.whole.total, "instructions", bound)
     for name, (theirs, spilled) in DOTS.items():
-        ours = compiled_dump(name, "bmg")
+        ours = compiled_dump(name, "bmg", "ttir")
         if isinstance(ours, str) or ours.inner is None:
             what = "no loop" if not isinstance(ours, str) else ours
             yield Row(f"{name} on bmg: {what}", inf, "instructions", theirs)
             continue
         label = (
             f"{name} on bmg, {ours.inner.dpas} DPAS, {ours.inner.load2d} 2D loads, "
+            f"{ours.inner.prefetch2d} prefetches, "
             f"{ours.resources.spill} bytes spilled (triton-xpu: {theirs}, {spilled})"
         )
         yield Row(label, ours.inner.total, "instructions", theirs)

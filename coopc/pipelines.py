@@ -176,8 +176,9 @@ class CoopcXePass(Pipeline):
     """dg2, pvc, bmg, lnl or ptl; by default that of `simt.target`."""
     explain: bool = False
     """Whether the plan of each access is printed, or the reason against one."""
-    prefetch: int = 0
-    """How many steps of a loop ahead tiles are prefetched; 0 adds no prefetch."""
+    prefetch: int | None = None
+    """How many steps of a loop ahead tiles are prefetched; 0 adds no prefetch. Without
+    it, what `num_stages` says in kernels of Triton that have no layouts yet."""
     barriers: bool = False
     """Whether subgroups go through the steps of such loops together."""
     fallback: bool = False
@@ -210,8 +211,8 @@ class CoopcXePass(Pipeline):
         fallback = self.fallback or self.any is True
         second = (step("add-fallback-entry"),) if fallback else ()
         ahead: tuple[ModulePass, ...] = ()
-        if self.prefetch:
-            options = {"steps": max(1, self.prefetch), "barriers": self.barriers}
+        if self.prefetch != 0:
+            options = {"steps": self.prefetch, "barriers": self.barriers}
             ahead = (step("prefetch-block-io", **options),)
         shared = step("fuse-split-dpas", assumed=True, explain=self.explain)
         cpu = SetTargetPass("intel-cpu")
@@ -471,8 +472,8 @@ def from_triton(
         tile: rows and columns of one product.
         rounds: whether matrices keep sums, and are loaded from where factors are.
         fallback: whether there are second entry points without conditions.
-        without_layouts: whether only kernels are converted that are not lowered by
-            layouts: see `coopc.passes.triton.layouts`.
+        without_layouts: whether kernels get layouts, and only those are converted that
+            are not lowered by layouts: see `coopc.passes.triton.layouts`.
         shared: whether subgroups share sums.
     """
     options = {
@@ -488,9 +489,11 @@ def from_triton(
         make("unwrap-tt-offsets", {}),
         make("convert-tt-pointers-to-descriptors", {"known": True}),
     )
+    assigned = (StepForDialect(("tt",), "assign-tt-layouts", {}),)
     return (
         StepForDialect(("tt",), "inline-calls", {}),
         StepForDialect(("tt",), "expand-tt-math", {}),
+        *(assigned if without_layouts else ()),
         *(found if rounds else ()),
         make(TO_MATRICES, options),
         step("share-workgroup-memory"),

@@ -68,6 +68,7 @@ PASS_FOLDERS: dict[str, str] = {
     "pack-coopmatrix-b": "linalg",
     "legalize-coopmatrix-khr": "khr.legalize_coopmatrix_khr",
     "expand-tt-math": "triton",
+    "assign-tt-layouts": "triton",
     "convert-tt-to-coopmatrix": "triton.convert_tt_to_coopmatrix",
     "share-workgroup-memory": "generic",
     "unwrap-tt-offsets": "triton",

@@ -445,6 +445,7 @@ def sizes(shape: Sequence[int]) -> str:
 # | argument | `tt.divisibility` | it is a multiple of this (i32) |
 
 NUM_WARPS = "ttg.num-warps"
+NUM_STAGES = "tt.num_stages"
 THREADS_PER_WARP = "ttg.threads-per-warp"
 NUM_CTAS = "ttg.num-ctas"
 

@@ -729,7 +729,9 @@ class StagedSums(StagedKernel):
         totals = self._rest(totals, begin, k)
         types = ", ".join([self.acc] * len(totals))
         self.lines.do(f"func.return {', '.join(totals)} : {types}")
-        memories = ", ".join(f"{x.name}: {x.matrix.type}" for x in (self.its.a, self.its.b))
+        memories = ", ".join(
+            f"{x.name}: {x.matrix.type}" for x in (self.its.a, self.its.b)
+        )
         places = "%row: index, %col: index, %whole: i1"
         arguments = f"{memories}, {places}, %fill: {self.its.c.element}"
         body = with_constants(f"{self.head}{self.lines}")
@@ -739,7 +741,9 @@ class StagedSums(StagedKernel):
         return {"a": "%row", "b": "%col"}
 
     def _pieces_are_whole(self) -> str | bool:
-        return self._all([self._is_at_least(self.its.a, "cols", self.plan.step), "%whole"])
+        return self._all(
+            [self._is_at_least(self.its.a, "cols", self.plan.step), "%whole"]
+        )
 
     def _clamped(self, tile: Tile, at: str) -> str:
         return at

@@ -8,8 +8,9 @@ Fails:   never; other accesses stay, with the reason in `xe.no_matrix`, and in a
          with `explain=true`.
 
 Loads of what a `tt.dot` takes need no `ttig.block_io` where arithmetic says which
-stride is 1, and the other one is an argument of the kernel or a constant; with
-`known=true` no load needs it where one stride is known.
+stride is 1, and the other one is an argument of the kernel or a constant; where both
+are arguments, the kernel has the condition that the second is 1. With `known=true` no
+load needs it where one stride is known.
 
 Matrices behind pointers: base, rows, columns and pitch out of index arithmetic.
 
@@ -26,6 +27,7 @@ the matrix's size; then the base moves to the tile, and the matrix is the tile.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -103,6 +105,8 @@ class MatrixAccess:
     """Scalars, i1: where one is false all is outside."""
     padding: tt.Padding = tt.Padding.ZERO
     """What is read outside."""
+    unit: Polynomial = ONE
+    """The stride of columns: 1, or what the caller is to check that it is."""
 
 
 def order_in(layout: ttig.MemoryLayout) -> tt.MemoryOrder:
@@ -141,6 +145,7 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
         mask = mask_of(op.mask, indices)
         limits, flags = bounds(mask, 2), mask.flags
     row, col = axes_of(order)
+    inner = found.steps[col] if NO_PROMISE in op.attributes else ONE
     found = claimed(op, found, row, col)
     base = found.base
     if base is None:
@@ -167,6 +172,7 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
         order,
         (shape[row], shape[col]),
         flags,
+        unit=inner,
     )
 
 
@@ -356,7 +362,7 @@ def rewrite(op: AccessOp, matrix: MatrixAccess, built: Built) -> None:
     if matrix.moved:
         base = b.pure(tt.AddPtrOp, base, matrix.moved.build(b, i64))
     sizes = tuple(x.build(b) for x in matrix.sizes)
-    strides = tuple(x.build(b, i64) for x in (matrix.pitch, ONE))
+    strides = tuple(x.build(b, i64) for x in (matrix.pitch, matrix.unit))
     type = tt.TensorDescType.of(pointee(base), matrix.tile)
     desc = b.pure(tt.MakeTensorDescriptorOp, base, sizes, strides, type, matrix.padding)
     row, col = (x.build(b) for x in matrix.starts)
@@ -411,19 +417,36 @@ def is_zero(value: SSAValue) -> bool:
     )
 
 
-def is_factor(op: tt.LoadOp) -> bool:
+def is_factor(loaded: SSAValue) -> bool:
     """Whether all that is done with what is loaded is to multiply it."""
-    copies = copies_of(op.result) or ()
+    if isinstance(tt.encoding_of(loaded.type), DotOperandEncoding):
+        return True
+    copies = copies_of(loaded) or ()
     encodings = [tt.encoding_of(tt.tensor_of(x)) for x, _ in copies]
     return bool(copies) and all(isinstance(x, DotOperandEncoding) for x in encodings)
 
 
-def is_checked(pitch: Polynomial) -> bool:
-    """Whether it is known, or the caller of the kernel can check it."""
-    if pitch.constant is not None:
-        return True
-    is_one = len(pitch.terms) == 1 and set(pitch.terms.values()) == {1}
-    return is_one and len(pitch.values) == 1 and all(map(is_kernels, pitch.values))
+def is_argument(stride: Polynomial) -> bool:
+    """Whether the caller of the kernel can check it."""
+    is_one = len(stride.terms) == 1 and set(stride.terms.values()) == {1}
+    return is_one and len(stride.values) == 1 and all(map(is_kernels, stride.values))
+
+
+def known_order(steps: Sequence[Polynomial], factor: bool) -> tt.MemoryOrder | None:
+    """Return the order of a matrix in memory by its strides; None if none is known.
+
+    That of a factor must be one that the caller can check; if neither stride is known
+    to be 1, that of columns is taken to be.
+    """
+    units = [dim for dim, step in enumerate(steps) if step == ONE]
+    if factor and not units and is_argument(steps[1]):
+        units = [1]
+    if len(units) != 1:
+        return None
+    pitch = steps[1 - units[0]]
+    if factor and pitch.constant is None and not is_argument(pitch):
+        return None
+    return "row_major" if units[0] else "column_major"
 
 
 def promise_known(func: tt.FuncOp, factors: bool) -> None:
@@ -439,19 +462,15 @@ def promise_known(func: tt.FuncOp, factors: bool) -> None:
             continue
         if not tt.is_tensor(op.ptr.type) or len(tt.shape_of(op.ptr.type)) != 2:
             continue
-        if factors and not is_factor(op):
+        if factors and not is_factor(op.result):
             continue
         with suppress(NotAffine):
-            steps = indices.of(op.ptr).steps
-            orders: list[tt.MemoryOrder] = ["column_major", "row_major"]
-            known = [x for x, step in zip(orders, steps, strict=True) if step == ONE]
-            if len(known) != 1:
+            order = known_order(indices.of(op.ptr).steps, factors)
+            if order is None:
                 continue
             if factors:
-                if not is_checked(steps[0 if known[0] == "row_major" else 1]):
-                    continue
                 op.attributes[NO_PROMISE] = UnitAttr()
-            op.attributes[tt.BLOCK_IO] = StringAttr(known[0])
+            op.attributes[tt.BLOCK_IO] = StringAttr(order)
 
 
 def convert(func: tt.FuncOp, explain: bool, known: bool) -> None:

@@ -30,6 +30,11 @@ def why_not_by_layouts(module: ModuleOp) -> tuple[Operation, str] | None:
     """Return what keeps kernels from being lowered by layouts, and why; or None."""
     if tt.NUM_WARPS not in module.attributes:
         return module, "it has no layouts"
+    return why_not_laid_out(module)
+
+
+def why_not_laid_out(module: ModuleOp) -> tuple[Operation, str] | None:
+    """Return what convert-ttgir-to-xe does not do with any layouts, and why."""
     for op in module.walk():
         if isinstance(op, UNPLANNED):
             return op, "not done by layouts"

@@ -55,7 +55,7 @@ def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
 
 
 def copies_of(value: SSAValue) -> list[tuple[SSAValue, bool]] | None:
-    """Return the same tensor in other layouts, made by conversions or through buffers.
+    """Return the tensor in other layouts, converted, transposed or through buffers.
 
     None if it has other users; with each, whether it is transposed, of rank 2.
     """
@@ -71,6 +71,8 @@ def copies_of(value: SSAValue) -> list[tuple[SSAValue, bool]] | None:
                     todo.append((op.result, flipped))
                 case ttg.MemDescTransOp() if tuple(op.order.get_values()) == (1, 0):
                     todo.append((op.result, not flipped))
+                case tt.TransOp() if op.permutation == (1, 0):
+                    found.append((op.result, not flipped))
                 case ttg.LocalDeallocOp():
                     pass
                 case _:

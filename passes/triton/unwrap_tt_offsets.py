@@ -2,8 +2,9 @@
 
 Before: (pid * 64 + range) % m    rows of a tile in a matrix of m rows; those behind its
                                   end are its first rows again, as in Triton's tutorial
+        where(row < m, row, 0)    or all its first one, as in its persistent kernel
 After:  pid * 64 + range          and what is loaded there is masked
-Fails:  never; a remainder stays where rows behind the end may be seen.
+Fails:  never; the offsets stay where rows behind the end may be seen.
 
 What is loaded at row i goes into row i of a product, and of what is computed of it
 element by element; where all of that is stored below the end only, the rest does not
@@ -36,7 +37,6 @@ from coopc.passes.triton.affine_tensors import (
     mask_of,
 )
 
-RemainderOp = arith.RemSIOp | arith.RemUIOp
 Reached = list[tuple[SSAValue, int]]
 """Values, and in which dimension of each the coordinate is."""
 
@@ -150,16 +150,31 @@ def is_elementwise(op: Operation) -> bool:
     return known and all(is_tensor(x.type) for x in op.results)
 
 
-def unwrap(op: RemainderOp) -> None:
-    """Mask the loads behind a remainder, and drop it, if nobody sees that."""
+def wrapped(op: Operation) -> tuple[SSAValue, SSAValue] | None:
+    """Return coordinates and the size below which an operation leaves them."""
+    match op:
+        case arith.RemSIOp() | arith.RemUIOp() if is_tensor(op.result.type):
+            return op.lhs, op.rhs
+        case arith.SelectOp(cond=SSAValue(owner=arith.CmpiOp() as inside)) if (
+            inside.predicate.value.data == arith.CMPI_COMPARISON_OPERATIONS.index("slt")
+            and inside.lhs is op.lhs
+        ):
+            return inside.lhs, inside.rhs
+        case _:
+            return None
+
+
+def unwrap(op: Operation, coordinate: SSAValue, end: SSAValue) -> None:
+    """Mask the loads behind wrapped coordinates, and unwrap them, if nobody sees it."""
     indices = Indices()
+    (result,) = op.results
     try:
-        place, size = indices.of(op.lhs), indices.of(op.rhs)
+        place, size = indices.of(coordinate), indices.of(end)
         if place.steps != (ONE,) or not size.is_uniform:
             return
         # Below this coordinate elements are those of the matrix.
         limit = size.start - place.start
-        dims, loads = forward_slice(op.result, 0, of_address)
+        dims, loads = forward_slice(result, 0, of_address)
         for load, dim in loads:
             for store, at in forward_slice(load.results[0], dim, of_result)[1]:
                 assert isinstance(store, tt.AtomicRMWOp | tt.StoreOp), store
@@ -172,8 +187,8 @@ def unwrap(op: RemainderOp) -> None:
         return
     if not loads:
         return
-    inside = after(op.result, arith.CmpiOp(op.lhs, op.rhs, "slt"))
-    masks: dict[SSAValue, SSAValue] = {op.result: inside}
+    inside = after(result, arith.CmpiOp(coordinate, end, "slt"))
+    masks: dict[SSAValue, SSAValue] = {result: inside}
     for load, _ in loads:
         assert isinstance(load, tt.LoadOp), load
         mask = mask_like(load.ptr, dims, masks)
@@ -190,7 +205,7 @@ def unwrap(op: RemainderOp) -> None:
         new.location = load.location
         new.result.name_hint = load.result.name_hint
         Rewriter.replace_op(load, new)
-    Rewriter.replace_op(op, [], [op.lhs])
+    Rewriter.replace_op(op, [], [coordinate])
 
 
 def mask_like(
@@ -244,6 +259,6 @@ class UnwrapTtOffsetsPass(ModulePass):
         for func in op.ops:
             if not isinstance(func, tt.FuncOp):
                 continue
-            for each in [x for x in func.body.walk() if isinstance(x, RemainderOp)]:
-                if is_tensor(each.result.type):
-                    unwrap(each)
+            for each in list(func.body.walk()):
+                if (found := wrapped(each)) is not None:
+                    unwrap(each, *found)

@@ -166,6 +166,7 @@ def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]
     demands = Demands()
     pairs: set[tuple[int, int]] = set()
     moves: dict[int, int] = {}
+    units: set[int] = set()
     for op in func.body.walk():
         plan = op.attributes.get(xe_plans.PLAN)
         if not isinstance(op, AccessOp) or plan is None:
@@ -186,10 +187,14 @@ def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]
         pitch, width = arguments.get("pitch"), arguments.get("width")
         if pitch is not None and width is not None and pitch != width:
             pairs.add((pitch, width))
+        stride = source_of(made.strides[-1])
+        if stride.owner is func.body.block:
+            units.add(func.body.block.args.index(stride))
         aligned = alignment_of(made.base, size)
         for at, multiple in () if aligned is None else aligned.needs:
             moves[at] = lcm(moves.get(at, 1), multiple)
     moved = "base of a surface, which it moves"
+    inner = "stride of columns of a surface"
     above = "pitch of a surface, at least its width"
     return ArrayAttr(
         [
@@ -201,6 +206,10 @@ def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]
             *(
                 condition(HostNumber(at, "value"), moved, multiple_of=multiple)
                 for at, multiple in sorted(moves.items())
+            ),
+            *(
+                condition(HostNumber(at, "value"), inner, at_least=1, less_than=2)
+                for at in sorted(units)
             ),
             *(
                 condition(HostNumber(pitch, "value"), above, at_least_argument=width)

@@ -1,10 +1,11 @@
 """prefetch-block-io: prefetches the tiles of later loop iterations.
 
-Before:  loops that load tiles through descriptors at positions that depend on the
-         induction variable.
+Before:  loops that load tiles through descriptors at positions that are computed of the
+         induction variable and of values from outside.
 After:   prefetches of the first tiles before the loop, and in the loop a prefetch of
          the tile some iterations ahead, per descriptor. Loops that already prefetch
-         stay. With `barriers`, a split barrier around each iteration.
+         stay. With `barriers`, a split barrier around each iteration. Without `steps`,
+         loops with `tt.num_stages` alone: one iteration less ahead.
 Fails:   never
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
@@ -24,6 +25,7 @@ from coopc.dialects.tt.types import CacheModifier
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import is_inside
 from coopc.ir.facts import constant_number
+from coopc.ir.polynomial import Polynomial
 from coopc.passes.xe.convert_to_xe.layout_to_arith import plus
 
 
@@ -39,10 +41,17 @@ def streams(loop: ForOp) -> list[tt.DescriptorLoadOp]:
         for op in ops
         if isinstance(op, tt.DescriptorLoadOp)
         and op.desc not in done
-        and counter in op.indices
         and not is_inside(op.desc, loop)
-        and all(x is counter or not is_inside(x, loop) for x in op.indices)
+        and moves(op, loop)
     ]
+
+
+def moves(load: tt.DescriptorLoadOp, loop: ForOp) -> bool:
+    """Whether of what changes in a loop a load depends on the counter alone."""
+    counter = loop.body.block.args[0]
+    values = {x for index in load.indices for x in Polynomial.of(index).values}
+    inside = {x for x in values if is_inside(x, loop)}
+    return inside == {counter}
 
 
 def add_prefetches(
@@ -68,9 +77,19 @@ def prefetch(
     b: Builder, load: tt.DescriptorLoadOp, counter: SSAValue, at: SSAValue
 ) -> None:
     """Insert the prefetch of the tile that a load takes at another step."""
-    indices = [at if index is counter else index for index in load.indices]
+    place, indices = Polynomial.value(at), list[SSAValue]()
+    for index in load.indices:
+        found = Polynomial.of(index)
+        moves = counter in found.values
+        indices.append(found.where(counter, place).build(b) if moves else index)
     new = b.effect(ttig.DescriptorPrefetchOp(load.desc, indices, CacheModifier.CA))
     new.location = load.location
+
+
+def stages_of(loop: ForOp) -> int:
+    """Return how many steps of a loop are to be under way at a time, if it says so."""
+    stages = loop.attributes.get(tt.NUM_STAGES)
+    return stages.value.data if isinstance(stages, IntegerAttr) else 1
 
 
 def add_barriers(loop: ForOp) -> None:
@@ -87,19 +106,20 @@ def add_barriers(loop: ForOp) -> None:
 class PrefetchBlockIoPass(ModulePass):
     name = "prefetch-block-io"
 
-    steps: int = 3
-    """How many steps ahead."""
+    steps: int | None = None
+    """How many steps ahead; without it, what `tt.num_stages` of loops says."""
     barriers: bool = False
     """Whether subgroups go through the steps together, by split barriers: each fetches
     a part of what all of them load."""
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
+        if self.steps is not None and self.steps < 1:
             raise ValueError(f"expected steps of at least 1, got {self.steps}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [each for each in op.walk() if isinstance(each, ForOp)]:
-            if loads := streams(loop):
-                add_prefetches(loop, loads, self.steps)
+            steps = stages_of(loop) - 1 if self.steps is None else self.steps
+            if steps > 0 and (loads := streams(loop)):
+                add_prefetches(loop, loads, steps)
                 if self.barriers:
                     add_barriers(loop)

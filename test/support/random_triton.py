@@ -99,8 +99,12 @@ STATEMENTS = (
     "    {2}, i = {0}, 0\n    while i < {trips}:\n"
     "        {2} = tl.minimum({2}, {1} + i).to(tl.{type})\n        i += 1\n",
 )
-PIPELINES = {"opencl": "coopc-lanes{device=intel-cpu}"}
-"""Instead of matrices, which Intel's run-time only has on processors with AVX-512."""
+PIPELINES = {
+    "opencl": ("opencl", "coopc-lanes{device=intel-cpu}"),
+    "xe": ("opencl", "coopc-xe{device=bmg emulate=true fallback=true}"),
+}
+"""Where a kernel runs and by which pipeline, instead of by matrices, which Intel's
+run-time only has on processors with AVX-512."""
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin")
 SORTED = 16
 """The most elements of a row that is sorted: it is unrolled."""
@@ -297,13 +301,14 @@ def differences(
     function, found = loaded(kernel, folder), list[str]()
     for on in places:
         after: list[Any] = [*copied(given)]
+        place, pipeline = PIPELINES.get(on, (on, None))
         try:
             made = coopc.triton.compile(
                 function,
                 kernel.signature,
                 constexprs,
-                on=on,
-                pipeline=PIPELINES.get(on),
+                on=place,
+                pipeline=pipeline,
             )
             made.run(*after, grid=kernel.grid)
         except CompileError as error:

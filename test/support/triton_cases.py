@@ -48,8 +48,7 @@ HEAD = """\
 
 What each pipeline makes of the kernels in `test/inputs/triton`, at default options:
 which unit does the products (or, in a kernel without, all), or why the kernel is
-refused. `xe` takes the layouts that Intel's Triton 3.3 assigned, where there are some;
-all else is the IR of Triton 3.9 without layouts. Printed by
+refused. Kernels are the IR of Triton 3.9, without layouts. Printed by
 `python test/support/triton_cases.py`; `test/unit/pipelines/test_triton_kernels.py`
 compares it.
 
@@ -122,7 +121,7 @@ def given_in_files(name: str, value: Any, folder: Path) -> str:
 def cell(kernel: str, engine: str) -> str:
     """Return what an engine makes of a kernel, in a few words."""
     passes, target, otherwise = ENGINES[engine]
-    source = source_of(kernel, layouts=engine == "xe") or source_of(kernel)
+    source = source_of(kernel)
     assert source is not None, kernel
     try:
         module = compiled(source, passes)

@@ -60,6 +60,11 @@ SHUFFLES = {
 }
 
 
+MOVES = {
+    ShuffleMode.UP: "OpSubgroupShuffleUpINTEL",
+    ShuffleMode.DOWN: "OpSubgroupShuffleDownINTEL",
+}
+"""What Intel's compiler makes moves between registers of, without indirect reads."""
 _STEPS = {ShuffleMode.UP: "OpISub", ShuffleMode.DOWN: "OpIAdd"}
 """How far away a lane is, to one side or the other."""
 
@@ -187,7 +192,8 @@ def broadcast(e: Emission, op: simt.BroadcastOp) -> None:
 @handlers.on(simt.ShuffleOp)
 def shuffle(e: Emission, op: simt.ShuffleOp) -> None:
     mode, offset = op.mode.data, _lane(e, op.offset)
-    if not e.facts.vulkan and mode in _STEPS:
+    is_move = e.facts.device.family == "xe" and mode in MOVES
+    if not e.facts.vulkan and mode in _STEPS and not is_move:
         # OpenCL's run-times have this with the lane's number on all versions.
         mine = e.built_in("SubgroupLocalInvocationId", e.types.u32)
         offset = e.emit(_STEPS[mode], mine, offset, type=e.types.u32)
@@ -195,6 +201,8 @@ def shuffle(e: Emission, op: simt.ShuffleOp) -> None:
     scope, opcode = e.types.enumerant(SUBGROUP), SHUFFLES[mode]
 
     def one(to: Id, x: Id) -> Id:
+        if is_move:
+            return e.emit(MOVES[mode], x, x, offset, type=to)
         return e.emit(opcode, scope, x, offset, type=to)
 
     def make(to: Id, ids: tuple[Id, ...]) -> Id:

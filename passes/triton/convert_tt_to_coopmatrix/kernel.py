@@ -260,7 +260,9 @@ class TtKernel:
     @property
     def workers(self) -> int:
         """How many lanes share elements: of a subgroup, or of a work-group."""
-        shared = None if self.is_sharing else next(iter(self.options.shared.values()), None)
+        shared = (
+            None if self.is_sharing else next(iter(self.options.shared.values()), None)
+        )
         return self.options.lanes if shared is None else shared.gemm.work_items
 
     @property

@@ -154,7 +154,9 @@ def tiles_of(
 ) -> Iterator[GemmTiles]:
     """Yield how sums are cut for subgroups, the largest tiles first."""
     size = problem.a.element_bytes
-    pairs = sorted(product(SIZES, SIZES), key=lambda x: (-x[0] * x[1], abs(x[0] - x[1])))
+    pairs = sorted(
+        product(SIZES, SIZES), key=lambda x: (-x[0] * x[1], abs(x[0] - x[1]))
+    )
     for (m, n), length in product(pairs, STEP_BYTES):
         is_whole = shape[0] % m == 0 == shape[1] % n and (m, n) != shape
         if is_whole and m * n <= LANE_SUMS * device.subgroup_size:
@@ -274,9 +276,7 @@ def run_shared(
     subgroup, memory = b.pure(simt.SubgroupIdOp), sums.stage.buffer
     assert memory is not None, plan
     shape = _, n = sums.stage.shape[1:]
-    rounds.strip = Tensor(
-        shape, lambda at: k.elements.of(sums.stage, (subgroup, *at))
-    )
+    rounds.strip = Tensor(shape, lambda at: k.elements.of(sums.stage, (subgroup, *at)))
     k.is_sharing = True
     for number, part in enumerate(sums.parts):
         first = sums.first[0], b.plus(sums.first[1], number * n)

@@ -57,6 +57,7 @@ from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
+from coopc.passes.xe.convert_to_xe.scans import scan
 from coopc.passes.xe.convert_to_xe.tensor_memory import (
     TensorMemory,
     memref_of,
@@ -67,7 +68,6 @@ from coopc.passes.xe.convert_to_xe.tensors import (
     RULES,
     convert_layout,
     reduce,
-    scan,
 )
 from coopc.passes.xe.register_layout import register_layout
 from coopc.rounding import FORMATS

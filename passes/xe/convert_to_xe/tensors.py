@@ -4,9 +4,6 @@
 goes through work-group memory, for what other subgroups have: as
 `coopc.layout.exchange` plans it.
 
-`tt.scan`: in work-group memory. In each step every element is combined with the one
-1, 2, 4, ... elements before it.
-
 `tt.reduce`: inside of each lane, across the lanes of a subgroup, across subgroups.
 
 A lane combines what its registers hold along the axis, vector by vector; then lanes
@@ -304,10 +301,10 @@ def _refuse_reduction(op: tt.ReduceOp) -> None:
     if bits := warp_bits(sources[0], axis):
         kept = row_count(sources[0], axis) << len(bits)
         refuse_too_large(op, [x.element for x in sources], kept)
-    _refuse_region(op)
+    refuse_region(op)
 
 
-def _refuse_region(op: Combining) -> None:
+def refuse_region(op: Combining) -> None:
     for each in op.combine.block.ops:
         if not isinstance(each, RETURNS) and (
             each.dialect_name() not in ("arith", "math") or each.regions
@@ -370,7 +367,7 @@ def _through_memory(
         for number, target in enumerate(targets)
     ]
     places = row_major(b, targets[0])
-    own = _moved(b, places, times(b, _number_along(b, bits), kept))
+    own = moved(b, places, times(b, _number_along(b, bits), kept))
     barrier(b)
     flag = is_first(b, kept_layout(source.layout, axis), apart=bits)
     for at, memory in enumerate(memories):
@@ -380,7 +377,7 @@ def _through_memory(
     for number in range(1 << len(bits)):
         there = places
         if number:
-            there = _moved(b, places, constant_i32(b, number * kept))
+            there = moved(b, places, constant_i32(b, number * kept))
         columns = [
             group.load(b, memory, target, there)
             for memory, target in zip(memories, targets, strict=True)
@@ -452,52 +449,9 @@ def _number_along(b: Builder, bits: Sequence[int]) -> SSAValue:
     return found
 
 
-def _moved(b: Builder, places: Sequence[SSAValue], by: SSAValue) -> list[SSAValue]:
+def moved(b: Builder, places: Sequence[SSAValue], by: SSAValue) -> list[SSAValue]:
     """Return places in the part of memory of a subgroup."""
     return [b.pure(arith.AddiOp, x, splat(b, by, length_of(x))) for x in places]
-
-
-def scan(group: GroupMemory, op: tt.ScanOp, b: Splitter) -> Results:
-    """Combine each element with what is before it, twice as far in each step."""
-    _refuse_region(op)
-    registers, axis = [registers_of(x) for x in op.srcs], op.axis.value.data
-    first = registers[0]
-    sizes = list(first.layout.out_sizes.values())
-    refuse_too_large(op, [x.element for x in registers], prod(sizes))
-    memories = [
-        group.of(x.element, prod(sizes), number) for number, x in enumerate(registers)
-    ]
-    columns = [list(vectors_of(x, b)) for x in op.srcs]
-    own, along = row_major(b, first), coordinates(b, first, axis)
-    flag, backwards = is_first(b, first.layout), bool(op.reverse.value.data)
-    step = 1
-    while step < sizes[axis]:
-        barrier(b)
-        for memory, vectors in zip(memories, columns, strict=True):
-            group.store(b, memory, vectors, own, flag)
-        barrier(b)
-        # An element with none so far before it loads itself, and stays as it is.
-        end = splat(
-            b, constant_i32(b, sizes[axis] - step if backwards else step), first.length
-        )
-        has = [b.compare("slt" if backwards else "sge", x, end) for x in along]
-        by = step * prod(sizes[axis + 1 :]) * (1 if backwards else -1)
-        moved = _moved(b, own, constant_i32(b, by))
-        places = [b.select(*x) for x in zip(has, moved, own, strict=True)]
-        others = [
-            group.load(b, memory, x, places)
-            for memory, x in zip(memories, registers, strict=True)
-        ]
-        for at, is_behind in enumerate(has):
-            before, here = ([x[at] for x in each] for each in (others, columns))
-            for vectors, new in zip(
-                columns, combined(op, before, here, b), strict=True
-            ):
-                vectors[at] = b.select(is_behind, new, vectors[at])
-        step *= 2
-    return [
-        packed(b, x, vectors) for x, vectors in zip(registers, columns, strict=True)
-    ]
 
 
 def target_of(op: tt.ReduceOp, at: int) -> RegisterLayout:

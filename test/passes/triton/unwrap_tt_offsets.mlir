@@ -42,6 +42,66 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     tt.return
   }
 
+  // The first row again, as Triton's persistent kernel has it; not where a mask says
+  // otherwise.
+  // CHECK-LABEL: @first_row
+  // CHECK: %column = tt.expand_dims %at
+  // CHECK: %x = tt.load %p_at, %{{.+}} {ttig.block_io = "row_major"}
+  // CHECK-NOT: arith.select
+  tt.func public @first_row(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %m: i32) {
+    %c16 = arith.constant 16 : i32
+    %pid = tt.get_program_id x : i32
+    %first = arith.muli %pid, %c16 : i32
+    %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32, #slice>
+    %firsts = tt.splat %first : i32 -> tensor<16xi32, #slice>
+    %at = arith.addi %firsts, %range : tensor<16xi32, #slice>
+    %sizes = tt.splat %m : i32 -> tensor<16xi32, #slice>
+    %zero = arith.constant dense<0> : tensor<16xi32, #slice>
+    %is_in = arith.cmpi slt, %at, %sizes : tensor<16xi32, #slice>
+    %rows = arith.select %is_in, %at, %zero : tensor<16xi1, #slice>, tensor<16xi32, #slice>
+    %column = tt.expand_dims %rows {axis = 1 : i32} : tensor<16xi32, #slice> -> tensor<16x1xi32, #blocked>
+    %wide = tt.broadcast %column : tensor<16x1xi32, #blocked> -> tensor<16x16xi32, #blocked>
+    %p_all = tt.splat %p : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>, #blocked>
+    %p_at = tt.addptr %p_all, %wide : tensor<16x16x!tt.ptr<f32>, #blocked>, tensor<16x16xi32, #blocked>
+    %x = tt.load %p_at {ttig.block_io = "row_major"} : tensor<16x16x!tt.ptr<f32>, #blocked>
+    %y = math.exp %x : tensor<16x16xf32, #blocked>
+    %out = tt.expand_dims %at {axis = 1 : i32} : tensor<16xi32, #slice> -> tensor<16x1xi32, #blocked>
+    %limit = tt.splat %m : i32 -> tensor<16x1xi32, #blocked>
+    %below = arith.cmpi slt, %out, %limit : tensor<16x1xi32, #blocked>
+    %mask = tt.broadcast %below : tensor<16x1xi1, #blocked> -> tensor<16x16xi1, #blocked>
+    %q_all = tt.splat %q : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>, #blocked>
+    tt.store %q_all, %y, %mask : tensor<16x16x!tt.ptr<f32>, #blocked>
+    tt.return
+  }
+
+  // CHECK-LABEL: @other_rows
+  // CHECK: %rows = arith.select
+  tt.func public @other_rows(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %m: i32) {
+    %c16 = arith.constant 16 : i32
+    %pid = tt.get_program_id x : i32
+    %first = arith.muli %pid, %c16 : i32
+    %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32, #slice>
+    %firsts = tt.splat %first : i32 -> tensor<16xi32, #slice>
+    %at = arith.addi %firsts, %range : tensor<16xi32, #slice>
+    %sizes = tt.splat %m : i32 -> tensor<16xi32, #slice>
+    %zero = arith.constant dense<0> : tensor<16xi32, #slice>
+    %is_in = arith.cmpi sgt, %at, %sizes : tensor<16xi32, #slice>
+    %rows = arith.select %is_in, %at, %zero : tensor<16xi1, #slice>, tensor<16xi32, #slice>
+    %column = tt.expand_dims %rows {axis = 1 : i32} : tensor<16xi32, #slice> -> tensor<16x1xi32, #blocked>
+    %wide = tt.broadcast %column : tensor<16x1xi32, #blocked> -> tensor<16x16xi32, #blocked>
+    %p_all = tt.splat %p : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>, #blocked>
+    %p_at = tt.addptr %p_all, %wide : tensor<16x16x!tt.ptr<f32>, #blocked>, tensor<16x16xi32, #blocked>
+    %x = tt.load %p_at {ttig.block_io = "row_major"} : tensor<16x16x!tt.ptr<f32>, #blocked>
+    %y = math.exp %x : tensor<16x16xf32, #blocked>
+    %out = tt.expand_dims %at {axis = 1 : i32} : tensor<16xi32, #slice> -> tensor<16x1xi32, #blocked>
+    %limit = tt.splat %m : i32 -> tensor<16x1xi32, #blocked>
+    %below = arith.cmpi slt, %out, %limit : tensor<16x1xi32, #blocked>
+    %mask = tt.broadcast %below : tensor<16x1xi1, #blocked> -> tensor<16x16xi1, #blocked>
+    %q_all = tt.splat %q : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>, #blocked>
+    tt.store %q_all, %y, %mask : tensor<16x16x!tt.ptr<f32>, #blocked>
+    tt.return
+  }
+
   // Stored without a mask, below another limit, reduced over the rows, or divided by:
   // then it matters what is behind the end.
   // CHECK-LABEL: @seen

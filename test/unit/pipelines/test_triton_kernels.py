@@ -26,6 +26,7 @@ from xdsl.dialects.func import FuncOp
 from coopc.compiler import compile
 from coopc.interface_call import FIELD
 from coopc.sim.simulate import Options, simulate
+from coopc.sim.triton import simulated_form
 from coopc.tools.coopc_run import main
 
 HUB = "inline-calls,expand-tt-math,convert-tt-to-coopmatrix"
@@ -65,7 +66,7 @@ def simulated(kernel: str, passes: str) -> list[str]:
     """Simulate what passes make of a kernel; return where it is wrong."""
     case, source = cases()[kernel](), source_of(kernel)
     assert source is not None
-    module = compiled(source, passes)
+    module = simulated_form(compiled(source, passes))
     (func,) = (x for x in module.ops if isinstance(x, FuncOp))
     given, values = arrays_of(case), list[Any]()
     names = [x.name_hint or "" for x in func.args]
@@ -90,6 +91,16 @@ def simulated(kernel: str, passes: str) -> list[str]:
 def test_one_subgroup(kernel: str) -> None:
     """What stands for a program computes what the program does, without races."""
     assert simulated(kernel, f"{HUB}{{subgroup-size=16}}") == []
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    ["flash_attention_descriptor", "matmul_batched", "matmul_int4", "matmul_mxfp"],
+)
+def test_with_layouts(kernel: str) -> None:
+    """Layouts change nothing: values are converted where they meet another one."""
+    passes = "inline-calls,expand-tt-math,set-target{device=bmg},assign-tt-layouts"
+    assert simulated(kernel, passes) == []
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 32])
@@ -179,7 +190,7 @@ def test_on_opencl(kernel: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "kernel",
     [
-        *("layer_norm_backward", "linear_recurrence", "embedding"),
+        *("cumsum", "layer_norm_backward", "linear_recurrence", "embedding"),
         *("matmul", "matmul_abt", "matmul_int8"),
     ],
 )
@@ -193,7 +204,7 @@ def test_on_xe(kernel: str, tmp_path: Path) -> None:
     RUN if ALL else ["matmul_batched", "gather", "gather_rows", "chosen_pointer"],
 )
 def test_without_layouts_on_xe(kernel: str, tmp_path: Path) -> None:
-    """Tensors without layouts are matrices, and what lanes compute, of one subgroup."""
+    """Kernels with products get layouts, others are of one subgroup."""
     passes = "coopc-xe{device=bmg emulate=true fallback=true}"
     assert run(kernel, tmp_path, "--on", "opencl", "-p", passes) == []
 

@@ -1,0 +1,170 @@
+// RUN: coopc-opt %s -p assign-tt-layouts --split-input-file 2> %t | filecheck %s
+// RUN: filecheck %s --check-prefix REMARK --input-file %t
+
+// Sums of DPAS, factors as its operands, in loops and behind pointers too; what is
+// reduced is a slice. What is made of ranges is made again for each layout.
+
+// CHECK: #dpas = #ttig.dpas<{{.*}} warpsPerCTA = [2, 1], repCluster = [4, 2]
+// CHECK: "ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32
+// CHECK-LABEL: @gemm
+// CHECK: %range = tt.make_range {{.*}} : tensor<64xi32, #slice>
+// CHECK-NEXT: %range_1 = tt.make_range {{.*}} : tensor<64xi32, #slice1>
+// CHECK-NEXT: %range_2 = tt.make_range {{.*}} : tensor<64xi32, #slice2>
+// CHECK: -> (tensor<64x64xf32, #dpas>, tensor<64x32x!tt.ptr<f16>, #dot>)
+// CHECK-NEXT: %x = tt.load %from : tensor<64x32x!tt.ptr<f16>, #dot>
+// CHECK-NEXT: %y = tt.load %b_at : tensor<64x32x!tt.ptr<f16>, #linear>
+// CHECK-NEXT: tt.trans %y {{.*}} -> tensor<32x64xf16, #dot1>
+// CHECK-NEXT: tt.dot
+// CHECK: {tt.num_stages = 2 : i32}
+// CHECK: (tensor<64x64xf32, #dpas>) -> tensor<64xf32, #slice5>
+// CHECK: %out = arith.subf %sum, %all : tensor<64x64xf32, #dpas>
+// CHECK: tt.store %c_at, %out : tensor<64x64x!tt.ptr<f32>, #dpas>
+// CHECK: (tensor<64xf32, #slice5>) -> f32
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @gemm(%a: !tt.ptr<f16>, %b: !tt.ptr<f16>, %c: !tt.ptr<f32>, %k: i32) {
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %range = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %depth = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
+    %steps = arith.constant dense<32> : tensor<64x32xi32>
+    %down = tt.expand_dims %range {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+    %right = tt.expand_dims %range {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+    %along = tt.expand_dims %depth {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+    %pitch = tt.splat %k : i32 -> tensor<64x1xi32>
+    %rows = arith.muli %down, %pitch : tensor<64x1xi32>
+    %wide = tt.broadcast %rows : tensor<64x1xi32> -> tensor<64x32xi32>
+    %cols = tt.broadcast %along : tensor<1x32xi32> -> tensor<64x32xi32>
+    %at = arith.addi %wide, %cols : tensor<64x32xi32>
+    %a_all = tt.splat %a : !tt.ptr<f16> -> tensor<64x32x!tt.ptr<f16>>
+    %b_all = tt.splat %b : !tt.ptr<f16> -> tensor<64x32x!tt.ptr<f16>>
+    %a_at = tt.addptr %a_all, %at : tensor<64x32x!tt.ptr<f16>>, tensor<64x32xi32>
+    %b_at = tt.addptr %b_all, %at : tensor<64x32x!tt.ptr<f16>>, tensor<64x32xi32>
+    %sum, %end = scf.for %i = %c0 to %k step %c32 iter_args(%s = %zero, %from = %a_at) -> (tensor<64x64xf32>, tensor<64x32x!tt.ptr<f16>>) : i32 {
+      %x = tt.load %from : tensor<64x32x!tt.ptr<f16>>
+      %y = tt.load %b_at : tensor<64x32x!tt.ptr<f16>>
+      %turned = tt.trans %y {order = array<i32: 1, 0>} : tensor<64x32xf16> -> tensor<32x64xf16>
+      %t = tt.dot %x, %turned, %s, inputPrecision = tf32 : tensor<64x32xf16> * tensor<32x64xf16> -> tensor<64x64xf32>
+      %next = tt.addptr %from, %steps : tensor<64x32x!tt.ptr<f16>>, tensor<64x32xi32>
+      scf.yield %t, %next : tensor<64x64xf32>, tensor<64x32x!tt.ptr<f16>>
+    }
+    %most = "tt.reduce"(%sum) <{axis = 1 : i32}> ({
+    ^bb0(%p: f32, %q: f32):
+      %m = arith.maxnumf %p, %q : f32
+      tt.reduce.return %m : f32
+    }) : (tensor<64x64xf32>) -> tensor<64xf32>
+    %column = tt.expand_dims %most {axis = 1 : i32} : tensor<64xf32> -> tensor<64x1xf32>
+    %all = tt.broadcast %column : tensor<64x1xf32> -> tensor<64x64xf32>
+    %out = arith.subf %sum, %all : tensor<64x64xf32>
+    %places = tt.broadcast %right : tensor<1x64xi32> -> tensor<64x64xi32>
+    %c_all = tt.splat %c : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+    %c_at = tt.addptr %c_all, %places : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
+    tt.store %c_at, %out : tensor<64x64x!tt.ptr<f32>>
+    %one = "tt.reduce"(%most) <{axis = 0 : i32}> ({
+    ^bb0(%p: f32, %q: f32):
+      %m = arith.maxnumf %p, %q : f32
+      tt.reduce.return %m : f32
+    }) : (tensor<64xf32>) -> f32
+    tt.store %c, %one : !tt.ptr<f32>
+    tt.return
+  }
+}
+
+// -----
+
+// A sum that is a factor is converted, and subgroups hold whole rows. Halves of pairs
+// are kept by the lane that has the pairs.
+
+// CHECK: #dpas = #ttig.dpas<{{.*}} warpsPerCTA = [8, 1]
+// CHECK-LABEL: @chained
+// CHECK: %p = arith.truncf %s : tensor<64x64xf32, #dpas> to tensor<64x64xf16, #dpas>
+// CHECK-NEXT: %p_1 = ttg.convert_layout %p : tensor<64x64xf16, #dpas> -> tensor<64x64xf16, #dot>
+// CHECK: tt.dot %p_1, %v, %zero
+// CHECK: %pairs = tt.reshape %t : tensor<64x64xf32, #dpas> -> tensor<64x32x2xf32, #linear>
+// CHECK-NEXT: %pairs_1 = ttg.convert_layout %pairs : tensor<64x32x2xf32, #linear> -> tensor<64x32x2xf32, #linear1>
+// CHECK-NEXT: tt.split %pairs_1 : tensor<64x32x2xf32, #linear1> -> tensor<64x32xf32, #blocked>
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @chained(%q_at: !tt.ptr<f16>, %c: !tt.ptr<f32>) {
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %all = tt.splat %q_at : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+    %q = tt.load %all : tensor<64x64x!tt.ptr<f16>>
+    %k = tt.load %all : tensor<64x64x!tt.ptr<f16>>
+    %v = tt.load %all : tensor<64x64x!tt.ptr<f16>>
+    %s = tt.dot %q, %k, %zero, inputPrecision = tf32 : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
+    %t = tt.dot %p, %v, %zero, inputPrecision = tf32 : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %pairs = tt.reshape %t : tensor<64x64xf32> -> tensor<64x32x2xf32>
+    %low, %high = tt.split %pairs : tensor<64x32x2xf32> -> tensor<64x32xf32>
+    %half = arith.addf %low, %high : tensor<64x32xf32>
+    %c_all = tt.splat %c : !tt.ptr<f32> -> tensor<64x32x!tt.ptr<f32>>
+    tt.store %c_all, %half : tensor<64x32x!tt.ptr<f32>>
+    tt.return
+  }
+}
+
+// -----
+
+// REMARK: remark: tt.func: the kernel gets no layouts: DPAS does not multiply f32
+// CHECK-NOT: ttg.num-warps
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @exact(%p: !tt.ptr<f32>, %c: !tt.ptr<f32>) {
+    %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+    %a_all = tt.splat %p : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
+    %b_all = tt.splat %p : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
+    %a = tt.load %a_all : tensor<16x16x!tt.ptr<f32>>
+    %b = tt.load %b_all : tensor<16x16x!tt.ptr<f32>>
+    %s = tt.dot %a, %b, %zero, inputPrecision = ieee : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
+    %c_all = tt.splat %c : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
+    tt.store %c_all, %s : tensor<16x16x!tt.ptr<f32>>
+    tt.return
+  }
+}
+
+// -----
+
+// REMARK: remark: tt.func: the kernel gets no layouts: DPAS does not multiply 16 of K to 16x16
+// CHECK-NOT: ttg.num-warps
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @shallow(%p: !tt.ptr<i8>, %c: !tt.ptr<i32>) {
+    %zero = arith.constant dense<0> : tensor<16x16xi32>
+    %a_all = tt.splat %p : !tt.ptr<i8> -> tensor<16x16x!tt.ptr<i8>>
+    %b_all = tt.splat %p : !tt.ptr<i8> -> tensor<16x16x!tt.ptr<i8>>
+    %a = tt.load %a_all : tensor<16x16x!tt.ptr<i8>>
+    %b = tt.load %b_all : tensor<16x16x!tt.ptr<i8>>
+    %s = tt.dot %a, %b, %zero, inputPrecision = tf32 : tensor<16x16xi8> * tensor<16x16xi8> -> tensor<16x16xi32>
+    %c_all = tt.splat %c : !tt.ptr<i32> -> tensor<16x16x!tt.ptr<i32>>
+    tt.store %c_all, %s : tensor<16x16x!tt.ptr<i32>>
+    tt.return
+  }
+}
+
+// -----
+
+// REMARK: remark: tt.func: the kernel gets no layouts: its products of 4x16 are less than those of DPAS
+// CHECK-NOT: ttg.num-warps
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @narrow(%p: !tt.ptr<f16>, %c: !tt.ptr<f32>) {
+    %zero = arith.constant dense<0.0> : tensor<4x16xf32>
+    %a_all = tt.splat %p : !tt.ptr<f16> -> tensor<4x16x!tt.ptr<f16>>
+    %b_all = tt.splat %p : !tt.ptr<f16> -> tensor<16x16x!tt.ptr<f16>>
+    %a = tt.load %a_all : tensor<4x16x!tt.ptr<f16>>
+    %b = tt.load %b_all : tensor<16x16x!tt.ptr<f16>>
+    %s = tt.dot %a, %b, %zero, inputPrecision = tf32 : tensor<4x16xf16> * tensor<16x16xf16> -> tensor<4x16xf32>
+    %c_all = tt.splat %c : !tt.ptr<f32> -> tensor<4x16x!tt.ptr<f32>>
+    tt.store %c_all, %s : tensor<4x16x!tt.ptr<f32>>
+    tt.return
+  }
+}
+
+// -----
+
+// REMARK-NOT: remark
+// CHECK-LABEL: @copy
+// CHECK-SAME: !tt.ptr<f32>
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @copy(%p: !tt.ptr<f32>) {
+    %x = tt.load %p : !tt.ptr<f32>
+    tt.store %p, %x : !tt.ptr<f32>
+    tt.return
+  }
+}
