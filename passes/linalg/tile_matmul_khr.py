@@ -693,7 +693,8 @@ class StagedKernel:
         place = f"{batch}{first}, {second}"
         vector, mask = tile.vector, f"vector<{tile.panel.per_piece}xi1>"
         self._mask(lines, (first, second), (rows, cols), mask)
-        lines.do(f"""%none = arith.constant dense<{zero(tile.memory.element)}> : {vector}
+        none = zero(tile.memory.element)
+        lines.do(f"""%none = arith.constant dense<{none}> : {vector}
   %piece = vector.maskedload {tile.memory.name}[{place}], %mask, %none
     : {tile.memory.matrix.type}, {mask}, {vector} into {vector}""")
         words = self._words(lines, tile, "%piece")

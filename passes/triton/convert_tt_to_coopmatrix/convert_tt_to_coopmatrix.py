@@ -520,9 +520,7 @@ def written(
     func = FuncOp(old.sym_name.data, FunctionType.from_lists(types, []), Region(entry))
     func.location = old.location
     func.attributes[simt.KERNEL] = UnitAttr()
-    shared = next(iter(options.shared.values()), None)
-    items = options.lanes if shared is None else shared.gemm.work_items
-    simt.set_sizes(func, options.lanes, (items,))
+    simt.set_sizes(func, options.lanes, (options.work_items,))
     b = Builder.at_end(entry, old.location)
     kernel = TtKernel(ctx, b, options, write, in_place, consumers(old))
     for arg, new in zip(args, entry.args, strict=True):

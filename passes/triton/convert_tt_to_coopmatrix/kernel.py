@@ -82,6 +82,12 @@ class SubgroupOptions:
     )
     """How loops are shared by the subgroups of a work-group, which runs a program."""
 
+    @property
+    def work_items(self) -> int:
+        """Of a work-group; as many for each loop that is shared."""
+        shared = next(iter(self.shared.values()), None)
+        return self.lanes if shared is None else shared.gemm.work_items
+
 
 @dataclass(slots=True)
 class Rounds:

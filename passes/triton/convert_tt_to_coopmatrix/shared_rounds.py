@@ -15,7 +15,7 @@ by each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -54,7 +54,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     MatrixInMemory,
     Tensor,
 )
-from coopc.plan.gemm import GemmOperand, Problem, Source, staged_by
+from coopc.plan.gemm import GemmOperand, GemmPlan, Problem, Source, staged_by
 
 WHOLE = (1 << 30, 1 << 30)
 """Rows and columns of sums at a time: all of them."""
@@ -85,28 +85,47 @@ def plan_shared(
         plans = plan_rounds(loop, set(steps(loop)), WHOLE)
         if isinstance(plans, str):
             return f"of a loop of products, {plans}"
-        shared = plan_loop(plans[0], device)
+        shared = plan_loop(plans, device)
         if isinstance(shared, str):
             return shared
-        strip = shared.gemm.subgroup[0], shared.gemm.part_cols
-        if any(x % y for each in plans for x, y in zip(each.block, strip, strict=True)):
-            return "less than a strip of the sums is used"
         found[loop] = shared
         statements |= {x.statement for x in plans}
-    for op in func.walk():
-        is_store = isinstance(op, tt.DescriptorStoreOp | tt.StoreOp)
-        is_store = is_store and is_tensor(op.operands[1].type)
-        if isinstance(op, WRITES) and not is_store and op not in statements:
-            return f"{op.name} is not of sums"
     if not found:
         return "there is no product"
     if len({x.gemm.work_items for x in found.values()}) > 1:
         return "loops suit other numbers of subgroups"
+    others = (x for x in func.walk() if isinstance(x, WRITES) and x not in statements)
+    for op in others:
+        is_store = isinstance(op, tt.DescriptorStoreOp | tt.StoreOp)
+        if not (is_store and is_tensor(op.operands[1].type)):
+            return f"{op.name} is not of sums"
     return found
 
 
-def plan_loop(plan: RoundsPlan, device: Device) -> SharedPlan | str:
-    """Return how the sums of a loop are shared, or why they are not."""
+def plan_loop(plans: Sequence[RoundsPlan], device: Device) -> SharedPlan | str:
+    """Return how the sums of a loop are shared, or why they are not.
+
+    Args:
+        plans: how statements would use them in rounds.
+        device: whose subgroups share them.
+    """
+    dot = plans[0].dot
+    moved = moved_factors(plans[0])
+    if isinstance(moved, str):
+        return moved
+    sums = operand(dot.d)
+    problem = Problem(operand(dot.a), operand(dot.b), sums, fill="value")
+    gemm = plan_tiles(shape_of(dot.d.type), problem, device)
+    if isinstance(gemm, str):
+        return gemm
+    strip = gemm.subgroup[0], gemm.part_cols
+    if any(x % y for each in plans for x, y in zip(each.block, strip, strict=True)):
+        return "less than a strip of the sums is used"
+    return SharedPlan(gemm, problem, moved)
+
+
+def moved_factors(plan: RoundsPlan) -> frozenset[Source] | str:
+    """Return which factors have memory that moves, or why blocks do not follow on."""
     dot, loop = plan.dot, plan.loop
     start, step = constant_number(loop.lb), constant_number(loop.step)
     depth = shape_of(dot.a.type)[1]
@@ -129,10 +148,15 @@ def plan_loop(plan: RoundsPlan, device: Device) -> SharedPlan | str:
             if block.sizes[dim] != Polynomial.number(depth):
                 return "memory that moves along K has no blocks that are whole"
             moved.append(source)
-    sums = operand(dot.d)
-    problem = Problem(operand(dot.a), operand(dot.b), sums, fill="value")
-    rows, cols = shape_of(dot.d.type)
-    size = ELEMENT_BITS[sums.element] // 8
+    return frozenset(moved)
+
+
+def plan_tiles(
+    shape: tuple[int, ...], problem: Problem, device: Device
+) -> GemmPlan | str:
+    """Return how many subgroups compute which of the sums, or why they cannot."""
+    size = problem.c.element_bytes
+    rows, cols = shape
     reason, few = f"{rows} x {cols} sums are few", None
     for tiles in tiles_of((rows, cols), problem, device):
         gemm = staged_by(tiles, problem, device)
@@ -144,8 +168,8 @@ def plan_loop(plan: RoundsPlan, device: Device) -> SharedPlan | str:
         if panels + strips > device.limits.local_bytes:
             continue
         if gemm.places >= SUBGROUPS:
-            return SharedPlan(gemm, problem, frozenset(moved))
-        few = few or SharedPlan(gemm, problem, frozenset(moved))
+            return gemm
+        few = few or gemm
     return few or reason
 
 
