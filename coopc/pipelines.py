@@ -388,6 +388,8 @@ class CoopcCpuPass(Pipeline):
     """Threads that share a linalg.matmul."""
     tile: tuple[int, ...] = (6, 16)
     """Rows and columns of sums in registers: 12,32 suits AVX-512."""
+    features: tuple[str, ...] = ()
+    """What the processor has of avx512bf16 and avx512vnni."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
@@ -400,6 +402,7 @@ class CoopcCpuPass(Pipeline):
                 block=self.block,
                 threads=self.threads,
                 tile=self.tile,
+                features=self.features,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
             step("promote-matrix-arrays"),

@@ -23,7 +23,7 @@ Laws (test/unit/plan/test_gemm.py):
 What a work-group does in a step with panels is in `coopc.plan.gemm_schedule`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -174,7 +174,9 @@ class Packed:
     """A kernel that runs before writes the operand in the order in which it is read."""
 
     channel: int = 1
-    """Rows that share a row of a tile: those of B along K fill 32 bits together."""
+    """Elements along K that are side by side: those of B fill 32 bits together."""
+    element: str | None = None
+    """The type that elements are packed as, with a sign; None for their own."""
 
 
 WIDTHS = (16, 8, 4)
@@ -889,10 +891,34 @@ VECTOR_TILE = 6, 16
 WIDE_VECTOR_TILE = 12, 32
 """The same with AVX-512: 24 registers of 32."""
 VECTOR_BLOCK: Block = (16, 32, 256)
-"""Panels of A and of B, and K, that a core computes at a time: 96 KiB of A are in the
-second cache, and 16 KiB of B, which a panel of it has, in the first one."""
+"""Panels of A and of B, and channels of K, that a core computes at a time: 96 KiB of A
+are in the second cache, and 16 KiB of B, which a panel of it has, in the first one."""
 CONVERTED = ("f16", "bf16")
 """Types that are packed as f32."""
+BYTES = ("s8", "u8")
+DOT_FEATURES = ("avx512bf16", "avx512vnni")
+"""Of processors that multiply bf16 and bytes in vectors, as LLVM names them."""
+
+
+def packed_for_vectors(
+    elements: tuple[str, str, str], features: Collection[str]
+) -> Packed | None:
+    """Return how vectors have A and B to multiply them; None where they do not.
+
+    >>> packed_for_vectors(("s8", "s8", "s32"), ["avx512vnni"])
+    Packed(channel=4, element='s8')
+    >>> packed_for_vectors(("s8", "u8", "s32"), ["avx512vnni"])
+    Packed(channel=2, element='s16')
+    """
+    *factors, sum = elements
+    if sum in ("s32", "u32") and {*factors} <= {*BYTES}:
+        whole = factors == ["s8", "s8"] and "avx512vnni" in features
+        return Packed(4, "s8") if whole else Packed(2, "s16")
+    if elements == ("bf16", "bf16", "f32") and "avx512bf16" in features:
+        return Packed(2, "bf16")
+    known = {sum, *CONVERTED} if sum == "f32" else {sum}
+    is_known = sum in ("f32", "f64") and {*factors} <= known
+    return Packed(1, sum) if is_known else None
 
 
 def plan_vector_gemm(
@@ -900,6 +926,7 @@ def plan_vector_gemm(
     threads: int = 1,
     block: Block | None = None,
     tile: tuple[int, int] = VECTOR_TILE,
+    features: Collection[str] = (),
 ) -> GemmPlan | str:
     """Return how a multiplication is blocked for registers and caches, or why not.
 
@@ -908,10 +935,11 @@ def plan_vector_gemm(
         threads: that share the work-groups; each is to have some.
         block: what a work-group computes at a time; by the sizes without.
         tile: rows and columns of sums in registers, those of f32.
+        features: of `DOT_FEATURES`, what the processor has.
     """
     a, b, c = problem.elements
-    packed = {c, *CONVERTED} if c == "f32" else {c}
-    if c not in ("f32", "f64") or not {a, b} <= packed:
+    features = features if tile[1] % 4 == 0 else ()
+    if (packed := packed_for_vectors(problem.elements, features)) is None:
         return f"no vectors multiply {a} and {b} into {c}"
     if reason := why_not_packed(problem):
         return reason
@@ -925,7 +953,8 @@ def plan_vector_gemm(
     if block is None:
         down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
     group = down * rows, across * cols
-    return GemmPlan(group, (rows, cols), step, 1, cols, Packed(), Packed())
+    depth = packed.channel
+    return GemmPlan(group, (rows, cols), step * depth, depth, cols, packed, packed)
 
 
 def _shared(

@@ -77,7 +77,7 @@ class Program:
     tiles: Tiles
     """Where its tiles are, if it has any."""
     needed: frozenset[str]
-    """What of AMX it needs."""
+    """What of the processor it needs, as LLVM names it."""
     staged: Mapping[str, Stages] = field(default_factory=dict[str, "Stages"])
 
     @classmethod
@@ -108,7 +108,7 @@ class Program:
             Tiles.AMX: "tiles of AMX",
             Tiles.EMULATED: "tiles emulated",
             Tiles.NONE: "without tiles",
-        }[self.tiles if self.needed else Tiles.NONE]
+        }[self.tiles if "amx-tile" in self.needed else Tiles.NONE]
         processor = binding().get_host_cpu_name()  # as LLVM knows it
         return f"{processor}, {version()}, {what}"
 
