@@ -890,9 +890,12 @@ VECTOR_TILE = 6, 16
 """Rows and columns of the sums in registers: 12 of the 16 of AVX2, of 8 x f32 each."""
 WIDE_VECTOR_TILE = 12, 32
 """The same with AVX-512: 24 registers of 32."""
-VECTOR_BLOCK: Block = (16, 32, 256)
-"""Panels of A and of B, and channels of K, that a core computes at a time: 96 KiB of A
-are in the second cache, and 16 KiB of B, which a panel of it has, in the first one."""
+VECTOR_ROWS = 192
+VECTOR_PANELS = 32
+VECTOR_STEPS = 512
+"""Rows of A, panels of B and words of K that a core computes at a time: 384 KiB of A
+are in the second cache.  Deeper than the first cache has room for a panel of B: sums
+are loaded and stored half as often, which was 5% faster for 2048 and no slower."""
 CONVERTED = ("f16", "bf16")
 """Types that are packed as f32."""
 BYTES = ("s8", "u8")
@@ -949,7 +952,7 @@ def plan_vector_gemm(
         rows = max(1, min(rows, m))
     if n is not None and 2 * n <= cols and tile[1] > VECTOR_TILE[1]:
         cols //= 2
-    down, across, step = block or VECTOR_BLOCK
+    down, across, step = block or (VECTOR_ROWS // rows, VECTOR_PANELS, VECTOR_STEPS)
     if block is None:
         down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
     group = down * rows, across * cols

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -81,8 +82,10 @@ class Program:
     staged: Mapping[str, Stages] = field(default_factory=dict[str, "Stages"])
 
     @classmethod
-    def of(cls, module: ModuleOp, tiles: Tiles, *, level: int = 3) -> Program:
-        """Compile a module of functions.
+    def of(
+        cls, module: ModuleOp, tiles: Tiles, *, level: int = 3, cpu: str | None = None
+    ) -> Program:
+        """Compile a module of functions, for a processor as LLVM names it, or this one.
 
         Raises:
             PassFailedException: LLVM IR cannot say what it says.
@@ -92,14 +95,16 @@ class Program:
         """
         from coopc.passes.cpu.stages import Stages
 
-        found = cls.of_text(llvm_ir(module), tiles, level=level)
+        found = cls.of_text(llvm_ir(module), tiles, level=level, cpu=cpu)
         return replace(found, staged=Stages.of(module))
 
     @classmethod
-    def of_text(cls, ir: str, tiles: Tiles, *, level: int = 3) -> Program:
+    def of_text(
+        cls, ir: str, tiles: Tiles, *, level: int = 3, cpu: str | None = None
+    ) -> Program:
         needed = needed_features(ir)
         prepare(tiles, needed)
-        return cls(Native.compile(ir, level=level), tiles, needed)
+        return cls(Native.compile(ir, level=level, cpu=cpu), tiles, needed)
 
     @property
     def where(self) -> str:
@@ -167,7 +172,7 @@ class Program:
         if any(len(packed) > 1 for _, packed in calls):
             ThreadPool.of(threads)  # not when it runs
 
-        def run(_: Sequence[Argument] = given) -> None:  # the arrays are kept
+        def run(_: object = (given, self.code)) -> None:  # both are kept
             for entry, packed in calls:
                 if len(packed) == 1:
                     KIND(entry)(address_of(packed[0]))
@@ -209,5 +214,10 @@ def parts(total: int, threads: int) -> list[range]:
     return [range(a, b) for a, b in pairwise(ends)]
 
 
-def cores() -> int:
-    return len(os.sched_getaffinity(0))
+def cores() -> list[int]:
+    """The processors of Linux that this process may run on, one of each core."""
+    first: dict[str, int] = {}
+    for number in sorted(os.sched_getaffinity(0)):
+        path = Path(f"/sys/devices/system/cpu/cpu{number}/topology/core_cpus_list")
+        first.setdefault(path.read_text() if path.exists() else str(number), number)
+    return [*first.values()]

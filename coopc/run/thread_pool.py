@@ -19,6 +19,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import functools
+import os
 import threading
 from collections.abc import Sequence
 
@@ -157,6 +158,13 @@ class ThreadPool:
             self._state[COUNT], self._state[ENTRY] = len(addresses), entry
             self._state[SLOTS : SLOTS + len(addresses)] = addresses
             self._start(self._state.ctypes.data, self.size - 1)
+
+    def pin(self, processors: Sequence[int]) -> None:
+        """Keep each thread on a processor of its own, whoever calls on the first."""
+        threads = [0, *(x.native_id for x in self._threads)]
+        for thread, processor in zip(threads, processors, strict=True):
+            assert thread is not None, "threads have been started"
+            os.sched_setaffinity(thread, {processor})
 
     def stop(self) -> None:
         with self._lock:
