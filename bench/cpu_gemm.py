@@ -37,7 +37,7 @@ from coopc.universe import everything
 
 SIZES = (512, 1024, 2048)
 PROCESSES = 3
-SECONDS = 0.5
+SECONDS = 0.4
 """How long both sides of a row are measured, about, in each process."""
 PAUSE = 0.02
 """Before a side of several threads: those of the other spin for a while."""
@@ -68,6 +68,8 @@ class Case:
     batch: int = 0
     least: float | None = None
     """The least speed over the peer's that is wanted."""
+    beside: Case | None = None
+    """A product of ours that is the peer, as often as the batch has matrices."""
 
     def __str__(self) -> str:
         m, n, k = self.sizes
@@ -213,6 +215,9 @@ def check(case: Case, found: Any, numbers: Sequence[Any]) -> None:
 
 def theirs(case: Case) -> Callable[[], object] | None:
     """Return what a library does instead; None where it is not installed."""
+    if case.beside is not None:
+        once, count = ours(case.beside), max(1, case.batch)
+        return lambda: [once() for _ in range(count)]
     *given, c = case.arrays()[0]
     given = [
         x.swapaxes(-1, -2) if map in ("k, m", "n, k") else x
@@ -292,6 +297,7 @@ def rows(cases: Sequence[Case], processes: int) -> Iterator[Row]:
         if not known:
             continue
         peer = f"OpenBLAS {core}" if case.a == "f32" else "oneDNN"
+        peer = peer if case.beside is None else "plain"
         m, n, k = case.sizes
         products = 2e-9 * m * n * k * max(1, case.batch)
         for name, at in (("coopc", 0), (peer, 1)):

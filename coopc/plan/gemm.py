@@ -779,10 +779,6 @@ def plan_amx_gemm(
         threads: that share the work-groups; each is to have some.
         block: what a work-group computes at a time; by the sizes without.
     """
-    if problem.batched:
-        return "there is a batch"
-    if any(x.transposed for x in (problem.a, problem.b)):
-        return "an operand is transposed"
     if reason := why_not_packed(problem):
         return reason
     rows, cols, steps = block or block_of(*problem.c.shape, threads)
@@ -872,10 +868,12 @@ def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
 def packs_a(a: GemmOperand) -> bool:
     """Return whether A is packed, too, and not read as it is.
 
-    It is where panels and steps of it are not whole, where 16 rows of it would be in
-    more than 8 lines of a set of the first cache, which are 4 KiB apart, and where it
-    is read often enough.
+    It is where rows of the memref are not along K, where there is a batch, where its
+    panels and steps are not whole, where 16 rows of it would be in more than 8 lines of
+    a set of the first cache, which are 4 KiB apart, and where it is read often enough.
     """
+    if a.transposed or a.batched:
+        return True
     (m, k), row_stride, size = a.shape, a.strides[0], a.element_bytes
     if m is None or k is None or row_stride is None:
         return True

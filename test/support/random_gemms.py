@@ -3,8 +3,9 @@
     cd test && python -m support.random_gemms --count 500 --on cpu,amx
 
 A draw is M, N and K, types with signs, the orders of A and B, a batch or none, and
-whether C is filled first.  Half of the draws are of whole numbers, whose sums are exact,
-and half of normal ones, whose sums have a bound.  Without AMX its tiles are emulated.
+whether C is filled first.  Half of the draws are of whole numbers, whose sums are
+exact, and half of normal ones, whose sums have a bound.  Without AMX its tiles are
+emulated.
 Sizes are dynamic, so that draws share compiled kernels.
 """
 

@@ -523,9 +523,8 @@ def test_an_a_that_is_packed(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"c": replace(problem().c, batched=True)}, "there is a batch"),
         ({"fill": "value"}, ("C is filled with a value that is not constant")),
-        ({"a": problem(transposed=(True, False)).a}, "an operand is transposed"),
+        ({"c": replace(problem().c, transposed=True)}, "an operand is transposed"),
         (
             {"a": GemmOperand("memref", "f16", (64, 64), (1, 64))},
             "elements of a row are not consecutive",
