@@ -156,8 +156,9 @@ class Program:
         for size, numbers in steps.scratch:
             given.append((allocate or aligned)(size))
             given += map(np.int64, numbers)
-        calls: list[tuple[int, list[bytearray]]] = []
-        """Of each step: the function, and the arguments of each part of its grid."""
+        kept: list[bytearray] = []
+        calls: list[tuple[int, list[int]]] = []
+        """Of each step: the function, and where the arguments of each part are."""
         for name, groups in steps.functions:
             expected = len(self.code.types(name)) - len(groups) - 2
             if len(given) != expected:
@@ -168,16 +169,19 @@ class Program:
                 slots([*given, *map(np.int64, (*groups, part.start, part.stop))])
                 for part in parts(prod(groups), threads)
             ]
-            calls.append((self.code.slots_address(name), packed))
-        if any(len(packed) > 1 for _, packed in calls):
-            ThreadPool.of(threads)  # not when it runs
+            kept += packed
+            calls.append((self.code.slots_address(name), [*map(address_of, packed)]))
+        if any(len(addresses) > 1 for _, addresses in calls):
+            in_threads = ThreadPool.of(threads).prepared(calls)
+        else:
+            one = [(KIND(entry), address) for entry, (address,) in calls]
 
-        def run(_: object = (given, self.code)) -> None:  # both are kept
-            for entry, packed in calls:
-                if len(packed) == 1:
-                    KIND(entry)(address_of(packed[0]))
-                else:
-                    ThreadPool.of(threads).run(entry, [*map(address_of, packed)])
+            def in_threads() -> None:
+                for function, address in one:
+                    function(address)
+
+        def run(_: object = (given, kept, self.code)) -> None:  # all are kept
+            in_threads()
 
         return run
 
