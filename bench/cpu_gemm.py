@@ -18,6 +18,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -246,6 +247,8 @@ def measured(cases: Sequence[Case]) -> tuple[str, list[Sequence[float] | None]]:
     """Return OpenBLAS's core, and the seconds of each case, ours and the peer's."""
     found: list[Sequence[float] | None] = []
     mine = cores()
+    if importlib.util.find_spec("torch") is not None:
+        import_module("torch")  # OpenMP asks for processors before any thread is pinned
     for case in cases:
         peer = theirs(case)
         if case.threads > 1:
