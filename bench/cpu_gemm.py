@@ -4,7 +4,7 @@ Both sides multiply matrices as they are in memory, packing included, in turn an
 process; speeds over the peer's are medians and the worst of three processes.  With one
 thread the time that the process computed counts.  Where the rows say bf16 -> bf16 both
 sides store bf16; PyTorch knows no other sums of it.  Without PyTorch there are no rows
-against oneDNN.
+of oneDNN.
 
     python -m bench.cpu_gemm --size 512 --size 2048 --threads 1
 """
@@ -243,9 +243,9 @@ def theirs(case: Case) -> Callable[[], object] | None:
     return lambda: torch_._int_mm(*views)
 
 
-def measured(cases: Sequence[Case]) -> tuple[str, list[Sequence[float] | None]]:
-    """Return OpenBLAS's core, and the seconds of each case, ours and the peer's."""
-    found: list[Sequence[float] | None] = []
+def measured(cases: Sequence[Case]) -> tuple[str, list[Sequence[float]]]:
+    """Return OpenBLAS's core; seconds of each case, and the peer's if there is one."""
+    found: list[Sequence[float]] = []
     mine = cores()
     if importlib.util.find_spec("torch") is not None:
         import_module("torch")  # OpenMP asks for processors before any thread is pinned
@@ -253,7 +253,8 @@ def measured(cases: Sequence[Case]) -> tuple[str, list[Sequence[float] | None]]:
         peer = theirs(case)
         if case.threads > 1:
             ThreadPool.of(case.threads).pin(mine[: case.threads])
-        found.append(None if peer is None else in_turn(case, (ours(case), peer)))
+        actions = [ours(case)] if peer is None else [ours(case), peer]
+        found.append(in_turn(case, actions))
     return openblas(), found
 
 
@@ -269,7 +270,7 @@ def openblas() -> str:
 
 def in_processes(
     cases: Sequence[Case], processes: int
-) -> Iterator[tuple[str, list[Sequence[float] | None]]]:
+) -> Iterator[tuple[str, list[Sequence[float]]]]:
     """Measure cases of one processor and number of threads, in new processes."""
     first = cases[0]
     places = ",".join(f"{{{n}}}" for n in cores()[: first.threads])
@@ -296,21 +297,20 @@ def rows(cases: Sequence[Case], processes: int) -> Iterator[Row]:
     runs = [*in_processes(cases, processes)]
     core = runs[0][0]
     for case, *times in zip(cases, *(found for _, found in runs), strict=True):
-        known = [x for x in times if x is not None]
-        if not known:
-            continue
-        peer = f"OpenBLAS {core}" if case.a == "f32" else "oneDNN"
-        peer = peer if case.beside is None else "plain"
         m, n, k = case.sizes
         products = 2e-9 * m * n * k * max(1, case.batch)
-        for name, at in (("coopc", 0), (peer, 1)):
-            yield Row(
-                f"{case}: {name}", products / median(x[at] for x in known), "Gop/s"
-            )
+        peer = f"OpenBLAS {core}" if case.a == "f32" else "oneDNN"
+        peer = peer if case.beside is None else "plain"
+        for name, seconds in zip(
+            ("coopc", peer), zip(*times, strict=True), strict=False
+        ):
+            yield Row(f"{case}: {name}", products / median(seconds), "Gop/s")
+        ratios = [x[1] / x[0] for x in times if len(x) > 1]
+        if not ratios:
+            continue
         least = case.least
         if case.a == "f32" and case.processor is None and core not in WIDE:
             least = NARROW_BOUND
-        ratios = [x[1] / x[0] for x in known]
         yield Row(f"{case}: speed / {peer}'s", median(ratios), "", least=least)
         yield Row(f"{case}: the worst of {len(ratios)}", min(ratios), "")
 
