@@ -26,10 +26,10 @@ def _measured(module: str) -> Iterator[Row]:
 
 def show(rows: Iterable[Row]) -> None:
     """Print a table."""
-    table = Table("measurement", "median", "at most", "", title="coopc")
+    table = Table("measurement", "median", "wanted", "", title="coopc")
     for row in rows:
-        bound = "" if row.bound is None else f"{row.bound:g} {row.unit}"
-        table.add_row(row.name, f"{row.value:.4g} {row.unit}", bound, row.verdict)
+        value = f"{row.value:.4g} {row.unit}"
+        table.add_row(row.name, value, row.wanted, row.verdict)
     Console().print(table)
 
 

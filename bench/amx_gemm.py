@@ -1,62 +1,64 @@
 """GEMM on tiles of AMX, against oneDNN through PyTorch in the same run.
 
-Both multiply matrices as they are in memory, packing included.  PyTorch rounds sums of
-bf16 to bf16, coopc stores them as f32.  Without AMX, or without PyTorch, there are no
-times: the instructions of the innermost loop are counted anyway.
+Cubes and other shapes, in one thread and on all cores; transposed operands and batches
+against plain products of ours.  How it is measured, and in which types, says
+`bench.cpu_gemm`.  Without AMX there are no times: the instructions of the innermost
+loop are counted anyway.
+
+    python -m bench.amx_gemm --threads 1
 """
 
-import importlib.util
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from bench.harness import Row, interleaved, seconds
+from bench.cpu_gemm import PROCESSES, Case, rows
+from bench.harness import Row, line
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
-from coopc.run.cpu import Program, cores, llvm_ir
+from coopc.run.cpu import cores, llvm_ir
 from coopc.run.native import optimised
 from coopc.run.tiles import Tiles, best
 from coopc.source import Source
 from coopc.universe import everything
 
 SIZES = (512, 1024, 2048, 4096)
+SHAPES = (
+    *((16, 4096, 4096), (1, 4096, 4096), (128, 4096, 4096)),
+    *((1000, 1000, 1000), (4096, 256, 64)),
+)
+"""M, N and K of the others."""
 SUMS = {"bf16": "f32", "i8": "i32"}
 PROCESSOR = "sapphirerapids"
+FAST, EQUAL = 1.2, 1.0
+"""The least speed over oneDNN's: of cubes, and of other shapes."""
+TURNED, BATCHED = 0.95, 1 / 1.1
+"""The least speed over plain products of ours: transposed, and of a batch."""
+BATCH = 8
 
 
-def source(element: str, size: int | None = None) -> str:
+def module(element: str, passes: str) -> Any:
+    """Return a product of dynamic sizes after passes."""
     sum = SUMS[element]
-    n = "?" if size is None else size
-    memory, total = f"memref<{n}x{n}x{element}>", f"memref<{n}x{n}x{sum}>"
-    zero = "0.0" if sum == "f32" else "0"
-    return f"""func.func @gemm(%a: {memory}, %b: {memory}, %c: {total}) {{
-      %z = arith.constant {zero} : {sum}
+    memory, total = f"memref<?x?x{element}>", f"memref<?x?x{sum}>"
+    text = f"""func.func @gemm(%a: {memory}, %b: {memory}, %c: {total}) {{
+      %z = arith.constant {"0.0" if sum == "f32" else "0"} : {sum}
       linalg.fill ins(%z : {sum}) outs(%c : {total})
       linalg.matmul ins(%a, %b : {memory}, {memory}) outs(%c : {total})
       func.return
     }}"""
-
-
-def module(element: str, size: int | None, passes: str) -> Any:
-    ctx, text = new_context(everything()), Source(source(element, size), "gemm")
-    found = parse(ctx, text)
-    Run(ctx, text).apply(found, read_passes(passes, everything().all_passes))
+    ctx, source = new_context(everything()), Source(text, "gemm")
+    found = parse(ctx, source)
+    Run(ctx, source).apply(found, read_passes(passes, everything().all_passes))
     return found
-
-
-def program(element: str, size: int, threads: int) -> Program:
-    return Program.of(
-        module(element, size, f"coopc-amx{{threads={threads}}}"), Tiles.AMX
-    )
 
 
 def instructions(element: str) -> float:
     """Count the instructions of the innermost loop, for four products of tiles."""
-    ir = llvm_ir(module(element, None, "coopc-amx"))
+    ir = llvm_ir(module(element, "coopc-amx"))
     compiled, machine = optimised(ir, 3, PROCESSOR)
     blocks = re.split(r"^(?=\.LBB)", machine.emit_assembly(compiled), flags=re.M)
     loops: list[tuple[int, int]] = []
@@ -68,59 +70,58 @@ def instructions(element: str) -> float:
     return 4 * count / products
 
 
-def actions(
-    element: str, size: int, threads: int
-) -> tuple[Callable[[], object], Callable[[], object]]:
-    import torch  # pyright: ignore[reportMissingImports]
+def against_onednn(threads: int, tiles: Tiles, sizes: Sequence[int]) -> Iterator[Case]:
+    def case(a: str, c: str, shape: tuple[int, int, int], least: float) -> Case:
+        return Case(a, c, shape, threads, passes="coopc-amx", tiles=tiles, least=least)
 
-    torch_: Any = torch
-    torch_.set_num_threads(threads)
-    if element == "bf16":
-        given = [torch_.randn(size, size).to(torch_.bfloat16) for _ in range(2)]
-        arrays = [x.view(torch_.int16).numpy().view(np.uint16) for x in given]
-        multiply, sum = torch_.mm, np.float32
-    else:
-        given = [torch_.randint(-128, 128, (size, size)).to(torch_.int8) for _ in "ab"]
-        arrays = [x.numpy() for x in given]
-        multiply, sum = torch_._int_mm, np.int32
-    c = np.zeros((size, size), sum)
-    mine = program(element, size, threads).prepared(
-        "gemm", [*arrays, c], (1, 1, 1), threads=threads
-    )
-    mine()
-    expected = multiply(*given).to(torch_.float64).numpy()
-    scale = float(np.abs(expected).max())
-    error = float(np.abs(c - expected).max())
-    assert error <= (2**-7 * scale if element == "bf16" else 0), (error, scale)
-    return mine, lambda: multiply(*given)
+    for size in sizes:
+        least = EQUAL if threads > 1 and size == SIZES[0] else FAST
+        yield case("bf16", "bf16", (size, size, size), least)
+        if threads == 1:
+            yield case("bf16", "f32", (size, size, size), least)
+        yield case("i8", "i32", (size, size, size), least)
+    for shape in SHAPES:
+        yield case("bf16", "bf16", shape, EQUAL)
+        yield case("i8", "i32", shape, EQUAL)
 
 
-def apart(actions: Sequence[Callable[[], object]]) -> tuple[float, ...]:
-    """Return the median times of actions, one after the other.
-
-    The threads of OpenMP spin for a while after each action, in the way of others.
-    """
-    found: list[float] = []
-    for action in actions:
-        time.sleep(0.5)
-        found.append(seconds(action, 11))
-    return tuple(found)
+def against_ours(tiles: Tiles, size: int = 1024) -> Iterator[Case]:
+    for element, sum in SUMS.items():
+        cube = (size, size, size)
+        plain = Case(element, sum, cube, passes="coopc-amx", tiles=tiles)
+        for maps in (("k, m", "k, n"), ("m, k", "n, k")):
+            yield replace(plain, maps=maps, beside=plain, least=TURNED)
+        half = replace(plain, sizes=(size // 2,) * 3)
+        yield replace(half, batch=BATCH, beside=half, least=BATCHED)
 
 
-def measure() -> Iterator[Row]:
+def measure(
+    threads: Sequence[int] | None = None,
+    processes: int = PROCESSES,
+    tiles: Tiles = Tiles.AMX,
+    sizes: Sequence[int] = SIZES,
+) -> Iterator[Row]:
     for element in SUMS:
         name = f"{element}: instructions for 4 products of tiles, innermost loop"
         yield Row(name, instructions(element), "", 13.5)
-    if best() is not Tiles.AMX or importlib.util.find_spec("torch") is None:
+    if best() is not tiles:
         return
-    for threads in sorted({1, cores()}):
-        for element in SUMS:
-            for size in SIZES:
-                measured = interleaved if threads == 1 else apart
-                mine, theirs = measured(actions(element, size, threads))
-                name = f"{element} {size}^3, {threads} threads"
-                rate = 2e-9 * size**3 / mine
-                yield Row(f"{name}: coopc", rate, "Gop/s")
-                yield Row(f"{name}: oneDNN", 2e-9 * size**3 / theirs, "Gop/s")
-                bound = 1.0 if threads == 1 else None
-                yield Row(f"{name}: time / oneDNN's", mine / theirs, "", bound)
+    for count in threads or sorted({1, len(cores())}):
+        yield from rows([*against_onednn(count, tiles, sizes)], processes)
+        if count == 1:
+            yield from rows([*against_ours(tiles)], processes)
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="bench.amx_gemm", description="GEMM on tiles of AMX.")
+    parser.add_argument("--size", type=int, action="append", help="of cubes")
+    parser.add_argument("--threads", type=int, action="append")
+    parser.add_argument("--processes", type=int, default=PROCESSES)
+    given = parser.parse_args()
+    sizes = given.size or SIZES
+    for row in measure(given.threads, given.processes, sizes=sizes):
+        print(line(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

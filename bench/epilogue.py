@@ -34,7 +34,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import coopc
-from bench.harness import Row, interleaved
+from bench.harness import Row, interleaved, line
 from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, error, matrix_gpu
 from coopc.interface_call import pack
 from coopc.launcher import Target, build
@@ -298,8 +298,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=PROCESSES)
     given = parser.parse_args()
     for row in measure(given.on, given.size, given.processes):
-        bound = "" if row.bound is None else f"at most {row.bound:.4g}: {row.verdict}"
-        print(f"{row.name:64} {row.value:10.4g} {row.unit:3} {bound}".rstrip())
+        print(line(row))
 
 
 if __name__ == "__main__":

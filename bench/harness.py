@@ -23,12 +23,27 @@ class Row:
     unit: str
     bound: float | None = None
     """The most that is wanted, in `unit`; None where there is no bound."""
+    least: float | None = None
+    """The least that is wanted; None where there is no such bound."""
 
     @property
     def verdict(self) -> str:
-        if self.bound is None:
+        if self.bound is None and self.least is None:
             return ""
-        return "ok" if self.value <= self.bound else "missed"
+        most = self.value if self.bound is None else self.bound
+        least = self.value if self.least is None else self.least
+        return "ok" if least <= self.value <= most else "missed"
+
+    @property
+    def wanted(self) -> str:
+        """The bounds, for people."""
+        bounds = (("at most", self.bound), ("at least", self.least))
+        return ", ".join(f"{x} {of:.4g}" for x, of in bounds if of is not None)
+
+
+def line(row: Row) -> str:
+    wanted = f"{row.wanted}: {row.verdict}" if row.wanted else ""
+    return f"{row.name:64} {row.value:10.4g} {row.unit:5} {wanted}".rstrip()
 
 
 def seconds(action: Callable[[], object], repeats: int = 5) -> float:

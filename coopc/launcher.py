@@ -187,11 +187,14 @@ class Target:
     @property
     def vectors(self) -> str:
         """The passes for vectors of this processor."""
-        from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
-        from coopc.run.tiles import cpu_flags
+        from coopc.plan.gemm import DOT_FEATURES, VECTOR_TILE, WIDE_VECTOR_TILE
+        from coopc.run.tiles import cpu_flags, lacking
 
-        tile = WIDE_VECTOR_TILE if "avx512f" in cpu_flags() else VECTOR_TILE
-        return f"coopc-cpu{{threads={self.threads} tile={tile[0]},{tile[1]}}}"
+        flags = cpu_flags()
+        rows, cols = WIDE_VECTOR_TILE if "avx512f" in flags else VECTOR_TILE
+        found = [x for x in DOT_FEATURES if not lacking([x], flags)]
+        features = f" features={','.join(found)}" if found else ""
+        return f"coopc-cpu{{threads={self.threads} tile={rows},{cols}{features}}}"
 
 
 @dataclass(frozen=True)

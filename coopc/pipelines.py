@@ -418,6 +418,8 @@ class CoopcCpuPass(Pipeline):
     """Rows and columns of sums in registers: 12,32 suits AVX-512."""
     tuning: str | None = None
     """A file of `coopc-tune`, which says by which plans products are done."""
+    features: tuple[str, ...] = ()
+    """What the processor has of avx512bf16 and avx512vnni."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
@@ -436,6 +438,7 @@ class CoopcCpuPass(Pipeline):
                 block=self.block,
                 threads=self.threads,
                 tile=self.tile,
+                features=self.features,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
             step("promote-matrix-arrays"),

@@ -16,6 +16,7 @@ from xdsl.universe import XDSL_UNIVERSE, Universe
 
 DIALECTS: dict[str, str] = {
     "amx": "coopc.dialects.amx:Amx",
+    "avx512": "coopc.dialects.avx512:Avx512",
     "coopmatrix": "coopc.dialects.coopmatrix:Coopmatrix",
     "layout": "coopc.dialects.layout:Layout",
     "row_slice": "coopc.dialects.row_slice:RowSlice",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -77,12 +78,14 @@ class Program:
     tiles: Tiles
     """Where its tiles are, if it has any."""
     needed: frozenset[str]
-    """What of AMX it needs."""
+    """What of the processor it needs, as LLVM names it."""
     staged: Mapping[str, Stages] = field(default_factory=dict[str, "Stages"])
 
     @classmethod
-    def of(cls, module: ModuleOp, tiles: Tiles, *, level: int = 3) -> Program:
-        """Compile a module of functions.
+    def of(
+        cls, module: ModuleOp, tiles: Tiles, *, level: int = 3, cpu: str | None = None
+    ) -> Program:
+        """Compile a module of functions, for a processor as LLVM names it, or this one.
 
         Raises:
             PassFailedException: LLVM IR cannot say what it says.
@@ -92,14 +95,16 @@ class Program:
         """
         from coopc.passes.cpu.stages import Stages
 
-        found = cls.of_text(llvm_ir(module), tiles, level=level)
+        found = cls.of_text(llvm_ir(module), tiles, level=level, cpu=cpu)
         return replace(found, staged=Stages.of(module))
 
     @classmethod
-    def of_text(cls, ir: str, tiles: Tiles, *, level: int = 3) -> Program:
+    def of_text(
+        cls, ir: str, tiles: Tiles, *, level: int = 3, cpu: str | None = None
+    ) -> Program:
         needed = needed_features(ir)
         prepare(tiles, needed)
-        return cls(Native.compile(ir, level=level), tiles, needed)
+        return cls(Native.compile(ir, level=level, cpu=cpu), tiles, needed)
 
     @property
     def where(self) -> str:
@@ -108,7 +113,7 @@ class Program:
             Tiles.AMX: "tiles of AMX",
             Tiles.EMULATED: "tiles emulated",
             Tiles.NONE: "without tiles",
-        }[self.tiles if self.needed else Tiles.NONE]
+        }[self.tiles if "amx-tile" in self.needed else Tiles.NONE]
         processor = binding().get_host_cpu_name()  # as LLVM knows it
         return f"{processor}, {version()}, {what}"
 
@@ -151,8 +156,9 @@ class Program:
         for size, numbers in steps.scratch:
             given.append((allocate or aligned)(size))
             given += map(np.int64, numbers)
-        calls: list[tuple[int, list[bytearray]]] = []
-        """Of each step: the function, and the arguments of each part of its grid."""
+        kept: list[bytearray] = []
+        calls: list[tuple[int, list[int]]] = []
+        """Of each step: the function, and where the arguments of each part are."""
         for name, groups in steps.functions:
             expected = len(self.code.types(name)) - len(groups) - 2
             if len(given) != expected:
@@ -163,16 +169,19 @@ class Program:
                 slots([*given, *map(np.int64, (*groups, part.start, part.stop))])
                 for part in parts(prod(groups), threads)
             ]
-            calls.append((self.code.slots_address(name), packed))
-        if any(len(packed) > 1 for _, packed in calls):
-            ThreadPool.of(threads)  # not when it runs
+            kept += packed
+            calls.append((self.code.slots_address(name), [*map(address_of, packed)]))
+        if any(len(addresses) > 1 for _, addresses in calls):
+            in_threads = ThreadPool.of(threads).prepared(calls)
+        else:
+            one = [(KIND(entry), address) for entry, (address,) in calls]
 
-        def run(_: Sequence[Argument] = given) -> None:  # the arrays are kept
-            for entry, packed in calls:
-                if len(packed) == 1:
-                    KIND(entry)(address_of(packed[0]))
-                else:
-                    ThreadPool.of(threads).run(entry, [*map(address_of, packed)])
+            def in_threads() -> None:
+                for function, address in one:
+                    function(address)
+
+        def run(_: object = (given, kept, self.code)) -> None:  # all are kept
+            in_threads()
 
         return run
 
@@ -209,5 +218,10 @@ def parts(total: int, threads: int) -> list[range]:
     return [range(a, b) for a, b in pairwise(ends)]
 
 
-def cores() -> int:
-    return len(os.sched_getaffinity(0))
+def cores() -> list[int]:
+    """The processors of Linux that this process may run on, one of each core."""
+    first: dict[str, int] = {}
+    for number in sorted(os.sched_getaffinity(0)):
+        path = Path(f"/sys/devices/system/cpu/cpu{number}/topology/core_cpus_list")
+        first.setdefault(path.read_text() if path.exists() else str(number), number)
+    return [*first.values()]

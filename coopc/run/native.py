@@ -91,14 +91,14 @@ class Native:
     """Owns the code."""
 
     @classmethod
-    def compile(cls, text: str, *, level: int = 3) -> Native:
-        """Optimise (level 0 to 3) and compile LLVM IR.
+    def compile(cls, text: str, *, level: int = 3, cpu: str | None = None) -> Native:
+        """Optimise (level 0 to 3) and compile LLVM IR, for this processor or another.
 
         Raises:
             RunFailed: LLVM does not take the IR.
             ToolMissing: there is no llvmlite.
         """
-        module, machine = optimised(text, level)
+        module, machine = optimised(text, level, cpu)
         engine = binding().create_mcjit_compiler(module, machine)
         engine.finalize_object()
         return cls(module, engine)

@@ -1,7 +1,8 @@
 """A thread pool whose threads wait in compiled code for the next parts of a kernel.
 
     pool = ThreadPool.of(4)      # three threads, and the one that calls
-    pool.run(entry, addresses)   # entry(addresses[n]) for each n, at once
+    run = pool.prepared([(entry, addresses)])
+    run()                        # entry(addresses[n]) for each n, at once
 
 A thread that waits spins for a while, then sleeps on a futex of Linux.  The threads of
 `concurrent.futures` need Python's lock to begin and to end each part; barriers of the C
@@ -19,15 +20,18 @@ from __future__ import annotations
 import atexit
 import ctypes
 import functools
+import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from coopc.run.native import Native
 
-TICKET, DONE, STOP, COUNT, ENTRY, SLOTS = 0, 8, 16, 24, 32, 40
+TICKET, DONE, STOP, STEP, WORDS = 0, 8, 16, 24, 32
 """Where things are in the memory that threads share, in words of 8 bytes."""
+STEP_WORDS = 3
+"""Of a step: the function, how many parts it has, and where their addresses are."""
 SPINS = 4_000
 """How often a thread looks for work before it sleeps: for about 0.2 ms."""
 
@@ -66,9 +70,7 @@ define void @wait(ptr %state, i64 %index) {{
 entry:
   %done = getelementptr i64, ptr %state, i64 {DONE}
   %stop = getelementptr i64, ptr %state, i64 {STOP}
-  %count = getelementptr i64, ptr %state, i64 {COUNT}
-  %entry_at = getelementptr i64, ptr %state, i64 {ENTRY}
-  %slots = getelementptr i64, ptr %state, i64 {SLOTS}
+  %step_at = getelementptr i64, ptr %state, i64 {STEP}
   br label %idle
 idle:
   %seen = phi i64 [ 0, %entry ], [ %ticket, %finished ]
@@ -83,11 +85,15 @@ work:
   %ends = icmp ne i64 %stopped, 0
   br i1 %ends, label %exit, label %mine
 mine:
+  %step = load ptr, ptr %step_at
+  %count = getelementptr i64, ptr %step, i64 1
   %n = load i64, ptr %count
   %has = icmp ult i64 %index, %n
   br i1 %has, label %run, label %finished
 run:
-  %f = load ptr, ptr %entry_at
+  %f = load ptr, ptr %step
+  %slots_at = getelementptr i64, ptr %step, i64 2
+  %slots = load ptr, ptr %slots_at
   %at = getelementptr i64, ptr %slots, i64 %index
   %slot = load ptr, ptr %at
   call void %f(ptr %slot)
@@ -99,31 +105,44 @@ exit:
   ret void
 }}
 
-define void @start(ptr %state, i64 %others) {{
+define void @start(ptr %state, i64 %others, ptr %steps, i64 %number) {{
 entry:
   %done = getelementptr i64, ptr %state, i64 {DONE}
-  %entry_at = getelementptr i64, ptr %state, i64 {ENTRY}
-  %slots = getelementptr i64, ptr %state, i64 {SLOTS}
+  %step_at = getelementptr i64, ptr %state, i64 {STEP}
+  br label %begin
+begin:
+  %step = phi ptr [ %steps, %entry ], [ %next, %end ]
+  %left = phi i64 [ %number, %entry ], [ %fewer, %end ]
+  store ptr %step, ptr %step_at
   store atomic i64 0, ptr %done release, align 8
   %old = atomicrmw add ptr %state, i64 1 release
   %r = call i64 (i64, ...) @syscall(i64 202, ptr %state, i32 1, i32 2147483647)
-  %f = load ptr, ptr %entry_at
+  %f = load ptr, ptr %step
+  %slots_at = getelementptr i64, ptr %step, i64 2
+  %slots = load ptr, ptr %slots_at
   %slot = load ptr, ptr %slots
   call void %f(ptr %slot)
   br label %look
-{looking("%now", "%done", "icmp uge i64 %now, %others", "entry", "exit", "yield")}
+{looking("%now", "%done", "icmp uge i64 %now, %others", "begin", "end", "yield")}
 yield:
   %y = call i32 @sched_yield()
   br label %look
+end:
+  %next = getelementptr i64, ptr %step, i64 {STEP_WORDS}
+  %fewer = sub i64 %left, 1
+  %over = icmp eq i64 %fewer, 0
+  br i1 %over, label %exit, label %begin
 exit:
   ret void
 }}
 """
-"""A ticket is drawn for each run; whoever sees a new one does its part, and says so."""
+"""A ticket is drawn for each step; who sees a new one does its part, and says so."""
 
 
-KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
-"""The two functions: they take the memory, and a thread's number or how many others."""
+WAIT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+START = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 2)
+"""The two functions take the memory, and a thread's number or how many others there
+are; the second one also steps, and how many."""
 
 
 class ThreadPool:
@@ -132,10 +151,10 @@ class ThreadPool:
     def __init__(self, size: int) -> None:
         self.size = size
         self._code = Native.compile(CODE)
-        self._start = KIND(self._code.address("start"))
-        self._state = np.zeros(SLOTS + size, np.int64)
+        self._start = START(self._code.address("start"))
+        self._state = np.zeros(WORDS, np.int64)
         self._lock = threading.Lock()
-        wait, state = KIND(self._code.address("wait")), self._state.ctypes.data
+        wait, state = WAIT(self._code.address("wait")), self._state.ctypes.data
         self._threads = [
             threading.Thread(target=wait, args=(state, index), daemon=True)
             for index in range(1, size)
@@ -150,18 +169,40 @@ class ThreadPool:
         """The pool of a size, which waits from one run to the next."""
         return cls(size)
 
-    def run(self, entry: int, addresses: Sequence[int]) -> None:
-        """Call the function at an address with each of some addresses, at once."""
-        assert 0 < len(addresses) <= self.size, addresses
-        with self._lock:
-            self._state[COUNT], self._state[ENTRY] = len(addresses), entry
-            self._state[SLOTS : SLOTS + len(addresses)] = addresses
-            self._start(self._state.ctypes.data, self.size - 1)
+    def prepared(
+        self, steps: Sequence[tuple[int, Sequence[int]]]
+    ) -> Callable[[], None]:
+        """Return what calls the function of each step with each address, at once.
+
+        A step begins after the one before; all of them are one call of compiled code.
+        """
+        assert all(0 < len(parts) <= self.size for _, parts in steps), steps
+        kept = [np.array(parts, np.int64) for _, parts in steps]
+        words = [
+            (entry, len(parts), parts.ctypes.data)
+            for (entry, _), parts in zip(steps, kept, strict=True)
+        ]
+        table = np.array(words, np.int64)
+        given = self._state.ctypes.data, self.size - 1, table.ctypes.data, len(table)
+
+        def run(_: object = (kept, table)) -> None:
+            with self._lock:
+                self._start(*given)
+
+        return run
+
+    def pin(self, processors: Sequence[int]) -> None:
+        """Keep each thread on a processor of its own, whoever calls on the first."""
+        threads = [0, *(x.native_id for x in self._threads)]
+        for thread, processor in zip(threads, processors, strict=True):
+            assert thread is not None, "threads have been started"
+            os.sched_setaffinity(thread, {processor})
 
     def stop(self) -> None:
         with self._lock:
             self._state[STOP] = 1
-            self._state[ENTRY] = self._code.address("nothing")
-            self._start(self._state.ctypes.data, 0)
+            address, none = self._code.address("nothing"), np.zeros(1, np.int64)
+            step = np.array([address, 1, none.ctypes.data])
+            self._start(self._state.ctypes.data, 0, step.ctypes.data, 1)
             for thread in self._threads:
                 thread.join()

@@ -54,17 +54,27 @@ def lacking(needed: Collection[str], flags: Collection[str]) -> list[str]:
 
     >>> lacking({"amx-tile", "amx-fp16"}, {"avx2", "amx_tile", "amx_bf16"})
     ['amx-fp16']
+    >>> lacking({"avx512vnni"}, {"avx512f", "avx512_vnni"})
+    []
     """
-    return sorted(x for x in needed if x.replace("-", "_") not in flags)
+    known = {x.replace("_", "") for x in flags}
+    return sorted(x for x in needed if x.replace("-", "") not in known)
 
 
 def prepare(tiles: Tiles, needed: Collection[str]) -> None:
-    """Make ready for code that needs features of AMX, as LLVM names them, or none.
+    """Make ready for code that needs features, as LLVM names them: of AMX or others.
 
     Raises:
-        ValueError: the tiles have not what is needed, or the kernel refuses them.
+        ValueError: the processor or its tiles have not what is needed, or the kernel
+            refuses them.
         ToolMissing: the emulator cannot be built.
     """
+    vectors = {x for x in needed if not x.startswith("amx-")}
+    if missing := lacking(vectors, cpu_flags()):
+        raise ValueError(
+            f"expected a processor with {', '.join(missing)}, which the kernel needs"
+        )
+    needed = {*needed} - vectors
     if not needed:
         return
     match tiles:

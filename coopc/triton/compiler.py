@@ -63,7 +63,7 @@ def target_of(place: str) -> Target:
     on, _, device = place.partition(":")
     if on not in ("cpu", "vulkan", "opencl"):
         raise ValueError(f"expected cpu, vulkan or opencl in COOPC_TRITON, got {on}")
-    return Target(on, device or None, threads=cores() if on == "cpu" else 1)
+    return Target(on, device or None, threads=len(cores()) if on == "cpu" else 1)
 
 
 class CoopcBackend(BaseBackend):

@@ -1,12 +1,13 @@
 """tile-matmul-amx: lowers products to packed and blocked AMX kernels.
 
-Before:  a func.func with one linalg.matmul on memref arguments of types that AMX
-         multiplies, optionally after a linalg.fill of the output with a constant,
-         and before linalg.generic operations that use its sums element by element.
+Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
+         arguments of types that AMX multiplies, optionally after a linalg.fill of the
+         output with a constant, and before linalg.generic operations that use its sums
+         element by element. A and B may be transposed, and there may be a batch.
 After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
          more arguments. The module attribute `cpu.kernels` tells how to run them.
-Fails:   never; other multiplications, such as transposed or batched ones, stay, with a
-         remark where AMX multiplies the types.
+Fails:   never; other multiplications stay, with a remark where AMX multiplies the
+         types.
 
     @pack      a work-group packs a panel of A, or a step of K of all panels of B
     @multiply  a work-group computes a block of C, panel by panel
@@ -14,7 +15,11 @@ Fails:   never; other multiplications, such as transposed or batched ones, stay,
 Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
 the rows of two tiles, those of B with rows of K by turns.  The memref of it has 32 rows
 of 64 bytes from each element on: a tile is named by its first element alone, which one
-register counts.
+register counts.  The panels of a batch follow those of the last.
+
+Rows of memory along K are rows of A, packed; rows along M or N are rows of B, once as
+many as share a row are interleaved.  The other two cases are the transposes of these,
+in words of 32 bits: 16 x 16 words of a tile are turned in registers.
 
 The sums of a panel of A and one of B are loaded, grow along K, and are stored.  At
 first they come from C or what it is filled with, at last they go to C; in between they
@@ -32,10 +37,11 @@ from xdsl.ir.affine import AffineConstantExpr
 from xdsl.passes import ModulePass
 
 from coopc.device import signless
-from coopc.passes.linalg.kernel_text import zero
+from coopc.passes.linalg.kernel_text import Memory, zero
 from coopc.passes.linalg.match import Multiplication, extent, matches
 from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
 from coopc.plan.gemm import (
+    AXES,
     PANEL,
     STEP_BYTES,
     UNROLL,
@@ -75,10 +81,22 @@ class AmxKernel(PackedKernel):
         self.tile = PANEL, HALF, self.step
         """M, N and K of a product: half a panel of B."""
 
-    def text_of_steps(self, name: str, body: str) -> str:
-        """Return a kernel, as `text` does, that knows how many steps there are."""
+    def text_of_steps(self, name: str, batch: str, body: str) -> str:
+        """Return a kernel, as `text` does, of panels of a matrix of the batch.
+
+        Args:
+            name: of the function.
+            batch: the axis of the grid along which the batch is.
+            body: its operations, which know how many steps there are.
+        """
+        number = "arith.constant 0"
+        if self.problem.batched:
+            number = f"simt.workgroup_id {batch}"
         steps = f"""
-  %steps = arith.ceildivui %k, %c{self.step} : index"""
+  %steps = arith.ceildivui %k, %c{self.step} : index
+  %batch = {number} : index
+  %before_a = arith.muli %batch, %panels_a : index
+  %before_b = arith.muli %batch, %panels_b : index"""
         return self.text(name, steps, body)
 
 
@@ -90,7 +108,8 @@ def multiplying(g: AmxKernel) -> str:
     # The innermost loop counts elements of A: as it is packed, or along its rows.
     if g.packs_a:
         first = f"""
-      %ja = arith.muli %i, %steps : index
+      %panel_a = arith.addi %before_a, %i : index
+      %ja = arith.muli %panel_a, %steps : index
       %sa = arith.addi %ja, %s0 : index
       %apart = arith.subi %jb, %ja : index
       %from = arith.muli %sa, %c{size} : index
@@ -143,21 +162,23 @@ def multiplying(g: AmxKernel) -> str:
       %source = scf.if %is_first -> ({g.part}) {{{begin}
       }} else {{{of_block(g)}
       }}{target}
-      %jb = arith.muli %j, %steps : index{first}
+      %panel_b = arith.addi %before_b, %j : index
+      %jb = arith.muli %panel_b, %steps : index{first}
       %middle = arith.addi %from, %whole_length : index
       %to = arith.addi %from, %length : index{sums(g)}{end}
     }} }}
   }}{finish}"""
-    return g.text_of_steps("multiply", body)
+    return g.text_of_steps("multiply", "z", body)
 
 
 def of_c(g: AmxKernel) -> str:
     """Return the end of a region that gives a part of C, or at an edge its memory."""
     inside = g.part_of(g.problem.c.strides[0])
+    ones = "1, " * g.problem.batched
     return f"""
         %of_c = scf.if %inside -> ({g.part}) {{
-          %there = memref.subview %c[%row, %col] [{PANEL}, {PANEL}] [1, 1]
-            : {g.types[2]} to {inside}
+          %there = memref.subview %c[{g.c.place("%row", "%col")}]
+            [{ones}{PANEL}, {PANEL}] [{ones}1, 1] : {g.types[2]} to {inside}
           %there_ = "memref.cast"(%there) : ({inside}) -> ({g.part})
           scf.yield %there_ : {g.part}
         }} else {{
@@ -229,55 +250,84 @@ def products(g: AmxKernel, unroll: int) -> str:
 
 def packing(g: AmxKernel) -> str:
     """Return the kernel that packs A, if that is packed, and B, as text."""
-    body = f"""
+    buffer = f"memref<{PANEL}x{g.step}x{g.element}>"
+    turned = f"""
+  %turned = memref.alloca() {{alignment = 64 : i64}} : {buffer}"""
+    if not g.problem.a.transposed and not g.problem.b.transposed:
+        turned = ""
+    body = f"""{turned}
   %group = simt.workgroup_id x : index
   %of_a = arith.muli %panels_a, %c{int(g.packs_a)} : index
   %is_a = arith.cmpi ult, %group, %of_a : index
-  scf.if %is_a {{{panel_of_a(g)}
-  }} else {{{step_of_b(g)}
+  scf.if %is_a {{
+    %first_row = arith.muli %group, %c{PANEL} : index
+    %panel = arith.addi %before_a, %group : index
+    scf.for %s = %c0 to %steps step %c1 {{{step(g, g.a, "%first_row", "%m", "%pa")}
+    }}
+  }} else {{
+    %s = arith.subi %group, %of_a : index
+    scf.for %p = %c0 to %panels_b step %c1 {{
+      %col0 = arith.muli %p, %c{PANEL} : index
+      %panel = arith.addi %before_b, %p : index{step(g, g.b, "%col0", "%n", "%pb")}
+    }}
   }}"""
-    return g.text_of_steps("pack", body)
+    return g.text_of_steps("pack", "y", body)
 
 
-def panel_of_a(g: AmxKernel) -> str:
-    """Return what packs a panel of A: rows as they are, and zeros beyond."""
-    mask = f"vector<{g.step}xi1>"
-    return f"""
-    %none = arith.constant dense<{zero(g.element)}> : {g.row}
-    %row0 = arith.muli %group, %c{PANEL} : index
-    %first = arith.muli %group, %steps : index
-    scf.for %s = %c0 to %steps step %c1 {{
+def step(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str:
+    """Return what packs step %s of a %panel, of rows or columns from `first` on."""
+    along_k = memory.matrix.transposed != (memory is g.a)
+    pack = rows_along_k if along_k else channels
+    where = f"""
       %k0 = arith.muli %s, %c{g.step} : index
+      %before = arith.muli %panel, %steps : index
+      %at = arith.addi %before, %s : index
+      %base = arith.muli %at, %c{PANEL * g.step} : index"""
+    if along_k == (memory is g.a):
+        return where + pack(g, memory, first, end, f"{to}[%c0, %to] : {g.packed}")
+    buffer = f"memref<{PANEL}x{g.step}x{g.element}>"
+    turned = pack(g, memory, first, end, f"%turned[%row_, %c0] : {buffer}")
+    return where + turned + turning(g, to, buffer)
+
+
+def place(g: AmxKernel, memory: Memory, at: str, k: str) -> str:
+    """Return an element of memory, of a row of A or a column of B."""
+    pair = (at, k) if memory is g.a else (k, at)
+    return f"{memory.name}[{memory.place(*pair)}]"
+
+
+def rows_along_k(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str:
+    """Return what packs rows that are along K: as they are, and zeros beyond."""
+    mask, type = f"vector<{g.step}xi1>", memory.matrix.type
+    return f"""
+      %none = arith.constant dense<{zero(g.element)}> : {g.row}
       %left = arith.subi %k, %k0 : index
       %whole = arith.cmpi uge, %left, %c{g.step} : index
-      %at = arith.addi %first, %s : index
-      %base = arith.muli %at, %c{PANEL * g.step} : index
-      scf.for %r = %c0 to %c{PANEL} step %c1 {{
-        %row = arith.addi %row0, %r : index
-        %r_at = arith.muli %r, %c{g.step} : index
+      scf.for %row_ = %c0 to %c{PANEL} step %c1 {{
+        %line = arith.addi {first}, %row_ : index
+        %r_at = arith.muli %row_, %c{g.step} : index
         %to = arith.addi %base, %r_at : index
-        %there = arith.cmpi ult, %row, %m : index
+        %there = arith.cmpi ult, %line, {end} : index
         %inside = arith.andi %there, %whole : i1
         %v = scf.if %inside -> ({g.row}) {{
-          %v0 = vector.load %a[%row, %k0] : {g.types[0]}, {g.row}
+          %v0 = vector.load {place(g, memory, "%line", "%k0")} : {type}, {g.row}
           scf.yield %v0 : {g.row}
         }} else {{
           %rest = arith.select %there, %left, %c0 : index
-          %near = arith.select %there, %row, %c0 : index
+          %near = arith.select %there, %line, %c0 : index
           %mask = vector.create_mask %rest : {mask}
-          %v1 = vector.maskedload %a[%near, %k0], %mask, %none
-            : {g.types[0]}, {mask}, {g.row} into {g.row}
+          %v1 = vector.maskedload {place(g, memory, "%near", "%k0")}, %mask, %none
+            : {type}, {mask}, {g.row} into {g.row}
           scf.yield %v1 : {g.row}
         }}
-        vector.store %v, %pa[%c0, %to] : {g.packed}, {g.row}
-      }}
-    }}"""
+        vector.store %v, {to}, {g.row}
+      }}"""
 
 
-def step_of_b(g: AmxKernel) -> str:
-    """Return what packs a step of K of all panels of B, a row of two tiles at a time.
+def channels(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str:
+    """Return what packs rows that are along M or N, a row of two tiles at a time.
 
-    Rows of B that share a row are loaded each, then interleaved.
+    Rows that share a row are loaded each, then interleaved.
     """
     row = f"vector<{PANEL}x{g.element}>"
     shared = range(g.channel)
@@ -292,54 +342,91 @@ def step_of_b(g: AmxKernel) -> str:
         %i{t} = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{32 // g.channel}>"""
         for t in shared
     )
+    stores = "".join(
+        f"""
+        %row_{half} = arith.addi %r, %c{half * HALF} : index
+        %r_at{half} = arith.muli %row_{half}, %c{g.step} : index
+        %to{half} = arith.addi %base, %r_at{half} : index
+        vector.store %row{half}, {at}, {g.row}"""
+        for half in range(2)
+        for at in [to.replace("%row_", f"%row_{half}").replace("%to", f"%to{half}")]
+    )
     return f"""
-    %none = arith.constant dense<{zero(g.element)}> : {row}
-    %s = arith.subi %group, %of_a : index
-    %k0 = arith.muli %s, %c{g.step} : index
-    scf.for %p = %c0 to %panels_b step %c1 {{
-      %n0 = arith.muli %p, %c{PANEL} : index
-      %left = arith.subi %n, %n0 : index
+      %none = arith.constant dense<{zero(g.element)}> : {row}
+      %left = arith.subi {end}, {first} : index
       %whole = arith.cmpi uge, %left, %c{PANEL} : index
-      %before = arith.muli %p, %steps : index
-      %at = arith.addi %before, %s : index
-      %base = arith.muli %at, %c{PANEL * g.step} : index
       scf.for %r = %c0 to %c{HALF} step %c1 {{
         %rk = arith.muli %r, %c{g.channel} : index
         %kr = arith.addi %k0, %rk : index{places}
         %end = arith.cmpi ult, %kr{g.channel - 1}, %k : index
         %all = arith.andi %end, %whole : i1
-        %v:{g.channel} = scf.if %all -> ({many}) {{{loads(g, masked=False)}
-        }} else {{{loads(g, masked=True)}
-        }}{casts}{interleaved(g)}
-        %r_at = arith.muli %r, %c{g.step} : index
-        %to = arith.addi %base, %r_at : index
-        %beside = arith.addi %to, %c{HALF * g.step} : index
-        vector.store %row0, %pb[%c0, %to] : {g.packed}, {g.row}
-        vector.store %row1, %pb[%c0, %beside] : {g.packed}, {g.row}
-      }}
-    }}"""
+        %v:{g.channel} = scf.if %all -> ({many}) {{{loads(g, memory, first, False)}
+        }} else {{{loads(g, memory, first, True)}
+        }}{casts}{interleaved(g)}{stores}
+      }}"""
 
 
-def loads(g: AmxKernel, *, masked: bool) -> str:
-    """Return the loads of rows of B that share a row, with zeros beyond if masked."""
-    b, row = g.types[1], f"vector<{PANEL}x{g.element}>"
+def loads(g: AmxKernel, memory: Memory, first: str, masked: bool) -> str:
+    """Return the loads of rows that share a row, with zeros beyond if masked."""
+    type, row = memory.matrix.type, f"vector<{PANEL}x{g.element}>"
     lines = ""
     for t in range(g.channel):
-        load = f"vector.load %b[%kr{t}, %n0] : {b}, {row}"
+        load = f"vector.load {place(g, memory, first, f'%kr{t}')} : {type}, {row}"
         if masked:
             lines += f"""
           %in{t} = arith.cmpi ult, %kr{t}, %k : index
           %rest{t} = arith.select %in{t}, %left, %c0 : index
           %near{t} = arith.select %in{t}, %kr{t}, %c0 : index
           %mask{t} = vector.create_mask %rest{t} : {g.mask}"""
-            load = f"""vector.maskedload %b[%near{t}, %n0], %mask{t}, %none
-            : {b}, {g.mask}, {row} into {row}"""
+            there = place(g, memory, first, f"%near{t}")
+            load = f"""vector.maskedload {there}, %mask{t}, %none
+            : {type}, {g.mask}, {row} into {row}"""
         lines += f"""
           %x{t} = {load}"""
     names = ", ".join(f"%x{t}" for t in range(g.channel))
     types = ", ".join([row] * g.channel)
     return f"""{lines}
           scf.yield {names} : {types}"""
+
+
+def turning(g: AmxKernel, to: str, buffer: str) -> str:
+    """Return what transposes the words of each tile of %turned, and stores them.
+
+    Rows d apart exchange their words d apart, for d = 8, 4, 2 and 1.
+    """
+    words, numbers = f"vector<{HALF}xi32>", range(HALF)
+    loads = "".join(
+        f"""
+        %in{n} = arith.addi %half, %c{n} : index
+        %v{n} = vector.load %turned[%in{n}, %c0] : {buffer}, {g.row}
+        %t16_{n} = vector.bitcast %v{n} : {g.row} to {words}"""
+        for n in numbers
+    )
+    lines, size = "", HALF
+    for apart in (8, 4, 2, 1):
+        for n in numbers:
+            high = bool(n & apart)
+            pair = n & ~apart, n | apart
+            mask = ", ".join(
+                str((c | apart if high else c & ~apart) + HALF * bool(c & apart))
+                for c in numbers
+            )
+            lines += f"""
+        %t{apart}_{n} = vector.shuffle %t{size}_{pair[0]}, %t{size}_{pair[1]} [{mask}]
+          : {words}, {words}"""
+        size = apart
+    stores = "".join(
+        f"""
+        %w{n} = vector.bitcast %t1_{n} : {words} to {g.row}
+        %out{n} = arith.addi %from, %c{n * g.step} : index
+        vector.store %w{n}, {to}[%c0, %out{n}] : {g.packed}, {g.row}"""
+        for n in numbers
+    )
+    return f"""
+      scf.for %half = %c0 to %c{PANEL} step %c{HALF} {{
+        %far = arith.muli %half, %c{g.step} : index
+        %from = arith.addi %base, %far : index{loads}{lines}{stores}
+      }}"""
 
 
 def shuffle(result: str, a: str, b: str, type: str, components: range) -> str:
@@ -415,19 +502,23 @@ class TileMatmulAmxPass(ModulePass):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
         made = AmxKernel(found, plan)
-        a, _, c = found.memories
-        rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
-        steps = extent(func, a, 1).ceil_div(plan.depth)
+        problem, (a, _, c) = found.problem, found.memories
+        rows, cols = (
+            extent(func, c, problem.c.dimension(axis)).ceil_div(PANEL) for axis in AXES
+        )
+        steps = extent(func, a, problem.a.dimension("cols")).ceil_div(plan.depth)
         of_a = rows if isinstance(plan.a, Packed) else AffineConstantExpr(0)
+        batch = (extent(func, c, 0),) if problem.batched else ()
         blocks = (
             cols.ceil_div(plan.group[1] // PANEL),
             rows.ceil_div(plan.group[0] // PANEL),
         )
+        size = STEP_BYTES * PANEL
         become_stages(
             func,
             found,
             packing(made) + multiplying(made),
             ctx,
-            ((of_a + steps,), blocks),
-            ((of_a, steps, STEP_BYTES * PANEL), (cols, steps, STEP_BYTES * PANEL)),
+            ((of_a + steps, *batch), (*blocks, *batch)),
+            ((*batch, of_a, steps, size), (*batch, cols, steps, size)),
         )

@@ -1,9 +1,9 @@
 """tile-matmul-cpu: lowers products to packed and blocked kernels of vectors.
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
-         arguments whose sums are f32 or f64, optionally after a linalg.fill of the
-         output with a constant, and before linalg.generic operations that use its
-         sums element by element.
+         arguments whose sums are f32, f64, or i32 of bytes, optionally after a
+         linalg.fill of the output with a constant, and before linalg.generic operations
+         that use its sums element by element.
 After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
          more arguments. The module attribute `cpu.kernels` tells how to run them.
 Fails:   never; other multiplications stay, with a remark.
@@ -13,10 +13,18 @@ See `coopc.passes.linalg.staged_by_packing`.
     @pack      a work-group packs a panel of A or of B
     @multiply  a work-group computes a block of C, tile by tile
 
-A panel of A is as many rows as a tile has, one of B as many columns, with the elements
-of each k side by side: element (k, i) of panel p is at (p * K + k) * size + i.
-Elements are converted to the type of the sums when they are packed.  The panels of a
-batch follow those of the last.
+A panel of A is as many rows as a tile has, one of B as many columns, with the words of
+each step along K side by side: word (s, i) of panel p is at (p * steps + s) * size + i.
+The panels of a batch follow those of the last.  What a word is, and what multiplies it:
+
+    an element, converted to the type of the sums    vector.fma
+    two of bf16 along K                              avx512.dot, with AVX512_BF16
+    four bytes along K                               avx512.dot, with AVX512_VNNI
+    two bytes along K, converted to i16              products of i32, added in pairs
+
+`avx512.dot` takes the bytes of A as unsigned.  Signed ones are packed as a + 128, and
+each panel of B has one more step: -128 times the sums of its columns, which sums begin
+with.
 
 The sums of a tile are one vector a row, in registers along a step of K; between steps
 they are in C.
@@ -32,13 +40,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from coopc.device import signless
 from coopc.passes.linalg.kernel_text import Memory, zero
 from coopc.passes.linalg.match import Multiplication, extent, matches
 from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
 from coopc.plan.gemm import (
     AXES,
+    CONVERTED,
+    DOT_FEATURES,
     VECTOR_TILE,
     GemmPlan,
+    Packed,
     in_precision,
     is_of_amx,
     plan_vector_gemm,
@@ -49,13 +61,23 @@ from coopc.rounding import PrecisionName
 UNROLL = 4
 """Steps along K that the innermost loop is unrolled by."""
 LENGTH = 16
-"""Elements along K that are read at a time, to be packed."""
+"""Words along K that are read at a time, to be packed."""
 
 
 class VectorKernel(PackedKernel):
     def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
-        packed = f"memref<?x{found.problem.c.element}>"
-        super().__init__(found, plan, plan.subgroup, packed)
+        assert isinstance(plan.b, Packed), plan
+        assert plan.b.element is not None, plan
+        self.channel = plan.b.channel
+        """Elements of a word."""
+        self.element = signless(plan.b.element)
+        """The type of an element of a word."""
+        self.biased = plan.b.element == "s8"
+        """Whether elements of A are packed as unsigned."""
+        self.word = self.element if self.channel == 1 else "i32"
+        super().__init__(found, plan, plan.subgroup, f"memref<?x{self.word}>")
+        self.words = f"vector<{self.cols}x{self.word}>"
+        """The type of the words of a panel of B in a step."""
 
     def text_of_batch(self, name: str, batch: str, body: str) -> str:
         """Return a kernel, as `text` does, of panels of a matrix of the batch.
@@ -71,8 +93,19 @@ class VectorKernel(PackedKernel):
         before = f"""
   %batch = {number} : index
   %before_a = arith.muli %batch, %panels_a : index
-  %before_b = arith.muli %batch, %panels_b : index"""
+  %before_b = arith.muli %batch, %panels_b : index
+  %steps = arith.ceildivui %k, %c{self.channel} : index
+  %steps_b = arith.addi %steps, %c{int(self.biased)} : index"""
         return self.text(name, before, body)
+
+    def split(self, name: str, words: str) -> tuple[str, str]:
+        """Return what makes %NAMEc of the words of a step, and its type."""
+        type = f"vector<{self.cols * self.channel}x{self.element}>"
+        return (
+            f"""
+        %{name}c = vector.bitcast {words} : {self.words} to {type}""",
+            type,
+        )
 
 
 # --- the kernel that multiplies ------------------------------------------------------
@@ -98,26 +131,27 @@ def multiplying(g: VectorKernel) -> str:
     if g.outputs:
         name, own, finish = "kept", g.block_type, g.finish_block
         begin, end = kept(g), ""
+    step = g.plan.step // g.channel
     body = f"""
   %{name} = memref.alloca() {{alignment = 64 : i64}} : {own}
   %none = arith.constant dense<{zero(g.sum)}> : {g.sums}
   scf.for %r = %c0 to %c{g.rows} step %c1 {{
     vector.store %none, %{name}[%r, %c0] : {own}, {g.sums}
   }}{g.block}
-  %some = arith.maxui %k, %c1 : index
-  scf.for %k0 = %c0 to %some step %c{g.plan.step} {{
-    %k_end = arith.addi %k0, %c{g.plan.step} : index
-    %k1 = arith.minui %k_end, %k : index
-    %depth = arith.subi %k1, %k0 : index
-    %is_first = arith.cmpi eq, %k0, %c0 : index
+  %some = arith.maxui %steps, %c1 : index
+  scf.for %s0 = %c0 to %some step %c{step} {{
+    %s_end = arith.addi %s0, %c{step} : index
+    %s1 = arith.minui %s_end, %steps : index
+    %depth = arith.subi %s1, %s0 : index
+    %is_first = arith.cmpi eq, %s0, %c0 : index
     scf.for %j = %j0 to %j1 step %c1 {{
     scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}{g.left}{begin}
       %panel_a = arith.addi %before_a, %i : index
       %panel_b = arith.addi %before_b, %j : index
-      %ik = arith.muli %panel_a, %k : index
-      %jk = arith.muli %panel_b, %k : index
-      %a_first = arith.addi %ik, %k0 : index
-      %b_first = arith.addi %jk, %k0 : index{tile(g)}{end}
+      %is = arith.muli %panel_a, %steps : index
+      %js = arith.muli %panel_b, %steps_b : index
+      %a_first = arith.addi %is, %s0 : index
+      %b_first = arith.addi %js, %s0 : index{tile(g)}{end}
     }} }}
   }}{finish}"""
     return g.text_of_batch("multiply", "z", body)
@@ -163,6 +197,20 @@ def tile(g: VectorKernel) -> str:
         scf.yield {", ".join(names)} : {types}
       }}"""
         names = [f"%f#{r}" for r in over]
+    if g.biased:
+        first += f"""
+      %bias = scf.if %is_first -> ({g.sums}) {{
+        %last = arith.addi %js, %steps : index
+        %last_at = arith.muli %last, %c{g.cols} : index
+        %of_b = vector.load %pb[%last_at] : {g.packed}, {g.sums}
+        scf.yield %of_b : {g.sums}
+      }} else {{
+        scf.yield %none : {g.sums}
+      }}"""
+        for r in over:
+            first += f"""
+      %g{r} = arith.addi {names[r]}, %bias : {g.sums}"""
+        names = [f"%g{r}" for r in over]
 
     def carried(names: Iterable[str]) -> str:
         return ", ".join(f"%t0_{r} = {name}" for r, name in enumerate(names))
@@ -175,12 +223,14 @@ def tile(g: VectorKernel) -> str:
       vector.store %e#{r}, %sums[%c{r}, %c0] : {g.part}, {g.sums}"""
         for r in over
     )
+    # LLVM would reassociate sums of integers, for which registers do not suffice.
+    unroll = 1 if g.element == "i16" else UNROLL
     return f"""{first}
-      %rest = arith.remui %depth, %c{UNROLL} : index
+      %rest = arith.remui %depth, %c{unroll} : index
       %middle = arith.subi %depth, %rest : index
-      %l:{g.rows} = scf.for %s = %c0 to %middle step %c{UNROLL}
-          iter_args({carried(names)}) -> ({types}) {{{products(g, UNROLL)}
-        scf.yield {ends(UNROLL)} : {types}
+      %l:{g.rows} = scf.for %s = %c0 to %middle step %c{unroll}
+          iter_args({carried(names)}) -> ({types}) {{{products(g, unroll)}
+        scf.yield {ends(unroll)} : {types}
       }}
       %e:{g.rows} = scf.for %s = %middle to %depth step %c1
           iter_args({carried(f"%l#{r}" for r in over)}) -> ({types}) {{{products(g, 1)}
@@ -189,7 +239,7 @@ def tile(g: VectorKernel) -> str:
 
 
 def products(g: VectorKernel, unroll: int) -> str:
-    """Return some steps: a row of B by each element of a column of A."""
+    """Return some steps: a row of B by each word of a column of A."""
     lines = f"""
         %at_a = arith.addi %a_first, %s : index
         %at_b = arith.addi %b_first, %s : index
@@ -198,14 +248,49 @@ def products(g: VectorKernel, unroll: int) -> str:
     for u in range(unroll):
         lines += f"""
         %q{u} = arith.addi %from_b, %c{u * g.cols} : index
-        %b{u} = vector.load %pb[%q{u}] : {g.packed}, {g.sums}"""
+        %b{u} = vector.load %pb[%q{u}] : {g.packed}, {g.words}"""
+        lines += factor(g, f"b{u}")
         for r in range(g.rows):
             lines += f"""
         %p{u}_{r} = arith.addi %from_a, %c{u * g.rows + r} : index
         %x{u}_{r} = memref.load %pa[%p{u}_{r}] : {g.packed}
-        %a{u}_{r} = vector.broadcast %x{u}_{r} : {g.sum} to {g.sums}
-        %t{u + 1}_{r} = vector.fma %a{u}_{r}, %b{u}, %t{u}_{r} : {g.sums}"""
+        %a{u}_{r} = vector.broadcast %x{u}_{r} : {g.word} to {g.words}"""
+            lines += factor(g, f"a{u}_{r}")
+            lines += product(g, f"t{u + 1}_{r}", f"a{u}_{r}", f"b{u}", f"t{u}_{r}")
     return lines
+
+
+def factor(g: VectorKernel, name: str) -> str:
+    """Return how the elements of words become what `product` takes, %NAMEc."""
+    if g.channel == 1:
+        return ""
+    text, type = g.split(name, f"%{name}")
+    if g.element != "i16":
+        return text
+    return f"""{text}
+        %{name}w = arith.extsi %{name}c : {type} to vector<{2 * g.cols}xi32>"""
+
+
+def product(g: VectorKernel, result: str, a: str, b: str, sums: str) -> str:
+    """Return a row of sums with the products of some words added."""
+    if g.channel == 1:
+        return f"""
+        %{result} = vector.fma %{a}, %{b}, %{sums} : {g.sums}"""
+    if g.element != "i16":
+        _, type = g.split(a, a)
+        return f"""
+        %{result} = avx512.dot %{a}c, %{b}c, %{sums} : {type}, {g.sums}"""
+    type = f"vector<{2 * g.cols}xi32>"  # LLVM makes vpmaddwd of all of it
+    lines = f"""
+        %{result}_p = arith.muli %{a}w, %{b}w : {type}"""
+    for half in range(2):
+        mask = ", ".join(str(2 * n + half) for n in range(g.cols))
+        lines += f"""
+        %{result}_{half} = vector.shuffle %{result}_p, %{result}_p [{mask}]
+          : {type}, {type}"""
+    return f"""{lines}
+        %{result}_s = arith.addi %{result}_0, %{result}_1 : {g.sums}
+        %{result} = arith.addi %{result}_s, %{sums} : {g.sums}"""
 
 
 # --- the kernel that packs -----------------------------------------------------------
@@ -218,12 +303,15 @@ def packing(g: VectorKernel) -> str:
   scf.if %is_a {{
     %panel = arith.addi %before_a, %group : index
     %first = arith.muli %group, %c{g.rows} : index
-    %left = arith.subi %m, %first : index{panel(g, g.a, g.rows, "%pa")}
+    %left = arith.subi %m, %first : index
+    %base = arith.muli %panel, %steps : index{panel(g, g.a, g.rows, "%pa")}
   }} else {{
     %number = arith.subi %group, %panels_a : index
     %panel = arith.addi %before_b, %number : index
     %first = arith.muli %number, %c{g.cols} : index
-    %left = arith.subi %n, %first : index{panel(g, g.b, g.cols, "%pb")}
+    %left = arith.subi %n, %first : index
+    %base = arith.muli %panel, %steps_b : index{panel(g, g.b, g.cols, "%pb")}
+    {bias(g) if g.biased else ""}
   }}"""
     return g.text_of_batch("pack", "y", body)
 
@@ -232,49 +320,116 @@ def panel(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
     """Return what packs the panel of rows of A, or columns of B, from %first on."""
     along_k = memory.matrix.transposed != (memory is g.a)
     pack = lines if along_k else line
+    return pack(g, memory, size, to)
+
+
+def bias(g: VectorKernel) -> str:
+    """Return what makes the last step of a panel of B."""
+    text, type = g.split("w", "%w")
     return f"""
-    %base = arith.muli %panel, %k : index{pack(g, memory, size, to)}"""
+    %zeros = arith.constant dense<0> : {g.sums}
+    %ones = arith.constant dense<-128> : {type}
+    %totals = scf.for %s = %c0 to %steps step %c1 iter_args(%sum = %zeros)
+        -> ({g.sums}) {{
+      %step = arith.addi %base, %s : index
+      %at = arith.muli %step, %c{g.cols} : index
+      %w = vector.load %pb[%at] : {g.packed}, {g.words}{text}
+      %more = avx512.dot %ones, %wc, %sum : {type}, {g.sums}
+      scf.yield %more : {g.sums}
+    }}
+    %less = arith.subi %zeros, %totals : {g.sums}
+    %last = arith.addi %base, %steps : index
+    %last_at = arith.muli %last, %c{g.cols} : index
+    vector.store %less, %pb[%last_at] : {g.packed}, {g.sums}"""
 
 
-def place(g: VectorKernel, memory: Memory, at: str) -> str:
-    """Return where an element of step %s is, of a row of A or a column of B."""
-    if memory is g.a:
-        return f"{memory.name}[{memory.place(at, '%s')}]"
-    return f"{memory.name}[{memory.place('%s', at)}]"
+def place(g: VectorKernel, memory: Memory, at: str, k: str) -> str:
+    """Return where an element is, of a row of A or a column of B."""
+    pair = (at, k) if memory is g.a else (k, at)
+    return f"{memory.name}[{memory.place(*pair)}]"
 
 
-def widened(g: VectorKernel, memory: Memory, length: int = 0) -> tuple[str, str]:
-    """Return what makes %v of the type of the sums, and the name of that."""
-    if memory.element == g.sum:
-        return "", "%v"
-    of, to = memory.element, g.sum
-    if length:
-        of, to = f"vector<{length}x{of}>", f"vector<{length}x{to}>"
-    return f"\n      %w = arith.extf %v : {of} to {to}", "%w"
+def converted(
+    g: VectorKernel, memory: Memory, value: str, name: str, length: int
+) -> tuple[str, str]:
+    """Return what makes elements of words of those in memory, and what they are."""
+    of, text, vector = memory.element, "", f"vector<{length}x{g.element}>"
+    if of != g.element:
+        signed = memory.matrix.element.startswith("s")
+        kind = "f" if of in CONVERTED else "si" if signed else "ui"
+        text = f"""
+      %{name}w = arith.ext{kind} {value} : vector<{length}x{of}> to {vector}"""
+        value = f"%{name}w"
+    if g.biased and memory is g.a:
+        text += f"""
+      %{name}s = arith.constant dense<-128> : {vector}
+      %{name}u = arith.xori {value}, %{name}s : {vector}"""
+        value = f"%{name}u"
+    return text, value
 
 
 def line(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
-    """Return what packs a panel whose elements of one step are consecutive."""
+    """Return what packs a panel whose elements of one k are consecutive."""
     type, vector = memory.matrix.type, f"vector<{size}x{memory.element}>"
-    mask, there = f"vector<{size}xi1>", place(g, memory, "%first")
-    convert, made = widened(g, memory, size)
+    mask, over = f"vector<{size}xi1>", range(g.channel)
+    places = whole = masked = words = ""
+    parts: list[str] = []
+    for t in over:
+        places += f"""
+      %k{t} = arith.addi %first_k, %c{t} : index"""
+        whole += f"""
+        %v{t} = vector.load {place(g, memory, "%first", f"%k{t}")} : {type}, {vector}"""
+        masked += f"""
+        %in{t} = arith.cmpi ult, %k{t}, %k : index
+        %near{t} = arith.select %in{t}, %k{t}, %first_k : index
+        %rest{t} = arith.select %in{t}, %left, %c0 : index
+        %mask{t} = vector.create_mask %rest{t} : {mask}
+        %v{t} = vector.maskedload {place(g, memory, "%first", f"%near{t}")},
+          %mask{t}, %none : {type}, {mask}, {vector} into {vector}"""
+        text, made = converted(g, memory, f"%v#{t}", f"v{t}_", size)
+        words += text
+        parts.append(made)
+    names, many = ", ".join(f"%v{t}" for t in over), ", ".join([vector] * g.channel)
+    text, made = interleaved(g, parts, size)
     return f"""
-    %all = arith.cmpi uge, %left, %c{size} : index
     %none = arith.constant dense<{zero(memory.element)}> : {vector}
-    %mask = vector.create_mask %left : {mask}
-    scf.for %s = %c0 to %k step %c1 {{
-      %v = scf.if %all -> ({vector}) {{
-        %v0 = vector.load {there} : {type}, {vector}
-        scf.yield %v0 : {vector}
-      }} else {{
-        %v1 = vector.maskedload {there}, %mask, %none
-          : {type}, {mask}, {vector} into {vector}
-        scf.yield %v1 : {vector}
-      }}{convert}
+    %rows_in = arith.cmpi uge, %left, %c{size} : index
+    scf.for %s = %c0 to %steps step %c1 {{
+      %first_k = arith.muli %s, %c{g.channel} : index{places}
+      %k_in = arith.cmpi ult, %k{g.channel - 1}, %k : index
+      %all = arith.andi %rows_in, %k_in : i1
+      %v:{g.channel} = scf.if %all -> ({many}) {{{whole}
+        scf.yield {names} : {many}
+      }} else {{{masked}
+        scf.yield {names} : {many}
+      }}{words}{text}
       %step = arith.addi %base, %s : index
       %at = arith.muli %step, %c{size} : index
-      vector.store {made}, {to}[%at] : {g.packed}, vector<{size}x{g.sum}>
+      vector.store {made}, {to}[%at] : {g.packed}, vector<{size}x{g.word}>
     }}"""
+
+
+def interleaved(g: VectorKernel, parts: list[str], size: int) -> tuple[str, str]:
+    """Return what makes words of vectors of their elements, and what they are."""
+    if g.channel == 1:
+        return "", parts[0]
+    text, length = "", size
+    while len(parts) > 1:  # v0 and v2, v1 and v3; then these two
+        half, found = len(parts) // 2, list[str]()
+        type = f"vector<{length}x{g.element}>"
+        mask = ", ".join(f"{n}, {n + length}" for n in range(length))
+        for t in range(half):
+            found.append(f"%i{length}_{t}")
+            text += f"""
+      {found[-1]} = vector.shuffle {parts[t]}, {parts[t + half]} [{mask}]
+        : {type}, {type}"""
+        parts, length = found, 2 * length
+    return (
+        f"""{text}
+      %words = vector.bitcast {parts[0]}
+        : vector<{length}x{g.element}> to vector<{size}x{g.word}>""",
+        "%words",
+    )
 
 
 def lines(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
@@ -282,48 +437,54 @@ def lines(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
 
     Some steps of a row of A or a column of B are read at a time, then the rest.
     """
-    there, type = place(g, memory, "%line"), memory.matrix.type
+    there, type = place(g, memory, "%line", "%k0"), memory.matrix.type
 
-    def rows(
-        steps: str, load: str, of: str, none: str, convert: str, store: str
-    ) -> str:
+    def rows(steps: str, count: int) -> str:
+        """Return the packing of so many steps at a time; one may be at the end."""
+        length = count * g.channel
+        vector = f"vector<{length}x{memory.element}>"
+        load, mask = f"vector.load {there} : {type}, {vector}", ""
+        if count == 1:
+            mask = f"""
+      %k_left = arith.subi %k, %k0 : index
+      %mask = vector.create_mask %k_left : vector<{length}xi1>"""
+            load = f"""vector.maskedload {there}, %mask, %none
+            : {type}, vector<{length}xi1>, {vector} into {vector}"""
+        text, made = converted(g, memory, "%v", "v", length)
+        if g.channel > 1:
+            text += f"""
+        %words = vector.bitcast {made}
+          : vector<{length}x{g.element}> to vector<{count}x{g.word}>"""
+            made = "%words"
+        for n in range(count):
+            text += f"""
+        %e{n} = vector.extract {made}[{n}] : {g.word} from vector<{count}x{g.word}>
+        %p{n} = arith.addi %at, %c{n * size} : index
+        memref.store %e{n}, {to}[%p{n}] : {g.packed}"""
         return f"""
     scf.for %s = {steps} {{
+      %k0 = arith.muli %s, %c{g.channel} : index{mask}
       %step = arith.addi %base, %s : index
       %from = arith.muli %step, %c{size} : index
-      %none = arith.constant {none} : {of}
+      %none = arith.constant dense<{zero(memory.element)}> : {vector}
       scf.for %r = %c0 to %c{size} step %c1 {{
         %in = arith.cmpi ult, %r, %left : index
         %line = arith.addi %first, %r : index
-        %v = scf.if %in -> ({of}) {{
-          %there = {load} {there} : {type}{", " + of if "<" in of else ""}
-          scf.yield %there : {of}
+        %v = scf.if %in -> ({vector}) {{
+          %there = {load}
+          scf.yield %there : {vector}
         }} else {{
-          scf.yield %none : {of}
-        }}{convert}
-        %at = arith.addi %from, %r : index{store}
+          scf.yield %none : {vector}
+        }}
+        %at = arith.addi %from, %r : index{text}
       }}
     }}"""
 
-    several, none = f"vector<{LENGTH}x{memory.element}>", zero(memory.element)
-    convert, made = widened(g, memory, LENGTH)
-    stores = "".join(
-        f"""
-        %e{n} = vector.extract {made}[{n}] : {g.sum} from vector<{LENGTH}x{g.sum}>
-        %p{n} = arith.addi %at, %c{n * size} : index
-        memref.store %e{n}, {to}[%p{n}] : {g.packed}"""
-        for n in range(LENGTH)
-    )
-    whole = f"%c0 to %whole step %c{LENGTH}"
-    text = f"""
-    %rest = arith.remui %k, %c{LENGTH} : index
-    %whole = arith.subi %k, %rest : index"""
-    text += rows(whole, "vector.load", several, f"dense<{none}>", convert, stores)
-    convert, made = widened(g, memory)
-    store = f"""
-        memref.store {made}, {to}[%at] : {g.packed}"""
-    rest = "%whole to %k step %c1"
-    return text + rows(rest, "memref.load", memory.element, none, convert, store)
+    return f"""
+    %whole_k = arith.divui %k, %c{LENGTH * g.channel} : index
+    %whole = arith.muli %whole_k, %c{LENGTH} : index
+    {rows(f"%c0 to %whole step %c{LENGTH}", LENGTH)}
+    {rows("%whole to %steps step %c1", 1)}"""
 
 
 # --- the pass ---
@@ -343,8 +504,14 @@ class TileMatmulCpuPass(ModulePass):
     """Whether products of types that AMX multiplies are among them."""
     precision: PrecisionName = "ieee"
     """As what `split-f32-products` lets AMX multiply f32."""
+    features: tuple[str, ...] = ()
+    """What the processor has of avx512bf16 and avx512vnni."""
 
     def __post_init__(self) -> None:
+        if unknown := sorted({*self.features} - {*DOT_FEATURES}):
+            raise ValueError(
+                f"expected features of {', '.join(DOT_FEATURES)}, got {unknown[0]}"
+            )
         if self.threads < 1:
             raise ValueError(f"expected 1 thread or more, got {self.threads}")
         if self.block and (len(self.block) != 3 or min(self.block) < 1):
@@ -374,7 +541,9 @@ class TileMatmulCpuPass(ModulePass):
         rows, cols = self.tile
         if found.tuned and found.tuned.registers:
             block, (rows, cols) = found.tuned.block, found.tuned.registers
-        plan = plan_vector_gemm(problem, self.threads, block, (rows, cols))
+        plan = plan_vector_gemm(
+            problem, self.threads, block, (rows, cols), self.features
+        )
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
@@ -385,7 +554,9 @@ class TileMatmulCpuPass(ModulePass):
             remark(found.op, f"done by vectors, not by tiles of AMX: {reason}")
         a, _, c = found.memories
         m, n = (extent(func, c, problem.c.dimension(axis)) for axis in AXES)
-        k = extent(func, a, problem.a.dimension("cols"))
+        steps = extent(func, a, problem.a.dimension("cols"))
+        if kernel.channel > 1:
+            steps = steps.ceil_div(kernel.channel)
         of_a, of_b = m.ceil_div(kernel.rows), n.ceil_div(kernel.cols)
         batch = (extent(func, c, 0),) if problem.batched else ()
         blocks = n.ceil_div(plan.group[1]), m.ceil_div(plan.group[0])
@@ -397,7 +568,7 @@ class TileMatmulCpuPass(ModulePass):
             ctx,
             ((of_a + of_b, *batch), (*blocks, *batch)),
             (
-                (*batch, of_a, k, kernel.rows * size),
-                (*batch, of_b, k, kernel.cols * size),
+                (*batch, of_a, steps, kernel.rows * size),
+                (*batch, of_b, steps + int(kernel.biased), kernel.cols * size),
             ),
         )

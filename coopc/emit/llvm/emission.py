@@ -194,8 +194,9 @@ class ModuleEmission:
             found.append(f'"target-cpu"="{cpu}"')
         if callee is not None and (needed := features(callee)):
             words = ",".join(f"+{feature}" for feature in needed)
-            # A call of memset would spill all tiles.
-            found += ['"no-builtins"', f'"target-features"="{words}"']
+            if "amx-tile" in needed:  # a call of memset would spill all tiles
+                found.append('"no-builtins"')
+            found.append(f'"target-features"="{words}"')
         return " ".join(found)
 
     def flat(self, type: Attribute) -> list[Type]:
@@ -659,6 +660,7 @@ _ATOMIC_OPERATIONS = {
 
 MODULES = {
     "amx": ("amx",),
+    "avx512": ("avx512",),
     "coopmatrix": ("coopmatrix",),
     "arith": ("arith",),
     "func": ("module",),

@@ -12,13 +12,14 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerType,
+    i8,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 
 from coopc.device import Device
-from coopc.dialects import amx
+from coopc.dialects import amx, avx512
 from coopc.dialects.amx import tile_type
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_vector
@@ -97,7 +98,7 @@ class Facts:
         return SPIR64_LAYOUT if self.gpu else ""
 
 
-# What of AMX a function needs, as `target-features` of LLVM.
+# What of x86-64 a function needs, as `target-features` of LLVM.
 
 
 def features(func: FuncOp) -> tuple[str, ...]:
@@ -110,6 +111,8 @@ def features(func: FuncOp) -> tuple[str, ...]:
         elif isinstance(op, amx.TileMulFOp):
             is_bf16 = isinstance(tile_type(op.lhs).element_type, BFloat16Type)
             found.add("amx-bf16" if is_bf16 else "amx-fp16")
+        elif isinstance(op, avx512.DotOp):
+            found |= {"avx512vnni" if op.element == i8 else "avx512bf16", "avx512vl"}
     return tuple(sorted(found))
 
 

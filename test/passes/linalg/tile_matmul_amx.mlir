@@ -41,6 +41,33 @@ func.func @matmul(%a: memref<?x?xi8>, %b: memref<?x?xi8>, %c: memref<?x?xi32>) {
   func.return
 }
 
+// A transposed B has rows along K: they are rows of tiles once its words are turned, and
+// so have columns of a transposed A, once they are interleaved. Panels of a batch follow
+// each other.
+// CHECK-LABEL: func.func @turned.pack(
+// CHECK:         %turned = memref.alloca() {alignment = 64 : i64} : memref<32x32xbf16>
+// CHECK:         vector.load %a[%batch, {{.*}}] : memref<3x64x64xbf16>, vector<32xbf16>
+// CHECK-COUNT-2: vector.store {{.*}}, %turned[
+// CHECK-COUNT-16: vector.load %turned[
+// CHECK:         vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23] : vector<16xi32>, vector<16xi32>
+// CHECK-COUNT-16: vector.store {{.*}}, %pa[
+// CHECK:         vector.load %b[%batch, {{.*}}] : memref<3x64x64xbf16>, vector<32xbf16>
+// CHECK:         vector.store {{.*}}, %turned[
+// CHECK-COUNT-16: vector.store {{.*}}, %pb[
+// CHECK-LABEL: func.func @turned.multiply(
+// CHECK:         memref.subview %c[%batch, %row, %col] [1, 32, 32] [1, 1, 1]
+func.func @turned(%a: memref<3x64x64xbf16>, %b: memref<3x64x64xbf16>, %c: memref<3x64x64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (b, n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : memref<3x64x64xbf16>, memref<3x64x64xbf16>) outs(%c : memref<3x64x64xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %s: f32):
+    %v = arith.extf %x : bf16 to f32
+    %w = arith.extf %y : bf16 to f32
+    %p = arith.mulf %v, %w : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  }
+  func.return
+}
+
 // What is laid out in another way stays, with a remark: it is slower.
 // CHECK-LABEL: func.func @by_columns(
 // CHECK:         linalg.matmul
@@ -48,7 +75,7 @@ func.func @by_columns(%a: memref<64x64xbf16, strided<[1, 64]>>, %b: memref<64x64
   linalg.matmul ins(%a, %b : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
   func.return
 }
-// REMARK:     tile_matmul_amx.mlir:47:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK:     tile_matmul_amx.mlir:74:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
 // REMARK-NOT: remark
 
 // What AMX does not multiply stays, without one.

@@ -2,12 +2,15 @@
 // RUN: filecheck %s --check-prefix REMARK < %t
 // RUN: coopc-opt %s -p 'tile-matmul-cpu{amx=false}' 2>&1 | filecheck %s --check-prefix AMX
 // RUN: not coopc-opt %s -p 'coopc-cpu{block=4,2}' 2>&1 | filecheck %s --check-prefix COUNT
+// RUN: coopc-opt %s -p 'tile-matmul-cpu{features=avx512bf16,avx512vnni}' 2>/dev/null | filecheck %s --check-prefix DOT
+// RUN: not coopc-opt %s -p 'tile-matmul-cpu{features=avx2}' 2>&1 | filecheck %s --check-prefix FEATURES
 // RUN: not coopc-opt %s -p 'tile-matmul-cpu{tile=6,15}' 2>&1 | filecheck %s --check-prefix TILE
 // RUN: not coopc-opt %s -p 'coopc-cpu{threads=0}' 2>&1 | filecheck %s --check-prefix THREADS
 
 // A multiplication is two kernels: one packs A and B once, one multiplies what is packed.
 // COUNT: pass-pipeline:1:1: error: coopc-cpu: expected a block of 3 numbers of 1 or more, panels of A, panels of B and K, got 4,2
 // TILE: tile-matmul-cpu: expected a tile of rows and an even number of columns, got 6,15
+// FEATURES: tile-matmul-cpu: expected features of avx512bf16, avx512vnni, got avx2
 // THREADS: pass-pipeline:1:1: error: coopc-cpu: expected 1 thread or more, got 0
 
 // CHECK: builtin.module attributes {cpu.kernels = {matmul = {
@@ -47,6 +50,26 @@ func.func @narrow(%a: memref<64x64xbf16>, %b: memref<64x64xbf16>, %c: memref<64x
   func.return
 }
 
+// Bytes are packed as pairs of i16, of which LLVM makes vpmaddwd.
+// CHECK-LABEL: func.func @bytes.multiply(
+// CHECK:         arith.extsi {{.*}} : vector<32xi16> to vector<32xi32>
+// CHECK:         arith.muli {{.*}} : vector<32xi32>
+// CHECK:         arith.addi {{.*}} : vector<16xi32>
+// With AVX512_BF16 and AVX512_VNNI pairs and fours are multiplied as they are: bytes of A
+// as a + 128, for which a last step of B has what that adds to sums.
+// DOT-LABEL: func.func @narrow.multiply(
+// DOT-COUNT-24: avx512.dot {{.*}} : vector<32xbf16>, vector<16xf32>
+// DOT-LABEL: func.func @bytes.pack(
+// DOT:         arith.xori {{.*}} : vector<64xi8>
+// DOT:         avx512.dot {{.*}} : vector<64xi8>, vector<16xi32>
+// DOT:         arith.subi {{.*}} : vector<16xi32>
+// DOT-LABEL: func.func @bytes.multiply(
+// DOT-COUNT-24: avx512.dot {{.*}} : vector<64xi8>, vector<16xi32>
+func.func @bytes(%a: memref<64x64xi8>, %b: memref<64x64xi8>, %c: memref<64x64xi32>) {
+  linalg.matmul ins(%a, %b : memref<64x64xi8>, memref<64x64xi8>) outs(%c : memref<64x64xi32>)
+  func.return
+}
+
 // What is laid out in another way, or has other sums, stays, with a remark: it is slower.
 // CHECK-LABEL: func.func @by_columns(
 // CHECK:         linalg.matmul
@@ -54,7 +77,7 @@ func.func @by_columns(%a: memref<64x64xf32, strided<[1, 64]>>, %b: memref<64x64x
   linalg.matmul ins(%a, %b : memref<64x64xf32, strided<[1, 64]>>, memref<64x64xf32>) outs(%c : memref<64x64xf32>)
   func.return
 }
-// REMARK: tile_matmul_cpu.mlir:53:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK: tile_matmul_cpu.mlir:76:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
 
 // CHECK-LABEL: func.func @halves(
 // CHECK:         linalg.matmul
@@ -62,5 +85,5 @@ func.func @halves(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %c: memref<64x64
   linalg.matmul ins(%a, %b : memref<64x64xf16>, memref<64x64xf16>) outs(%c : memref<64x64xf16>)
   func.return
 }
-// REMARK: tile_matmul_cpu.mlir:61:1: remark: func.func: not packed and blocked for the caches: no vectors multiply f16 and f16 into f16
+// REMARK: tile_matmul_cpu.mlir:84:1: remark: func.func: not packed and blocked for the caches: no vectors multiply f16 and f16 into f16
 // REMARK-NOT: remark

@@ -169,6 +169,30 @@ def test_vectors_are_as_many_as_c_has() -> None:
         assert found.subgroup == tile
 
 
+@pytest.mark.parametrize(
+    ("elements", "features", "packed"),
+    [
+        (("bf16", "bf16", "f32"), (), Packed(1, "f32")),
+        (("bf16", "bf16", "f32"), ("avx512bf16",), Packed(2, "bf16")),
+        (("f16", "bf16", "f32"), ("avx512bf16",), Packed(1, "f32")),
+        (("s8", "s8", "s32"), ("avx512bf16",), Packed(2, "s16")),
+        (("s8", "s8", "s32"), ("avx512vnni",), Packed(4, "s8")),
+        (("u8", "s8", "s32"), ("avx512vnni",), Packed(2, "s16")),
+    ],
+)
+def test_words_of_vectors(
+    elements: tuple[str, str, str], features: tuple[str, ...], packed: Packed
+) -> None:
+    """By what the processor has; whole registers of products, or none."""
+    found = plan_vector_gemm(problem((64, 64, 64), elements), features=features)
+    assert isinstance(found, GemmPlan)
+    assert found.a == found.b == packed
+    assert found.step % found.depth == 0
+    odd = plan_vector_gemm(problem(elements=elements), tile=(6, 6), features=features)
+    assert isinstance(odd, GemmPlan)
+    assert odd.b == (Packed(2, "s16") if elements[2] == "s32" else Packed(1, "f32"))
+
+
 # --- panels --------------------------------------------------------------------------
 
 
@@ -499,9 +523,8 @@ def test_an_a_that_is_packed(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"c": replace(problem().c, batched=True)}, "there is a batch"),
         ({"fill": "value"}, ("C is filled with a value that is not constant")),
-        ({"a": problem(transposed=(True, False)).a}, "an operand is transposed"),
+        ({"c": replace(problem().c, transposed=True)}, "an operand is transposed"),
         (
             {"a": GemmOperand("memref", "f16", (64, 64), (1, 64))},
             "elements of a row are not consecutive",

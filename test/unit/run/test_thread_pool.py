@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coopc.run.cpu import Program, parts
+from coopc.run.cpu import Program, Steps, parts
 from coopc.run.tiles import Tiles
 
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
@@ -17,6 +17,32 @@ define void @count(ptr %out, i64 %gx, i64 %gy, i64 %gz, i64 %first, i64 %last) {
   ret void
 }
 """
+
+ADD = """
+define void @add(ptr %out, i64 %gx, i64 %gy, i64 %gz, i64 %first, i64 %last) {
+  %far = sub i64 %gx, %last
+  %from = getelementptr i64, ptr %out, i64 %far
+  %counted = load i64, ptr %from
+  %to = add i64 %first, 16
+  %at = getelementptr i64, ptr %out, i64 %to
+  %old = load i64, ptr %at
+  %new = add i64 %old, %counted
+  store i64 %new, ptr %at
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_steps_follow_each_other(threads: int) -> None:
+    """The second step reads what another thread counted in the first."""
+    program = Program.of_text(COUNT + ADD, Tiles.NONE)
+    out, grid = np.zeros(32, np.int64), (threads, 1, 1)
+    steps = Steps((("count", grid), ("add", grid)))
+    run = program.prepared_steps(steps, [out], threads=threads)
+    for _ in range(20):
+        run()
+    np.testing.assert_array_equal(out[16 : 16 + threads], sum(range(21)))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

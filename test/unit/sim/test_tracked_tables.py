@@ -285,6 +285,10 @@ PROGRAMS: dict[str, str] = {
         vector.store %v, %halves[%i, %z] : memref<4x8xbf16>, vector<8xbf16>
       }}
       memref.store %e, %four2[%z, %z] : memref<4x4xf32>
+      %row = vector.load %halves[%z, %z] : memref<4x8xbf16>, vector<8xbf16>
+      %first = vector.load %four2[%z, %z] : memref<4x4xf32>, vector<4xf32>
+      %sums = avx512.dot %row, %row, %first : vector<8xbf16>, vector<4xf32>
+      vector.store %sums, %four2[%z, %z] : memref<4x4xf32>, vector<4xf32>
       %t = amx.tile_load %four2[%z, %z] : memref<4x4xf32> into {TILE}
       %h = amx.tile_load %halves[%z, %z] : memref<4x8xbf16> into {HALVES}
       %p = amx.tile_mulf %h, %h, %t : {HALVES}, {HALVES}, {TILE}

@@ -19,15 +19,23 @@ from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass
 from coopc.run.cpu import Program
 from coopc.run.native import optimised
-from coopc.run.tiles import Tiles
+from coopc.run.tiles import Tiles, cpu_flags, lacking
 from coopc.sim.numerics import to_bf16
 from coopc.source import Source
 from coopc.universe import everything
 
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
-TYPES = {"f32": "f32", "f64": "f64", "f16": "f32", "bf16": "f32"}
-DTYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": np.float32}
+TYPES = {
+    **{"f32": "f32", "f64": "f64", "f16": "f32", "bf16": "f32"},
+    **{"s8": "i32", "u8": "i32"},
+}
+DTYPES = {
+    **{"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": np.float32},
+    **{"s8": np.int8, "u8": np.uint8, "i32": np.int32},
+}
+DOTS = {"bf16": "avx512bf16", "s8": "avx512vnni"}
+"""The features that products of a type are for."""
 MAPS = {
     "plain": ("m, k", "k, n"),
     "transposed A": ("k, m", "k, n"),
@@ -44,24 +52,27 @@ def program(
 ) -> str:
     """`C = A * B`, or `C += A * B`, as a linalg.generic."""
     sum, b = TYPES[element], "b, " * batched
-    dims = "x".join([size] * (2 + batched))
-    memory, total = f"memref<{dims}x{element}>", f"memref<{dims}x{sum}>"
+    dims, of = "x".join([size] * (2 + batched)), element.replace("s8", "i8")
+    of, kind, extend = of.replace("u8", "i8"), "f", "extf"
+    if of == "i8":
+        kind, extend = "i", "extsi" if element == "s8" else "extui"
+    memory, total = f"memref<{dims}x{of}>", f"memref<{dims}x{sum}>"
     loops = f"({b}m, n, k)"
     reads = [f"affine_map<{loops} -> ({b}{x})>" for x in (*MAPS[maps], "m, n")]
     kinds = ['"parallel"'] * (2 + batched) + ['"reduction"']
-    wide = [f"%{x}_ = arith.extf %{x} : {element} to {sum}" for x in "xy"]
+    wide = [f"%{x}_ = arith.{extend} %{x} : {of} to {sum}" for x in "xy"]
     x, y = ("%x_", "%y_") if sum != element else ("%x", "%y")
     filled = f"linalg.fill ins(%z : {sum}) outs(%c : {total})" if fill else ""
     return f"""func.func @mm(%a: {memory}, %b: {memory}, %c: {total}) {{
-      %z = arith.constant 0.5 : {sum}
+      %z = arith.constant {"5" if kind == "i" else "5.0"} : {sum}
       {filled}
       linalg.generic {{indexing_maps = [{", ".join(reads)}],
           iterator_types = [{", ".join(kinds)}]}}
           ins(%a, %b : {memory}, {memory}) outs(%c : {total}) {{
-        ^bb0(%x: {element}, %y: {element}, %s: {sum}):
+        ^bb0(%x: {of}, %y: {of}, %s: {sum}):
           {" ".join(wide) if sum != element else ""}
-          %p = arith.mulf {x}, {y} : {sum}
-          %t = arith.addf %s, %p : {sum}
+          %p = arith.mul{kind} {x}, {y} : {sum}
+          %t = arith.add{kind} %s, %p : {sum}
           linalg.yield %t : {sum}
       }}
       func.return
@@ -82,7 +93,8 @@ def check(
     """Run a program on whole numbers, whose sums are exact, and compare."""
     *batch, m, n, k = shape
     rng = np.random.default_rng(m + n + k)
-    a, b = (rng.integers(-4, 5, (*batch, *x)) for x in ((m, k), (k, n)))
+    least, most = {"s8": (-128, 128), "u8": (0, 256)}.get(element, (-4, 5))
+    a, b = (rng.integers(least, most, (*batch, *x)) for x in ((m, k), (k, n)))
     c = np.full((*batch, m, n), 7, DTYPES[TYPES[element]])
     stored: list[Any] = []
     for x, name in ((a, "A"), (b, "B")):
@@ -93,7 +105,7 @@ def check(
     given = [y for x in (*stored, c) for y in (x, *map(np.int64, x.shape))]
     for threads in (1, 3):
         after = run_program(found, "mm", given, sizes=sizes, threads=threads)
-        expected = a @ b + (0.5 if fill else 7)
+        expected = a @ b + (5 if fill else 7)
         np.testing.assert_array_equal(after[2], expected, f"{shape} {threads}")
 
 
@@ -110,25 +122,33 @@ SHAPES = [
 """M, N and K."""
 
 
+def features_for(element: str) -> list[tuple[str, ...]]:
+    """None, and those for products of a type if this processor has them."""
+    has = element in DOTS and not lacking([DOTS[element]], cpu_flags())
+    return [(), (DOTS[element],)] if has else [()]
+
+
 @pytest.mark.parametrize("maps", MAPS)
 @pytest.mark.parametrize("element", TYPES)
 def test_sizes_of_all_kinds(element: str, maps: str) -> None:
     """Whole tiles and edges, one block and several, along M, N and K."""
     for fill, batched in product((True, False), (True, False)):
         source = program(element, fill, maps, batched)
-        module = compiled(source, CoopcCpuPass(block=(3, 2, 9)))
-        found = Program.of(module, Tiles.NONE, level=1)
-        for shape in SHAPES:
-            check(found, element, fill, maps, (3, *shape) if batched else shape)
+        for features in features_for(element):
+            step = CoopcCpuPass(block=(3, 2, 9), features=features)
+            found = Program.of(compiled(source, step), Tiles.NONE, level=1)
+            for shape in SHAPES:
+                check(found, element, fill, maps, (3, *shape) if batched else shape)
 
 
 @pytest.mark.parametrize("tile", [(12, 32), (1, 2), (5, 8)])
-def test_tiles(tile: tuple[int, int]) -> None:
-    found = Program.of(
-        compiled(program("f32"), CoopcCpuPass(tile=tile)), Tiles.NONE, level=2
-    )
+@pytest.mark.parametrize("element", ["f32", *DOTS])
+def test_tiles(element: str, tile: tuple[int, int]) -> None:
+    features = features_for(element)[-1]
+    step = CoopcCpuPass(tile=tile, features=features)
+    found = Program.of(compiled(program(element), step), Tiles.NONE, level=2)
     for shape in SHAPES:
-        check(found, "f32", True, "plain", shape)
+        check(found, element, True, "plain", shape)
 
 
 def test_what_amx_does_not_multiply_is_tiled_by_vectors() -> None:
@@ -136,13 +156,17 @@ def test_what_amx_does_not_multiply_is_tiled_by_vectors() -> None:
     check(found, "f32", True, "plain", (33, 70, 100))
 
 
-def innermost_loop(processor: str, tile: tuple[int, int]) -> list[str]:
+def innermost_loop(
+    processor: str, tile: tuple[int, int], element: str, product: str
+) -> list[str]:
     """The block of the kernel with the most multiplications, as LLVM writes it."""
-    module = compiled(program("f32", size="512"), CoopcCpuPass(tile=tile))
+    features = tuple(DOTS.values()) if processor != "haswell" else ()
+    step = CoopcCpuPass(tile=tile, features=features)
+    module = compiled(program(element, size="512"), step)
     ir = text(emit_module(module, Facts(device("amx"))))
     llvm, machine = optimised(ir, 3, processor)
     blocks = re.split(r"^(?=\.LBB)", machine.emit_assembly(llvm), flags=re.MULTILINE)
-    block = max(blocks, key=lambda x: x.count("vfmadd"))
+    block = max(blocks, key=lambda x: x.count(product))
     lines = [x.strip() for x in block.splitlines() if x.startswith("\t")]
     code = [x for x in lines if not x.startswith((".", "#"))]
     end = next(n for n, x in enumerate(code) if x.startswith("j"))
@@ -150,19 +174,28 @@ def innermost_loop(processor: str, tile: tuple[int, int]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("processor", "tile", "register"),
-    [("haswell", (6, 16), "ymm"), ("icelake-server", (12, 32), "zmm")],
+    ("processor", "tile", "register", "element", "product"),
+    [
+        ("haswell", (6, 16), "ymm", "f32", "vfmadd"),
+        ("haswell", (6, 16), "ymm", "s8", "vpmaddwd"),
+        ("icelake-server", (12, 32), "zmm", "f32", "vfmadd"),
+        ("cooperlake", (12, 32), "zmm", "bf16", "vdpbf16ps"),
+        ("cooperlake", (12, 32), "zmm", "s8", "vpdpbusd"),
+        ("cooperlake", (12, 32), "zmm", "u8", "vpdpwssd"),
+    ],
 )
 def test_instructions_of_the_innermost_loop(
-    processor: str, tile: tuple[int, int], register: str
+    processor: str, tile: tuple[int, int], register: str, element: str, product: str
 ) -> None:
     """Sums stay in registers: per step of K, 2 loads of B and a broadcast a row."""
     rows = tile[0]
-    lines = innermost_loop(processor, tile)
-    products = [x for x in lines if x.startswith("vfmadd")]
+    lines = innermost_loop(processor, tile, element, product)
+    products = [x for x in lines if x.startswith(product)]
     assert all(register in x for x in products)
     steps = len(products) // (2 * rows)
     assert len(products) == steps * 2 * rows
     assert not any("(%rsp)" in x or "(%rbp)" in x for x in lines), "a spill"
-    other = len(lines) - len(products)
+    added = 0 if register == "zmm" else sum(x.startswith("vpaddd") for x in lines)
+    assert added in (0, len(products))
+    other = len(lines) - len(products) - added
     assert other <= steps * (2 + rows) + 12, lines

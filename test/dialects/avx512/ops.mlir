@@ -1,0 +1,12 @@
+// RUN: %roundtrip
+
+// Products of neighbours, added to sums: pairs of bf16, fours of bytes.
+
+// CHECK-LABEL: func.func @dot
+func.func @dot(%a: vector<32xbf16>, %b: vector<16xi8>, %c: vector<16xf32>, %d: vector<4xi32>) {
+  // CHECK-NEXT: %{{.*}} = avx512.dot %a, %a, %c : vector<32xbf16>, vector<16xf32>
+  %x = avx512.dot %a, %a, %c : vector<32xbf16>, vector<16xf32>
+  // CHECK-NEXT: %{{.*}} = avx512.dot %b, %b, %d {note} : vector<16xi8>, vector<4xi32>
+  %y = avx512.dot %b, %b, %d {note} : vector<16xi8>, vector<4xi32>
+  func.return
+}

@@ -1,0 +1,138 @@
+"""`python -m support.random_gemms`: random products on this processor.
+
+    cd test && python -m support.random_gemms --count 500 --on cpu,amx
+
+A draw is M, N and K, types with signs, the orders of A and B, a batch or none, and
+whether C is filled first.  Half of the draws are of whole numbers, whose sums are
+exact, and half of normal ones, whose sums have a bound.  Without AMX its tiles are
+emulated.
+Sizes are dynamic, so that draws share compiled kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from functools import cache
+from random import Random
+
+import numpy as np
+from support.native import FEATURES, best_or_emulated, has, run_call
+
+from coopc.generate.gemms import FILL, Gemm
+from coopc.launcher import Build, Target, build
+from coopc.remarks import remarks_to
+from coopc.rounding import FORMATS
+from coopc.run.cpu import Program
+from coopc.run.tiles import Tiles
+from coopc.sim.tracked import product_bound
+from coopc.source import Source
+from coopc.validate.compare import compare
+
+MOST = 700
+TYPES = {
+    "cpu": (("f32", "f32"), ("f16", "f32"), ("bf16", "f32"), ("i8", "i32")),
+    "amx": (("f16", "f32"), ("bf16", "f32"), ("i8", "i32")),
+}
+ORDERS = (("mk", "kn"), ("km", "kn"), ("mk", "nk"), ("km", "nk"))
+SIGNS = (("extsi", "extsi"), ("extui", "extui"), ("extui", "extsi"))
+
+
+@dataclass(frozen=True)
+class Draw:
+    on: str
+    seed: int
+    gemm: Gemm
+    random: bool
+    threads: int
+
+
+def drawn(on: str, seed: int, most: int = MOST) -> Draw:
+    """Return the draw of a seed; half of the sizes are small, or near edges."""
+    random = Random(f"{on} {seed}")
+
+    def size() -> int:
+        most_here = random.choice((most, most, 64, 20))
+        found = random.randint(1, min(most, most_here))
+        return found if random.random() < 0.7 else max(1, found // 16 * 16)
+
+    sizes = size(), size(), size()
+    a, b = random.choice(ORDERS)
+    batch = "b" if random.random() < 0.25 else ""
+    types, signs = random.choice(TYPES[on]), random.choice(SIGNS)
+    gemm = Gemm(
+        sizes,
+        batch + a,
+        batch + b,
+        f"{batch}mn",
+        types,
+        signs if types[0] == "i8" else SIGNS[0],
+        fill=random.random() < 0.5,
+        dynamic=True,
+    )
+    return Draw(on, seed, gemm, random.random() < 0.5, random.choice((1, 2)))
+
+
+@cache
+def compiled(on: str, gemm: Gemm) -> tuple[Program, Build]:
+    """Compile a product of any size for tiles, or for vectors of this processor."""
+    tiles = Tiles.NONE
+    if on == "amx":
+        tiles = best_or_emulated()
+    with remarks_to(lambda _: None):
+        built = build(Source(gemm.text, "gemm"), Target("cpu", tiles=tiles))
+    return Program.of(built.program, tiles, level=2), built
+
+
+def difference(draw: Draw) -> str | None:
+    """Return what is wrong with the result of a draw, or None."""
+    gemm = draw.gemm
+    program, built = compiled(draw.on, replace(gemm, sizes=(1, 1, 1)))
+    arrays = gemm.arrays(draw.seed, random=draw.random)
+    call = built.executable.call(arrays)
+    found = run_call(program, call, threads=draw.threads)[-1]
+    a, b, c = arrays
+    expected, bound = gemm.expected(a, b, c), None
+    if draw.random and gemm.types[1] == "f32":
+        factors = abs(gemm.values(a, 0)), abs(gemm.values(b, 1))
+        named = f"{gemm.a},{gemm.b}->{gemm.c}"
+        first = float(FILL) if gemm.fill else abs(c)
+        size = np.einsum(named, *factors, optimize=True) + first
+        epsilon = FORMATS["f32"].epsilon
+        bound = product_bound(gemm.sizes[2], size, expected, epsilon, epsilon)
+    summary = compare(found, expected, bound=bound)
+    return None if summary.ok else str(summary)
+
+
+def possible(draw: Draw) -> bool:
+    """Return whether this processor, or the emulator, has the tiles of a draw."""
+    if draw.on == "cpu":
+        return True
+    tiles = best_or_emulated()
+    return tiles is not Tiles.NONE and has(tiles, FEATURES[draw.gemm.types[0]])
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m support.random_gemms")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--on", default="cpu,amx")
+    parser.add_argument("--most", type=int, default=MOST, help="M, N and K at most")
+    options = parser.parse_args(words)
+    wrong = 0
+    for on in options.on.split(","):
+        ran = 0
+        for seed in range(options.seed, options.seed + options.count):
+            draw = drawn(on, seed, options.most)
+            if not possible(draw):
+                continue
+            ran += 1
+            if (reason := difference(draw)) is not None:
+                wrong += 1
+                print(f"{draw}: {reason}", flush=True)
+        print(f"{on}: {ran} draws of {options.count}, {wrong} wrong so far", flush=True)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,15 @@
+"""Some draws of `python -m support.random_gemms`, which draws more and larger ones."""
+
+import pytest
+from support.random_gemms import difference, drawn, possible
+
+pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+
+
+@pytest.mark.parametrize(("on", "most"), [("cpu", 150), ("amx", 70)])
+@pytest.mark.parametrize("seed", range(10))
+def test_draws(on: str, most: int, seed: int) -> None:
+    draw = drawn(on, seed, most)
+    if not possible(draw):
+        pytest.skip(f"no tiles for {draw.gemm.types[0]}")
+    assert difference(draw) is None, draw
