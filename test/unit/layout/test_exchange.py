@@ -21,6 +21,12 @@ from coopc.layout.exchange import (
     candidates,
     plan_exchange,
 )
+from coopc.layout.family import (
+    CoopmatrixFamily,
+    DpasFamily,
+    MatrixSpec,
+    RowSliceFamily,
+)
 from coopc.layout.linear import LinearLayout
 
 USES: list[Use] = ["a", "b", "acc", "none"]
@@ -217,6 +223,33 @@ def test_packed_words(rows: int, cols: int, bits: int, words: int) -> None:
         assert (
             plan_exchange(source, target, element_bits=32).words == words * 32 // bits
         )
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "lanes", "bits", "words"),
+    [
+        ("a", "acc", 16, 8, 0),
+        ("slices", "b", 16, 8, 15),  # an element of each other lane
+        ("A", "acc", 32, 16, 8),  # two of each lane
+        ("acc", "B", 8, 8, 7),
+        ("acc", "slices", 32, 32, 8),
+        ("A", "acc", 16, 8, 15),  # 8 would do: half of the lanes hold padding
+    ],
+)
+def test_words_of_matrices(
+    source: str, target: str, lanes: int, bits: int, words: int
+) -> None:
+    """Between layouts of 16 x 16; `python -m bench exchanges` compares all of them."""
+
+    def layout(name: str) -> Distribution:
+        use = {"slices": "acc", "A": "a", "B": "b"}.get(name, name)
+        family = {"slices": RowSliceFamily(), "A": DpasFamily(), "B": DpasFamily()}
+        assert use in ("a", "b", "acc")
+        spec = MatrixSpec(16, 16, bits, use)
+        return family.get(name, CoopmatrixFamily()).distribution(spec, lanes)
+
+    plan = plan_exchange(layout(source), layout(target), element_bits=bits)
+    assert plan.words == words
 
 
 def test_between_subgroups_goes_through_memory() -> None:
