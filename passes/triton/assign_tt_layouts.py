@@ -72,6 +72,8 @@ RESERVED = 32
 """Registers that are left for addresses and all else."""
 BETWEEN = 96
 """Registers that are left for what is computed of sums, and for factors."""
+BUSY_SUBGROUPS = 4
+"""The least number of subgroups that share what is more than products."""
 MOST_SUBGROUPS = 32
 """Of a work-group."""
 BLOCK = 32
@@ -278,7 +280,8 @@ def grid_of(
         factors = [max(x for _, x in each) for each in blocks.values()]
         sums = [sum(x for x, _ in each) for each in blocks.values()]
         needed = max(map(add, factors, sums))
-        return max(0, needed - most), grid.count, max(factors), grid.cols
+        over, few = max(0, needed - most), is_busy and grid.count < BUSY_SUBGROUPS
+        return over, few, grid.count, max(factors), grid.cols
 
     powers = [
         Grid(1 << x, 1 << y)

@@ -46,7 +46,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from coopc.dialects import tt, ttig
+from coopc.dialects import tt, ttg, ttig
 from coopc.ir.builder import Builder, Built
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.polynomial import NOTHING, ONE, Polynomial
@@ -418,11 +418,12 @@ def is_zero(value: SSAValue) -> bool:
 
 
 def is_factor(loaded: SSAValue) -> bool:
-    """Whether all that is done with what is loaded is to multiply it."""
-    if isinstance(tt.encoding_of(loaded.type), DotOperandEncoding):
-        return True
-    copies = copies_of(loaded) or ()
-    encodings = [tt.encoding_of(tt.tensor_of(x)) for x, _ in copies]
+    """Whether what is loaded is multiplied, and has no other use in another layout."""
+    copies = [x for x, _ in copies_of(loaded) or ()]
+    users = [x.operation for x in loaded.uses]
+    if not copies and not any(isinstance(x, ttg.ConvertLayoutOp) for x in users):
+        copies = [loaded]
+    encodings = [tt.encoding_of(x.type) for x in copies]
     return bool(copies) and all(isinstance(x, DotOperandEncoding) for x in encodings)
 
 
