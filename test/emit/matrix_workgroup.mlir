@@ -1,6 +1,7 @@
 // RUN: coopc-opt %s -p 'coopc-khr{device="%S/Inputs/workgroup.toml"}' -t spirv | filecheck %s
 // RUN: coopc-opt %s -p 'coopc-khr{device="%S/Inputs/workgroup.toml"}' -t abi-json | filecheck %s --check-prefix NEEDS
-// RUN: not coopc-opt %s -p 'coopc-khr{device=nvidia}' 2>&1 | filecheck %s --check-prefix NONE
+// RUN: coopc-opt %s -p 'coopc-khr{device=nvidia}' -t spirv | filecheck %s
+// RUN: not coopc-opt %s -p 'coopc-khr{device=rdna3}' 2>&1 | filecheck %s --check-prefix NONE
 
 // Matrices that four subgroups hold together: a device lists the size of such work-groups,
 // and of what sizes those of the matrices are multiples.
@@ -14,7 +15,7 @@
 // NEEDS: "m": 64,
 // NEEDS: "scope": "workgroup"
 
-// NONE: error: coopmatrix.mul_add: expected a matrix of scope subgroup, whose lanes share work-group memory here, got !coopmatrix.matrix<64x32xf16, a, scope = workgroup>; nvidia has matrices of scope subgroup
+// NONE: error: coopmatrix.mul_add: expected a matrix of scope subgroup, whose lanes share work-group memory here, got !coopmatrix.matrix<64x32xf16, a, scope = workgroup>; rdna3 has matrices of scope subgroup
 
 !a = !coopmatrix.matrix<64x32xf16, a, scope = workgroup>
 !b = !coopmatrix.matrix<32x64xf16, b, scope = workgroup>

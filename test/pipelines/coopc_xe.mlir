@@ -27,6 +27,7 @@
 // STEPS-NEXT: distribute-coopmatrix{stated=true}
 // STEPS-NEXT: inline-calls
 // STEPS-NEXT: expand-tt-math
+// STEPS-NEXT: assign-tt-layouts
 // STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors{known=true}
 // STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32 rounds=true}
@@ -34,6 +35,7 @@
 // STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: normalize-tt-descriptors
+// STEPS-NEXT: prefetch-block-io
 // STEPS-NEXT: plan-block-io
 // STEPS-NEXT: convert-ttgir-to-xe
 // STEPS-NEXT: convert-coopmatrix-to-xe
