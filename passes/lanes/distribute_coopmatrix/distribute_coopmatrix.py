@@ -19,7 +19,10 @@ the memref's.  What is not accessed is 0.
 
     %v = vector.load %memory[%p0 + row, %p1] : memref<8x32xf32>, vector<4xf32>
 
-Where a lane holds neighbours in a row, it accesses several at once.
+Where a lane holds neighbours in a row, it accesses several at once.  On devices that
+gather slowly (`Device.subgroup_elements`) all lanes read the rows of a factor, and each
+selects its own (shared_rows.py); a product is then done in tiles whose sums fit into
+registers, and each tile reads its factors again.
 
 A message of a plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
 components are moved to where lanes have them, by one shuffle a vector where their

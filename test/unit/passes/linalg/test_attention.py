@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from support.native import tiles_of
@@ -134,10 +132,8 @@ def test_on_lanes() -> None:
 
 
 def test_on_lanes_of_opencl(intel_cpu: Session) -> None:
-    """Intel's run-time builds 64 rows in seconds; written out, they took a minute."""
-    start = time.perf_counter()
+    """64 rows, which Intel's run-time builds in seconds."""
     assert is_right((1, 64, 64, 64), "opencl", "coopc-lanes{device=intel-cpu}")
-    assert time.perf_counter() - start < 10
 
 
 @pytest.mark.parametrize("sizes", [(2, 32, 64, 32), (1, 20, 40, 16)])
