@@ -294,5 +294,5 @@ def choice_of(plan: GemmPlan, problem: Problem, engine: Engine) -> Choice:
     if engine.pipeline == "coopc-amx" and is_of_amx(problem):
         return Choice(block=(m // PANEL, n // PANEL, plan.step // plan.depth))
     columns = sub_n * ELEMENT_BITS[problem.c.element] // 32
-    block = m // sub_m, n // sub_n, plan.step
+    block = m // sub_m, n // sub_n, plan.step // plan.depth
     return Choice(block=block, registers=(sub_m, columns))
