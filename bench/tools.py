@@ -40,10 +40,10 @@ def measure() -> Iterator[Row]:
 
         device = "coopc-khr{device=lavapipe}"
         times: list[float] = []
-        for operations in (1_000, 10_000):
+        for operations in (1_000, 3_000):  # 5,000 are more than `MOST_WORK`
             path = Path(folder) / f"{operations}.mlir"
             path.write_text(module_of(operations))
             many = command("coopc-opt", str(path), "-p", device, "-t", "spirv")
             times.append(seconds(many, repeats=3))
             yield Row(f"{operations} operations to SPIR-V", times[-1], "s")
-        yield Row("10,000 operations / 1,000", times[1] / times[0], "x", 11)
+        yield Row("3,000 operations / 1,000", times[1] / times[0], "x", 3.3)

@@ -45,6 +45,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -53,8 +54,9 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.device import Device
 from coopc.dialects import simt, tt, ttg, ttig
 from coopc.dialects.llvm_target import AssumeOp
+from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.simt import ShuffleMode
+from coopc.dialects.simt import ShuffleMode, bits_of
 from coopc.dialects.tt.types import in_memory, is_tensor, shape_of, without
 from coopc.interface import SECOND_ENTRY
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
@@ -95,6 +97,7 @@ from coopc.remarks import remark, remarks_to
 
 BLOCK = (32, 32)
 """Rows and columns of sums that a subgroup keeps, where a device does not say it."""
+ALONE = "one subgroup runs a program"
 REASONS = {
     "tt.elementwise_inline_asm": "assembly is for one device",
 }
@@ -431,8 +434,10 @@ def convert_function(
         options = shared_options(old, options, device)
     try:
         func, kernel = written(ctx, old, options, frozenset())
+        if options.shared and device is not None:
+            check_memory(func, device)
     except NotShared as error:
-        remark(old, f"one subgroup runs a program: {error}")
+        remark(old, f"{ALONE}: {error}")
         options = alone
         func, kernel = written(ctx, old, options, frozenset())
     # The host compares memory of arguments only.
@@ -442,6 +447,8 @@ def convert_function(
         if loaded is stored or not {loaded, stored} <= {*func.args}
     )
     if same:
+        if options.shared:
+            remark(old, f"{ALONE}: it may store to what it loads factors from")
         with remarks_to(lambda line: None):  # they were made before
             func, kernel = written(ctx, old, alone, same)
     if not kernel.apart:
@@ -476,9 +483,22 @@ def shared_options(
     """Return how subgroups share what a kernel does; with a remark, if they do not."""
     plans = plan_shared(old, device)
     if isinstance(plans, str):
-        remark(old, f"one subgroup runs a program: {plans}")
+        remark(old, f"{ALONE}: {plans}")
         return options
     return replace(options, block=WHOLE, aligns_rows=True, shared=plans)
+
+
+def check_memory(func: FuncOp, device: Device) -> None:
+    """Check that the buffers of a kernel fit into work-group memory at the same time.
+
+    Raises:
+        NotShared: they may not.
+    """
+    types = [x.memref.type for x in func.walk() if isinstance(x, AllocaOp)]
+    sizes = (x.element_count() * bits_of(x.element_type) for x in types if is_memref(x))
+    size, most = sum(sizes) // 8, device.limits.local_bytes
+    if size > most:
+        raise NotShared(f"{size} bytes of buffers, {device.name} has room for {most}")
 
 
 def remark_sharing(old: tt.FuncOp, device: Device) -> None:
@@ -486,8 +506,8 @@ def remark_sharing(old: tt.FuncOp, device: Device) -> None:
     if device.shares_gemm and not isinstance(plan_shared(old, device), str):
         remark(
             old,
-            "one subgroup runs a program; with staged=true several share it, and tiles "
-            f"in work-group memory, which is far faster on {device.name}",
+            f"{ALONE}; with staged=true several share it, and tiles in work-group "
+            f"memory, which is far faster on {device.name}",
         )
 
 

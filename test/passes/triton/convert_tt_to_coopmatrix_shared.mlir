@@ -119,3 +119,60 @@ tt.func @counted(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, 
   %old = tt.atomic_rmw add, acq_rel, gpu, %count, %one, %true : (!tt.ptr<i32>, i32, i1) -> i32
   tt.return
 }
+
+// -----
+
+// A tensor that two statements use has a buffer, which leaves no room for tiles.
+
+// CHECK-LABEL: func.func @large
+// CHECK-SAME: simt.work_group_size = array<i32: 8>
+// REMARK: remark: tt.func: one subgroup runs a program: {{[0-9]+}} bytes of buffers, lavapipe has room for 32768
+tt.func @large(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64, %s: !tt.ptr<f32>, %t: !tt.ptr<f32>) {
+  %zero = arith.constant 0 : i32
+  %eight = arith.constant 8 : i32
+  %unit = arith.constant 1 : i64
+  %init = arith.constant dense<0.0> : tensor<32x32xf32>
+  %a = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <f16>, <32x8xf16>
+  %b = tt.make_tensor_descriptor %q, [%n, %n], [%pitch, %unit] : <f16>, <8x32xf16>
+  %d = tt.make_tensor_descriptor %r, [%n, %n], [%pitch, %unit] : <f32>, <32x32xf32>
+  %from = tt.make_tensor_descriptor %s, [%n, %n], [%pitch, %unit] : <f32>, <64x128xf32>
+  %to = tt.make_tensor_descriptor %t, [%n, %n], [%pitch, %unit] : <f32>, <64x128xf32>
+  %large = tt.descriptor_load %from[%zero, %zero] : !tt.tensordesc<64x128xf32> -> tensor<64x128xf32>
+  tt.descriptor_store %to[%zero, %zero], %large : !tt.tensordesc<64x128xf32>, tensor<64x128xf32>
+  tt.descriptor_store %to[%eight, %zero], %large : !tt.tensordesc<64x128xf32>, tensor<64x128xf32>
+  %sum = scf.for %k = %zero to %n step %eight iter_args(%acc = %init) -> (tensor<32x32xf32>) : i32 {
+    %x = tt.descriptor_load %a[%zero, %k] : !tt.tensordesc<32x8xf16> -> tensor<32x8xf16>
+    %y = tt.descriptor_load %b[%k, %zero] : !tt.tensordesc<8x32xf16> -> tensor<8x32xf16>
+    %next = tt.dot %x, %y, %acc : tensor<32x8xf16> * tensor<8x32xf16> -> tensor<32x32xf32>
+    scf.yield %next : tensor<32x32xf32>
+  }
+  tt.descriptor_store %d[%zero, %zero], %sum : !tt.tensordesc<32x32xf32>, tensor<32x32xf32>
+  tt.return
+}
+
+// -----
+
+// Sums are stored to what factors are loaded from, so that the loop stays where it is.
+
+// CHECK-LABEL: func.func @in_place
+// CHECK-SAME: simt.work_group_size = array<i32: 8>
+// REMARK: remark: tt.func: one subgroup runs a program: it may store to what it loads factors from
+tt.func @in_place(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64) {
+  %zero = arith.constant 0 : i32
+  %eight = arith.constant 8 : i32
+  %unit = arith.constant 1 : i64
+  %init = arith.constant dense<0.0> : tensor<32x32xf32>
+  %a = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <f16>, <32x8xf16>
+  %b = tt.make_tensor_descriptor %q, [%n, %n], [%pitch, %unit] : <f16>, <8x32xf16>
+  %d = tt.make_tensor_descriptor %r, [%n, %n], [%pitch, %unit] : <f32>, <32x32xf32>
+  %c = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <f16>, <32x32xf16>
+  %sum = scf.for %k = %zero to %n step %eight iter_args(%acc = %init) -> (tensor<32x32xf32>) : i32 {
+    %x = tt.descriptor_load %a[%zero, %k] : !tt.tensordesc<32x8xf16> -> tensor<32x8xf16>
+    %y = tt.descriptor_load %b[%k, %zero] : !tt.tensordesc<8x32xf16> -> tensor<8x32xf16>
+    %next = tt.dot %x, %y, %acc : tensor<32x8xf16> * tensor<8x32xf16> -> tensor<32x32xf32>
+    scf.yield %next : tensor<32x32xf32>
+  }
+  %half = arith.truncf %sum : tensor<32x32xf32> to tensor<32x32xf16>
+  tt.descriptor_store %c[%zero, %zero], %half : !tt.tensordesc<32x32xf16>, tensor<32x32xf16>
+  tt.return
+}
