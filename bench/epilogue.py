@@ -55,7 +55,9 @@ SIZES = {"cpu": 1024, "amx": 1024, "lavapipe": 256, "vulkan": 4096}
 ELEMENTS = {"cpu": "f32", "amx": "bf16", "lavapipe": "f16", "vulkan": "f16"}
 PROCESSES = 3
 ROUNDS = 15
-GPU_RUNS = 300
+GPU_SECONDS = 0.4
+"""That a kernel runs before it is measured, as then the clocks of a GPU are up."""
+MEASURED = 101
 GELU = """%s = arith.addf %x, %y : f32
     %u = arith.mulf %s, %root : f32
     %e = math.erf %u : f32
@@ -204,11 +206,11 @@ def on_processor(element: str, size: int, tiles: Tiles) -> Times:
 
 
 def by_vulkan(
-    session: Session, pipeline: str, size: int, runs: int, rounds: int = 3
+    session: Session, pipeline: str, size: int, seconds: float, runs: int, rounds: int
 ) -> dict[Kernel, list[float]]:
     """Return milliseconds of each kernel on a device, by its timestamps.
 
-    They are those of the second half of the runs of each round.
+    They are those of some runs in each round, behind others that take some seconds.
 
     Raises:
         ValueError: a kernel computed something wrong.
@@ -220,13 +222,16 @@ def by_vulkan(
             artifact = coopc.compile(text, pipeline, "spirv-binary")
         call = pack(artifact.interface[0], arrays(*each, "f16", size))
         calls[each] = artifact.bytes, call
+    warm: dict[Kernel, int] = {}
+    for each, (binary, call) in calls.items():
+        outcome = on_vulkan(binary, call, session, repeats=runs)
+        check(*each, "f16", size, outcome.arrays[-1])
+        warm[each] = int(1000 * seconds / min(outcome.milliseconds))
     times: dict[Kernel, list[float]] = {each: [] for each in calls}
-    for at in range(rounds):
+    for _ in range(rounds):
         for each, (binary, call) in calls.items():
-            outcome = on_vulkan(binary, call, session, repeats=runs)
-            times[each] += outcome.milliseconds[runs // 2 :]
-            if at == 0:
-                check(*each, "f16", size, outcome.arrays[-1])
+            outcome = on_vulkan(binary, call, session, repeats=warm[each] + runs)
+            times[each] += outcome.milliseconds[warm[each] :]
     return times
 
 
@@ -237,12 +242,12 @@ def measured(on: str, size: int) -> tuple[str, Times] | None:
         return on, on_processor(ELEMENTS[on], size, tiles)
     if on == "lavapipe":
         with Session.start("lavapipe") as session:
-            times = by_vulkan(session, "coopc-khr{device=lavapipe}", size, 6, 8)
+            times = by_vulkan(session, "coopc-khr{device=lavapipe}", size, 0, 3, 8)
             return on, {each: min(found) for each, found in times.items()}
     if (session := matrix_gpu()) is None:
         return None
     with session:
-        times = by_vulkan(session, PIPELINE, size, GPU_RUNS)
+        times = by_vulkan(session, PIPELINE, size, GPU_SECONDS, MEASURED, 3)
         name = f"vulkan, {session.info.name}"
         return name, {each: median(found) for each, found in times.items()}
 
