@@ -23,7 +23,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from math import erf
@@ -35,14 +35,15 @@ import numpy as np
 
 import coopc
 from bench.harness import Row, interleaved, line
-from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, error, matrix_gpu
+from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, Array, error, matrix_gpu
 from coopc.interface_call import pack
 from coopc.launcher import Target, build
 from coopc.remarks import remarks_to
 from coopc.run.cpu import Program
-from coopc.run.execute import on_vulkan
+from coopc.run.execute import on_vulkan, shader_of
 from coopc.run.tiles import Tiles, best
 from coopc.run.vulkan import Session
+from coopc.run.vulkan_device import Shader
 from coopc.source import Source
 
 Kernel: TypeAlias = tuple[str, str]
@@ -55,9 +56,8 @@ SIZES = {"cpu": 1024, "amx": 1024, "lavapipe": 256, "vulkan": 4096}
 ELEMENTS = {"cpu": "f32", "amx": "bf16", "lavapipe": "f16", "vulkan": "f16"}
 PROCESSES = 3
 ROUNDS = 15
-GPU_SECONDS = 0.4
-"""That a kernel runs before it is measured, as then the clocks of a GPU are up."""
-MEASURED = 101
+GPU_WARM, GPU_ROUNDS = 300, 101
+"""Rounds before those that are measured, until the clocks are up, and rounds measured."""
 GELU = """%s = arith.addf %x, %y : f32
     %u = arith.mulf %s, %root : f32
     %e = math.erf %u : f32
@@ -206,33 +206,37 @@ def on_processor(element: str, size: int, tiles: Tiles) -> Times:
 
 
 def by_vulkan(
-    session: Session, pipeline: str, size: int, seconds: float, runs: int, rounds: int
+    session: Session, pipeline: str, size: int, warm: int, rounds: int
 ) -> dict[Kernel, list[float]]:
     """Return milliseconds of each kernel on a device, by its timestamps.
 
-    They are those of some runs in each round, behind others that take some seconds.
+    In a round each kernel runs once; times are those of rounds behind some that warm up
+    the clocks.
 
     Raises:
         ValueError: a kernel computed something wrong.
     """
-    calls: dict[Kernel, tuple[bytes, Any]] = {}
+    shaders: dict[Kernel, Shader] = {}
+    memories: dict[Hashable, Array] = {}
     for each in kernels():
         text = source(*each, "f16", size)
         with remarks_to(lambda _: None):
             artifact = coopc.compile(text, pipeline, "spirv-binary")
-        call = pack(artifact.interface[0], arrays(*each, "f16", size))
-        calls[each] = artifact.bytes, call
-    warm: dict[Kernel, int] = {}
-    for each, (binary, call) in calls.items():
-        outcome = on_vulkan(binary, call, session, repeats=runs)
+        given = arrays(*each, "f16", size)
+        call = pack(artifact.interface[0], given)
+        outcome = on_vulkan(artifact.bytes, call, session)
         check(*each, "f16", size, outcome.arrays[-1])
-        warm[each] = int(1000 * seconds / min(outcome.milliseconds))
-    times: dict[Kernel, list[float]] = {each: [] for each in calls}
-    for _ in range(rounds):
-        for each, (binary, call) in calls.items():
-            outcome = on_vulkan(binary, call, session, repeats=warm[each] + runs)
-            times[each] += outcome.milliseconds[warm[each] :]
-    return times
+        keys = [(x.ctypes.data, x.shape) for x in given[:-1]]
+        keys.append((given[-1].dtype, given[-1].shape))
+        memories |= zip(keys, given, strict=True)
+        places = [[*memories].index(key) for key in keys]
+        shaders[each] = shader_of(session, artifact.bytes, call, places)
+    outcome = session.run_sequence(
+        [*shaders.values()], [*memories.values()], 0, repeats=warm + rounds
+    )
+    count = len(shaders)
+    times = outcome.milliseconds[warm * count :]
+    return {each: times[at::count] for at, each in enumerate(shaders)}
 
 
 def measured(on: str, size: int) -> tuple[str, Times] | None:
@@ -242,12 +246,12 @@ def measured(on: str, size: int) -> tuple[str, Times] | None:
         return on, on_processor(ELEMENTS[on], size, tiles)
     if on == "lavapipe":
         with Session.start("lavapipe") as session:
-            times = by_vulkan(session, "coopc-khr{device=lavapipe}", size, 0, 3, 8)
+            times = by_vulkan(session, "coopc-khr{device=lavapipe}", size, 1, 24)
             return on, {each: min(found) for each, found in times.items()}
     if (session := matrix_gpu()) is None:
         return None
     with session:
-        times = by_vulkan(session, PIPELINE, size, GPU_SECONDS, MEASURED, 3)
+        times = by_vulkan(session, PIPELINE, size, GPU_WARM, GPU_ROUNDS)
         name = f"vulkan, {session.info.name}"
         return name, {each: median(found) for each, found in times.items()}
 
