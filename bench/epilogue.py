@@ -57,7 +57,7 @@ ELEMENTS = {"cpu": "f32", "amx": "bf16", "lavapipe": "f16", "vulkan": "f16"}
 PROCESSES = 3
 ROUNDS = 15
 GPU_WARM, GPU_ROUNDS = 300, 101
-"""Rounds before those that are measured, until the clocks are up, and rounds measured."""
+"""Rounds until the clocks are up, and rounds that are measured."""
 GELU = """%s = arith.addf %x, %y : f32
     %u = arith.mulf %s, %root : f32
     %e = math.erf %u : f32
