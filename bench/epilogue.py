@@ -23,7 +23,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from math import erf
@@ -35,14 +35,15 @@ import numpy as np
 
 import coopc
 from bench.harness import Row, interleaved, line
-from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, error, matrix_gpu
+from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, Array, error, matrix_gpu
 from coopc.interface_call import pack
 from coopc.launcher import Target, build
 from coopc.remarks import remarks_to
 from coopc.run.cpu import Program
-from coopc.run.execute import on_vulkan
+from coopc.run.execute import on_vulkan, shader_of
 from coopc.run.tiles import Tiles, best
 from coopc.run.vulkan import Session
+from coopc.run.vulkan_device import Shader
 from coopc.source import Source
 
 Kernel: TypeAlias = tuple[str, str]
@@ -55,7 +56,8 @@ SIZES = {"cpu": 1024, "amx": 1024, "lavapipe": 256, "vulkan": 4096}
 ELEMENTS = {"cpu": "f32", "amx": "bf16", "lavapipe": "f16", "vulkan": "f16"}
 PROCESSES = 3
 ROUNDS = 15
-GPU_RUNS = 300
+GPU_WARM, GPU_ROUNDS = 300, 101
+"""Rounds before those that are measured, until the clocks are up, and rounds measured."""
 GELU = """%s = arith.addf %x, %y : f32
     %u = arith.mulf %s, %root : f32
     %e = math.erf %u : f32
@@ -204,30 +206,37 @@ def on_processor(element: str, size: int, tiles: Tiles) -> Times:
 
 
 def by_vulkan(
-    session: Session, pipeline: str, size: int, runs: int, rounds: int = 3
+    session: Session, pipeline: str, size: int, warm: int, rounds: int
 ) -> dict[Kernel, list[float]]:
     """Return milliseconds of each kernel on a device, by its timestamps.
 
-    They are those of the second half of the runs of each round.
+    In a round each kernel runs once; times are those of rounds behind some that warm up
+    the clocks.
 
     Raises:
         ValueError: a kernel computed something wrong.
     """
-    calls: dict[Kernel, tuple[bytes, Any]] = {}
+    shaders: dict[Kernel, Shader] = {}
+    memories: dict[Hashable, Array] = {}
     for each in kernels():
         text = source(*each, "f16", size)
         with remarks_to(lambda _: None):
             artifact = coopc.compile(text, pipeline, "spirv-binary")
-        call = pack(artifact.interface[0], arrays(*each, "f16", size))
-        calls[each] = artifact.bytes, call
-    times: dict[Kernel, list[float]] = {each: [] for each in calls}
-    for at in range(rounds):
-        for each, (binary, call) in calls.items():
-            outcome = on_vulkan(binary, call, session, repeats=runs)
-            times[each] += outcome.milliseconds[runs // 2 :]
-            if at == 0:
-                check(*each, "f16", size, outcome.arrays[-1])
-    return times
+        given = arrays(*each, "f16", size)
+        call = pack(artifact.interface[0], given)
+        outcome = on_vulkan(artifact.bytes, call, session)
+        check(*each, "f16", size, outcome.arrays[-1])
+        keys = [(x.ctypes.data, x.shape) for x in given[:-1]]
+        keys.append((given[-1].dtype, given[-1].shape))
+        memories |= zip(keys, given, strict=True)
+        places = [[*memories].index(key) for key in keys]
+        shaders[each] = shader_of(session, artifact.bytes, call, places)
+    outcome = session.run_sequence(
+        [*shaders.values()], [*memories.values()], 0, repeats=warm + rounds
+    )
+    count = len(shaders)
+    times = outcome.milliseconds[warm * count :]
+    return {each: times[at::count] for at, each in enumerate(shaders)}
 
 
 def measured(on: str, size: int) -> tuple[str, Times] | None:
@@ -237,12 +246,12 @@ def measured(on: str, size: int) -> tuple[str, Times] | None:
         return on, on_processor(ELEMENTS[on], size, tiles)
     if on == "lavapipe":
         with Session.start("lavapipe") as session:
-            times = by_vulkan(session, "coopc-khr{device=lavapipe}", size, 6, 8)
+            times = by_vulkan(session, "coopc-khr{device=lavapipe}", size, 1, 24)
             return on, {each: min(found) for each, found in times.items()}
     if (session := matrix_gpu()) is None:
         return None
     with session:
-        times = by_vulkan(session, PIPELINE, size, GPU_RUNS)
+        times = by_vulkan(session, PIPELINE, size, GPU_WARM, GPU_ROUNDS)
         name = f"vulkan, {session.info.name}"
         return name, {each: median(found) for each, found in times.items()}
 

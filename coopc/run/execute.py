@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from coopc.run.opencl import Session as OpenCLSession
     from coopc.run.tiles import Tiles
     from coopc.run.vulkan import Session as VulkanSession
+    from coopc.run.vulkan_device import Shader
 
 SPEC_BYTES = 4
 """Specialisation constants are i32."""
@@ -147,14 +148,22 @@ def sequence_on_vulkan(
     """
     with vulkan_session(device) as session:
         shaders = [
-            session.shader(
-                binary_of(x.interface.name),
-                *(x.interface.name, at),
-                **_of_shader(x, spec or {}),
-            )
+            shader_of(session, binary_of(x.interface.name), x, at, spec)
             for x, at in zip(calls, places, strict=True)
         ]
         return session.run_sequence(shaders, memories, read, seconds=seconds)
+
+
+def shader_of(
+    session: VulkanSession,
+    binary: bytes,
+    call: Call,
+    places: Sequence[int],
+    spec: Mapping[str, int] | None = None,
+) -> Shader:
+    """Return the shader of a call whose buffers are memories of some numbers."""
+    name = call.interface.name
+    return session.shader(binary, name, places, **_of_shader(call, spec or {}))
 
 
 def on_opencl(

@@ -94,6 +94,7 @@ class Session(Worker):
         memories: Sequence[Array],
         read: int,
         *,
+        repeats: int = 1,
         seconds: float = TIMEOUT_SECONDS,
     ) -> Outcome:
         """Dispatch shaders one after the other on memory that stays on the device.
@@ -102,6 +103,7 @@ class Session(Worker):
             shaders: see `shader`.
             memories: what is in it first.
             read: how many of them the outcome has.
+            repeats: how often, all of them each time; as for `run`.
             seconds: how long all of it may take.
 
         Raises:
@@ -109,7 +111,7 @@ class Session(Worker):
         """
         given = [x.tobytes() for x in memories]
         first = [x if x.strip(b"\0") else len(x) for x in given]
-        call = ("run", shaders, first, read, 1)
+        call = ("run", shaders, first, read, repeats)
         contents, times = self.call(*call, seconds=seconds)
         return Outcome.of(memories[:read], range(read), contents, times, self.where)
 
