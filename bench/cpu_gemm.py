@@ -19,7 +19,6 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import prod
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -29,7 +28,6 @@ import numpy as np
 
 from bench.harness import Row, interleaved, line
 from coopc.compiler import new_context
-from coopc.generate.gemms import Gemm
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.cpu import Program, cores
@@ -56,47 +54,85 @@ HASWELL = "coopc-cpu"
 class Case:
     """A product that is measured."""
 
-    gemm: Gemm
+    a: str
+    """The type of A and B: f32, bf16 or i8."""
+    c: str
+    sizes: tuple[int, int, int]
+    """M, N and K."""
     threads: int = 1
     processor: str | None = None
     """What LLVM and OpenBLAS are to compile for; None for this one."""
     passes: str | None = None
     """The pipeline; None for that of `coopc.launch` without AMX."""
     tiles: Tiles = Tiles.NONE
+    maps: tuple[str, str] = ("m, k", "k, n")
+    batch: int = 0
     least: float | None = None
     """The least speed over the peer's that is wanted."""
     beside: Case | None = None
     """A product of ours that is the peer, as often as the batch has matrices."""
 
     def __str__(self) -> str:
-        m, n, k = self.gemm.sizes
+        m, n, k = self.sizes
         shape = f"{m}^3" if m == n == k else f"{m}x{n}x{k}"
-        shape += f", batch of {self.batch}" * (self.batch > 1)
-        shape += ", A transposed" * self.gemm.a.endswith("km")
-        shape += ", B transposed" * self.gemm.b.endswith("nk")
+        shape += f", batch of {self.batch}" * bool(self.batch)
+        for name, map, plain in zip("AB", self.maps, ("m, k", "k, n"), strict=True):
+            shape += f", {name} transposed" * (map != plain)
         where = f", {self.processor}" if self.processor else ""
         return f"{self.a} -> {self.c} {shape}, {self.threads} threads{where}"
 
-    @property
-    def a(self) -> str:
-        """The type of A and B: f32, bf16 or i8."""
-        return self.gemm.types[0]
+    def shape(self, map: str) -> tuple[int, ...]:
+        sizes = dict(zip("mnk", self.sizes, strict=True))
+        lead = (self.batch,) if self.batch else ()
+        return *lead, *(sizes[x] for x in map.split(", "))
 
     @property
-    def c(self) -> str:
-        return self.gemm.stored or self.gemm.types[1]
-
-    @property
-    def batch(self) -> int:
-        return self.gemm.batch if "b" in self.gemm.a else 1
-
-    def plain(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return A and B with rows along M, and rows along K."""
-        a, b = arrays[:2]
-        return [
-            a.swapaxes(-1, -2) if self.gemm.a.endswith("km") else a,
-            b.swapaxes(-1, -2) if self.gemm.b.endswith("nk") else b,
-        ]
+    def source(self) -> str:
+        """A function that fills C with zeros, multiplies, and converts the sums."""
+        sum = "i32" if self.a == "i8" else "f32"
+        a, b, sums = (
+            f"memref<{'x'.join(map(str, (*self.shape(x), of)))}>"
+            for x, of in zip((*self.maps, "m, n"), (self.a, self.a, sum), strict=True)
+        )
+        c, kind = sums.replace(sum, self.c), "si" if self.a == "i8" else "f"
+        add, one = ("i", "0") if self.a == "i8" else ("f", "0.0")
+        b_, lead = ("b, ", ["parallel"]) if self.batch else ("", [])
+        reads = ", ".join(
+            f"affine_map<({b_}m, n, k) -> ({b_}{x})>" for x in (*self.maps, "m, n")
+        )
+        kinds = ", ".join(f'"{x}"' for x in (*lead, *["parallel"] * 2, "reduction"))
+        wide, x, y = "", "%x", "%y"
+        if self.a != sum:
+            x, y = "%v", "%w"
+            wide = f"""%v = arith.ext{kind} %x : {self.a} to {sum}
+            %w = arith.ext{kind} %y : {self.a} to {sum}"""
+        memory, behind = "", ""
+        if self.c != sum:
+            memory = f"%s = memref.alloc() : {sums}"
+            id = "affine_map<(m, n) -> (m, n)>"
+            behind = f"""linalg.generic {{indexing_maps = [{id}, {id}],
+              iterator_types = ["parallel", "parallel"]}}
+              ins(%s : {sums}) outs(%c : {c}) {{
+            ^bb0(%x: {sum}, %y: {self.c}):
+              %r = arith.truncf %x : {sum} to {self.c}
+              linalg.yield %r : {self.c}
+            }}"""
+        to = "%s" if memory else "%c"
+        return f"""func.func @gemm(%a: {a}, %b: {b}, %c: {c}) {{
+          %z = arith.constant {one} : {sum}
+          {memory}
+          linalg.fill ins(%z : {sum}) outs({to} : {sums})
+          linalg.generic {{indexing_maps = [{reads}], iterator_types = [{kinds}]}}
+              ins(%a, %b : {a}, {b}) outs({to} : {sums}) {{
+          ^bb0(%x: {self.a}, %y: {self.a}, %t: {sum}):
+            {wide}
+            %p = arith.mul{add} {x}, {y} : {sum}
+            %u = arith.add{add} %t, %p : {sum}
+            linalg.yield %u : {sum}
+          }}
+          {behind}
+          func.return
+        }}"""
 
     def module(self) -> Any:
         """The function after the passes."""
@@ -107,10 +143,22 @@ class Case:
             passes = Target("cpu", tiles="none", threads=self.threads).vectors
         else:
             passes += f"{{threads={self.threads}}}"
-        ctx, text = new_context(everything()), Source(self.gemm.text, "gemm")
+        ctx, text = new_context(everything()), Source(self.source, "gemm")
         found = parse(ctx, text)
         Run(ctx, text).apply(found, read_passes(passes, everything().all_passes))
         return found
+
+    def arrays(self) -> tuple[list[Any], Any]:
+        """A, B and C, and the numbers of A and B, small enough for exact sums."""
+        rng = np.random.default_rng(0)
+        least, most = (-128, 128) if self.a == "i8" else (-4, 5)
+        numbers = [rng.integers(least, most, self.shape(x)) for x in self.maps]
+        to = {"f32": np.float32, "bf16": np.float32, "i8": np.int8}[self.a]
+        given = [x.astype(to) for x in numbers]
+        c = {"f32": np.float32, "bf16": np.uint16, "i32": np.int32}[self.c]
+        if self.a == "bf16":
+            given = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in given]
+        return [*given, np.zeros(self.shape("m, n"), c)], numbers
 
 
 def in_turn(case: Case, actions: Sequence[Callable[[], object]]) -> tuple[float, ...]:
@@ -142,19 +190,23 @@ def ours(case: Case) -> Callable[[], object]:
     Raises:
         ValueError: they differ.
     """
-    given = case.gemm.arrays()
+    given, numbers = case.arrays()
     program = Program.of(case.module(), case.tiles, cpu=case.processor)
     run = program.prepared("gemm", given, (1, 1, 1), threads=case.threads)
     run()
-    check(case, *given)
+    check(case, given[-1], numbers)
     return run
 
 
-def check(case: Case, *arrays: Any) -> None:
+def check(case: Case, found: Any, numbers: Sequence[Any]) -> None:
     """Compare the first and the last row of C; what is rounded to bf16, to that."""
-    a, b = case.plain([case.gemm.values(x, n) for n, x in enumerate(arrays[:2])])
+    a, b = (
+        x.swapaxes(-1, -2) if map in ("k, m", "n, k") else x
+        for x, map in zip(numbers, case.maps, strict=True)
+    )
     rows = [0, -1]
-    wanted, got = a[..., rows, :] @ b, arrays[2][..., rows, :]
+    wanted = a[..., rows, :].astype(np.float64) @ b.astype(np.float64)
+    got = found[..., rows, :]
     if case.c == "bf16":
         got = (got.astype(np.uint32) << 16).view(np.float32)
     error = float(np.abs(got - wanted).max())
@@ -165,10 +217,13 @@ def check(case: Case, *arrays: Any) -> None:
 def theirs(case: Case) -> Callable[[], object] | None:
     """Return what a library does instead; None where it is not installed."""
     if case.beside is not None:
-        once, count = ours(case.beside), case.batch
+        once, count = ours(case.beside), max(1, case.batch)
         return lambda: [once() for _ in range(count)]
-    *given, c = case.gemm.arrays()
-    given = case.plain(given)
+    *given, c = case.arrays()[0]
+    given = [
+        x.swapaxes(-1, -2) if map in ("k, m", "n, k") else x
+        for x, map in zip(given, case.maps, strict=True)
+    ]
     if case.a == "f32":
         return lambda: np.matmul(*given, out=c)
     if importlib.util.find_spec("torch") is None:
@@ -183,7 +238,7 @@ def theirs(case: Case) -> Callable[[], object] | None:
             torch_.from_numpy(x.view(np.int16)).view(torch_.bfloat16) for x in given
         ]
         return lambda: torch_.matmul(*views)
-    if case.batch > 1:
+    if case.batch:
         return lambda: [torch_._int_mm(x, y) for x, y in zip(*views, strict=True)]
     return lambda: torch_._int_mm(*views)
 
@@ -242,7 +297,8 @@ def rows(cases: Sequence[Case], processes: int) -> Iterator[Row]:
     runs = [*in_processes(cases, processes)]
     core = runs[0][0]
     for case, *times in zip(cases, *(found for _, found in runs), strict=True):
-        products = 2e-9 * prod(case.gemm.sizes) * case.batch
+        m, n, k = case.sizes
+        products = 2e-9 * m * n * k * max(1, case.batch)
         peer = f"OpenBLAS {core}" if case.a == "f32" else "oneDNN"
         peer = peer if case.beside is None else "plain"
         for name, seconds in zip(
@@ -259,18 +315,11 @@ def rows(cases: Sequence[Case], processes: int) -> Iterator[Row]:
         yield Row(f"{case}: the worst of {len(ratios)}", min(ratios), "")
 
 
-def product(a: str, c: str, *sizes: int) -> Gemm:
-    """Return a product of M, N and K, or of a cube, which fills C with zeros first."""
-    m, n, k = sizes * (3 // len(sizes))
-    sums = "i32" if a == "i8" else "f32"
-    stored = None if c == sums else c
-    return Gemm((m, n, k), types=(a, sums), start=0, stored=stored)
-
-
 def cases(sizes: Sequence[int], threads: int) -> Iterator[Case]:
     for size in sizes:
+        cube = (size, size, size)
         for a, c in (("f32", "f32"), ("bf16", "f32"), ("bf16", "bf16"), ("i8", "i32")):
-            yield Case(product(a, c, size), threads, least=BOUNDS[a])
+            yield Case(a, c, cube, threads, least=BOUNDS[a])
 
 
 def measure(
@@ -281,7 +330,7 @@ def measure(
     for count in threads or sorted({1, min(2, len(cores()))}):
         yield from rows([*cases(sizes, count)], processes)
         haswell = [
-            Case(product("f32", "f32", x), count, "haswell", HASWELL, least=0.9)
+            Case("f32", "f32", (x, x, x), count, "haswell", HASWELL, least=0.9)
             for x in sizes
         ]
         yield from rows(haswell, processes)

@@ -21,35 +21,31 @@ from coopc.sim.numerics import decoded
 
 Array: TypeAlias = npt.NDArray[Any]
 
+BATCH = 2
 FILL = 3
 
 
 @dataclass(frozen=True)
 class Gemm:
-    """A multiplication, `C = A * B + 3` or `C += A * B`, or what is stored of it."""
+    """A multiplication, `C = A * B + 3` or `C += A * B`."""
 
     sizes: tuple[int, int, int]
     """M, N and K."""
     a: str = "mk"
-    """The dimensions of A in memory, a `b` in front for a batch."""
+    """The dimensions of A in memory, a `b` in front for a batch of 2."""
     b: str = "kn"
     c: str = "mn"
     types: tuple[str, str] = ("f16", "f32")
-    """Of A and B, and of the sums."""
+    """Of A and B, and of C."""
     extended: tuple[str, str] = ("extsi", "extsi")
     """How integers of A and of B are extended: extsi or extui."""
     fill: bool = True
-    """Whether C is `start` at first, rather than what it was."""
-    start: int = FILL
+    """Whether C is 3 at first, rather than what it was."""
     dynamic: bool = False
     """Whether sizes are known when it is run."""
-    batch: int = 2
-    stored: str | None = None
-    """The narrower float that sums are converted to, where C has no sums; sizes are
-    then static."""
 
     def shape(self, dimensions: str) -> tuple[int, ...]:
-        sizes = dict(zip("mnkb", (*self.sizes, self.batch), strict=True))
+        sizes = dict(zip("mnkb", (*self.sizes, BATCH), strict=True))
         return tuple(sizes[x] for x in dimensions)
 
     def memref(self, dimensions: str, element: str) -> str:
@@ -67,21 +63,8 @@ class Gemm:
         names = (", ".join(x) for x in (self.a, self.b, self.c))
         maps = ", ".join(f"affine_map<({', '.join(loops)}) -> ({x})>" for x in names)
         kinds = ", ".join('"reduction"' if x == "k" else '"parallel"' for x in loops)
-        number = f"{self.start}.0" if f == "f" else str(self.start)
-        to, own, convert = "%c", "", ""
-        if self.stored is not None:
-            to, own = "%sums", f"%sums = memref.alloc() : {out}"
-            places = ", ".join(f"d{n}" for n in range(len(self.c)))
-            kinds_of_c = ", ".join(['"parallel"'] * len(self.c))
-            id = f"affine_map<({places}) -> ({places})>"
-            convert = f"""linalg.generic {{indexing_maps = [{id}, {id}],
-      iterator_types = [{kinds_of_c}]}}
-      ins(%sums : {out}) outs(%c : {self.result}) {{
-  ^bb0(%x: {c}, %y: {self.stored}):
-    %r = arith.truncf %x : {c} to {self.stored}
-    linalg.yield %r : {self.stored}
-  }}"""
-        fill = f"linalg.fill ins(%start : {c}) outs({to} : {out})" if self.fill else ""
+        three = f"{FILL}.0" if f == "f" else str(FILL)
+        fill = f"linalg.fill ins(%three : {c}) outs(%c : {out})" if self.fill else ""
         x, y, extensions = "%x", "%y", ""
         if ab != c:
             x, y = "%xe", "%ye"
@@ -91,26 +74,19 @@ class Gemm:
                 for x, each in zip("xy", how, strict=True)
             )
         return f"""
-func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {self.result}) {{
-  %start = arith.constant {number} : {c}
-  {own}
+func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
+  %three = arith.constant {three} : {c}
   {fill}
   linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
-      ins(%a, %b : {types[0]}, {types[1]}) outs({to} : {out}) {{
+      ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {out}) {{
   ^bb0(%x: {ab}, %y: {ab}, %z: {c}):
 {extensions}
     %p = arith.mul{f} {x}, {y} : {c}
     %s = arith.add{f} %z, %p : {c}
     linalg.yield %s : {c}
   }}
-  {convert}
   func.return
 }}"""
-
-    @property
-    def result(self) -> str:
-        """The type of C."""
-        return self.memref(self.c, self.stored or self.types[1])
 
     def arrays(self, seed: int = 0, *, random: bool = False) -> list[Array]:
         """Return the arguments: whole numbers, or with `random` normal ones in A and B.
@@ -121,7 +97,6 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {self.result}) {{
         ab, c = self.types
         low, high = (-128, 128) if ab == "i8" else (-4, 5)
         found: list[Array] = []
-        c = self.stored or c
         for dimensions, element in ((self.a, ab), (self.b, ab), (self.c, c)):
             shape = self.shape(dimensions)
             if random and ab != "i8" and dimensions is not self.c:
@@ -143,7 +118,7 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {self.result}) {{
         named = f"{self.a},{self.b}->{self.c}"
         pair = self.values(a, 0), self.values(b, 1)
         product = np.einsum(named, *pair, optimize=True)
-        total = product + (self.start if self.fill else c.astype(np.float64))
+        total = product + (FILL if self.fill else c.astype(np.float64))
         if c.dtype == np.int32:
             return total.astype(np.int64).astype(np.int32)
         return total.astype(c.dtype)
