@@ -73,7 +73,9 @@ class Artifact:
             raise wrong_call("Artifact.run", message)
         from coopc.run.execute import executable_on_driver
 
-        executable = executable_on_driver(self.interface, *self.device, self.bytes)
+        executable = executable_on_driver(
+            self.interface, *self.device, lambda _: self.bytes
+        )
         return executable.run(*arguments, grid=grid, **how)
 
     @property

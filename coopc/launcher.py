@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -224,28 +224,15 @@ class Build:
         """What runs it."""
         from coopc.dialects.simt import KERNEL
 
-        places = {"sim": self.on_simulator, "cpu": self.on_processor}
         funcs = (op for op in self.given.ops if isinstance(op, FuncOp))
-        return Executable(
-            self.interface,
-            places.get(self.target.on, self.on_driver),
-            frozenset(x.sym_name.data for x in funcs if KERNEL not in x.attributes),
-            self.sequence_on_driver if self.target.on == "vulkan" else None,
-        )
+        chosen = frozenset(x.sym_name.data for x in funcs if KERNEL not in x.attributes)
+        on, device = self.target.on, self.target.device_name
+        run = {"sim": self.on_simulator, "cpu": self.on_processor}.get(on)
+        if run is not None:
+            return Executable(self.interface, run, chosen)
+        from coopc.run.execute import executable_on_driver
 
-    def sequence_on_driver(self, *given: Any, **how: Any) -> Outcome:
-        """Run kernels one after the other on the driver of its device."""
-        from coopc.run.execute import sequence_on_vulkan
-
-        return sequence_on_vulkan(self.target.device_name, self.binary, *given, **how)
-
-    def on_driver(self, call: Call, **how: Any) -> Outcome:
-        """Run it on the driver of its device."""
-        from coopc.run.execute import on_driver
-
-        binary = self.binary_of(call.interface.name)
-        target = self.target
-        return on_driver(target.on, target.device_name, binary, call, **how)
+        return executable_on_driver(self.interface, on, device, self.binary_of, chosen)
 
     def binary_of(self, kernel: str) -> bytes:
         """Return the module that has a kernel.

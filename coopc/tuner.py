@@ -76,7 +76,7 @@ SLOW = 3.0
 
 
 @dataclass(frozen=True)
-class Way:
+class TunedPipeline:
     """A pipeline that a program may be compiled by."""
 
     pipeline: PipelineName
@@ -88,7 +88,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Program:
+class TunedProgram:
     """What is tuned, and where."""
 
     source: Source
@@ -111,15 +111,17 @@ class Program:
         return "" if self.on == "cpu" else self.device or PLACES[self.on]
 
     @property
-    def ways(self) -> tuple[Way, ...]:
+    def ways(self) -> tuple[TunedPipeline, ...]:
         """The pipelines for where it runs, the default first."""
         if self.on == "cpu":
             names: tuple[PipelineName, ...] = ("coopc-amx", "coopc-cpu")
             threads = f"threads={self.threads}"
-            return tuple(Way(x, threads) for x in names[best() is not Tiles.AMX :])
+            return tuple(
+                TunedPipeline(x, threads) for x in names[best() is not Tiles.AMX :]
+            )
         device, staged = f'device="{self.target}"', " staged=true"
-        khr = Way("coopc-khr", device + staged * (self.on == "vulkan"))
-        lanes = Way("coopc-lanes", device)
+        khr = TunedPipeline("coopc-khr", device + staged * (self.on == "vulkan"))
+        lanes = TunedPipeline("coopc-lanes", device)
         impossible = Target(self.on, self.device).why_no_matrices is not None
         return (khr, lanes)[impossible:]
 
@@ -138,7 +140,7 @@ class Program:
             "threads": self.threads,
         }
 
-    def problems(self, way: Way) -> tuple[Engine, dict[str, Problem]]:
+    def problems(self, way: TunedPipeline) -> tuple[Engine, dict[str, Problem]]:
         """Return what multiplies, and what, by name, where a file would be applied.
 
         Raises:
@@ -164,10 +166,10 @@ class Program:
 class Trial:
     """A candidate: what is chosen of products, by their names."""
 
-    way: Way
+    way: TunedPipeline
     choices: tuple[tuple[str, Choice], ...]
 
-    def tuning(self, program: Program, machine: Machine) -> Tuning:
+    def tuning(self, program: TunedProgram, machine: Machine) -> Tuning:
         return Tuning(
             installed("coopc"),
             self.way.pipeline,
@@ -190,7 +192,7 @@ class Measured:
 # --- one candidate --------------------------------------------------------------------
 
 
-def measure(program: Program, trial: Trial, machine: Machine) -> Measured:
+def measure(program: TunedProgram, trial: Trial, machine: Machine) -> Measured:
     """Compile a candidate, compare what it computes, and time it."""
     try:
         with TemporaryDirectory() as folder, remarks_to(lambda _: None):
@@ -211,7 +213,7 @@ def measure(program: Program, trial: Trial, machine: Machine) -> Measured:
         return Measured(failure=summary(error))
 
 
-def _run(program: Program, built: Build) -> Measured:
+def _run(program: TunedProgram, built: Build) -> Measured:
     given, expected = reference(program)
     executable = built.executable
     call = executable.call(given, None, program.kernel)
@@ -237,14 +239,14 @@ def _run(program: Program, built: Build) -> Measured:
     return Measured(median(times[len(times) // 2 :]))
 
 
-def prepare(program: Program) -> None:
+def prepare(program: TunedProgram) -> None:
     """Compute what is expected, which may take long, or raise what `reference` does."""
     reference(program)
 
 
 @lru_cache(maxsize=1)
 def reference(
-    program: Program,
+    program: TunedProgram,
 ) -> tuple[list[Given], list[tuple[Array, Array | None]]]:
     """Return arguments, and what their arrays are to be afterwards, with bounds.
 
@@ -307,7 +309,7 @@ class Log:
         found = cls(path)
         for line in lines[1:]:
             trial = Trial(
-                Way(**line["way"]),
+                TunedPipeline(**line["way"]),
                 tuple((x, record(Choice, y)) for x, y in line["choices"]),
             )
             found.measured[trial] = Measured(line["milliseconds"], line["failure"])
@@ -342,14 +344,16 @@ class Found:
 
 @dataclass
 class Search:
-    program: Program
+    program: TunedProgram
     executor: Executor
     """Runs measurements, here or on a cluster."""
     slots: int
     """How many at a time."""
     log: Log
     machine: Machine
-    spaces: dict[Way, dict[str, tuple[Choice, ...]]] = field(default_factory=lambda: {})
+    spaces: dict[TunedPipeline, dict[str, tuple[Choice, ...]]] = field(
+        default_factory=lambda: {}
+    )
     """The candidates of each pipeline and product, the built-in one first."""
 
     def prepare(self) -> None:
@@ -397,19 +401,19 @@ class Search:
                 self.log.add(running.pop(future), _result(future))
                 report()
 
-    def built_in(self, way: Way) -> Trial:
+    def built_in(self, way: TunedPipeline) -> Trial:
         return Trial(way, tuple((name, x[0]) for name, x in self.spaces[way].items()))
 
     def _submit(self, trial: Trial) -> Future[Measured]:
         return self.executor.submit(measure, self.program, trial, self.machine)
 
-    def _with(self, way: Way, name: str, choice: Choice) -> Trial:
+    def _with(self, way: TunedPipeline, name: str, choice: Choice) -> Trial:
         """Return the built-in plans with another one for one product."""
         choices = self.built_in(way).choices
         return Trial(way, tuple((x, choice if x == name else y) for x, y in choices))
 
     def _times(
-        self, way: Way, name: str, running: Iterable[Trial] = ()
+        self, way: TunedPipeline, name: str, running: Iterable[Trial] = ()
     ) -> dict[Choice, float | None]:
         """Return what was measured of a product, without those that run yet."""
         known = {x: y.milliseconds for x, y in self.log.measured.items()}
@@ -426,7 +430,7 @@ class Search:
         times = {key: self._times(*key, running) for key in every}
         least = min((x for of in times.values() for x in of.values() if x), default=0.0)
 
-        def rank(key: tuple[Way, str]) -> tuple[bool, bool, int]:
+        def rank(key: tuple[TunedPipeline, str]) -> tuple[bool, bool, int]:
             way, name = key
             first = times[key].get(self.spaces[way][name][0])
             is_slow = first is None or first > SLOW * least
@@ -465,7 +469,7 @@ class Search:
         before = next((final[x] for x in built_in if x in final), 0.0)
         return Found(chosen, final, before)
 
-    def _ranked(self, way: Way, name: str) -> Sequence[Choice]:
+    def _ranked(self, way: TunedPipeline, name: str) -> Sequence[Choice]:
         times = {x: y for x, y in self._times(way, name).items() if y is not None}
         return sorted(times, key=lambda x: times[x])
 

@@ -114,7 +114,7 @@ def body(args: argparse.Namespace) -> None:
     from rich.console import Console
 
     from coopc.run.executable import failures
-    from coopc.tuner import Log, Program, Search
+    from coopc.tuner import Log, Search, TunedProgram
 
     source = read_source(args.file)
     stem = "program" if args.file == "-" else str(Path(args.file).with_suffix(""))
@@ -124,7 +124,7 @@ def body(args: argparse.Namespace) -> None:
     if args.on != "cpu" and args.threads != 1:
         raise wrong_call(TOOL, f"expected --on cpu with --threads, got {args.on}")
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    program = Program(
+    program = TunedProgram(
         source,
         args.on,
         args.device,

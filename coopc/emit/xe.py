@@ -1,8 +1,8 @@
 """`xe` in any target: block messages, multiplications and address payloads.
 
 Intel's compiler takes what SPIR-V has no instruction for as calls of functions by name.
-A target says in an `Engine` how it spells them.  What they need, and their names, are
-the same in all targets.
+A target says in `XeInstructions` how it spells them.  What they need, and their names,
+are the same in all targets.
 
 The messages of SPV_INTEL_2d_block_io load to memory and store from it: to a variable of
 the function, an array of the pieces, which Intel's compiler turns into registers as
@@ -72,7 +72,7 @@ MAX_PAYLOAD_SLOTS = 16
 vector."""
 
 
-class Engine(ABC, Generic[E]):
+class XeInstructions(ABC, Generic[E]):
     """How a target spells the messages and multiplications of Intel's GPUs."""
 
     def handlers(self) -> Handlers[E]:

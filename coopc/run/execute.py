@@ -60,24 +60,6 @@ def _close(process: int, worker: Worker) -> None:
         worker.close()
 
 
-def on_driver(
-    flavour: str,
-    device: str,
-    binary: bytes,
-    call: Call,
-    **how: Any,
-) -> Outcome:
-    """Run a SPIR-V module on the driver of this machine for a device."""
-    if flavour == "opencl":
-        from coopc.run.opencl import Session as OpenCL
-
-        amx = b"SPV_KHR_cooperative_matrix" in binary
-        with kept(OpenCL.start, amx=amx) as session:
-            return on_opencl(binary, call, session, **how)
-    with vulkan_session(device) as session:
-        return on_vulkan(binary, call, session, **how)
-
-
 def vulkan_session(device: str) -> AbstractContextManager[VulkanSession]:
     """The session of this machine's driver for a Vulkan device."""
     from coopc.run.vulkan import Session as Vulkan
@@ -88,12 +70,32 @@ def vulkan_session(device: str) -> AbstractContextManager[VulkanSession]:
 
 
 def executable_on_driver(
-    interface: tuple[Interface, ...], flavour: str, device: str, binary: bytes
+    interface: tuple[Interface, ...],
+    flavour: str,
+    device: str,
+    binary_of: Callable[[str], bytes],
+    without_grid: frozenset[str] = frozenset(),
 ) -> Executable:
-    """Return what runs the kernels of a module on the driver for a device."""
-    run = partial(on_driver, flavour, device, binary)
-    whole = partial(sequence_on_vulkan, device, binary) if flavour == "vulkan" else None
-    return Executable(interface, run, execute_sequence=whole)
+    """Return what runs kernels on the driver of this machine for a device.
+
+    `binary_of` gives the SPIR-V module that has a kernel, by its name.
+    """
+
+    def by_vulkan(call: Call, **how: Any) -> Outcome:
+        with vulkan_session(device) as session:
+            return on_vulkan(binary_of(call.interface.name), call, session, **how)
+
+    def by_opencl(call: Call, **how: Any) -> Outcome:
+        from coopc.run.opencl import Session as OpenCL
+
+        binary = binary_of(call.interface.name)
+        with kept(OpenCL.start, amx=b"SPV_KHR_cooperative_matrix" in binary) as session:
+            return on_opencl(binary, call, session, **how)
+
+    if flavour == "opencl":
+        return Executable(interface, by_opencl, without_grid)
+    whole = partial(sequence_on_vulkan, device, binary_of)
+    return Executable(interface, by_vulkan, without_grid, whole)
 
 
 def on_vulkan(
@@ -130,7 +132,7 @@ def _of_shader(call: Call, spec: Mapping[str, int]) -> dict[str, Any]:
 
 def sequence_on_vulkan(
     device: str,
-    binary: bytes,
+    binary_of: Callable[[str], bytes],
     calls: Sequence[Call],
     places: Sequence[Sequence[int]],
     memories: Sequence[Array],
@@ -146,7 +148,7 @@ def sequence_on_vulkan(
     """
     with vulkan_session(device) as session:
         shaders = [
-            shader_of(session, binary, x, at, spec)
+            shader_of(session, binary_of(x.interface.name), x, at, spec)
             for x, at in zip(calls, places, strict=True)
         ]
         return session.run_sequence(shaders, memories, read, seconds=seconds)

@@ -54,7 +54,7 @@ implements(memref.DeallocOp, memref.GlobalOp)(nothing)
 
 
 @dataclass(eq=False, slots=True)
-class MatrixArray:
+class MatrixMemory:
     """An array of matrices, which nothing but loads and stores of one has."""
 
     shape: tuple[int, ...]
@@ -101,11 +101,11 @@ class MatrixArray:
 @implements(memref.AllocOp, memref.AllocaOp)
 def alloc(
     machine: Machine, op: memref.AllocOp | memref.AllocaOp, *sizes: Array
-) -> MemRef | MatrixArray:
+) -> MemRef | MatrixMemory:
     """Give new memory: a work-group's where its type says so, else a work-item's."""
     value, type = op.memref, memref_type(op.memref.type)
     if isinstance(element := type.get_element_type(), MatrixType):
-        return MatrixArray(type.get_shape(), element)
+        return MatrixMemory(type.get_shape(), element)
     shape = with_dynamic(type.get_shape(), sizes)
     pairs = zip(shape, type_strides(type, shape), strict=True)
     last = sum(max(0, size.max() - 1) * stride.max() for size, stride in pairs)
@@ -162,10 +162,10 @@ def get_global(machine: Machine, op: memref.GetGlobalOp) -> MemRef:
 def load(
     machine: Machine,
     op: memref.LoadOp,
-    memory: MemRef | MatrixArray,
+    memory: MemRef | MatrixMemory,
     *indices: Array,
 ) -> Array:
-    if isinstance(memory, MatrixArray):
+    if isinstance(memory, MatrixMemory):
         return memory.load(machine, indices)
     where = _element(machine, memory, indices)
     found = machine.load(*where, is_atomic=simt.ORDERING in op.attributes)
@@ -178,10 +178,10 @@ def store(
     machine: Machine,
     op: memref.StoreOp,
     value: Array,
-    memory: MemRef | MatrixArray,
+    memory: MemRef | MatrixMemory,
     *indices: Array,
 ) -> None:
-    if isinstance(memory, MatrixArray):
+    if isinstance(memory, MatrixMemory):
         memory.store(machine, indices, value)
         return
     is_atomic = simt.ORDERING in op.attributes

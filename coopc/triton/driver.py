@@ -92,7 +92,7 @@ def loaded(metadata: Any, binary: bytes) -> Executable:
             interface, partial(on_program, program, threads=target.threads)
         )
     device = target.device or PLACES[target.on]
-    return executable_on_driver(interface, target.on, device, binary)
+    return executable_on_driver(interface, target.on, device, lambda _: binary)
 
 
 class Utils:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, memref, tensor
@@ -313,28 +312,28 @@ def _reinterpreted(step: memref.ReinterpretCastOp) -> tuple[int, int]:
         Refused: it, or what it casts, has gaps or sizes that are not known.
     """
     source, result = memref_type(step.source), memref_type(step.result)
-    strides = [prod(result.get_shape()[at + 1 :]) for at in range(len(result.shape))]
     (offset,) = step.static_offsets.get_values()
     numbers = (*source.get_shape(), *result.get_shape(), offset)
     if (
         DYNAMIC_INDEX in numbers
-        or list(step.static_strides.get_values()) != strides
+        or step.static_strides.get_values()
+        != result.strides_for_shape(result.get_shape())
         or source.get_strides() is None
-        or prod(result.get_shape()) + offset > prod(source.get_shape())
+        or result.element_count() + offset > source.element_count()
     ):
         raise Refused(
             step,
             "expected memref.reinterpret_cast of static sizes, whose elements follow "
             "each other: write memref.subview",
         )
-    return offset, prod(result.get_shape())
+    return offset, result.element_count()
 
 
 def _in_a_row(
     step: memref.ReinterpretCastOp, whole: SSAValue, op: Operation
 ) -> SSAValue:
     type = _type(whole)
-    row = TensorType(type.get_element_type(), [prod(type.get_shape())])
+    row = TensorType(type.get_element_type(), [type.element_count()])
     return _reshaped(whole, row, op)
 
 

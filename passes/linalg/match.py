@@ -33,8 +33,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
@@ -49,7 +47,7 @@ from coopc.dialects.narrow import memref_type
 from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
-from coopc.passes.linalg.rows import rows_of
+from coopc.passes.linalg.rows import factor_of, rows_of
 from coopc.plan.gemm import Fill, GemmOperand, Problem
 
 if TYPE_CHECKING:
@@ -400,29 +398,16 @@ def window_of(maps: list[AffineMap]) -> Window | None:
         return None
     steps: list[tuple[int, int]] = []
     for expr, at, within in zip(walked, (1, 2), (ky, kx), strict=True):
-        unit = [[int(loop == each) for loop in range(7)] for each in range(7)]
-        factors = {loop: expr.eval(unit[loop], []) for loop in range(7)}
-        used = {loop for loop, factor in factors.items() if factor}
-        if used != {at, within} or not is_linear(expr) or min(factors.values()) < 0:
+        factors = [factor_of(expr, loop) for loop in range(7)]
+        step, dilation = factors[at], factors[within]
+        others = {x for n, x in enumerate(factors) if n not in (at, within)}
+        if not step or not dilation or min(step, dilation) < 0 or others != {0}:
             return None
-        steps.append((factors[at], factors[within]))
+        if expr.eval([0] * 7, []) != 0:
+            return None
+        steps.append((step, dilation))
     (sy, dy), (sx, dx) = steps
     return Window((sy, sx), (dy, dx), by_filter)
-
-
-def is_linear(expr: AffineExpr) -> bool:
-    """Whether an expression is a sum of loops, each times a constant."""
-    match expr:
-        case AffineDimExpr():
-            return True
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
-            return is_linear(left) and is_linear(right)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr()):
-            return is_linear(left)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, AffineConstantExpr(), right):
-            return is_linear(right)
-        case _:
-            return False
 
 
 def body_signs(op: ProductOp) -> tuple[bool, bool] | None:

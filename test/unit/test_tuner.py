@@ -23,13 +23,13 @@ from coopc.plan.tuning import Choice, Engine, described, read_tuning
 from coopc.run import vulkan
 from coopc.run.machine import Machine
 from coopc.source import Source
-from coopc.tuner import Found, Log, Measured, Program, Search, Trial, Way
+from coopc.tuner import Found, Log, Measured, Search, Trial, TunedPipeline, TunedProgram
 
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
 GEMM = Gemm((24, 40, 32), types=("f32", "f32"))
-WAY = Way("coopc-cpu", "threads=1")
-PROGRAM = Program(Source(GEMM.text, "gemm"), "cpu")
+WAY = TunedPipeline("coopc-cpu", "threads=1")
+PROGRAM = TunedProgram(Source(GEMM.text, "gemm"), "cpu")
 CHOICES = tuple(Choice(block=(2, 2, x), registers=(6, 16)) for x in (64, 128, 256, 512))
 
 
@@ -43,11 +43,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuner, "candidates", few)
     monkeypatch.setattr(tuner, "MEASURED_SECONDS", 1e-4)
     monkeypatch.setattr(tuner, "TURNS", 1)
-    monkeypatch.setattr(Program, "ways", (WAY,))
+    monkeypatch.setattr(TunedProgram, "ways", (WAY,))
 
 
 def searched(
-    path: Path, program: Program = PROGRAM, seconds: float = 60
+    path: Path, program: TunedProgram = PROGRAM, seconds: float = 60
 ) -> tuple[Found, dict[Trial, Measured], list[Trial]]:
     """Return what is found, all that was measured, and what of it now."""
     machine = program.machine()
@@ -145,7 +145,7 @@ def times(monkeypatch: pytest.MonkeyPatch) -> dict[Choice, float]:
     """How long candidates take that are not run: see what is searched."""
     found = dict(zip(CHOICES, (1.0, 0.995, 0.5, 2.0), strict=True))
 
-    def timed(_: Program, trial: Trial, __: Machine) -> Measured:
+    def timed(_: TunedProgram, trial: Trial, __: Machine) -> Measured:
         return Measured(sum(found[x] for _, x in trial.choices))
 
     monkeypatch.setattr(tuner, "measure", timed)
@@ -209,7 +209,7 @@ func.func @two(%a: memref<8x4xf32>, %b: memref<4x8xf32>, %c: memref<8x8xf32>) {
                 outs(%c : memref<8x8xf32>)
   func.return
 }"""
-    program = Program(Source(text, "two"), "cpu", kernel="two")
+    program = TunedProgram(Source(text, "two"), "cpu", kernel="two")
     found, _, reported = searched(tmp_path / "log", program)
     assert len(reported) == 2 * len(CHOICES) - 1
     assert found.chosen.choices == (
@@ -221,7 +221,7 @@ func.func @two(%a: memref<8x4xf32>, %b: memref<4x8xf32>, %c: memref<8x8xf32>) {
 def test_no_product(tmp_path: Path) -> None:
     source = Source(Path("examples/gemm.mlir").read_text(), "gemm")
     with pytest.raises(ValueError, match="expected a product of linalg whose plan can"):
-        searched(tmp_path / "log", Program(source, "cpu"))
+        searched(tmp_path / "log", TunedProgram(source, "cpu"))
 
 
 def test_epilogue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_epilogue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
   func.return"""
     monkeypatch.setattr(tuner, "candidates", lambda *_: CHOICES[:1])  # pyright: ignore
     source = Source(GEMM.text.replace("func.return", relu), "relu")
-    found, measured, _ = searched(tmp_path / "log", Program(source, "cpu"))
+    found, measured, _ = searched(tmp_path / "log", TunedProgram(source, "cpu"))
     assert not any(x.failure for x in measured.values())
     assert found.chosen.choices[0][0] == "24x40x32 f32 f32 f32, stores f32"
 
@@ -244,7 +244,7 @@ def test_lavapipe(
     monkeypatch.setattr(tuner, "MEASURED_SECONDS", 1e-4)
     monkeypatch.setattr(tuner, "candidates", lambda *x: candidates(*x)[:3])  # pyright: ignore
     gemm = Gemm((40, 24, 56))
-    program = Program(Source(gemm.text, "gemm"), "vulkan")
+    program = TunedProgram(Source(gemm.text, "gemm"), "vulkan")
     found, measured, reported = searched(tmp_path / "log", program)
     assert {x.way.pipeline for x in reported} == {"coopc-khr", "coopc-lanes"}
     assert not any(x.failure for x in measured.values())
@@ -260,8 +260,8 @@ def test_lavapipe(
 def test_problems() -> None:
     """What is tuned is what a pipeline sees: here with rows that are aligned."""
     gemm = Gemm((1023, 1025, 1027))
-    program = Program(Source(gemm.text, "gemm"), "vulkan", "nvidia")
-    way = Way("coopc-khr", 'device="nvidia" staged=true')
+    program = TunedProgram(Source(gemm.text, "gemm"), "vulkan", "nvidia")
+    way = TunedPipeline("coopc-khr", 'device="nvidia" staged=true')
     engine, problems = program.problems(way)
     assert engine.staged
     assert [*problems] == ["1023x1032x1027 f16 f16 f32, a with strides 1032 1"]

@@ -20,7 +20,7 @@ from coopc.emit.xe import (
     PAYLOAD_PREFIX,
     PREFETCH,
     STORE,
-    Engine,
+    XeInstructions,
     surface_operand,
 )
 from coopc.llvm.module import Metadata
@@ -80,7 +80,7 @@ def flag_bits(flags: str) -> int:
     return enumeration("MatrixMultiplyAccumulateOperands").value(flags)
 
 
-class _XeBuiltins(Engine[Emission]):
+class _XeBuiltins(XeInstructions[Emission]):
     """Calls of builtins."""
 
     def check_flavour(self, e: Emission) -> None:

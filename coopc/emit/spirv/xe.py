@@ -11,7 +11,7 @@ from coopc.dialects import xe
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.view import View
 from coopc.emit.walker import Refusal
-from coopc.emit.xe import STORE, Engine, surface_operand
+from coopc.emit.xe import STORE, XeInstructions, surface_operand
 from coopc.spirv.instruction import Id
 
 
@@ -31,7 +31,7 @@ def _decorated(e: Emission, pointer: Id, name: str, controls: Sequence[str]) -> 
     return copy
 
 
-class _Instructions(Engine[Emission]):
+class _Instructions(XeInstructions[Emission]):
     """Instructions and imported functions."""
 
     def check_flavour(self, e: Emission) -> None:

@@ -793,7 +793,8 @@ def reuse_memory(block: Block) -> None:
         type = op.memref.type
         known = free.setdefault(type.element_type, [])
         for at, (end, old) in enumerate(known):
-            if end < min(users[1:], default=0) and _size(old) >= _size(op):
+            is_free = end < min(users[1:], default=0)
+            if is_free and old.memref.type.element_count() >= type.element_count():
                 known[at] = (max(users), old)
                 shape = type.get_shape()
                 strides = [prod(shape[n + 1 :]) for n in range(len(shape))]
@@ -805,10 +806,6 @@ def reuse_memory(block: Block) -> None:
                 break
         else:
             known.append((max(users), op))
-
-
-def _size(op: memref.AllocOp) -> int:
-    return prod(op.memref.type.get_shape())
 
 
 def _replace(
