@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -272,13 +272,62 @@ def verify(module: ModuleOp, changed: Sequence[bool] | None = None) -> None:
     Raises:
         VerifyException: The module is not valid.
     """
+    keys = None if verifies_all() else Keys()
     with finding_symbols_once():
         for number, top in enumerate(module.ops):
             if changed is None or changed[number]:
+                verified: set[Key] = set()
                 for op in top.walk(region_first=True):
-                    _verify_operation(op)
+                    key = None if keys is None else keys.of(op)
+                    if key is None or key not in verified:
+                        _verify_operation(op)
+                    if key is not None:
+                        verified.add(key)
         _verify_operation(module)
     check_dominance(module)
+
+
+Key: TypeAlias = tuple[object, ...]
+ALIKE = ("arith", "coopmatrix", "math", "memref", "vector", "xe")
+"""Dialects whose operations without regions are verified by their attributes, by the
+types of what they use and define, and by the function around them."""
+
+
+@dataclass(slots=True)
+class Keys:
+    """What verification sees of operations while nothing changes.
+
+    Of those in one function with one key, all are valid or none.
+    """
+
+    _numbers: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+    _by_id: dict[int, int] = field(default_factory=dict[int, int])
+
+    def of(self, op: Operation) -> Key | None:
+        """Return the key of an operation, or None if it may not be like another."""
+        block = op.parent
+        if op.regions or op.dialect_name() not in ALIKE or block is None:
+            return None
+        if block.last_op is op or any(
+            isinstance(x, ErasedSSAValue) for x in op.operands
+        ):
+            return None
+        return (
+            type(op),
+            *map(self._number, op.operand_types),
+            None,
+            *map(self._number, op.result_types),
+            *((name, self._number(x)) for name, x in op.properties.items()),
+            None,
+            *((name, self._number(x)) for name, x in op.attributes.items()),
+        )
+
+    def _number(self, attr: Attribute) -> int:
+        """Return the number of an attribute, that of all equal ones; hashed once."""
+        if (found := self._by_id.get(id(attr))) is None:
+            found = self._numbers.setdefault(attr, len(self._numbers))
+            self._by_id[id(attr)] = found
+        return found
 
 
 def _verify_operation(op: Operation) -> None:
