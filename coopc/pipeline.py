@@ -53,6 +53,14 @@ def checks() -> tuple[ModulePass, ...]:
     return (CheckDominancePass(), CheckBoundsPass(), CheckUniformityPass())
 
 
+class ConditionalStep(ModulePass):
+    """A step that leaves some modules as they are, which is cheaper to know before."""
+
+    @abstractmethod
+    def is_needed(self, module: ModuleOp) -> bool:
+        """Whether the step may change a module."""
+
+
 @dataclass(frozen=True)
 class Pipeline(ModulePass):
     """A pass that is a sequence of passes."""
@@ -110,6 +118,9 @@ class Observer:
 
 MOST_WORK = 200_000
 """Operations that all passes of a run look at: some 8 seconds of a processor."""
+MOST_EACH = 100
+"""The same for each operation of a large program: steps are some 30, and a few of them
+put most operations into a block, at `PLACING` each."""
 PLACING = 3
 """So many are looked at in the time that it takes to put one into a block."""
 
@@ -119,15 +130,22 @@ class Work:
     """What passes do with operations, which takes more than milliseconds for each.
 
     It is counted, not timed, so that a program is refused on every machine or on none.
+    A program may be large; it may not become many times as large.
     """
 
+    most: int
     done: int = 0
     step: str = ""
 
+    @classmethod
+    def on(cls, module: Snapshot) -> Work:
+        """Return what passes may do with a module."""
+        return cls(max(MOST_WORK, MOST_EACH * module.operations))
+
     def begin(self, step: str, module: Snapshot) -> None:
-        """A pass looks at a module; at each function once for some of the others."""
+        """A pass looks at a module."""
         self.step = step
-        self._add(module.operations + len(module.bodies) ** 2 // 50)
+        self._add(module.operations)
 
     def place(self) -> None:
         """It puts an operation into a block."""
@@ -135,11 +153,11 @@ class Work:
 
     def _add(self, work: int) -> None:
         self.done += work
-        if self.done > MOST_WORK:
+        if self.done > self.most:
             raise PassFailedException(
-                f"expected at most {MOST_WORK} operations for all passes to look at, "
+                f"expected at most {self.most} operations for all passes to look at, "
                 f"where placing one counts {PLACING}, got more in '{self.step}': hold "
-                "smaller matrices, loop over what is repeated, or pass fewer functions"
+                "smaller matrices, or loop over what is repeated"
             )
 
 
@@ -159,19 +177,24 @@ class Run:
         Raises:
             CompileError: The module is not valid, or a step failed.
         """
-        work = Work()
         with keeping_locations():
             self._verify(module)
             before = Snapshot.of(module)
+            work = Work.on(before)
             for observer in self.observers:
                 observer.start(module)
             for number, step in enumerate(steps, start=1):
                 with explaining(Kind.PASS, self.source, f"pass '{step}'", step):
                     work.begin(str(step), before)
-                    with counting_operations(work.place):
-                        step.apply(self.ctx, module)
-                locate_by_neighbour(module)
-                after = Snapshot.of(module)
+                    runs = not isinstance(step, ConditionalStep) or (
+                        step.is_needed(module)
+                    )
+                    if runs:
+                        with counting_operations(work.place):
+                            step.apply(self.ctx, module)
+                if runs:
+                    locate_by_neighbour(module)
+                after = Snapshot.of(module) if runs else before
                 if after != before or verifies_all():
                     self._verify(module, step, after.changed(before))
                 before = after
