@@ -49,7 +49,7 @@ def line(row: Row) -> str:
 def seconds(action: Callable[[], object], repeats: int = 5) -> float:
     """Return the median time of `action` in seconds, after one run to warm up."""
     action()
-    return median(_once(action) for _ in range(repeats))
+    return median(once(action) for _ in range(repeats))
 
 
 def interleaved(
@@ -63,7 +63,7 @@ def interleaved(
     """
     for action in actions:
         action()
-    rounds = [[_once(action, clock) for action in actions] for _ in range(repeats)]
+    rounds = [[once(action, clock) for action in actions] for _ in range(repeats)]
     return tuple(median(times) for times in zip(*rounds, strict=True))
 
 
@@ -85,9 +85,10 @@ def processor_time() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def _once(
+def once(
     action: Callable[[], object], clock: Callable[[], float] = time.perf_counter
 ) -> float:
+    """Return what a clock says that one run took."""
     start = clock()
     action()
     return clock() - start

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.emit import module_of
-from bench.harness import ROOT, Row, command, interleaved, processor_time, seconds
+from bench.harness import ROOT, Row, command, interleaved, once, processor_time
 from coopc.compiler import compile
 
 COMPILATIONS = (
@@ -16,6 +16,10 @@ COMPILATIONS = (
 )
 """Examples, their pipelines, and the most that compiling them to SPIR-V may take: as a
 process, in start-ups of xdsl-opt, and in seconds for a program that did it before."""
+
+GROWTH = (10_000, 30_000, 100_000)
+"""Operations of modules, in kernels of the least of them; the time of a processor is to
+be that much more, with a tenth for noise."""
 
 
 def measure() -> Iterator[Row]:
@@ -34,16 +38,25 @@ def measure() -> Iterator[Row]:
             ours, theirs = interleaved((run, start), 15, processor_time)
             row = f"examples/{name} to SPIR-V / xdsl-opt on an empty module"
             yield Row(f"{row}, processor time", ours / theirs, "x", starts)
-            once = partial(compile, path.read_text(), pipeline, "spirv")
-            (warm,) = interleaved((once,), 15, processor_time)
+            action = partial(compile, path.read_text(), pipeline, "spirv")
+            (warm,) = interleaved((action,), 15, processor_time)
             yield Row(f"examples/{name} to SPIR-V, again", warm, "s", again)
 
         device = "coopc-khr{device=lavapipe}"
         times: list[float] = []
-        for operations in (1_000, 3_000):  # 5,000 are more than `MOST_WORK`
+        for operations in GROWTH:
             path = Path(folder) / f"{operations}.mlir"
-            path.write_text(module_of(operations))
+            kernels = range(operations // GROWTH[0])
+            path.write_text("".join(kernel(number) for number in kernels))
             many = command("coopc-opt", str(path), "-p", device, "-t", "spirv")
-            times.append(seconds(many, repeats=3))
-            yield Row(f"{operations} operations to SPIR-V", times[-1], "s")
-        yield Row("3,000 operations / 1,000", times[1] / times[0], "x", 3.3)
+            times.append(once(many, processor_time))
+            yield Row(f"{operations:,} operations to SPIR-V", times[-1], "s")
+        for operations, time in zip(GROWTH[1:], times[1:], strict=True):
+            most = 1.1 * operations / GROWTH[0]
+            row = f"{operations:,} operations / {GROWTH[0]:,}"
+            yield Row(row, time / times[0], "x", most)
+
+
+def kernel(number: int) -> str:
+    """Return one of the kernels of a large module."""
+    return module_of(GROWTH[0]).replace("@many", f"@many{number}")

@@ -67,7 +67,31 @@ MAX_SPACE = 1000
 """How many characters may stand between a token and what it depends on."""
 
 
-class LocatedParser(Parser):
+TYPE = re.compile(r"(?:index|[if]\d+)\b|(?:[a-z]+|![\w.$]+)<(?:[^<>]|<[^<>]*+>)*+>")
+"""What most types are written as; for others it may end elsewhere than they do."""
+
+
+class CachingParser(Parser):
+    """A parser that parses a type once, which is most of the time of operations."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._types: dict[str, TypeAttribute] = {}
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        text, start = self.lexer.input.content, self.pos
+        if (match := TYPE.match(text, start)) is None:
+            return super().parse_optional_type()
+        if (known := self._types.get(match[0])) is not None:
+            self._resume_from(match.end())
+            return known
+        found = super().parse_optional_type()
+        if found is not None and not text[match.end() : self.pos].strip():
+            self._types[match[0]] = found
+        return found
+
+
+class LocatedParser(CachingParser):
     source: Source
     open_regions: int
     """How many regions enclose the current position."""

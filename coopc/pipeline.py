@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -51,6 +51,14 @@ def checks() -> tuple[ModulePass, ...]:
     from coopc.passes.generic.check_uniformity import CheckUniformityPass
 
     return (CheckDominancePass(), CheckBoundsPass(), CheckUniformityPass())
+
+
+class ConditionalStep(ModulePass):
+    """A step that leaves some modules as they are, which is cheaper to know before."""
+
+    @abstractmethod
+    def is_needed(self, module: ModuleOp) -> bool:
+        """Whether the step may change a module."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,9 @@ class Observer:
 
 MOST_WORK = 200_000
 """Operations that all passes of a run look at: some 8 seconds of a processor."""
+MOST_EACH = 100
+"""The same for each operation of a large program: steps are some 30, and a few of them
+put most operations into a block, at `PLACING` each."""
 PLACING = 3
 """So many are looked at in the time that it takes to put one into a block."""
 
@@ -119,15 +130,22 @@ class Work:
     """What passes do with operations, which takes more than milliseconds for each.
 
     It is counted, not timed, so that a program is refused on every machine or on none.
+    A program may be large; it may not become many times as large.
     """
 
+    most: int
     done: int = 0
     step: str = ""
 
+    @classmethod
+    def on(cls, module: Snapshot) -> Work:
+        """Return what passes may do with a module."""
+        return cls(max(MOST_WORK, MOST_EACH * module.operations))
+
     def begin(self, step: str, module: Snapshot) -> None:
-        """A pass looks at a module; at each function once for some of the others."""
+        """A pass looks at a module."""
         self.step = step
-        self._add(module.operations + len(module.bodies) ** 2 // 50)
+        self._add(module.operations)
 
     def place(self) -> None:
         """It puts an operation into a block."""
@@ -135,11 +153,11 @@ class Work:
 
     def _add(self, work: int) -> None:
         self.done += work
-        if self.done > MOST_WORK:
+        if self.done > self.most:
             raise PassFailedException(
-                f"expected at most {MOST_WORK} operations for all passes to look at, "
+                f"expected at most {self.most} operations for all passes to look at, "
                 f"where placing one counts {PLACING}, got more in '{self.step}': hold "
-                "smaller matrices, loop over what is repeated, or pass fewer functions"
+                "smaller matrices, or loop over what is repeated"
             )
 
 
@@ -159,19 +177,24 @@ class Run:
         Raises:
             CompileError: The module is not valid, or a step failed.
         """
-        work = Work()
         with keeping_locations():
             self._verify(module)
             before = Snapshot.of(module)
+            work = Work.on(before)
             for observer in self.observers:
                 observer.start(module)
             for number, step in enumerate(steps, start=1):
                 with explaining(Kind.PASS, self.source, f"pass '{step}'", step):
                     work.begin(str(step), before)
-                    with counting_operations(work.place):
-                        step.apply(self.ctx, module)
-                locate_by_neighbour(module)
-                after = Snapshot.of(module)
+                    runs = not isinstance(step, ConditionalStep) or (
+                        step.is_needed(module)
+                    )
+                    if runs:
+                        with counting_operations(work.place):
+                            step.apply(self.ctx, module)
+                if runs:
+                    locate_by_neighbour(module)
+                after = Snapshot.of(module) if runs else before
                 if after != before or verifies_all():
                     self._verify(module, step, after.changed(before))
                 before = after
@@ -272,13 +295,62 @@ def verify(module: ModuleOp, changed: Sequence[bool] | None = None) -> None:
     Raises:
         VerifyException: The module is not valid.
     """
+    keys = None if verifies_all() else Keys()
     with finding_symbols_once():
         for number, top in enumerate(module.ops):
             if changed is None or changed[number]:
+                verified: set[Key] = set()
                 for op in top.walk(region_first=True):
-                    _verify_operation(op)
+                    key = None if keys is None else keys.of(op)
+                    if key is None or key not in verified:
+                        _verify_operation(op)
+                    if key is not None:
+                        verified.add(key)
         _verify_operation(module)
     check_dominance(module)
+
+
+Key: TypeAlias = tuple[object, ...]
+ALIKE = ("arith", "coopmatrix", "math", "memref", "vector", "xe")
+"""Dialects whose operations without regions are verified by their attributes, by the
+types of what they use and define, and by the function around them."""
+
+
+@dataclass(slots=True)
+class Keys:
+    """What verification sees of operations while nothing changes.
+
+    Of those in one function with one key, all are valid or none.
+    """
+
+    _numbers: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+    _by_id: dict[int, int] = field(default_factory=dict[int, int])
+
+    def of(self, op: Operation) -> Key | None:
+        """Return the key of an operation, or None if it may not be like another."""
+        block = op.parent
+        if op.regions or op.dialect_name() not in ALIKE or block is None:
+            return None
+        if block.last_op is op or any(
+            isinstance(x, ErasedSSAValue) for x in op.operands
+        ):
+            return None
+        return (
+            type(op),
+            *map(self._number, op.operand_types),
+            None,
+            *map(self._number, op.result_types),
+            *((name, self._number(x)) for name, x in op.properties.items()),
+            None,
+            *((name, self._number(x)) for name, x in op.attributes.items()),
+        )
+
+    def _number(self, attr: Attribute) -> int:
+        """Return the number of an attribute, that of all equal ones; hashed once."""
+        if (found := self._by_id.get(id(attr))) is None:
+            found = self._numbers.setdefault(attr, len(self._numbers))
+            self._by_id[id(attr)] = found
+        return found
 
 
 def _verify_operation(op: Operation) -> None:

@@ -20,7 +20,7 @@ from coopc.device import DEVICES, Flavour, device
 from coopc.diagnostic import either
 from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
-from coopc.pipeline import Pipeline
+from coopc.pipeline import ConditionalStep, Pipeline
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 from coopc.universe import PASSES, factory
@@ -48,7 +48,7 @@ TO_MATRICES = "convert-tt-to-coopmatrix"
 
 
 @dataclass(frozen=True)
-class StepForDialect(ModulePass):
+class StepForDialect(ConditionalStep):
     """A step that only changes operations of some dialects.
 
     It is imported when a module has such operations: Triton's dialects and passes take
@@ -72,8 +72,11 @@ class StepForDialect(ModulePass):
         }
         return ArgSpec(self.pass_name, lists)
 
+    def is_needed(self, module: ModuleOp) -> bool:
+        return any(uses_dialect(module, name) for name in self.dialects)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not any(uses_dialect(op, name) for name in self.dialects):
+        if not self.is_needed(op):
             return
         if self.without_layouts:
             from coopc.passes.triton.layouts import why_not_by_layouts

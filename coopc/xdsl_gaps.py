@@ -34,6 +34,8 @@
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
 | unchecked updates | `memref.atomic_rmw addf` takes integers | `check_update` |
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
+| slow walks | each operation passes through a generator per level | `walk_nested` |
+| slow traits | each question looks at all traits | `traits_of_type` |
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its
@@ -44,11 +46,11 @@ is `coopc.parsing`.  When a new xDSL closes a gap, `test_xdsl_gaps.py` says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -62,7 +64,7 @@ from xdsl.ir import Block, IRNode, Operation, core
 from xdsl.irdl import OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
-from xdsl.traits import SymbolOpInterface, SymbolTable
+from xdsl.traits import OpTrait, SymbolOpInterface, SymbolTable
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ParseError, PyRDLOpDefinitionError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
@@ -114,6 +116,73 @@ class Lexer(MLIRLexer):
     _unescaped_characters_regex = re.compile(
         r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
     )
+
+
+def walk_nested(ops: Iterator[Operation]) -> Iterator[Operation]:
+    """Yield operations, each before what is in it, in the order of `Operation.walk`."""
+    around: list[Iterator[Operation]] = []
+    while True:
+        for op in ops:
+            yield op
+            if op.regions:
+                around.append(ops)
+                ops = _directly_in(op)
+                break
+        else:
+            if not around:
+                return
+            ops = around.pop()
+
+
+def _directly_in(op: Operation) -> Iterator[Operation]:
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.ops
+
+
+def _walk(walk: Callable[..., Iterator[Operation]]) -> Any:
+    def walk_fast(
+        self: Operation | Block, *, reverse: bool = False, region_first: bool = False
+    ) -> Iterator[Operation]:
+        if reverse or region_first:
+            return walk(self, reverse=reverse, region_first=region_first)
+        return walk_nested(iter((self,) if isinstance(self, Operation) else self.ops))
+
+    return walk_fast
+
+
+Asked: TypeAlias = tuple[frozenset[OpTrait], list[OpTrait]]
+_asked: dict[tuple[type[Operation], Any], Asked] = {}
+"""The traits of an operation, and those of a kind among them."""
+
+
+def traits_of_type(cls: type[Operation], kind: type[OpTrait]) -> list[OpTrait]:
+    """The traits of an operation that are of a kind."""
+    traits, found = cls.traits.traits, _asked.get((cls, kind))
+    if found is None or found[0] is not traits:
+        those = [trait for trait in traits if isinstance(trait, kind)]
+        found = _asked[cls, kind] = traits, those
+    return found[1]
+
+
+def _get_trait(get: Any) -> Any:
+    def get_trait(cls: type[Operation], trait: Any) -> OpTrait | None:
+        if not isinstance(trait, type):
+            return get.__func__(cls, trait)
+        found = traits_of_type(cls, trait)
+        return found[0] if found else None
+
+    return classmethod(get_trait)
+
+
+def _mend(owner: type, name: str, wrap: Callable[..., Any]) -> None:
+    setattr(owner, name, wrap(getattr(owner, name)))
+
+
+_mend(Operation, "walk", _walk)
+_mend(Block, "walk", _walk)
+_mend(Operation, "get_trait", _get_trait)
+setattr(Operation, "get_traits_of_type", classmethod(traits_of_type))  # noqa: B010
 
 
 def float_of_hex(literal: str, type: AnyFloat) -> float | None:

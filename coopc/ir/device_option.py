@@ -79,14 +79,19 @@ def device_for(name: str, module: ModuleOp) -> Device:
 def _sizes_with_matrices(module: ModuleOp) -> Iterator[int]:
     """Yield the work-items of work-groups that hold matrices together."""
     known, defaults = functions(module), coopmatrix.default_constants(module)
-    for kernel in simt.kernels(module):
-        if any(
-            isinstance(value.type, MatrixType)
-            and value.type.specialised(defaults).scope == ScopeAttr(Scope.WORKGROUP)
-            for func in reached(kernel.func, known)
-            for op in func.walk()
-            for value in op.results
-        ):
+
+    def holds(type: Attribute) -> bool:
+        if not isinstance(type, MatrixType):
+            return False
+        return type.specialised(defaults).scope == ScopeAttr(Scope.WORKGROUP)
+
+    holding = {
+        func
+        for func in known.values()
+        if any(holds(x.type) for op in func.walk() for x in op.results)
+    }
+    for kernel in simt.kernels(module) if holding else ():
+        if not holding.isdisjoint(reached(kernel.func, known)):
             yield kernel.work_items
 
 

@@ -23,14 +23,15 @@ value.  It is a fixed point over a module: a function varies as all its calls do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from math import prod
+from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
 from coopc.dialects import coopmatrix, simt
@@ -67,9 +68,11 @@ class Uniformity:
         self._values: dict[SSAValue, Variation] = {}
         self._regions: dict[Region, Variation] = {}
         self._causes: dict[Region, Operation] = {}
-        self._changed = True
-        while self._changed:
-            self._changed = False
+        self._grown = 0
+        """How often a region, or an argument of a block, has come to vary more."""
+        self._changed = self._has_calls = True
+        while self._changed and self._has_calls:
+            self._changed = self._has_calls = False
             for op in module.ops:
                 self._visit(op)
 
@@ -103,6 +106,7 @@ class Uniformity:
             if most > self._values.get(value, Variation.NONE):
                 self._values[value] = most
                 self._changed = True
+                self._grown += isinstance(value, BlockArgument)
 
     def _join(self, values: Sequence[SSAValue], inputs: Sequence[SSAValue]) -> None:
         for value, given in zip(values, inputs, strict=True):
@@ -112,6 +116,7 @@ class Uniformity:
         if variation > self._around(region):
             self._regions[region] = variation
             self._changed = True
+            self._grown += 1
             outer = op.parent_region()
             known = None if outer is None else self._causes.get(outer)
             inherited = outer is not None and self._around(outer) == variation
@@ -120,41 +125,25 @@ class Uniformity:
     # Operations
 
     def _visit(self, op: Operation) -> None:
+        """Visit an operation, and what is in it until that varies no more."""
+        transfer = _TRANSFER.get(type(op), Uniformity.visit_other)
+        if not op.regions:
+            transfer(self, op)
+            return
         around = self.around(op)
         for region in op.regions:
             self._enter(region, around, op)
-        self._transfer(op)
-        for region in op.regions:
-            for block in region.blocks:
-                for nested in block.ops:
-                    self._visit(nested)
+        transfer(self, op)
+        grown = None
+        while grown != self._grown:
+            for region in op.regions:
+                for block in region.blocks:
+                    for nested in block.ops:
+                        self._visit(nested)
+            grown = self._grown
+            transfer(self, op)  # results vary as what is yielded
 
-    def _transfer(self, op: Operation) -> None:
-        match op:
-            case scf.IfOp() | scf.IndexSwitchOp():
-                self._visit_select(op)
-            case scf.ForOp():
-                self._visit_for(op)
-            case scf.WhileOp():
-                self._visit_while(op)
-            case func.CallOp():
-                self._visit_call(op)
-            case simt.LocalIdOp():
-                self._raise(op.results, of_local_id(op, 1))
-            case (
-                arith.DivUIOp()
-                | arith.DivSIOp()
-                | arith.FloorDivSIOp()
-                | arith.ShRUIOp()
-                | arith.ShRSIOp()
-            ):
-                self._visit_division(op)
-            case arith.AndIOp() | arith.CmpiOp() if _is_of_pairs(op):
-                self._raise(op.results, Variation.PAIRS)
-            case _:
-                self._visit_other(op)
-
-    def _visit_other(self, op: Operation) -> None:
+    def visit_other(self, op: Operation) -> None:
         variation = max(self.of(*op.operands), source(op))
         if isinstance(op, simt.BroadcastOp | simt.ReduceOp):
             variation = min(variation, Variation.SUBGROUPS)
@@ -179,7 +168,7 @@ class Uniformity:
             for block in end.successors:
                 self._raise(block.args, passed)
 
-    def _visit_select(self, op: Operation) -> None:
+    def visit_select(self, op: Operation) -> None:
         """`scf.if`, `scf.index_switch`: one of the regions runs."""
         decision = self.of(op.operands[0])
         for region in op.regions:
@@ -188,7 +177,7 @@ class Uniformity:
                 self._join(op.results, yielded(region))
         self._raise(op.results, decision)
 
-    def _visit_for(self, op: scf.ForOp) -> None:
+    def visit_for(self, op: scf.ForOp) -> None:
         bounds = self.of(op.lb, op.ub, op.step)
         self._enter(op.body, max(self.around(op), bounds), op)
         first, *carried = op.body.block.args
@@ -197,7 +186,7 @@ class Uniformity:
             self._join(carried, inputs)
             self._join(op.results, inputs)
 
-    def _visit_while(self, op: scf.WhileOp) -> None:
+    def visit_while(self, op: scf.WhileOp) -> None:
         decide = op.before_region.block.last_op
         assert isinstance(decide, scf.ConditionOp), decide
         decision = self.of(decide.condition)
@@ -212,10 +201,11 @@ class Uniformity:
         if self._masked:
             self._raise((*before, *after), decision)
 
-    def _visit_call(self, op: func.CallOp) -> None:
+    def visit_call(self, op: func.CallOp) -> None:
+        self._has_calls = True
         callee = SymbolTable.lookup_symbol(op, op.callee)
         if not isinstance(callee, func.FuncOp) or callee.is_declaration:
-            self._visit_other(op)
+            self.visit_other(op)
             return
         self._enter(callee.body, self.around(op), self.cause(op) or op)
         self._join(callee.body.blocks[0].args, op.arguments)
@@ -224,7 +214,16 @@ class Uniformity:
                 self._join(op.results, end.arguments)
         self._raise(op.results, self._around(callee.body))
 
-    def _visit_division(self, op: Operation) -> None:
+    def visit_local_id(self, op: simt.LocalIdOp) -> None:
+        self._raise(op.results, of_local_id(op, 1))
+
+    def visit_comparison(self, op: arith.AndIOp | arith.CmpiOp) -> None:
+        if _is_of_pairs(op):
+            self._raise(op.results, Variation.PAIRS)
+        else:
+            self.visit_other(op)
+
+    def visit_division(self, op: Operation) -> None:
         """An id divided by a constant may be the same for all lanes, or for a pair."""
         divided, by = id_of(op.operands[0]), constant_number(op.operands[1])
         divisor = by or 0
@@ -236,7 +235,29 @@ class Uniformity:
             case simt.SubgroupIdOp() if divisor > 0 and divisor % 2 == 0:
                 self._raise(op.results, Variation.PAIRS)
             case _:
-                self._visit_other(op)
+                self.visit_other(op)
+
+
+_TRANSFER: dict[type[Operation], Callable[[Uniformity, Any], None]] = {
+    scf.IfOp: Uniformity.visit_select,
+    scf.IndexSwitchOp: Uniformity.visit_select,
+    scf.ForOp: Uniformity.visit_for,
+    scf.WhileOp: Uniformity.visit_while,
+    func.CallOp: Uniformity.visit_call,
+    simt.LocalIdOp: Uniformity.visit_local_id,
+    **dict.fromkeys(
+        (
+            arith.DivUIOp,
+            arith.DivSIOp,
+            arith.FloorDivSIOp,
+            arith.ShRUIOp,
+            arith.ShRSIOp,
+        ),
+        Uniformity.visit_division,
+    ),
+    arith.AndIOp: Uniformity.visit_comparison,
+    arith.CmpiOp: Uniformity.visit_comparison,
+}
 
 
 def id_of(value: SSAValue) -> Operation | None:

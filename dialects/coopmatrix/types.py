@@ -651,7 +651,9 @@ def default_constants(module: Operation) -> dict[str, int]:
     """Return the specialisation constants of a module, by name."""
     return {
         op.sym_name.data: op.value.value.data
-        for op in module.walk()
+        for region in module.regions
+        for block in region.blocks
+        for op in block.ops
         if isinstance(op, SpecConstantOp)
     }
 

@@ -18,11 +18,11 @@ from xdsl.dialects.builtin import AffineMapAttr, LocationAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.parser import Parser
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import is_integer, signless
 from coopc.dialects import simt
+from coopc.parsing import CachingParser
 from coopc.passes.linalg.epilogue import CALLS, Consumers, Result
 from coopc.passes.linalg.match import Multiplication, extent, tiles
 from coopc.passes.linalg.rows import equal_sizes, sizes_of
@@ -247,7 +247,7 @@ def with_constants(body: str) -> str:
 
 def functions(ctx: Context, text: str) -> list[FuncOp]:
     """Return the functions of a text, in no module."""
-    module = Parser(ctx, text).parse_module()
+    module = CachingParser(ctx, text).parse_module()
     found = [op for op in module.ops if isinstance(op, FuncOp)]
     for func in found:
         func.detach()

@@ -45,7 +45,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from coopc.device import Device, GemmTiles
+from coopc.device import Device, GemmTiles, is_integer
 from coopc.dialects import coopmatrix, simt
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
@@ -80,11 +80,14 @@ from coopc.plan.gemm_schedule import (
     pipelined_schedule,
     slot,
 )
+from coopc.plan.khr_table import Ability, abilities
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 
 WORD_BYTES = 4
 SPACE = "#simt.memory<workgroup>"
+CHECKS: frozenset[Ability] = frozenset(("checked accesses", "tensor addressing"))
+"""Either of them checks accesses of matrices, without a loop over elements."""
 SOURCES: tuple[Source, Source] = ("a", "b")
 
 
@@ -236,8 +239,10 @@ class State:
 class StagedKernel:
     """Writes the kernel; what does not change along K is in `head`."""
 
-    def __init__(self, problem: Problem, plan: GemmPlan) -> None:
+    def __init__(self, problem: Problem, plan: GemmPlan, checks: bool = False) -> None:
         self.its, self.plan = (its := Operands(problem, plan.uses)), plan
+        self.checks = checks
+        """Whether the device checks accesses of matrices itself."""
         self.head = Lines(count())
         self.lines = self.head.region()
         self.tiles = {of: Tile(of, its, plan) for of in SOURCES}
@@ -329,31 +334,30 @@ class StagedKernel:
                 answers.append(self._is_multiple(tile.memory, axis, per_piece))
         return self._all(answers)
 
-    def _all(self, answers: Sequence[str | bool]) -> str | bool:
+    def _all(
+        self, answers: Sequence[str | bool], lines: Lines | None = None
+    ) -> str | bool:
         if False in answers:
             return False
         found, *others = [x for x in answers if isinstance(x, str)] or [True]
         for answer in others:
-            found = self.head.let("in", f"arith.andi {found}, {answer} : i1")
+            both = f"arith.andi {found}, {answer} : i1"
+            found = (lines or self.head).let("in", both)
         return found
 
-    def _inside(self) -> str | bool:
-        """Write whether the tile of the work-group ends inside of C."""
-        m, n = self.plan.group
-        return self._all(
-            [
-                self._ends_inside("rows", self.first["a"], m),
-                self._ends_inside("cols", self.first["b"], n),
-            ]
-        )
-
-    def _ends_inside(self, axis: Axis, start: str, size: int) -> str | bool:
-        """Write whether a tile ends inside of C along an axis."""
-        whole = self.its.c.matrix.size(axis)
-        if whole is not None and whole % size == 0:
-            return True
-        end, all = self.head.add(start, size), self._size(self.its.c, axis)
-        return self.head.let("in", f"arith.cmpi sle, {end}, {all} : index")
+    def _inside(self, part: tuple[str, str] | None = None) -> str | bool:
+        """Write whether the tile of the work-group, or a part, ends inside of C."""
+        lines, at = self.head, (self.first["a"], self.first["b"])
+        (m, n), group = self.plan.group, self.plan.group
+        if part is not None:  # nothing of it is kept while K goes on
+            lines, at, (m, n) = self.lines, part, self._product[:2]
+        found: list[str | bool] = []
+        for axis, start, size, of in zip(AXES, at, (m, n), group, strict=True):
+            whole = self.its.c.matrix.size(axis)
+            if whole is None or whole % of:
+                end = f"{lines.add(start, size)}, {self._size(self.its.c, axis)}"
+                found.append(lines.let("in", f"arith.cmpi sle, {end} : index"))
+        return self._all(found, lines)
 
     def _is_multiple(self, memory: Memory, axis: Axis, of: int) -> str | bool:
         """Write whether a size is a multiple."""
@@ -464,11 +468,24 @@ class StagedKernel:
     def _store(self, total: str, at: tuple[str, str]) -> None:
         """Write the store of a part of C, checked at an edge."""
         within = self._region(partial(self._store_checked, total, at, ()))
-        if (inside := self._inside()) is True:
+        inside = self._inside(at if self._adds_elements else None)
+        if inside is True:
             self.lines.text.append(str(within))
             return
-        checked = self._region(partial(self._store_checked, total, at, AXES))
+        write = partial(self._store_checked, total, at, AXES)
+        if self._adds_elements:
+            write = partial(self._add_elements, total, at)
+        checked = self._region(write)
         self.lines.do(f"scf.if {inside} {{{within}\n  }} else {{{checked}\n  }}")
+
+    @property
+    def _adds_elements(self) -> bool:
+        """Whether lanes add sums to C, element by element, in a part at its edge.
+
+        To check the load of what C was, and then the store, takes two loops.
+        """
+        problem = self.its.problem
+        return problem.fill == "nothing" and not (problem.epilogue or self.checks)
 
     def _store_checked(
         self, total: str, at: tuple[str, str], checked: tuple[Axis, ...]
@@ -478,6 +495,30 @@ class StagedKernel:
             self.lines.do(self.its.initial(first, at, self.acc, checked))
             total = self._sum(first, total)
         self.lines.do(self.its.finish(total, at, self.acc, checked))
+
+    def _add_elements(self, total: str, at: tuple[str, str]) -> None:
+        """Write a loop over elements, which are added where they are inside of C."""
+        c, body = self.its.c, self.lines.region()
+        row, col = (
+            body.index("addi", start, by)
+            for start, by in zip(at, ("%i", "%j"), strict=True)
+        )
+        ends = (
+            body.let("in", f"arith.cmpi ult, {x}, {self._size(c, axis)} : index")
+            for x, axis in zip((row, col), AXES, strict=True)
+        )
+        inside = body.let("in", f"arith.andi {', '.join(ends)} : i1")
+        place = f"{c.name}[{c.place(row, col)}] : {c.matrix.type}"
+        add = "addi" if is_integer(c.matrix.element) else "addf"
+        self.lines.do(f"""{self.lines.fresh("same")} = coopmatrix.apply
+    (%i, %j, %sum) in {total} : {self.acc} {{{body}
+    scf.if {inside} {{
+      %first = memref.load {place}
+      %both = arith.{add} %first, %sum : {c.element}
+      memref.store %both, {place}
+    }}
+    coopmatrix.yield %sum : {c.element}
+  }}""")
 
     # --- along K -------------------------------------------------------------------
 
@@ -848,7 +889,8 @@ class TileMatmulKhrPass(ModulePass):
                     continue
                 if isinstance(plan, str):
                     raise Refused(found.op, plan)
-                text = StagedKernel(found.problem, plan).text()
+                checks = not CHECKS.isdisjoint(abilities(device))
+                text = StagedKernel(found.problem, plan, checks).text()
                 become_kernel(func, found, plan, text, ctx)
                 group = plan.work_items, 1, 1
                 simt.set_sizes(func, device.subgroup_size, group)

@@ -184,3 +184,28 @@ def test_two_definitions_of_a_late_alias() -> None:
     with pytest.raises(CompileError) as error:
         read('"test.op"() : () -> () loc(#loc)\n' + "#loc = loc(unknown)\n" * 2)
     assert "re-declaration of alias '#loc'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("vector<4xf32>", "vector<4xf32>"),
+        ("memref<4xf32>", "memref<4xf32, affine_map<(d0) -> (d0)>>"),
+        ("memref<4xf32, affine_map<(d0) -> (d0)>>", "memref<4xf32>"),
+        ("memref<2xvector<4xi32>, 1 : i32>", "memref<2xvector<4xi32>, 3 : i32>"),
+        ("memref<?x4xf32, strided<[4, 1], offset: ?>>", "memref<?x4xf32>"),
+        ("!coopmatrix.matrix<8x8xf16, a>", "!coopmatrix.matrix<8x8xf16, b>"),
+        ("f32", "f64"),
+        ("!late", "vector<2xi8>"),
+        ("(index, tensor<4xf32>) -> tensor<4xf32>", "tensor<4xf32>"),
+        ("memref<4xf32, // of >\n 1 : i32>", "memref<4xf32>"),
+    ],
+)
+def test_types_are_read_as_if_alone(first: str, then: str) -> None:
+    types = (first, then, first, then)
+    end = "\n!late = vector<2xi8>\n"
+    alone = [read(f'"test.op"() {{a = {x}}} : () -> (){end}') for x in types]
+    expected = [str(op.attributes["a"]) for x in alone for op in x.regions[0].block.ops]
+    lines = "".join(f'"test.op"() {{a = {x}}} : () -> ()\n' for x in types)
+    found = [str(op.attributes["a"]) for op in read(lines + end).regions[0].block.ops]
+    assert found == expected

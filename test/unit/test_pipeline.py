@@ -7,6 +7,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import (
@@ -106,9 +107,11 @@ TEXT = """\
 """
 
 
-def run(*steps: ModulePass, observers: tuple[Observer, ...] = ()) -> ModuleOp:
+def run(
+    *steps: ModulePass, observers: tuple[Observer, ...] = (), text: str = ""
+) -> ModuleOp:
     ctx = new_context(everything())
-    source = Source(TEXT, "f.mlir")
+    source = Source(text or TEXT, "f.mlir")
     module = parse(ctx, source)
     Run(ctx, source, observers=observers).apply(module, steps)
     return module
@@ -314,3 +317,48 @@ def test_what_no_step_changed_is_verified_on_request(
     run(MarkPass(), MarkPass())
     assert len(verified) == times
     assert asked == "all" or verified == [None, [True, True, True]]
+
+
+FLAGS = "{overflowFlags = #arith.overflow<none>}"
+VALID = """
+  %c = arith.constant 0 : i32
+  %s = arith.addi %c, %c : i32
+"""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        '"arith.addi"(%c, %c) <{overflowFlags = 1 : i32}> : (i32, i32) -> i32',
+        f'"arith.addi"(%c, %c) <{FLAGS}> : (i32, i32) -> i64',
+        f'"arith.addi"(%c, %d) <{FLAGS}> : (i32, i64) -> i32',
+    ],
+)
+def test_operations_like_others_are_verified_once(
+    wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COOPC_VERIFY", "")
+    body = f"""func.func @f(%d: i64) {{{VALID}
+  %w = {wrong}
+  func.return
+}}"""
+    with pytest.raises(CompileError, match=r"arith\.addi"):
+        run(text=body)
+    seen: list[str] = []
+    of_one = pipeline._verify_operation  # pyright: ignore[reportPrivateUsage]
+
+    def record(op: Operation) -> None:
+        seen.append(op.name)
+        of_one(op)
+
+    monkeypatch.setattr(pipeline, "_verify_operation", record)
+    run(text=f"func.func @f() {{{VALID}{VALID.replace('%', '%x')}  func.return\n}}")
+    assert seen.count("arith.addi") == 1
+    assert seen.count("func.return") == 1
+
+
+def test_the_last_of_a_block_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COOPC_VERIFY", "")
+    end = VALID.replace("%", "%x")
+    with pytest.raises(CompileError, match="terminates block"):
+        run(text=f"func.func @f() {{{VALID}{end}}}")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from xdsl.dialects import arith, builtin, func, memref, vector
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import (
@@ -25,6 +25,7 @@ from xdsl.traits import (
     ConditionallySpeculatable,
     MemoryEffect,
     MemoryReadEffect,
+    OpTrait,
     Pure,
     SymbolTable,
     is_speculatable,
@@ -582,3 +583,58 @@ ctx.load_dialect(func.Func)
 assert str(Parser(ctx, {NAMES!r}).parse_module()).count("%a_1: i32") == 2
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+NESTED = """
+func.func @f(%c: i1) {
+  scf.if %c {
+    scf.if %c {
+      "test.op"() : () -> ()
+    } else {
+      "test.op"() ({}, {
+        "test.op"() : () -> ()
+      ^bb1:
+        "test.op"() : () -> ()
+      }) : () -> ()
+    }
+    "test.op"() : () -> ()
+  }
+  func.return
+}
+"""
+
+
+def test_slow_walks() -> None:
+    """The order is that of xDSL, which goes on behind an operation that is erased."""
+    module = parse(new_context(everything()), Source(NESTED))
+
+    def nested(op: Operation) -> list[Operation]:
+        inner = (
+            x for region in op.regions for block in region.blocks for x in block.ops
+        )
+        return [op, *(x for each in inner for x in nested(each))]
+
+    assert list(module.walk()) == nested(module)
+    assert [*module.body.block.walk()] == nested(module)[1:]
+    assert list(module.walk(reverse=True, region_first=True)) == nested(module)[::-1]
+    for op in module.walk():
+        if op.name == "test.op":
+            op.detach()
+    assert "test.op" not in str(module)
+
+
+def test_slow_traits() -> None:
+    class Mark(OpTrait):
+        pass
+
+    @irdl_op_definition
+    class MarkedOp(IRDLOperation):
+        name = "test.marked"
+        traits = traits_def(Pure())
+
+    assert not MarkedOp.has_trait(Mark)
+    assert isinstance(MarkedOp.get_trait(MemoryEffect), Pure)
+    MarkedOp.traits.add_trait(mark := Mark())
+    assert MarkedOp.has_trait(Mark)
+    assert MarkedOp.get_trait(mark) is mark
+    assert MarkedOp.get_traits_of_type(MemoryEffect) == [Pure()]

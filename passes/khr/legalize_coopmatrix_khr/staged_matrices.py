@@ -612,7 +612,7 @@ class StagedMatrices:
         """What the memory of a matrix holds."""
         return self._new(matrix_type(op.result))
 
-    def elementwise(self, b: Builder, op: Operation) -> SharedBuffer:
+    def elementwise(self, b: Builder, op: Operation) -> SharedBuffer | Values:
         """By elements; what is no matrix is the same for each.
 
         In the memory of the first operand, if that has the type of the result and
@@ -632,6 +632,9 @@ class StagedMatrices:
             values = [given[x].load(b, at) if x in given else x for x in op.operands]
             return elementwise(b, op, values, (b.index(at.row), b.index(at.col)))
 
+        if op.results[0].first_use is None:  # what has effects alone
+            self.shared.each(b, buffer.shape, one)
+            return ()
         return self._computed(b, buffer, one)
 
     def reduce(self, b: Builder, op: coopmatrix.ReduceOp) -> SharedBuffer:
