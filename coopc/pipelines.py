@@ -227,8 +227,8 @@ class CoopcXePass(Pipeline):
             step("promote-matrix-arrays"),
             step("expand-nibbles", dpas=True),
             *in_precision(self.precision),
-            step("distribute-coopmatrix", stated=True),  # what DPAS does not multiply
             *from_triton(rounds=True, fallback=fallback, without_layouts=True),
+            step("distribute-coopmatrix", stated=True),  # what DPAS does not multiply
             step("unwrap-tt-offsets"),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
             step("convert-tt-pointers-to-descriptors"),  # not of `.fallback`
@@ -486,6 +486,7 @@ def from_triton(
         "rounds": rounds or None,
         "fallback": fallback or None,
         "shared": shared or None,
+        "dpas": without_layouts or None,
     }
     make = partial(StepForDialect, ("tt",), without_layouts=without_layouts)
     found = (
