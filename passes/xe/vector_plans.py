@@ -11,8 +11,9 @@ says so, in `tt.divisibility`; that they are becomes a condition of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
 from math import gcd, prod
 from typing import TypeAlias
 
@@ -91,7 +92,7 @@ def _needs(pointers: Affine, mask: Mask, dim: int, length: int) -> list[Need] | 
     """Return what has to be for elements along a dimension to be vectors, or None."""
     if any(x.steps[dim] for x in mask.others):
         return None
-    to_divide = [pointers.start, *_without(pointers.steps, dim)]
+    to_divide = [pointers]
     for each in mask.negative:
         step = each.steps[dim].constant
         if step == 0:
@@ -99,19 +100,15 @@ def _needs(pointers: Affine, mask: Mask, dim: int, length: int) -> list[Need] | 
         if step not in (1, -1):
             return None
         # Of n - 1 - i < 0, which is i >= n, n is to be a multiple.
-        start = each.start if step == 1 else each.start + ONE
-        to_divide += [start, *_without(each.steps, dim)]
+        to_divide.append(each if step == 1 else replace(each, start=each.start + ONE))
     found: list[Need] = []
-    for number in to_divide:
+    steps = ((x.start, *x.steps[:dim], *x.steps[dim + 1 :]) for x in to_divide)
+    for number in chain(*steps):
         needs = _to_be_multiple(number, length)
         if needs is None:
             return None
         found += needs
     return found
-
-
-def _without(steps: Sequence[Polynomial], dim: int) -> Sequence[Polynomial]:
-    return [*steps[:dim], *steps[dim + 1 :]]
 
 
 def _follow(registers: RegisterLayout, dim: int, length: int) -> bool:
