@@ -37,10 +37,8 @@ TRITON_BOUNDS = {
     # name, options: at most on bmg, on pvc
     ("gemm_axb_32x32", ""): (26, 26),
     ("gemm_axb", ""): (43, 44),
-    ("gemm_axbt_32x32", ""): (31, 36),
-    ("gemm_axbt", ""): (52, 68),
-    ("gemm_axbt_32x32", " payload=all"): (30, 33),
-    ("gemm_axbt", " payload=all"): (50, 57),
+    ("gemm_axbt_32x32", ""): (30, 33),
+    ("gemm_axbt", ""): (50, 57),
     ("gemm_axb", " prefetch=1"): (50, 55),
     ("gemm_axb_32x32", " prefetch=3"): (32, 35),
     ("gemm_axb", " prefetch=3"): (51, 55),

@@ -185,8 +185,8 @@ class CoopcXePass(Pipeline):
     """Whether kernels that have conditions get a second entry point, `.fallback`."""
     any: bool | None = None
     """The old name of `fallback`."""
-    payload: Literal["none", "prefetch", "all"] = "prefetch"
-    """Which addresses of messages are held in registers, by builtins of the compiler
+    payload: Literal["none", "prefetch", "all"] = "all"
+    """Which addresses of messages loops hold in registers, by builtins of the compiler
     that no specification has: those of prefetches, of loads too, or none."""
     split: bool = False
     """Whether pairs of subgroups share A in split DPAS, as dg2 can; which two are a

@@ -75,7 +75,7 @@ def counted(ops: Any) -> dict[str, int]:
     found = Counter(op.name for op in ops)
     return {
         "dpas": found["xe.dpas"],
-        "load2d": found["xe.block_load_2d"],
+        "load2d": found["xe.block_load_2d"] + found["xe.payload_load"],
         "store2d": found["xe.block_store_2d"],
     }
 
