@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from coopc.dialects import tt
+from coopc.dialects.tt.types import dpas_of
 from coopc.ir.control_flow import defined_by
 from coopc.passes.triton.origins import base_of, bases_of, origins_of
 
@@ -31,6 +32,9 @@ def why_not_by_layouts(module: ModuleOp) -> tuple[Operation, str] | None:
     """Return what keeps kernels from being lowered by layouts, and why; or None."""
     if tt.NUM_WARPS not in module.attributes:
         return module, "it has no layouts"
+    for op in module.walk():
+        if isinstance(op, tt.DotOp) and dpas_of(op.d.type) is None:
+            return op, "its result is not in a layout of DPAS"
     return why_not_laid_out(module)
 
 
