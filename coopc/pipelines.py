@@ -188,8 +188,8 @@ class CoopcXePass(Pipeline):
     """Whether kernels that have conditions get a second entry point, `.fallback`."""
     any: bool | None = None
     """The old name of `fallback`."""
-    payload: Literal["none", "prefetch", "all"] = "prefetch"
-    """Which addresses of messages are held in registers, by builtins of the compiler
+    payload: Literal["none", "prefetch", "all"] = "all"
+    """Which addresses of messages loops hold in registers, by builtins of the compiler
     that no specification has: those of prefetches, of loads too, or none."""
     split: bool = False
     """Whether pairs of subgroups share A in split DPAS, as dg2 can; which two are a
@@ -230,8 +230,8 @@ class CoopcXePass(Pipeline):
             step("promote-matrix-arrays"),
             step("expand-nibbles", dpas=True),
             *in_precision(self.precision),
-            step("distribute-coopmatrix", stated=True),  # what DPAS does not multiply
             *from_triton(rounds=True, fallback=fallback, without_layouts=True),
+            step("distribute-coopmatrix", stated=True),  # what DPAS does not multiply
             step("unwrap-tt-offsets"),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
             step("convert-tt-pointers-to-descriptors"),  # not of `.fallback`
@@ -489,6 +489,7 @@ def from_triton(
         "rounds": rounds or None,
         "fallback": fallback or None,
         "shared": shared or None,
+        "dpas": without_layouts or None,
     }
     make = partial(StepForDialect, ("tt",), without_layouts=without_layouts)
     found = (

@@ -491,6 +491,13 @@ class ModuleFacts:
             threads is not None,
         )
 
+    @staticmethod
+    def drop(module: ModuleOp) -> None:
+        """Remove what a module says about the work-groups that run it."""
+        for name in list(module.attributes):
+            if name.startswith(("ttg.", "ttig.")):
+                del module.attributes[name]
+
 
 def block_io(op: Operation) -> MemoryOrder | None:
     """Return in which order a matrix is in memory, where an operation says it.

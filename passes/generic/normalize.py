@@ -100,14 +100,15 @@ SumOp: TypeAlias = arith.AddiOp | arith.MuliOp
 def regrouped(op: SumOp) -> tuple[SumOp, SSAValue, SSAValue, SSAValue] | None:
     """Return `x + y`, x, y and z of `(x + y) + z` if that is better `x + (y + z)`.
 
-    It is where y and z are constants, or in fewer loops than x; then nothing else may
-    use `x + y`, as it is computed no more.
+    It is where y and z are constants and x is none, or in fewer loops than x; then
+    nothing else may use `x + y`, as it is computed no more.
     """
     for inner, z in ((op.lhs.owner, op.rhs), (op.rhs.owner, op.lhs)):
         if not isinstance(inner, type(op)):
             continue
         for x, y in ((inner.lhs, inner.rhs), (inner.rhs, inner.lhs)):
-            if numbers_of(y) is not None and numbers_of(z) is not None:
+            are_numbers = [numbers_of(each) is not None for each in (x, y, z)]
+            if are_numbers == [False, True, True]:
                 return inner, x, y, z
             is_alone = inner.result.has_one_use()
             if is_alone and loops_around(x) > max(map(loops_around, (y, z))):

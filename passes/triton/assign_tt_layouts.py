@@ -1,6 +1,6 @@
-"""assign-tt-layouts: gives the tensors of kernels with products layouts for DPAS.
+"""assign-tt-layouts: gives the tensors of Triton's kernels layouts for Xe.
 
-Before:  a module of one Triton kernel without layouts, with products that DPAS does.
+Before:  a module of one Triton kernel without layouts, whose products DPAS does.
 After:   all tensors have encodings, as in Triton GPU IR, and the module says how many
          subgroups share a program. What is made of ranges and scalars alone is computed
          in each layout that it is used in; other tensors are converted.
@@ -10,6 +10,9 @@ A product gives its sums the layout of DPAS, its factors those of operands.  Fro
 layouts spread over all that is computed element by element, in control flow too, from
 loads to their pointers and masks; sums first, then factors, then what is left, which
 gets rows of consecutive elements.  The first layout that reaches a value is its own.
+
+Without a product layouts spread from loads and stores: lanes have the vectors that
+memory has, and follow each other along the dimension in which addresses do.
 """
 
 from __future__ import annotations
@@ -58,6 +61,7 @@ from coopc.layout.linear import product as side_by_side
 from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.layouts import why_not_laid_out
 from coopc.passes.xe.register_layout import precision_of
+from coopc.passes.xe.vector_plans import vectors_along
 from coopc.remarks import remark
 
 Step: TypeAlias = Callable[[Encoding], Encoding | None]
@@ -78,6 +82,10 @@ MOST_SUBGROUPS = 32
 """Of a work-group."""
 BLOCK = 32
 """Rows, and columns, that a subgroup has in one piece: what one message moves."""
+DEFAULT_WARPS = 4
+"""Subgroups of a program, by Triton's default."""
+MOST_ELEMENTS = 64
+"""Of a tensor in a lane, where more subgroups can share it."""
 DEFAULT_STAGES = 2
 """Steps of a loop that are under way at a time, by Triton's default."""
 VECTOR_BITS = 128
@@ -328,6 +336,27 @@ def dpas_encoding(op: tt.DotOp, grid: Grid, device: Device) -> DpasEncoding:
     )
 
 
+def lanes_of(device: Device) -> int:
+    """Return the lanes of subgroups without products.
+
+    Their numbers of 32 bits are two registers at most: what an operand can be.
+    """
+    most = 2 * device.register_bytes // 4
+    return max(x for x in device.subgroup_sizes if x <= most)
+
+
+def warps_for(ops: Iterable[Operation], lanes: int) -> int:
+    """Return the subgroups that share a program without products.
+
+    As many as Triton takes where nothing else is said, but no more than have elements,
+    and no fewer than hold the greatest tensor.
+    """
+    values = (x for op in ops for x in op.results if tt.is_tensor(x.type))
+    most = max((prod(shape_of(x.type)) for x in values), default=1) // lanes
+    warps = max(min(most, DEFAULT_WARPS), most // MOST_ELEMENTS, 1)
+    return min(warps, MOST_SUBGROUPS)
+
+
 def factor(sums: Encoding, index: int) -> DotOperandEncoding:
     """Return the layout of an operand of a product."""
     assert isinstance(sums, DpasEncoding), sums
@@ -335,21 +364,71 @@ def factor(sums: Encoding, index: int) -> DotOperandEncoding:
     return DotOperandEncoding(index, sums, each if index else max(1, each // 2))
 
 
-def along_rows(type: Attribute, lanes: int, warps: int) -> BlockedEncoding:
-    """Return a layout in which lanes, then subgroups follow each other along rows."""
-    shape, size = shape_of(type), tt.bits_of(type) or 64
-    each = max(1, min(VECTOR_BITS // size, prod(shape) // (lanes * warps), shape[-1]))
-    left, counts = [*shape[:-1], shape[-1] // each], list[list[int]]()
+def blocked(
+    type: Attribute, lanes: int, warps: int, each: int, first: int = -1
+) -> BlockedEncoding:
+    """Return a layout in which lanes, then subgroups follow each other.
+
+    Args:
+        type: of the tensor.
+        lanes: of a subgroup.
+        warps: the subgroups.
+        each: elements that a lane has in one piece, if there are as many for it.
+        first: the dimension that they go along first; then the last ones.
+    """
+    shape = shape_of(type)
+    order = sorted(range(len(shape)), key=lambda dim: (dim != first, -dim))
+    vector, left, counts = [1] * len(shape), [*shape], list[list[int]]()
+    vector[order[0]] = max(
+        1, min(each, prod(shape) // (lanes * warps), shape[order[0]])
+    )
+    left[order[0]] //= vector[order[0]]
     for many in (lanes, warps):
         found = [1] * len(shape)
-        for dim in reversed(range(len(shape))):
+        for dim in order:
             found[dim] = min(many // prod(found), left[dim])
             left[dim] //= found[dim]
-        found[0] *= many // prod(found)
+        found[order[-1]] *= many // prod(found)
         counts.append(found)
-    vector = (1,) * (len(shape) - 1) + (each,)
-    order = tuple(reversed(range(len(shape))))
-    return BlockedEncoding(vector, tuple(counts[0]), tuple(counts[1]), order)
+    return BlockedEncoding(
+        tuple(vector), tuple(counts[0]), tuple(counts[1]), tuple(order)
+    )
+
+
+def piece_of(type: Attribute) -> int:
+    """Return how many elements a lane moves at a time."""
+    return VECTOR_BITS // (tt.bits_of(type) or 64)
+
+
+def along_rows(type: Attribute, lanes: int, warps: int) -> BlockedEncoding:
+    return blocked(type, lanes, warps, piece_of(type))
+
+
+def accesses(
+    ops: Iterable[Operation], free: AbstractSet[SSAValue]
+) -> list[tuple[SSAValue, int, int]]:
+    """Return tensors that are loaded or stored, those first that decide for others.
+
+    With the elements that a lane has in one piece, and the dimension along which they
+    are: large tensors come first, and of equal ones those of long vectors.  Lanes also
+    have pieces of what is combined along rows, without vectors in memory: the fewer
+    lanes have a row, the less they exchange.
+    """
+    combined: set[tuple[int, int]] = set()
+    found: list[tuple[SSAValue, int, int]] = []
+    for op in ops:
+        if isinstance(op, tt.ReduceOp | tt.ScanOp):
+            combined.add((len(shape_of(op.srcs[0].type)), op.axis.value.data))
+    for op in ops:
+        if isinstance(op, tt.LoadOp | tt.StoreOp) and tt.is_tensor(op.ptr.type):
+            moved = op.result if isinstance(op, tt.LoadOp) else op.value
+            vectors = ((plan.length, dim) for dim, plan in vectors_along(op))
+            each, dim = next(vectors, (1, -1))
+            rank = len(shape_of(moved.type))
+            if rank > 1 and (rank, dim) in combined:
+                each = max(each, piece_of(moved.type))
+            found += [(x, each, dim) for x in (moved, op.ptr) if x not in free][:1]
+    return sorted(found, key=lambda x: (-prod(shape_of(x[0].type)), -x[1]))
 
 
 # The plan.
@@ -502,7 +581,7 @@ def all_ties(ops: Iterable[Operation], free: AbstractSet[SSAValue]) -> Ties:
 def plan_layouts(
     func: tt.FuncOp, dots: Sequence[tt.DotOp], device: Device
 ) -> LayoutPlan:
-    """Return the layouts of a kernel with some products.
+    """Return the layouts of a kernel with these products.
 
     Raises:
         Unassigned: it has a product that DPAS does not do, or an operation without a
@@ -512,14 +591,20 @@ def plan_layouts(
     ops = list(func.body.walk())
     free = free_tensors(ops)
     tied = all_ties(ops, free)
-    grid = grid_for(ops, dots, tied, device)
     spread = Spread(tied)
-    for op in dots:
-        spread.start(op.d, dpas_encoding(op, grid, device))
-    for op, index in product(dots, (0, 1)):
-        if (value := op.operands[index]) not in free:
-            spread.start(value, factor(spread.layouts[op.d], index))
-    lanes = device.dpas.lanes
+    if dots:
+        lanes, grid = device.dpas.lanes, grid_for(ops, dots, tied, device)
+        for op in dots:
+            spread.start(op.d, dpas_encoding(op, grid, device))
+        for op, index in product(dots, (0, 1)):
+            if (value := op.operands[index]) not in free:
+                spread.start(value, factor(spread.layouts[op.d], index))
+    else:
+        lanes = lanes_of(device)
+        grid = Grid(warps_for(ops, lanes), 1)
+        for value, each, dim in accesses(ops, free):
+            layout = blocked(value.type, lanes, grid.count, each, dim)
+            spread.start(value, layout)
     for value in (x for op in ops for x in defined_by(op)):
         if value not in free and tt.is_tensor(value.type):
             spread.start(value, along_rows(value.type, lanes, grid.count))
@@ -639,8 +724,6 @@ class AssignTtLayoutsPass(ModulePass):
         if tt.NUM_WARPS in op.attributes or why_not_laid_out(op) is not None:
             return
         dots = [x for x in found[0].body.walk() if isinstance(x, tt.DotOp)]
-        if not dots:
-            return
         try:
             plan = plan_layouts(found[0], dots, device)
         except Unassigned as error:

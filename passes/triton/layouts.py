@@ -6,8 +6,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from coopc.dialects import tt
+from coopc.dialects.tt.types import dpas_of
 from coopc.ir.control_flow import defined_by
-from coopc.passes.triton.origins import bases_of
+from coopc.passes.triton.origins import base_of, bases_of, origins_of
 
 UNPLANNED = (
     tt.AssertOp,
@@ -24,12 +25,16 @@ UNPLANNED = (
 )
 """Operations that convert-ttgir-to-xe does not have."""
 ACCESSES = tt.AtomicCASOp | tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp
+DESCRIBED = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 
 
 def why_not_by_layouts(module: ModuleOp) -> tuple[Operation, str] | None:
     """Return what keeps kernels from being lowered by layouts, and why; or None."""
     if tt.NUM_WARPS not in module.attributes:
         return module, "it has no layouts"
+    for op in module.walk():
+        if isinstance(op, tt.DotOp) and dpas_of(op.d.type) is None:
+            return op, "its result is not in a layout of DPAS"
     return why_not_laid_out(module)
 
 
@@ -38,9 +43,14 @@ def why_not_laid_out(module: ModuleOp) -> tuple[Operation, str] | None:
     for op in module.walk():
         if isinstance(op, UNPLANNED):
             return op, "not done by layouts"
-        is_access = isinstance(op, ACCESSES)
-        if is_access and len(bases_of(op.ptr)) > 1:
-            return op, "its pointers are not into one argument"
+        if isinstance(op, ACCESSES):
+            is_of_one = len(bases_of(op.ptr)) == 1
+            if tt.is_tensor(op.ptr.type):
+                is_of_one = is_of_one and base_of(op.ptr) is not None
+            if not is_of_one:
+                return op, "its pointers are not into one argument"
+        if isinstance(op, DESCRIBED) and len(origins_of(op.desc)) > 1:
+            return op, "its descriptor is made in several places"
         is_flow = op.dialect_name() in ("arith", "scf")
         if is_flow and any(isinstance(x.type, tt.PtrType) for x in defined_by(op)):
             return op, "it chooses or carries a pointer"

@@ -45,10 +45,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.device import Device
-from coopc.dialects import tt, xe
-from coopc.dialects.coopmatrix import MatrixType
+from coopc.dialects import coopmatrix, tt, xe
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.simt import MAX_COMPONENTS
+from coopc.dialects.xe import accumulators
 from coopc.ir.matrix_size import why_not_held
 from coopc.ir.split_values import Parts
 from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
@@ -301,6 +302,18 @@ def why_not_multiple_of_dpas(
                 f"on {device.name}), got {has}"
             )
     return None
+
+
+def why_not_dpas(op: coopmatrix.MulAddOp, device: Device, lanes: int) -> str | None:
+    """Return why DPAS does not multiply what a product does, or None."""
+    a, b, c, _ = types = [matrix_type(x) for x in (*op.operands, op.result)]
+    precision = precision_of(a.element_type)
+    if precision in (None, xe.Precision.TF32) or a.element_type != b.element_type:
+        return f"DPAS does not multiply {a} and {b} exactly"
+    if c.element_type not in accumulators(precision):
+        return f"DPAS does not add {a.element_type} to {c}"
+    tilings = (tiling_of(x, device, lanes) for x in types)
+    return next((x for x in tilings if isinstance(x, str)), None)
 
 
 @lru_cache(maxsize=256)

@@ -11,8 +11,9 @@ says so, in `tt.divisibility`; that they are becomes a condition of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
 from math import gcd, prod
 from typing import TypeAlias
 
@@ -51,36 +52,47 @@ def plan_vector(op: tt.LoadOp | tt.StoreOp) -> VectorPlan | None:
     tensor = op.result if isinstance(op, tt.LoadOp) else op.value
     if not tt.is_tensor(op.ptr.type):
         return None
+    registers = registers_of(tensor)
+    for dim, plan in vectors_along(op):
+        if 1 < plan.length <= registers.length and _follow(registers, dim, plan.length):
+            return plan
+    return None
+
+
+def vectors_along(op: tt.LoadOp | tt.StoreOp) -> Iterator[tuple[int, VectorPlan]]:
+    """Yield the vectors that memory behind pointers has, whatever lanes hold.
+
+    By the dimension along which addresses follow each other, the longest first; the
+    last has one element.
+    """
     indices = Indices(through=True, partial=True)
     try:
         pointers = indices.of(op.ptr)
     except NotAffine:
-        return None
-    base, registers = pointers.base, registers_of(tensor)
+        return
+    base = pointers.base
     if not isinstance(base, BlockArgument) or not isinstance(base.type, PtrType):
-        return None
+        return
     mask = Mask() if op.mask is None else mask_of(op.mask, indices)
     size, rest = divmod(bits_of(in_memory(base.type.pointee)) or 8, 8)
     if rest:  # which memory does not have one by one
-        return None
-    for dim, step in enumerate(pointers.steps):
-        length = min(MOST_BYTES // size, registers.length)
-        while step == ONE and length > 1:
-            needs = _needs(pointers, mask, registers, dim, length)
+        return
+    for dim in (x for x, step in enumerate(pointers.steps) if step == ONE):
+        length = MOST_BYTES // size
+        while length > 1:
+            needs = _needs(pointers, mask, dim, length)
             if needs is not None and _divisibility(base) % (length * size) == 0:
                 aligned = base.index, "address", length * size
-                return VectorPlan(length, (aligned, *needs))
+                yield dim, VectorPlan(length, (aligned, *needs))
             length //= 2
-    return None
+        yield dim, VectorPlan(1, ())
 
 
-def _needs(
-    pointers: Affine, mask: Mask, registers: RegisterLayout, dim: int, length: int
-) -> list[Need] | None:
+def _needs(pointers: Affine, mask: Mask, dim: int, length: int) -> list[Need] | None:
     """Return what has to be for elements along a dimension to be vectors, or None."""
-    if not _follow(registers, dim, length) or any(x.steps[dim] for x in mask.others):
+    if any(x.steps[dim] for x in mask.others):
         return None
-    to_divide = [pointers.start, *_without(pointers.steps, dim)]
+    to_divide = [pointers]
     for each in mask.negative:
         step = each.steps[dim].constant
         if step == 0:
@@ -88,19 +100,15 @@ def _needs(
         if step not in (1, -1):
             return None
         # Of n - 1 - i < 0, which is i >= n, n is to be a multiple.
-        start = each.start if step == 1 else each.start + ONE
-        to_divide += [start, *_without(each.steps, dim)]
+        to_divide.append(each if step == 1 else replace(each, start=each.start + ONE))
     found: list[Need] = []
-    for number in to_divide:
+    steps = ((x.start, *x.steps[:dim], *x.steps[dim + 1 :]) for x in to_divide)
+    for number in chain(*steps):
         needs = _to_be_multiple(number, length)
         if needs is None:
             return None
         found += needs
     return found
-
-
-def _without(steps: Sequence[Polynomial], dim: int) -> Sequence[Polynomial]:
-    return [*steps[:dim], *steps[dim + 1 :]]
 
 
 def _follow(registers: RegisterLayout, dim: int, length: int) -> bool:

@@ -24,14 +24,14 @@
 // STEPS-NEXT: convert-linalg-to-simt
 // STEPS-NEXT: promote-matrix-arrays
 // STEPS-NEXT: expand-nibbles{dpas=true}
-// STEPS-NEXT: distribute-coopmatrix{stated=true}
 // STEPS-NEXT: inline-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: assign-tt-layouts
 // STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors{known=true}
-// STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32 rounds=true}
+// STEPS-NEXT: convert-tt-to-coopmatrix{tile=16,16,32 rounds=true dpas=true}
 // STEPS-NEXT: share-workgroup-memory
+// STEPS-NEXT: distribute-coopmatrix{stated=true}
 // STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: normalize-tt-descriptors

@@ -52,7 +52,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
-from coopc.dialects import simt, tt, ttg, ttig
+from coopc.dialects import coopmatrix, simt, tt, ttg, ttig
+from coopc.dialects.layout import CoopmatrixAttr
 from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of
@@ -62,6 +63,7 @@ from coopc.interface import SECOND_ENTRY
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
+from coopc.layout.family import CoopmatrixFamily
 from coopc.passes.triton.convert_tt_to_coopmatrix import accesses, carried_values
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     Flag,
@@ -477,6 +479,23 @@ def convert_function(
     return [func, second]
 
 
+def leave_to_lanes(kernels: Sequence[FuncOp], device: Device, lanes: int) -> None:
+    """Let lanes hold the matrices of kernels with products that DPAS does not do."""
+    from coopc.passes.xe.register_layout import why_not_dpas  # of this engine alone
+
+    ops = [x for func in kernels for x in func.walk()]
+    products = [x for x in ops if isinstance(x, coopmatrix.MulAddOp)]
+    reasons = ((x, why_not_dpas(x, device, lanes)) for x in products)
+    for op, reason in reasons:
+        if reason is not None:
+            remark(op, f"the kernel's products are done by lanes: {reason}")
+            for func in kernels:
+                func.attributes[coopmatrix.DISTRIBUTION] = CoopmatrixAttr(
+                    CoopmatrixFamily()
+                )
+            return
+
+
 def shared_options(
     old: tt.FuncOp, options: SubgroupOptions, device: Device
 ) -> SubgroupOptions:
@@ -572,6 +591,9 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     shared: bool = False
     """Whether a work-group of several subgroups runs a program that only stores what
     becomes of products; with `rounds`."""
+    dpas: bool = False
+    """Whether products are for DPAS: a kernel with others states the distribution of
+    lanes, with a remark."""
 
     def __post_init__(self) -> None:
         lanes = self.subgroup_size
@@ -608,7 +630,7 @@ class ConvertTtToCoopmatrixPass(ModulePass):
                     fallback = self.fallback
                     sharing = device if self.rounds and self.shared else None
                     new = convert_function(ctx, each, options, fallback, sharing)
+                    if self.dpas and device is not None:
+                        leave_to_lanes(new, device, options.lanes)
                     Rewriter.replace_op(each, new, [])
-            for name in list(draft.attributes):
-                if name.startswith(("ttg.", "ttig.")):
-                    del draft.attributes[name]
+            tt.ModuleFacts.drop(draft)

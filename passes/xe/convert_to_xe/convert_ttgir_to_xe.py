@@ -102,9 +102,7 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
         for each in [x for x in func.body.walk() if isinstance(x, ProgramOp)]:
             convert_program(each)
         found.append(func)
-    for name in list(module.attributes):
-        if name.startswith(("ttg.", "ttig.")):
-            del module.attributes[name]
+    tt.ModuleFacts.drop(module)
     return found
 
 

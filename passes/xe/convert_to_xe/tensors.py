@@ -345,8 +345,10 @@ def reduce(group: GroupMemory, op: tt.ReduceOp, b: Splitter) -> Results:
         vectors = [row[at] for row in found]
         if tt.is_tensor(result.type):
             results.append(packed(b, target, vectors))
-        else:
-            results.append([b.extract(vectors[0], 0)])
+        else:  # loops may depend on it: it is known to be the same in all lanes
+            number = b.extract(vectors[0], 0)
+            first = b.constant(INDEX, 0)
+            results.append([b.pure(simt.BroadcastOp, number, first)])
     return results
 
 

@@ -234,3 +234,16 @@ func.func @regions(%a: i32) -> i32 {
   }) : () -> ()
   func.return %0 : i32
 }
+
+// Constants that are not folded, of vectors, stay as they are.
+// CHECK-LABEL: func.func @constants
+// CHECK:         arith.muli
+// CHECK-NEXT:    arith.muli
+// CHECK-NEXT:    func.return
+func.func @constants() -> vector<2xi32> {
+  %a = arith.constant dense<[0, 1]> : vector<2xi32>
+  %b = arith.constant dense<16> : vector<2xi32>
+  %0 = arith.muli %a, %b : vector<2xi32>
+  %1 = arith.muli %0, %b : vector<2xi32>
+  func.return %1 : vector<2xi32>
+}

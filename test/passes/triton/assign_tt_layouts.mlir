@@ -158,13 +158,116 @@ module attributes {simt.target = #simt.target<opencl, bmg>} {
 
 // -----
 
+// Without a product lanes have the vectors that memory has: 16 bytes where Triton says
+// that addresses and bounds are multiples.
+
 // REMARK-NOT: remark
+// CHECK: #blocked = #ttg.blocked<{sizePerThread = [8], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+// CHECK: "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32
 // CHECK-LABEL: @copy
-// CHECK-SAME: !tt.ptr<f32>
+// CHECK: tt.load {{.*}} : tensor<1024x!tt.ptr<f16>, #blocked>
 module attributes {simt.target = #simt.target<opencl, bmg>} {
-  tt.func public @copy(%p: !tt.ptr<f32>) {
-    %x = tt.load %p : !tt.ptr<f32>
-    tt.store %p, %x : !tt.ptr<f32>
+  tt.func public @copy(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32 {tt.divisibility = 16 : i32}) {
+    %range = tt.make_range {end = 1024 : i32, start = 0 : i32} : tensor<1024xi32>
+    %ns = tt.splat %n : i32 -> tensor<1024xi32>
+    %mask = arith.cmpi slt, %range, %ns : tensor<1024xi32>
+    %all = tt.splat %p : !tt.ptr<f16> -> tensor<1024x!tt.ptr<f16>>
+    %at = tt.addptr %all, %range : tensor<1024x!tt.ptr<f16>>, tensor<1024xi32>
+    %x = tt.load %at, %mask : tensor<1024x!tt.ptr<f16>>
+    %y = arith.addf %x, %x : tensor<1024xf16>
+    tt.store %at, %y, %mask : tensor<1024x!tt.ptr<f16>>
+    tt.return
+  }
+}
+
+// -----
+
+// Lanes follow each other where addresses do, down the columns, of one element where
+// nothing says more. The greatest tensor decides: the row that is loaded is its slice.
+
+// CHECK: #blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [32, 1], warpsPerCTA = [1, 4], order = [0, 1]}>
+// CHECK: #slice = #ttg.slice<{dim = 0, parent = #blocked}>
+// CHECK-LABEL: @columns
+// CHECK: %row = tt.load {{.*}} : tensor<32x!tt.ptr<f16>, #slice>
+// CHECK-NOT: ttg.convert_layout
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @columns(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %n: i32) {
+    %range = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
+    %row_all = tt.splat %q : !tt.ptr<f16> -> tensor<32x!tt.ptr<f16>>
+    %row_at = tt.addptr %row_all, %range : tensor<32x!tt.ptr<f16>>, tensor<32xi32>
+    %row = tt.load %row_at : tensor<32x!tt.ptr<f16>>
+    %down = tt.expand_dims %range {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+    %right = tt.expand_dims %range {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+    %pitch = tt.splat %n : i32 -> tensor<1x32xi32>
+    %cols = arith.muli %right, %pitch : tensor<1x32xi32>
+    %x = tt.broadcast %down : tensor<32x1xi32> -> tensor<32x32xi32>
+    %y = tt.broadcast %cols : tensor<1x32xi32> -> tensor<32x32xi32>
+    %offset = arith.addi %x, %y : tensor<32x32xi32>
+    %all = tt.splat %p : !tt.ptr<f16> -> tensor<32x32x!tt.ptr<f16>>
+    %at = tt.addptr %all, %offset : tensor<32x32x!tt.ptr<f16>>, tensor<32x32xi32>
+    %tile = tt.load %at : tensor<32x32x!tt.ptr<f16>>
+    %one = tt.expand_dims %row {axis = 0 : i32} : tensor<32xf16> -> tensor<1x32xf16>
+    %rows = tt.broadcast %one : tensor<1x32xf16> -> tensor<32x32xf16>
+    %sum = arith.addf %tile, %rows : tensor<32x32xf16>
+    tt.store %at, %sum : tensor<32x32x!tt.ptr<f16>>
+    tt.return
+  }
+}
+
+// -----
+
+// What is combined along rows is in pieces, without vectors in memory. A device with
+// half the registers has half the lanes.
+
+// CHECK: #blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [2, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+// CHECK: "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32
+// CHECK-LABEL: @sums
+// CHECK: (tensor<16x32xf32, #blocked>) -> tensor<16xf32, #slice
+module attributes {simt.target = #simt.target<opencl, dg2>} {
+  tt.func public @sums(%p: !tt.ptr<f32>, %n: i32) {
+    %depth = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %range = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
+    %down = tt.expand_dims %depth {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+    %right = tt.expand_dims %range {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+    %pitch = tt.splat %n : i32 -> tensor<16x1xi32>
+    %rows = arith.muli %down, %pitch : tensor<16x1xi32>
+    %x = tt.broadcast %rows : tensor<16x1xi32> -> tensor<16x32xi32>
+    %y = tt.broadcast %right : tensor<1x32xi32> -> tensor<16x32xi32>
+    %offset = arith.addi %x, %y : tensor<16x32xi32>
+    %all = tt.splat %p : !tt.ptr<f32> -> tensor<16x32x!tt.ptr<f32>>
+    %at = tt.addptr %all, %offset : tensor<16x32x!tt.ptr<f32>>, tensor<16x32xi32>
+    %tile = tt.load %at : tensor<16x32x!tt.ptr<f32>>
+    %sum = "tt.reduce"(%tile) <{axis = 1 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.addf %a, %b : f32
+      tt.reduce.return %t : f32
+    }) : (tensor<16x32xf32>) -> tensor<16xf32>
+    %out = tt.splat %p : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %to = tt.addptr %out, %depth : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    tt.store %to, %sum : tensor<16x!tt.ptr<f32>>
+    tt.return
+  }
+}
+
+// -----
+
+// A descriptor of several places is for one subgroup.
+
+// CHECK-LABEL: @chosen
+// CHECK-NOT: #
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @chosen(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32, %s: i64, %c: i1) {
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i64
+    %x = tt.make_tensor_descriptor %p, [%n, %n], [%s, %one] : <f32>, <16x16xf32>
+    %y = tt.make_tensor_descriptor %q, [%n, %n], [%s, %one] : <f32>, <16x16xf32>
+    %d = scf.if %c -> !tt.tensordesc<16x16xf32> {
+      scf.yield %x : !tt.tensordesc<16x16xf32>
+    } else {
+      scf.yield %y : !tt.tensordesc<16x16xf32>
+    }
+    %t = tt.descriptor_load %d[%c0, %c0] : !tt.tensordesc<16x16xf32> -> tensor<16x16xf32>
+    tt.descriptor_store %x[%c0, %c0], %t : !tt.tensordesc<16x16xf32>, tensor<16x16xf32>
     tt.return
   }
 }

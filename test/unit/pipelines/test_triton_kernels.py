@@ -204,7 +204,7 @@ def test_on_xe(kernel: str, tmp_path: Path) -> None:
     RUN if ALL else ["matmul_batched", "gather", "gather_rows", "chosen_pointer"],
 )
 def test_without_layouts_on_xe(kernel: str, tmp_path: Path) -> None:
-    """Kernels with products get layouts, others are of one subgroup."""
+    """Kernels get layouts; what these do not do is for one subgroup."""
     passes = "coopc-xe{device=bmg emulate=true fallback=true}"
     assert run(kernel, tmp_path, "--on", "opencl", "-p", passes) == []
 

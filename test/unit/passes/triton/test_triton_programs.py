@@ -264,3 +264,51 @@ def test_by_intels_compiler(
     for each in (binary, back_end()(llvm)):
         isa = compile_kernel(each, device, registers=256)
         assert isa.check({f"{name}:{key}": x for key, x in expected.items()}, {}) == ()
+
+
+PRODUCT = """
+tt.func public @product(%a: !tt.ptr<IN>, %b: !tt.ptr<IN>, %c: !tt.ptr<OUT>) {
+  %zero = arith.constant dense<ZERO> : tensor<16x16xOUT>
+  %side = arith.constant dense<16> : tensor<16x1xi32>
+  %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+  %down = tt.expand_dims %range {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+  %right = tt.expand_dims %range {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+  %rows = arith.muli %down, %side : tensor<16x1xi32>
+  %x = tt.broadcast %rows : tensor<16x1xi32> -> tensor<16x16xi32>
+  %y = tt.broadcast %right : tensor<1x16xi32> -> tensor<16x16xi32>
+  %at = arith.addi %x, %y : tensor<16x16xi32>
+  %a_all = tt.splat %a : !tt.ptr<IN> -> tensor<16x16x!tt.ptr<IN>>
+  %b_all = tt.splat %b : !tt.ptr<IN> -> tensor<16x16x!tt.ptr<IN>>
+  %c_all = tt.splat %c : !tt.ptr<OUT> -> tensor<16x16x!tt.ptr<OUT>>
+  %a_at = tt.addptr %a_all, %at : tensor<16x16x!tt.ptr<IN>>, tensor<16x16xi32>
+  %b_at = tt.addptr %b_all, %at : tensor<16x16x!tt.ptr<IN>>, tensor<16x16xi32>
+  %c_at = tt.addptr %c_all, %at : tensor<16x16x!tt.ptr<OUT>>, tensor<16x16xi32>
+  %one = tt.load %a_at : tensor<16x16x!tt.ptr<IN>>
+  %other = tt.load %b_at : tensor<16x16x!tt.ptr<IN>>
+  %d = tt.dot %one, %other, %zero, inputPrecision = ieee
+    : tensor<16x16xIN> * tensor<16x16xIN> -> tensor<16x16xOUT>
+  tt.store %c_at, %d : tensor<16x16x!tt.ptr<OUT>>
+  tt.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("element", "sum", "zero", "scale"),
+    [("f32", "f32", "0.0", 1 + 2**-11), ("i8", "i32", "0", 1)],
+)
+def test_products_that_dpas_does_not(
+    element: str, sum: str, zero: str, scale: float, intel_cpu: opencl.Session
+) -> None:
+    """Exact products of f32, of more bits than tf32 has, and 16 of K in bytes."""
+    kernel = PRODUCT.replace("IN", element).replace("OUT", sum).replace("ZERO", zero)
+    types = {"f32": np.float32, "i8": np.int8, "i32": np.int32}
+    random = np.random.default_rng(3)
+    a, b = (
+        (random.integers(-9, 10, (16, 16)) * each).astype(types[element])
+        for each in (scale, 1)
+    )
+    c = np.zeros((16, 16), types[sum])
+    passes = "coopc-xe{device=bmg emulate=true}"
+    coopc.launch(kernel, a, b, c, on="opencl", pipeline=passes, grid=1)
+    assert np.array_equal(c, a.astype(np.float64) @ b.astype(np.float64))

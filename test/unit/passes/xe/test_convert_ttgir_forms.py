@@ -130,7 +130,7 @@ def test_block_pointers_that_are_not_checked_are_inside() -> None:
 def test_block_pointers_are_2d_blocks() -> None:
     found = module(block_copy("0, 1"), TWO, "dpas", "coopc-xe{device=bmg}")
     names = [op.name for op in found.walk()]
-    assert "xe.block_load_2d" in names
+    assert "xe.payload_load" in names
     assert "xe.block_store_2d" in names
     assert "xe.payload_prefetch" in names
     assert "memref.load" not in names

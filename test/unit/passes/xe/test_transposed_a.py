@@ -60,7 +60,7 @@ MESSAGES = {
 @pytest.mark.parametrize("lanes", [16, 32])
 @pytest.mark.parametrize("name", KERNELS)
 def test_messages(name: str, lanes: int) -> None:
-    found = module(name, lanes, "coopc-xe{device=bmg}")
+    found = module(name, lanes, "coopc-xe{device=bmg payload=none}")
     loads = [op for op in found.walk() if op.name == "xe.block_load_2d"]
     of_a = [op for op in loads if op.operands[0].name_hint == "a"]
     shuffles = any(op.name == "simt.shuffle" for op in found.walk())
