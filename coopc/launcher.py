@@ -149,7 +149,7 @@ class Target:
         if self.on == "cpu" and dialect != "xe":
             if self.tiles_used == "none":
                 return self.vectors
-            return f"coopc-amx{{threads={self.threads}}}"
+            return f"coopc-amx{{threads={self.threads}{self.features}}}"
         has_layouts = dialect == "ttg" and self.on == "opencl"
         name = self.device or (XE_DEVICE if has_layouts else PLACES[self.on])
         if dialect != "xe":
@@ -187,14 +187,21 @@ class Target:
     @property
     def vectors(self) -> str:
         """The passes for vectors of this processor."""
-        from coopc.plan.gemm import DOT_FEATURES, VECTOR_TILE, WIDE_VECTOR_TILE
+        from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
+        from coopc.run.tiles import cpu_flags
+
+        is_wide = "avx512f" in cpu_flags()
+        rows, cols = WIDE_VECTOR_TILE if is_wide else VECTOR_TILE
+        return f"coopc-cpu{{threads={self.threads} tile={rows},{cols}{self.features}}}"
+
+    @property
+    def features(self) -> str:
+        """The option of pipelines that says how this processor multiplies vectors."""
+        from coopc.plan.gemm import DOT_FEATURES
         from coopc.run.tiles import cpu_flags, lacking
 
-        flags = cpu_flags()
-        rows, cols = WIDE_VECTOR_TILE if "avx512f" in flags else VECTOR_TILE
-        found = [x for x in DOT_FEATURES if not lacking([x], flags)]
-        features = f" features={','.join(found)}" if found else ""
-        return f"coopc-cpu{{threads={self.threads} tile={rows},{cols}{features}}}"
+        found = [x for x in DOT_FEATURES if not lacking([x], cpu_flags())]
+        return f" features={','.join(found)}" if found else ""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from coopc.diagnostic import either
 from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
+from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 from coopc.universe import PASSES, factory
@@ -343,6 +344,9 @@ class CoopcAmxPass(Pipeline):
     three products of bf16 or f16, or by one."""
     tuning: str | None = None
     """A file of `coopc-tune`, which says by which plans products are done."""
+    features: tuple[str, ...] = ()
+    """What the processor has of avx512bf16 and avx512vnni: vectors do what tiles do
+    not, and products with few rows."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
@@ -365,8 +369,10 @@ class CoopcAmxPass(Pipeline):
             step(
                 "tile-matmul-cpu",
                 threads=self.threads,
+                tile=WIDE_VECTOR_TILE if self.features else VECTOR_TILE,
                 amx=False,
                 precision=self.precision,
+                features=self.features,
             ),
             step(
                 "convert-linalg-to-coopmatrix",

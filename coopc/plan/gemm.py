@@ -177,6 +177,8 @@ class Packed:
     """Elements along K that are side by side: those of B fill 32 bits together."""
     element: str | None = None
     """The type that elements are packed as, with a sign; None for their own."""
+    before: bool = True
+    """Whether a kernel does so before; else each word is made where it is used."""
 
 
 WIDTHS = (16, 8, 4)
@@ -894,6 +896,17 @@ VECTOR_STEPS = 512
 """Rows of A, panels of B and words of K that a core computes at a time: 384 KiB of A
 are in the second cache.  Deeper than the first cache has room for a panel of B: sums
 are loaded and stored half as often, which was 5% faster for 2048 and no slower."""
+THIN_ROWS = 8
+"""Rows of C from which on B is packed: with fewer, B is read once, from memory."""
+THIN_UNROLL = 4
+"""Words along K that are read at a time, from as many rows of B as these have."""
+THIN_SUM_BYTES = 128 << 10
+"""Of the sums of a work-group, at most.  With long rows of B it was fastest, though
+sums of several rows of C leave the first cache: of 16 to 128 KiB, for 1, 4 and 7."""
+THIN_RUN_BYTES = 2048
+"""Of a row of B that a work-group reads, at least; K is shared before it is less."""
+THIN_DEPTH = 256
+"""Elements along K for each who shares it, at least."""
 CONVERTED = ("f16", "bf16")
 """Types that are packed as f32."""
 BYTES = ("s8", "u8")
@@ -950,12 +963,51 @@ def plan_vector_gemm(
         rows = max(1, min(rows, m))
     if n is not None and 2 * n <= cols and tile[1] > VECTOR_TILE[1]:
         cols //= 2
+    if is_thin(problem) and block is None:
+        return _thin(problem, cols, replace(packed, before=False), threads)
     down, across, step = block or (VECTOR_ROWS // rows, VECTOR_PANELS, VECTOR_STEPS)
     if block is None:
         down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
     group = down * rows, across * cols
     depth = packed.channel
     return GemmPlan(group, (rows, cols), step * depth, depth, cols, packed, packed)
+
+
+def is_thin(problem: Problem) -> bool:
+    """Return whether C has so few rows that B is read as it is."""
+    m = problem.c.shape[0]
+    plain = not (problem.a.transposed or problem.b.transposed)
+    return m is not None and 0 < m < THIN_ROWS and plain
+
+
+def _thin(problem: Problem, cols: int, words: Packed, threads: int) -> GemmPlan:
+    """Return the plan of a C of few rows: shares are along N, and of what is along K.
+
+    Args:
+        problem: what is multiplied.
+        cols: columns of sums in registers.
+        words: what elements along K are.
+        threads: each is to have a share.
+    """
+    (m, n), k = problem.c.shape, problem.a.size("cols")
+    assert m is not None, problem
+    step = THIN_UNROLL * words.channel
+    sum_bytes = ELEMENT_BITS[problem.c.element] // 8
+    across, split = max(1, THIN_SUM_BYTES // (m * cols * sum_bytes)), 1
+    if n is not None:
+        tiles = max(1, -(-n // cols))
+        least = max(1, THIN_RUN_BYTES // (cols * problem.b.element_bytes))
+        wanted = min(threads, max(1, tiles // least))
+        shares = max(-(-tiles // across), wanted)
+        across = -(-tiles // shares)
+        if k is not None:
+            most = max(1, k // max(step, THIN_DEPTH))
+            split = min(most, -(-threads // -(-tiles // across)))
+    group = m, across * cols
+    depth = words.channel
+    return GemmPlan(
+        group, (m, cols), split * step, depth, cols, words, words, split=split
+    )
 
 
 def _shared(

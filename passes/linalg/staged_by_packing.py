@@ -12,7 +12,9 @@ function, and are copied.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
@@ -26,13 +28,15 @@ from coopc.passes.cpu.stages import KERNELS, Stages, map_of_sizes
 from coopc.passes.linalg.epilogue import CALLS
 from coopc.passes.linalg.kernel_text import Memory, Operands, functions, kernel
 from coopc.passes.linalg.match import Multiplication, constant_text
-from coopc.plan.gemm import GemmPlan
+from coopc.plan.gemm import GemmPlan, Output
 
 ATTRIBUTES = (
     "simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1>"
 )
-PACK, MULTIPLY = ".pack", ".multiply"
+PACK, MULTIPLY, ADD = ".pack", ".multiply", ".add"
 """What the names of the kernels end in."""
+Groups: TypeAlias = dict[str, tuple[AffineExpr, ...]]
+"""The work-groups of kernels along x, y, z, by what their names end in."""
 UNKNOWN = 1 << 40
 """A size of memory that is larger than any, where its own cannot be said."""
 
@@ -75,6 +79,8 @@ class PackedKernel(Operands):
         ]
         """What the epilogue stores, and where."""
         self.plan, self.packed = plan, packed
+        self.scratch = ("%pa", "%pb")
+        """The last arguments, of the packed type."""
         self.rows, self.cols = tile
         self.panels = plan.group[0] // self.rows, plan.group[1] // self.cols
         """Panels of A, and of B, of a work-group."""
@@ -106,7 +112,7 @@ class PackedKernel(Operands):
             sizes: what else it begins with.
             body: its operations.
         """
-        packed = [f"{x}: {self.packed}" for x in ("%pa", "%pb")]
+        packed = [f"{x}: {self.packed}" for x in self.scratch]
         panels = f"""
   %m = {self.c.dim("rows")}
   %n = {self.c.dim("cols")}
@@ -208,7 +214,8 @@ class PackedKernel(Operands):
         """Return the epilogue of row %r of tile %i, %j, which is row %at of C."""
         calls = stores = ""
         batch = "%batch" if self.problem.batched else "%c0"
-        for number, (memory, output) in enumerate(self.outputs):
+        outputs = self.outputs or [(self.c, Output(self.problem.c))]
+        for number, (memory, output) in enumerate(outputs):
             value, element = "%total", memory.element
             where = f"{memory.name}[{memory.place('%at', '%col')}]"
             vector = f"vector<{self.cols}x{element}>"
@@ -257,26 +264,26 @@ def become_stages(
     found: Multiplication,
     text: str,
     ctx: Context,
-    groups: tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...]],
-    bytes: tuple[tuple[AffineExpr | int, ...], tuple[AffineExpr | int, ...]],
+    groups: Groups,
+    bytes: Sequence[tuple[AffineExpr | int, ...]],
 ) -> None:
-    """Put the kernels that pack and multiply in place of a function.
+    """Put the kernels that a product runs as in place of a function.
 
     Args:
         func: the function, of a module.
         found: what it multiplies.
-        text: the kernels, the one that packs first.
+        text: the kernels, in the order in which they run.
         ctx: with which the function was read.
-        groups: the work-groups of each, along x, y, z.
-        bytes: factors whose product is what A takes packed, and B.
+        groups: what the name of each ends in, and its work-groups along x, y, z.
+        bytes: factors whose product is what each of their last arguments takes.
     """
     module = func.parent_op()
     assert isinstance(module, ModuleOp), module
     name, of = (
-        free_name(module, func.sym_name.data, PACK, MULTIPLY),
+        free_name(module, func.sym_name.data, *groups),
         partial(map_of_sizes, func),
     )
-    for each, ending in zip(functions(ctx, text), (PACK, MULTIPLY), strict=True):
+    for each, ending in zip(functions(ctx, text), groups, strict=True):
         each.sym_name = StringAttr(name + ending)
         if found.consumers is not None:
             given = zip(func.body.block.args, each.body.block.args, strict=False)
@@ -284,10 +291,9 @@ def become_stages(
         for inner in each.walk():
             inner.location = func.location
         Rewriter.insert_op(each, InsertPoint.before(func))
-    pack, multiply = groups
     # No affine map is the size of what is packed: checks of bounds leave it to others.
     stages = Stages(
-        ((f"{name}{PACK}", of(*pack)), (f"{name}{MULTIPLY}", of(*multiply))),
+        tuple((name + ending, of(*numbers)) for ending, numbers in groups.items()),
         tuple((of(*factors), of(UNKNOWN)) for factors in bytes),
     )
     known = module.attributes.get(KERNELS, DictionaryAttr({}))

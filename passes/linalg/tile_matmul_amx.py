@@ -7,7 +7,7 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
 After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
          more arguments. The module attribute `cpu.kernels` tells how to run them.
 Fails:   never; other multiplications stay, with a remark where AMX multiplies the
-         types.
+         types. Those of a C of few rows stay for tile-matmul-cpu, without one.
 
     @pack      a work-group packs a panel of A, or a step of K of all panels of B
     @multiply  a work-group computes a block of C, panel by panel
@@ -39,7 +39,12 @@ from xdsl.passes import ModulePass
 from coopc.device import signless
 from coopc.passes.linalg.kernel_text import Memory, zero
 from coopc.passes.linalg.match import Multiplication, extent, matches
-from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
+from coopc.passes.linalg.staged_by_packing import (
+    MULTIPLY,
+    PACK,
+    PackedKernel,
+    become_stages,
+)
 from coopc.plan.gemm import (
     AXES,
     PANEL,
@@ -50,6 +55,7 @@ from coopc.plan.gemm import (
     Packed,
     check_block,
     is_of_amx,
+    is_thin,
     plan_amx_gemm,
 )
 from coopc.remarks import remark
@@ -489,7 +495,8 @@ class TileMatmulAmxPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func, found in matches(op):
-            if is_of_amx(found.problem):
+            asked = bool(self.block) or found.tuned is not None
+            if is_of_amx(found.problem) and (asked or not is_thin(found.problem)):
                 self._tile(ctx, func, found)
 
     def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:
@@ -519,6 +526,6 @@ class TileMatmulAmxPass(ModulePass):
             found,
             packing(made) + multiplying(made),
             ctx,
-            ((of_a + steps, *batch), (*blocks, *batch)),
+            {PACK: (of_a + steps, *batch), MULTIPLY: (*blocks, *batch)},
             ((*batch, of_a, steps, size), (*batch, cols, steps, size)),
         )

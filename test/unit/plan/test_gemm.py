@@ -13,6 +13,7 @@ from coopc.device import DEVICES, INTEL_CPU, LAVAPIPE, NVIDIA, Device, GemmTiles
 from coopc.plan.gemm import (
     LANE_SUMS,
     SUM_BYTES,
+    THIN_DEPTH,
     WIDE_VECTOR_TILE,
     Direct,
     GemmOperand,
@@ -157,6 +158,30 @@ def test_what_a_device_has_no_layout_for_is_checked() -> None:
     assert found.a == Direct(("rows", "cols"))
     assert found.b == Direct()
     assert plan_direct_gemm(by_columns, LAVAPIPE).a == Direct()
+
+
+@pytest.mark.parametrize("threads", [1, 3, 16])
+@pytest.mark.parametrize(
+    "sizes", [(1, 4096, 4096), (7, 4096, 4096), (3, 64, 65536), (5, 100, 40), (2, 0, 0)]
+)
+def test_few_rows_are_shared_among_threads(
+    sizes: tuple[int, int, int], threads: int
+) -> None:
+    """B is read as it is; each thread has a share where there are enough elements."""
+    m, n, k = sizes
+    elements = ("bf16", "bf16", "f32")
+    found = plan_vector_gemm(problem(sizes, elements), threads, tile=WIDE_VECTOR_TILE)
+    assert isinstance(found, GemmPlan)
+    assert isinstance(found.b, Packed)
+    assert not found.b.before
+    assert found.subgroup[0] == found.group[0] == m
+    shares = -(-n // found.group[1]) * found.split
+    if n * k >= 1 << 20:
+        assert threads <= shares < 2 * threads
+    assert found.split == 1 or k // found.split >= THIN_DEPTH
+    asked = plan_vector_gemm(problem(sizes, elements), threads, (1, 2, 8))
+    assert isinstance(asked, GemmPlan)
+    assert asked.b == Packed(1, "f32")
 
 
 def test_vectors_are_as_many_as_c_has() -> None:
