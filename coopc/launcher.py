@@ -446,7 +446,7 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
         kernels = with_kernels(plain, source, owners)
-        known = interfaces(kernels, source, PLACES["cpu"])
+        known = prepacked(interfaces(kernels, source, PLACES["cpu"]), program)
     else:
         if target.pipeline is None and (reason := target.why_no_matrices) is not None:
             remark_product(module, f"done by lanes, not by matrices: {reason}")
@@ -581,6 +581,35 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     facts = Facts(target.flavours[0], target)
     with explaining(Kind.VERIFY, source, "the interface of its kernels"):
         return interfaces_of(kernels(module), module, facts)
+
+
+def prepacked(known: Sequence[Interface], program: ModuleOp) -> list[Interface]:
+    """Return the interfaces of a program, in which kernels may take B packed.
+
+    Raises:
+        ValueError: a launch sequence has such a kernel, which nobody packs B for.
+    """
+    from coopc.emit.interface import expression_of
+    from coopc.emit.sequence import product
+    from coopc.interface import packing_before
+    from coopc.passes.cpu.stages import Stages
+
+    staged = Stages.of(program)
+    found: list[Interface] = []
+    for each in known:
+        stages = staged.get(each.name)
+        if stages is None or (packed := stages.packed) is None:
+            found.append(each)
+            continue
+        if any(step.kernel == each.name for x in known for step in x.steps):
+            raise ValueError(
+                "expected a function of one product for prepack=b, got one of several "
+                f"kernels, of which {each.name} is one"
+            )
+        elements = product([*map(expression_of, packed.elements.results)])
+        element = str(packed.type.element_type)
+        found += packing_before(each, packed.argument, element, elements)
+    return found
 
 
 def as_simulated(interface: Interface, program: ModuleOp) -> Interface | None:

@@ -347,6 +347,8 @@ class CoopcAmxPass(Pipeline):
     features: tuple[str, ...] = ()
     """What the processor has of avx512bf16 and avx512vnni: vectors do what tiles do
     not, and products with few rows."""
+    prepack: Literal["none", "b"] = "none"
+    """Whether a linalg.matmul takes B packed, by a kernel of its own, `.pack_b`."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
@@ -365,10 +367,16 @@ class CoopcAmxPass(Pipeline):
                 threads=self.threads,
                 explicit="block" if self.block else "",
             ),
-            step("tile-matmul-amx", block=self.block, threads=self.threads),
+            step(
+                "tile-matmul-amx",
+                block=self.block,
+                threads=self.threads,
+                prepack=self.prepack,
+            ),
             step(
                 "tile-matmul-cpu",
                 threads=self.threads,
+                prepack=self.prepack,
                 tile=WIDE_VECTOR_TILE if self.features else VECTOR_TILE,
                 amx=False,
                 precision=self.precision,
@@ -426,6 +434,8 @@ class CoopcCpuPass(Pipeline):
     """A file of `coopc-tune`, which says by which plans products are done."""
     features: tuple[str, ...] = ()
     """What the processor has of avx512bf16 and avx512vnni."""
+    prepack: Literal["none", "b"] = "none"
+    """Whether a linalg.matmul takes B packed, by a kernel of its own, `.pack_b`."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
@@ -445,6 +455,7 @@ class CoopcCpuPass(Pipeline):
                 threads=self.threads,
                 tile=self.tile,
                 features=self.features,
+                prepack=self.prepack,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
             step("promote-matrix-arrays"),

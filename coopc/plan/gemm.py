@@ -941,6 +941,7 @@ def plan_vector_gemm(
     block: Block | None = None,
     tile: tuple[int, int] = VECTOR_TILE,
     features: Collection[str] = (),
+    packs: bool = False,
 ) -> GemmPlan | str:
     """Return how a multiplication is blocked for registers and caches, or why not.
 
@@ -950,6 +951,7 @@ def plan_vector_gemm(
         block: what a work-group computes at a time; by the sizes without.
         tile: rows and columns of sums in registers, those of f32.
         features: of `DOT_FEATURES`, what the processor has.
+        packs: whether B is packed, however few rows C has.
     """
     a, b, c = problem.elements
     features = features if tile[1] % 4 == 0 else ()
@@ -963,7 +965,7 @@ def plan_vector_gemm(
         rows = max(1, min(rows, m))
     if n is not None and 2 * n <= cols and tile[1] > VECTOR_TILE[1]:
         cols //= 2
-    if is_thin(problem) and block is None:
+    if is_thin(problem) and block is None and not packs:
         return _thin(problem, cols, replace(packed, before=False), threads)
     down, across, step = block or (VECTOR_ROWS // rows, VECTOR_PANELS, VECTOR_STEPS)
     if block is None:

@@ -33,17 +33,21 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir.affine import AffineConstantExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from coopc.device import signless
+from coopc.dialects.narrow import memref_type
 from coopc.passes.linalg.kernel_text import Memory, zero
 from coopc.passes.linalg.match import Multiplication, extent, matches
 from coopc.passes.linalg.staged_by_packing import (
     MULTIPLY,
     PACK,
+    Operand,
     PackedKernel,
+    Shares,
     become_stages,
+    with_packed_b,
 )
 from coopc.plan.gemm import (
     AXES,
@@ -65,7 +69,9 @@ HALF = PANEL // 2
 
 
 class AmxKernel(PackedKernel):
-    def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
+    def __init__(
+        self, found: Multiplication, plan: GemmPlan, prepacked: bool = False
+    ) -> None:
         assert isinstance(plan.b, Packed), plan
         problem = found.problem
         self.element = signless(problem.a.element)
@@ -73,7 +79,7 @@ class AmxKernel(PackedKernel):
         self.step = plan.depth
         """Elements of K in a product: those of a row of a tile of A."""
         packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
-        super().__init__(found, plan, (PANEL, PANEL), packed)
+        super().__init__(found, plan, (PANEL, PANEL), packed, prepacked)
         self.packs_a = isinstance(plan.a, Packed)
         """Whether A is packed, too: else it is whole panels and steps."""
         self.types = problem.a.type, problem.b.type, problem.c.type
@@ -86,6 +92,15 @@ class AmxKernel(PackedKernel):
         """The type of a row of a tile, packed: 64 bytes."""
         self.tile = PANEL, HALF, self.step
         """M, N and K of a product: half a panel of B."""
+
+    def as_packed(self, name: str) -> str:
+        rest = (PANEL - 1) * self.step
+        return f"""
+  %pb_size = memref.dim {name}, %c0 : {self.prepacked}
+  %pb_some = arith.maxui %pb_size, %c{rest} : index
+  %pb_cols = arith.subi %pb_some, %c{rest} : index
+  %pb = memref.reinterpret_cast {name} to offset: [0], sizes: [{PANEL}, %pb_cols],
+    strides: [{self.step}, 1] : {self.prepacked} to {self.packed}"""
 
     def text_of_steps(self, name: str, batch: str, body: str) -> str:
         """Return a kernel, as `text` does, of panels of a matrix of the batch.
@@ -254,30 +269,35 @@ def products(g: AmxKernel, unroll: int) -> str:
 # --- the kernel that packs -----------------------------------------------------------
 
 
-def packing(g: AmxKernel) -> str:
-    """Return the kernel that packs A, if that is packed, and B, as text."""
+def packing(g: AmxKernel, what: str = "ab") -> str:
+    """Return the kernel that packs A, if that is packed, and B; or one of them."""
     buffer = f"memref<{PANEL}x{g.step}x{g.element}>"
     turned = f"""
   %turned = memref.alloca() {{alignment = 64 : i64}} : {buffer}"""
     if not g.problem.a.transposed and not g.problem.b.transposed:
         turned = ""
-    body = f"""{turned}
-  %group = simt.workgroup_id x : index
-  %of_a = arith.muli %panels_a, %c{int(g.packs_a)} : index
-  %is_a = arith.cmpi ult, %group, %of_a : index
-  scf.if %is_a {{
+    of_a = f"""
     %first_row = arith.muli %group, %c{PANEL} : index
     %panel = arith.addi %before_a, %group : index
     scf.for %s = %c0 to %steps step %c1 {{{step(g, g.a, "%first_row", "%m", "%pa")}
-    }}
-  }} else {{
+    }}"""
+    of_b = f"""
     %s = arith.subi %group, %of_a : index
     scf.for %p = %c0 to %panels_b step %c1 {{
       %col0 = arith.muli %p, %c{PANEL} : index
       %panel = arith.addi %before_b, %p : index{step(g, g.b, "%col0", "%n", "%pb")}
-    }}
+    }}"""
+    both = f"""
+  %is_a = arith.cmpi ult, %group, %of_a : index
+  scf.if %is_a {{{of_a}
+  }} else {{{of_b}
   }}"""
-    return g.text_of_steps("pack", "y", body)
+    body = f"""{turned}
+  %group = simt.workgroup_id x : index
+  %of_a = arith.muli %panels_a, %c{int(g.packs_a and what == "ab")} : index{
+        {"ab": both, "a": of_a, "b": of_b}[what]
+    }"""
+    return g.text_of_steps("pack_b" if what == "b" else "pack", "y", body)
 
 
 def step(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str:
@@ -475,6 +495,8 @@ class TileMatmulAmxPass(ModulePass):
     """Panels of A and of B, and steps of K, that a work-group computes at a time."""
     threads: int = 1
     """Threads that share the work."""
+    prepack: Operand = "none"
+    """Whether the caller packs B, by a kernel of its own."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -495,7 +517,7 @@ class TileMatmulAmxPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func, found in matches(op):
-            asked = bool(self.block) or found.tuned is not None
+            asked = self.block or found.tuned or self.prepack == "b"
             if is_of_amx(found.problem) and (asked or not is_thin(found.problem)):
                 self._tile(ctx, func, found)
 
@@ -508,7 +530,10 @@ class TileMatmulAmxPass(ModulePass):
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
-        made = AmxKernel(found, plan)
+        element = memref_type(found.memories[1]).element_type
+        given = with_packed_b(func, found, element) if self.prepack == "b" else None
+        prepacked, found = given is not None, given or found
+        made = AmxKernel(found, plan, prepacked)
         problem, (a, _, c) = found.problem, found.memories
         rows, cols = (
             extent(func, c, problem.c.dimension(axis)).ceil_div(PANEL) for axis in AXES
@@ -521,11 +546,20 @@ class TileMatmulAmxPass(ModulePass):
             rows.ceil_div(plan.group[0] // PANEL),
         )
         size = STEP_BYTES * PANEL
-        become_stages(
-            func,
-            found,
-            packing(made) + multiplying(made),
-            ctx,
-            {PACK: (of_a + steps, *batch), MULTIPLY: (*blocks, *batch)},
-            ((*batch, of_a, steps, size), (*batch, cols, steps, size)),
-        )
+        packed = [(*batch, of_a, steps, size), (*batch, cols, steps, size)]
+        if not prepacked:
+            stages = {PACK: (of_a + steps, *batch), MULTIPLY: (*blocks, *batch)}
+            text = packing(made) + multiplying(made)
+            become_stages(func, found, text, ctx, stages, packed)
+            return
+
+        def of_b(k: AffineExpr, n: AffineExpr) -> Shares:
+            steps = k.ceil_div(plan.depth)
+            return steps, (n.ceil_div(PANEL), steps, PANEL * plan.depth)
+
+        stages = {PACK: (of_a, *batch), MULTIPLY: (*blocks, *batch)}
+        text = packing(made, "a") + multiplying(made) + packing(made, "b")
+        if not made.packs_a:
+            del stages[PACK]
+            text = multiplying(made) + packing(made, "b")
+        become_stages(func, found, text, ctx, stages, packed[:1], of_b)

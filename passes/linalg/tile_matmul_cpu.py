@@ -42,9 +42,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32, f64, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir.affine import AffineConstantExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from coopc.device import signless
@@ -55,8 +55,11 @@ from coopc.passes.linalg.staged_by_packing import (
     MULTIPLY,
     PACK,
     Groups,
+    Operand,
     PackedKernel,
+    Shares,
     become_stages,
+    with_packed_b,
 )
 from coopc.plan.gemm import (
     AXES,
@@ -79,8 +82,19 @@ LENGTH = 16
 """Words along K that are read at a time, to be packed."""
 
 
+WORDS = {"f32": f32, "f64": f64, "i32": i32}
+
+
+def word_of(packed: Packed) -> str:
+    """Return the type of a word."""
+    assert packed.element is not None, packed
+    return signless(packed.element) if packed.channel == 1 else "i32"
+
+
 class VectorKernel(PackedKernel):
-    def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
+    def __init__(
+        self, found: Multiplication, plan: GemmPlan, prepacked: bool = False
+    ) -> None:
         assert isinstance(plan.b, Packed), plan
         assert plan.b.element is not None, plan
         self.channel = plan.b.channel
@@ -89,15 +103,19 @@ class VectorKernel(PackedKernel):
         """The type of an element of a word."""
         self.biased = plan.b.element == "s8"
         """Whether elements of A are packed as unsigned."""
-        self.word = self.element if self.channel == 1 else "i32"
+        self.word = word_of(plan.b)
         self.thin = not plan.b.before
         """Whether nothing is packed: then the last argument is sums of parts."""
         last = signless(found.problem.c.element) if self.thin else self.word
-        super().__init__(found, plan, plan.subgroup, f"memref<?x{last}>")
+        super().__init__(found, plan, plan.subgroup, f"memref<?x{last}>", prepacked)
         if self.thin:
             self.scratch = ("%pa",) if plan.split > 1 else ()
         self.words = f"vector<{self.cols}x{self.word}>"
         """The type of the words of a panel of B in a step."""
+
+    def as_packed(self, name: str) -> str:
+        return f"""
+  %pb = "memref.cast"({name}) : ({self.prepacked}) -> ({self.packed})"""
 
     def text_of_batch(self, name: str, batch: str, body: str) -> str:
         """Return a kernel, as `text` does, of panels of a matrix of the batch.
@@ -510,24 +528,31 @@ def thin_steps(g: VectorKernel, *, masked: bool) -> str:
 # --- the kernel that packs -----------------------------------------------------------
 
 
-def packing(g: VectorKernel) -> str:
-    body = f"""
-  %group = simt.workgroup_id x : index
-  %is_a = arith.cmpi ult, %group, %panels_a : index
-  scf.if %is_a {{
+def packing(g: VectorKernel, what: str = "ab") -> str:
+    """Return the kernel that packs A and B, or one of them."""
+    of_a = f"""
     %panel = arith.addi %before_a, %group : index
     %first = arith.muli %group, %c{g.rows} : index
     %left = arith.subi %m, %first : index
-    %base = arith.muli %panel, %steps : index{panel(g, g.a, g.rows, "%pa")}
-  }} else {{
-    %number = arith.subi %group, %panels_a : index
+    %base = arith.muli %panel, %steps : index{panel(g, g.a, g.rows, "%pa")}"""
+    of_b = f"""
+    %number = arith.subi %group, %of_a : index
     %panel = arith.addi %before_b, %number : index
     %first = arith.muli %number, %c{g.cols} : index
     %left = arith.subi %n, %first : index
     %base = arith.muli %panel, %steps_b : index{panel(g, g.b, g.cols, "%pb")}
-    {bias(g) if g.biased else ""}
+    {bias(g) if g.biased else ""}"""
+    both = f"""
+  %is_a = arith.cmpi ult, %group, %of_a : index
+  scf.if %is_a {{{of_a}
+  }} else {{{of_b}
   }}"""
-    return g.text_of_batch("pack", "y", body)
+    body = f"""
+  %group = simt.workgroup_id x : index
+  %of_a = arith.muli %panels_a, %c{int(what == "ab")} : index{
+        {"ab": both, "a": of_a, "b": of_b}[what]
+    }"""
+    return g.text_of_batch("pack_b" if what == "b" else "pack", "y", body)
 
 
 def panel(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
@@ -754,6 +779,8 @@ class TileMatmulCpuPass(ModulePass):
     """As what `split-f32-products` lets AMX multiply f32."""
     features: tuple[str, ...] = ()
     """What the processor has of avx512bf16 and avx512vnni."""
+    prepack: Operand = "none"
+    """Whether the caller packs B, by a kernel of its own."""
 
     def __post_init__(self) -> None:
         if unknown := sorted({*self.features} - {*DOT_FEATURES}):
@@ -781,7 +808,8 @@ class TileMatmulCpuPass(ModulePass):
         """Put kernels in the place of a function, if there is a plan."""
         problem = found.problem
         of_amx = is_of_amx(in_precision(problem, self.precision))
-        if of_amx and not self.amx and not is_thin(problem):
+        thin = is_thin(problem) and self.prepack == "none"
+        if of_amx and not self.amx and not thin:
             return
         block = None
         if self.block:
@@ -791,17 +819,33 @@ class TileMatmulCpuPass(ModulePass):
         if found.tuned and found.tuned.registers:
             block, (rows, cols) = found.tuned.block, found.tuned.registers
         plan = plan_vector_gemm(
-            problem, self.threads, block, (rows, cols), self.features
+            problem,
+            self.threads,
+            block,
+            (rows, cols),
+            self.features,
+            packs=self.prepack == "b",
         )
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
-        kernel = VectorKernel(found, plan)
-        if not self.amx and not kernel.thin:
+        if not self.amx and not thin:
             left, right, sums = problem.elements
             reason = f"AMX does not multiply {left} and {right} into {sums}"
             remark(found.op, f"done by vectors, not by tiles of AMX: {reason}")
-        a, _, c = found.memories
+        self._by(plan, ctx, func, found)
+
+    def _by(
+        self, plan: GemmPlan, ctx: Context, func: FuncOp, found: Multiplication
+    ) -> None:
+        """Put kernels in the place of a function, by a plan."""
+        assert isinstance(plan.b, Packed), plan
+        given = None
+        if self.prepack == "b":
+            given = with_packed_b(func, found, WORDS[word_of(plan.b)])
+        prepacked, found = given is not None, given or found
+        kernel = VectorKernel(found, plan, prepacked)
+        problem, (a, _, c) = found.problem, found.memories
         m, n = (extent(func, c, problem.c.dimension(axis)) for axis in AXES)
         steps = extent(func, a, problem.a.dimension("cols"))
         if kernel.channel > 1:
@@ -818,11 +862,22 @@ class TileMatmulCpuPass(ModulePass):
                 stages[ADD] = across, *batch
                 scratch = [(*batch, split, of_b, kernel.rows * kernel.cols * size)]
         else:
-            text = packing(kernel) + multiplying(kernel)
+            text = packing(kernel, "a" if prepacked else "ab") + multiplying(kernel)
             blocks = across, m.ceil_div(plan.group[0])
-            stages = {PACK: (of_a + of_b, *batch), MULTIPLY: (*blocks, *batch)}
+            packs = of_a if prepacked else of_a + of_b
+            stages = {PACK: (packs, *batch), MULTIPLY: (*blocks, *batch)}
             scratch = [
                 (*batch, of_a, steps, kernel.rows * size),
                 (*batch, of_b, steps + int(kernel.biased), kernel.cols * size),
-            ]
-        become_stages(func, found, text, ctx, stages, scratch)
+            ][: 2 - prepacked]
+
+        def shares_of_b(k: AffineExpr, n: AffineExpr) -> Shares:
+            panels = n.ceil_div(kernel.cols)
+            steps = k.ceil_div(kernel.channel) + int(kernel.biased)
+            return panels, (panels, steps, kernel.cols)
+
+        if not prepacked:
+            become_stages(func, found, text, ctx, stages, scratch)
+            return
+        text += packing(kernel, "b")
+        become_stages(func, found, text, ctx, stages, scratch, shares_of_b)

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.native import run_program
+from support.native import best_or_emulated, run_program
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
 from coopc.device import device
+from coopc.diagnostic import CompileError
 from coopc.emit.llvm.module import emit_module
 from coopc.emit.llvm.types import Facts
+from coopc.interface import Interface
+from coopc.launcher import Target, build
 from coopc.llvm.text import text
 from coopc.parsing import parse
 from coopc.passes.cpu.stages import Stages
@@ -221,6 +224,61 @@ def test_amx_leaves_few_rows_to_vectors() -> None:
     assert "amx." not in str(module)
     check(Program.of(module, Tiles.NONE, level=1), "s8", True, "plain", (4, 70, 33), 4)
     assert "amx." in str(compiled(source, CoopcAmxPass(block=(1, 1, 4))))
+
+
+@pytest.mark.parametrize("rows", [None, 3])
+@pytest.mark.parametrize("maps", ["plain", "transposed B"])
+@pytest.mark.parametrize(
+    ("element", "pipeline"),
+    [
+        ("s8", "coopc-cpu{prepack=b features=avx512vnni}"),
+        ("f32", "coopc-cpu{prepack=b}"),
+        ("s8", "coopc-amx{prepack=b}"),
+        ("bf16", "coopc-amx{prepack=b}"),
+    ],
+)
+def test_b_that_is_packed_once(
+    element: str, pipeline: str, maps: str, rows: int | None
+) -> None:
+    """By the interface alone: memory that it states, and the kernels that it names."""
+    if "vnni" in pipeline and lacking(["avx512vnni"], cpu_flags()):
+        pytest.skip("the processor has no avx512vnni")
+    tiles = Tiles.NONE if "cpu" in pipeline else best_or_emulated()
+    if "amx" in pipeline and tiles is Tiles.NONE:
+        pytest.skip("the AMX emulator needs a C compiler")
+    batched = rows is None
+    source = program(element, True, maps, batched, rows=str(rows) if rows else None)
+    target = Target("cpu", pipeline=pipeline, tiles=tiles, threads=2)
+    found = build(Source(source, "test"), target).executable
+    assert [x.name for x in found.interface] == ["mm", "mm.pack_b"]
+    rng, lead = np.random.default_rng(0), (2,) * batched
+    least, most = (-128, 128) if element == "s8" else (-4, 5)
+    m, n, k = rows or 37, 70, 101
+    a, b = (rng.integers(least, most, (*lead, *x)) for x in ((m, k), (k, n)))
+    stored = [x.astype(DTYPES[element]) for x in (a, b)]
+    stored = [to_bf16(x) if element == "bf16" else x for x in stored]
+    if maps != "plain":
+        stored[1] = np.ascontiguousarray(stored[1].swapaxes(-1, -2))
+    packed = found.run(stored[1], kernel="mm.pack_b").arrays[-1]
+    for _ in range(2):
+        c = np.full((*lead, m, n), 7, DTYPES[TYPES[element]])
+        found.run(stored[0], packed, c)
+        np.testing.assert_array_equal(c, a @ b + 5)
+    with pytest.raises(CompileError, match=f"expected b_packed to be {packed.size}"):
+        found.run(stored[1], packed[1:].copy(), kernel="mm.pack_b")
+
+
+def test_packed_b_of_known_sizes_is_a_condition() -> None:
+    source = program("f32", size="64")
+    target = Target("cpu", pipeline="coopc-cpu{prepack=b}", tiles="none")
+    found = build(Source(source, "test"), target).executable
+    a, c = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
+    wrong = "size 0 of b_packed: expected at least 4096 .as mm.pack_b packs it., got 9"
+    with pytest.raises(CompileError, match=wrong):
+        found.run(a, np.zeros(9, np.float32), c)
+    interface = found.interface[1]
+    assert Interface.from_json(interface.to_json()) == interface
+    assert interface.results == ((4096,),)
 
 
 def innermost_loop(
