@@ -760,6 +760,8 @@ ROW_BYTES = 2048
 """From row to row of an A that is not packed, at most."""
 WHOLE_BYTES = 512 << 10
 """Of an A that is not packed, at most: larger ones were faster packed."""
+PANEL_PRODUCTS = 2
+"""Products of panels that take as long as it takes to bring one panel to a core."""
 
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
@@ -784,16 +786,17 @@ def plan_amx_gemm(
     if reason := why_not_packed(problem):
         return reason
     rows, cols, steps = block or block_of(*problem.c.shape, threads)
-    size = problem.a.element_bytes
+    size, group = problem.a.element_bytes, (rows * PANEL, cols * PANEL)
     depth = STEP_BYTES // size
     return GemmPlan(
-        (rows * PANEL, cols * PANEL),
+        group,
         (PANEL, PANEL),
         steps * depth,
         depth,
         PANEL // 2,
         Packed() if packs_a(problem.a) else Direct(),
         Packed(4 // size),
+        band=band_of(problem.c.shape, group, threads),
     )
 
 
@@ -851,20 +854,52 @@ def check_block(block: Block) -> None:
 def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
     """Return the block of an M x N matrix; a size is None where it is not known.
 
-    >>> block_of(4096, 4096), block_of(512, 512, threads=16)
-    ((8, 8, 64), (4, 4, 64))
+    Of blocks up to the largest, it is the one with which the thread that has the most
+    of them is done first.
+
+    >>> block_of(4096, 4096), block_of(512, 512, threads=16), block_of(512, 512, 15)
+    ((8, 8, 64), (4, 4, 64), (4, 6, 64))
     """
     rows, cols, steps = THREADS_BLOCK if threads > 1 else ONE_THREAD_BLOCK
     if m is None or n is None:
         return rows, cols, steps
-    across, down = -(-n // PANEL), -(-m // PANEL)
-    rows, cols = max(1, min(rows, down)), max(1, min(cols, across))
-    while rows * cols > 1 and -(-down // rows) * -(-across // cols) < threads:
-        if rows >= cols:
-            rows = -(-rows // 2)
-        else:
-            cols = -(-cols // 2)
+    across, down = max(1, -(-n // PANEL)), max(1, -(-m // PANEL))
+    rows, cols = min(rows, down), min(cols, across)
+    if threads == 1:
+        return rows, cols, steps
+
+    def last(block: tuple[int, int]) -> tuple[int, int]:
+        down_, across_ = block
+        count = -(-down // down_) * -(-across // across_)
+        each = down_ * across_ + PANEL_PRODUCTS * (down_ + across_)
+        return -(-count // threads) * each, count
+
+    rows, cols = min(product(range(1, rows + 1), range(1, cols + 1)), key=last)
     return rows, cols, steps
+
+
+def band_of(
+    shape: tuple[int | None, int | None], group: tuple[int, int], threads: int
+) -> int:
+    """Return a `GemmPlan.band` with which threads have shares near squares.
+
+    A share is as many work-groups as each other one, one after the other.
+
+    >>> band_of((4096, 4096), (128, 256), 16), band_of((512, 512), (128, 128), 16)
+    (8, 0)
+    """
+    m, n = shape
+    if m is None or n is None or threads == 1:
+        return 0
+    rows, cols = group
+    down, across = -(-m // rows), -(-n // cols)
+    share = -(-down * across // threads)
+
+    def read(band: int) -> int:
+        return band * rows + -(-share // band) * cols
+
+    band = min(range(1, max(1, min(share, down)) + 1), key=read)
+    return band if band > 1 else 0
 
 
 def packs_a(a: GemmOperand) -> bool:
@@ -920,9 +955,9 @@ def packed_for_vectors(
     """Return how vectors have A and B to multiply them; None where they do not.
 
     >>> packed_for_vectors(("s8", "s8", "s32"), ["avx512vnni"])
-    Packed(channel=4, element='s8')
+    Packed(channel=4, element='s8', before=True)
     >>> packed_for_vectors(("s8", "u8", "s32"), ["avx512vnni"])
-    Packed(channel=2, element='s16')
+    Packed(channel=2, element='s16', before=True)
     """
     *factors, sum = elements
     if sum in ("s32", "u32") and {*factors} <= {*BYTES}:
@@ -971,8 +1006,10 @@ def plan_vector_gemm(
     if block is None:
         down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
     group = down * rows, across * cols
-    depth = packed.channel
-    return GemmPlan(group, (rows, cols), step * depth, depth, cols, packed, packed)
+    depth, band = packed.channel, band_of(problem.c.shape, group, threads)
+    return GemmPlan(
+        group, (rows, cols), step * depth, depth, cols, packed, packed, band=band
+    )
 
 
 def is_thin(problem: Problem) -> bool:

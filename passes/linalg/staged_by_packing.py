@@ -164,9 +164,27 @@ class PackedKernel(Operands):
     def block(self) -> str:
         """The panels of a work-group: %i0 up to %i1 of A, and %j0 up to %j1 of B."""
         rows, cols = self.panels
-        return f"""
+        places = """
   %x = simt.workgroup_id x : index
-  %y = simt.workgroup_id y : index
+  %y = simt.workgroup_id y : index"""
+        if band := self.plan.band:
+            places = f"""
+  %x_ = simt.workgroup_id x : index
+  %y_ = simt.workgroup_id y : index
+  %across = arith.ceildivui %panels_b, %c{cols} : index
+  %down = arith.ceildivui %panels_a, %c{rows} : index
+  %over = arith.muli %y_, %across : index
+  %group = arith.addi %over, %x_ : index
+  %in_band = arith.muli %across, %c{band} : index
+  %band = arith.divui %group, %in_band : index
+  %y0 = arith.muli %band, %c{band} : index
+  %below = arith.subi %down, %y0 : index
+  %high = arith.minui %below, %c{band} : index
+  %at_band = arith.remui %group, %in_band : index
+  %y_in = arith.remui %at_band, %high : index
+  %y = arith.addi %y0, %y_in : index
+  %x = arith.divui %at_band, %high : index"""
+        return f"""{places}
   %j0 = arith.muli %x, %c{cols} : index
   %i0 = arith.muli %y, %c{rows} : index
   %j_end = arith.addi %j0, %c{cols} : index

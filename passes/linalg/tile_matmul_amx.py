@@ -9,7 +9,8 @@ After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed i
 Fails:   never; other multiplications stay, with a remark where AMX multiplies the
          types. Those of a C of few rows stay for tile-matmul-cpu, without one.
 
-    @pack      a work-group packs a panel of A, or a step of K of all panels of B
+    @pack      a work-group packs a panel of A, or as much of a step of K of B, or all
+               of it where K is not known
     @multiply  a work-group computes a block of C, panel by panel
 
 Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
@@ -88,6 +89,10 @@ class AmxKernel(PackedKernel):
         """What the innermost loop counts a product as."""
         self.channel = plan.b.channel
         """Rows of B that share a row of its tile."""
+        k = problem.a.size("cols")
+        self.panels_of_step = None if k is None else max(1, -(-k // self.step))
+        """Panels of B of which a work-group packs a step of K, as much as a panel of A
+        has; None for all."""
         self.row = f"vector<{self.step}x{self.element}>"
         """The type of a row of a tile, packed: 64 bytes."""
         self.tile = PANEL, HALF, self.step
@@ -281,9 +286,18 @@ def packing(g: AmxKernel, what: str = "ab") -> str:
     %panel = arith.addi %before_a, %group : index
     scf.for %s = %c0 to %steps step %c1 {{{step(g, g.a, "%first_row", "%m", "%pa")}
     }}"""
+    of_b, some = "", "%c0 to %panels_b"
+    if g.panels_of_step is not None:
+        some = "%p0 to %p1"
+        of_b = f"""
+    %part = arith.divui %number, %steps : index
+    %p0 = arith.muli %part, %c{g.panels_of_step} : index
+    %p_end = arith.addi %p0, %c{g.panels_of_step} : index
+    %p1 = arith.minui %p_end, %panels_b : index"""
     of_b = f"""
-    %s = arith.subi %group, %of_a : index
-    scf.for %p = %c0 to %panels_b step %c1 {{
+    %number = arith.subi %group, %of_a : index{of_b}
+    %s = arith.remui %number, %steps : index
+    scf.for %p = {some} step %c1 {{
       %col0 = arith.muli %p, %c{PANEL} : index
       %panel = arith.addi %before_b, %p : index{step(g, g.b, "%col0", "%n", "%pb")}
     }}"""
@@ -545,21 +559,27 @@ class TileMatmulAmxPass(ModulePass):
             cols.ceil_div(plan.group[1] // PANEL),
             rows.ceil_div(plan.group[0] // PANEL),
         )
+
+        def parts(panels: AffineExpr) -> AffineExpr:
+            per = made.panels_of_step
+            return AffineConstantExpr(1) if per is None else panels.ceil_div(per)
+
         size = STEP_BYTES * PANEL
         packed = [(*batch, of_a, steps, size), (*batch, cols, steps, size)]
         if not prepacked:
-            stages = {PACK: (of_a + steps, *batch), MULTIPLY: (*blocks, *batch)}
+            of_b = steps * parts(cols)
+            stages = {PACK: (of_a + of_b, *batch), MULTIPLY: (*blocks, *batch)}
             text = packing(made) + multiplying(made)
             become_stages(func, found, text, ctx, stages, packed)
             return
 
-        def of_b(k: AffineExpr, n: AffineExpr) -> Shares:
-            steps = k.ceil_div(plan.depth)
-            return steps, (n.ceil_div(PANEL), steps, PANEL * plan.depth)
+        def shares_of_b(k: AffineExpr, n: AffineExpr) -> Shares:
+            panels, steps = n.ceil_div(PANEL), k.ceil_div(plan.depth)
+            return steps * parts(panels), (panels, steps, PANEL * plan.depth)
 
         stages = {PACK: (of_a, *batch), MULTIPLY: (*blocks, *batch)}
         text = packing(made, "a") + multiplying(made) + packing(made, "b")
         if not made.packs_a:
             del stages[PACK]
             text = multiplying(made) + packing(made, "b")
-        become_stages(func, found, text, ctx, stages, packed[:1], of_b)
+        become_stages(func, found, text, ctx, stages, packed[:1], shares_of_b)

@@ -2,6 +2,7 @@
 // RUN: filecheck %s --check-prefix REMARK < %t
 // RUN: coopc-opt %s -p 'tile-matmul-amx{prepack=b}' 2>%t.prepack | filecheck %s --check-prefix PREPACK
 // RUN: filecheck %s --check-prefix ELSEWHERE < %t.prepack
+// RUN: coopc-opt %s -p 'tile-matmul-amx{threads=16}' 2>/dev/null | filecheck %s --check-prefix BAND
 // RUN: not coopc-opt %s -p 'tile-matmul-amx{block=64,64,8}' 2>&1 | filecheck %s --check-prefix LARGE
 // RUN: not coopc-opt %s -p 'coopc-amx{block=4,2}' 2>&1 | filecheck %s --check-prefix COUNT
 // RUN: not coopc-opt %s -p 'tile-matmul-amx{block=4,0,8}' 2>&1 | filecheck %s --check-prefix NONE
@@ -77,7 +78,7 @@ func.func @by_columns(%a: memref<64x64xbf16, strided<[1, 64]>>, %b: memref<64x64
   linalg.matmul ins(%a, %b : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
   func.return
 }
-// REMARK:     tile_matmul_amx.mlir:76:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK:     tile_matmul_amx.mlir:77:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
 // REMARK-NOT: remark
 
 // What AMX does not multiply stays, without one.
@@ -125,5 +126,19 @@ func.func @square(%a: memref<64x64xbf16>, %c: memref<64x64xf32>) {
 // PREPACK-LABEL: func.func @few.multiply(
 func.func @few(%a: memref<4x64xbf16>, %b: memref<64x64xbf16>, %c: memref<4x64xf32>) {
   linalg.matmul ins(%a, %b : memref<4x64xbf16>, memref<64x64xbf16>) outs(%c : memref<4x64xf32>)
+  func.return
+}
+
+// Threads have shares near squares: of 16 x 8 blocks eight each, in bands of four. Parts
+// of a step of B are packed that are as large as a panel of A.
+// BAND: large = {stages = [{name = "large.pack", groups = affine_map<() -> (128)>}, {name = "large.multiply", groups = affine_map<() -> (8, 16)>}]
+// BAND-LABEL: func.func @large.pack(
+// BAND:         %p0 = arith.muli %part, %c32
+// BAND-LABEL: func.func @large.multiply(
+// BAND:         %in_band = arith.muli %across, %c4
+// BAND:         %high = arith.minui %below, %c4
+// BAND:         %x = arith.divui %at_band, %high
+func.func @large(%a: memref<2048x2048xi8>, %b: memref<2048x2048xi8>, %c: memref<2048x2048xi32>) {
+  linalg.matmul ins(%a, %b : memref<2048x2048xi8>, memref<2048x2048xi8>) outs(%c : memref<2048x2048xi32>)
   func.return
 }

@@ -21,6 +21,7 @@ from coopc.plan.gemm import (
     Packed,
     Panel,
     Problem,
+    band_of,
     block_of,
     check_block,
     derived_tiles,
@@ -514,6 +515,22 @@ def test_blocks_are_enough_for_the_threads(size: int, threads: int) -> None:
     blocks = -(-panels // rows) * -(-panels // cols)
     assert blocks >= min(threads, panels * panels)
     assert rows * cols * 4096 <= SUM_BYTES
+
+
+@pytest.mark.parametrize("threads", [2, 15, 16, 24])
+@pytest.mark.parametrize("sizes", [(512, 512), (2048, 2048), (128, 4096), (4096, 256)])
+def test_shares_of_threads_are_near_squares(
+    sizes: tuple[int, int], threads: int
+) -> None:
+    """No thread reads more rows and columns than with rows of work-groups."""
+    rows, cols, _ = block_of(*sizes, threads)
+    group = 32 * rows, 32 * cols
+    down, across = (-(-x // y) for x, y in zip(sizes, group, strict=True))
+    share = -(-down * across // threads)
+    band = band_of(sizes, group, threads) or 1
+    assert band <= down
+    plain = -(-share // across) * group[0] + min(share, across) * group[1]
+    assert band * group[0] + -(-share // band) * group[1] <= plain
 
 
 def test_a_block_that_is_too_large() -> None:

@@ -234,7 +234,7 @@ def test_amx_leaves_few_rows_to_vectors() -> None:
         ("s8", "coopc-cpu{prepack=b features=avx512vnni}"),
         ("f32", "coopc-cpu{prepack=b}"),
         ("s8", "coopc-amx{prepack=b}"),
-        ("bf16", "coopc-amx{prepack=b}"),
+        ("bf16", "coopc-amx{prepack=b threads=2}"),
     ],
 )
 def test_b_that_is_packed_once(
@@ -279,6 +279,35 @@ def test_packed_b_of_known_sizes_is_a_condition() -> None:
     interface = found.interface[1]
     assert Interface.from_json(interface.to_json()) == interface
     assert interface.results == ((4096,),)
+
+
+@pytest.mark.parametrize(
+    ("element", "step"),
+    [
+        ("f32", CoopcCpuPass(threads=4, block=(1, 1, 16))),
+        ("s8", CoopcAmxPass(threads=4, block=(1, 1, 2))),
+        ("s8", CoopcAmxPass(threads=4)),
+    ],
+)
+def test_shares_of_threads_in_bands(
+    element: str, step: CoopcCpuPass | CoopcAmxPass
+) -> None:
+    """Work-groups in another order, of which the last band has fewer rows.
+
+    A step of B is packed in parts, where it has more panels than A has steps.
+    """
+    tiles = best_or_emulated() if element == "s8" else Tiles.NONE
+    if element == "s8" and tiles is Tiles.NONE:
+        pytest.skip("the AMX emulator needs a C compiler")
+    size = 226
+    module = compiled(program(element, size=str(size)), step)
+    found = Program.of(module, tiles, level=1)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, (size, size)).astype(DTYPES[element]) for _ in "ab")
+    c = np.full((size, size), 7, DTYPES[TYPES[element]])
+    after = run_program(found, "mm", [a, b, c], threads=4)
+    wanted = a.astype(np.int64) @ b.astype(np.int64) + 5
+    np.testing.assert_array_equal(after[2], wanted)
 
 
 def innermost_loop(
