@@ -393,7 +393,7 @@ class CoopcAmxPass(Pipeline):
             *in_precision(self.precision, "amx"),
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
-            *vectorising(self.subgroup_size),
+            *vectorising(self.subgroup_size, self.threads),
             step(
                 "distribute-coopmatrix",
                 subgroup_size=1,
@@ -460,7 +460,7 @@ class CoopcCpuPass(Pipeline):
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
             step("promote-matrix-arrays"),
             step("expand-nibbles"),
-            *vectorising(self.subgroup_size),
+            *vectorising(self.subgroup_size, self.threads),
             step("stage-row-slices"),  # lanes have none
             step(
                 "distribute-coopmatrix",
@@ -567,10 +567,15 @@ def from_linalg(
     )
 
 
-def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
+def vectorising(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ...]:
     """The steps from work-items to one work-item with row slices of matrices."""
     return (
-        of_linalg("convert-linalg-to-simt", device="amx", subgroup_size=subgroup_size),
+        of_linalg(
+            "convert-linalg-to-simt",
+            device="amx",
+            subgroup_size=subgroup_size,
+            threads=threads if threads > 1 else None,
+        ),
         step("infer-kernel-sizes", subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         step("resolve-matrix-fill"),
