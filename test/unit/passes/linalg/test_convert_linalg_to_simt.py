@@ -202,7 +202,7 @@ def of_columns(fill: str, body: str, inputs: str = "") -> str:
 @pytest.mark.parametrize("pipeline", ["coopc-cpu", "coopc-cpu{threads=3}"])
 @pytest.mark.parametrize("kind", ["sums", "added", "most", "scaled"])
 def test_columns_in_steps(kind: str, pipeline: str) -> None:
-    """Blocks of rows of memory, whole ones and the rest; C that is added to, as ever."""
+    """Blocks of rows of memory, whole ones and the rest; C may be added to."""
     text = {
         "sums": of_columns("5.0", "%r = arith.addf %y, %x : f32"),
         "added": of_columns("", "%r = arith.addf %y, %x : f32"),
