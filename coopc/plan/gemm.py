@@ -933,6 +933,8 @@ are in the second cache.  Deeper than the first cache has room for a panel of B:
 are loaded and stored half as often, which was 5% faster for 2048 and no slower."""
 THIN_ROWS = 8
 """Rows of C from which on B is packed: with fewer, B is read once, from memory."""
+DOT_ROWS = 4
+"""The same of A, or of a transposed B, that the other one is read as often as."""
 THIN_UNROLL = 4
 """Words along K that are read at a time, from as many rows of B as these have."""
 THIN_SUM_BYTES = 128 << 10
@@ -1017,6 +1019,16 @@ def is_thin(problem: Problem) -> bool:
     m = problem.c.shape[0]
     plain = not (problem.a.transposed or problem.b.transposed)
     return m is not None and 0 < m < THIN_ROWS and plain
+
+
+def is_of_dots(problem: Problem) -> bool:
+    """Return whether elements of C are dot products of rows of A and B in memory.
+
+    A and B are along K, and one is read as often as the other has rows: few times.
+    """
+    sizes = [x for x in problem.c.shape if x is not None]
+    along_k = problem.b.transposed and not problem.a.transposed
+    return along_k and 0 < min(sizes, default=0) <= DOT_ROWS
 
 
 def _thin(problem: Problem, cols: int, words: Packed, threads: int) -> GemmPlan:

@@ -103,13 +103,16 @@ class ConvertLinalgToSimtPass(ModulePass):
             for func in list(draft.ops):
                 if not isinstance(func, FuncOp) or not uses_dialect(func, "linalg"):
                     continue
-                nest = rows_of(func)
-                problem = problem_of(nest)
-                plan = self._plan(problem, device)
-                is_slow = plan.loop is None and plan.kind == "work-items"
-                if self.explain or (is_slow and problem.reduction is not None):
-                    remark(func, str(plan))
-                RowKernel(func, nest, plan).write()
+                self.convert(func, rows_of(func), device)
+
+    def convert(self, func: FuncOp, nest: Nest, device: Device) -> None:
+        """Make a kernel of a function that is a nest."""
+        problem = problem_of(nest)
+        plan = self._plan(problem, device)
+        is_slow = plan.loop is None and plan.kind == "work-items"
+        if self.explain or (is_slow and problem.reduction is not None):
+            remark(func, str(plan))
+        RowKernel(func, nest, plan).write()
 
     def _plan(self, problem: RowProblem, device: Device) -> RowPlan:
         lanes = self.subgroup_size or device.subgroup_size

@@ -40,7 +40,7 @@ from xdsl.passes import ModulePass
 from coopc.device import signless
 from coopc.dialects.narrow import memref_type
 from coopc.passes.linalg.kernel_text import Memory, zero
-from coopc.passes.linalg.match import Multiplication, extent, matches
+from coopc.passes.linalg.match import Multiplication, dots_of, extent, matches
 from coopc.passes.linalg.staged_by_packing import (
     MULTIPLY,
     PACK,
@@ -532,7 +532,8 @@ class TileMatmulAmxPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func, found in matches(op):
             asked = self.block or found.tuned or self.prepack == "b"
-            if is_of_amx(found.problem) and (asked or not is_thin(found.problem)):
+            few = is_thin(found.problem) or dots_of(func, found) is not None
+            if is_of_amx(found.problem) and (asked or not few):
                 self._tile(ctx, func, found)
 
     def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:

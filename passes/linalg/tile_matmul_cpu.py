@@ -6,7 +6,8 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
          that use its sums element by element.
 After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
          more arguments. The module attribute `cpu.kernels` tells how to run them.
-         Where C has few rows nothing is packed; if K is shared, @f.add follows.
+         Where C has few rows nothing is packed; if K is shared, @f.add follows. With
+         a transposed B they are dot products: a kernel as of convert-linalg-to-simt.
 Fails:   never; other multiplications stay, with a remark.
 
 See `coopc.passes.linalg.staged_by_packing`.
@@ -47,9 +48,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
-from coopc.device import signless
+from coopc.device import AMX, signless
+from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
 from coopc.passes.linalg.kernel_text import Memory, zero
-from coopc.passes.linalg.match import Multiplication, extent, matches
+from coopc.passes.linalg.match import Multiplication, dots_of, extent, matches
 from coopc.passes.linalg.staged_by_packing import (
     ADD,
     MULTIPLY,
@@ -807,6 +809,10 @@ class TileMatmulCpuPass(ModulePass):
     def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:
         """Put kernels in the place of a function, if there is a plan."""
         problem = found.problem
+        asked = self.block or found.tuned or self.prepack == "b"
+        if not asked and (nest := dots_of(func, found)) is not None:
+            rows = ConvertLinalgToSimtPass(threads=self.threads)
+            return rows.convert(func, nest, AMX)
         of_amx = is_of_amx(in_precision(problem, self.precision))
         thin = is_thin(problem) and self.prepack == "none"
         if of_amx and not self.amx and not thin:

@@ -87,11 +87,13 @@ def program(
     }}"""
 
 
-def compiled(source: str, pipeline: CoopcCpuPass | CoopcAmxPass) -> ModuleOp:
+def compiled(
+    source: str, pipeline: CoopcCpuPass | CoopcAmxPass, *, tiled: bool = True
+) -> ModuleOp:
     ctx, text = new_context(everything()), Source(source, "test")
     module = parse(ctx, text)
     Run(ctx, text).apply(module, flatten([pipeline]))
-    assert ".multiply" in str(module)
+    assert (".multiply" in str(module)) == tiled
     return module
 
 
@@ -102,6 +104,7 @@ def check(
     maps: str,
     shape: tuple[int, ...],
     rows: int | None = None,
+    groups: tuple[int, int, int] = (1, 1, 1),
 ) -> None:
     """Run a program on whole numbers, whose sums are exact, and compare.
 
@@ -125,7 +128,7 @@ def check(
         given += [array, *map(np.int64, dynamic)]
         sizes += dynamic
     for threads in (1, 3):
-        after = run_program(found, "mm", given, sizes=sizes, threads=threads)
+        after = run_program(found, "mm", given, groups, sizes=sizes, threads=threads)
         expected = a @ b + (5 if fill else 7)
         np.testing.assert_array_equal(after[2], expected, f"{shape} {threads}")
 
@@ -215,6 +218,23 @@ def test_threads_share_k_where_rows_of_b_are_short(element: str, fill: bool) -> 
     for threads in (1, 4):
         after = run_program(found, "mm", [*given, c], threads=threads)
         np.testing.assert_array_equal(after[2], a @ b + (5 if fill else 7))
+
+
+@pytest.mark.parametrize("pipeline", [CoopcCpuPass(), CoopcAmxPass(threads=2)])
+@pytest.mark.parametrize("element", ["f32", "bf16", "s8"])
+def test_dot_products(element: str, pipeline: CoopcCpuPass | CoopcAmxPass) -> None:
+    """Rows of A and of a transposed B are read as they are, if one has few."""
+    for fill, batched, rows in ((True, False, 1), (False, True, 4)):
+        source = program(element, fill, "transposed B", batched, rows=str(rows))
+        module = compiled(source, pipeline, tiled=False)
+        assert "cpu.kernels" not in module.attributes
+        found = Program.of(module, Tiles.NONE, level=1)
+        for n, k in THIN_SHAPES:
+            shape = (3, rows, n, k) if batched else (rows, n, k)
+            groups = (-(-n // 4), rows, 3 * batched or 1)
+            check(found, element, fill, "transposed B", shape, rows, groups)
+    many = program(element, maps="transposed B", rows="5")
+    assert "mm.pack" in str(compiled(many, pipeline))
 
 
 def test_amx_leaves_few_rows_to_vectors() -> None:
