@@ -283,7 +283,7 @@ def peer() -> subprocess.Popen[str] | None:
     """Return the process that multiplies by PyTorch, for all cases of this one."""
     if (name := python()) is None:
         return None
-    command = [name, str(Path(__file__).with_name("torch_peer.py"))]
+    command = [name, str(Path(__file__).with_name("_torch_peer.py"))]
     pipe = subprocess.PIPE
     return subprocess.Popen(
         command, stdin=pipe, stdout=pipe, text=True, env=environment(name)
