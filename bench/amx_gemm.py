@@ -1,11 +1,11 @@
 """GEMM on tiles of AMX, against oneDNN through PyTorch in the same run.
 
-Cubes and other shapes, in one thread and on all cores; transposed operands and batches
-against plain products of ours.  How it is measured, and in which types, says
-`bench.cpu_gemm`.  Without AMX there are no times: the instructions of the innermost
-loop are counted anyway.
+Cubes and other shapes, in one thread and on all cores; B packed before on both sides;
+transposed operands and batches against plain products of ours.  How it is measured, and
+in which types, says `bench.cpu_gemm`.  Without AMX there are no times: the instructions
+of the innermost loop are counted anyway.
 
-    python -m bench.amx_gemm --threads 1
+    python -m bench.amx_gemm --threads 1 --seconds 110
 """
 
 import re
@@ -33,8 +33,11 @@ SHAPES = (
 """M, N and K of the others."""
 SUMS = {"bf16": "f32", "i8": "i32"}
 PROCESSOR = "sapphirerapids"
-FAST, EQUAL = 1.2, 1.0
-"""The least speed over oneDNN's: of cubes, and of other shapes."""
+FAST, PREPACKED, EQUAL = 1.2, 1.1, 1.0
+"""The least speed over oneDNN's: of cubes, of B packed before, and of other shapes."""
+PREPACKED_SHAPES = ((512, 512, 512), (2048, 2048, 2048), (16, 4096, 4096))
+BUDGET = 200.0
+"""Seconds that all rows take, about, at most: else fewer processes measure them."""
 TURNED, BATCHED = 0.95, 1 / 1.1
 """The least speed over plain products of ours: transposed, and of a batch."""
 BATCH = 8
@@ -77,12 +80,13 @@ def against_onednn(threads: int, tiles: Tiles, sizes: Sequence[int]) -> Iterator
     for size in sizes:
         least = EQUAL if threads > 1 and size == SIZES[0] else FAST
         yield case("bf16", "bf16", (size, size, size), least)
-        if threads == 1:
-            yield case("bf16", "f32", (size, size, size), least)
         yield case("i8", "i32", (size, size, size), least)
     for shape in SHAPES:
         yield case("bf16", "bf16", shape, EQUAL)
         yield case("i8", "i32", shape, EQUAL)
+    for shape in PREPACKED_SHAPES:
+        for a, c in (("bf16", "bf16"), ("i8", "f32")):
+            yield replace(case(a, c, shape, PREPACKED), prepacked=True)
 
 
 def against_ours(tiles: Tiles, size: int = 1024) -> Iterator[Case]:
@@ -100,16 +104,19 @@ def measure(
     processes: int = PROCESSES,
     tiles: Tiles = Tiles.AMX,
     sizes: Sequence[int] = SIZES,
+    seconds: float = BUDGET,
 ) -> Iterator[Row]:
     for element in SUMS:
         name = f"{element}: instructions for 4 products of tiles, innermost loop"
         yield Row(name, instructions(element), "", 13.5)
     if best() is not tiles:
         return
-    for count in threads or sorted({1, len(cores())}):
-        yield from rows([*against_onednn(count, tiles, sizes)], processes)
+    counts = threads or sorted({1, len(cores())})
+    for count in counts:
+        asked = [*against_onednn(count, tiles, sizes)]
         if count == 1:
-            yield from rows([*against_ours(tiles)], processes)
+            asked += against_ours(tiles)
+        yield from rows(asked, processes, seconds / len(counts))
 
 
 def main() -> None:
@@ -117,9 +124,10 @@ def main() -> None:
     parser.add_argument("--size", type=int, action="append", help="of cubes")
     parser.add_argument("--threads", type=int, action="append")
     parser.add_argument("--processes", type=int, default=PROCESSES)
+    parser.add_argument("--seconds", type=float, default=BUDGET)
     given = parser.parse_args()
-    sizes = given.size or SIZES
-    for row in measure(given.threads, given.processes, sizes=sizes):
+    sizes, most = given.size or SIZES, given.seconds
+    for row in measure(given.threads, given.processes, sizes=sizes, seconds=most):
         print(line(row), flush=True)
 
 

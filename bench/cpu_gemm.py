@@ -1,10 +1,11 @@
 """GEMM by vector registers, against OpenBLAS through numpy and oneDNN through PyTorch.
 
-Both sides multiply matrices as they are in memory, packing included, in turn and in one
-process; speeds over the peer's are medians and the worst of three processes.  With one
-thread the time that the process computed counts.  Where the rows say bf16 -> bf16 both
-sides store bf16; PyTorch knows no other sums of it.  Without PyTorch there are no rows
-of oneDNN.
+Both sides multiply matrices as they are in memory, packing included, in turn; speeds
+over the peer's are medians and the worst of three processes.  With one thread the time
+that the process computed counts.  Where the rows say bf16 -> bf16 both sides store
+bf16; PyTorch knows no other sums of it.  It runs in a process beside, by the Python
+that `COOPC_BENCH_PYTHON` names, this one, or the system's, the first that has it.
+Without PyTorch there are no rows of oneDNN.
 
     python -m bench.cpu_gemm --size 512 --size 2048 --threads 1
 """
@@ -12,13 +13,17 @@ of oneDNN.
 from __future__ import annotations
 
 import ctypes
-import importlib.util
+import functools
+import json
 import os
+import subprocess
+import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from math import prod
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -26,11 +31,12 @@ from typing import Any
 
 import numpy as np
 
-from bench.harness import Row, interleaved, line
+from bench.harness import Row, line
 from coopc.compiler import new_context
 from coopc.parsing import parse
+from coopc.passes.cpu.stages import Stages
 from coopc.pipeline import Run, read_passes
-from coopc.run.cpu import Program, cores
+from coopc.run.cpu import Program, aligned, cores, llvm_ir
 from coopc.run.thread_pool import ThreadPool
 from coopc.run.tiles import Tiles
 from coopc.source import Source
@@ -48,6 +54,8 @@ WIDE = {"SkylakeX", "Cooperlake", "Sapphirerapids"}
 """Cores of OpenBLAS with kernels for AVX-512; on others the bound is `NARROW_BOUND`."""
 NARROW_BOUND = 1.5
 HASWELL = "coopc-cpu"
+PYTHON = "COOPC_BENCH_PYTHON"
+"""The variable that names a Python with PyTorch; the one that has it, in processes."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,8 @@ class Case:
     """The least speed over the peer's that is wanted."""
     beside: Case | None = None
     """A product of ours that is the peer, as often as the batch has matrices."""
+    prepacked: bool = False
+    """Whether B is packed before, on both sides."""
 
     def __str__(self) -> str:
         m, n, k = self.sizes
@@ -78,6 +88,7 @@ class Case:
         shape += f", batch of {self.batch}" * bool(self.batch)
         for name, map, plain in zip("AB", self.maps, ("m, k", "k, n"), strict=True):
             shape += f", {name} transposed" * (map != plain)
+        shape += ", B packed before" * self.prepacked
         where = f", {self.processor}" if self.processor else ""
         return f"{self.a} -> {self.c} {shape}, {self.threads} threads{where}"
 
@@ -114,7 +125,7 @@ class Case:
               iterator_types = ["parallel", "parallel"]}}
               ins(%s : {sums}) outs(%c : {c}) {{
             ^bb0(%x: {sum}, %y: {self.c}):
-              %r = arith.truncf %x : {sum} to {self.c}
+              %r = arith.{"sitofp" if sum == "i32" else "truncf"} %x : {sum} to {self.c}
               linalg.yield %r : {self.c}
             }}"""
         to = "%s" if memory else "%c"
@@ -138,15 +149,26 @@ class Case:
         """The function after the passes."""
         from coopc.launcher import Target
 
+        target = Target("cpu", tiles="none", threads=self.threads)
         passes = self.passes
         if passes is None:
-            passes = Target("cpu", tiles="none", threads=self.threads).vectors
+            passes = target.vectors
+        elif passes == "coopc-amx":
+            passes += f"{{threads={self.threads}{target.features}}}"
         else:
             passes += f"{{threads={self.threads}}}"
+        if self.prepacked:
+            passes = passes.replace("{", "{prepack=b ")
         ctx, text = new_context(everything()), Source(self.source, "gemm")
         found = parse(ctx, text)
         Run(ctx, text).apply(found, read_passes(passes, everything().all_passes))
         return found
+
+    @functools.cached_property
+    def compiled(self) -> tuple[str, Mapping[str, Stages]]:
+        """LLVM IR, and how its kernels run."""
+        found = self.module()
+        return llvm_ir(found), Stages.of(found)
 
     def arrays(self) -> tuple[list[Any], Any]:
         """A, B and C, and the numbers of A and B, small enough for exact sums."""
@@ -158,30 +180,40 @@ class Case:
         c = {"f32": np.float32, "bf16": np.uint16, "i32": np.int32}[self.c]
         if self.a == "bf16":
             given = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in given]
-        return [*given, np.zeros(self.shape("m, n"), c)], numbers
+        arrays = [*given, np.zeros(self.shape("m, n"), c)]
+        return [_aligned(x) for x in arrays], numbers
 
 
-def in_turn(case: Case, actions: Sequence[Callable[[], object]]) -> tuple[float, ...]:
+def _aligned(array: Any) -> Any:
+    """Return a copy that begins where those of PyTorch do."""
+    found = aligned(array.nbytes).view(array.dtype).reshape(array.shape)
+    found[...] = array
+    return found
+
+
+def in_turn(actions: Sequence[Callable[[], float]]) -> tuple[float, ...]:
     """Return the median times of what does the same, alternating."""
-    if case.threads == 1:
-        rounds = rounds_of(case, actions)
-        return interleaved(actions, rounds, time.process_time)
-    times: list[list[float]] = [[] for _ in actions]
-    for _ in range(rounds_of(case, actions)):
-        for action, found in zip(actions, times, strict=True):
-            time.sleep(PAUSE)
-            action()
-            begin = time.perf_counter()
-            action()
-            found.append(time.perf_counter() - begin)
-    return tuple(map(median, times))
-
-
-def rounds_of(case: Case, actions: Sequence[Callable[[], object]]) -> int:
     begin = time.perf_counter()
     for action in actions:
         action()
-    return max(5, min(31, int(SECONDS / (time.perf_counter() - begin))))
+    rounds = max(5, min(31, int(SECONDS / (time.perf_counter() - begin))))
+    times = [[action() for action in actions] for _ in range(rounds)]
+    return tuple(map(median, zip(*times, strict=True)))
+
+
+def timed(case: Case, action: Callable[[], object]) -> Callable[[], float]:
+    """Return what runs once, and returns the seconds that counts."""
+    clock = time.process_time if case.threads == 1 else time.perf_counter
+
+    def run() -> float:
+        if case.threads > 1:
+            time.sleep(PAUSE)
+            action()
+        begin = clock()
+        action()
+        return clock() - begin
+
+    return run
 
 
 def ours(case: Case) -> Callable[[], object]:
@@ -191,8 +223,20 @@ def ours(case: Case) -> Callable[[], object]:
         ValueError: they differ.
     """
     given, numbers = case.arrays()
-    program = Program.of(case.module(), case.tiles, cpu=case.processor)
-    run = program.prepared("gemm", given, (1, 1, 1), threads=case.threads)
+    ir, stages = case.compiled
+    program = Program.of_text(ir, case.tiles, cpu=case.processor)
+    program, one = replace(program, staged=stages), (1, 1, 1)
+    how: dict[str, Any] = {"threads": case.threads}
+    if case.prepacked:
+        found = stages["gemm"].packed
+        assert found is not None, case
+        count = prod(found.elements.eval([0], []))
+        b, packed = given[1], aligned(4 * count)
+        how["sizes"] = [count]
+        pack = [b, packed, np.int64(count)]
+        program.prepared("gemm.pack_b", pack, one, **how)()
+        given[1:2] = [packed, np.int64(count)]
+    run = program.prepared("gemm", given, one, **how)
     run()
     check(case, given[-1], numbers)
     return run
@@ -214,48 +258,81 @@ def check(case: Case, found: Any, numbers: Sequence[Any]) -> None:
         raise ValueError(f"{case}: expected what numpy computes, off by {error}")
 
 
-def theirs(case: Case) -> Callable[[], object] | None:
-    """Return what a library does instead; None where it is not installed."""
+@functools.cache
+def python() -> str | None:
+    """Return a Python that has PyTorch; None where there is none."""
+    system = ("/usr/bin/python3", "/usr/local/bin/python3")
+    for each in (os.environ.get(PYTHON, ""), sys.executable, *system):
+        if not Path(each).is_file():
+            continue
+        asked = [each, "-c", "import torch"]
+        done = subprocess.run(asked, env=environment(each), capture_output=True)
+        if done.returncode == 0:
+            return each
+    return None
+
+
+def environment(python: str) -> dict[str, str]:
+    """Return the variables for a Python: packages of this one are not for others."""
+    own = python == sys.executable
+    return {x: y for x, y in os.environ.items() if own or x != "PYTHONPATH"}
+
+
+@functools.cache
+def peer() -> subprocess.Popen[str] | None:
+    """Return the process that multiplies by PyTorch, for all cases of this one."""
+    if (name := python()) is None:
+        return None
+    command = [name, str(Path(__file__).with_name("_torch_peer.py"))]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, text=True, env=environment(name)
+    )
+
+
+def ask(line: str) -> str:
+    """Return what the peer answers to a line."""
+    process = peer()
+    assert process is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
+    print(line, file=process.stdin, flush=True)
+    return process.stdout.readline()
+
+
+def theirs(case: Case) -> tuple[str, Callable[[], float] | None]:
+    """Return what a library does instead, and its name, or why it does not."""
     if case.beside is not None:
         once, count = ours(case.beside), max(1, case.batch)
-        return lambda: [once() for _ in range(count)]
-    *given, c = case.arrays()[0]
-    given = [
-        x.swapaxes(-1, -2) if map in ("k, m", "n, k") else x
-        for x, map in zip(given, case.maps, strict=True)
-    ]
+        return "plain", timed(case, lambda: [once() for _ in range(count)])
     if case.a == "f32":
-        return lambda: np.matmul(*given, out=c)
-    if importlib.util.find_spec("torch") is None:
-        return None
-    import torch  # pyright: ignore[reportMissingImports]
-
-    torch_: Any = torch
-    torch_.set_num_threads(case.threads)
-    views = [torch_.from_numpy(x) for x in given]
-    if case.a == "bf16":
-        views = [
-            torch_.from_numpy(x.view(np.int16)).view(torch_.bfloat16) for x in given
-        ]
-        return lambda: torch_.matmul(*views)
-    if case.batch:
-        return lambda: [torch_._int_mm(x, y) for x, y in zip(*views, strict=True)]
-    return lambda: torch_._int_mm(*views)
+        *given, c = case.arrays()[0]
+        return f"OpenBLAS {openblas()}", timed(case, lambda: np.matmul(*given, out=c))
+    if peer() is None:
+        return "", None
+    said = {x: y for x, y in asdict(case).items() if x not in ("beside", "tiles")}
+    answer = json.loads(ask(json.dumps({**said, "pause": PAUSE})) or '{"error": "end"}')
+    if "error" in answer:
+        return f"no oneDNN: {answer['error']}", None
+    return answer["name"], lambda: float(ask("run"))
 
 
-def measured(cases: Sequence[Case]) -> tuple[str, list[Sequence[float]]]:
-    """Return OpenBLAS's core; seconds of each case, and the peer's if there is one."""
-    found: list[Sequence[float]] = []
+def measured(cases: Sequence[Case]) -> list[tuple[str, Sequence[float]]]:
+    """Return the peer of each case, and the seconds of both or of one."""
+    found: list[tuple[str, Sequence[float]]] = []
     mine = cores()
-    if importlib.util.find_spec("torch") is not None:
-        import_module("torch")  # OpenMP asks for processors before any thread is pinned
     for case in cases:
-        peer = theirs(case)
+        name, other = theirs(case)
+        run = timed(case, ours(case))
         if case.threads > 1:
             ThreadPool.of(case.threads).pin(mine[: case.threads])
-        actions = [ours(case)] if peer is None else [ours(case), peer]
-        found.append(in_turn(case, actions))
-    return openblas(), found
+        else:
+            os.sched_setaffinity(0, mine[:1])
+        found.append((name, in_turn([run] if other is None else [run, other])))
+    if (process := peer()) is not None:
+        process.kill()
+        process.wait()
+    return found
 
 
 def openblas() -> str:
@@ -269,49 +346,69 @@ def openblas() -> str:
 
 
 def in_processes(
-    cases: Sequence[Case], processes: int
-) -> Iterator[tuple[str, list[Sequence[float]]]]:
-    """Measure cases of one processor and number of threads, in new processes."""
+    cases: Sequence[Case], processes: int, seconds: float
+) -> Iterator[list[tuple[str, Sequence[float]]]]:
+    """Measure cases of one processor and number of threads, in new processes.
+
+    Not as often as asked where that would take longer than some seconds.
+    """
     first = cases[0]
     places = ",".join(f"{{{n}}}" for n in cores()[: first.threads])
     settings = {
         "OPENBLAS_NUM_THREADS": str(first.threads),
+        "OMP_NUM_THREADS": str(first.threads),
         "OMP_PROC_BIND": "true",
         "OMP_PLACES": places,
     }
     if first.processor is not None:
         settings["OPENBLAS_CORETYPE"] = first.processor.capitalize()
+    if any(x.a != "f32" for x in cases) and (found := python()) is not None:
+        settings[PYTHON] = found
+    end, took = time.monotonic() + seconds, 0.0
+    with ProcessPoolExecutor(len(cores()), get_context("spawn")) as pool:
+        made = [*pool.map(compiled, cases)]
     before = dict(os.environ)
     os.environ.update(settings)  # which libraries read when they are loaded
     try:
-        for _ in range(processes):
+        for number in range(processes):
+            begin = time.monotonic()
+            if number and begin + took > end:
+                return
             with get_context("spawn").Pool(1) as pool:
-                yield pool.apply(measured, (cases,))
+                yield pool.apply(measured, (made,))
+            took = time.monotonic() - begin
     finally:
         os.environ.clear()
         os.environ.update(before)
 
 
-def rows(cases: Sequence[Case], processes: int) -> Iterator[Row]:
+def compiled(case: Case) -> Case:
+    """Return a case that is compiled, and so is what it is compared with."""
+    found = replace(case, beside=case.beside and compiled(case.beside))
+    _ = found.compiled  # is kept
+    return found
+
+
+def rows(
+    cases: Sequence[Case], processes: int, seconds: float = float("inf")
+) -> Iterator[Row]:
     """Yield speeds, and that over the peer's: the median and the worst."""
-    runs = [*in_processes(cases, processes)]
-    core = runs[0][0]
-    for case, *times in zip(cases, *(found for _, found in runs), strict=True):
+    runs = [*in_processes(cases, processes, seconds)]
+    for case, *found in zip(cases, *runs, strict=True):
         m, n, k = case.sizes
         products = 2e-9 * m * n * k * max(1, case.batch)
-        peer = f"OpenBLAS {core}" if case.a == "f32" else "oneDNN"
-        peer = peer if case.beside is None else "plain"
-        for name, seconds in zip(
-            ("coopc", peer), zip(*times, strict=True), strict=False
-        ):
-            yield Row(f"{case}: {name}", products / median(seconds), "Gop/s")
+        name, times = found[0][0], [x for _, x in found]
+        for who, each in zip(("coopc", name), zip(*times, strict=True), strict=False):
+            yield Row(f"{case}: {who}", products / median(each), "Gop/s")
         ratios = [x[1] / x[0] for x in times if len(x) > 1]
         if not ratios:
+            if name:
+                yield Row(f"{case}: {name}", 0, "")
             continue
         least = case.least
-        if case.a == "f32" and case.processor is None and core not in WIDE:
+        if case.a == "f32" and case.processor is None and name.split()[-1] not in WIDE:
             least = NARROW_BOUND
-        yield Row(f"{case}: speed / {peer}'s", median(ratios), "", least=least)
+        yield Row(f"{case}: speed / {name}'s", median(ratios), "", least=least)
         yield Row(f"{case}: the worst of {len(ratios)}", min(ratios), "")
 
 

@@ -282,7 +282,8 @@ class Interface:
     temporaries: tuple[Temporary, ...] = ()
     """Of a launch sequence."""
     results: tuple[tuple[Expression, ...], ...] = ()
-    """The shapes of the last arguments of a launch sequence, which it only writes."""
+    """The shapes of the last arguments of a launch sequence, which it only writes, or
+    of what a kernel packs."""
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -338,6 +339,7 @@ class Interface:
         ]
         json["push_constant_bytes"] = self.push_constant_bytes
         members = SEQUENCE_MEMBERS if self.steps else MEMBERS
+        members += ("results",) * bool(self.results and not self.steps)
         return {name: json[name] for name in members}
 
     @classmethod
@@ -376,6 +378,51 @@ MEMBERS = (
     *("registers", "conditions", "spec_constants"),
 )
 """Of what `Interface.to_json` gives, in this order."""
+
+
+def packing_before(
+    interface: Interface, argument: int, element: str, elements: Expression
+) -> tuple[Interface, Interface]:
+    """Return how a kernel is called that takes an argument packed, and what packs it.
+
+    Args:
+        interface: how it is called that takes the argument as it is.
+        argument: which one, a memref.
+        element: the type of what is packed.
+        elements: how many there are, by the sizes of the argument.
+    """
+    plain, name = interface.arguments[argument], interface.name
+    packed = Buffer(f"{plain.name}_packed", element, (None,))
+    given = [*interface.arguments]
+    given[argument] = packed
+    kept = [
+        x
+        for x in interface.conditions
+        if argument not in (x.argument, x.like_argument, x.apart_from_argument)
+    ]
+    if isinstance(elements, int):
+        why = f"as {name}{PACKING_ENTRY} packs it"
+        least, end = elements, elements + 1
+        kept.append(Condition("size", argument, 0, 1, least, end, why=why))
+    first, second = (plain, packed), tuple(given)
+    return (
+        replace(
+            interface,
+            arguments=second,
+            fields=fields_of(second, interface.flavour),
+            grid=(1, 1, 1),
+            conditions=tuple(kept),
+        ),
+        replace(
+            interface,
+            name=name + PACKING_ENTRY,
+            arguments=first,
+            fields=fields_of(first, interface.flavour),
+            grid=(1, 1, 1),
+            conditions=(),
+            results=((elements,),),
+        ),
+    )
 
 
 def fields_of(

@@ -149,7 +149,7 @@ class Target:
         if self.on == "cpu" and dialect != "xe":
             if self.tiles_used == "none":
                 return self.vectors
-            return f"coopc-amx{{threads={self.threads}}}"
+            return f"coopc-amx{{threads={self.threads}{self.features}}}"
         has_layouts = dialect == "ttg" and self.on == "opencl"
         name = self.device or (XE_DEVICE if has_layouts else PLACES[self.on])
         if dialect != "xe":
@@ -187,14 +187,21 @@ class Target:
     @property
     def vectors(self) -> str:
         """The passes for vectors of this processor."""
-        from coopc.plan.gemm import DOT_FEATURES, VECTOR_TILE, WIDE_VECTOR_TILE
+        from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
+        from coopc.run.tiles import cpu_flags
+
+        is_wide = "avx512f" in cpu_flags()
+        rows, cols = WIDE_VECTOR_TILE if is_wide else VECTOR_TILE
+        return f"coopc-cpu{{threads={self.threads} tile={rows},{cols}{self.features}}}"
+
+    @property
+    def features(self) -> str:
+        """The option of pipelines that says how this processor multiplies vectors."""
+        from coopc.plan.gemm import DOT_FEATURES
         from coopc.run.tiles import cpu_flags, lacking
 
-        flags = cpu_flags()
-        rows, cols = WIDE_VECTOR_TILE if "avx512f" in flags else VECTOR_TILE
-        found = [x for x in DOT_FEATURES if not lacking([x], flags)]
-        features = f" features={','.join(found)}" if found else ""
-        return f"coopc-cpu{{threads={self.threads} tile={rows},{cols}{features}}}"
+        found = [x for x in DOT_FEATURES if not lacking([x], cpu_flags())]
+        return f" features={','.join(found)}" if found else ""
 
 
 @dataclass(frozen=True)
@@ -426,7 +433,7 @@ def build(given: Source | ModuleOp, target: Target) -> Build:
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
         kernels = with_kernels(plain, source, owners)
-        known = interfaces(kernels, source, PLACES["cpu"])
+        known = prepacked(interfaces(kernels, source, PLACES["cpu"]), program)
     else:
         if target.pipeline is None and (reason := target.why_no_matrices) is not None:
             remark_product(module, f"done by lanes, not by matrices: {reason}")
@@ -561,6 +568,35 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     facts = Facts(target.flavours[0], target)
     with explaining(Kind.VERIFY, source, "the interface of its kernels"):
         return interfaces_of(kernels(module), module, facts)
+
+
+def prepacked(known: Sequence[Interface], program: ModuleOp) -> list[Interface]:
+    """Return the interfaces of a program, in which kernels may take B packed.
+
+    Raises:
+        ValueError: a launch sequence has such a kernel, which nobody packs B for.
+    """
+    from coopc.emit.interface import expression_of
+    from coopc.emit.sequence import product
+    from coopc.interface import packing_before
+    from coopc.passes.cpu.stages import Stages
+
+    staged = Stages.of(program)
+    found: list[Interface] = []
+    for each in known:
+        stages = staged.get(each.name)
+        if stages is None or (packed := stages.packed) is None:
+            found.append(each)
+            continue
+        if any(step.kernel == each.name for x in known for step in x.steps):
+            raise ValueError(
+                "expected a function of one product for prepack=b, got one of several "
+                f"kernels, of which {each.name} is one"
+            )
+        elements = product([*map(expression_of, packed.elements.results)])
+        element = str(packed.type.element_type)
+        found += packing_before(each, packed.argument, element, elements)
+    return found
 
 
 def as_simulated(interface: Interface, program: ModuleOp) -> Interface | None:

@@ -21,6 +21,7 @@ from coopc.diagnostic import either
 from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
 from coopc.pipeline import ConditionalStep, Pipeline
+from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 from coopc.universe import PASSES, factory
@@ -346,6 +347,11 @@ class CoopcAmxPass(Pipeline):
     three products of bf16 or f16, or by one."""
     tuning: str | None = None
     """A file of `coopc-tune`, which says by which plans products are done."""
+    features: tuple[str, ...] = ()
+    """What the processor has of avx512bf16 and avx512vnni: vectors do what tiles do
+    not, and products with few rows."""
+    prepack: Literal["none", "b"] = "none"
+    """Whether a linalg.matmul takes B packed, by a kernel of its own, `.pack_b`."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
@@ -364,12 +370,20 @@ class CoopcAmxPass(Pipeline):
                 threads=self.threads,
                 explicit="block" if self.block else "",
             ),
-            step("tile-matmul-amx", block=self.block, threads=self.threads),
+            step(
+                "tile-matmul-amx",
+                block=self.block,
+                threads=self.threads,
+                prepack=self.prepack,
+            ),
             step(
                 "tile-matmul-cpu",
                 threads=self.threads,
+                prepack=self.prepack,
+                tile=WIDE_VECTOR_TILE if self.features else VECTOR_TILE,
                 amx=False,
                 precision=self.precision,
+                features=self.features,
             ),
             step(
                 "convert-linalg-to-coopmatrix",
@@ -382,7 +396,7 @@ class CoopcAmxPass(Pipeline):
             *in_precision(self.precision, "amx"),
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
-            *vectorising(self.subgroup_size),
+            *vectorising(self.subgroup_size, self.threads),
             step(
                 "distribute-coopmatrix",
                 subgroup_size=1,
@@ -423,6 +437,8 @@ class CoopcCpuPass(Pipeline):
     """A file of `coopc-tune`, which says by which plans products are done."""
     features: tuple[str, ...] = ()
     """What the processor has of avx512bf16 and avx512vnni."""
+    prepack: Literal["none", "b"] = "none"
+    """Whether a linalg.matmul takes B packed, by a kernel of its own, `.pack_b`."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
@@ -442,11 +458,12 @@ class CoopcCpuPass(Pipeline):
                 threads=self.threads,
                 tile=self.tile,
                 features=self.features,
+                prepack=self.prepack,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
             step("promote-matrix-arrays"),
             step("expand-nibbles"),
-            *vectorising(self.subgroup_size),
+            *vectorising(self.subgroup_size, self.threads),
             step("stage-row-slices"),  # lanes have none
             step(
                 "distribute-coopmatrix",
@@ -554,10 +571,15 @@ def from_linalg(
     )
 
 
-def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
+def vectorising(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ...]:
     """The steps from work-items to one work-item with row slices of matrices."""
     return (
-        of_linalg("convert-linalg-to-simt", device="amx", subgroup_size=subgroup_size),
+        of_linalg(
+            "convert-linalg-to-simt",
+            device="amx",
+            subgroup_size=subgroup_size,
+            threads=threads if threads > 1 else None,
+        ),
         step("infer-kernel-sizes", subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         step("resolve-matrix-fill"),

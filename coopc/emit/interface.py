@@ -146,7 +146,7 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         fields_of(arguments, facts.flavour, facts.addresses),
         kernel.work_group_size,
         kernel.subgroup_size,
-        None if grid is None else tuple(map(_expression, grid.results)),
+        None if grid is None else tuple(map(expression_of, grid.results)),
         memory,
         conditions=(*conditions_of(kernel), *stride_conditions(kernel.func)),
         spec_constants=tuple(
@@ -331,14 +331,15 @@ def _scalar(type: Attribute) -> str:
     return name
 
 
-def _expression(expression: AffineExpr) -> Expression:
+def expression_of(expression: AffineExpr) -> Expression:
+    """Return an expression of sizes, as an interface has it."""
     match expression:
         case AffineConstantExpr(value=value):
             return value
         case AffineDimExpr(position=position):
             return ("size", position)
         case AffineBinaryOpExpr(kind=kind, lhs=left, rhs=right):
-            return (kind.name.lower(), _expression(left), _expression(right))
+            return (kind.name.lower(), expression_of(left), expression_of(right))
         case other:
             raise Refusal(f"expected {simt.GRID} without symbols, got {other}")
 

@@ -177,6 +177,8 @@ class Packed:
     """Elements along K that are side by side: those of B fill 32 bits together."""
     element: str | None = None
     """The type that elements are packed as, with a sign; None for their own."""
+    before: bool = True
+    """Whether a kernel does so before; else each word is made where it is used."""
 
 
 WIDTHS = (16, 8, 4)
@@ -758,6 +760,8 @@ ROW_BYTES = 2048
 """From row to row of an A that is not packed, at most."""
 WHOLE_BYTES = 512 << 10
 """Of an A that is not packed, at most: larger ones were faster packed."""
+PANEL_PRODUCTS = 2
+"""Products of panels that take as long as it takes to bring one panel to a core."""
 
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
@@ -782,16 +786,17 @@ def plan_amx_gemm(
     if reason := why_not_packed(problem):
         return reason
     rows, cols, steps = block or block_of(*problem.c.shape, threads)
-    size = problem.a.element_bytes
+    size, group = problem.a.element_bytes, (rows * PANEL, cols * PANEL)
     depth = STEP_BYTES // size
     return GemmPlan(
-        (rows * PANEL, cols * PANEL),
+        group,
         (PANEL, PANEL),
         steps * depth,
         depth,
         PANEL // 2,
         Packed() if packs_a(problem.a) else Direct(),
         Packed(4 // size),
+        band=band_of(problem.c.shape, group, threads),
     )
 
 
@@ -849,20 +854,52 @@ def check_block(block: Block) -> None:
 def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
     """Return the block of an M x N matrix; a size is None where it is not known.
 
-    >>> block_of(4096, 4096), block_of(512, 512, threads=16)
-    ((8, 8, 64), (4, 4, 64))
+    Of blocks up to the largest, it is the one with which the thread that has the most
+    of them is done first.
+
+    >>> block_of(4096, 4096), block_of(512, 512, threads=16), block_of(512, 512, 15)
+    ((8, 8, 64), (4, 4, 64), (4, 6, 64))
     """
     rows, cols, steps = THREADS_BLOCK if threads > 1 else ONE_THREAD_BLOCK
     if m is None or n is None:
         return rows, cols, steps
-    across, down = -(-n // PANEL), -(-m // PANEL)
-    rows, cols = max(1, min(rows, down)), max(1, min(cols, across))
-    while rows * cols > 1 and -(-down // rows) * -(-across // cols) < threads:
-        if rows >= cols:
-            rows = -(-rows // 2)
-        else:
-            cols = -(-cols // 2)
+    across, down = max(1, -(-n // PANEL)), max(1, -(-m // PANEL))
+    rows, cols = min(rows, down), min(cols, across)
+    if threads == 1:
+        return rows, cols, steps
+
+    def last(block: tuple[int, int]) -> tuple[int, int]:
+        down_, across_ = block
+        count = -(-down // down_) * -(-across // across_)
+        each = down_ * across_ + PANEL_PRODUCTS * (down_ + across_)
+        return -(-count // threads) * each, count
+
+    rows, cols = min(product(range(1, rows + 1), range(1, cols + 1)), key=last)
     return rows, cols, steps
+
+
+def band_of(
+    shape: tuple[int | None, int | None], group: tuple[int, int], threads: int
+) -> int:
+    """Return a `GemmPlan.band` with which threads have shares near squares.
+
+    A share is as many work-groups as each other one, one after the other.
+
+    >>> band_of((4096, 4096), (128, 256), 16), band_of((512, 512), (128, 128), 16)
+    (8, 0)
+    """
+    m, n = shape
+    if m is None or n is None or threads == 1:
+        return 0
+    rows, cols = group
+    down, across = -(-m // rows), -(-n // cols)
+    share = -(-down * across // threads)
+
+    def read(band: int) -> int:
+        return band * rows + -(-share // band) * cols
+
+    band = min(range(1, max(1, min(share, down)) + 1), key=read)
+    return band if band > 1 else 0
 
 
 def packs_a(a: GemmOperand) -> bool:
@@ -894,6 +931,19 @@ VECTOR_STEPS = 512
 """Rows of A, panels of B and words of K that a core computes at a time: 384 KiB of A
 are in the second cache.  Deeper than the first cache has room for a panel of B: sums
 are loaded and stored half as often, which was 5% faster for 2048 and no slower."""
+THIN_ROWS = 8
+"""Rows of C from which on B is packed: with fewer, B is read once, from memory."""
+DOT_ROWS = 4
+"""The same of A, or of a transposed B, that the other one is read as often as."""
+THIN_UNROLL = 4
+"""Words along K that are read at a time, from as many rows of B as these have."""
+THIN_SUM_BYTES = 128 << 10
+"""Of the sums of a work-group, at most.  With long rows of B it was fastest, though
+sums of several rows of C leave the first cache: of 16 to 128 KiB, for 1, 4 and 7."""
+THIN_RUN_BYTES = 2048
+"""Of a row of B that a work-group reads, at least; K is shared before it is less."""
+THIN_DEPTH = 256
+"""Elements along K for each who shares it, at least."""
 CONVERTED = ("f16", "bf16")
 """Types that are packed as f32."""
 BYTES = ("s8", "u8")
@@ -907,9 +957,9 @@ def packed_for_vectors(
     """Return how vectors have A and B to multiply them; None where they do not.
 
     >>> packed_for_vectors(("s8", "s8", "s32"), ["avx512vnni"])
-    Packed(channel=4, element='s8')
+    Packed(channel=4, element='s8', before=True)
     >>> packed_for_vectors(("s8", "u8", "s32"), ["avx512vnni"])
-    Packed(channel=2, element='s16')
+    Packed(channel=2, element='s16', before=True)
     """
     *factors, sum = elements
     if sum in ("s32", "u32") and {*factors} <= {*BYTES}:
@@ -928,6 +978,7 @@ def plan_vector_gemm(
     block: Block | None = None,
     tile: tuple[int, int] = VECTOR_TILE,
     features: Collection[str] = (),
+    packs: bool = False,
 ) -> GemmPlan | str:
     """Return how a multiplication is blocked for registers and caches, or why not.
 
@@ -937,6 +988,7 @@ def plan_vector_gemm(
         block: what a work-group computes at a time; by the sizes without.
         tile: rows and columns of sums in registers, those of f32.
         features: of `DOT_FEATURES`, what the processor has.
+        packs: whether B is packed, however few rows C has.
     """
     a, b, c = problem.elements
     features = features if tile[1] % 4 == 0 else ()
@@ -950,12 +1002,63 @@ def plan_vector_gemm(
         rows = max(1, min(rows, m))
     if n is not None and 2 * n <= cols and tile[1] > VECTOR_TILE[1]:
         cols //= 2
+    if is_thin(problem) and block is None and not packs:
+        return _thin(problem, cols, replace(packed, before=False), threads)
     down, across, step = block or (VECTOR_ROWS // rows, VECTOR_PANELS, VECTOR_STEPS)
     if block is None:
         down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
     group = down * rows, across * cols
-    depth = packed.channel
-    return GemmPlan(group, (rows, cols), step * depth, depth, cols, packed, packed)
+    depth, band = packed.channel, band_of(problem.c.shape, group, threads)
+    return GemmPlan(
+        group, (rows, cols), step * depth, depth, cols, packed, packed, band=band
+    )
+
+
+def is_thin(problem: Problem) -> bool:
+    """Return whether C has so few rows that B is read as it is."""
+    m = problem.c.shape[0]
+    plain = not (problem.a.transposed or problem.b.transposed)
+    return m is not None and 0 < m < THIN_ROWS and plain
+
+
+def is_of_dots(problem: Problem) -> bool:
+    """Return whether elements of C are dot products of rows of A and B in memory.
+
+    A and B are along K, and one is read as often as the other has rows: few times.
+    """
+    sizes = [x for x in problem.c.shape if x is not None]
+    along_k = problem.b.transposed and not problem.a.transposed
+    return along_k and 0 < min(sizes, default=0) <= DOT_ROWS
+
+
+def _thin(problem: Problem, cols: int, words: Packed, threads: int) -> GemmPlan:
+    """Return the plan of a C of few rows: shares are along N, and of what is along K.
+
+    Args:
+        problem: what is multiplied.
+        cols: columns of sums in registers.
+        words: what elements along K are.
+        threads: each is to have a share.
+    """
+    (m, n), k = problem.c.shape, problem.a.size("cols")
+    assert m is not None, problem
+    step = THIN_UNROLL * words.channel
+    sum_bytes = ELEMENT_BITS[problem.c.element] // 8
+    across, split = max(1, THIN_SUM_BYTES // (m * cols * sum_bytes)), 1
+    if n is not None:
+        tiles = max(1, -(-n // cols))
+        least = max(1, THIN_RUN_BYTES // (cols * problem.b.element_bytes))
+        wanted = min(threads, max(1, tiles // least))
+        shares = max(-(-tiles // across), wanted)
+        across = -(-tiles // shares)
+        if k is not None:
+            most = max(1, k // max(step, THIN_DEPTH))
+            split = min(most, -(-threads // -(-tiles // across)))
+    group = m, across * cols
+    depth = words.channel
+    return GemmPlan(
+        group, (m, cols), split * step, depth, cols, words, words, split=split
+    )
 
 
 def _shared(

@@ -44,6 +44,8 @@ class RowReduction:
     """Dimensions of memory that is contiguous along these loops."""
     sequential: str | None = None
     """Why the steps can only follow one another; None if they combine in any order."""
+    stored: bool = False
+    """Whether it is one loop, and all that a row does is to store what it gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,10 @@ class RowPlan:
     reason: str
     axis: int = 0
     """The axis of the grid that has the loop of work-items; `axes` are the others."""
+    steps: int | None = None
+    """Of a reduction by work-items: how many all of them do before they go on, so that
+    memory is read along its rows; what is reduced is in memory meanwhile.  None for all
+    steps of a row."""
 
     def __post_init__(self) -> None:
         if self.chunk % self.items and self.kind == "work-items":
@@ -104,6 +110,7 @@ def plan_rows(
     block: int = 1,
     wide: int = 1,
     rows_on_x: bool = False,
+    steps: int | None = None,
 ) -> RowPlan:
     """Return who computes what.
 
@@ -118,6 +125,8 @@ def plan_rows(
             that a vector of them is more of a row of memory.
         rows_on_x: whether only axis x has room for many work-groups: a loop of
             work-items, of which each does many, is then on another one.
+        steps: of a reduction of many rows that is stored, how many all of them do at a
+            time.
     """
     if (reason := _why_lanes(problem, lanes)) is not None:
         axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
@@ -146,9 +155,13 @@ def plan_rows(
     reason = _why_not_lanes(problem, lanes) or (
         along if problem.weights[loop] else "no loop has contiguous memory"
     )
-    axis, chunk = int(rows_on_x and bool(axes)), items * rounds
+    axis, chunk, its = int(rows_on_x and bool(axes)), items * rounds, problem.reduction
+    together = steps
+    if its is None or not its.stored or rounds == 1 or not problem.weights[loop]:
+        together = None
     return RowPlan(
-        "work-items", lanes, items, loop, chunk, block, axes, serial, reason, axis
+        "work-items",
+        *(lanes, items, loop, chunk, block, axes, serial, reason, axis, together),
     )
 
 

@@ -33,6 +33,7 @@ from coopc.device import ELEMENT_BITS, Device, GemmTiles, note_asked
 from coopc.device.file import read_file, record, written
 from coopc.plan.gemm import (
     PANEL,
+    THIN_ROWS,
     VECTOR_TILE,
     Block,
     GemmPlan,
@@ -42,6 +43,8 @@ from coopc.plan.gemm import (
     check_block,
     direct_tile,
     is_of_amx,
+    is_of_dots,
+    is_thin,
     plan_amx_gemm,
     plan_direct_gemm,
     plan_staged_gemm,
@@ -244,6 +247,9 @@ class Engine:
 def built_in_plan(problem: Problem, engine: Engine) -> GemmPlan | str:
     """Return the plan without a file, or why there is none that could be another."""
     device, threads = engine.device, engine.threads
+    few = is_thin(problem) or is_of_dots(problem)
+    if engine.pipeline in ("coopc-amx", "coopc-cpu") and few:
+        return f"B is read as it is for fewer than {THIN_ROWS} rows of C"
     if engine.pipeline == "coopc-amx" and is_of_amx(problem):
         return plan_amx_gemm(problem, threads)
     if engine.pipeline in ("coopc-amx", "coopc-cpu"):

@@ -13,7 +13,15 @@ from numpy.lib.stride_tricks import as_strided
 
 from coopc.diagnostic import near_match
 from coopc.explain import usage_errors
-from coopc.interface import SECOND_ENTRY, Buffer, Interface, Number, View, evaluate
+from coopc.interface import (
+    PACKING_ENTRY,
+    SECOND_ENTRY,
+    Buffer,
+    Interface,
+    Number,
+    View,
+    evaluate,
+)
 from coopc.interface_call import (
     Array,
     Call,
@@ -68,7 +76,9 @@ class Executable:
     where the host has the memory between kernels."""
 
     def kernel(self, name: str | None = None) -> Interface:
-        """Return the kernel of a name, or the only one, second entry points aside.
+        """Return the kernel of a name, or the only one, those beside it aside.
+
+        These are second entry points, and what packs an argument.
 
         Raises:
             ValueError: there is none, or there are several and no name.
@@ -79,7 +89,10 @@ class Executable:
             x
             for x in names
             if x not in launched
-            and (not x.endswith(SECOND_ENTRY) or x[: -len(SECOND_ENTRY)] not in names)
+            and not any(
+                x.endswith(end) and x.removesuffix(end) in names
+                for end in (SECOND_ENTRY, PACKING_ENTRY)
+            )
         ]
         if not names:
             raise ValueError(
@@ -118,7 +131,9 @@ class Executable:
                 f"{','.join(map(str, groups))}: coopc made this kernel and chooses its "
                 "work-groups"
             )
-        return pack(interface, given, groups)
+        call = pack(interface, given, groups)
+        _check_results(interface, call.given, sizes_of(interface, call.given))
+        return call
 
     def execute(self, call: Call, *, repeats: int = 1, **how: Any) -> Outcome:
         """Run a `Call` of a kernel or of a launch sequence."""

@@ -2,12 +2,16 @@
 
     cpu.kernels = {f = {
       stages = [{name = "f.pack", groups = affine_map<..>}, {name = "f"}],
-      scratch = [{bytes = affine_map<..>, sizes = affine_map<..>}]}}
+      scratch = [{bytes = affine_map<..>, sizes = affine_map<..>}],
+      packed = {argument = 1, type = memref<?xbf16>, elements = affine_map<..>}}}
 
 A kernel runs as the functions of its stages, one after the other.  Each takes the
 kernel's arguments, then memory that they share.  Maps are of the kernel's sizes, as
 those of `simt.grid`: to work-groups along x, y, z, which are those of the kernel where
 there is no map; to numbers whose product is the bytes of memory; to its dynamic sizes.
+
+A kernel with `packed` takes an argument as another kernel, `f.pack_b`, packs it: that
+takes the argument, and memory for what it packs.  The last map is of its sizes.
 """
 
 from __future__ import annotations
@@ -20,8 +24,11 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
     ModuleOp,
     StringAttr,
+    i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -34,6 +41,18 @@ KERNELS = "cpu.kernels"
 
 
 @dataclass(frozen=True, slots=True)
+class PackedArgument:
+    """An argument that a kernel takes as another one has packed it."""
+
+    argument: int
+    """Which one, from 0."""
+    type: MemRefType
+    """What the kernel takes instead, of rank 1."""
+    elements: AffineMap
+    """From the sizes of the kernel that packs to factors of its elements."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stages:
     """A kernel that runs as several functions, one after the other."""
 
@@ -43,23 +62,34 @@ class Stages:
     scratch: tuple[tuple[AffineMap, AffineMap], ...]
     """Their last arguments, memory of as many bytes as the product of the first map's
     results; each is passed with the sizes of the second."""
+    packed: PackedArgument | None = None
 
     @property
     def attr(self) -> DictionaryAttr:
         """What the attribute says of the kernel."""
         functions: list[Attribute] = []
         for name, groups in self.functions:
-            said: dict[str, Attribute] = {"name": StringAttr(name)}
+            one: dict[str, Attribute] = {"name": StringAttr(name)}
             if groups is not None:
-                said["groups"] = AffineMapAttr(groups)
-            functions.append(DictionaryAttr(said))
+                one["groups"] = AffineMapAttr(groups)
+            functions.append(DictionaryAttr(one))
         scratch = [
             DictionaryAttr({"bytes": AffineMapAttr(bytes), "sizes": AffineMapAttr(of)})
             for bytes, of in self.scratch
         ]
-        return DictionaryAttr(
-            {"stages": ArrayAttr(functions), "scratch": ArrayAttr(scratch)}
-        )
+        said: dict[str, Attribute] = {
+            "stages": ArrayAttr(functions),
+            "scratch": ArrayAttr(scratch),
+        }
+        if (found := self.packed) is not None:
+            said["packed"] = DictionaryAttr(
+                {
+                    "argument": IntegerAttr(found.argument, i64),
+                    "type": found.type,
+                    "elements": AffineMapAttr(found.elements),
+                }
+            )
+        return DictionaryAttr(said)
 
     @classmethod
     def of(cls, module: ModuleOp) -> dict[str, Stages]:
@@ -72,6 +102,14 @@ class Stages:
                 said: dict[str, Any] = dict(each.data)
                 yield {name: x.data for name, x in said.items()}
 
+        def packed(found: Any) -> PackedArgument | None:
+            if found is None:
+                return None
+            argument, type, elements = (
+                found.data[x] for x in ("argument", "type", "elements")
+            )
+            return PackedArgument(argument.value.data, type, elements.data)
+
         known: Any = module.attributes.get(KERNELS, DictionaryAttr({}))
         return {
             name: cls(
@@ -79,6 +117,7 @@ class Stages:
                     (x["name"], x.get("groups")) for x in members(each.data["stages"])
                 ),
                 tuple((x["bytes"], x["sizes"]) for x in members(each.data["scratch"])),
+                packed(each.data.get("packed")),
             )
             for name, each in known.data.items()
         }

@@ -47,8 +47,8 @@ from coopc.dialects.narrow import memref_type
 from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
-from coopc.passes.linalg.rows import factor_of, rows_of
-from coopc.plan.gemm import Fill, GemmOperand, Problem
+from coopc.passes.linalg.rows import Nest, factor_of, rows_of
+from coopc.plan.gemm import Fill, GemmOperand, Problem, is_of_dots
 
 if TYPE_CHECKING:
     from coopc.plan.tuning import Choice
@@ -213,6 +213,14 @@ def matches(
         with suppress(Refused):
             if (found := matched(func, recognise)) is not None:
                 yield func, found
+
+
+def dots_of(func: FuncOp, found: Multiplication) -> Nest | None:
+    """Return a product as rows, if its elements are dot products of rows in memory."""
+    if is_of_dots(found.problem):
+        with suppress(Refused):
+            return rows_of(func)
+    return None
 
 
 def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]:

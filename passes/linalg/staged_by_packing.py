@@ -4,6 +4,9 @@ A function becomes two kernels, @f.pack and @f.multiply.  Both take its argument
 and B packed.  The module attribute `cpu.kernels` says how they run: see
 `coopc.passes.cpu.stages`.
 
+With `prepack=b` the caller packs B once, by a kernel @f.pack_b of its own, and gives it
+packed, in the place of B: then @f.pack is of A alone, if that is packed.
+
 A is packed in panels of rows, and B in panels of columns.  What is beyond the matrices
 is zero there, so that only C has edges.  A work-group computes a block of C, the tiles
 of some panels of A and of B.  At the edges of C the sums of a tile are in memory of the
@@ -12,27 +15,45 @@ function, and are copied.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Literal, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+)
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from coopc.dialects.narrow import memref_type
+from coopc.interface import PACKING_ENTRY
 from coopc.ir.control_flow import free_name
-from coopc.passes.cpu.stages import KERNELS, Stages, map_of_sizes
+from coopc.passes.cpu.stages import KERNELS, PackedArgument, Stages, map_of_sizes
 from coopc.passes.linalg.epilogue import CALLS
 from coopc.passes.linalg.kernel_text import Memory, Operands, functions, kernel
-from coopc.passes.linalg.match import Multiplication, constant_text
-from coopc.plan.gemm import GemmPlan
+from coopc.passes.linalg.match import Multiplication, constant_text, extent
+from coopc.plan.gemm import AXES, GemmPlan, Output
+from coopc.remarks import remark
 
 ATTRIBUTES = (
     "simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1>"
 )
-PACK, MULTIPLY = ".pack", ".multiply"
+PACK, MULTIPLY, ADD, PACK_B = ".pack", ".multiply", ".add", PACKING_ENTRY
 """What the names of the kernels end in."""
+Groups: TypeAlias = dict[str, tuple[AffineExpr, ...]]
+"""The work-groups of kernels along x, y, z, by what their names end in."""
+Shares: TypeAlias = tuple[AffineExpr, tuple[AffineExpr | int, ...]]
+"""Work-groups that pack B for the caller, and factors of its elements then."""
+Operand: TypeAlias = Literal["none", "b"]
+"""What the caller packs."""
 UNKNOWN = 1 << 40
 """A size of memory that is larger than any, where its own cannot be said."""
 
@@ -41,7 +62,12 @@ class PackedKernel(Operands):
     """`C = fill + A * B`, or `C += A * B`, by a plan, with A and B in panels."""
 
     def __init__(
-        self, found: Multiplication, plan: GemmPlan, tile: tuple[int, int], packed: str
+        self,
+        found: Multiplication,
+        plan: GemmPlan,
+        tile: tuple[int, int],
+        packed: str,
+        prepacked: bool = False,
     ) -> None:
         """Choose the types of a kernel.
 
@@ -50,6 +76,7 @@ class PackedKernel(Operands):
             plan: how.
             tile: rows of a panel of A, and columns of one of B.
             packed: the type of A and of B, packed.
+            prepacked: whether the function takes B packed: see `with_packed_b`.
         """
         problem = found.problem
         super().__init__(problem)
@@ -75,6 +102,12 @@ class PackedKernel(Operands):
         ]
         """What the epilogue stores, and where."""
         self.plan, self.packed = plan, packed
+        self.scratch = ("%pa", "%pb")
+        """The last arguments, of the packed type."""
+        self.prepacked = str(found.memories[1].type) if prepacked else None
+        """The type of %b where the caller gives B packed; None where it does not."""
+        if prepacked:
+            self.scratch = ("%pa",)
         self.rows, self.cols = tile
         self.panels = plan.group[0] // self.rows, plan.group[1] // self.cols
         """Panels of A, and of B, of a work-group."""
@@ -102,27 +135,56 @@ class PackedKernel(Operands):
         Indices of constant value are %c of their numbers.
 
         Args:
-            name: of the function.
+            name: of the function, without that of what it is of.
             sizes: what else it begins with.
             body: its operations.
         """
-        packed = [f"{x}: {self.packed}" for x in ("%pa", "%pb")]
-        panels = f"""
-  %m = {self.c.dim("rows")}
-  %n = {self.c.dim("cols")}
-  %k = {self.a.dim("cols")}
+        given = [*self.given, *(f"{x}: {self.packed}" for x in self.scratch)]
+        numbers = self.c.dim("rows"), self.c.dim("cols"), self.a.dim("cols")
+        if name == PACK_B[1:]:
+            given = [f"%b: {self.b.matrix.type}", f"%b_packed: {self.prepacked}"]
+            numbers = "arith.constant 0 : index", self.b.dim("cols"), self.b.dim("rows")
+        m, n, k = numbers
+        packed = ""
+        if self.prepacked is not None:
+            packed = self.as_packed("%b_packed" if name == PACK_B[1:] else "%b")
+        panels = f"""{packed}
+  %m = {m}
+  %n = {n}
+  %k = {k}
   %panels_a = arith.ceildivui %m, %c{self.rows} : index
   %panels_b = arith.ceildivui %n, %c{self.cols} : index"""
-        arguments = ", ".join([*self.given, *packed])
-        return kernel(arguments, panels + sizes + body, name, ATTRIBUTES)
+        return kernel(", ".join(given), panels + sizes + body, name, ATTRIBUTES)
+
+    def as_packed(self, name: str) -> str:
+        """Return what makes %pb of packed B, as the caller has it."""
+        raise NotImplementedError
 
     @property
     def block(self) -> str:
         """The panels of a work-group: %i0 up to %i1 of A, and %j0 up to %j1 of B."""
         rows, cols = self.panels
-        return f"""
+        places = """
   %x = simt.workgroup_id x : index
-  %y = simt.workgroup_id y : index
+  %y = simt.workgroup_id y : index"""
+        if band := self.plan.band:
+            places = f"""
+  %x_ = simt.workgroup_id x : index
+  %y_ = simt.workgroup_id y : index
+  %across = arith.ceildivui %panels_b, %c{cols} : index
+  %down = arith.ceildivui %panels_a, %c{rows} : index
+  %over = arith.muli %y_, %across : index
+  %group = arith.addi %over, %x_ : index
+  %in_band = arith.muli %across, %c{band} : index
+  %band = arith.divui %group, %in_band : index
+  %y0 = arith.muli %band, %c{band} : index
+  %below = arith.subi %down, %y0 : index
+  %high = arith.minui %below, %c{band} : index
+  %at_band = arith.remui %group, %in_band : index
+  %y_in = arith.remui %at_band, %high : index
+  %y = arith.addi %y0, %y_in : index
+  %x = arith.divui %at_band, %high : index"""
+        return f"""{places}
   %j0 = arith.muli %x, %c{cols} : index
   %i0 = arith.muli %y, %c{rows} : index
   %j_end = arith.addi %j0, %c{cols} : index
@@ -208,7 +270,8 @@ class PackedKernel(Operands):
         """Return the epilogue of row %r of tile %i, %j, which is row %at of C."""
         calls = stores = ""
         batch = "%batch" if self.problem.batched else "%c0"
-        for number, (memory, output) in enumerate(self.outputs):
+        outputs = self.outputs or [(self.c, Output(self.problem.c))]
+        for number, (memory, output) in enumerate(outputs):
             value, element = "%total", memory.element
             where = f"{memory.name}[{memory.place('%at', '%col')}]"
             vector = f"vector<{self.cols}x{element}>"
@@ -252,46 +315,82 @@ class PackedKernel(Operands):
         }}"""
 
 
+def with_packed_b(
+    func: FuncOp, found: Multiplication, element: Attribute
+) -> Multiplication | None:
+    """Let a function take B packed, unless it uses B elsewhere: that is remarked.
+
+    Args:
+        func: the function, which then is to become stages.
+        found: what it multiplies.
+        element: what B is packed as.
+    """
+    a, b, c = found.memories
+    if b.uses.get_length() > 1:
+        remark(
+            func, "B is not packed by a kernel of its own: it is used elsewhere, too"
+        )
+        return None
+    type = MemRefType(element, [DYNAMIC_INDEX])
+    memories = a, Rewriter.replace_value_with_new_type(b, type), c
+    func.update_function_type()
+    return replace(found, memories=memories)
+
+
 def become_stages(
     func: FuncOp,
     found: Multiplication,
     text: str,
     ctx: Context,
-    groups: tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...]],
-    bytes: tuple[tuple[AffineExpr | int, ...], tuple[AffineExpr | int, ...]],
+    groups: Groups,
+    bytes: Sequence[tuple[AffineExpr | int, ...]],
+    of_b: Callable[[AffineExpr, AffineExpr], Shares] | None = None,
 ) -> None:
-    """Put the kernels that pack and multiply in place of a function.
+    """Put the kernels that a product runs as in place of a function.
 
     Args:
         func: the function, of a module.
         found: what it multiplies.
-        text: the kernels, the one that packs first.
+        text: the kernels, in the order in which they run.
         ctx: with which the function was read.
-        groups: the work-groups of each, along x, y, z.
-        bytes: factors whose product is what A takes packed, and B.
+        groups: what the name of each ends in, and its work-groups along x, y, z.
+        bytes: factors whose product is what each of their last arguments takes.
+        of_b: how, by K and N, the last kernel packs B for the caller, if it does.
     """
     module = func.parent_op()
     assert isinstance(module, ModuleOp), module
-    name, of = (
-        free_name(module, func.sym_name.data, PACK, MULTIPLY),
-        partial(map_of_sizes, func),
-    )
-    for each, ending in zip(functions(ctx, text), (PACK, MULTIPLY), strict=True):
+    endings = [*groups, *([PACK_B] if of_b else [])]
+    name = free_name(module, func.sym_name.data, *endings)
+    made = functions(ctx, text)
+    for each, ending in zip(made, endings, strict=True):
         each.sym_name = StringAttr(name + ending)
-        if found.consumers is not None:
+        if found.consumers is not None and ending != PACK_B:
             given = zip(func.body.block.args, each.body.block.args, strict=False)
             found.consumers.write(each, found.stored, dict(given))
         for inner in each.walk():
             inner.location = func.location
         Rewriter.insert_op(each, InsertPoint.before(func))
-    pack, multiply = groups
-    # No affine map is the size of what is packed: checks of bounds leave it to others.
-    stages = Stages(
-        ((f"{name}{PACK}", of(*pack)), (f"{name}{MULTIPLY}", of(*multiply))),
-        tuple((of(*factors), of(UNKNOWN)) for factors in bytes),
-    )
     known = module.attributes.get(KERNELS, DictionaryAttr({}))
     assert isinstance(known, DictionaryAttr), known
-    kernels = known.data | {func.sym_name.data: stages.attr}
+    kernels, packed = {**known.data}, None
+    if of_b is not None:
+        packs, matrix = made[-1], found.problem.b
+        b, to = packs.body.block.args
+        k, n = (extent(packs, b, matrix.dimension(axis)) for axis in AXES)
+        batch = (extent(packs, b, 0),) if matrix.batched else ()
+        count, elements = of_b(k, n)
+        argument, map = found.memories[1], map_of_sizes(packs, *batch, *elements)
+        assert isinstance(argument, BlockArgument), argument
+        packed = PackedArgument(argument.index, memref_type(to), map)
+        stage = f"{name}{PACK_B}", map_of_sizes(packs, count, *batch)
+        kernels[func.sym_name.data + PACK_B] = Stages((stage,), ()).attr
+    of = partial(map_of_sizes, func)
+    # No affine map is the size of what is packed: checks of bounds leave it to others.
+    stages = Stages(
+        tuple((name + ending, of(*numbers)) for ending, numbers in groups.items()),
+        tuple((of(*factors), of(UNKNOWN)) for factors in bytes),
+        packed,
+    )
+    kernels[func.sym_name.data] = stages.attr
     module.attributes[KERNELS] = DictionaryAttr(kernels)
     Rewriter.erase_op(func)

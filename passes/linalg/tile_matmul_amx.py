@@ -7,9 +7,10 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
 After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
          more arguments. The module attribute `cpu.kernels` tells how to run them.
 Fails:   never; other multiplications stay, with a remark where AMX multiplies the
-         types.
+         types. Those of a C of few rows stay for tile-matmul-cpu, without one.
 
-    @pack      a work-group packs a panel of A, or a step of K of all panels of B
+    @pack      a work-group packs a panel of A, or as much of a step of K of B, or all
+               of it where K is not known
     @multiply  a work-group computes a block of C, panel by panel
 
 Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
@@ -33,13 +34,22 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir.affine import AffineConstantExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from coopc.device import signless
+from coopc.dialects.narrow import memref_type
 from coopc.passes.linalg.kernel_text import Memory, zero
-from coopc.passes.linalg.match import Multiplication, extent, matches
-from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
+from coopc.passes.linalg.match import Multiplication, dots_of, extent, matches
+from coopc.passes.linalg.staged_by_packing import (
+    MULTIPLY,
+    PACK,
+    Operand,
+    PackedKernel,
+    Shares,
+    become_stages,
+    with_packed_b,
+)
 from coopc.plan.gemm import (
     AXES,
     PANEL,
@@ -50,6 +60,7 @@ from coopc.plan.gemm import (
     Packed,
     check_block,
     is_of_amx,
+    is_thin,
     plan_amx_gemm,
 )
 from coopc.remarks import remark
@@ -59,7 +70,9 @@ HALF = PANEL // 2
 
 
 class AmxKernel(PackedKernel):
-    def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
+    def __init__(
+        self, found: Multiplication, plan: GemmPlan, prepacked: bool = False
+    ) -> None:
         assert isinstance(plan.b, Packed), plan
         problem = found.problem
         self.element = signless(problem.a.element)
@@ -67,7 +80,7 @@ class AmxKernel(PackedKernel):
         self.step = plan.depth
         """Elements of K in a product: those of a row of a tile of A."""
         packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
-        super().__init__(found, plan, (PANEL, PANEL), packed)
+        super().__init__(found, plan, (PANEL, PANEL), packed, prepacked)
         self.packs_a = isinstance(plan.a, Packed)
         """Whether A is packed, too: else it is whole panels and steps."""
         self.types = problem.a.type, problem.b.type, problem.c.type
@@ -76,10 +89,23 @@ class AmxKernel(PackedKernel):
         """What the innermost loop counts a product as."""
         self.channel = plan.b.channel
         """Rows of B that share a row of its tile."""
+        k = problem.a.size("cols")
+        self.panels_of_step = None if k is None else max(1, -(-k // self.step))
+        """Panels of B of which a work-group packs a step of K, as much as a panel of A
+        has; None for all."""
         self.row = f"vector<{self.step}x{self.element}>"
         """The type of a row of a tile, packed: 64 bytes."""
         self.tile = PANEL, HALF, self.step
         """M, N and K of a product: half a panel of B."""
+
+    def as_packed(self, name: str) -> str:
+        rest = (PANEL - 1) * self.step
+        return f"""
+  %pb_size = memref.dim {name}, %c0 : {self.prepacked}
+  %pb_some = arith.maxui %pb_size, %c{rest} : index
+  %pb_cols = arith.subi %pb_some, %c{rest} : index
+  %pb = memref.reinterpret_cast {name} to offset: [0], sizes: [{PANEL}, %pb_cols],
+    strides: [{self.step}, 1] : {self.prepacked} to {self.packed}"""
 
     def text_of_steps(self, name: str, batch: str, body: str) -> str:
         """Return a kernel, as `text` does, of panels of a matrix of the batch.
@@ -248,30 +274,44 @@ def products(g: AmxKernel, unroll: int) -> str:
 # --- the kernel that packs -----------------------------------------------------------
 
 
-def packing(g: AmxKernel) -> str:
-    """Return the kernel that packs A, if that is packed, and B, as text."""
+def packing(g: AmxKernel, what: str = "ab") -> str:
+    """Return the kernel that packs A, if that is packed, and B; or one of them."""
     buffer = f"memref<{PANEL}x{g.step}x{g.element}>"
     turned = f"""
   %turned = memref.alloca() {{alignment = 64 : i64}} : {buffer}"""
     if not g.problem.a.transposed and not g.problem.b.transposed:
         turned = ""
-    body = f"""{turned}
-  %group = simt.workgroup_id x : index
-  %of_a = arith.muli %panels_a, %c{int(g.packs_a)} : index
-  %is_a = arith.cmpi ult, %group, %of_a : index
-  scf.if %is_a {{
+    of_a = f"""
     %first_row = arith.muli %group, %c{PANEL} : index
     %panel = arith.addi %before_a, %group : index
     scf.for %s = %c0 to %steps step %c1 {{{step(g, g.a, "%first_row", "%m", "%pa")}
-    }}
-  }} else {{
-    %s = arith.subi %group, %of_a : index
-    scf.for %p = %c0 to %panels_b step %c1 {{
+    }}"""
+    of_b, some = "", "%c0 to %panels_b"
+    if g.panels_of_step is not None:
+        some = "%p0 to %p1"
+        of_b = f"""
+    %part = arith.divui %number, %steps : index
+    %p0 = arith.muli %part, %c{g.panels_of_step} : index
+    %p_end = arith.addi %p0, %c{g.panels_of_step} : index
+    %p1 = arith.minui %p_end, %panels_b : index"""
+    of_b = f"""
+    %number = arith.subi %group, %of_a : index{of_b}
+    %s = arith.remui %number, %steps : index
+    scf.for %p = {some} step %c1 {{
       %col0 = arith.muli %p, %c{PANEL} : index
       %panel = arith.addi %before_b, %p : index{step(g, g.b, "%col0", "%n", "%pb")}
-    }}
+    }}"""
+    both = f"""
+  %is_a = arith.cmpi ult, %group, %of_a : index
+  scf.if %is_a {{{of_a}
+  }} else {{{of_b}
   }}"""
-    return g.text_of_steps("pack", "y", body)
+    body = f"""{turned}
+  %group = simt.workgroup_id x : index
+  %of_a = arith.muli %panels_a, %c{int(g.packs_a and what == "ab")} : index{
+        {"ab": both, "a": of_a, "b": of_b}[what]
+    }"""
+    return g.text_of_steps("pack_b" if what == "b" else "pack", "y", body)
 
 
 def step(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str:
@@ -469,6 +509,8 @@ class TileMatmulAmxPass(ModulePass):
     """Panels of A and of B, and steps of K, that a work-group computes at a time."""
     threads: int = 1
     """Threads that share the work."""
+    prepack: Operand = "none"
+    """Whether the caller packs B, by a kernel of its own."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -489,7 +531,9 @@ class TileMatmulAmxPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func, found in matches(op):
-            if is_of_amx(found.problem):
+            asked = self.block or found.tuned or self.prepack == "b"
+            few = is_thin(found.problem) or dots_of(func, found) is not None
+            if is_of_amx(found.problem) and (asked or not few):
                 self._tile(ctx, func, found)
 
     def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:
@@ -501,7 +545,10 @@ class TileMatmulAmxPass(ModulePass):
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
-        made = AmxKernel(found, plan)
+        element = memref_type(found.memories[1]).element_type
+        given = with_packed_b(func, found, element) if self.prepack == "b" else None
+        prepacked, found = given is not None, given or found
+        made = AmxKernel(found, plan, prepacked)
         problem, (a, _, c) = found.problem, found.memories
         rows, cols = (
             extent(func, c, problem.c.dimension(axis)).ceil_div(PANEL) for axis in AXES
@@ -513,12 +560,27 @@ class TileMatmulAmxPass(ModulePass):
             cols.ceil_div(plan.group[1] // PANEL),
             rows.ceil_div(plan.group[0] // PANEL),
         )
+
+        def parts(panels: AffineExpr) -> AffineExpr:
+            per = made.panels_of_step
+            return AffineConstantExpr(1) if per is None else panels.ceil_div(per)
+
         size = STEP_BYTES * PANEL
-        become_stages(
-            func,
-            found,
-            packing(made) + multiplying(made),
-            ctx,
-            ((of_a + steps, *batch), (*blocks, *batch)),
-            ((*batch, of_a, steps, size), (*batch, cols, steps, size)),
-        )
+        packed = [(*batch, of_a, steps, size), (*batch, cols, steps, size)]
+        if not prepacked:
+            of_b = steps * parts(cols)
+            stages = {PACK: (of_a + of_b, *batch), MULTIPLY: (*blocks, *batch)}
+            text = packing(made) + multiplying(made)
+            become_stages(func, found, text, ctx, stages, packed)
+            return
+
+        def shares_of_b(k: AffineExpr, n: AffineExpr) -> Shares:
+            panels, steps = n.ceil_div(PANEL), k.ceil_div(plan.depth)
+            return steps * parts(panels), (panels, steps, PANEL * plan.depth)
+
+        stages = {PACK: (of_a, *batch), MULTIPLY: (*blocks, *batch)}
+        text = packing(made, "a") + multiplying(made) + packing(made, "b")
+        if not made.packs_a:
+            del stages[PACK]
+            text = multiplying(made) + packing(made, "b")
+        become_stages(func, found, text, ctx, stages, packed[:1], shares_of_b)

@@ -6,6 +6,8 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
          that use its sums element by element.
 After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
          more arguments. The module attribute `cpu.kernels` tells how to run them.
+         Where C has few rows nothing is packed; if K is shared, @f.add follows. With
+         a transposed B they are dot products: a kernel as of convert-linalg-to-simt.
 Fails:   never; other multiplications stay, with a remark.
 
 See `coopc.passes.linalg.staged_by_packing`.
@@ -28,6 +30,11 @@ with.
 
 The sums of a tile are one vector a row, in registers along a step of K; between steps
 they are in C.
+
+With few rows of C, B is used once for each: its words are made where they are used, of
+some rows of B along all columns of a work-group.  Sums are in memory of the function,
+and each word of B is multiplied by -128, too, where bytes of A are a + 128.  Where rows
+of B are short for that many threads, @multiply has parts of sums, which @add adds.
 """
 
 from __future__ import annotations
@@ -36,14 +43,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32, f64, i32
 from xdsl.dialects.func import FuncOp
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
-from coopc.device import signless
+from coopc.device import AMX, signless
+from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
 from coopc.passes.linalg.kernel_text import Memory, zero
-from coopc.passes.linalg.match import Multiplication, extent, matches
-from coopc.passes.linalg.staged_by_packing import PackedKernel, become_stages
+from coopc.passes.linalg.match import Multiplication, dots_of, extent, matches
+from coopc.passes.linalg.staged_by_packing import (
+    ADD,
+    MULTIPLY,
+    PACK,
+    Groups,
+    Operand,
+    PackedKernel,
+    Shares,
+    become_stages,
+    with_packed_b,
+)
 from coopc.plan.gemm import (
     AXES,
     CONVERTED,
@@ -53,6 +72,7 @@ from coopc.plan.gemm import (
     Packed,
     in_precision,
     is_of_amx,
+    is_thin,
     plan_vector_gemm,
 )
 from coopc.remarks import remark
@@ -64,8 +84,19 @@ LENGTH = 16
 """Words along K that are read at a time, to be packed."""
 
 
+WORDS = {"f32": f32, "f64": f64, "i32": i32}
+
+
+def word_of(packed: Packed) -> str:
+    """Return the type of a word."""
+    assert packed.element is not None, packed
+    return signless(packed.element) if packed.channel == 1 else "i32"
+
+
 class VectorKernel(PackedKernel):
-    def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
+    def __init__(
+        self, found: Multiplication, plan: GemmPlan, prepacked: bool = False
+    ) -> None:
         assert isinstance(plan.b, Packed), plan
         assert plan.b.element is not None, plan
         self.channel = plan.b.channel
@@ -74,10 +105,19 @@ class VectorKernel(PackedKernel):
         """The type of an element of a word."""
         self.biased = plan.b.element == "s8"
         """Whether elements of A are packed as unsigned."""
-        self.word = self.element if self.channel == 1 else "i32"
-        super().__init__(found, plan, plan.subgroup, f"memref<?x{self.word}>")
+        self.word = word_of(plan.b)
+        self.thin = not plan.b.before
+        """Whether nothing is packed: then the last argument is sums of parts."""
+        last = signless(found.problem.c.element) if self.thin else self.word
+        super().__init__(found, plan, plan.subgroup, f"memref<?x{last}>", prepacked)
+        if self.thin:
+            self.scratch = ("%pa",) if plan.split > 1 else ()
         self.words = f"vector<{self.cols}x{self.word}>"
         """The type of the words of a panel of B in a step."""
+
+    def as_packed(self, name: str) -> str:
+        return f"""
+  %pb = "memref.cast"({name}) : ({self.prepacked}) -> ({self.packed})"""
 
     def text_of_batch(self, name: str, batch: str, body: str) -> str:
         """Return a kernel, as `text` does, of panels of a matrix of the batch.
@@ -293,27 +333,228 @@ def product(g: VectorKernel, result: str, a: str, b: str, sums: str) -> str:
         %{result} = arith.addi %{result}_s, %{sums} : {g.sums}"""
 
 
+# --- the kernels of a C of few rows --------------------------------------------------
+
+
+def multiplying_thin(g: VectorKernel) -> str:
+    """Return the kernel whose work-groups have columns of C, or a part of their sums.
+
+    They read some rows of B at a time: each along all columns, from memory.
+    """
+    own, split = g.plan.step // g.channel // g.plan.split, g.plan.split
+    words, types = thin_factors(g)
+    body = f"""{begin_thin(g, whole=split == 1)}
+  %part = simt.workgroup_id y : index
+  %s_first = arith.muli %part, %c{own} : index
+  scf.for %s = %s_first to %steps step %c{own * split} {{
+    %k_at = arith.muli %s, %c{g.channel} : index
+    %k_end = arith.addi %k_at, %c{own * g.channel} : index
+    %k_in = arith.cmpi ule, %k_end, %k : index
+    %w:{len(words)} = scf.if %k_in -> ({types}) {{{thin_words(g, masked=False)}
+    }} else {{{thin_words(g, masked=True)}
+    }}
+    scf.for %j = %j0 to %j1 step %c1 {{
+      %i = arith.constant 0 : index{g.tile_of_c}
+      %ii = arith.constant 0 : index{g.kept_row}
+      %all = arith.andi %inside, %k_in : i1
+      scf.if %all {{{thin_steps(g, masked=False)}
+      }} else {{{thin_steps(g, masked=True)}
+      }}
+    }}
+  }}{g.finish_block if split == 1 else thin_part(g, "store")}"""
+    return g.text_of_batch("multiply", "z", body)
+
+
+def adding_thin(g: VectorKernel) -> str:
+    """Return the kernel that adds the parts of sums, in their order."""
+    body = f"""{begin_thin(g, whole=True)}
+  scf.for %part = %c0 to %c{g.plan.split} step %c1 {{{thin_part(g, "add")}
+  }}{g.finish_block}"""
+    return g.text_of_batch("add", "y", body)
+
+
+def begin_thin(g: VectorKernel, *, whole: bool) -> str:
+    """Return the columns of a work-group, and its sums: what they begin with, or zeros.
+
+    The fill or C is what they begin with, if they are `whole`.
+    """
+    cols, tiles = g.panels[1], g.panels[1] * g.rows
+    fill = zero(g.sum) if g.fill is None or not whole else g.fill
+    old = f"""
+  %is_first = arith.constant true
+  scf.for %j = %j0 to %j1 step %c1 {{
+    %i = arith.constant 0 : index{g.tile_of_c}{g.left}{kept(g)}
+  }}"""
+    return f"""
+  %kept = memref.alloca() {{alignment = 64 : i64}} : {g.block_type}
+  %none = arith.constant dense<{fill}> : {g.sums}
+  scf.for %r = %c0 to %c{tiles} step %c1 {{
+    vector.store %none, %kept[%r, %c0] : {g.block_type}, {g.sums}
+  }}
+  %x = simt.workgroup_id x : index
+  %j0 = arith.muli %x, %c{cols} : index
+  %j_end = arith.addi %j0, %c{cols} : index
+  %j1 = arith.minui %j_end, %panels_b : index
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index{old if whole and g.fill is None else ""}"""
+
+
+def thin_part(g: VectorKernel, what: str) -> str:
+    """Return what stores the sums of a part, or adds them to those of the block."""
+    there = f"%pa[%at_] : {g.packed}, {g.sums}"
+    kept = f"%kept[%r, %c0] : {g.block_type}, {g.sums}"
+    add = "addi" if g.sum.startswith("i") else "addf"
+    action = {
+        "store": f"""
+    %mine = vector.load {kept}
+    vector.store %mine, {there}""",
+        "add": f"""
+    %mine = vector.load {kept}
+    %more = vector.load {there}
+    %both = arith.{add} %mine, %more : {g.sums}
+    vector.store %both, {kept}""",
+    }[what]
+    return f"""
+  %all_before = arith.muli %batch, %c{g.plan.split} : index
+  %number_ = arith.addi %all_before, %part : index
+  %before_ = arith.muli %number_, %panels_b : index
+  %first_ = arith.addi %before_, %j0 : index
+  %row_ = arith.muli %first_, %c{g.rows} : index
+  %panels_ = arith.subi %j1, %j0 : index
+  %rows_ = arith.muli %panels_, %c{g.rows} : index
+  scf.for %r = %c0 to %rows_ step %c1 {{
+    %r_ = arith.addi %row_, %r : index
+    %at_ = arith.muli %r_, %c{g.cols} : index{action}
+  }}"""
+
+
+def thin_factors(g: VectorKernel) -> tuple[list[str], str]:
+    """Return the names of words of A, each (step, row), and their types."""
+    steps = g.plan.step // g.channel // g.plan.split
+    names = [f"%w{u}_{r}" for u in range(steps) for r in range(g.rows)]
+    return names, ", ".join([g.word] * len(names))
+
+
+def thin_words(g: VectorKernel, *, masked: bool) -> str:
+    """Return a region that gives the words of A of some steps, from %k_at on."""
+    names, types = thin_factors(g)
+    memory, length = g.a, g.channel
+    type, vector = memory.matrix.type, f"vector<{length}x{memory.element}>"
+    mask = f"vector<{length}xi1>"
+    lines = f"""
+      %nothing = arith.constant dense<{zero(memory.element)}> : {vector}"""
+    for number, name in enumerate(names):
+        u, row = divmod(number, g.rows)
+        if row == 0:
+            lines += f"""
+      %k{u} = arith.addi %k_at, %c{u * length} : index"""
+            if masked:
+                lines += f"""
+      %in{u} = arith.cmpi ult, %k{u}, %k : index
+      %near{u} = arith.select %in{u}, %k{u}, %c0 : index
+      %left{u} = arith.subi %k, %near{u} : index
+      %rest{u} = arith.select %in{u}, %left{u}, %c0 : index
+      %mask{u} = vector.create_mask %rest{u} : {mask}"""
+        at = place(g, memory, f"%c{row}", f"%near{u}" if masked else f"%k{u}")
+        load = f"vector.load {at} : {type}, {vector}"
+        if masked:
+            load = f"""vector.maskedload {at}, %mask{u}, %nothing
+        : {type}, {mask}, {vector} into {vector}"""
+        text, made = converted(g, memory, f"{name}v", f"{name[1:]}_", length)
+        lines += f"""
+      {name}v = {load}{text}"""
+        if length > 1:
+            lines += f"""
+      {name}b = vector.bitcast {made}
+        : vector<{length}x{g.element}> to vector<1x{g.word}>"""
+            made = f"{name}b"
+        lines += f"""
+      {name} = vector.extract {made}[0] : {g.word} from vector<1x{g.word}>"""
+    return f"""{lines}
+      scf.yield {", ".join(names)} : {types}"""
+
+
+def thin_steps(g: VectorKernel, *, masked: bool) -> str:
+    """Return the steps of tile %j: words of B by each of A, added to its sums."""
+    (names, _), rows = thin_factors(g), range(g.rows)
+    none = f"vector<{g.cols}x{g.b.element}>"
+    lines = f"""
+        %nothing = arith.constant dense<{zero(g.b.element)}> : {none}
+        %left = arith.subi %n, %col : index"""
+    sums = [f"o{r}" for r in rows]
+    for r in rows:
+        lines += f"""
+        %at{r} = arith.addi %kept_row, %c{r} : index
+        %o{r} = vector.load %kept[%at{r}, %c0] : {g.block_type}, {g.sums}"""
+    if g.biased:
+        lines += f"""
+        %t0_s = arith.constant dense<0> : {g.sums}"""
+    for u in range(len(names) // g.rows):
+        lines += f"""
+        %k{u} = arith.addi %k_at, %c{u * g.channel} : index"""
+        at = "%col", f"%k{u}", "%left"
+        lines += read(g, g.b, g.cols, at, masked=masked, name=f"v{u}_")
+        parts: list[str] = []
+        for t in range(g.channel):
+            name = f"v{u}_{t}"
+            text, made = converted(g, g.b, f"%{name}", f"{name}_", g.cols)
+            lines += text
+            parts.append(made)
+        text, made = interleaved(g, parts, g.cols, f"i{u}_")
+        lines += text
+        word = made[1:]
+        lines += factor(g, word)
+        for r in rows:
+            name = f"a{u}_{r}"
+            lines += f"""
+        %{name} = vector.broadcast %w#{u * g.rows + r} : {g.word} to {g.words}"""
+            lines += factor(g, name)
+            lines += product(g, f"t{u + 1}_{r}", name, word, sums[r])
+            sums[r] = f"t{u + 1}_{r}"
+        if g.biased:
+            lines += f"""
+        %ones{u} = arith.constant dense<-128> : vector<{4 * g.cols}xi8>
+        %t{u + 1}_s = avx512.dot %ones{u}, %{word}c, %t{u}_s
+          : vector<{4 * g.cols}xi8>, {g.sums}"""
+    last = len(names) // g.rows
+    for r in rows:
+        if g.biased:
+            lines += f"""
+        %u{r} = arith.subi %{sums[r]}, %t{last}_s : {g.sums}"""
+            sums[r] = f"u{r}"
+        lines += f"""
+        vector.store %{sums[r]}, %kept[%at{r}, %c0] : {g.block_type}, {g.sums}"""
+    return lines
+
+
 # --- the kernel that packs -----------------------------------------------------------
 
 
-def packing(g: VectorKernel) -> str:
-    body = f"""
-  %group = simt.workgroup_id x : index
-  %is_a = arith.cmpi ult, %group, %panels_a : index
-  scf.if %is_a {{
+def packing(g: VectorKernel, what: str = "ab") -> str:
+    """Return the kernel that packs A and B, or one of them."""
+    of_a = f"""
     %panel = arith.addi %before_a, %group : index
     %first = arith.muli %group, %c{g.rows} : index
     %left = arith.subi %m, %first : index
-    %base = arith.muli %panel, %steps : index{panel(g, g.a, g.rows, "%pa")}
-  }} else {{
-    %number = arith.subi %group, %panels_a : index
+    %base = arith.muli %panel, %steps : index{panel(g, g.a, g.rows, "%pa")}"""
+    of_b = f"""
+    %number = arith.subi %group, %of_a : index
     %panel = arith.addi %before_b, %number : index
     %first = arith.muli %number, %c{g.cols} : index
     %left = arith.subi %n, %first : index
     %base = arith.muli %panel, %steps_b : index{panel(g, g.b, g.cols, "%pb")}
-    {bias(g) if g.biased else ""}
+    {bias(g) if g.biased else ""}"""
+    both = f"""
+  %is_a = arith.cmpi ult, %group, %of_a : index
+  scf.if %is_a {{{of_a}
+  }} else {{{of_b}
   }}"""
-    return g.text_of_batch("pack", "y", body)
+    body = f"""
+  %group = simt.workgroup_id x : index
+  %of_a = arith.muli %panels_a, %c{int(what == "ab")} : index{
+        {"ab": both, "a": of_a, "b": of_b}[what]
+    }"""
+    return g.text_of_batch("pack_b" if what == "b" else "pack", "y", body)
 
 
 def panel(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
@@ -370,33 +611,26 @@ def converted(
 
 def line(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
     """Return what packs a panel whose elements of one k are consecutive."""
-    type, vector = memory.matrix.type, f"vector<{size}x{memory.element}>"
-    mask, over = f"vector<{size}xi1>", range(g.channel)
-    places = whole = masked = words = ""
+    vector, over = f"vector<{size}x{memory.element}>", range(g.channel)
+    whole, masked = (
+        read(g, memory, size, ("%first", "%first_k", "%left"), masked=x)
+        for x in (False, True)
+    )
+    words = ""
     parts: list[str] = []
     for t in over:
-        places += f"""
-      %k{t} = arith.addi %first_k, %c{t} : index"""
-        whole += f"""
-        %v{t} = vector.load {place(g, memory, "%first", f"%k{t}")} : {type}, {vector}"""
-        masked += f"""
-        %in{t} = arith.cmpi ult, %k{t}, %k : index
-        %near{t} = arith.select %in{t}, %k{t}, %first_k : index
-        %rest{t} = arith.select %in{t}, %left, %c0 : index
-        %mask{t} = vector.create_mask %rest{t} : {mask}
-        %v{t} = vector.maskedload {place(g, memory, "%first", f"%near{t}")},
-          %mask{t}, %none : {type}, {mask}, {vector} into {vector}"""
         text, made = converted(g, memory, f"%v#{t}", f"v{t}_", size)
         words += text
         parts.append(made)
     names, many = ", ".join(f"%v{t}" for t in over), ", ".join([vector] * g.channel)
     text, made = interleaved(g, parts, size)
     return f"""
-    %none = arith.constant dense<{zero(memory.element)}> : {vector}
+    %nothing = arith.constant dense<{zero(memory.element)}> : {vector}
     %rows_in = arith.cmpi uge, %left, %c{size} : index
     scf.for %s = %c0 to %steps step %c1 {{
-      %first_k = arith.muli %s, %c{g.channel} : index{places}
-      %k_in = arith.cmpi ult, %k{g.channel - 1}, %k : index
+      %first_k = arith.muli %s, %c{g.channel} : index
+      %last_k = arith.addi %first_k, %c{g.channel - 1} : index
+      %k_in = arith.cmpi ult, %last_k, %k : index
       %all = arith.andi %rows_in, %k_in : i1
       %v:{g.channel} = scf.if %all -> ({many}) {{{whole}
         scf.yield {names} : {many}
@@ -409,7 +643,48 @@ def line(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
     }}"""
 
 
-def interleaved(g: VectorKernel, parts: list[str], size: int) -> tuple[str, str]:
+def read(
+    g: VectorKernel,
+    memory: Memory,
+    size: int,
+    at: tuple[str, str, str],
+    *,
+    masked: bool,
+    name: str = "v",
+) -> str:
+    """Return the loads of a word for each of some rows of A or columns of B.
+
+    Args:
+        g: the kernel.
+        memory: of which the elements of one k are consecutive.
+        size: how many rows or columns.
+        at: the first of them, the first k, and how many there are at least.
+        masked: whether what is beyond the matrix is zero, or all of it is inside.
+        name: of what is loaded, with the number of its element in the word.
+    """
+    type, vector = memory.matrix.type, f"vector<{size}x{memory.element}>"
+    mask, (first, first_k, left), text = f"vector<{size}xi1>", at, ""
+    for t in range(g.channel):
+        k, own = f"%k{name}{t}", f"{name}{t}"
+        text += f"""
+        {k} = arith.addi {first_k}, %c{t} : index"""
+        if not masked:
+            text += f"""
+        %{own} = vector.load {place(g, memory, first, k)} : {type}, {vector}"""
+            continue
+        text += f"""
+        %in_{own} = arith.cmpi ult, {k}, %k : index
+        %near_{own} = arith.select %in_{own}, {k}, %c0 : index
+        %rest_{own} = arith.select %in_{own}, {left}, %c0 : index
+        %mask_{own} = vector.create_mask %rest_{own} : {mask}
+        %{own} = vector.maskedload {place(g, memory, first, f"%near_{own}")},
+          %mask_{own}, %nothing : {type}, {mask}, {vector} into {vector}"""
+    return text
+
+
+def interleaved(
+    g: VectorKernel, parts: list[str], size: int, name: str = "i"
+) -> tuple[str, str]:
     """Return what makes words of vectors of their elements, and what they are."""
     if g.channel == 1:
         return "", parts[0]
@@ -419,16 +694,16 @@ def interleaved(g: VectorKernel, parts: list[str], size: int) -> tuple[str, str]
         type = f"vector<{length}x{g.element}>"
         mask = ", ".join(f"{n}, {n + length}" for n in range(length))
         for t in range(half):
-            found.append(f"%i{length}_{t}")
+            found.append(f"%{name}{length}_{t}")
             text += f"""
       {found[-1]} = vector.shuffle {parts[t]}, {parts[t + half]} [{mask}]
         : {type}, {type}"""
         parts, length = found, 2 * length
     return (
         f"""{text}
-      %words = vector.bitcast {parts[0]}
+      %{name}words = vector.bitcast {parts[0]}
         : vector<{length}x{g.element}> to vector<{size}x{g.word}>""",
-        "%words",
+        f"%{name}words",
     )
 
 
@@ -506,6 +781,8 @@ class TileMatmulCpuPass(ModulePass):
     """As what `split-f32-products` lets AMX multiply f32."""
     features: tuple[str, ...] = ()
     """What the processor has of avx512bf16 and avx512vnni."""
+    prepack: Operand = "none"
+    """Whether the caller packs B, by a kernel of its own."""
 
     def __post_init__(self) -> None:
         if unknown := sorted({*self.features} - {*DOT_FEATURES}):
@@ -531,9 +808,15 @@ class TileMatmulCpuPass(ModulePass):
 
     def _tile(self, ctx: Context, func: FuncOp, found: Multiplication) -> None:
         """Put kernels in the place of a function, if there is a plan."""
-        if is_of_amx(in_precision(found.problem, self.precision)) and not self.amx:
-            return
         problem = found.problem
+        asked = self.block or found.tuned or self.prepack == "b"
+        if not asked and (nest := dots_of(func, found)) is not None:
+            rows = ConvertLinalgToSimtPass(threads=self.threads)
+            return rows.convert(func, nest, AMX)
+        of_amx = is_of_amx(in_precision(problem, self.precision))
+        thin = is_thin(problem) and self.prepack == "none"
+        if of_amx and not self.amx and not thin:
+            return
         block = None
         if self.block:
             down, across, step = self.block
@@ -542,33 +825,65 @@ class TileMatmulCpuPass(ModulePass):
         if found.tuned and found.tuned.registers:
             block, (rows, cols) = found.tuned.block, found.tuned.registers
         plan = plan_vector_gemm(
-            problem, self.threads, block, (rows, cols), self.features
+            problem,
+            self.threads,
+            block,
+            (rows, cols),
+            self.features,
+            packs=self.prepack == "b",
         )
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
-        kernel = VectorKernel(found, plan)
-        if not self.amx:
+        if not self.amx and not thin:
             left, right, sums = problem.elements
             reason = f"AMX does not multiply {left} and {right} into {sums}"
             remark(found.op, f"done by vectors, not by tiles of AMX: {reason}")
-        a, _, c = found.memories
+        self._by(plan, ctx, func, found)
+
+    def _by(
+        self, plan: GemmPlan, ctx: Context, func: FuncOp, found: Multiplication
+    ) -> None:
+        """Put kernels in the place of a function, by a plan."""
+        assert isinstance(plan.b, Packed), plan
+        given = None
+        if self.prepack == "b":
+            given = with_packed_b(func, found, WORDS[word_of(plan.b)])
+        prepacked, found = given is not None, given or found
+        kernel = VectorKernel(found, plan, prepacked)
+        problem, (a, _, c) = found.problem, found.memories
         m, n = (extent(func, c, problem.c.dimension(axis)) for axis in AXES)
         steps = extent(func, a, problem.a.dimension("cols"))
         if kernel.channel > 1:
             steps = steps.ceil_div(kernel.channel)
         of_a, of_b = m.ceil_div(kernel.rows), n.ceil_div(kernel.cols)
         batch = (extent(func, c, 0),) if problem.batched else ()
-        blocks = n.ceil_div(plan.group[1]), m.ceil_div(plan.group[0])
-        size = problem.c.element_bytes
-        become_stages(
-            func,
-            found,
-            packing(kernel) + multiplying(kernel),
-            ctx,
-            ((of_a + of_b, *batch), (*blocks, *batch)),
-            (
+        across, size = n.ceil_div(plan.group[1]), problem.c.element_bytes
+        if kernel.thin:
+            split = AffineConstantExpr(plan.split)
+            text, scratch = multiplying_thin(kernel), []
+            stages: Groups = {MULTIPLY: (across, split, *batch)}
+            if plan.split > 1:
+                text += adding_thin(kernel)
+                stages[ADD] = across, *batch
+                scratch = [(*batch, split, of_b, kernel.rows * kernel.cols * size)]
+        else:
+            text = packing(kernel, "a" if prepacked else "ab") + multiplying(kernel)
+            blocks = across, m.ceil_div(plan.group[0])
+            packs = of_a if prepacked else of_a + of_b
+            stages = {PACK: (packs, *batch), MULTIPLY: (*blocks, *batch)}
+            scratch = [
                 (*batch, of_a, steps, kernel.rows * size),
                 (*batch, of_b, steps + int(kernel.biased), kernel.cols * size),
-            ),
-        )
+            ][: 2 - prepacked]
+
+        def shares_of_b(k: AffineExpr, n: AffineExpr) -> Shares:
+            panels = n.ceil_div(kernel.cols)
+            steps = k.ceil_div(kernel.channel) + int(kernel.biased)
+            return panels, (panels, steps, kernel.cols)
+
+        if not prepacked:
+            become_stages(func, found, text, ctx, stages, scratch)
+            return
+        text += packing(kernel, "b")
+        become_stages(func, found, text, ctx, stages, scratch, shares_of_b)

@@ -105,3 +105,26 @@ func.func @normalize(%a: memref<8x64xf32>, %o: memref<8x64xf32>) {
   }
   func.return
 }
+
+// Sums of columns of many rows: eight rows of memory at a time, along all that a
+// work-group has of them. Until the last row they are where they are stored.
+// CHECK-LABEL: func.func @many_rows
+func.func @many_rows(%a: memref<100x300xf32>, %o: memref<300xf32>) {
+  // CHECK:       scf.for
+  // CHECK:         memref.store %zero, %o[
+  // CHECK:       scf.for %[[STEP:.*]] = %c0{{.*}} to %c13
+  // CHECK:         %[[FIRST:.*]] = arith.muli %[[STEP]], %c8
+  // CHECK:         scf.for
+  // CHECK:           %[[OLD:.*]] = memref.load %o[
+  // CHECK:           %[[NEW:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[OLD]]) -> (f32) {
+  // CHECK:             arith.addi %[[FIRST]],
+  // CHECK:           memref.store %[[NEW]], %o[
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<300xf32>)
+  linalg.generic {indexing_maps = [#p, #c], iterator_types = ["reduction", "parallel"]} ins(%a : memref<100x300xf32>) outs(%o : memref<300xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %s = arith.addf %z, %x : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}

@@ -1,5 +1,8 @@
 // RUN: coopc-opt %s -p 'tile-matmul-amx{block=4,2,8}' 2>%t | filecheck %s
 // RUN: filecheck %s --check-prefix REMARK < %t
+// RUN: coopc-opt %s -p 'tile-matmul-amx{prepack=b}' 2>%t.prepack | filecheck %s --check-prefix PREPACK
+// RUN: filecheck %s --check-prefix ELSEWHERE < %t.prepack
+// RUN: coopc-opt %s -p 'tile-matmul-amx{threads=16}' 2>/dev/null | filecheck %s --check-prefix BAND
 // RUN: not coopc-opt %s -p 'tile-matmul-amx{block=64,64,8}' 2>&1 | filecheck %s --check-prefix LARGE
 // RUN: not coopc-opt %s -p 'coopc-amx{block=4,2}' 2>&1 | filecheck %s --check-prefix COUNT
 // RUN: not coopc-opt %s -p 'tile-matmul-amx{block=4,0,8}' 2>&1 | filecheck %s --check-prefix NONE
@@ -75,7 +78,7 @@ func.func @by_columns(%a: memref<64x64xbf16, strided<[1, 64]>>, %b: memref<64x64
   linalg.matmul ins(%a, %b : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
   func.return
 }
-// REMARK:     tile_matmul_amx.mlir:74:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK:     tile_matmul_amx.mlir:77:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
 // REMARK-NOT: remark
 
 // What AMX does not multiply stays, without one.
@@ -95,5 +98,47 @@ func.func @taken(%a: memref<64x64xi8>, %b: memref<64x64xi8>, %c: memref<64x64xi3
   func.return
 }
 func.func @taken.pack() {
+  func.return
+}
+
+// With prepack=b the caller has B packed by a kernel of its own, as large as the map
+// says, and gives it in the place of B. A that is read as it is needs no kernel.
+// PREPACK: known.pack_b = {stages = [{name = "known.pack_b", groups = affine_map<(d0) -> (2)>}], scratch = []}
+// PREPACK-SAME: known = {stages = [{name = "known.multiply", groups = affine_map<(d0) -> (1, 1)>}], scratch = [{bytes = affine_map<(d0) -> (0, 2, 2048)>, {{.*}}}], packed = {argument = 1 : i64, type = memref<?xbf16>, elements = affine_map<(d0) -> (2, 2, 1024)>}}
+// PREPACK-LABEL: func.func @known.multiply(%a: memref<64x64xbf16>, %b: memref<?xbf16>, %c: memref<64x64xf32>, %pa: memref<32x?xbf16, strided<[32, 1]>>)
+// PREPACK:         memref.reinterpret_cast %b to offset: [0], sizes: [32, {{.*}}], strides: [32, 1] : memref<?xbf16> to memref<32x?xbf16, strided<[32, 1]>>
+// PREPACK-LABEL: func.func @known.pack_b(%b: memref<64x64xbf16>, %b_packed: memref<?xbf16>)
+func.func @known(%a: memref<64x64xbf16>, %b: memref<64x64xbf16>, %c: memref<64x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<64x64xbf16>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
+  func.return
+}
+
+// ELSEWHERE: func.func: B is not packed by a kernel of its own: it is used elsewhere, too
+// PREPACK-LABEL: func.func @square.pack(%a: memref<64x64xbf16>, %c: memref<64x64xf32>, %pa
+// PREPACK-LABEL: func.func @square.multiply(
+func.func @square(%a: memref<64x64xbf16>, %c: memref<64x64xf32>) {
+  linalg.matmul ins(%a, %a : memref<64x64xbf16>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
+  func.return
+}
+
+// Few rows of C are left to vectors, unless B is packed.
+// CHECK-LABEL: func.func @few.pack(
+// PREPACK-LABEL: func.func @few.multiply(
+func.func @few(%a: memref<4x64xbf16>, %b: memref<64x64xbf16>, %c: memref<4x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<4x64xbf16>, memref<64x64xbf16>) outs(%c : memref<4x64xf32>)
+  func.return
+}
+
+// Threads have shares near squares: of 16 x 8 blocks eight each, in bands of four. Parts
+// of a step of B are packed that are as large as a panel of A.
+// BAND: large = {stages = [{name = "large.pack", groups = affine_map<() -> (128)>}, {name = "large.multiply", groups = affine_map<() -> (8, 16)>}]
+// BAND-LABEL: func.func @large.pack(
+// BAND:         %p0 = arith.muli %part, %c32
+// BAND-LABEL: func.func @large.multiply(
+// BAND:         %in_band = arith.muli %across, %c4
+// BAND:         %high = arith.minui %below, %c4
+// BAND:         %x = arith.divui %at_band, %high
+func.func @large(%a: memref<2048x2048xi8>, %b: memref<2048x2048xi8>, %c: memref<2048x2048xi32>) {
+  linalg.matmul ins(%a, %b : memref<2048x2048xi8>, memref<2048x2048xi8>) outs(%c : memref<2048x2048xi32>)
   func.return
 }

@@ -4,6 +4,7 @@
 // RUN: not coopc-opt %s -p 'coopc-cpu{block=4,2}' 2>&1 | filecheck %s --check-prefix COUNT
 // RUN: coopc-opt %s -p 'tile-matmul-cpu{features=avx512bf16,avx512vnni}' 2>/dev/null | filecheck %s --check-prefix DOT
 // RUN: not coopc-opt %s -p 'tile-matmul-cpu{features=avx2}' 2>&1 | filecheck %s --check-prefix FEATURES
+// RUN: coopc-opt %s -p 'tile-matmul-cpu{threads=8}' 2>/dev/null | filecheck %s --check-prefix THIN
 // RUN: not coopc-opt %s -p 'tile-matmul-cpu{tile=6,15}' 2>&1 | filecheck %s --check-prefix TILE
 // RUN: not coopc-opt %s -p 'coopc-cpu{threads=0}' 2>&1 | filecheck %s --check-prefix THREADS
 
@@ -77,7 +78,7 @@ func.func @by_columns(%a: memref<64x64xf32, strided<[1, 64]>>, %b: memref<64x64x
   linalg.matmul ins(%a, %b : memref<64x64xf32, strided<[1, 64]>>, memref<64x64xf32>) outs(%c : memref<64x64xf32>)
   func.return
 }
-// REMARK: tile_matmul_cpu.mlir:76:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK: tile_matmul_cpu.mlir:77:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
 
 // CHECK-LABEL: func.func @halves(
 // CHECK:         linalg.matmul
@@ -85,5 +86,23 @@ func.func @halves(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %c: memref<64x64
   linalg.matmul ins(%a, %b : memref<64x64xf16>, memref<64x64xf16>) outs(%c : memref<64x64xf16>)
   func.return
 }
-// REMARK: tile_matmul_cpu.mlir:84:1: remark: func.func: not packed and blocked for the caches: no vectors multiply f16 and f16 into f16
+// REMARK: tile_matmul_cpu.mlir:85:1: remark: func.func: not packed and blocked for the caches: no vectors multiply f16 and f16 into f16
 // REMARK-NOT: remark
+
+// With few rows nothing is packed: four words of B along K at a time, by those of A.
+// Eight threads share K, as 64 columns are not enough for them.
+// THIN: few = {stages = [{name = "few.multiply", groups = affine_map<() -> (1, 8)>}, {name = "few.add", groups = affine_map<() -> (1)>}], scratch = [{bytes = affine_map<() -> (8, 4, 128)>
+// THIN-LABEL: func.func @few.multiply(%a: memref<2x2048xbf16>, %b: memref<2048x64xbf16>, %c: memref<2x64xf32>, %pa: memref<?xf32>)
+// THIN:         scf.for %s = %s_first to %steps step %c32
+// THIN:           scf.for %j = %j0 to %j1
+// THIN:             vector.load %b[{{.*}}] : memref<2048x64xbf16>, vector<16xbf16>
+// THIN-COUNT-8:     vector.fma
+// THIN:             vector.maskedload %b[
+// THIN-COUNT-8:     vector.fma
+// THIN-LABEL: func.func @few.add(
+// THIN:         scf.for %part = %c0 to %c8 step %c1
+// THIN:         vector.store {{.*}}, %c[
+func.func @few(%a: memref<2x2048xbf16>, %b: memref<2048x64xbf16>, %c: memref<2x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<2x2048xbf16>, memref<2048x64xbf16>) outs(%c : memref<2x64xf32>)
+  func.return
+}

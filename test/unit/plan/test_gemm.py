@@ -13,6 +13,7 @@ from coopc.device import DEVICES, INTEL_CPU, LAVAPIPE, NVIDIA, Device, GemmTiles
 from coopc.plan.gemm import (
     LANE_SUMS,
     SUM_BYTES,
+    THIN_DEPTH,
     WIDE_VECTOR_TILE,
     Direct,
     GemmOperand,
@@ -20,6 +21,7 @@ from coopc.plan.gemm import (
     Packed,
     Panel,
     Problem,
+    band_of,
     block_of,
     check_block,
     derived_tiles,
@@ -157,6 +159,30 @@ def test_what_a_device_has_no_layout_for_is_checked() -> None:
     assert found.a == Direct(("rows", "cols"))
     assert found.b == Direct()
     assert plan_direct_gemm(by_columns, LAVAPIPE).a == Direct()
+
+
+@pytest.mark.parametrize("threads", [1, 3, 16])
+@pytest.mark.parametrize(
+    "sizes", [(1, 4096, 4096), (7, 4096, 4096), (3, 64, 65536), (5, 100, 40), (2, 0, 0)]
+)
+def test_few_rows_are_shared_among_threads(
+    sizes: tuple[int, int, int], threads: int
+) -> None:
+    """B is read as it is; each thread has a share where there are enough elements."""
+    m, n, k = sizes
+    elements = ("bf16", "bf16", "f32")
+    found = plan_vector_gemm(problem(sizes, elements), threads, tile=WIDE_VECTOR_TILE)
+    assert isinstance(found, GemmPlan)
+    assert isinstance(found.b, Packed)
+    assert not found.b.before
+    assert found.subgroup[0] == found.group[0] == m
+    shares = -(-n // found.group[1]) * found.split
+    if n * k >= 1 << 20:
+        assert threads <= shares < 2 * threads
+    assert found.split == 1 or k // found.split >= THIN_DEPTH
+    asked = plan_vector_gemm(problem(sizes, elements), threads, (1, 2, 8))
+    assert isinstance(asked, GemmPlan)
+    assert asked.b == Packed(1, "f32")
 
 
 def test_vectors_are_as_many_as_c_has() -> None:
@@ -489,6 +515,22 @@ def test_blocks_are_enough_for_the_threads(size: int, threads: int) -> None:
     blocks = -(-panels // rows) * -(-panels // cols)
     assert blocks >= min(threads, panels * panels)
     assert rows * cols * 4096 <= SUM_BYTES
+
+
+@pytest.mark.parametrize("threads", [2, 15, 16, 24])
+@pytest.mark.parametrize("sizes", [(512, 512), (2048, 2048), (128, 4096), (4096, 256)])
+def test_shares_of_threads_are_near_squares(
+    sizes: tuple[int, int], threads: int
+) -> None:
+    """No thread reads more rows and columns than with rows of work-groups."""
+    rows, cols, _ = block_of(*sizes, threads)
+    group = 32 * rows, 32 * cols
+    down, across = (-(-x // y) for x, y in zip(sizes, group, strict=True))
+    share = -(-down * across // threads)
+    band = band_of(sizes, group, threads) or 1
+    assert band <= down
+    plain = -(-share // across) * group[0] + min(share, across) * group[1]
+    assert band * group[0] + -(-share // band) * group[1] <= plain
 
 
 def test_a_block_that_is_too_large() -> None:

@@ -16,7 +16,7 @@ def problems(draw: st.DrawFn) -> RowProblem:
         st.lists(st.integers(0, 4), min_size=len(sizes), max_size=len(sizes))
     )
     reason = st.one_of(st.none(), st.just("the steps follow one another"))
-    reduction = st.builds(RowReduction, SIZE, st.integers(0, 4), reason)
+    reduction = st.builds(RowReduction, SIZE, st.integers(0, 4), reason, st.booleans())
     return RowProblem(
         tuple(sizes), tuple(weights), draw(st.one_of(st.none(), reduction))
     )
@@ -28,7 +28,7 @@ def plans(draw: st.DrawFn) -> tuple[RowProblem, RowPlan]:
     items = lanes * draw(st.integers(1, 8))
     each, block, wide = (draw(st.sampled_from([1, 4])) for _ in range(3))
     return problem, plan_rows(
-        problem, lanes, items, each, block, wide, draw(st.booleans())
+        problem, lanes, items, each, block, wide, draw(st.booleans()), steps=8
     )
 
 
@@ -71,3 +71,15 @@ def test_a_subgroup_only_combines_what_has_no_order(
         assert problem.reduction.sequential is None
         size = problem.reduction.size
         assert size is None or size >= plan.lanes
+
+
+@given(plans())
+def test_steps_are_of_reductions_that_are_stored(
+    case: tuple[RowProblem, RowPlan],
+) -> None:
+    problem, plan = case
+    if plan.steps is not None:
+        assert problem.reduction is not None
+        assert problem.reduction.stored
+        assert plan.kind == "work-items"
+        assert plan.chunk > plan.items

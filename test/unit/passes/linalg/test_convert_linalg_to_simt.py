@@ -176,3 +176,53 @@ def test_drivers(program: RowProgram, on: str) -> None:
     arrays = [x for x in given if isinstance(x, np.ndarray)]
     for found, (one, bound) in zip(arrays, expected, strict=True):
         same(found, one, bound, bound)
+
+
+def of_columns(fill: str, body: str, inputs: str = "") -> str:
+    """A function that reduces columns to %c and, with more, takes a scale of each."""
+    scale, map = ("", "") if not inputs else (", %s", ", affine_map<(m, n) -> (n)>")
+    filled = "linalg.fill ins(%z : f32) outs(%c : memref<?xf32>)" if fill else ""
+    row = "memref<?xf32>"
+    return f"""func.func @f(%a: memref<?x?xf32>, %s: {row}, %c: {row}) {{
+      %z = arith.constant {fill or "0.0"} : f32
+      {filled}
+      linalg.generic {{
+          indexing_maps = [affine_map<(m, n) -> (m, n)>{map},
+            affine_map<(m, n) -> (n)>],
+          iterator_types = ["reduction", "parallel"]}}
+          ins(%a{scale} : memref<?x?xf32>{inputs}) outs(%c : memref<?xf32>) {{
+      ^bb0(%x: f32, {"%w: f32, " if inputs else ""}%y: f32):
+        {body}
+        linalg.yield %r : f32
+      }}
+      func.return
+    }}"""
+
+
+@pytest.mark.parametrize("pipeline", ["coopc-cpu", "coopc-cpu{threads=3}"])
+@pytest.mark.parametrize("kind", ["sums", "added", "most", "scaled"])
+def test_columns_in_steps(kind: str, pipeline: str) -> None:
+    """Blocks of rows of memory, whole ones and the rest; C may be added to."""
+    text = {
+        "sums": of_columns("5.0", "%r = arith.addf %y, %x : f32"),
+        "added": of_columns("", "%r = arith.addf %y, %x : f32"),
+        "most": of_columns("-9.0", "%r = arith.maximumf %y, %x : f32"),
+        "scaled": of_columns(
+            "0.0",
+            "%p = arith.mulf %x, %w : f32\n %r = arith.addf %y, %p : f32",
+            ", memref<?xf32>",
+        ),
+    }[kind]
+    rng = np.random.default_rng(0)
+    for rows, cols in ((0, 5), (1, 70), (8, 64), (9, 4700), (37, 1100)):
+        a = rng.integers(-4, 5, (rows, cols)).astype(np.float32)
+        s = rng.integers(-4, 5, cols).astype(np.float32)
+        c = np.full(cols, 7, np.float32)
+        wanted = {
+            "sums": a.sum(0) + 5,
+            "added": a.sum(0) + 7,
+            "most": np.vstack([a, np.full(cols, -9)]).max(0),
+            "scaled": (a * s).sum(0),
+        }[kind]
+        coopc.launch(text, a, s, c, on="cpu", pipeline=pipeline, tiles="none")
+        np.testing.assert_array_equal(c, wanted, f"{rows} {cols}")
