@@ -132,9 +132,11 @@ def hand_over(
 ) -> list[SSAValue]:
     """Write what is yielded to its buffers; return the numbers that are yielded.
 
-    A value without a form is not carried.
+    A value without a form is not carried.  Buffers that are exchanged are so element by
+    element; of what is computed from several elements there is a copy first.
     """
     found: list[SSAValue] = []
+    moves: dict[tuple[int, ...], list[tuple[Tensor, Tensor]]] = {}
     waiting: list[tuple[Tensor, Tensor]] = []
     targets = {x.buffer for x in forms if isinstance(x, Tensor)}
     for old, form in zip(olds, forms, strict=True):
@@ -150,9 +152,20 @@ def hand_over(
         assert form.base is value.base, old
         if value.buffer is form.buffer:
             continue
-        if value.reads & targets and value.buffer in (None, *targets):
+        if value.buffer in targets:
+            moves.setdefault(value.shape, []).append((form, value))
+            continue
+        if value.reads & targets and value.buffer is None:
             value = k.copy(value, kept_as(old), "next")
         waiting.append((form, value))
+    for shape, pairs in moves.items():
+
+        def move(at: Coordinates, pairs: Sequence[tuple[Tensor, Tensor]] = pairs) -> None:
+            values = [k.elements.of(value, at) for _, value in pairs]
+            for (form, _), value in zip(pairs, values, strict=True):
+                k.put(form, at, value)
+
+        k.fill_each(shape, move)
     for form, value in waiting:
         k.assign(form, value)
     return found
