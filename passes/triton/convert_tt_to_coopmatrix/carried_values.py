@@ -159,16 +159,23 @@ def hand_over(
             value = k.copy(value, kept_as(old), "next")
         waiting.append((form, value))
     for shape, pairs in moves.items():
-
-        def move(at: Coordinates, pairs: Sequence[tuple[Tensor, Tensor]] = pairs) -> None:
-            values = [k.elements.of(value, at) for _, value in pairs]
-            for (form, _), value in zip(pairs, values, strict=True):
-                k.put(form, at, value)
-
-        k.fill_each(shape, move)
+        exchange(k, shape, pairs)
     for form, value in waiting:
         k.assign(form, value)
     return found
+
+
+def exchange(
+    k: TtKernel, shape: Sequence[int], pairs: Sequence[tuple[Tensor, Tensor]]
+) -> None:
+    """Copy tensors into the buffers of others of these."""
+
+    def move(at: Coordinates) -> None:
+        values = [k.elements.of(value, at) for _, value in pairs]
+        for (form, _), value in zip(pairs, values, strict=True):
+            k.put(form, at, value)
+
+    k.fill_each(shape, move)
 
 
 def enter(
