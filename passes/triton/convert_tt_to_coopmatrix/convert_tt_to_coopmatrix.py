@@ -31,7 +31,7 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, gpu
+from xdsl.dialects import arith, gpu, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -62,6 +62,7 @@ from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.generic.share_workgroup_memory import shared_bytes
 from coopc.passes.triton.convert_tt_to_coopmatrix import accesses, carried_values
+from coopc.passes.triton.convert_tt_to_coopmatrix.kept_sums import loop
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     Flag,
     NotShared,
@@ -410,6 +411,7 @@ RULES: Mapping[type[Operation], Rule] = {
         ),
         hint,
     ),
+    scf.ForOp: loop,
     tt.DotOp: dot,
     tt.HistogramOp: histogram,
     tt.MapElementwiseOp: map_elementwise,
@@ -709,7 +711,9 @@ class ConvertTtToCoopmatrixPass(ModulePass):
                 tiles = device.gemm_tiles
                 block = tiles[0].subgroup if tiles else BLOCK
                 aligns_rows = device.aligned_rows
-                options = replace(options, block=block, aligns_rows=aligns_rows)
+                options = replace(
+                    options, block=block, aligns_rows=aligns_rows, device=device
+                )
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, tt.FuncOp):

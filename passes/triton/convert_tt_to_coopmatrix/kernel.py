@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr, 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
+from coopc.device import Device
 from coopc.dialects import simt, tt
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import element_of
@@ -81,6 +82,8 @@ class SubgroupOptions:
         default_factory=dict[Operation, SharedPlan]
     )
     """How loops are shared by the subgroups of a work-group, which runs a program."""
+    device: Device | None = None
+    """The device, where matrices keep sums."""
     parts: int = 1
     """Subgroups that each run a part of a program, with buffers of their own."""
 
@@ -102,6 +105,8 @@ class Rounds:
         default_factory=dict[Coordinates, Coordinates]
     )
     """Where in the strip an element of all sums is."""
+    tiles: Values = ()
+    """All sums, if they are known before: matrices, row by row."""
 
     def sums(self, elements: Elements, shape: Sequence[int]) -> Tensor:
         """Return the tensor of all sums, or a view of them."""
@@ -162,6 +167,8 @@ class TtKernel:
         default_factory=dict[scf.ForOp, "SubgroupSums"]
     )
     """What subgroups share, where it is known."""
+    kept: dict[SSAValue, Values] = field(default_factory=dict[SSAValue, Values])
+    """The tiles of sums that loops end with, row by row."""
 
     def __post_init__(self) -> None:
         self.elements = Elements(self.b)
