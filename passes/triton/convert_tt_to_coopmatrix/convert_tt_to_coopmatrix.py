@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 from typing import TypeAlias
 
@@ -71,8 +72,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     TtKernel,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.parts import (
-    cut_for_rounds,
-    cut_for_subgroups,
+    cut_program,
     plan_parts,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.products import dot
@@ -105,7 +105,7 @@ BLOCK = (32, 32)
 ALONE = "one subgroup runs a program"
 PARTS = (8, 4, 2)
 """Subgroups that do a part of a program each, where there are so many."""
-ROUNDS = (2, 4, 8, 16, 32, 64)
+ROUNDS = (2, 4, 8, 16, 32)
 SCRATCH_BYTES = 2048
 """Of work-group memory, that `legalize-coopmatrix-khr` may take for a subgroup's
 matrices at edges."""
@@ -539,17 +539,19 @@ def in_subgroups(
     has_products = any(isinstance(x, tt.DotOp) for x in old.walk())
     least = options.tile[0] if has_products else 1
     why_not = ""
-    for count in PARTS:
-        found = in_parts(ctx, old, replace(options, parts=count), count, least)
+    for subgroups, rounds in product(PARTS, (1, *ROUNDS)):
+        sharing = replace(options, parts=subgroups)
+        found = in_parts(ctx, old, sharing, subgroups * rounds, least)
         if isinstance(found, str):
             why_not = found
             continue
-        size = shared_bytes(found.func) + count * SCRATCH_BYTES
+        size = shared_bytes(found.func) + subgroups * SCRATCH_BYTES
         if size <= device.limits.local_bytes:
             if has_products:
-                remark(old, f"{count} subgroups do a part of a program each: {reason}")
+                turns = f", in {rounds} rounds" if rounds > 1 else ""
+                remark(old, f"{subgroups} subgroups do a part each{turns}: {reason}")
             return found
-        why_not = f"{count} parts take {size} bytes of buffers"
+        why_not = f"{subgroups} parts take {size} bytes of buffers"
     return f"{reason}, and {why_not}"
 
 
@@ -582,7 +584,7 @@ def in_parts(
     Args:
         ctx: the context.
         old: the kernel.
-        options: of which subgroups do the parts, if they have any, else rounds.
+        options: what it is written for: how many subgroups do the parts.
         count: of the parts.
         least: indices of what a part stores, at least.
     """
@@ -591,8 +593,7 @@ def in_parts(
     plan = plan_parts(draft, count, least)
     if isinstance(plan, str):
         return plan
-    cut = cut_for_subgroups if options.parts > 1 else cut_for_rounds
-    cut(draft, plan)
+    cut_program(draft, plan, options.parts)
     try:
         func, kernel = written(ctx, draft, options, frozenset())
     except Refused as error:  # of the whole program it names the operation

@@ -31,7 +31,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import (
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import Rounds, TtKernel
 from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
     TileTypes,
-    add_products,
+    add_whole_products,
     factor,
     filled,
     is_multiplied,
@@ -161,7 +161,7 @@ def keep(k: TtKernel, op: scf.ForOp, plan: KeptSums) -> None:
     def add(sums: Values) -> Values:
         factors = factor(k, plan.dot.a), factor(k, plan.dot.b)
         at = (b.constant(INDEX, 0),) * 2
-        return add_products(k, types, factors, at, sums, cols // n)
+        return add_whole_products(k, types, factors, at, sums, cols // n)
 
     changes: dict[Operation, Change] = {plan.dot: add}
     for scale, by in plan.scales.items():

@@ -342,26 +342,27 @@ class Needs:
 # --- the program ---
 
 
-def cut_for_subgroups(func: tt.FuncOp, plan: PartsPlan) -> None:
-    """Let each subgroup of a work-group do the part of its number."""
-    block = func.body.block
-    b = Builder(block, block.first_op, func.location)
-    cut(func, plan, b.id("warp"))
-
-
-def cut_for_rounds(func: tt.FuncOp, plan: PartsPlan) -> None:
-    """Let a loop around a program do its parts in turn."""
+def cut_program(func: tt.FuncOp, plan: PartsPlan, subgroups: int) -> None:
+    """Let subgroups do the parts of a program, in rounds if there are more parts."""
     block, body = func.body.block, Block(arg_types=[i32])
     (*ops, last) = block.ops
+    if subgroups == plan.count:
+        cut(func, plan, Builder(block, ops[0], func.location).id("warp"))
+        return
     for op in ops:
         op.detach()
         body.add_op(op)
     body.add_op(scf.YieldOp())
-    b, number = Builder.at(last), body.args[0]
-    number.name_hint = "part"
-    lower, upper, step = (b.constant(i32, x) for x in (0, plan.count, 1))
+    b, part = Builder.at(last), body.args[0]
+    rounds, step = plan.count // subgroups, b.constant(i32, 1)
+    lower, upper = (b.constant(i32, x) for x in (0, rounds))
+    part.name_hint = "part"
     b.effect(scf.ForOp(lower, upper, step, [], body))
-    cut(func, plan, number)
+    if subgroups > 1:
+        inside = Builder(body, body.first_op, func.location)
+        first = inside.pure(arith.MuliOp, part, inside.constant(i32, subgroups))
+        part = inside.pure(arith.AddiOp, first, inside.id("warp"))
+    cut(func, plan, part)
 
 
 def cut(func: tt.FuncOp, plan: PartsPlan, number: SSAValue) -> None:

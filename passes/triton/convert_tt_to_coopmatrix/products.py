@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import arith
@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt, tt
 from coopc.dialects.coopmatrix import (
+    Axis,
     CheckedAttr,
     Layout,
     MatrixType,
@@ -36,8 +37,10 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     updated,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import (
+    dimension,
     operand,
     run_shared,
+    size_of,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Coordinates,
@@ -159,21 +162,67 @@ def add_products(
             part = (tensor, place)
             parts.append(part if is_loaded else staged(k, *part, shape, element))
         (one, (*_, top, inner)), (other, (*_, outer, left)) = parts
-        lefts = [
-            load_tile(k, one, (*lead, b.plus(top, number * m), inner), types.a)
-            for number in range(down)
-        ]
-        found = list(sums)
+        found, lefts = list(sums), list[SSAValue]()
         for number in range(across):
             place = (*lead, outer, b.plus(left, number * n))
             right = load_tile(k, other, place, types.b)
-            for which, each in enumerate(lefts):
-                tile = which * across + number
-                new = coopmatrix.MulAddOp(each, right, sums[tile], signed=types.signed)
+            for below in range(down):
+                if number == 0:
+                    place = (*lead, b.plus(top, below * m), inner)
+                    lefts.append(load_tile(k, one, place, types.a))
+                tile = below * across + number
+                new = coopmatrix.MulAddOp(
+                    lefts[below], right, sums[tile], signed=types.signed
+                )
                 found[tile] = b.effect(new).results[0]
         return tuple(found)
 
     return b.loop(factors[0].shape[-1] // depth, sums, step, name="k")
+
+
+def add_whole_products(
+    k: TtKernel,
+    types: TileTypes,
+    factors: tuple[Tensor, Tensor],
+    at: Coordinates,
+    sums: Values,
+    across: int,
+) -> Values:
+    """Return sums and products, without a check of each tile where none is needed.
+
+    The arguments are those of `add_products`.
+    """
+    b, whole = k.b, k.b.both(*(x for each in factors for x in inside(k, each)))
+
+    def add() -> Values:
+        one, other = (
+            x
+            if x.matrix is None
+            else replace(x, matrix=replace(x.matrix, checked=(), aligned=True))
+            for x in factors
+        )
+        return add_products(k, types, (one, other), at, sums, across)
+
+    def add_checked() -> Values:
+        return add_products(k, types, factors, at, sums, across)
+
+    if isinstance(whole, bool):
+        return add()
+    return b.either(whole, [x.type for x in sums], add, add_checked)
+
+
+def inside(k: TtKernel, tensor: Tensor) -> list[SSAValue | bool]:
+    """Return what must be true for all of a tensor to be matrices in memory."""
+    b, matrix = k.b, tensor.matrix
+    if matrix is None:
+        return []
+    found: list[SSAValue | bool] = [matrix.aligned]
+    for axis in matrix.checked:
+        first = matrix.starts[dimension(matrix, axis)]
+        end = b.plus(first, tensor.shape[-2 if axis is Axis.ROWS else -1])
+        found.append(b.compare("sge", first, b.constant(INDEX, 0)))
+        found.append(b.compare("sle", end, size_of(matrix, axis)))
+    return found
 
 
 def dot(k: TtKernel, op: tt.DotOp) -> None:
@@ -238,9 +287,10 @@ def add_tiles(
         ]
         if init is None:
             sums = tuple(load_tile(k, d, x, types.d) for x in places)
+            sums = add_products(k, types, factors, at, sums)
         else:
             sums = filled(k, init, types.d, len(places))
-        sums = add_products(k, types, factors, at, sums, across)
+            sums = add_whole_products(k, types, factors, at, sums, across)
         k.barrier()  # other lanes may have loaded what this one stores
         for place, total in zip(places, sums, strict=True):
             b.effect(coopmatrix.StoreOp(total, memory, place))

@@ -47,7 +47,7 @@ tt.func @shared(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %
 // CHECK-SAME: simt.work_group_size = array<i32: 16>
 // CHECK: scf.for
 // CHECK: coopmatrix.load %{{.*}} : memref<?x?xf16, strided<[?, 1], offset: ?>> -> !coopmatrix.matrix<16x8xf16, a>
-// REMARK: remark: tt.func: 2 subgroups do a part of a program each: a loop along K has no constant steps
+// REMARK: remark: tt.func: 2 subgroups do a part each: a loop along K has no constant steps
 tt.func @apart(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %sixteen = arith.constant 16 : i32
@@ -72,7 +72,7 @@ tt.func @apart(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %p
 
 // CHECK-LABEL: func.func @moved
 // CHECK-SAME: simt.work_group_size = array<i32: 16>
-// REMARK: remark: tt.func: 2 subgroups do a part of a program each: blocks of factors do not follow each other along K
+// REMARK: remark: tt.func: 2 subgroups do a part each: blocks of factors do not follow each other along K
 tt.func @moved(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64, %list: !tt.ptr<i64>) {
   %zero = arith.constant 0 : i32
   %eight = arith.constant 8 : i32
