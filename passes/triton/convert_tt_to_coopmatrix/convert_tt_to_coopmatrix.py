@@ -75,7 +75,10 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.parts import (
     cut_program,
     plan_parts,
 )
-from coopc.passes.triton.convert_tt_to_coopmatrix.products import dot
+from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
+    dot,
+    is_multiplied,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     consumers,
@@ -536,9 +539,11 @@ def in_subgroups(
                 return Kernel(func, conditions(func, kernel))
             reason = "it may store to what it loads factors from"
     assert isinstance(reason, str), old
-    has_products = any(isinstance(x, tt.DotOp) for x in old.walk())
-    least = options.tile[0] if has_products else 1
-    why_not = ""
+    dots = [x for x in old.walk() if isinstance(x, tt.DotOp)]
+    least, why_not = options.tile[0] if dots else 1, ""
+    if not all(is_multiplied(x, device) for x in dots):
+        # Work-group memory would hold matrices of each subgroup.
+        return f"{reason}, and {device.name} has no matrices for a product"
     for subgroups, rounds in product(PARTS, (1, *ROUNDS)):
         sharing = replace(options, parts=subgroups)
         found = in_parts(ctx, old, sharing, subgroups * rounds, least)
@@ -547,7 +552,7 @@ def in_subgroups(
             continue
         size = shared_bytes(found.func) + subgroups * SCRATCH_BYTES
         if size <= device.limits.local_bytes:
-            if has_products:
+            if dots:
                 turns = f", in {rounds} rounds" if rounds > 1 else ""
                 remark(old, f"{subgroups} subgroups do a part each{turns}: {reason}")
             return found

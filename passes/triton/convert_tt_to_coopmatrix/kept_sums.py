@@ -144,7 +144,7 @@ def loop(k: TtKernel, op: scf.ForOp) -> None:
             k.values[value] = each.sums(k.elements, shape_of(value.type))
         return
     kept = plan_kept(op, LANE_SUMS * k.options.lanes)
-    if kept is None or not is_multiplied(k, kept.dot):
+    if kept is None or not is_multiplied(kept.dot, k.options.device):
         rewritten(k, op, set())
         return
     keep(k, op, kept)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeAlias
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, gpu, scf
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -39,6 +39,8 @@ Dimensions: TypeAlias = Sequence[int | None]
 BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp
 
 LOADS = (tt.LoadOp, tt.DescriptorLoadOp, tt.DescriptorGatherOp)
+ONCE = (*WRITES, gpu.BarrierOp, tt.AssertOp, tt.PrintOp)
+"""What is done once, unless it is cut."""
 SLOW = (tt.DotOp, tt.HistogramOp, tt.ReduceOp, tt.ScanOp)
 """What is not to be done again by each part."""
 
@@ -81,7 +83,7 @@ def plan_parts(func: tt.FuncOp, count: int, least: int) -> PartsPlan | str:
         return apart
     choices: list[list[tuple[Operation, Part]]] = []
     for op in ops:
-        if not isinstance(op, (*WRITES, tt.AssertOp, tt.PrintOp)):
+        if not isinstance(op, ONCE):
             continue
         shape = written_shape(op)
         if isinstance(shape, str):
@@ -289,8 +291,8 @@ class Needs:
         if (group := self._passed(value, None)) is not None:
             return group
         owner = value.owner
-        if isinstance(owner, SLOW) and is_tensor(value.type):
-            return f"each part needs all of what {owner.name} makes"
+        if isinstance(owner, SLOW):
+            return f"each part needs all that {owner.name} makes"
         operands = () if isinstance(owner, Block) else owner.operands
         return [(x, None) for x in operands]
 

@@ -13,6 +13,7 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from coopc.device import Device
 from coopc.dialects import coopmatrix, simt, tt
 from coopc.dialects.coopmatrix import (
     Axis,
@@ -237,7 +238,7 @@ def dot(k: TtKernel, op: tt.DotOp) -> None:
     around = owner if isinstance(owner, Block) else owner.parent
     is_last = d.buffer is not None and op.c.has_one_use()
     is_last = is_last and around is op.parent and not isinstance(owner, VIEWS)
-    init = op.c if is_splat(op.c) and is_multiplied(k, op) else None
+    init = op.c if is_splat(op.c) and is_multiplied(op, k.options.device) else None
     if init is not None:
         d = k.buffer(d.shape, element_of(op.d.type), "product")
     elif carried is None and not is_last:
@@ -246,12 +247,10 @@ def dot(k: TtKernel, op: tt.DotOp) -> None:
     add_tiles(k, op, factors, d, init)
 
 
-def is_multiplied(k: TtKernel, op: tt.DotOp) -> bool:
-    """Whether the device has matrices for a product."""
-    if k.options.device is None:
-        return False
+def is_multiplied(op: tt.DotOp, device: Device | None) -> bool:
+    """Whether a device has matrices for a product."""
     a, b, d = (operand(x).element for x in (op.a, op.b, op.d))
-    return bool(k.options.device.multiplications(a, b, d, d))
+    return device is not None and bool(device.multiplications(a, b, d, d))
 
 
 def add_tiles(
