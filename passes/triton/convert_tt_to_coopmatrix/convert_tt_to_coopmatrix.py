@@ -550,7 +550,7 @@ def in_subgroups(
         if isinstance(found, str):
             why_not = found
             continue
-        size = shared_bytes(found.func) + subgroups * SCRATCH_BYTES
+        size = shared_bytes(found.func) + bool(dots) * subgroups * SCRATCH_BYTES
         if size <= device.limits.local_bytes:
             if dots:
                 turns = f", in {rounds} rounds" if rounds > 1 else ""
