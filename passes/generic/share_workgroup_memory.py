@@ -196,16 +196,22 @@ def own_view(
 
 def wait_before_use(op: AllocaOp, owners: int) -> None:
     """Let other lanes finish with the memory, where no barrier does that yet."""
-    after = op.next_op
-    while after is not None and not after.regions and is_side_effect_free(after):
-        after = after.next_op
-    while isinstance(after, AllocaOp | SubviewOp):
-        after = after.next_op
-    if not isinstance(after, simt.BarrierOp):
-        scope = simt.FenceScope.WORKGROUP if owners == 1 else simt.FenceScope.SUBGROUP
-        barrier = simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP)
-        barrier.location = op.location
-        Rewriter.insert_op(barrier, InsertPoint.after(op))
+    for each in (op.prev_op, op.next_op):
+        near = each
+        while near is not None and is_passed(near):
+            near = near.prev_op if each is op.prev_op else near.next_op
+        if isinstance(near, simt.BarrierOp):
+            return
+    scope = simt.FenceScope.WORKGROUP if owners == 1 else simt.FenceScope.SUBGROUP
+    barrier = simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP)
+    barrier.location = op.location
+    Rewriter.insert_op(barrier, InsertPoint.after(op))
+
+
+def is_passed(op: Operation) -> bool:
+    """Whether an operation accesses no memory, nor runs others that do."""
+    is_memory = isinstance(op, AllocaOp | SubviewOp | ReinterpretCastOp)
+    return is_memory or (not op.regions and is_side_effect_free(op))
 
 
 def memory_type(op: AllocaOp) -> MemRefType:

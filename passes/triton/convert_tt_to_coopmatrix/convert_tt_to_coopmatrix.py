@@ -17,6 +17,9 @@ A tensor that a loop carries has a buffer, unless it only moves by the same amou
 time: then it is computed from the number of the round. Buffers are allocated where they
 are first written, for `share-workgroup-memory` to place.
 
+With `shared=true` several subgroups run a program, where its sums, or parts of it, are
+shared out; else a program whose buffers exceed work-group memory is done in parts.
+
 With `rounds=true` blocks of memory that are factors are loaded as matrices, and a loop
 that only adds products is written around what stores its sums (rounds.py). That the
 memory of two arguments does not overlap may then be a condition of the kernel; with
@@ -688,8 +691,8 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     fallback: bool = False
     """Whether kernels that have conditions get a second entry point, `.fallback`."""
     shared: bool = False
-    """Whether a work-group of several subgroups runs a program that only stores what
-    becomes of products; with `rounds`."""
+    """Whether a work-group of several subgroups runs a program, if it only stores what
+    becomes of products, or is cut in parts; with `rounds`."""
 
     def __post_init__(self) -> None:
         lanes = self.subgroup_size

@@ -30,6 +30,7 @@ from coopc.dialects.tt.types import in_memory
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.control_flow import captured
 from coopc.ir.transaction import Refused
+from coopc.passes.generic.share_workgroup_memory import is_passed
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     RoundsPlan,
@@ -346,10 +347,14 @@ class TtKernel:
         self.b.effect(memref.StoreOp.get(value, memory, at))
 
     def barrier(self) -> None:
-        """Wait for those that see the same buffers."""
+        """Wait for those that see the same buffers, if none did so just before."""
         scopes = simt.FenceScope
         scope = scopes.SUBGROUP if self.options.parts > 1 else scopes.WORKGROUP
-        self.b.effect(simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP))
+        last = self.b.block.last_op
+        while last is not None and is_passed(last):
+            last = last.prev_op
+        if not isinstance(last, simt.BarrierOp):
+            self.b.effect(simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP))
 
     def fill_each(
         self, shape: Sequence[int], body: Callable[[Coordinates], object]

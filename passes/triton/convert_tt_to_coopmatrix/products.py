@@ -207,8 +207,11 @@ def add_whole_products(
     def add_checked() -> Values:
         return add_products(k, types, factors, at, sums, across)
 
+    device = k.options.device
     if isinstance(whole, bool):
-        return add()
+        return add() if whole else add_checked()
+    if device is None or not device.branched_matrices:
+        return add_checked()
     return b.either(whole, [x.type for x in sums], add, add_checked)
 
 
