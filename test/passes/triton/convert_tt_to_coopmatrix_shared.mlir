@@ -15,7 +15,7 @@
 // CHECK: coopmatrix.load
 // CHECK: coopmatrix.mul_add
 // CHECK: vector.maskedload
-// CHECK: %sums = memref.alloca() : memref<4x16x8xf32, #simt.memory<workgroup>>
+// CHECK: %sums = memref.alloca() : memref<4x16x2xvector<4xi32>, #simt.memory<workgroup>>
 // CHECK-COUNT-2: coopmatrix.store
 // CHECK-NOT: coopmatrix.store
 // REMARK-NOT: @shared
