@@ -111,8 +111,10 @@ class SharedBuffers:
     @property
     def elements(self) -> int:
         """Of the memory of all."""
-        alignment = aligned(self.element)
-        return self.owners * (-(-self.plan.size // alignment) * alignment)
+        size, alignment = self.plan.size, aligned(self.element)
+        if self.owners == 1:
+            return size
+        return self.owners * -(-size // alignment) * alignment
 
 
 def aligned(element: Attribute) -> int:

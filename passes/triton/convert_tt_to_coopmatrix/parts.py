@@ -147,7 +147,7 @@ def block_type(type: Attribute) -> Tensor | None:
 
 
 def cut_type(type: Attribute, part: Part) -> Attribute:
-    """Return the type of a part of a value of a type."""
+    """Return the type of a part of a tensor, or of what describes a block of memory."""
     if isinstance(type, tt.PtrType):
         return tt.PtrType.of(cut_type(type.pointee, part))
     if isinstance(type, tt.TensorDescType):
