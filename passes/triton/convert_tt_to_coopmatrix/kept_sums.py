@@ -12,13 +12,14 @@ Sums that nothing else is done with in a loop go in rounds instead (rounds.py).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Operation, SSAValue
 
+from coopc.device import Device
 from coopc.dialects import coopmatrix, tt
 from coopc.dialects.tt.types import shape_of
 from coopc.ir.builder import INDEX, Values
@@ -39,6 +40,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     RoundsPlan,
+    between,
     is_splat,
     plan_rounds,
     pointwise_users,
@@ -55,26 +57,39 @@ class KeptSums:
     scales: Mapping[Operation, SSAValue]
     """What rows of them are multiplied by, before products are added."""
     dot: tt.DotOp
+    statements: frozenset[Operation] = frozenset()
+    """What stores them, behind this loop or behind others that go on with them."""
 
 
-def plan_kept(loop: scf.ForOp, most: int) -> KeptSums | None:
+def plan_kept(loop: scf.ForOp, most: int, device: Device | None) -> KeptSums | None:
     """Return the sums that a loop can keep in matrices, if there are some.
 
     Args:
         loop: the loop.
         most: the number of sums at most.
+        device: that has matrices for their products.
     """
-    for number, result in enumerate(loop.results):
-        if prod(shape_of(result.type)) > most:
-            continue
-        found = scaled_sums(loop, number)
-        if found is not None and begins(loop, number) and ends(loop, number):
-            return found
-    return None
+    found = scaled_sums(loop, device)
+    if found is None or prod(shape_of(found.dot.d.type)) > most:
+        return None
+    statements = stored_by(loop, found.number, device)
+    is_kept = bool(statements) and begins(loop, found.number, device)
+    return replace(found, statements=statements) if is_kept else None
 
 
-def scaled_sums(loop: scf.ForOp, number: int) -> KeptSums | None:
-    """Return the sums that a loop carries with a number, if it does no more to them."""
+def scaled_sums(loop: scf.ForOp, device: Device | None) -> KeptSums | None:
+    """Return the only sums that a loop carries to which it does no more."""
+    found = [
+        sums
+        for number in range(len(loop.results))
+        if (sums := sums_of(loop, number)) is not None
+    ]
+    is_one = len(found) == 1 and is_multiplied(found[0].dot, device)
+    return found[0] if is_one else None
+
+
+def sums_of(loop: scf.ForOp, number: int) -> KeptSums | None:
+    """Return what a loop carries with a number, if that is scaled and added to."""
     value: SSAValue = loop.body.block.args[1 + number]
     end = yielded(loop.body)[number].owner
     scales: dict[Operation, SSAValue] = {}
@@ -95,28 +110,43 @@ def scaled_sums(loop: scf.ForOp, number: int) -> KeptSums | None:
     return None
 
 
-def begins(loop: scf.ForOp, number: int) -> bool:
+def begins(loop: scf.ForOp, number: int, device: Device | None) -> bool:
     """Whether sums begin with the same number, or as those of a loop before."""
     value = loop.iter_args[number]
     before = value.owner
     if not isinstance(before, scf.ForOp):
         return is_splat(value)
     index = before.results.index(value)
-    is_kept = before.parent is loop.parent and scaled_sums(before, index) is not None
-    return is_kept and value.has_one_use() and begins(before, index)
+    is_kept = are_next(before, loop) and is_sums(before, index, device)
+    return is_kept and value.has_one_use() and begins(before, index, device)
 
 
-def ends(loop: scf.ForOp, number: int) -> bool:
-    """Whether sums are stored, element by element, or are those of a loop behind."""
+def stored_by(
+    loop: scf.ForOp, number: int, device: Device | None
+) -> frozenset[Operation]:
+    """Return what stores sums in the end, element by element, if all uses do that."""
     value = loop.results[number]
     uses = [*value.uses]
     if len(uses) == 1 and isinstance(after := uses[0].operation, scf.ForOp):
         index = uses[0].index - 3
-        is_kept = index >= 0 and after.parent is loop.parent
-        is_kept = is_kept and scaled_sums(after, index) is not None
-        return is_kept and ends(after, index)
-    users = pointwise_users(value)
-    return bool(users) and all(not path.views for _, path in users.values())
+        is_kept = are_next(loop, after) and is_sums(after, index, device)
+        return stored_by(after, index, device) if is_kept else frozenset()
+    users = pointwise_users(value) or {}
+    has_views = any(path.views for _, path in users.values())
+    return frozenset() if has_views else frozenset(users)
+
+
+def are_next(one: scf.ForOp, other: scf.ForOp) -> bool:
+    """Whether a loop follows on another one, with no control flow between them."""
+    if one.parent is not other.parent:
+        return False
+    flow = scf.ForOp | scf.IfOp | scf.WhileOp
+    return not any(isinstance(op, flow) for op in between(one, other))
+
+
+def is_sums(loop: scf.ForOp, number: int, device: Device | None) -> bool:
+    found = scaled_sums(loop, device)
+    return found is not None and found.number == number
 
 
 def is_repeated(value: SSAValue) -> bool:
@@ -136,6 +166,9 @@ def loop(k: TtKernel, op: scf.ForOp) -> None:
         return
     plans = plan_rounds(op, set(steps(op)), k.options.block)
     if not isinstance(plans, str):
+        if any(x.statement in k.rounds for x in plans):  # of the sums of another loop
+            rewritten(k, op, set())
+            return
         # The sums first: a view of them may be what is used.
         values = [op.results[plans[0].number], *(x.source for x in plans)]
         all_rounds = [Rounds(plans[0]), *map(Rounds, plans)]
@@ -143,8 +176,8 @@ def loop(k: TtKernel, op: scf.ForOp) -> None:
             k.rounds[each.plan.statement] = each
             k.values[value] = each.sums(k.elements, shape_of(value.type))
         return
-    kept = plan_kept(op, LANE_SUMS * k.options.lanes)
-    if kept is None or not is_multiplied(kept.dot, k.options.device):
+    kept = plan_kept(op, LANE_SUMS * k.options.lanes, k.options.device)
+    if kept is None or not k.rounds.keys().isdisjoint(kept.statements):
         rewritten(k, op, set())
         return
     keep(k, op, kept)
@@ -169,7 +202,8 @@ def keep(k: TtKernel, op: scf.ForOp, plan: KeptSums) -> None:
     sums = k.kept[result] = rewritten(k, op, {plan.number}, sums, changes)
     at = RoundsPlan(op, plan.number, plan.dot, op, result, (0, 0), (m, n))
     rounds = Rounds(at, tiles=sums)
-    k.rounds |= dict.fromkeys(pointwise_users(result) or (), rounds)
+    if pointwise_users(result):
+        k.rounds |= dict.fromkeys(plan.statements, rounds)
     k.values[result] = rounds.sums(k.elements, shape)
 
 

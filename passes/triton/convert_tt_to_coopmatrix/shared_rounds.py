@@ -80,7 +80,7 @@ def plan_shared(
 ) -> Mapping[Operation, SharedPlan] | str:
     """Return how a program's sums are shared, by loop, or why they are not."""
     found: dict[Operation, SharedPlan] = {}
-    statements: set[Operation] = set()
+    statements: list[Operation] = []
     for dot in func.walk():
         if not isinstance(dot, tt.DotOp):
             continue
@@ -94,17 +94,24 @@ def plan_shared(
         if isinstance(shared, str):
             return shared
         found[loop] = shared
-        statements |= {x.statement for x in plans}
+        statements += [x.statement for x in plans]
     if not found:
         return "there is no product"
     if len({x.gemm.work_items for x in found.values()}) > 1:
         return "loops suit other numbers of subgroups"
+    return why_not_written(func, statements) or found
+
+
+def why_not_written(func: tt.FuncOp, statements: Sequence[Operation]) -> str | None:
+    """Return why what is written is not that of sums, or of tensors, if it is not."""
+    if len({*statements}) < len(statements):
+        return "a statement uses the sums of two loops"
     others = (x for x in func.walk() if isinstance(x, WRITES) and x not in statements)
     for op in others:
         is_store = isinstance(op, tt.DescriptorStoreOp | tt.StoreOp)
         if not (is_store and is_tensor(op.operands[1].type)):
             return f"{op.name} is not of sums"
-    return found
+    return None
 
 
 def plan_loop(plans: Sequence[RoundsPlan], device: Device) -> SharedPlan | str:

@@ -350,3 +350,61 @@ def test_attention_on_lavapipe() -> None:
         given, wanted = launch(length, pitch)
         artifact.run(*given, grid=(-(-length // 32), 1, 1))
         np.testing.assert_allclose(given[3], wanted, atol=4e-3)
+
+
+SUMS = """
+  %{0} = scf.for %k = %zero to %n step %c16 iter_args(%acc = %none) -> (!s) : i32 {{
+    %x = tt.descriptor_load %ad[%zero, %k] : !dq -> !h
+    %y = tt.descriptor_load %bd[%k, %zero] : !dk -> !k
+    %less = arith.mulf %acc, %{1} : !s
+    %next = tt.dot %x, %y, %{2} : !h * !k -> !s
+    scf.yield %next : !s
+  }}"""
+TWO = """
+!dk = !tt.tensordesc<16x16xf16>
+!dq = !tt.tensordesc<32x16xf16>
+!ds = !tt.tensordesc<32x16xf32>
+!h = tensor<32x16xf16>
+!k = tensor<16x16xf16>
+!s = tensor<32x16xf32>
+tt.func public @f(%ap: !tt.ptr<f16>, %bp: !tt.ptr<f16>, %cp: !tt.ptr<f32>, %n: i32) {{
+  %zero = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %c32 = arith.constant 32 : i32
+  %one = arith.constant 1 : i64
+  %pitch = arith.extsi %n : i32 to i64
+  %long16 = arith.constant 16 : i64
+  %none = arith.constant dense<0.0> : !s
+  %half = arith.constant dense<0.5> : !s
+  %twice = arith.constant dense<2.0> : !s
+  %ad = tt.make_tensor_descriptor %ap, [%c32, %n], [%pitch, %one] : <f16>, <32x16xf16>
+  %bd = tt.make_tensor_descriptor %bp, [%n, %c16], [%long16, %one] : <f16>, <16x16xf16>
+  %cd = tt.make_tensor_descriptor %cp, [%c32, %c16], [%long16, %one]
+    : <f32>, <32x16xf32>
+{0}
+  %sum = arith.subf %some, %more : !s
+  tt.descriptor_store %cd[%zero, %zero], %sum : !ds, !s
+  tt.return
+}}"""
+
+
+@pytest.mark.parametrize("shared", ["", " shared=true"])
+@pytest.mark.parametrize("is_scaled", [False, True])
+def test_two_loops(is_scaled: bool, shared: str) -> None:
+    """A statement may use the sums of two loops, of which one has matrices alone."""
+    acc = "less" if is_scaled else "acc"
+    loops = SUMS.format("some", "half", acc), SUMS.format("more", "twice", acc)
+    source = Source(TWO.format("".join(loops)), "two.mlir")
+    module = parse(new_context(everything()), source)
+    passes = f"convert-tt-to-coopmatrix{{rounds=true device=lavapipe{shared}}}"
+    steps = read_passes(f"{passes},share-workgroup-memory", everything().all_passes)
+    with remarks_to(lambda line: None):
+        Run(new_context(everything()), source).apply(module, steps)
+    random, n = np.random.default_rng(0), 44
+    a, b = (random.integers(-2, 3, x).astype(np.float16) for x in ((32, n), (n, 16)))
+    c = np.zeros((32, 16), np.float32)
+    simulate(module, "f", [a, b, c, n], Options(grid=(1, 1, 1)))
+    parts = [a[:, k : k + 16] @ b[k : k + 16] for k in range(0, n, 16)]
+    wanted = [0.25 * parts[0] + 0.5 * parts[1], 4.0 * parts[0] + 2.0 * parts[1]]
+    expected = wanted[0] - wanted[1] if is_scaled else np.zeros((32, 16))
+    np.testing.assert_array_equal(c, expected)
