@@ -236,7 +236,7 @@ def by_vulkan(
     )
     count = len(shaders)
     times = outcome.milliseconds[warm * count :]
-    return {each: times[at::count] for at, each in enumerate(shaders)}
+    return {each: [*times[at::count]] for at, each in enumerate(shaders)}
 
 
 def measured(on: str, size: int) -> tuple[str, Times] | None:

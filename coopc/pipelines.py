@@ -115,7 +115,7 @@ class CoopcKhrPass(Pipeline):
     staged: bool = False
     """Whether a linalg.matmul, or a kernel of Triton that only stores what becomes of
     products, is one of work-groups of several subgroups, with tiles in work-group
-    memory that suit the device."""
+    memory that suit the device, and other kernels of Triton are cut for subgroups."""
     fallback: bool = False
     """Whether kernels of Triton that have conditions get a second entry point,
     `.fallback`."""

@@ -17,9 +17,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StridedLayoutAttr
+from xdsl.dialects.arith import MuliOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    MemRefType,
+    ModuleOp,
+    StridedLayoutAttr,
+)
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.memref import AllocaOp, ReinterpretCastOp, ViewOp
+from xdsl.dialects.memref import AllocaOp, ReinterpretCastOp, SubviewOp, ViewOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -28,7 +34,7 @@ from xdsl.traits import is_side_effect_free
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.simt import bits_of
-from coopc.ir.builder import allocate
+from coopc.ir.builder import INDEX, Builder, allocate
 from coopc.ir.control_flow import TRANSPARENT
 from coopc.plan.shared_memory import Lifetime, SharedMemoryPlan, share
 
@@ -71,14 +77,95 @@ def lifetimes(func: FuncOp) -> dict[AllocaOp, Lifetime]:
         around = [x for x in map(block.find_ancestor_op_in_block, users) if x]
         first = min(numbers[x] for x in around)
         last = max(numbers[inner] for x in around for inner in x.walk())
-        found[op] = Lifetime(first, last, type.element_count())
+        found[op] = Lifetime(first, last, type.element_count() // owners(op))
+    return found
+
+
+def owners(op: AllocaOp) -> int:
+    """Return how many subgroups have a part of a buffer that no other one sees."""
+    (count, *rest), users = memory_type(op).get_shape() or (1,), [*op.memref.uses]
+    part = users[0].operation if len(users) == 1 else None
+    if not isinstance(part, SubviewOp) or not part.offsets:
+        return 1
+    is_own = isinstance(part.offsets[0].owner, simt.SubgroupIdOp)
+    is_own = is_own and part.static_offsets.get_values()[1:] == (0,) * len(rest)
+    is_own = is_own and part.static_sizes.get_values() == (1, *rest)
+    return count if is_own and len(memref_shape(part.result)) == len(rest) else 1
+
+
+def memref_shape(value: SSAValue) -> tuple[int, ...]:
+    return value.type.get_shape() if is_memref(value.type) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBuffers:
+    """The buffers of a function that share memory: of one element type and owner."""
+
+    ops: tuple[AllocaOp, ...]
+    element: Attribute
+    owners: int
+    """Subgroups that have such memory each; 1 for memory of the work-group."""
+    plan: SharedMemoryPlan
+    """Of what one of them has."""
+
+    @property
+    def elements(self) -> int:
+        """Of the memory of all."""
+        size, alignment = self.plan.size, aligned(self.element)
+        if self.owners == 1:
+            return size
+        return self.owners * -(-size // alignment) * alignment
+
+
+def aligned(element: Attribute) -> int:
+    return max(1, ALIGNED_BITS // bits_of(element))
+
+
+def plan_sharing(func: FuncOp) -> list[SharedBuffers]:
+    """Return how the buffers of a function share memory."""
+    found, groups = lifetimes(func), dict[tuple[Attribute, int], list[AllocaOp]]()
+    for op in found:
+        groups.setdefault((memory_type(op).element_type, owners(op)), []).append(op)
+    return [
+        SharedBuffers(
+            tuple(ops), element, count, share([found[x] for x in ops], aligned(element))
+        )
+        for (element, count), ops in groups.items()
+    ]
+
+
+def shared_bytes(func: FuncOp) -> int:
+    """Return how much work-group memory the buffers of a function take together."""
+    plans = plan_sharing(func)
+    shared = {op for each in plans for op in each.ops}
+    sizes = [(each.element, each.elements) for each in plans]
+    for op in func.walk():
+        if isinstance(op, AllocaOp) and op not in shared and not op.dynamic_sizes:
+            type = memory_type(op)
+            if type.memory_space == WORK_GROUP:
+                sizes.append((type.element_type, type.element_count()))
+    return sum(count * bits_of(element) // 8 for element, count in sizes)
+
+
+def share_memory(func: FuncOp) -> list[SharedBuffers]:
+    """Let the buffers of a function share memory; return how."""
+    found, entry = plan_sharing(func), func.body.blocks[0]
+    for each in found:
+        type = MemRefType(each.element, [each.elements], memory_space=WORK_GROUP)
+        memory = allocate(entry, type, "shared")
+        for number, op in enumerate(each.ops):
+            if each.plan.is_reused(number) or op.parent is not entry:
+                wait_before_use(op, each.owners)
+            if each.owners == 1:
+                view(op, memory, each.plan.offsets[number])
+            else:
+                own_view(op, memory, each, each.plan.offsets[number])
     return found
 
 
 def view(op: AllocaOp, memory: SSAValue, offset: int) -> None:
     """Put a view of memory in the place of an allocation."""
-    type = op.memref.type
-    assert is_memref(type), op
+    type = memory_type(op)
     shape = list(type.get_shape())
     strides = [x for x in type.get_strides() or () if x is not None]
     layout = StridedLayoutAttr(strides, offset)
@@ -89,35 +176,44 @@ def view(op: AllocaOp, memory: SSAValue, offset: int) -> None:
     Rewriter.replace_op(op, new)
 
 
-def wait_before_use(op: AllocaOp) -> None:
+def own_view(
+    op: AllocaOp, memory: SSAValue, buffers: SharedBuffers, offset: int
+) -> None:
+    """Put a view of what a subgroup has of memory in the place of its part."""
+    (use,) = op.memref.uses
+    part = use.operation
+    assert isinstance(part, SubviewOp), part
+    type = part.result.type
+    shape, strides = type.get_shape(), type.get_strides() or ()
+    b = Builder.at(part)
+    size = b.constant(INDEX, buffers.elements // buffers.owners)
+    first = b.plus(b.pure(MuliOp, part.offsets[0], size), offset)
+    sizes = [*shape], [x for x in strides if x is not None]
+    new = ReinterpretCastOp(memory, [first], [], [], [DYNAMIC_INDEX], *sizes, type)
+    new.location = part.location
+    new.results[0].name_hint = part.result.name_hint
+    Rewriter.replace_op(part, new)
+    Rewriter.erase_op(op)
+
+
+def wait_before_use(op: AllocaOp, owners: int) -> None:
     """Let other lanes finish with the memory, where no barrier does that yet."""
-    after = op.next_op
-    while after is not None and not after.regions and is_side_effect_free(after):
-        after = after.next_op
-    while isinstance(after, AllocaOp):
-        after = after.next_op
-    if not isinstance(after, simt.BarrierOp):
-        barrier = simt.BarrierOp(memory=simt.MemorySpace.WORKGROUP)
-        barrier.location = op.location
-        Rewriter.insert_op(barrier, InsertPoint.after(op))
+    for each in (op.prev_op, op.next_op):
+        near = each
+        while near is not None and is_passed(near):
+            near = near.prev_op if each is op.prev_op else near.next_op
+        if isinstance(near, simt.BarrierOp):
+            return
+    scope = simt.FenceScope.WORKGROUP if owners == 1 else simt.FenceScope.SUBGROUP
+    barrier = simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP)
+    barrier.location = op.location
+    Rewriter.insert_op(barrier, InsertPoint.after(op))
 
 
-def share_memory(func: FuncOp) -> dict[Attribute, SharedMemoryPlan]:
-    """Let the buffers of a function share memory; return how, by element type."""
-    found, plans = lifetimes(func), dict[Attribute, SharedMemoryPlan]()
-    elements = {x: memory_type(x).element_type for x in found}
-    entry = func.body.blocks[0]
-    for element in dict.fromkeys(elements.values()):
-        ops = [x for x in found if elements[x] == element]
-        alignment = max(1, ALIGNED_BITS // bits_of(element))
-        plan = plans[element] = share([found[x] for x in ops], alignment)
-        type = MemRefType(element, [plan.size], memory_space=WORK_GROUP)
-        memory = allocate(entry, type, "shared")
-        for number, op in enumerate(ops):
-            if plan.is_reused(number) or op.parent is not entry:
-                wait_before_use(op)
-            view(op, memory, plan.offsets[number])
-    return plans
+def is_passed(op: Operation) -> bool:
+    """Whether an operation accesses no memory, nor runs others that do."""
+    is_memory = isinstance(op, AllocaOp | SubviewOp | ReinterpretCastOp)
+    return is_memory or (not op.regions and is_side_effect_free(op))
 
 
 def memory_type(op: AllocaOp) -> MemRefType:

@@ -421,7 +421,8 @@ def block_access(
 
     matrix = None
     if k.options.block is not None and not target.pads_with_nan:
-        matrix = matrix_in(k, target, starts, checked)
+        shape = shape_of(accessed(op).type)[:: -1 if is_turned else 1]
+        matrix = matrix_in(k, target, starts, checked, shape)
         if matrix is not None and is_turned:
             matrix = matrix.transposed()
     pointers, mask = in_tensor(k, op, target, place, checked)
@@ -434,6 +435,7 @@ def matrix_in(
     target: Pointer,
     starts: Sequence[SSAValue],
     checked: Sequence[int],
+    shape: Sequence[int],
 ) -> MatrixInMemory | None:
     """Return a block in memory as what matrices are loaded from, if they can be."""
     if len(starts) != 2 or constant_number(target.strides[1]) != 1:
@@ -454,8 +456,18 @@ def matrix_in(
         rest = b.pure(arith.AndIOp, both, b.constant(INDEX, least - 1))
         aligned = b.compare("eq", rest, b.constant(INDEX, 0))
     places = tuple(index(b, x) for x in starts)
-    axes = tuple((Axis.ROWS, Axis.COLS)[x] for x in checked)
+    axes = tuple(
+        (Axis.ROWS, Axis.COLS)[dim]
+        for dim in checked
+        if not is_within(starts[dim], shape[dim], target.sizes[dim])
+    )
     return MatrixInMemory(memory, places, axes, aligned)
+
+
+def is_within(start: SSAValue, size: int, whole: SSAValue) -> bool:
+    """Whether a block is inside of memory for sure, along one dimension."""
+    first, end = constant_number(start), constant_number(whole)
+    return first is not None and end is not None and 0 <= first <= end - size
 
 
 RULES: Mapping[type[Operation], Rule] = {

@@ -13,24 +13,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeAlias
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.dialects import tt
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import is_tensor, shape_of
+from coopc.dialects.tt.types import is_tensor
 from coopc.ir.builder import Builder, Values
 from coopc.ir.control_flow import is_inside, yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
-    Rounds,
     Rule,
     TtKernel,
     Value,
     kept_as,
     kind_of,
 )
-from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import plan_rounds
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     ELEMENTWISE,
     Coordinates,
@@ -132,9 +131,11 @@ def hand_over(
 ) -> list[SSAValue]:
     """Write what is yielded to its buffers; return the numbers that are yielded.
 
-    A value without a form is not carried.
+    A value without a form is not carried.  Buffers that are exchanged are so element by
+    element; of what is computed from several elements there is a copy first.
     """
     found: list[SSAValue] = []
+    moves: dict[tuple[int, ...], list[tuple[Tensor, Tensor]]] = {}
     waiting: list[tuple[Tensor, Tensor]] = []
     targets = {x.buffer for x in forms if isinstance(x, Tensor)}
     for old, form in zip(olds, forms, strict=True):
@@ -150,12 +151,30 @@ def hand_over(
         assert form.base is value.base, old
         if value.buffer is form.buffer:
             continue
-        if value.reads & targets and value.buffer in (None, *targets):
+        if value.buffer in targets:
+            moves.setdefault(value.shape, []).append((form, value))
+            continue
+        if value.reads & targets and value.buffer is None:
             value = k.copy(value, kept_as(old), "next")
         waiting.append((form, value))
+    for shape, pairs in moves.items():
+        exchange(k, shape, pairs)
     for form, value in waiting:
         k.assign(form, value)
     return found
+
+
+def exchange(
+    k: TtKernel, shape: Sequence[int], pairs: Sequence[tuple[Tensor, Tensor]]
+) -> None:
+    """Copy tensors into the buffers of others of these."""
+
+    def move(at: Coordinates) -> None:
+        values = [k.elements.of(value, at) for _, value in pairs]
+        for (form, _), value in zip(pairs, values, strict=True):
+            k.put(form, at, value)
+
+    k.fill_each(shape, move)
 
 
 def enter(
@@ -237,19 +256,8 @@ def moved(k: TtKernel, op: scf.ForOp, step: Operation, start: Tensor) -> Tensor:
     return Tensor(start.shape, element, None, start.reads | by.reads, start.base)
 
 
-def loop(k: TtKernel, op: scf.ForOp) -> None:
-    """Write a loop anew, where it stands or around what uses its sums."""
-    if k.options.block is not None and op not in k.in_place:
-        plans = plan_rounds(op, set(steps(op)), k.options.block)
-        if not isinstance(plans, str):
-            # The sums first: a view of them may be what is used.
-            values = [op.results[plans[0].number], *(x.source for x in plans)]
-            all_rounds = [Rounds(plans[0]), *map(Rounds, plans)]
-            for value, each in zip(values, all_rounds, strict=True):
-                k.rounds[each.plan.statement] = each
-                k.values[value] = each.sums(k.elements, shape_of(value.type))
-            return
-    rewritten(k, op, set())
+Change: TypeAlias = Callable[[Values], Values]
+"""What matrices become."""
 
 
 def rewritten(
@@ -257,8 +265,7 @@ def rewritten(
     op: scf.ForOp,
     kept: set[int],
     sums: Values = (),
-    add: Callable[[Values], Values] | None = None,
-    dot: Operation | None = None,
+    changes: Mapping[Operation, Change] | None = None,
 ) -> Values:
     """Write a loop anew.
 
@@ -267,8 +274,7 @@ def rewritten(
         op: the loop.
         kept: the numbers of what it carries in matrices.
         sums: these matrices.
-        add: adds to them, in the place of an operation.
-        dot: that operation.
+        changes: what is done with them, in the place of operations.
     """
     b, body, moves = k.b, op.body.block, steps(op)
     counter, *args = body.args
@@ -296,8 +302,8 @@ def rewritten(
             start = k.tensor(op.iter_args[number])
             k.values[args[number]] = moved(k, op, step, start)
         for each in body.ops:
-            if add is not None and each is dot:
-                totals = add(totals)
+            if changes is not None and each in changes:
+                totals = changes[each](totals)
             elif each is not body.last_op:
                 k.operation(each)
         b.location = op.location
@@ -361,7 +367,6 @@ def loop_while(k: TtKernel, op: scf.WhileOp) -> None:
 
 
 RULES: Mapping[type[Operation], Rule] = {
-    scf.ForOp: loop,
     scf.IfOp: branch,
     scf.WhileOp: loop_while,
 }

@@ -17,6 +17,9 @@ A tensor that a loop carries has a buffer, unless it only moves by the same amou
 time: then it is computed from the number of the round. Buffers are allocated where they
 are first written, for `share-workgroup-memory` to place.
 
+With `shared=true` several subgroups run a program, where its sums, or parts of it, are
+shared out; else a program whose buffers exceed work-group memory is done in parts.
+
 With `rounds=true` blocks of memory that are factors are loaded as matrices, and a loop
 that only adds products is written around what stores its sums (rounds.py). That the
 memory of two arguments does not overlap may then be a condition of the kernel; with
@@ -27,11 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, gpu
+from xdsl.dialects import arith, gpu, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -45,7 +49,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -55,16 +58,17 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt, tt, ttg, ttig
 from coopc.dialects.layout import CoopmatrixAttr
 from coopc.dialects.llvm_target import AssumeOp
-from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.simt import ShuffleMode, bits_of
+from coopc.dialects.simt import ShuffleMode
 from coopc.dialects.tt.types import in_memory, is_tensor, shape_of, without
 from coopc.interface import SECOND_ENTRY
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import CoopmatrixFamily
+from coopc.passes.generic.share_workgroup_memory import shared_bytes
 from coopc.passes.triton.convert_tt_to_coopmatrix import accesses, carried_values
+from coopc.passes.triton.convert_tt_to_coopmatrix.kept_sums import loop
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     Flag,
     NotShared,
@@ -72,7 +76,14 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     SubgroupOptions,
     TtKernel,
 )
-from coopc.passes.triton.convert_tt_to_coopmatrix.products import dot
+from coopc.passes.triton.convert_tt_to_coopmatrix.parts import (
+    cut_program,
+    plan_parts,
+)
+from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
+    dot,
+    is_multiplied,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     consumers,
@@ -100,6 +111,12 @@ from coopc.remarks import remark, remarks_to
 BLOCK = (32, 32)
 """Rows and columns of sums that a subgroup keeps, where a device does not say it."""
 ALONE = "one subgroup runs a program"
+PARTS = (8, 4, 2)
+"""Subgroups that do a part of a program each, where there are so many."""
+ROUNDS = (2, 4, 8, 16, 32)
+SCRATCH_BYTES = 2048
+"""Of work-group memory, that `legalize-coopmatrix-khr` may take for a subgroup's
+matrices at edges."""
 REASONS = {
     "tt.elementwise_inline_asm": "assembly is for one device",
 }
@@ -402,6 +419,7 @@ RULES: Mapping[type[Operation], Rule] = {
         ),
         hint,
     ),
+    scf.ForOp: loop,
     tt.DotOp: dot,
     tt.HistogramOp: histogram,
     tt.MapElementwiseOp: map_elementwise,
@@ -419,43 +437,46 @@ def write(k: TtKernel, op: Operation) -> None:
     RULES.get(type(op), of_elements if is_of_tensors else scalar)(k, op)
 
 
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that does what one of Triton does."""
+
+    func: FuncOp
+    apart: frozenset[tuple[int, int]] = frozenset()
+    """Numbers of arguments that are loaded from, and stored to, and may not overlap."""
+
+
 def convert_function(
     ctx: Context,
     old: tt.FuncOp,
     options: SubgroupOptions,
     fallback: bool = False,
     device: Device | None = None,
+    shared: bool = False,
 ) -> list[FuncOp]:
     """Return the kernel that does what a kernel of Triton does.
 
-    With a device, subgroups share what it does if they can; else one subgroup does it.
-    With `fallback` another one follows if this one has conditions.
+    Args:
+        ctx: the context.
+        old: the kernel.
+        options: what it is written for: a subgroup.
+        fallback: whether another one follows if this one has conditions.
+        device: that has limited memory, or None.
+        shared: whether subgroups of the device share what it does, if they can.
     """
-    alone = options
-    if device is not None:
-        options = shared_options(old, options, device)
-    try:
-        func, kernel = written(ctx, old, options, frozenset())
-        if options.shared and device is not None:
-            check_memory(func, device)
-    except NotShared as error:
-        remark(old, f"{ALONE}: {error}")
-        options = alone
-        func, kernel = written(ctx, old, options, frozenset())
-    # The host compares memory of arguments only.
-    same = frozenset(
-        loop
-        for (loaded, stored), loop in kernel.apart.items()
-        if loaded is stored or not {loaded, stored} <= {*func.args}
-    )
-    if same:
-        if options.shared:
-            remark(old, f"{ALONE}: it may store to what it loads factors from")
-        with remarks_to(lambda line: None):  # they were made before
-            func, kernel = written(ctx, old, alone, same)
-    if not kernel.apart:
+    found = None
+    if device is not None and shared:
+        found = in_subgroups(ctx, old, options, device)
+        if isinstance(found, str):
+            remark(old, f"{ALONE}: {found}")
+    if not isinstance(found, Kernel):
+        found = in_subgroup(ctx, old, options)
+        if device is not None:
+            found = in_rounds(ctx, old, options, device, found)
+    func = found.func
+    if not found.apart:
         return [func]
-    why = StringAttr("sums are stored before all is loaded")
+    why = StringAttr("something is stored before all is loaded")
     func.attributes[simt.CONDITIONS] = ArrayAttr(
         DictionaryAttr(
             {
@@ -465,16 +486,12 @@ def convert_function(
                 "why": why,
             }
         )
-        for number, other in sorted(
-            (func.args.index(stored), func.args.index(loaded))
-            for loaded, stored in kernel.apart
-            if loaded is not None and stored is not None
-        )
+        for number, other in sorted((stored, loaded) for loaded, stored in found.apart)
     )
     if not fallback:
         return [func]
     with remarks_to(lambda line: None):
-        second, _ = written(ctx, old, alone, frozenset(old.walk()))
+        second, _ = written(ctx, old, options, frozenset(old.walk()))
     second.sym_name = StringAttr(func.sym_name.data + SECOND_ENTRY)
     return [func, second]
 
@@ -496,26 +513,130 @@ def leave_to_lanes(kernels: Sequence[FuncOp], device: Device, lanes: int) -> Non
             return
 
 
-def shared_options(
-    old: tt.FuncOp, options: SubgroupOptions, device: Device
-) -> SubgroupOptions:
-    """Return how subgroups share what a kernel does; with a remark, if they do not."""
-    plans = plan_shared(old, device)
-    if isinstance(plans, str):
-        remark(old, f"{ALONE}: {plans}")
-        return options
-    return replace(options, block=WHOLE, aligns_rows=True, shared=plans)
+def in_subgroup(ctx: Context, old: tt.FuncOp, options: SubgroupOptions) -> Kernel:
+    """Return a kernel whose programs are those of one subgroup."""
+    func, kernel = written(ctx, old, options, frozenset())
+    if same := loops_in_place(func, kernel):
+        with remarks_to(lambda line: None):  # they were made before
+            func, kernel = written(ctx, old, options, same)
+    return Kernel(func, conditions(func, kernel))
+
+
+def loops_in_place(func: FuncOp, kernel: TtKernel) -> frozenset[Operation]:
+    """Return loops of which the host cannot say that no factor is stored to."""
+    # The host compares memory of arguments only.
+    return frozenset(
+        loop
+        for (loaded, stored), loop in kernel.apart.items()
+        if loaded is stored or not {loaded, stored} <= {*func.args}
+    )
+
+
+def conditions(func: FuncOp, kernel: TtKernel) -> frozenset[tuple[int, int]]:
+    """Return which arguments are to be apart: what is loaded, and what is stored."""
+    return frozenset(
+        (func.args.index(loaded), func.args.index(stored))
+        for loaded, stored in kernel.apart
+        if loaded is not None and stored is not None
+    )
+
+
+def in_subgroups(
+    ctx: Context, old: tt.FuncOp, options: SubgroupOptions, device: Device
+) -> Kernel | str:
+    """Return a kernel of work-groups whose subgroups share a program, or why not.
+
+    They share its sums, else each does a part of it.
+    """
+    reason = plans = plan_shared(old, device)
+    if not isinstance(plans, str):
+        sharing = replace(options, block=WHOLE, aligns_rows=True, shared=plans)
+        try:
+            func, kernel = written(ctx, old, sharing, frozenset())
+            check_memory(func, device)
+        except NotShared as error:
+            reason = str(error)
+        else:
+            if not loops_in_place(func, kernel):
+                return Kernel(func, conditions(func, kernel))
+            reason = "it may store to what it loads factors from"
+    assert isinstance(reason, str), old
+    dots = [x for x in old.walk() if isinstance(x, tt.DotOp)]
+    least, why_not = options.tile[0] if dots else 1, ""
+    if not all(is_multiplied(x, device) for x in dots):
+        # Work-group memory would hold matrices of each subgroup.
+        return f"{reason}, and {device.name} has no matrices for a product"
+    for subgroups, rounds in product(PARTS, (1, *ROUNDS)):
+        sharing = replace(options, parts=subgroups)
+        found = in_parts(ctx, old, sharing, subgroups * rounds, least)
+        if isinstance(found, str):
+            why_not = found
+            continue
+        size = shared_bytes(found.func) + bool(dots) * subgroups * SCRATCH_BYTES
+        if size <= device.limits.local_bytes:
+            if dots:
+                turns = f", in {rounds} rounds" if rounds > 1 else ""
+                remark(old, f"{subgroups} subgroups do a part each{turns}: {reason}")
+            return found
+        why_not = f"{subgroups} parts take {size} bytes of buffers"
+    return f"{reason}, and {why_not}"
+
+
+def in_rounds(
+    ctx: Context,
+    old: tt.FuncOp,
+    options: SubgroupOptions,
+    device: Device,
+    whole: Kernel,
+) -> Kernel:
+    """Return a kernel that does a program in parts, if it has no room as a whole."""
+    size, most = shared_bytes(whole.func), device.limits.local_bytes
+    room = f"its buffers take {size} bytes, {device.name} has room for {most}"
+    for count in ROUNDS if size > most else ():
+        found = in_parts(ctx, old, options, count, 1)
+        if isinstance(found, str):
+            remark(old, f"{room}, and it does not go in rounds: {found}")
+            break
+        if shared_bytes(found.func) <= most:
+            remark(old, f"{room}: it goes in {count} rounds")
+            return found
+    return whole
+
+
+def in_parts(
+    ctx: Context, old: tt.FuncOp, options: SubgroupOptions, count: int, least: int
+) -> Kernel | str:
+    """Return a kernel that does a program in parts, or why there is none.
+
+    Args:
+        ctx: the context.
+        old: the kernel.
+        options: what it is written for: how many subgroups do the parts.
+        count: of the parts.
+        least: indices of what a part stores, at least.
+    """
+    draft = old.clone()
+    make_host_descriptors(draft)
+    plan = plan_parts(draft, count, least)
+    if isinstance(plan, str):
+        return plan
+    cut_program(draft, plan, options.parts)
+    try:
+        func, kernel = written(ctx, draft, options, frozenset())
+    except Refused as error:  # of the whole program it names the operation
+        return error.reason
+    if loops_in_place(func, kernel):
+        return "it may store to what it loads factors from"
+    return Kernel(func, plan.apart)
 
 
 def check_memory(func: FuncOp, device: Device) -> None:
-    """Check that the buffers of a kernel fit into work-group memory at the same time.
+    """Check that the buffers of a kernel fit into work-group memory.
 
     Raises:
-        NotShared: they may not.
+        NotShared: they do not.
     """
-    types = [x.memref.type for x in func.walk() if isinstance(x, AllocaOp)]
-    sizes = (x.element_count() * bits_of(x.element_type) for x in types if is_memref(x))
-    size, most = sum(sizes) // 8, device.limits.local_bytes
+    size, most = shared_bytes(func), device.limits.local_bytes
     if size > most:
         raise NotShared(f"{size} bytes of buffers, {device.name} has room for {most}")
 
@@ -589,8 +710,8 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     fallback: bool = False
     """Whether kernels that have conditions get a second entry point, `.fallback`."""
     shared: bool = False
-    """Whether a work-group of several subgroups runs a program that only stores what
-    becomes of products; with `rounds`."""
+    """Whether a work-group of several subgroups runs a program, if it only stores what
+    becomes of products, or is cut in parts; with `rounds`."""
     dpas: bool = False
     """Whether products are for DPAS: a kernel with others states the distribution of
     lanes, with a remark."""
@@ -621,15 +742,19 @@ class ConvertTtToCoopmatrixPass(ModulePass):
                 tiles = device.gemm_tiles
                 block = tiles[0].subgroup if tiles else BLOCK
                 aligns_rows = device.aligned_rows
-                options = replace(options, block=block, aligns_rows=aligns_rows)
+                options = replace(
+                    options, block=block, aligns_rows=aligns_rows, device=device
+                )
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, tt.FuncOp):
                     if device is not None and not self.shared:
                         remark_sharing(each, device)
                     fallback = self.fallback
-                    sharing = device if self.rounds and self.shared else None
-                    new = convert_function(ctx, each, options, fallback, sharing)
+                    limits = device if self.rounds else None
+                    new = convert_function(
+                        ctx, each, options, fallback, limits, self.shared
+                    )
                     if self.dpas and device is not None:
                         leave_to_lanes(new, device, options.lanes)
                     Rewriter.replace_op(each, new, [])

@@ -18,10 +18,11 @@ from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import MemRefType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
+from coopc.device import Device
 from coopc.dialects import simt, tt
 from coopc.dialects.narrow import memref_type
 from coopc.dialects.shaped_arith import element_of
@@ -29,6 +30,7 @@ from coopc.dialects.tt.types import in_memory
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.control_flow import captured
 from coopc.ir.transaction import Refused
+from coopc.passes.generic.share_workgroup_memory import is_passed
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     RoundsPlan,
@@ -81,12 +83,16 @@ class SubgroupOptions:
         default_factory=dict[Operation, SharedPlan]
     )
     """How loops are shared by the subgroups of a work-group, which runs a program."""
+    device: Device | None = None
+    """The device, where matrices keep sums."""
+    parts: int = 1
+    """Subgroups that each run a part of a program, with buffers of their own."""
 
     @property
     def work_items(self) -> int:
         """Of a work-group; as many for each loop that is shared."""
         shared = next(iter(self.shared.values()), None)
-        return self.lanes if shared is None else shared.gemm.work_items
+        return self.lanes * self.parts if shared is None else shared.gemm.work_items
 
 
 @dataclass(slots=True)
@@ -100,6 +106,8 @@ class Rounds:
         default_factory=dict[Coordinates, Coordinates]
     )
     """Where in the strip an element of all sums is."""
+    tiles: Values = ()
+    """All sums, if they are known before: matrices, row by row."""
 
     def sums(self, elements: Elements, shape: Sequence[int]) -> Tensor:
         """Return the tensor of all sums, or a view of them."""
@@ -160,6 +168,8 @@ class TtKernel:
         default_factory=dict[scf.ForOp, "SubgroupSums"]
     )
     """What subgroups share, where it is known."""
+    kept: dict[SSAValue, Values] = field(default_factory=dict[SSAValue, Values])
+    """The tiles of sums that loops end with, row by row."""
 
     def __post_init__(self) -> None:
         self.elements = Elements(self.b)
@@ -317,12 +327,17 @@ class TtKernel:
         b: Builder | None = None,
     ) -> Tensor:
         """Return a tensor in memory of its own, from here or from another place on."""
-        type = MemRefType(in_memory(element), shape, memory_space=WORK_GROUP)
+        b, parts = b or self.b, self.options.parts
+        sizes = (parts, *shape) if parts > 1 else shape
+        type = MemRefType(in_memory(element), sizes, memory_space=WORK_GROUP)
         new = memref.AllocaOp.build(
             operands=[[], []], result_types=[type], properties={}
         )
-        (b or self.b).effect(new).results[0].name_hint = name
-        return in_buffer(self.b, new.memref, shape, element)
+        memory = b.effect(new).memref
+        if parts > 1:
+            memory = b.effect(own_part(memory, b.pure(simt.SubgroupIdOp))).result
+        memory.name_hint = name
+        return in_buffer(self.b, memory, shape, element)
 
     def put(self, target: Tensor, at: Coordinates, value: SSAValue) -> None:
         """Store an element of a tensor in a buffer."""
@@ -332,7 +347,14 @@ class TtKernel:
         self.b.effect(memref.StoreOp.get(value, memory, at))
 
     def barrier(self) -> None:
-        self.b.effect(simt.BarrierOp(memory=simt.MemorySpace.WORKGROUP))
+        """Wait for those that see the same buffers, if none did so just before."""
+        scopes = simt.FenceScope
+        scope = scopes.SUBGROUP if self.options.parts > 1 else scopes.WORKGROUP
+        last = self.b.block.last_op
+        while last is not None and is_passed(last):
+            last = last.prev_op
+        if not isinstance(last, simt.BarrierOp):
+            self.b.effect(simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP))
 
     def fill_each(
         self, shape: Sequence[int], body: Callable[[Coordinates], object]
@@ -369,6 +391,17 @@ class TtKernel:
             found = self.copy(tensor, kept_as(value), value.name_hint or "tensor")
         self.values[value] = found = replace(found, base=tensor.base)
         return found
+
+
+def own_part(memory: SSAValue, number: SSAValue) -> memref.SubviewOp:
+    """Return a view of memory that is for one of several: of its part in that."""
+    type = memref_type(memory)
+    _, *shape = type.get_shape()
+    strides = list(type.get_strides() or ())[1:]
+    layout = StridedLayoutAttr(strides, None)
+    view = MemRefType(type.element_type, shape, layout, type.memory_space)
+    first, ones = [DYNAMIC_INDEX, *[0] * len(shape)], [1] * (1 + len(shape))
+    return memref.SubviewOp(memory, [number], [], [], first, [1, *shape], ones, view)
 
 
 def kind_of(memory: SSAValue) -> Attribute:

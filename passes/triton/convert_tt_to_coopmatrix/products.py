@@ -7,38 +7,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from coopc.device import Device
 from coopc.dialects import coopmatrix, simt, tt
 from coopc.dialects.coopmatrix import (
+    Axis,
     CheckedAttr,
     Layout,
     MatrixType,
     Operand,
     SignedAttr,
     Use,
+    matrix_type,
 )
 from coopc.dialects.narrow import is_integer
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Values
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import rewritten
-from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import TtKernel
+from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import Rounds, TtKernel
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     RoundsPlan,
+    is_splat,
     updated,
 )
-from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import run_shared
+from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import (
+    dimension,
+    operand,
+    run_shared,
+    size_of,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Coordinates,
     Tensor,
     unflattened,
 )
+
+DOT_SUMS = 64
+"""Sums of one product that a lane keeps, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,46 +136,101 @@ def add_products(
     factors: tuple[Tensor, Tensor],
     at: Coordinates,
     sums: Values,
+    across: int = 1,
 ) -> Values:
-    """Return sums, strips of a block that begins at an element, and products.
+    """Return sums, tiles of a block that begins at an element, and products.
 
     Args:
         k: the kernel.
-        types: of the strips, and of what is multiplied for them.
+        types: of the tiles, and of what is multiplied for them.
         factors: the tensors.
         at: the first row and the first column of the sums, behind those of a batch.
-        sums: the strips, below each other.
+        sums: the tiles, row by row.
+        across: tiles that are beside each other.
     """
     b, (m, depth), (_, n) = k.b, types.a.shape, types.b.shape
-    *lead, row, col = at
+    (*lead, row, col), down = at, len(sums) // across
 
     def step(t: BoundedIndex, sums: Values) -> Values:
         along = b.index(b.times(t, depth))
         parts: list[tuple[Tensor, Coordinates]] = []
         for tensor, place, shape, type in (
-            (factors[0], (*lead, row, along), (m * len(sums), depth), types.a),
-            (factors[1], (*lead, along, col), (depth, n), types.b),
+            (factors[0], (*lead, row, along), (m * down, depth), types.a),
+            (factors[1], (*lead, along, col), (depth, n * across), types.b),
         ):
             is_loaded = tensor.matrix is not None
             element = type.element_type
             part = (tensor, place)
             parts.append(part if is_loaded else staged(k, *part, shape, element))
-        (one, (*_, first, along)), (other, start) = parts
-        right = load_tile(k, other, start, types.b)
-        found: list[SSAValue] = []
-        for number, total in enumerate(sums):
-            place = (*lead, b.plus(first, number * m), along)
-            left = load_tile(k, one, place, types.a)
-            new = coopmatrix.MulAddOp(left, right, total, signed=types.signed)
-            found.append(b.effect(new).results[0])
+        (one, (*_, top, inner)), (other, (*_, outer, left)) = parts
+        found, lefts = list(sums), list[SSAValue]()
+        for number in range(across):
+            place = (*lead, outer, b.plus(left, number * n))
+            right = load_tile(k, other, place, types.b)
+            for below in range(down):
+                if number == 0:
+                    place = (*lead, b.plus(top, below * m), inner)
+                    lefts.append(load_tile(k, one, place, types.a))
+                tile = below * across + number
+                new = coopmatrix.MulAddOp(
+                    lefts[below], right, sums[tile], signed=types.signed
+                )
+                found[tile] = b.effect(new).results[0]
         return tuple(found)
 
     return b.loop(factors[0].shape[-1] // depth, sums, step, name="k")
 
 
+def add_whole_products(
+    k: TtKernel,
+    types: TileTypes,
+    factors: tuple[Tensor, Tensor],
+    at: Coordinates,
+    sums: Values,
+    across: int,
+) -> Values:
+    """Return sums and products, without a check of each tile where none is needed.
+
+    The arguments are those of `add_products`.
+    """
+    b, whole = k.b, k.b.both(*(x for each in factors for x in inside(k, each)))
+
+    def add() -> Values:
+        one, other = (
+            x
+            if x.matrix is None
+            else replace(x, matrix=replace(x.matrix, checked=(), aligned=True))
+            for x in factors
+        )
+        return add_products(k, types, (one, other), at, sums, across)
+
+    def add_checked() -> Values:
+        return add_products(k, types, factors, at, sums, across)
+
+    device = k.options.device
+    if isinstance(whole, bool):
+        return add() if whole else add_checked()
+    if device is None or not device.branched_matrices:
+        return add_checked()
+    return b.either(whole, [x.type for x in sums], add, add_checked)
+
+
+def inside(k: TtKernel, tensor: Tensor) -> list[SSAValue | bool]:
+    """Return what must be true for all of a tensor to be matrices in memory."""
+    b, matrix = k.b, tensor.matrix
+    if matrix is None:
+        return []
+    found: list[SSAValue | bool] = [matrix.aligned]
+    for axis in matrix.checked:
+        first = matrix.starts[dimension(matrix, axis)]
+        end = b.plus(first, tensor.shape[-2 if axis is Axis.ROWS else -1])
+        found.append(b.compare("sge", first, b.constant(INDEX, 0)))
+        found.append(b.compare("sle", end, size_of(matrix, axis)))
+    return found
+
+
 def dot(k: TtKernel, op: tt.DotOp) -> None:
     """Multiply tiles; into the buffer of c where nothing else needs that."""
-    b = k.b
     factors = factor(k, op.a), factor(k, op.b)
     d = k.tensor(op.c)
     if (carried := updated(op)) is not None:
@@ -174,34 +241,84 @@ def dot(k: TtKernel, op: tt.DotOp) -> None:
     around = owner if isinstance(owner, Block) else owner.parent
     is_last = d.buffer is not None and op.c.has_one_use()
     is_last = is_last and around is op.parent and not isinstance(owner, VIEWS)
-    if carried is None and not is_last:
+    init = op.c if is_splat(op.c) and is_multiplied(op, k.options.device) else None
+    if init is not None:
+        d = k.buffer(d.shape, element_of(op.d.type), "product")
+    elif carried is None and not is_last:
         d = k.copy(d, element_of(op.d.type), "product")
-    k.values[op.d], memory = d, d.buffer
+    k.values[op.d] = d
+    add_tiles(k, op, factors, d, init)
+
+
+def is_multiplied(op: tt.DotOp, device: Device | None) -> bool:
+    """Whether a device has matrices for a product."""
+    a, b, d = (operand(x).element for x in (op.a, op.b, op.d))
+    return device is not None and bool(device.multiplications(a, b, d, d))
+
+
+def add_tiles(
+    k: TtKernel,
+    op: tt.DotOp,
+    factors: tuple[Tensor, Tensor],
+    d: Tensor,
+    init: SSAValue | None,
+) -> None:
+    """Add products to a tensor in a buffer, tile by tile.
+
+    Args:
+        k: the kernel.
+        op: the product.
+        factors: of it.
+        d: the tensor.
+        init: what sums begin with everywhere; without it with what the buffer holds.
+    """
+    b, memory = k.b, d.buffer
     assert memory is not None, op
     *batch, rows, cols = d.shape
     types = TileTypes.of(k, op, k.options.tile[1])
-    m, n = types.d.shape
+    (m, n), down, across = types.d.shape, 1, 1
+    if init is not None and rows * cols <= DOT_SUMS * k.options.lanes:
+        down, across = rows // m, cols // n
 
-    def of_tile(at: Coordinates) -> None:
-        sums = (load_tile(k, d, at, types.d),)
-        (total,) = add_products(k, types, factors, at, sums)
+    def of_block(at: Coordinates) -> None:
+        *lead, row, col = at
+        places = [
+            (*lead, b.plus(row, below * m), b.plus(col, right * n))
+            for below in range(down)
+            for right in range(across)
+        ]
+        if init is None:
+            sums = tuple(load_tile(k, d, x, types.d) for x in places)
+            sums = add_products(k, types, factors, at, sums)
+        else:
+            sums = filled(k, init, types.d, len(places))
+            sums = add_whole_products(k, types, factors, at, sums, across)
         k.barrier()  # other lanes may have loaded what this one stores
-        b.effect(coopmatrix.StoreOp(total, memory, at))
+        for place, total in zip(places, sums, strict=True):
+            b.effect(coopmatrix.StoreOp(total, memory, place))
 
     def of_batch(number: BoundedIndex, _: Values) -> Values:
         lead = unflattened(b, b.index(number), batch)
 
         def of_rows(row: BoundedIndex, _: Values) -> Values:
             def of_cols(col: BoundedIndex, _: Values) -> Values:
-                of_tile((*lead, b.index(b.times(row, m)), b.index(b.times(col, n))))
+                place = b.times(row, m * down), b.times(col, n * across)
+                of_block((*lead, *map(b.index, place)))
                 return ()
 
-            return b.loop(cols // n, (), of_cols, name="col")
+            return b.loop(cols // (n * across), (), of_cols, name="col")
 
-        return b.loop(rows // m, (), of_rows, name="row")
+        return b.loop(rows // (m * down), (), of_rows, name="row")
 
     b.loop(prod(batch), (), of_batch, name="batch")
     k.barrier()
+
+
+def filled(k: TtKernel, value: SSAValue, type: MatrixType, count: int) -> Values:
+    """Return tiles of a tensor that has the same number everywhere."""
+    tensor = k.tensor(value)
+    first = k.elements.of(tensor, (k.b.constant(INDEX, 0),) * len(tensor.shape))
+    return (k.b.effect(coopmatrix.FillOp(first, type)).result,) * count
 
 
 def factor(k: TtKernel, value: SSAValue) -> Tensor:
@@ -234,6 +351,9 @@ def run_statement(
         k.for_each(shape, body)
         return
     b, plan = k.b, rounds.plan
+    if rounds.tiles:
+        run_tiles(k, rounds, body)
+        return
     if (shared := k.options.shared.get(plan.loop)) is not None:
         k.reads.clear()
         run_shared(k, rounds, shared, body)
@@ -274,6 +394,30 @@ def run_statement(
     note_apart(k, plan, base)
 
 
+def run_tiles(
+    k: TtKernel, rounds: Rounds, body: Callable[[Coordinates], object]
+) -> None:
+    """Run the body of a statement for each element of sums that are known: by tiles."""
+    b, type = k.b, matrix_type(rounds.tiles[0])
+    (m, n), element = type.shape, type.element_type
+    across = shape_of(rounds.plan.source.type)[1] // n
+    stage, zero = k.buffer((m, n), element, "sums"), b.constant(INDEX, 0)
+    assert stage.buffer is not None, stage
+    rounds.strip = stage
+    for number, tile in enumerate(rounds.tiles):
+        down, right = divmod(number, across)
+
+        def of_tile(x: Coordinates, row: int = down * m, col: int = right * n) -> None:
+            whole = b.plus(x[0], row), b.plus(x[1], col)
+            rounds.places[whole] = x
+            body(whole)
+
+        k.barrier()
+        b.effect(coopmatrix.StoreOp(tile, stage.buffer, (zero, zero)))
+        k.barrier()
+        k.for_each((m, n), of_tile)
+
+
 def note_apart(k: TtKernel, plan: RoundsPlan, base: SSAValue | None) -> None:
     """Note that a statement may not store to memory that its rounds load from."""
     for each in k.reads:
@@ -283,13 +427,11 @@ def note_apart(k: TtKernel, plan: RoundsPlan, base: SSAValue | None) -> None:
 
 def sums_at(k: TtKernel, plan: RoundsPlan, types: TileTypes, at: Coordinates) -> Values:
     """Write a loop anew for a block of its sums; return their strips."""
-    b, op = k.b, plan.loop
-    init = k.elements.of(k.tensor(op.iter_args[plan.number]), at)
-    fill = b.effect(coopmatrix.FillOp(init, types.d)).results[0]
-    count = plan.block[0] // types.d.shape[0]
+    op, count = plan.loop, plan.block[0] // types.d.shape[0]
+    first = filled(k, op.iter_args[plan.number], types.d, count)
 
     def add(sums: Values) -> Values:
         factors = k.tensor(plan.dot.a), k.tensor(plan.dot.b)
         return add_products(k, types, factors, at, sums)
 
-    return rewritten(k, op, {plan.number}, (fill,) * count, add, plan.dot)
+    return rewritten(k, op, {plan.number}, first, {plan.dot: add})

@@ -20,13 +20,15 @@ from dataclasses import dataclass
 from itertools import product
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import VectorType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import ELEMENT_BITS, Device, GemmTiles
 from coopc.dialects import coopmatrix, simt, tt, ttg
 from coopc.dialects.coopmatrix import Axis
 from coopc.dialects.narrow import is_integer
 from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.simt import bits_of
 from coopc.dialects.tt.types import block_io, is_tensor, shape_of
 from coopc.ir.builder import INDEX, Values
 from coopc.ir.control_flow import is_inside
@@ -66,6 +68,9 @@ SUBGROUPS = 4
 """Of a work-group at least, where there are enough sums."""
 PIECE_BYTES = 16
 """Of a row of A or B, which a work-item copies at a time."""
+VECTOR = VectorType(i32, [4])
+"""What sums are in work-group memory, as tiles are, so that both share it."""
+VECTOR_BITS = 128
 STEP_BYTES = (64, 32, 128)
 """Of a row of A along K that are in work-group memory at a time."""
 
@@ -75,7 +80,7 @@ def plan_shared(
 ) -> Mapping[Operation, SharedPlan] | str:
     """Return how a program's sums are shared, by loop, or why they are not."""
     found: dict[Operation, SharedPlan] = {}
-    statements: set[Operation] = set()
+    statements: list[Operation] = []
     for dot in func.walk():
         if not isinstance(dot, tt.DotOp):
             continue
@@ -89,17 +94,24 @@ def plan_shared(
         if isinstance(shared, str):
             return shared
         found[loop] = shared
-        statements |= {x.statement for x in plans}
+        statements += [x.statement for x in plans]
     if not found:
         return "there is no product"
     if len({x.gemm.work_items for x in found.values()}) > 1:
         return "loops suit other numbers of subgroups"
+    return why_not_written(func, statements) or found
+
+
+def why_not_written(func: tt.FuncOp, statements: Sequence[Operation]) -> str | None:
+    """Return why what is written is not that of sums, or of tensors, if it is not."""
+    if len({*statements}) < len(statements):
+        return "a statement uses the sums of two loops"
     others = (x for x in func.walk() if isinstance(x, WRITES) and x not in statements)
     for op in others:
         is_store = isinstance(op, tt.DescriptorStoreOp | tt.StoreOp)
         if not (is_store and is_tensor(op.operands[1].type)):
             return f"{op.name} is not of sums"
-    return found
+    return None
 
 
 def plan_loop(plans: Sequence[RoundsPlan], device: Device) -> SharedPlan | str:
@@ -299,8 +311,10 @@ def run_shared(
     k.reads |= sums.reads
     subgroup, memory = b.pure(simt.SubgroupIdOp), sums.stage.buffer
     assert memory is not None, plan
-    shape = _, n = sums.stage.shape[1:]
-    rounds.strip = Tensor(shape, lambda at: k.elements.of(sums.stage, (subgroup, *at)))
+    element = element_of(plan.dot.d.type)
+    m, n, per = shared.gemm.subgroup[0], shared.gemm.part_cols, per_vector(element)
+    known: dict[Coordinates, SSAValue] = {}
+    rounds.strip = Tensor((m, n), known.__getitem__)
     k.is_sharing = True
     for number, part in enumerate(sums.parts):
         first = sums.first[0], b.plus(sums.first[1], number * n)
@@ -308,13 +322,19 @@ def run_shared(
         place = tuple(b.plus(x, -y) for x, y in zip(first, plan.begin, strict=True))
 
         def of_strip(x: Coordinates, place: Coordinates = place) -> None:
-            pairs = zip(place, x, strict=True)
-            whole = tuple(b.pure(arith.AddiOp, one, other) for one, other in pairs)
-            rounds.places[whole] = x
-            body(whole)
+            row, group = x
+            vector = k.elements.of(sums.stage, (subgroup, row, group))
+            vector = b.bitcast(vector, VectorType(element, [per]))
+            col = b.pure(arith.MuliOp, group, b.constant(INDEX, per))
+            for number in range(per):
+                x = row, b.plus(col, number)
+                pairs = zip(place, x, strict=True)
+                whole = tuple(b.pure(arith.AddiOp, one, other) for one, other in pairs)
+                rounds.places[whole], known[x] = x, b.extract(vector, number)
+                body(whole)
 
         def of_strips(of_strip: Callable[[Coordinates], None] = of_strip) -> Values:
-            k.for_each(shape, of_strip)
+            k.for_each((m, n // per), of_strip)
             return ()
 
         k.barrier()
@@ -329,6 +349,11 @@ def run_shared(
     k.is_sharing = False
 
 
+def per_vector(element: Attribute) -> int:
+    """Return how many sums a vector in work-group memory holds."""
+    return VECTOR_BITS // bits_of(element)
+
+
 def sums_of(k: TtKernel, plan: RoundsPlan, shared: SharedPlan) -> SubgroupSums:
     """Write a loop anew for a work-group; return the sums of a subgroup."""
     b, gemm = k.b, shared.gemm
@@ -340,7 +365,8 @@ def sums_of(k: TtKernel, plan: RoundsPlan, shared: SharedPlan) -> SubgroupSums:
         for op, size in ((arith.DivUIOp, m), (arith.RemUIOp, n))
     )
     parts = multiplied(k, plan, shared)
-    stage = k.buffer((gemm.places, m, cols), element_of(plan.dot.d.type), "sums")
+    pieces = cols // per_vector(element_of(plan.dot.d.type))
+    stage = k.buffer((gemm.places, m, pieces), VECTOR, "sums")
     return SubgroupSums(parts, first, stage, frozenset(k.reads))
 
 

@@ -89,3 +89,31 @@ func.func @viewed(%i: index, %v: f32) {
   memref.store %v, %x[%i] : memref<8xf32, #simt.memory<workgroup>>
   func.return
 }
+
+// -----
+
+// What each subgroup has a part of, that no other one sees, is side by side: subgroups wait
+// for themselves alone. Other memory of the same elements is not shared with that.
+
+// CHECK-LABEL: func.func @owned
+func.func @owned(%i: index, %v: f32) {
+  // CHECK-DAG: %[[ALL:.+]] = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+  // CHECK-DAG: %[[OWN:.+]] = memref.alloca() : memref<32xf32, #simt.memory<workgroup>>
+  %all = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+  %0 = memref.alloca() : memref<4x6xf32, #simt.memory<workgroup>>
+  %id = simt.subgroup_id : index
+  // CHECK: %[[EIGHT:.+]] = arith.constant 8 : index
+  // CHECK-NEXT: %[[FIRST:.+]] = arith.muli %{{.+}}, %[[EIGHT]] : index
+  // CHECK-NEXT: %x = memref.reinterpret_cast %[[OWN]] to offset: [%[[FIRST]]], sizes: [6], strides: [1]
+  %x = memref.subview %0[%id, 0] [1, 6] [1, 1] : memref<4x6xf32, #simt.memory<workgroup>> to memref<6xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
+  memref.store %v, %x[%i] : memref<6xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
+  %1 = memref.load %x[%i] : memref<6xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
+  // CHECK: simt.barrier subgroup memory = <workgroup>
+  // CHECK: %y = memref.reinterpret_cast %[[OWN]] to offset: [%{{.+}}], sizes: [3], strides: [1]
+  %2 = memref.alloca() : memref<4x3xf32, #simt.memory<workgroup>>
+  %y = memref.subview %2[%id, 0] [1, 3] [1, 1] : memref<4x3xf32, #simt.memory<workgroup>> to memref<3xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
+  memref.store %1, %y[%i] : memref<3xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
+  // CHECK: memref.store %{{.+}}, %all
+  memref.store %1, %all[%i] : memref<8xf32, #simt.memory<workgroup>>
+  func.return
+}

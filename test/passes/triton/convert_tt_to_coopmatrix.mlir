@@ -187,3 +187,31 @@ tt.func @chosen(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %c: i1, %a: i64) {
   tt.store %s, %x : !tt.ptr<f32>
   tt.return
 }
+
+// -----
+
+// Tensors that a loop exchanges have a buffer each, and no more: lanes read both elements
+// before they write them.
+
+// CHECK-LABEL: func.func @exchanged
+// CHECK-COUNT-2: memref.alloca() : memref<64xi32, #simt.memory<workgroup>>
+// CHECK-NOT: memref.alloca
+// CHECK: scf.for %t
+// CHECK: %[[B:.+]] = memref.load %b
+// CHECK-NEXT: %[[A:.+]] = memref.load %a
+// CHECK-NEXT: memref.store %[[B]], %a
+// CHECK-NEXT: memref.store %[[A]], %b
+tt.func @exchanged(%p: !tt.ptr<i32>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %none = arith.constant dense<0> : tensor<64xi32>
+  %l:2 = scf.for %t = %zero to %n step %one iter_args(%a = %i, %b = %none) -> (tensor<64xi32>, tensor<64xi32>) : i32 {
+    scf.yield %b, %a : tensor<64xi32>, tensor<64xi32>
+  }
+  %s = arith.subi %l#0, %l#1 : tensor<64xi32>
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %to = tt.addptr %ps, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  tt.store %to, %s : tensor<64x!tt.ptr<i32>>
+  tt.return
+}

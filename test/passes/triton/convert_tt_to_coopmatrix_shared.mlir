@@ -15,7 +15,7 @@
 // CHECK: coopmatrix.load
 // CHECK: coopmatrix.mul_add
 // CHECK: vector.maskedload
-// CHECK: %sums = memref.alloca() : memref<4x16x8xf32, #simt.memory<workgroup>>
+// CHECK: %sums = memref.alloca() : memref<4x16x2xvector<4xi32>, #simt.memory<workgroup>>
 // CHECK-COUNT-2: coopmatrix.store
 // CHECK-NOT: coopmatrix.store
 // REMARK-NOT: @shared
@@ -41,11 +41,13 @@ tt.func @shared(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %
 
 // -----
 
-// Every other block of K: a program of one subgroup.
+// Every other block of K: each of two subgroups has rows of the sums.
 
 // CHECK-LABEL: func.func @apart
-// CHECK-SAME: simt.work_group_size = array<i32: 8>
-// REMARK: remark: tt.func: one subgroup runs a program: a loop along K has no constant steps
+// CHECK-SAME: simt.work_group_size = array<i32: 16>
+// CHECK: scf.for
+// CHECK: coopmatrix.load %{{.*}} : memref<?x?xf16, strided<[?, 1], offset: ?>> -> !coopmatrix.matrix<16x8xf16, a>
+// REMARK: remark: tt.func: 2 subgroups do a part each: a loop along K has no constant steps
 tt.func @apart(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %sixteen = arith.constant 16 : i32
@@ -69,8 +71,8 @@ tt.func @apart(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %p
 // The memory of A is another one each time.
 
 // CHECK-LABEL: func.func @moved
-// CHECK-SAME: simt.work_group_size = array<i32: 8>
-// REMARK: remark: tt.func: one subgroup runs a program: blocks of factors do not follow each other along K
+// CHECK-SAME: simt.work_group_size = array<i32: 16>
+// REMARK: remark: tt.func: 2 subgroups do a part each: blocks of factors do not follow each other along K
 tt.func @moved(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64, %list: !tt.ptr<i64>) {
   %zero = arith.constant 0 : i32
   %eight = arith.constant 8 : i32

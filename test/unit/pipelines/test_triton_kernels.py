@@ -139,14 +139,28 @@ def test_as_it_was_written(kernel: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "sim") == []
 
 
+BLOCKS = HUB.replace(
+    "convert-tt",
+    "unwrap-tt-offsets,convert-tt-pointers-to-descriptors{known=true},convert-tt",
+)
+
+
 @pytest.mark.parametrize("kernel", ["matmul_abt", "matmul_device_descriptor"])
 def test_in_rounds(kernel: str) -> None:
     """Sums that matrices keep, and factors that are loaded from where they are."""
-    found = "unwrap-tt-offsets,convert-tt-pointers-to-descriptors{known=true}"
-    ahead = HUB.replace("convert-tt", f"{found},convert-tt")
     for device in ("lavapipe", "nvidia") if ALL else ("lavapipe",):
-        passes = f"{ahead}{{rounds=true device={device}}},share-workgroup-memory"
+        passes = f"{BLOCKS}{{rounds=true device={device}}},share-workgroup-memory"
         assert simulated(kernel, passes) == []
+
+
+@pytest.mark.parametrize(
+    "kernel", ["flash_attention_descriptor", "flash_attention_pointer"]
+)
+def test_in_parts(kernel: str) -> None:
+    """Each subgroup has rows of Q, and of sums that stay in matrices."""
+    options = "rounds=true shared=true device=nvidia"
+    passes = f"{BLOCKS}{{{options}}},share-workgroup-memory"
+    assert simulated(kernel, passes) == []
 
 
 LARGE = (

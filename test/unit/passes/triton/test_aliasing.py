@@ -90,7 +90,7 @@ def test_product_in_place(name: str, which: int) -> None:
     lost = "pq"[which]
     told = (
         f"remark: product: memory of r: expected memory apart from that of {lost} "
-        "(sums are stored before all is loaded): runs product.fallback"
+        "(something is stored before all is loaded): runs product.fallback"
     )
     assert (told in remarks) == has_rounds, remarks
 
