@@ -1,6 +1,6 @@
 """`python -m bench [module ...]`: measure, and print a table."""
 
-import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -12,11 +12,13 @@ from bench.harness import Row
 
 
 def main() -> None:
-    here = Path(__file__).parent
-    found = sorted(x.stem for x in here.glob("*.py"))
-    names = sys.argv[1:] or [
-        name for name in found if name != "harness" and not name.startswith("_")
-    ]
+    found = sorted(x.stem for x in Path(__file__).parent.glob("*.py"))
+    known = [x for x in found if x != "harness" and not x.startswith("_")]
+    parser = ArgumentParser(prog="bench", description="Measure, and print a table.")
+    parser.add_argument("module", nargs="*", help=f"of {', '.join(known)}; else all")
+    names = parser.parse_args().module or known
+    if unknown := sorted({*names} - {*known}):
+        parser.error(f"expected {', '.join(known)}, got {', '.join(unknown)}")
     show(row for name in names for row in _measured(name))
 
 

@@ -187,7 +187,7 @@ class Target:
     @property
     def vectors(self) -> str:
         """The passes for vectors of this processor."""
-        from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
+        from coopc.plan.core_gemm import VECTOR_TILE, WIDE_VECTOR_TILE
         from coopc.run.tiles import cpu_flags
 
         is_wide = "avx512f" in cpu_flags()
@@ -197,7 +197,7 @@ class Target:
     @property
     def features(self) -> str:
         """The option of pipelines that says how this processor multiplies vectors."""
-        from coopc.plan.gemm import DOT_FEATURES
+        from coopc.plan.core_gemm import DOT_FEATURES
         from coopc.run.tiles import cpu_flags, lacking
 
         found = [x for x in DOT_FEATURES if not lacking([x], cpu_flags())]

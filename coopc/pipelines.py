@@ -21,7 +21,7 @@ from coopc.diagnostic import either
 from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
 from coopc.pipeline import ConditionalStep, Pipeline
-from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE
+from coopc.plan.core_gemm import VECTOR_TILE, WIDE_VECTOR_TILE
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 from coopc.universe import PASSES, factory

@@ -38,7 +38,8 @@ from coopc.parsing import parse
 from coopc.passes.linalg.match import matches
 from coopc.pipeline import Run, read_passes
 from coopc.plan.candidates import candidates, next_choice
-from coopc.plan.gemm import VECTOR_TILE, WIDE_VECTOR_TILE, Problem
+from coopc.plan.core_gemm import VECTOR_TILE, WIDE_VECTOR_TILE
+from coopc.plan.gemm import Problem
 from coopc.plan.tuning import (
     Choice,
     Engine,

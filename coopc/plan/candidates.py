@@ -17,15 +17,17 @@ from itertools import product
 from math import log2
 
 from coopc.device import ELEMENT_BITS, Device, GemmTiles
-from coopc.plan.gemm import (
-    LANE_SHAPE,
-    LANE_SUMS,
+from coopc.plan.core_gemm import (
     PANEL,
     VECTOR_TILE,
     WIDE_VECTOR_TILE,
+    is_of_amx,
+)
+from coopc.plan.gemm import (
+    LANE_SHAPE,
+    LANE_SUMS,
     GemmPlan,
     Problem,
-    is_of_amx,
     suits_slices,
 )
 from coopc.plan.tuning import Choice, Engine, built_in_plan, choice_of, plan_by

@@ -31,24 +31,26 @@ from typing import Any, Literal, TypeAlias, cast
 
 from coopc.device import ELEMENT_BITS, Device, GemmTiles, note_asked
 from coopc.device.file import read_file, record, written
-from coopc.plan.gemm import (
+from coopc.plan.core_gemm import (
     PANEL,
     THIN_ROWS,
     VECTOR_TILE,
     Block,
-    GemmPlan,
-    Packed,
-    Panel,
-    Problem,
     check_block,
-    direct_tile,
     is_of_amx,
     is_of_dots,
     is_thin,
     plan_amx_gemm,
+    plan_vector_gemm,
+)
+from coopc.plan.gemm import (
+    GemmPlan,
+    Packed,
+    Panel,
+    Problem,
+    direct_tile,
     plan_direct_gemm,
     plan_staged_gemm,
-    plan_vector_gemm,
     staged_by,
 )
 

@@ -198,16 +198,23 @@ def own_view(
 
 def wait_before_use(op: AllocaOp, owners: int) -> None:
     """Let other lanes finish with the memory, where no barrier does that yet."""
-    for each in (op.prev_op, op.next_op):
-        near = each
-        while near is not None and is_passed(near):
-            near = near.prev_op if each is op.prev_op else near.next_op
-        if isinstance(near, simt.BarrierOp):
-            return
     scope = simt.FenceScope.WORKGROUP if owners == 1 else simt.FenceScope.SUBGROUP
+    before, after = op.prev_op, op.next_op
+    while before is not None and is_passed(before):
+        before = before.prev_op
+    while after is not None and is_passed(after):
+        after = after.next_op
+    if any(isinstance(x, simt.BarrierOp) and waits(x, scope) for x in (before, after)):
+        return
     barrier = simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP)
     barrier.location = op.location
     Rewriter.insert_op(barrier, InsertPoint.after(op))
+
+
+def waits(barrier: simt.BarrierOp, scope: simt.FenceScope) -> bool:
+    """Whether all of a scope wait, and see what is in work-group memory."""
+    is_of_memory = barrier.memory in (None, WORK_GROUP)
+    return is_of_memory and barrier.scope.data in (scope, simt.FenceScope.WORKGROUP)
 
 
 def is_passed(op: Operation) -> bool:

@@ -64,7 +64,8 @@ from coopc.passes.linalg.match import (
     tiles,
     with_epilogue,
 )
-from coopc.plan.gemm import Axis, in_precision, unit_without
+from coopc.plan.core_gemm import unit_without
+from coopc.plan.gemm import Axis, in_precision
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 

@@ -65,15 +65,11 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         if not uses_dialect(op, "linalg"):
             return
         # Most kernels need none of these.
+        from coopc.device import AMX
         from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
         from coopc.passes.linalg.match import multiplications
-        from coopc.plan.gemm import (
-            AMX,
-            direct_tile,
-            in_precision,
-            plan_direct_gemm,
-            unit_without,
-        )
+        from coopc.plan.core_gemm import unit_without
+        from coopc.plan.gemm import direct_tile, in_precision, plan_direct_gemm
 
         m, n, k = self.tile or (0, 0, 0)
         target = simt.target_of(op)

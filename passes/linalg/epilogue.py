@@ -47,7 +47,12 @@ from coopc.dialects.narrow import is_integer, is_memref, is_vector, memref_type
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.transaction import Refused
-from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output
+from coopc.plan.gemm import (
+    Cast,
+    Epilogue,
+    GemmOperand,
+    Output,
+)
 
 CALLS = "epilogue"
 """What the names of functions of the sums that are stored begin with."""

@@ -48,7 +48,12 @@ from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
 from coopc.passes.linalg.rows import Nest, factor_of, rows_of
-from coopc.plan.gemm import Fill, GemmOperand, Problem, is_of_dots
+from coopc.plan.core_gemm import is_of_dots
+from coopc.plan.gemm import (
+    Fill,
+    GemmOperand,
+    Problem,
+)
 
 if TYPE_CHECKING:
     from coopc.plan.tuning import Choice

@@ -40,7 +40,11 @@ from coopc.passes.cpu.stages import KERNELS, PackedArgument, Stages, map_of_size
 from coopc.passes.linalg.epilogue import CALLS
 from coopc.passes.linalg.kernel_text import Memory, Operands, functions, kernel
 from coopc.passes.linalg.match import Multiplication, constant_text, extent
-from coopc.plan.gemm import AXES, GemmPlan, Output
+from coopc.plan.gemm import (
+    AXES,
+    GemmPlan,
+    Output,
+)
 from coopc.remarks import remark
 
 ATTRIBUTES = (

@@ -50,18 +50,20 @@ from coopc.passes.linalg.staged_by_packing import (
     become_stages,
     with_packed_b,
 )
-from coopc.plan.gemm import (
-    AXES,
+from coopc.plan.core_gemm import (
     PANEL,
     STEP_BYTES,
     UNROLL,
     Block,
-    GemmPlan,
-    Packed,
     check_block,
     is_of_amx,
     is_thin,
     plan_amx_gemm,
+)
+from coopc.plan.gemm import (
+    AXES,
+    GemmPlan,
+    Packed,
 )
 from coopc.remarks import remark
 

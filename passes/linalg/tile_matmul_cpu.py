@@ -63,17 +63,19 @@ from coopc.passes.linalg.staged_by_packing import (
     become_stages,
     with_packed_b,
 )
-from coopc.plan.gemm import (
-    AXES,
+from coopc.plan.core_gemm import (
     CONVERTED,
     DOT_FEATURES,
     VECTOR_TILE,
-    GemmPlan,
-    Packed,
-    in_precision,
     is_of_amx,
     is_thin,
     plan_vector_gemm,
+)
+from coopc.plan.gemm import (
+    AXES,
+    GemmPlan,
+    Packed,
+    in_precision,
 )
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName

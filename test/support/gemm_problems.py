@@ -2,14 +2,17 @@
 
 from coopc.plan.gemm import GemmOperand, Problem
 
+HALVES = ("f16", "f16", "f32")
+
 
 def problem(
-    sizes: tuple[int | None, int | None, int | None],
-    types: tuple[str, str] = ("f16", "f32"),
+    sizes: tuple[int | None, int | None, int | None] = (None, None, None),
+    elements: tuple[str, str, str] = HALVES,
     transposed: tuple[bool, bool] = (False, False),
 ) -> Problem:
+    """A multiplication of matrices without gaps."""
     m, n, k = sizes
-    ab, c = types
+    a, b, c = elements
 
     def matrix(
         element: str, rows: int | None, cols: int | None, turned: bool = False
@@ -18,8 +21,7 @@ def problem(
         return GemmOperand("memref", element, (rows, cols), strides, transposed=turned)
 
     return Problem(
-        matrix(ab, m, k, transposed[0]),
-        matrix(ab, k, n, transposed[1]),
+        matrix(a, m, k, transposed[0]),
+        matrix(b, k, n, transposed[1]),
         matrix(c, m, n),
-        "constant",
     )

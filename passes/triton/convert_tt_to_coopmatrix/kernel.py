@@ -46,7 +46,11 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     to_memory,
     unflattened,
 )
-from coopc.plan.gemm import GemmPlan, Problem, Source
+from coopc.plan.gemm import (
+    GemmPlan,
+    Problem,
+    Source,
+)
 
 Value: TypeAlias = SSAValue | Pointer | Tensor
 Flag: TypeAlias = SSAValue | bool

@@ -57,6 +57,31 @@ func.func @loop(%n: index, %i: index, %v: f32) {
 
 // -----
 
+// A barrier of a subgroup is not enough for memory of the work-group, nor is one for
+// global memory.
+
+// CHECK-LABEL: func.func @other_barriers
+func.func @other_barriers(%i: index, %v: f32) {
+  %x = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
+  memref.store %v, %x[%i] : memref<64xf32, #simt.memory<workgroup>>
+  // CHECK: simt.barrier subgroup
+  // CHECK-NEXT: %y = memref.reinterpret_cast
+  // CHECK-NEXT: simt.barrier workgroup memory = <workgroup>
+  // CHECK-NEXT: memref.store
+  simt.barrier subgroup
+  %y = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
+  memref.store %v, %y[%i] : memref<64xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: %z = memref.reinterpret_cast
+  // CHECK-NEXT: simt.barrier workgroup memory = <workgroup>
+  // CHECK-NEXT: simt.barrier workgroup memory = <global>
+  %z = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
+  simt.barrier workgroup memory = <global>
+  memref.store %v, %z[%i] : memref<64xf32, #simt.memory<workgroup>>
+  func.return
+}
+
+// -----
+
 // What control flow passes on stays, and what is of another memory.
 
 // CHECK-LABEL: func.func @stays

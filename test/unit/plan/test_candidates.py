@@ -10,8 +10,8 @@ from support.gemm_problems import problem
 from coopc.device import DEVICES, NVIDIA
 from coopc.device.file import record
 from coopc.plan.candidates import candidates, distance, next_choice
+from coopc.plan.core_gemm import WIDE_VECTOR_TILE
 from coopc.plan.gemm import (
-    WIDE_VECTOR_TILE,
     GemmPlan,
     Packed,
     Panel,
@@ -25,7 +25,16 @@ from coopc.plan.tuning import (
     plan_by,
 )
 
-TYPES = (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("s8", "s32"), ("f32", "f32"))
+TYPES = [
+    (ab, ab, c)
+    for ab, c in (
+        ("f16", "f32"),
+        ("f16", "f16"),
+        ("bf16", "f32"),
+        ("s8", "s32"),
+        ("f32", "f32"),
+    )
+]
 KHR = [
     Engine("coopc-khr", DEVICES[name], staged)
     for name in ("nvidia", "ada", "lavapipe", "rdna4", "intel-cpu")
@@ -113,8 +122,8 @@ def test_of_the_device_first() -> None:
 
 def test_packed() -> None:
     for engine in ENGINES[-3:]:
-        types = ("bf16", "f32") if engine.pipeline == "coopc-amx" else ("f32", "f32")
-        multiplied = problem((1000, 1000, 1000), types)
+        ab = "bf16" if engine.pipeline == "coopc-amx" else "f32"
+        multiplied = problem((1000, 1000, 1000), (ab, ab, "f32"))
         found = candidates(multiplied, engine)
         assert len(found) > 50
         plans = [plan_by(x, multiplied, engine) for x in found]

@@ -8,29 +8,19 @@ from itertools import product
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.gemm_problems import HALVES, problem
 
 from coopc.device import DEVICES, INTEL_CPU, LAVAPIPE, NVIDIA, Device, GemmTiles
+from coopc.plan.core_gemm import plan_amx_gemm
 from coopc.plan.gemm import (
     LANE_SUMS,
-    SUM_BYTES,
-    THIN_DEPTH,
-    WIDE_VECTOR_TILE,
     Direct,
-    GemmOperand,
     GemmPlan,
-    Packed,
     Panel,
-    Problem,
-    band_of,
-    block_of,
-    check_block,
     derived_tiles,
-    packs_a,
     panel,
-    plan_amx_gemm,
     plan_direct_gemm,
     plan_staged_gemm,
-    plan_vector_gemm,
 )
 from coopc.plan.gemm_schedule import (
     Actions,
@@ -45,32 +35,8 @@ from coopc.plan.gemm_schedule import (
     slot,
 )
 
-HALVES = ("f16", "f16", "f32")
 BYTES = ("s8", "s8", "s32")
 BANKS, BANK_BYTES = 32, 4
-Sizes = tuple[int | None, int | None, int | None]
-
-
-def problem(
-    sizes: Sizes = (None, None, None),
-    elements: tuple[str, str, str] = HALVES,
-    transposed: tuple[bool, bool] = (False, False),
-) -> Problem:
-    """A multiplication of matrices without gaps."""
-    m, n, k = sizes
-
-    def matrix(
-        element: str, rows: int | None, cols: int | None, t: bool
-    ) -> GemmOperand:
-        strides = (1, rows) if t else (cols, 1)
-        return GemmOperand("memref", element, (rows, cols), strides, transposed=t)
-
-    a, b, c = elements
-    return Problem(
-        matrix(a, m, k, transposed[0]),
-        matrix(b, k, n, transposed[1]),
-        matrix(c, m, n, False),
-    )
 
 
 def parts(plan: GemmPlan, m: int, n: int) -> Iterator[tuple[range, range]]:
@@ -159,64 +125,6 @@ def test_what_a_device_has_no_layout_for_is_checked() -> None:
     assert found.a == Direct(("rows", "cols"))
     assert found.b == Direct()
     assert plan_direct_gemm(by_columns, LAVAPIPE).a == Direct()
-
-
-@pytest.mark.parametrize("threads", [1, 3, 16])
-@pytest.mark.parametrize(
-    "sizes", [(1, 4096, 4096), (7, 4096, 4096), (3, 64, 65536), (5, 100, 40), (2, 0, 0)]
-)
-def test_few_rows_are_shared_among_threads(
-    sizes: tuple[int, int, int], threads: int
-) -> None:
-    """B is read as it is; each thread has a share where there are enough elements."""
-    m, n, k = sizes
-    elements = ("bf16", "bf16", "f32")
-    found = plan_vector_gemm(problem(sizes, elements), threads, tile=WIDE_VECTOR_TILE)
-    assert isinstance(found, GemmPlan)
-    assert isinstance(found.b, Packed)
-    assert not found.b.before
-    assert found.subgroup[0] == found.group[0] == m
-    shares = -(-n // found.group[1]) * found.split
-    if n * k >= 1 << 20:
-        assert threads <= shares < 2 * threads
-    assert found.split == 1 or k // found.split >= THIN_DEPTH
-    asked = plan_vector_gemm(problem(sizes, elements), threads, (1, 2, 8))
-    assert isinstance(asked, GemmPlan)
-    assert asked.b == Packed(1, "f32")
-
-
-def test_vectors_are_as_many_as_c_has() -> None:
-    """Rows of a small C, and half of the columns where that is enough."""
-    elements = ("f32", "f32", "f32")
-    for sizes, tile in (((4, 16), (4, 16)), ((40, 17), (12, 32)), ((1, 3), (1, 16))):
-        m, n = sizes
-        found = plan_vector_gemm(problem((m, n, 8), elements), tile=WIDE_VECTOR_TILE)
-        assert isinstance(found, GemmPlan)
-        assert found.subgroup == tile
-
-
-@pytest.mark.parametrize(
-    ("elements", "features", "packed"),
-    [
-        (("bf16", "bf16", "f32"), (), Packed(1, "f32")),
-        (("bf16", "bf16", "f32"), ("avx512bf16",), Packed(2, "bf16")),
-        (("f16", "bf16", "f32"), ("avx512bf16",), Packed(1, "f32")),
-        (("s8", "s8", "s32"), ("avx512bf16",), Packed(2, "s16")),
-        (("s8", "s8", "s32"), ("avx512vnni",), Packed(4, "s8")),
-        (("u8", "s8", "s32"), ("avx512vnni",), Packed(2, "s16")),
-    ],
-)
-def test_words_of_vectors(
-    elements: tuple[str, str, str], features: tuple[str, ...], packed: Packed
-) -> None:
-    """By what the processor has; whole registers of products, or none."""
-    found = plan_vector_gemm(problem((64, 64, 64), elements), features=features)
-    assert isinstance(found, GemmPlan)
-    assert found.a == found.b == packed
-    assert found.step % found.depth == 0
-    odd = plan_vector_gemm(problem(elements=elements), tile=(6, 6), features=features)
-    assert isinstance(odd, GemmPlan)
-    assert odd.b == (Packed(2, "s16") if elements[2] == "s32" else Packed(1, "f32"))
 
 
 # --- panels --------------------------------------------------------------------------
@@ -502,79 +410,6 @@ def test_refused(tiles: GemmTiles, device: Device, reason: str) -> None:
     found = plan_staged_gemm(problem(), device, tiles)
     assert isinstance(found, str)
     assert found.startswith(reason)
-
-
-# --- blocks for AMX ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("threads", [1, 2, 16, 64])
-@pytest.mark.parametrize("size", [0, 1, 31, 512, 1024, 2048, 4096])
-def test_blocks_are_enough_for_the_threads(size: int, threads: int) -> None:
-    rows, cols, _ = block_of(size, size, threads)
-    panels = -(-size // 32)
-    blocks = -(-panels // rows) * -(-panels // cols)
-    assert blocks >= min(threads, panels * panels)
-    assert rows * cols * 4096 <= SUM_BYTES
-
-
-@pytest.mark.parametrize("threads", [2, 15, 16, 24])
-@pytest.mark.parametrize("sizes", [(512, 512), (2048, 2048), (128, 4096), (4096, 256)])
-def test_shares_of_threads_are_near_squares(
-    sizes: tuple[int, int], threads: int
-) -> None:
-    """No thread reads more rows and columns than with rows of work-groups."""
-    rows, cols, _ = block_of(*sizes, threads)
-    group = 32 * rows, 32 * cols
-    down, across = (-(-x // y) for x, y in zip(sizes, group, strict=True))
-    share = -(-down * across // threads)
-    band = band_of(sizes, group, threads) or 1
-    assert band <= down
-    plain = -(-share // across) * group[0] + min(share, across) * group[1]
-    assert band * group[0] + -(-share // band) * group[1] <= plain
-
-
-def test_a_block_that_is_too_large() -> None:
-    with pytest.raises(ValueError, match="at most 1048576 bytes of sums in a block"):
-        check_block((32, 32, 4))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "element", "packs"),
-    [
-        ((512, 512), "f16", False),
-        ((500, 512), "f16", True),  # panels are not whole
-        ((128, 2048), "f16", True),  # rows are far apart
-        ((1024, 1024), "f16", True),  # read too often
-        ((96, 96), "bf16", False),
-        ((96, 96), "s8", True),  # steps of 64 are not whole
-        ((None, 512), "f16", True),
-    ],
-)
-def test_an_a_that_is_packed(
-    sizes: tuple[int | None, int], element: str, packs: bool
-) -> None:
-    a = GemmOperand("memref", element, sizes, (sizes[1], 1))
-    assert packs_a(a) == packs
-    kinds = ("s8", "s8", "s32") if element == "s8" else (element, element, "f32")
-    found = plan_amx_gemm(problem((sizes[0], 64, sizes[1]), kinds))
-    assert isinstance(found, GemmPlan)
-    assert isinstance(found.a, Packed) == packs
-    assert found.b == Packed(4 // a.element_bytes)
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"fill": "value"}, ("C is filled with a value that is not constant")),
-        ({"c": replace(problem().c, transposed=True)}, "an operand is transposed"),
-        (
-            {"a": GemmOperand("memref", "f16", (64, 64), (1, 64))},
-            "elements of a row are not consecutive",
-        ),
-    ],
-)
-def test_refused_by_amx(change: dict[str, object], reason: str) -> None:
-    assert plan_amx_gemm(replace(problem(), **change)) == reason
 
 
 @pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)

@@ -74,13 +74,18 @@ def test_mistakes(old: str, new: str, message: str, tmp_path: Path) -> None:
 
 def test_described() -> None:
     """All that decides a plan is in the name of a product."""
-    given = problem((None, 8, 9))
+    given = replace(problem((None, 8, 9)), fill="constant")
     assert described(given) == "?x8x9 f16 f16 f32"
     others = [
-        problem((None, 8, 9), transposed=(True, False)),
-        problem((None, 8, 9), transposed=(False, True)),
-        problem((None, 8, 9), ("bf16", "f32")),
-        problem((4, 8, 9)),
+        *(
+            replace(x, fill="constant")
+            for x in (
+                problem((None, 8, 9), transposed=(True, False)),
+                problem((None, 8, 9), transposed=(False, True)),
+                problem((None, 8, 9), ("bf16", "bf16", "f32")),
+                problem((4, 8, 9)),
+            )
+        ),
         replace(given, fill="nothing"),
         replace(given, a=replace(given.a, row_alignment=16, strides=(16, 1))),
         replace(given, c=replace(given.c, batched=True)),

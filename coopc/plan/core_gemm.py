@@ -1,0 +1,366 @@
+"""The plan of a matrix multiplication by cores: blocks for caches, tiles in registers.
+
+A work-group is a core, which computes tiles one after the other: by tiles of AMX, or by
+vectors.  A and B are packed by kernels before, except those that are read as they are
+once, or few times.  What a plan is says `coopc.plan.gemm`.
+
+Laws (test/unit/plan/test_core_gemm.py):
+  threads   each has a block, where C has as many tiles, or a share of few rows
+  bands     no thread reads more of A and B than with work-groups row by row
+
+That the tiles cover C is a law of `coopc.plan.gemm`, for these plans too.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import product
+from typing import TypeAlias
+
+from coopc.device import AMX, ELEMENT_BITS, Device
+from coopc.device.model import Amx
+from coopc.plan.gemm import Direct, GemmOperand, GemmPlan, Packed, Problem
+
+# --- AMX: blocks for the caches of a core --------------------------------------------
+
+TILE = Amx()
+"""The tiles of AMX."""
+PANEL = 2 * TILE.rows
+"""Rows of A, or columns of B, that are packed together: two tiles.  Four tiles have the
+sums of two panels, two have a step of either: all eight tiles."""
+STEP_BYTES = TILE.row_bytes
+"""Of K, in a row of a tile of A: a step of a panel has 2 KiB."""
+UNROLL = 4
+"""Products along K that the innermost loop is unrolled by."""
+SUM_BYTES = 1 << 20
+"""Of the sums of a work-group, at most: half of the second cache.  They stay there, as
+do the panels that they need."""
+ROW_BYTES = 2048
+"""From row to row of an A that is not packed, at most."""
+WHOLE_BYTES = 512 << 10
+"""Of an A that is not packed, at most: larger ones were faster packed."""
+PANEL_PRODUCTS = 2
+"""Products of panels that take as long as it takes to bring one panel to a core."""
+
+Block: TypeAlias = tuple[int, int, int]
+"""Panels of A, panels of B and products along K that a core computes at a time."""
+
+ONE_THREAD_BLOCK: Block = (8, 8, 64)
+"""The block of large matrices: the best of 12 on an Emerald Rapids Xeon, of 2 MiB of
+second cache, for bf16 and i8 of 512 to 4096."""
+THREADS_BLOCK: Block = (4, 8, 64)
+"""The same where threads share them: the best of 8 with 16 threads."""
+
+
+def plan_amx_gemm(
+    problem: Problem, threads: int = 1, block: Block | None = None
+) -> GemmPlan | str:
+    """Return how a multiplication is blocked for tiles and caches, or why it is not.
+
+    Args:
+        problem: what is multiplied, of types that AMX multiplies.
+        threads: that share the work-groups; each is to have some.
+        block: what a work-group computes at a time; by the sizes without.
+    """
+    if reason := why_not_packed(problem):
+        return reason
+    rows, cols, steps = block or block_of(*problem.c.shape, threads)
+    size, group = problem.a.element_bytes, (rows * PANEL, cols * PANEL)
+    depth = STEP_BYTES // size
+    return GemmPlan(
+        group,
+        (PANEL, PANEL),
+        steps * depth,
+        depth,
+        PANEL // 2,
+        Packed() if packs_a(problem.a) else Direct(),
+        Packed(4 // size),
+        band=band_of(problem.c.shape, group, threads),
+    )
+
+
+def why_not_packed(problem: Problem) -> str | None:
+    """Return why a kernel does not pack A and B of a problem before another one."""
+    outputs = [problem.c, *(x.memory for x in problem.outputs)]
+    if any(x.transposed for x in outputs):
+        return "an operand is transposed"
+    if not all(x.contiguous for x in (problem.a, problem.b, *outputs)):
+        return "elements of a row are not consecutive"
+    if problem.fill == "value":
+        return "C is filled with a value that is not constant"
+    return None if problem.epilogue is None else problem.epilogue.why_not_vectors
+
+
+DPAS_ELEMENTS = {"f16", "bf16", "tf32", "s8", "u8"}
+
+
+def is_of_amx(problem: Problem) -> bool:
+    """Return whether tiles multiply the element types of a problem."""
+    a, b, c = problem.elements
+    return bool(AMX.multiplications(a, b, c, c))
+
+
+def unit_without(problem: Problem, device: Device | None) -> str | None:
+    """Return the matrix unit of a device, if it does not multiply these types.
+
+    None without a device, and for one whose KHR matrices are lowered for any type.
+    """
+    if device is None:
+        return None
+    if device.amx is not None:
+        return None if is_of_amx(problem) else "AMX"
+    is_dpas = device.dpas is not None and not {*problem.elements[:2]} <= DPAS_ELEMENTS
+    return "DPAS" if is_dpas else None
+
+
+def check_block(block: Block) -> None:
+    """Check that a core has room for the sums of a block.
+
+    Raises:
+        ValueError: it has not, or there is nothing in the block.
+    """
+    rows, cols, steps = block
+    if min(block) < 1:
+        found = f"{rows} x {cols} panels and {steps} steps"
+        raise ValueError(f"expected a block of 1 or more of each, got {found}")
+    size = rows * cols * PANEL * PANEL * 4
+    if size > SUM_BYTES:
+        raise ValueError(
+            f"expected at most {SUM_BYTES} bytes of sums in a block, got {size}"
+        )
+
+
+def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
+    """Return the block of an M x N matrix; a size is None where it is not known.
+
+    Of blocks up to the largest, it is the one with which the thread that has the most
+    of them is done first.
+
+    >>> block_of(4096, 4096), block_of(512, 512, threads=16), block_of(512, 512, 15)
+    ((8, 8, 64), (4, 4, 64), (4, 6, 64))
+    """
+    rows, cols, steps = THREADS_BLOCK if threads > 1 else ONE_THREAD_BLOCK
+    if m is None or n is None:
+        return rows, cols, steps
+    across, down = max(1, -(-n // PANEL)), max(1, -(-m // PANEL))
+    rows, cols = min(rows, down), min(cols, across)
+    if threads == 1:
+        return rows, cols, steps
+
+    def last(block: tuple[int, int]) -> tuple[int, int]:
+        down_, across_ = block
+        count = -(-down // down_) * -(-across // across_)
+        each = down_ * across_ + PANEL_PRODUCTS * (down_ + across_)
+        return -(-count // threads) * each, count
+
+    rows, cols = min(product(range(1, rows + 1), range(1, cols + 1)), key=last)
+    return rows, cols, steps
+
+
+def band_of(
+    shape: tuple[int | None, int | None], group: tuple[int, int], threads: int
+) -> int:
+    """Return a `GemmPlan.band` with which threads have shares near squares.
+
+    A share is as many work-groups as each other one, one after the other.
+
+    >>> band_of((4096, 4096), (128, 256), 16), band_of((512, 512), (128, 128), 16)
+    (8, 0)
+    """
+    m, n = shape
+    if m is None or n is None or threads == 1:
+        return 0
+    rows, cols = group
+    down, across = -(-m // rows), -(-n // cols)
+    share = -(-down * across // threads)
+
+    def read(band: int) -> int:
+        return band * rows + -(-share // band) * cols
+
+    band = min(range(1, max(1, min(share, down)) + 1), key=read)
+    return band if band > 1 else 0
+
+
+def packs_a(a: GemmOperand) -> bool:
+    """Return whether A is packed, too, and not read as it is.
+
+    It is where rows of the memref are not along K, where there is a batch, where its
+    panels and steps are not whole, where 16 rows of it would be in more than 8 lines of
+    a set of the first cache, which are 4 KiB apart, and where it is read often enough.
+    """
+    if a.transposed or a.batched:
+        return True
+    (m, k), row_stride, size = a.shape, a.strides[0], a.element_bytes
+    if m is None or k is None or row_stride is None:
+        return True
+    whole = m % PANEL == 0 and k * size % STEP_BYTES == 0
+    far = row_stride * size > ROW_BYTES
+    return not whole or far or m * k * size > WHOLE_BYTES
+
+
+# --- any processor: tiles of vectors -------------------------------------------------
+
+VECTOR_TILE = 6, 16
+"""Rows and columns of the sums in registers: 12 of the 16 of AVX2, of 8 x f32 each."""
+WIDE_VECTOR_TILE = 12, 32
+"""The same with AVX-512: 24 registers of 32."""
+VECTOR_ROWS = 192
+VECTOR_PANELS = 32
+VECTOR_STEPS = 512
+"""Rows of A, panels of B and words of K that a core computes at a time: 384 KiB of A
+are in the second cache.  Deeper than the first cache has room for a panel of B: sums
+are loaded and stored half as often, which was 5% faster for 2048 and no slower."""
+THIN_ROWS = 8
+"""Rows of C from which on B is packed: with fewer, B is read once, from memory."""
+DOT_ROWS = 4
+"""The same of A, or of a transposed B, that the other one is read as often as."""
+THIN_UNROLL = 4
+"""Words along K that are read at a time, from as many rows of B as these have."""
+THIN_SUM_BYTES = 128 << 10
+"""Of the sums of a work-group, at most.  With long rows of B it was fastest, though
+sums of several rows of C leave the first cache: of 16 to 128 KiB, for 1, 4 and 7."""
+THIN_RUN_BYTES = 2048
+"""Of a row of B that a work-group reads, at least; K is shared before it is less."""
+THIN_DEPTH = 256
+"""Elements along K for each who shares it, at least."""
+CONVERTED = ("f16", "bf16")
+"""Types that are packed as f32."""
+BYTES = ("s8", "u8")
+DOT_FEATURES = ("avx512bf16", "avx512vnni")
+"""Of processors that multiply bf16 and bytes in vectors, as LLVM names them."""
+
+
+def packed_for_vectors(
+    elements: tuple[str, str, str], features: Collection[str]
+) -> Packed | None:
+    """Return how vectors have A and B to multiply them; None where they do not.
+
+    >>> packed_for_vectors(("s8", "s8", "s32"), ["avx512vnni"])
+    Packed(channel=4, element='s8', before=True)
+    >>> packed_for_vectors(("s8", "u8", "s32"), ["avx512vnni"])
+    Packed(channel=2, element='s16', before=True)
+    """
+    *factors, sum = elements
+    if sum in ("s32", "u32") and {*factors} <= {*BYTES}:
+        whole = factors == ["s8", "s8"] and "avx512vnni" in features
+        return Packed(4, "s8") if whole else Packed(2, "s16")
+    if elements == ("bf16", "bf16", "f32") and "avx512bf16" in features:
+        return Packed(2, "bf16")
+    known = {sum, *CONVERTED} if sum == "f32" else {sum}
+    is_known = sum in ("f32", "f64") and {*factors} <= known
+    return Packed(1, sum) if is_known else None
+
+
+def plan_vector_gemm(
+    problem: Problem,
+    threads: int = 1,
+    block: Block | None = None,
+    tile: tuple[int, int] = VECTOR_TILE,
+    features: Collection[str] = (),
+    packs: bool = False,
+) -> GemmPlan | str:
+    """Return how a multiplication is blocked for registers and caches, or why not.
+
+    Args:
+        problem: what is multiplied.
+        threads: that share the work-groups; each is to have some.
+        block: what a work-group computes at a time; by the sizes without.
+        tile: rows and columns of sums in registers, those of f32.
+        features: of `DOT_FEATURES`, what the processor has.
+        packs: whether B is packed, however few rows C has.
+    """
+    a, b, c = problem.elements
+    features = features if tile[1] % 4 == 0 else ()
+    if (packed := packed_for_vectors(problem.elements, features)) is None:
+        return f"no vectors multiply {a} and {b} into {c}"
+    if reason := why_not_packed(problem):
+        return reason
+    rows, cols = tile[0], tile[1] * 32 // ELEMENT_BITS[c]
+    m, n = problem.c.shape
+    if m is not None:
+        rows = max(1, min(rows, m))
+    if n is not None and 2 * n <= cols and tile[1] > VECTOR_TILE[1]:
+        cols //= 2
+    if is_thin(problem) and block is None and not packs:
+        return _thin(problem, cols, replace(packed, before=False), threads)
+    down, across, step = block or (VECTOR_ROWS // rows, VECTOR_PANELS, VECTOR_STEPS)
+    if block is None:
+        down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
+    group = down * rows, across * cols
+    depth, band = packed.channel, band_of(problem.c.shape, group, threads)
+    return GemmPlan(
+        group, (rows, cols), step * depth, depth, cols, packed, packed, band=band
+    )
+
+
+def is_thin(problem: Problem) -> bool:
+    """Return whether C has so few rows that B is read as it is."""
+    m = problem.c.shape[0]
+    plain = not (problem.a.transposed or problem.b.transposed)
+    return m is not None and 0 < m < THIN_ROWS and plain
+
+
+def is_of_dots(problem: Problem) -> bool:
+    """Return whether elements of C are dot products of rows of A and B in memory.
+
+    A and B are along K, and one is read as often as the other has rows: few times.
+    """
+    sizes = [x for x in problem.c.shape if x is not None]
+    along_k = problem.b.transposed and not problem.a.transposed
+    return along_k and 0 < min(sizes, default=0) <= DOT_ROWS
+
+
+def _thin(problem: Problem, cols: int, words: Packed, threads: int) -> GemmPlan:
+    """Return the plan of a C of few rows: shares are along N, and of what is along K.
+
+    Args:
+        problem: what is multiplied.
+        cols: columns of sums in registers.
+        words: what elements along K are.
+        threads: each is to have a share.
+    """
+    (m, n), k = problem.c.shape, problem.a.size("cols")
+    assert m is not None, problem
+    step = THIN_UNROLL * words.channel
+    sum_bytes = ELEMENT_BITS[problem.c.element] // 8
+    across, split = max(1, THIN_SUM_BYTES // (m * cols * sum_bytes)), 1
+    if n is not None:
+        tiles = max(1, -(-n // cols))
+        least = max(1, THIN_RUN_BYTES // (cols * problem.b.element_bytes))
+        wanted = min(threads, max(1, tiles // least))
+        shares = max(-(-tiles // across), wanted)
+        across = -(-tiles // shares)
+        if k is not None:
+            most = max(1, k // max(step, THIN_DEPTH))
+            split = min(most, -(-threads // -(-tiles // across)))
+    group = m, across * cols
+    depth = words.channel
+    return GemmPlan(
+        group, (m, cols), split * step, depth, cols, words, words, split=split
+    )
+
+
+def _shared(
+    shape: tuple[int | None, int | None],
+    tile: tuple[int, int],
+    block: tuple[int, int],
+    threads: int,
+) -> tuple[int, int]:
+    """Return a block of tiles small enough that each thread has two, where it can.
+
+    >>> _shared((512, 512), (6, 16), (16, 32), threads=1)
+    (16, 32)
+    >>> _shared((96, 96), (6, 16), (16, 32), threads=4)
+    (4, 2)
+    """
+    m, n = shape
+    down, across = block
+    if m is None or n is None:
+        return block
+    rows, cols = -(-m // tile[0]), -(-n // tile[1])
+    down, across = max(1, min(down, rows)), max(1, min(across, cols))
+    while down * across > 1 and -(-rows // down) * -(-cols // across) < 2 * threads:
+        if across * tile[1] >= down * tile[0] and across > 1:
+            across = -(-across // 2)
+        else:
+            down = -(-down // 2)
+    return down, across
