@@ -280,7 +280,7 @@ class PackedKernel(Operands):
             where = f"{memory.name}[{memory.place('%at', '%col')}]"
             vector = f"vector<{self.cols}x{element}>"
             if output.element is not None:
-                value = f"%y{number}"
+                value = f"%value{number}"
                 mask, type = (", %mask", f", {self.mask}") if masked else ("", "")
                 calls += f"""
         {value} = func.call @{CALLS}{number}({batch}, %at, %col, %total{mask})

@@ -43,6 +43,8 @@ SIZES = {
     "batched": Gemm((16, 24, 16), "bmk", "bnk", "bmn"),
     "transposed": Gemm((17, 35, 21), "km", "nk", "nm", dynamic=True),
 }
+SHARED = Gemm((226, 130, 24))
+"""Of which threads have shares in bands."""
 OUTPUTS = {"alpha_beta": ("f16",), "requantised": ("i8",), "saturated": ("i8", "i32")}
 """Element types of outputs, where they are not those of floats."""
 CASES = [
@@ -66,7 +68,7 @@ SIMULATED = {
 
 
 def fused(kind: str, out: str, size: str) -> Fused:
-    gemm = SIZES[size]
+    gemm = SHARED if size == "shared" else SIZES[size]
     types = ("i8", "i32") if KINDS[kind].integers else ("f16", "f32")
     return Fused(
         Gemm(gemm.sizes, gemm.a, gemm.b, gemm.c, types, dynamic=gemm.dynamic), kind, out
@@ -171,6 +173,20 @@ def test_tiles(kind: str, out: str, size: str) -> None:
     case = fused(kind, out, size)
     tiles = tiles_of(case.gemm.types[0])
     launched(case, on="cpu", pipeline="coopc-amx", tiles=tiles)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "kind", "out"),
+    [
+        ("coopc-cpu{threads=4 block=1,1,16}", "bias_gelu", "f32"),
+        ("coopc-amx{threads=4 block=1,1,2}", "saturated", "i8"),
+    ],
+)
+def test_shares_of_threads(pipeline: str, kind: str, out: str) -> None:
+    """Work-groups come in bands: see `PackedKernel.block`."""
+    case = fused(kind, out, "shared")
+    tiles = tiles_of("i8") if "amx" in pipeline else "none"
+    launched(case, on="cpu", pipeline=pipeline, tiles=tiles, threads=4)
 
 
 # --- Sums that are an argument -------------------------------------------------------
