@@ -78,7 +78,7 @@ class Case:
     least: float | None = None
     """The least speed over the peer's that is wanted."""
     beside: Case | None = None
-    """A product of ours that is the peer, as often as the batch has matrices."""
+    """A product of ours that is the peer, of as many matrices as the batch has."""
     prepacked: bool = False
     """Whether B is packed before, on both sides."""
 
@@ -303,8 +303,8 @@ def ask(line: str) -> str:
 def theirs(case: Case) -> tuple[str, Callable[[], float] | None]:
     """Return what a library does instead, and its name, or why it does not."""
     if case.beside is not None:
-        once, count = ours(case.beside), max(1, case.batch)
-        return "plain", timed(case, lambda: [once() for _ in range(count)])
+        calls = [ours(case.beside) for _ in range(max(1, case.batch))]
+        return "plain", timed(case, lambda: [call() for call in calls])
     if case.a == "f32":
         *given, c = case.arrays()[0]
         return f"OpenBLAS {openblas()}", timed(case, lambda: np.matmul(*given, out=c))

@@ -10,6 +10,9 @@ kernel's arguments, then memory that they share.  Maps are of the kernel's sizes
 those of `simt.grid`: to work-groups along x, y, z, which are those of the kernel where
 there is no map; to numbers whose product is the bytes of memory; to its dynamic sizes.
 
+With `batch`, a map to how many matrices a kernel computes, the work-groups of each
+matrix follow those of the last in each stage: all stages of some may run first.
+
 A kernel with `packed` takes an argument as another kernel, `f.pack_b`, packs it: that
 takes the argument, and memory for what it packs.  The last map is of its sizes.
 """
@@ -63,6 +66,9 @@ class Stages:
     """Their last arguments, memory of as many bytes as the product of the first map's
     results; each is passed with the sizes of the second."""
     packed: PackedArgument | None = None
+    batch: AffineMap | None = None
+    """To how many matrices are computed: in each stage, the work-groups of one follow
+    those of the last."""
 
     @property
     def attr(self) -> DictionaryAttr:
@@ -89,6 +95,8 @@ class Stages:
                     "elements": AffineMapAttr(found.elements),
                 }
             )
+        if self.batch is not None:
+            said["batch"] = AffineMapAttr(self.batch)
         return DictionaryAttr(said)
 
     @classmethod
@@ -110,6 +118,9 @@ class Stages:
             )
             return PackedArgument(argument.value.data, type, elements.data)
 
+        def batch(found: Any) -> AffineMap | None:
+            return None if found is None else found.data
+
         known: Any = module.attributes.get(KERNELS, DictionaryAttr({}))
         return {
             name: cls(
@@ -118,6 +129,7 @@ class Stages:
                 ),
                 tuple((x["bytes"], x["sizes"]) for x in members(each.data["scratch"])),
                 packed(each.data.get("packed")),
+                batch(each.data.get("batch")),
             )
             for name, each in known.data.items()
         }

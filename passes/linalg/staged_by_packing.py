@@ -394,6 +394,7 @@ def become_stages(
         tuple((name + ending, of(*numbers)) for ending, numbers in groups.items()),
         tuple((of(*factors), of(UNKNOWN)) for factors in bytes),
         packed,
+        of(groups[MULTIPLY][-1]) if found.problem.batched else None,
     )
     kernels[func.sym_name.data] = stages.attr
     module.attributes[KERNELS] = DictionaryAttr(kernels)

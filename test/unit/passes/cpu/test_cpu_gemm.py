@@ -21,7 +21,7 @@ from coopc.parsing import parse
 from coopc.passes.cpu.stages import Stages
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass
-from coopc.run.cpu import Program
+from coopc.run.cpu import Program, steps_of
 from coopc.run.native import optimised
 from coopc.run.tiles import Tiles, cpu_flags, lacking
 from coopc.sim.numerics import to_bf16
@@ -163,6 +163,26 @@ def test_sizes_of_all_kinds(element: str, maps: str) -> None:
             found = Program.of(compiled(source, step), Tiles.NONE, level=1)
             for shape in SHAPES:
                 check(found, element, fill, maps, (3, *shape) if batched else shape)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_matrices_of_a_batch_come_in_rounds(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as fit in a cache are packed, then multiplied, then the next ones."""
+    monkeypatch.setattr("coopc.run.cpu.ROUND_BYTES", 1)
+    module = compiled(program("f32", True, batched=True), CoopcCpuPass())
+    found = Program.of(module, Tiles.NONE, level=1)
+    rng, sizes = np.random.default_rng(0), [(5, 9, 7), (5, 7, 12), (5, 9, 12)]
+    a, b, c = (rng.integers(-4, 5, x).astype(np.float32) for x in sizes)
+    given = [y for x in (a, b, c) for y in (x, *map(np.int64, x.shape))]
+    dynamic = [n for x in sizes for n in x]
+    steps = steps_of(found.staged, "mm", dynamic, (1, 1, 1))
+    rounds = [*steps.rounds(threads)]
+    assert [n for x in rounds for n in x] == [*range(5)]
+    assert {len(x) for x in rounds[:-1]} == {threads}
+    found.prepared("mm", given, (1, 1, 1), sizes=dynamic, threads=threads)()
+    np.testing.assert_array_equal(c, a @ b + 5)
 
 
 @pytest.mark.parametrize("tile", [(12, 32), (1, 2), (5, 8)])
