@@ -49,10 +49,19 @@ ONE_THREAD_BLOCK: Block = (8, 8, 64)
 second cache, for bf16 and i8 of 512 to 4096."""
 THREADS_BLOCK: Block = (4, 8, 64)
 """The same where threads share them: the best of 8 with 16 threads."""
+SLAB_STEPS = 16
+"""Products along K of which a core packs B at a time, where it packs it as it goes."""
+SHALLOW_STEPS = 8
+"""Products along K up to which it takes longer to finish sums than to compute them."""
+SHALLOW_BYTES = 32 << 10
+"""Of the sums of a work-group then, which an epilogue reads in the first cache."""
 
 
 def plan_amx_gemm(
-    problem: Problem, threads: int = 1, block: Block | None = None
+    problem: Problem,
+    threads: int = 1,
+    block: Block | None = None,
+    prepacked: bool = False,
 ) -> GemmPlan | str:
     """Return how a multiplication is blocked for tiles and caches, or why it is not.
 
@@ -60,12 +69,21 @@ def plan_amx_gemm(
         problem: what is multiplied, of types that AMX multiplies.
         threads: that share the work-groups; each is to have some.
         block: what a work-group computes at a time; by the sizes without.
+        prepacked: whether the caller packs B.
     """
     if reason := why_not_packed(problem):
         return reason
-    rows, cols, steps = block or block_of(*problem.c.shape, threads)
-    size, group = problem.a.element_bytes, (rows * PANEL, cols * PANEL)
+    (m, n), k, size = problem.c.shape, problem.a.size("cols"), problem.a.element_bytes
     depth = STEP_BYTES // size
+    rows, cols, steps = block or block_of(m, n, threads)
+    shallow = problem.outputs and k is not None and k <= SHALLOW_STEPS * depth
+    if shallow and block is None:
+        rows = min(rows, max(1, SHALLOW_BYTES // (cols * PANEL * PANEL * 4)))
+    # With work-groups in one row, each panel of B is packed by who multiplies it.
+    before = prepacked or m is None or m > rows * PANEL
+    if not before and block is None:
+        steps = SLAB_STEPS
+    group = rows * PANEL, cols * PANEL
     return GemmPlan(
         group,
         (PANEL, PANEL),
@@ -73,7 +91,7 @@ def plan_amx_gemm(
         depth,
         PANEL // 2,
         Packed() if packs_a(problem.a) else Direct(),
-        Packed(4 // size),
+        Packed(4 // size, before=before),
         band=band_of(problem.c.shape, group, threads),
     )
 

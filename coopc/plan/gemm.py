@@ -178,7 +178,7 @@ class Packed:
     element: str | None = None
     """The type that elements are packed as, with a sign; None for their own."""
     before: bool = True
-    """Whether a kernel does so before; else each word is made where it is used."""
+    """Whether a kernel does so before; else it is done where it is used."""
 
 
 WIDTHS = (16, 8, 4)

@@ -13,6 +13,9 @@ Fails:   never; other multiplications stay, with a remark where AMX multiplies t
                of it where K is not known
     @multiply  a work-group computes a block of C, panel by panel
 
+Where a column of work-groups has all rows of C, each packs its panels of B itself, some
+steps at a time; A that is read as it is needs no @pack then.
+
 Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
 the rows of two tiles, those of B with rows of K by turns.  The memref of it has 32 rows
 of 64 bytes from each element on: a tile is named by its first element alone, which one
@@ -44,6 +47,7 @@ from coopc.passes.linalg.match import Multiplication, dots_of, extent, matches
 from coopc.passes.linalg.staged_by_packing import (
     MULTIPLY,
     PACK,
+    Groups,
     Operand,
     PackedKernel,
     Shares,
@@ -60,11 +64,7 @@ from coopc.plan.core_gemm import (
     is_thin,
     plan_amx_gemm,
 )
-from coopc.plan.gemm import (
-    AXES,
-    GemmPlan,
-    Packed,
-)
+from coopc.plan.gemm import AXES, GemmOperand, GemmPlan, Packed
 from coopc.remarks import remark
 
 HALF = PANEL // 2
@@ -83,6 +83,10 @@ class AmxKernel(PackedKernel):
         """Elements of K in a product: those of a row of a tile of A."""
         packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
         super().__init__(found, plan, (PANEL, PANEL), packed, prepacked)
+        self.packs_b = not plan.b.before
+        """Whether a work-group packs its panels of B, some steps at a time."""
+        if self.packs_b:
+            self.scratch = ("%pa",)
         self.packs_a = isinstance(plan.a, Packed)
         """Whether A is packed, too: else it is whole panels and steps."""
         self.types = problem.a.type, problem.b.type, problem.c.type
@@ -101,7 +105,7 @@ class AmxKernel(PackedKernel):
         """M, N and K of a product: half a panel of B."""
 
     def as_packed(self, name: str) -> str:
-        rest = (PANEL - 1) * self.step
+        rest = (PANEL - 1) * self.step  # in all but the first row
         return f"""
   %pb_size = memref.dim {name}, %c0 : {self.prepacked}
   %pb_some = arith.maxui %pb_size, %c{rest} : index
@@ -133,6 +137,20 @@ class AmxKernel(PackedKernel):
 
 def multiplying(g: AmxKernel) -> str:
     size = PANEL * g.step
+    slab, of_b = (
+        "",
+        """
+      %panel_b = arith.addi %before_b, %j : index
+      %jb = arith.muli %panel_b, %steps : index""",
+    )
+    if g.packs_b:
+        slab, of_b = (
+            packing_slab(g),
+            f"""
+      %nth = arith.subi %j, %j0 : index
+      %before_j = arith.muli %nth, %c{g.plan.products} : index
+      %jb = arith.subi %before_j, %s0 : index""",
+        )
     # The innermost loop counts elements of A: as it is packed, or along its rows.
     if g.packs_a:
         first = f"""
@@ -173,11 +191,11 @@ def multiplying(g: AmxKernel) -> str:
   scf.for %r = %c0 to %c{PANEL} step %c1 {{
     vector.store %value, %fill[%r, %c0] : {g.own}, {g.sums}
     vector.store %value, %edge[%r, %c0] : {g.own}, {g.sums}
-  }}{g.block}
-  %all = arith.maxui %steps, %c1 : index
-  scf.for %s0 = %c0 to %all step %c{g.plan.products} {{
+  }}{of_slab(g)}{g.block}
+  %last = arith.maxui %steps, %c1 : index
+  scf.for %s0 = %c0 to %last step %c{g.plan.products} {{
     %s_end = arith.addi %s0, %c{g.plan.products} : index
-    %s1 = arith.minui %s_end, %steps : index
+    %s1 = arith.minui %s_end, %steps : index{slab}
     %is_first = arith.cmpi eq, %s0, %c0 : index
     %is_last = arith.cmpi eq, %s1, %steps : index
     %some = arith.subi %s1, %s0 : index
@@ -189,14 +207,39 @@ def multiplying(g: AmxKernel) -> str:
       %ii = arith.subi %i, %i0 : index{g.kept_row}
       %source = scf.if %is_first -> ({g.part}) {{{begin}
       }} else {{{of_block(g)}
-      }}{target}
-      %panel_b = arith.addi %before_b, %j : index
-      %jb = arith.muli %panel_b, %steps : index{first}
+      }}{target}{of_b}{first}
       %middle = arith.addi %from, %whole_length : index
       %to = arith.addi %from, %length : index{sums(g)}{end}
     }} }}
   }}{finish}"""
     return g.text_of_steps("multiply", "z", body)
+
+
+def of_slab(g: AmxKernel) -> str:
+    """Return the memory of what a work-group packs of B, if it does."""
+    if not g.packs_b:
+        return ""
+    size = PANEL * g.step
+    rows = g.panels[1] * g.plan.products * PANEL
+    buffer = f"memref<{rows}x{g.step}x{g.element}>"
+    cols = rows * g.step - size + g.step  # from an element of the first row on
+    return f"""
+  %slab = memref.alloca() {{alignment = 64 : i64}} : {buffer}
+  %pb = memref.reinterpret_cast %slab to offset: [0], sizes: [{PANEL}, %c{cols}],
+    strides: [{g.step}, 1] : {buffer} to {g.packed}{turned_of(g, g.problem.b)}"""
+
+
+def packing_slab(g: AmxKernel) -> str:
+    """Return what packs a work-group's panels of B, in steps from %s0 to %s1."""
+    base = f"""
+      %nth = arith.subi %j, %j0 : index
+      %before_j = arith.muli %nth, %c{g.plan.products} : index
+      %ss = arith.subi %s, %s0 : index
+      %at = arith.addi %before_j, %ss : index"""
+    return f"""
+    scf.for %s = %s0 to %s1 step %c1 {{ scf.for %j = %j0 to %j1 step %c1 {{
+      %col0 = arith.muli %j, %c{PANEL} : index{step(g, g.b, "%col0", "%n", "%pb", base)}
+    }} }}"""
 
 
 def of_c(g: AmxKernel) -> str:
@@ -278,11 +321,7 @@ def products(g: AmxKernel, unroll: int) -> str:
 
 def packing(g: AmxKernel, what: str = "ab") -> str:
     """Return the kernel that packs A, if that is packed, and B; or one of them."""
-    buffer = f"memref<{PANEL}x{g.step}x{g.element}>"
-    turned = f"""
-  %turned = memref.alloca() {{alignment = 64 : i64}} : {buffer}"""
-    if not g.problem.a.transposed and not g.problem.b.transposed:
-        turned = ""
+    turned = turned_of(g, g.problem.a, g.problem.b)
     of_a = f"""
     %first_row = arith.muli %group, %c{PANEL} : index
     %panel = arith.addi %before_a, %group : index
@@ -316,14 +355,29 @@ def packing(g: AmxKernel, what: str = "ab") -> str:
     return g.text_of_steps("pack_b" if what == "b" else "pack", "y", body)
 
 
-def step(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str:
-    """Return what packs step %s of a %panel, of rows or columns from `first` on."""
+def turned_of(g: AmxKernel, *matrices: GemmOperand) -> str:
+    """Return memory for a step of a panel, if one of some matrices is transposed."""
+    if not any(x.transposed for x in matrices):
+        return ""
+    buffer = f"memref<{PANEL}x{g.step}x{g.element}>"
+    return f"""
+  %turned = memref.alloca() {{alignment = 64 : i64}} : {buffer}"""
+
+
+IN_ORDER = """
+      %before = arith.muli %panel, %steps : index
+      %at = arith.addi %before, %s : index"""
+"""Which step %s of a %panel is, in memory of all of them."""
+
+
+def step(
+    g: AmxKernel, memory: Memory, first: str, end: str, to: str, at: str = IN_ORDER
+) -> str:
+    """Return what packs step %s of rows or columns from `first` on, as step %at."""
     along_k = memory.matrix.transposed != (memory is g.a)
     pack = rows_along_k if along_k else channels
     where = f"""
-      %k0 = arith.muli %s, %c{g.step} : index
-      %before = arith.muli %panel, %steps : index
-      %at = arith.addi %before, %s : index
+      %k0 = arith.muli %s, %c{g.step} : index{at}
       %base = arith.muli %at, %c{PANEL * g.step} : index"""
     if along_k == (memory is g.a):
         return where + pack(g, memory, first, end, f"{to}[%c0, %to] : {g.packed}")
@@ -381,7 +435,7 @@ def channels(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str
     )
     casts = "".join(
         f"""
-        %i{t} = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{32 // g.channel}>"""
+        %in{t}_ = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{32 // g.channel}>"""
         for t in shared
     )
     stores = "".join(
@@ -480,16 +534,16 @@ def shuffle(result: str, a: str, b: str, type: str, components: range) -> str:
 
 
 def interleaved(g: AmxKernel) -> str:
-    """Return how %i0, %i1, .. become %row0 and %row1, of two tiles side by side."""
+    """Return how %in0_, %in1_, .. become %row0 and %row1, of two tiles side by side."""
     words, bytes = f"vector<{PANEL}xi16>", f"vector<{PANEL}xi8>"
     wide = f"vector<{HALF}xi16>"
     lines = ""
     for tile in range(2):
         columns = range(tile * HALF, (tile + 1) * HALF)
         if g.channel == 2:
-            lines += shuffle(f"words{tile}", "i0", "i1", words, columns)
+            lines += shuffle(f"words{tile}", "in0_", "in1_", words, columns)
         else:
-            for name, a, b in (("low", "i0", "i1"), ("high", "i2", "i3")):
+            for name, a, b in (("low", "in0_", "in1_"), ("high", "in2_", "in3_")):
                 lines += shuffle(f"{name}{tile}", a, b, bytes, columns)
                 lines += f"""
         %{name}{tile}_ = vector.bitcast %{name}{tile} : {bytes} to {wide}"""
@@ -543,7 +597,7 @@ class TileMatmulAmxPass(ModulePass):
         block = self._block if self.block else None
         if block is None and found.tuned:
             block = found.tuned.block
-        plan = plan_amx_gemm(found.problem, self.threads, block)
+        plan = plan_amx_gemm(found.problem, self.threads, block, self.prepack == "b")
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
@@ -569,20 +623,20 @@ class TileMatmulAmxPass(ModulePass):
 
         size = STEP_BYTES * PANEL
         packed = [(*batch, of_a, steps, size), (*batch, cols, steps, size)]
-        if not prepacked:
-            of_b = steps * parts(cols)
-            stages = {PACK: (of_a + of_b, *batch), MULTIPLY: (*blocks, *batch)}
-            text = packing(made) + multiplying(made)
-            become_stages(func, found, text, ctx, stages, packed)
-            return
+        before = "ab" if len(made.scratch) == 2 else "a" * made.packs_a
+        stages: Groups = {MULTIPLY: (*blocks, *batch)}
+        text = multiplying(made)
+        if before:
+            of_b = steps * parts(cols) if "b" in before else AffineConstantExpr(0)
+            stages = {PACK: (of_a + of_b, *batch), **stages}
+            text = packing(made, before) + text
+        if prepacked:
+            text += packing(made, "b")
 
         def shares_of_b(k: AffineExpr, n: AffineExpr) -> Shares:
             panels, steps = n.ceil_div(PANEL), k.ceil_div(plan.depth)
             return steps * parts(panels), (panels, steps, PANEL * plan.depth)
 
-        stages = {PACK: (of_a, *batch), MULTIPLY: (*blocks, *batch)}
-        text = packing(made, "a") + multiplying(made) + packing(made, "b")
-        if not made.packs_a:
-            del stages[PACK]
-            text = multiplying(made) + packing(made, "b")
-        become_stages(func, found, text, ctx, stages, packed[:1], shares_of_b)
+        packed = packed[: len(made.scratch)]
+        of_caller = shares_of_b if prepacked else None
+        become_stages(func, found, text, ctx, stages, packed, of_caller)

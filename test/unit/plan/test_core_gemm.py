@@ -71,7 +71,8 @@ def test_an_a_that_is_packed(
     found = plan_amx_gemm(problem((sizes[0], 64, sizes[1]), kinds))
     assert isinstance(found, GemmPlan)
     assert isinstance(found.a, Packed) == packs
-    assert found.b == Packed(4 // a.element_bytes)
+    is_one_row = sizes[0] is not None and sizes[0] <= found.group[0]
+    assert found.b == Packed(4 // a.element_bytes, before=not is_one_row)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,11 @@ from coopc.compiler import new_context
 from coopc.device import device
 from coopc.emit.llvm.module import emit_module
 from coopc.emit.llvm.types import Facts
+from coopc.generate.gemms import Gemm
+from coopc.launcher import Target, build
 from coopc.llvm.text import text
 from coopc.parsing import parse
+from coopc.passes.cpu.stages import Stages
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass
 from coopc.run.cpu import Program
@@ -118,6 +121,28 @@ def test_rows_of_a_as_they_are(element: str, size: int, tiles: Tiles) -> None:
     c = np.full((size, size), 7, np.int32 if element == "i8" else np.float32)
     found = run_program(program, "mm", [a, b, c], threads=2)
     np.testing.assert_array_equal(found[2], whole_a @ whole_b)
+
+
+@pytest.mark.parametrize("b", ["kn", "nk"])
+@pytest.mark.parametrize("element", ["bf16", "i8"])
+def test_panels_of_b_that_a_work_group_packs(
+    element: str, b: str, tiles: Tiles
+) -> None:
+    """Where one row of work-groups has all of C: some steps at a time, and edges."""
+    for sizes, batch in (
+        ((33, 70, 100), "b"),
+        ((200, 300, 1100), ""),
+        ((9, 40, 0), ""),
+    ):
+        types = element, SUMS[element]
+        gemm = Gemm(sizes, f"{batch}mk", batch + b, f"{batch}mn", types)
+        how = Target("cpu", pipeline="coopc-amx", tiles=tiles)
+        built = build(Source(gemm.text, "gemm"), how)
+        assert len(Stages.of(built.program)["gemm"].scratch) == 1
+        arrays = gemm.arrays()
+        expected = gemm.expected(*arrays)
+        built.executable.run(*arrays)
+        np.testing.assert_array_equal(arrays[2], expected, str(sizes))
 
 
 def assembly(element: str, size: int | None = None) -> str:
