@@ -95,6 +95,7 @@ class Session(Worker):
         read: int,
         *,
         repeats: int = 1,
+        together: bool = False,
         seconds: float = TIMEOUT_SECONDS,
     ) -> Outcome:
         """Dispatch shaders one after the other on memory that stays on the device.
@@ -104,6 +105,8 @@ class Session(Worker):
             memories: what is in it first.
             read: how many of them the outcome has.
             repeats: how often, all of them each time; as for `run`.
+            together: whether all of them are one command buffer, which is timed as one,
+                but for the first time.
             seconds: how long all of it may take.
 
         Raises:
@@ -111,7 +114,7 @@ class Session(Worker):
         """
         given = [x.tobytes() for x in memories]
         first = [x if x.strip(b"\0") else len(x) for x in given]
-        call = ("run", shaders, first, read, repeats)
+        call = ("run", shaders, first, read, repeats, together)
         contents, times = self.call(*call, seconds=seconds)
         return Outcome.of(memories[:read], range(read), contents, times, self.where)
 

@@ -449,8 +449,7 @@ class Shader:
 class Dispatch:
     """A recorded dispatch of a shader; all that it needs is destroyed with a stack.
 
-    Buffers are those at binding 0, 1, ... of set 0.  The next dispatch and the host see
-    what it wrote.
+    Buffers are those at binding 0, 1, ... of set 0.
     """
 
     def __init__(
@@ -467,29 +466,31 @@ class Dispatch:
         for number, parts in shader.pointers.items():
             starts = (vk.U64 * len(parts))(*(self._address(x) for x in parts))
             ctypes.memmove(buffers[number][1], starts, ctypes.sizeof(starts))
-        self._timer: ctypes.c_uint64 | None = None
-        if device.timestamp_bits:
-            info = vk.QueryPoolCreateInfo(kind=TIMESTAMP_QUERY, count=2)
-            self._timer = self._create("QueryPool", info)
-        self._commands = self._record()
+        set_layout, self._layout = self._layouts()
+        self._pipeline = self._make_pipeline(self._layout)
+        self._descriptors = self._bind(set_layout)
 
-    def run(self) -> float:
-        """Submit it, wait for it, and return its milliseconds.
+    def record(self, commands: ctypes.c_void_p) -> None:
+        """Add it to a command buffer."""
+        call, layout = self.device.driver.call, self._layout
+        call("vkCmdBindPipeline", commands, BIND_COMPUTE, self._pipeline)
+        sets = (0, 1, ctypes.byref(self._descriptors), 0, None)
+        call("vkCmdBindDescriptorSets", commands, BIND_COMPUTE, layout, *sets)
+        if constants := self._push_constants():
+            where = (COMPUTE_STAGE, 0, len(constants))
+            call("vkCmdPushConstants", commands, layout, *where, constants)
+        call("vkCmdDispatch", commands, *self.shader.groups)
 
-        They are by timestamps of the device where it has a clock, else by the host's.
-        """
-        device, driver = self.device, self.device.driver
-        start = time.perf_counter()
-        device.submit(self._commands)
-        seconds = time.perf_counter() - start
-        if self._timer is None:
-            return seconds * 1e3
-        values = (vk.U64 * 2)()
-        into = (ctypes.c_size_t(16), values, vk.U64(8), WAIT_64_BIT)
-        where = (device.handle, self._timer, 0, 2)
-        driver.check("vkGetQueryPoolResults", *where, *into)
-        ticks = (values[1] - values[0]) % 2**device.timestamp_bits
-        return ticks * device.timestamp_nanoseconds * 1e-6
+    def see(self, commands: ctypes.c_void_p) -> None:
+        """Let what follows in a command buffer, and the host, see what it wrote."""
+        seen = vk.MemoryBarrier(
+            sources=SHADER_WRITE,
+            destinations=SHADER_READ | SHADER_WRITE | COPY_READ | HOST_READ,
+        )
+        steps = (SHADER_STEP, SHADER_STEP | COPY_STEP | HOST_STEP, 0)
+        self.device.driver.call(
+            "vkCmdPipelineBarrier", commands, *steps, 1, seen, 0, None, 0, None
+        )
 
     def _create(self, kind: str, info: Any) -> ctypes.c_uint64:
         """Create an object that is destroyed with the stack."""
@@ -525,7 +526,7 @@ class Dispatch:
         )
         return set_layout, self._create("PipelineLayout", info)
 
-    def _pipeline(self, layout: ctypes.c_uint64) -> ctypes.c_uint64:
+    def _make_pipeline(self, layout: ctypes.c_uint64) -> ctypes.c_uint64:
         device, shader = self.device, self.shader
         code = ctypes.create_string_buffer(shader.code, len(shader.code))
         info = vk.ShaderModuleCreateInfo(codeSize=len(shader.code), pCode=code)
@@ -555,7 +556,7 @@ class Dispatch:
         self.stack.callback(device.call, "vkDestroyPipeline", pipeline, None)
         return pipeline
 
-    def _descriptors(self, layout: ctypes.c_uint64) -> ctypes.c_uint64:
+    def _bind(self, layout: ctypes.c_uint64) -> ctypes.c_uint64:
         """A descriptor set that binds buffer n at binding n."""
         sizes = vk.PoolSize(STORAGE_DESCRIPTOR, max(len(self._handles), 1))
         info = vk.DescriptorPoolCreateInfo(maxSets=1, sizeCount=1, pSizes=sizes)
@@ -573,32 +574,51 @@ class Dispatch:
             self.device.call("vkUpdateDescriptorSets", 1, write, 0, None)
         return descriptors
 
-    def _record(self) -> ctypes.c_void_p:
-        """A command buffer with one timed dispatch."""
-        set_layout, layout = self._layouts()
-        pipeline, descriptors = self._pipeline(layout), self._descriptors(set_layout)
-        commands = self.device.begin_commands(self.stack)
-        call, check = self.device.driver.call, self.device.driver.check
+
+class Submission:
+    """A command buffer of dispatches, one after the other, which is timed."""
+
+    def __init__(
+        self, device: VulkanDevice, stack: ExitStack, dispatches: Sequence[Dispatch]
+    ) -> None:
+        self.device = device
+        self._timer: ctypes.c_uint64 | None = None
+        if device.timestamp_bits:
+            info = vk.QueryPoolCreateInfo(kind=TIMESTAMP_QUERY, count=2)
+            self._timer = device.make("vkCreateQueryPool", info, None)
+            stack.callback(device.call, "vkDestroyQueryPool", self._timer, None)
+        self._commands = device.begin_commands(stack)
+        call, commands = device.driver.call, self._commands
         if self._timer is not None:
             call("vkCmdResetQueryPool", commands, self._timer, 0, 2)
             call("vkCmdWriteTimestamp", commands, TOP_STEP, self._timer, 0)
-        call("vkCmdBindPipeline", commands, BIND_COMPUTE, pipeline)
-        sets = (0, 1, ctypes.byref(descriptors), 0, None)
-        call("vkCmdBindDescriptorSets", commands, BIND_COMPUTE, layout, *sets)
-        if constants := self._push_constants():
-            where = (COMPUTE_STAGE, 0, len(constants))
-            call("vkCmdPushConstants", commands, layout, *where, constants)
-        call("vkCmdDispatch", commands, *self.shader.groups)
+        *others, last = dispatches
+        for each in others:
+            each.record(commands)
+            each.see(commands)
+        last.record(commands)
         if self._timer is not None:
             call("vkCmdWriteTimestamp", commands, BOTTOM_STEP, self._timer, 1)
-        seen = vk.MemoryBarrier(
-            sources=SHADER_WRITE,
-            destinations=SHADER_READ | SHADER_WRITE | COPY_READ | HOST_READ,
-        )
-        steps = (SHADER_STEP, SHADER_STEP | COPY_STEP | HOST_STEP, 0)
-        call("vkCmdPipelineBarrier", commands, *steps, 1, seen, 0, None, 0, None)
-        check("vkEndCommandBuffer", commands)
-        return commands
+        last.see(commands)
+        device.driver.check("vkEndCommandBuffer", commands)
+
+    def run(self) -> float:
+        """Submit it, wait for it, and return its milliseconds.
+
+        They are by timestamps of the device where it has a clock, else by the host's.
+        """
+        device, driver = self.device, self.device.driver
+        start = time.perf_counter()
+        device.submit(self._commands)
+        seconds = time.perf_counter() - start
+        if self._timer is None:
+            return seconds * 1e3
+        values = (vk.U64 * 2)()
+        into = (ctypes.c_size_t(16), values, vk.U64(8), WAIT_64_BIT)
+        where = (device.handle, self._timer, 0, 2)
+        driver.check("vkGetQueryPoolResults", *where, *into)
+        ticks = (values[1] - values[0]) % 2**device.timestamp_bits
+        return ticks * device.timestamp_nanoseconds * 1e-6
 
 
 # --- Calls of the parent. ---
@@ -646,6 +666,7 @@ class VulkanServer:
         memories: Sequence[bytes | int],
         read: int,
         repeats: int,
+        together: bool = False,
     ) -> tuple[list[bytes], list[float]]:
         """Dispatch shaders, all of them so many times, each after the one before.
 
@@ -654,27 +675,33 @@ class VulkanServer:
             memories: what is in each memory first, an int for so many zeros.
             read: how many of them to return.
             repeats: how often.
+            together: whether all are one command buffer, but for the first time.
 
         Returns:
             The contents of memories after the first time; and the time of each
-            dispatch, in milliseconds.
+            command buffer, in milliseconds.
         """
         addressed = any(x.addresses or x.pointers for x in shaders)
         with ExitStack() as stack:
-            buffers = [self.device.buffer(x, stack, addressed) for x in memories]
+            device = self.device
+            buffers = [device.buffer(x, stack, addressed) for x in memories]
             dispatches: list[Dispatch] = []
+            submissions: list[Submission] = []
             times: list[float] = []
             for shader in shaders:
                 # Lavapipe takes longer where all are made before the first runs.
                 bound = [buffers[n] for n in shader.bound]
-                dispatches.append(Dispatch(self.device, stack, shader, bound))
-                times.append(dispatches[-1].run())
+                dispatches.append(Dispatch(device, stack, shader, bound))
+                submissions.append(Submission(device, stack, dispatches[-1:]))
+                times.append(submissions[-1].run())
             pairs = zip(buffers[:read], memories, strict=False)
             contents = [
-                self.device.contents(buffer, x if isinstance(x, int) else len(x))
+                device.contents(buffer, x if isinstance(x, int) else len(x))
                 for buffer, x in pairs
             ]
-            times += [x.run() for _ in range(repeats - 1) for x in dispatches]
+            if together:
+                submissions = [Submission(device, stack, dispatches)]
+            times += [x.run() for _ in range(repeats - 1) for x in submissions]
         return contents, times
 
 

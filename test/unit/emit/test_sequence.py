@@ -193,7 +193,7 @@ def test_transfers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Session, "call", recorded)
     result = coopc.launch(GRAPH, x, w, v, on="vulkan").arrays[-1]
-    ((handler, shaders, memories, read, repeats),) = sent
+    ((handler, shaders, memories, read, repeats, _),) = sent
     assert (handler, len(shaders), read, repeats) == ("run", 3, 4, 1)
     contents = [x for x in memories if isinstance(x, bytes)]
     assert contents == [each.tobytes() for each in (x, w, v)]

@@ -1,0 +1,236 @@
+"""Products of other shapes under Vulkan, beside cuBLAS: few rows, and drawn ones.
+
+On both sides 20 products follow each other, as dispatches of one command buffer and as
+calls of one CUDA graph; each reads the next of several B, of 256 MB together, so that B
+comes from memory where it is not larger than the caches.  f16 to f32, through
+`coopc-khr{device=nvidia staged=true}`; a sequence of kernels is timed whole.
+
+With few rows a product takes as long as it takes to read B: that is compared with a
+copy of the same bytes.  Shapes that nothing is tuned for are drawn: M, N and K are from
+64 to 8192, half of them odd or whatever comes, and half multiples of 64.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import exp, log, prod
+from random import Random
+from statistics import fmean, median
+from typing import Any
+
+import numpy as np
+
+import coopc
+from bench.harness import Row
+from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, Array, error, matrix_gpu
+from coopc.generate.gemms import Gemm
+from coopc.interface_call import Call
+from coopc.run.arrays import Outcome
+from coopc.run.executable import Executable
+from coopc.run.execute import on_vulkan, shader_of
+from coopc.run.vulkan import Session
+
+FEW = ((1, 4096, 4096), (16, 4096, 4096), (128, 4096, 4096))
+DRAWN = 20
+TOGETHER = 20
+"""Products of a command buffer, or of a graph."""
+ROTATED_BYTES = 256 << 20
+WARM_SECONDS, MEASURED = 0.3, 31
+"""How long command buffers run until the clocks are up, and how many are measured."""
+OF_COPY = {1: 0.6, 16: 0.6}
+"""The least bytes of B a second, over those that a copy reads and writes, by rows."""
+MEAN, WORST = 0.55, 0.35
+"""The least speed over cuBLAS's of drawn shapes: the geometric mean, and of each."""
+
+
+def drawn(count: int = DRAWN) -> Iterator[tuple[int, int, int]]:
+    """Yield shapes, the same each time."""
+    random = Random(0)
+
+    def size() -> int:
+        found = round(exp(random.uniform(log(64), log(8192))))
+        return found if random.random() < 0.5 else max(64, found // 64 * 64)
+
+    for _ in range(count):
+        yield size(), size(), size()
+
+
+@dataclass
+class Recorder:
+    """What a call runs on a device: kernels, and memory that stays there."""
+
+    session: Session
+    binary: bytes
+    calls: Sequence[Call] = ()
+    places: Sequence[Sequence[int]] = ()
+    memories: Sequence[Array] = ()
+
+    def run(
+        self,
+        calls: Sequence[Call],
+        places: Sequence[Sequence[int]],
+        memories: Sequence[Array],
+        read: int,
+    ) -> Outcome:
+        """Run kernels once, as `Executable` asks for it."""
+        self.calls, self.places, self.memories = calls, places, memories
+        shaders = self.shaders(places)
+        return self.session.run_sequence(shaders, memories, read)
+
+    def shaders(self, places: Sequence[Sequence[int]]) -> list[Any]:
+        both = zip(self.calls, places, strict=True)
+        return [shader_of(self.session, self.binary, *each) for each in both]
+
+    def times(self, others: Sequence[Array], of: int) -> list[float]:
+        """Return the milliseconds of command buffers of `TOGETHER` products.
+
+        Args:
+            others: memories that follow each other in the place of one.
+            of: which memory that is.
+        """
+        memories, shaders = [*self.memories, *others], list[Any]()
+        each = [of, *range(len(self.memories), len(memories))]
+        for number in range(TOGETHER):
+            now = each[number % len(each)]
+            there = [[now if x == of else x for x in at] for at in self.places]
+            shaders += self.shaders(there)
+        run = partial(self.session.run_sequence, shaders, memories, 0, together=True)
+        once = run(repeats=3).milliseconds[-1]
+        warm = 1 + round(WARM_SECONDS * 1000 / once)
+        return [*run(repeats=warm + MEASURED).milliseconds[-MEASURED:]]
+
+
+def ours(session: Session, gemm: Gemm, arrays: list[Array]) -> float:
+    """Return the milliseconds of a product, one of many.
+
+    Raises:
+        ValueError: it is wrong.
+    """
+    artifact = coopc.compile(gemm.text, PIPELINE, "spirv-binary")
+    recorder = Recorder(session, artifact.bytes)
+    run = partial(on_vulkan, artifact.bytes, session=session)
+    whole = Executable(artifact.interface, run, execute_sequence=recorder.run)
+    call = whole.call(arrays)
+    if call.interface.steps:
+        found = whole.execute(call).arrays[2]
+    else:
+        every = range(len(arrays))
+        found = recorder.run([call], [[*every]], arrays, len(arrays)).arrays[2]
+    if not (wrong := error(found, gemm.expected(*arrays))) <= FLOAT_ERROR:
+        raise ValueError(f"{gemm.sizes}: expected what numpy computes, off by {wrong}")
+    b = arrays[1]
+    (place,) = (n for n, x in enumerate(recorder.memories) if x is b or same(x, b))
+    return median(recorder.times(copies(b), place)) / TOGETHER
+
+
+def same(x: Array, y: Array) -> bool:
+    return x.shape == y.shape and x.dtype == y.dtype and np.array_equal(x, y)
+
+
+def copies(b: Array) -> list[Array]:
+    """Return more of an array: with it as many as are `ROTATED_BYTES`, or products."""
+    return [b.copy() for _ in range(min(TOGETHER, -(-ROTATED_BYTES // b.nbytes)) - 1)]
+
+
+def graph(actions: Sequence[Callable[[], object]]) -> float | None:
+    """Return the milliseconds of each of some calls of PyTorch, in a CUDA graph."""
+    try:
+        import torch  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    cuda: Any = torch.cuda  # pyright: ignore[reportUnknownMemberType]
+    for action in actions:
+        action()
+    cuda.synchronize()
+    whole = cuda.CUDAGraph()
+    with cuda.graph(whole):
+        kept = [action() for action in actions]
+
+    def once() -> float:
+        start, end = (cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        whole.replay()
+        end.record()
+        cuda.synchronize()
+        return start.elapsed_time(end)
+
+    warm = 1 + round(WARM_SECONDS * 1000 / min(once() for _ in range(3)))
+    times = [once() for _ in range(warm + MEASURED)][-MEASURED:]
+    del kept
+    return median(times) / len(actions)
+
+
+def theirs(arrays: list[Array]) -> float | None:
+    """Return the milliseconds of a product by cuBLAS."""
+    try:
+        import torch  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    torch_: Any = torch
+    a = torch_.from_numpy(arrays[0]).cuda()
+    each = [torch_.from_numpy(x).cuda() for x in (arrays[1], *copies(arrays[1]))]
+    mm = partial(torch_.mm, out_dtype=torch_.float32)
+    return graph([partial(mm, a, each[n % len(each)]) for n in range(TOGETHER)])
+
+
+def copied(bytes: int) -> float | None:
+    """Return the milliseconds in which a GPU copies so many bytes."""
+    try:
+        import torch  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    torch_: Any = torch
+    count = max(2, -(-ROTATED_BYTES // bytes))
+    each = [torch_.zeros(bytes, dtype=torch_.int8).cuda() for _ in range(count)]
+    pairs = [(each[n % count], each[(n + 1) % count]) for n in range(TOGETHER)]
+    return graph([partial(x.copy_, y) for x, y in pairs])
+
+
+def rows(
+    session: Session, sizes: tuple[int, int, int], least: float | None
+) -> Iterator[tuple[Row, float | None]]:
+    """Yield rows of a shape, the last with the speed over that of cuBLAS."""
+    gemm = Gemm(sizes)
+    arrays = gemm.arrays(random=True)
+    time, name = ours(session, gemm, arrays), "x".join(map(str, sizes))
+    rate = 2e-9 * prod(sizes) / time
+    yield Row(f"f16 {name}: {rate:.1f} TF/s", 1000 * time, "us"), None
+    if (peer := theirs(arrays)) is None:
+        return
+    yield (
+        Row(f"  cuBLAS: {2e-9 * prod(sizes) / peer:.1f} TF/s", 1000 * peer, "us"),
+        None,
+    )
+    yield Row("  speed / cuBLAS's", peer / time, "", least=least), peer / time
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows; none where there is no GPU with the extension."""
+    if (session := matrix_gpu()) is None:
+        return
+    with session:
+        for sizes in FEW:
+            for row, _ in rows(session, sizes, None if sizes[0] == 1 else 1.0):
+                yield row
+                time = row.value / 1000 if row.unit == "us" else 0
+                if row.name.startswith("f16") and sizes[0] in OF_COPY:
+                    bytes = 2 * sizes[1] * sizes[2]
+                    if (copy := copied(bytes)) is not None:
+                        name = f"  bytes of B / s: {1e-6 * bytes / time:.0f} GB/s"
+                        name += f", of a copy {2e-6 * bytes / copy:.0f}, ratio"
+                        ratio = copy / 2 / time
+                        yield Row(name, ratio, "", least=OF_COPY[sizes[0]])
+        ratios: list[float] = []
+        for sizes in drawn():
+            for row, ratio in rows(session, sizes, WORST):
+                yield row
+                ratios += [] if ratio is None else [ratio]
+        if ratios:
+            mean = exp(fmean(map(log, ratios)))
+            yield Row("drawn shapes: speed / cuBLAS's, mean", mean, "", least=MEAN)
+            yield Row("drawn shapes: the worst", min(ratios), "", least=WORST)
+        else:
+            print("PyTorch is not installed: no cuBLAS", file=sys.stderr)
