@@ -1,6 +1,6 @@
-"""`python -m support.random_gemms`: random products on this processor.
+"""`python -m support.random_gemms`: random products on this processor and its GPU.
 
-    cd test && python -m support.random_gemms --count 500 --on cpu,amx
+    cd test && python -m support.random_gemms --count 500 --on cpu,amx,vulkan
 
 A draw is M, N and K, types with signs, the orders of A and B, a batch or none, and
 whether C is filled first.  Half of the draws are of whole numbers, whose sums are
@@ -23,6 +23,7 @@ from coopc.generate.gemms import FILL, Gemm
 from coopc.launcher import Build, Target, build
 from coopc.remarks import remarks_to
 from coopc.rounding import FORMATS
+from coopc.run.arrays import Array
 from coopc.run.cpu import Program
 from coopc.run.tiles import Tiles
 from coopc.sim.tracked import product_bound
@@ -33,6 +34,12 @@ MOST = 700
 TYPES = {
     "cpu": (("f32", "f32"), ("f16", "f32"), ("bf16", "f32"), ("i8", "i32")),
     "amx": (("f16", "f32"), ("bf16", "f32"), ("i8", "i32")),
+    "lavapipe": (("f16", "f32"), ("i8", "i32")),
+    "vulkan": (("f16", "f32"), ("bf16", "f32"), ("i8", "i32")),
+}
+PIPELINES = {
+    "lavapipe": "coopc-khr{device=lavapipe staged=true}",
+    "vulkan": "coopc-khr{device=nvidia staged=true}",
 }
 ORDERS = (("mk", "kn"), ("km", "kn"), ("mk", "nk"), ("km", "nk"))
 SIGNS = (("extsi", "extsi"), ("extui", "extui"), ("extui", "extsi"))
@@ -74,23 +81,40 @@ def drawn(on: str, seed: int, most: int = MOST) -> Draw:
 
 
 @cache
-def compiled(on: str, gemm: Gemm) -> tuple[Program, Build]:
-    """Compile a product of any size for tiles, or for vectors of this processor."""
+def compiled(on: str, gemm: Gemm) -> Build:
+    """Compile a product of any size for a GPU, for tiles or for vectors."""
     tiles = Tiles.NONE
     if on == "amx":
         tiles = best_or_emulated()
+    target = Target("cpu", tiles=tiles)
+    if (pipeline := PIPELINES.get(on)) is not None:
+        device = "nvidia" if on == "vulkan" else on
+        target = Target("vulkan", device, pipeline)
     with remarks_to(lambda _: None):
-        built = build(Source(gemm.text, "gemm"), Target("cpu", tiles=tiles))
-    return Program.of(built.program, tiles, level=2), built
+        return build(Source(gemm.text, "gemm"), target)
+
+
+@cache
+def program(on: str, gemm: Gemm) -> Program:
+    tiles = best_or_emulated() if on == "amx" else Tiles.NONE
+    return Program.of(compiled(on, gemm).program, tiles, level=2)
+
+
+def run(draw: Draw, arrays: list[Array]) -> Array:
+    """Return what C is after a product."""
+    of_any = draw.on, replace(draw.gemm, sizes=(1, 1, 1))
+    built = compiled(*of_any)
+    call = built.executable.call(arrays)
+    if draw.on in PIPELINES:
+        return built.executable.execute(call).arrays[-1]
+    return run_call(program(*of_any), call, threads=draw.threads)[-1]
 
 
 def difference(draw: Draw) -> str | None:
     """Return what is wrong with the result of a draw, or None."""
     gemm = draw.gemm
-    program, built = compiled(draw.on, replace(gemm, sizes=(1, 1, 1)))
     arrays = gemm.arrays(draw.seed, random=draw.random)
-    call = built.executable.call(arrays)
-    found = run_call(program, call, threads=draw.threads)[-1]
+    found = run(draw, arrays)
     a, b, c = arrays
     expected, bound = gemm.expected(a, b, c), None
     if draw.random and gemm.types[1] == "f32":
@@ -105,8 +129,8 @@ def difference(draw: Draw) -> str | None:
 
 
 def possible(draw: Draw) -> bool:
-    """Return whether this processor, or the emulator, has the tiles of a draw."""
-    if draw.on == "cpu":
+    """Return whether what runs a draw has the types: a processor's tiles may not."""
+    if draw.on != "amx":
         return True
     tiles = best_or_emulated()
     return tiles is not Tiles.NONE and has(tiles, FEATURES[draw.gemm.types[0]])

@@ -6,7 +6,7 @@ from support.random_gemms import difference, drawn, possible
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
 
-@pytest.mark.parametrize(("on", "most"), [("cpu", 150), ("amx", 70)])
+@pytest.mark.parametrize(("on", "most"), [("cpu", 150), ("amx", 70), ("lavapipe", 40)])
 @pytest.mark.parametrize("seed", range(10))
 def test_draws(on: str, most: int, seed: int) -> None:
     draw = drawn(on, seed, most)
