@@ -267,6 +267,9 @@ class Device:
     """Processors among which work-groups are shared out; None if not known."""
     shares_gemm: bool = False
     """Whether that is far faster than work-groups of one subgroup each."""
+    turns_bytes: bool = False
+    """Whether matrices of bytes load slowly from work-group memory where K is not
+    contiguous there, so that they are turned on the way to it."""
     run: bool = False
     """Whether kernels were run on it, not only compiled for it."""
     unknown: tuple[str, ...] = ()

@@ -49,6 +49,7 @@ UNTOLD: dict[str, Any] = {
     "unrolls": False,
     "gemm_tiles": (),
     "shares_gemm": False,
+    "turns_bytes": False,
 }
 """What no driver tells of itself, with the value that is right for every driver."""
 
@@ -255,6 +256,7 @@ NVIDIA = Device(
     ),
     compute_units=132,  # multiprocessors of an H100 or H200, as SXM modules
     shares_gemm=True,
+    turns_bytes=True,
     run=True,
 )
 

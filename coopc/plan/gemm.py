@@ -26,6 +26,7 @@ of cores, which are the last two, are chosen in `coopc.plan.core_gemm`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Literal, TypeAlias
@@ -183,6 +184,7 @@ class Packed:
 
 WIDTHS = (16, 8, 4)
 """Bytes that a work-item copies at a time, the most first."""
+WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,12 @@ class Panel:
         row 1   | 0..7 | ...
 
     With an odd number of 16 bytes a row, eight consecutive rows begin in different
-    banks, and each begins where the device loads matrices.
+    banks, and each begins where the device loads matrices.  Several copies of a tile
+    are side by side, with one gap behind all of them.
+
+    A turned panel has bytes whose rows in memory are its columns.  A work-item loads a
+    word of each of some rows there, four by four bytes change places in registers, and
+    a piece of each of four rows is stored.
     """
 
     rows: int
@@ -208,6 +215,28 @@ class Panel:
     gaps: bool
     copies: int = 1
     """How many such tiles are in work-group memory."""
+    turned: bool = False
+    """Whether its rows are columns in memory."""
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows of which a work-item copies a piece at a time."""
+        return WORD_BYTES // self.element_bytes if self.turned else 1
+
+    @property
+    def loads(self) -> int:
+        """Loads from memory for these pieces."""
+        return self.per_piece if self.turned else 1
+
+    @property
+    def per_load(self) -> int:
+        """Elements of a load."""
+        return self.rows_at_once * self.per_piece // self.loads
+
+    @property
+    def turns(self) -> int:
+        """How often work-items copy that many pieces, all of them together."""
+        return self.rows * self.pieces // self.rows_at_once
 
     @property
     def per_piece(self) -> int:
@@ -216,21 +245,21 @@ class Panel:
 
     @property
     def pieces(self) -> int:
-        """Pieces of a row that hold elements."""
+        """Pieces of a row that hold elements of one copy."""
         return self.cols // self.per_piece
 
     @property
     def stride(self) -> int:
         """Pieces from row to row: with gaps, an odd number of 16 bytes."""
         if not self.gaps:
-            return self.pieces
+            return self.copies * self.pieces
         many = WIDTHS[0] // self.width
-        return (-(-self.pieces // many) | 1) * many
+        return (-(-self.copies * self.pieces // many) | 1) * many
 
     @property
     def bytes(self) -> int:
         """Bytes of all copies."""
-        return self.copies * self.rows * self.stride * self.width
+        return self.rows * self.stride * self.width
 
     @property
     def interleaved(self) -> int:
@@ -239,7 +268,7 @@ class Panel:
         Where rows are shorter than eight pieces and their stride is odd, pieces of rows
         that are `pieces` apart are in different banks.
         """
-        if self.stride % 2 == 0 or 8 % self.pieces or self.rows % 8:
+        if self.stride % 2 == 0 or 8 % self.pieces or self.rows % 8 or self.turned:
             return 1
         return 8 // self.pieces
 
@@ -260,6 +289,7 @@ def panel(
     work_items: int,
     gaps: bool,
     length: int | None = None,
+    turned: bool = False,
 ) -> Panel | None:
     """Return a tile with the widest pieces of which each work-item copies equally many.
 
@@ -269,7 +299,8 @@ def panel(
         element: the type of an element.
         work_items: that copy it.
         gaps: see `GemmTiles`.
-        length: of a row in memory, if known: pieces divide it where they can.
+        length: of a row in memory, if known: what is loaded divides it where it can.
+        turned: whether rows in memory are columns of the tile.
 
     >>> panel((128, 32), 16, "f16", 256, True).stride
     5
@@ -277,15 +308,16 @@ def panel(
     8
     """
     (rows, cols), size = sizes, ELEMENT_BITS[element] // 8
-    every = (Panel(rows, cols, size, width, gaps) for width in WIDTHS)
+    every = (Panel(rows, cols, size, x, gaps, turned=turned) for x in WIDTHS)
     fitting = [
         x
         for x in every
         if 0 < size <= x.width
         and grain % x.per_piece == 0
-        and rows * x.pieces % work_items == 0
+        and rows % x.rows_at_once == 0
+        and x.turns % work_items == 0
     ]
-    whole = (x for x in fitting if length is not None and length % x.per_piece == 0)
+    whole = (x for x in fitting if length is not None and length % x.per_load == 0)
     return next(whole, fitting[0] if fitting else None)
 
 
@@ -351,6 +383,12 @@ class GemmPlan:
         assert isinstance(self.a, Panel), self
         assert isinstance(self.b, Panel), self
         return self.a, self.b
+
+    @property
+    def panel_of(self) -> dict[Source, Panel]:
+        """The same by operand."""
+        a, b = self.panels
+        return {"a": a, "b": b}
 
     @property
     def sliced(self) -> bool:
@@ -534,9 +572,7 @@ def plan_staged_gemm(
     reason = f"expected tiles for {device.name}, which has none by default"
     suited: dict[GemmPlan, float] = {}
     for each in device.gemm_tiles:
-        # The sizes along K are those of 16 bits.
-        step = each.step * 16 // ELEMENT_BITS[problem.a.element]
-        found = staged_by(replace(each, step=step), problem, device)
+        found = staged_by(_by_bytes(each, problem), problem, device)
         if isinstance(found, str):
             reason = found
         elif not found.sliced or suits_slices(problem, found):
@@ -546,6 +582,28 @@ def plan_staged_gemm(
     if device.gemm_tiles:
         return reason
     return next(derived_tiles(problem, device), reason)
+
+
+def plan_whole_gemm(problem: Problem, device: Device) -> GemmPlan | None:
+    """Return the plan for sizes that are not known, but multiples of those of tiles.
+
+    None where all are known, and where no tiles of the device suit the rest.
+    """
+    if None not in (*problem.c.shape, problem.a.shape[1]):
+        return None
+    for each in device.gemm_tiles:
+        found = staged_by(_by_bytes(each, problem), problem, device)
+        if isinstance(found, str):
+            continue
+        suits = suits_slices if found.sliced else has_whole_tiles
+        if suits(problem, found, unknown=True):
+            return found
+    return None
+
+
+def _by_bytes(tiles: GemmTiles, problem: Problem) -> GemmTiles:
+    """Return tiles of as many bytes along K, where those of a device are of 16 bits."""
+    return replace(tiles, step=tiles.step * 16 // ELEMENT_BITS[problem.a.element])
 
 
 def estimated_cost(tiles: GemmTiles, problem: Problem, device: Device) -> float:
@@ -607,7 +665,7 @@ def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | 
             f"of {device.name}, got {items}: {tiles.subgroups} subgroups of "
             f"{device.subgroup_size}"
         )
-    panels = _panels(tiles, shape, problem, items)
+    panels = _panels(tiles, shape, problem, items, device.turns_bytes)
     if isinstance(panels, str):
         return panels
     sizes = shape.m, shape.n
@@ -653,22 +711,29 @@ def _is_whole(problem: Problem, tile: tuple[int, int]) -> bool:
     return all(size is not None and size % of == 0 for size, of in sizes)
 
 
-def suits_slices(problem: Problem, plan: GemmPlan) -> bool:
-    """Return whether slices of B are a good default.
+def suits_slices(problem: Problem, plan: GemmPlan, unknown: bool = False) -> bool:
+    """Return whether slices of B are a good default; perhaps for `unknown` sizes.
 
     They leave no room in work-group memory for what matrices at an edge need there: so
     all copies have to be whole pieces inside of memory, and so have casts of an
-    epilogue.  And A is contiguous along K: else its lines are read whole without them.
+    epilogue.  And A alone is contiguous along K: else lines are read whole without
+    slices, of A, or in the other case of B.  Nor is B turned, which takes more steps.
     """
     if any(output.in_pieces for output in problem.outputs):
         return False
+    if problem.a.transposed or problem.b.transposed or plan.panels[1].turned:
+        return False
+    return has_whole_tiles(problem, plan, unknown)
+
+
+def has_whole_tiles(problem: Problem, plan: GemmPlan, unknown: bool = False) -> bool:
+    """Return whether all copies are whole pieces inside of memory."""
     (m, n), (a, b) = plan.group, plan.panels
     sizes = zip((*problem.c.shape, problem.a.shape[1]), (m, n, plan.step), strict=True)
     return (
-        not problem.a.transposed
-        and all(size is not None and size % of == 0 for size, of in sizes)
-        and problem.a.row_alignment % a.per_piece == 0
-        and problem.b.row_alignment % b.per_piece == 0
+        all(unknown if x is None else x % of == 0 for x, of in sizes)
+        and problem.a.row_alignment % a.per_load == 0
+        and problem.b.row_alignment % b.per_load == 0
     )
 
 
@@ -716,27 +781,43 @@ def _largest_product(
 
 
 def _panels(
-    tiles: GemmTiles, shape: MatrixShape, problem: Problem, items: int
+    tiles: GemmTiles,
+    shape: MatrixShape,
+    problem: Problem,
+    items: int,
+    turns_bytes: bool,
 ) -> tuple[Panel, Panel] | str:
     """Return the tiles of A and B in work-group memory, or why not."""
-    (m, n), step, (a, b) = tiles.group, tiles.step, (problem.a, problem.b)
+    (m, n), step = tiles.group, tiles.step
     b_step = shape.k if tiles.sliced else step
     b_copies = SLICES if tiles.sliced else tiles.stages
-    a_sizes = ((step, m), shape.m) if a.transposed else ((m, step), shape.k)
-    b_sizes = ((n, b_step), shape.k) if b.transposed else ((b_step, n), shape.n)
     panels: list[Panel] = []
-    for name, matrix, (sizes, grain), copies in (
-        ("A", a, a_sizes, tiles.stages),
-        ("B", b, b_sizes, b_copies),
+    for name, matrix, sizes, grain, copies in (
+        ("A", problem.a, (m, step), shape.m, tiles.stages),
+        ("B", problem.b, (n, b_step), shape.n, b_copies),
     ):
-        along = matrix.row_alignment or matrix.size(AXES[not matrix.transposed])
-        found = panel(sizes, grain, matrix.element, items, tiles.gaps, along)
-        if found is None:
+        is_along_k = (name == "A") != matrix.transposed
+        found = partial(
+            panel,
+            element=matrix.element,
+            work_items=items,
+            gaps=tiles.gaps,
+            length=matrix.row_alignment or matrix.size(AXES[not matrix.transposed]),
+        )
+        best = None
+        if turns_bytes and matrix.element_bytes == 1 and not is_along_k:
+            best = found(sizes, shape.k, turned=True)
+        if best is None and is_along_k:
+            best = found(sizes, shape.k)
+        elif best is None:
+            best = found(sizes[::-1], grain)
+        if best is None:
+            rows, cols = sizes if is_along_k else sizes[::-1]
             return (
                 f"expected a tile of {name} that {items} work-items copy in equal "
                 f"pieces of {', '.join(map(str, WIDTHS))} bytes, got "
-                f"{sizes[0]} x {sizes[1]} of {matrix.element}"
+                f"{rows} x {cols} of {matrix.element}"
             )
-        panels.append(replace(found, copies=copies))
+        panels.append(replace(best, copies=copies))
     of_a, of_b = panels
     return of_a, of_b

@@ -34,6 +34,13 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """Make columns of the rows of a panel that is turned, before they are stored."""
+
+    of: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """Store the tile that has been in registers for longest to work-group memory."""
 
@@ -69,7 +76,7 @@ class Barrier:
     """Wait for the work-group, which then sees what was stored."""
 
 
-Action: TypeAlias = Fetch | Store | Copy | Read | Multiply | Barrier
+Action: TypeAlias = Fetch | Turn | Store | Copy | Read | Multiply | Barrier
 Actions: TypeAlias = tuple[Action, ...]
 
 
@@ -96,26 +103,32 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     begun = (Multiply(0, before),) if before else ()
     more = (Multiply(before, before + between),) if between else ()
     rest = Multiply(before + between, count)
+    turned = {of: (Turn(of),) if x.turned else () for of, x in plan.panel_of.items()}
     there: list[tuple[Source, int]] = [("a", 0), ("b", 0)]
     held: list[tuple[Source, int]] = [("a", 1), ("b", 1)]
     if plan.sliced:
         there, held = [*there, ("b", 1)], [("a", 1), ("b", 2), ("b", 3)]
     begin: Actions = (
         *(Fetch(of, tile) for of, tile in there),
-        *(Store(of, tile) for of, tile in there),
+        *chain(*((*turned[of], Store(of, tile)) for of, tile in there)),
         *(Fetch(of, tile) for of, tile in held),
         Barrier(),
         Read(0),
     )
     if plan.sliced:
         slices = (
-            (Read(x + 1), Store("b", x + 2), Fetch("b", x + 4), whole, Barrier())
+            (
+                *(Read(x + 1), *turned["b"], Store("b", x + 2), Fetch("b", x + 4)),
+                *(whole, Barrier()),
+            )
             for x in range(last - 1)
         )
         return begin, (
             *chain(*slices),
+            *turned["a"],
             Store("a", 1),
             Fetch("a", 2),
+            *turned["b"],
             Store("b", last + 1),
             Fetch("b", last + 3),
             *begun,
@@ -127,6 +140,8 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     # With one stage only, all have to have read their matrices.
     free = (Barrier(),) if plan.panels[0].copies == 1 else ()
     return begin, (
+        *turned["a"],
+        *turned["b"],
         *chain(*((Read(x), whole) for x in range(1, last))),
         *free,
         *begun,

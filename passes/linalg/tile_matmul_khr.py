@@ -42,11 +42,23 @@ from functools import partial
 from itertools import count
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import SymbolTable
 
 from coopc.device import Device, GemmTiles, is_integer
 from coopc.dialects import coopmatrix, simt
+from coopc.interface import SECOND_ENTRY
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
@@ -58,7 +70,13 @@ from coopc.passes.linalg.kernel_text import (
     with_constants,
     zero,
 )
-from coopc.passes.linalg.match import matches, multiplications
+from coopc.passes.linalg.match import (
+    Multiplication,
+    matched,
+    matches,
+    multiplications,
+)
+from coopc.passes.linalg.staged_tiles import SOURCES, SPACE, Lines, Tile
 from coopc.plan.gemm import (
     AXES,
     Axis,
@@ -67,6 +85,7 @@ from coopc.plan.gemm import (
     Source,
     in_precision,
     plan_staged_gemm,
+    plan_whole_gemm,
 )
 from coopc.plan.gemm_schedule import (
     Actions,
@@ -76,6 +95,7 @@ from coopc.plan.gemm_schedule import (
     Multiply,
     Read,
     Store,
+    Turn,
     edge_schedule,
     pipelined_schedule,
     slot,
@@ -84,124 +104,8 @@ from coopc.plan.khr_table import Ability, abilities
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 
-WORD_BYTES = 4
-SPACE = "#simt.memory<workgroup>"
 CHECKS: frozenset[Ability] = frozenset(("checked accesses", "tensor addressing"))
 """Either of them checks accesses of matrices, without a loop over elements."""
-SOURCES: tuple[Source, Source] = ("a", "b")
-
-
-class Lines:
-    """A region of a kernel: operations, and names of their results."""
-
-    def __init__(self, numbers: count[int]) -> None:
-        self.numbers = numbers
-        self.text: list[str] = []
-        self.known: dict[str, str] = {}
-
-    def __str__(self) -> str:
-        return "".join(self.text)
-
-    def region(self) -> Lines:
-        return Lines(self.numbers)
-
-    def do(self, operation: str) -> None:
-        self.text.append(f"\n  {operation}")
-
-    def fresh(self, name: str) -> str:
-        return f"%{name}{next(self.numbers)}"
-
-    def new(self, name: str, operation: str) -> str:
-        """Add an operation that has effects, and return the name of its result."""
-        result = self.fresh(name)
-        self.do(f"{result} = {operation}")
-        return result
-
-    def let(self, name: str, operation: str) -> str:
-        """Return the result of an operation without effects, which is written once."""
-        if operation not in self.known:
-            self.known[operation] = self.new(name, operation)
-        return self.known[operation]
-
-    def index(self, operation: str, x: str, y: str) -> str:
-        return self.let("i", f"arith.{operation} {x}, {y} : index")
-
-    def add(self, x: str, y: int) -> str:
-        if x == "%c0":
-            return f"%c{y}"
-        return self.index("addi", x, f"%c{y}") if y else x
-
-    def mul(self, x: str, y: int) -> str:
-        return x if y == 1 else self.index("muli", x, f"%c{y}")
-
-    def div_mod(self, x: str, y: int) -> tuple[str, str]:
-        """Return the quotient and the rest of an index that is not negative."""
-        if y == 1:
-            return x, "%c0"
-        return self.index("divui", x, f"%c{y}"), self.index("remui", x, f"%c{y}")
-
-
-class Tile:
-    """The tiles of A or B: where they come from, and where they are."""
-
-    def __init__(self, source: Source, its: Operands, plan: GemmPlan) -> None:
-        which = SOURCES.index(source)
-        self.source: Source = source
-        self.memory = its.a if source == "a" else its.b
-        self.panel = plan.panels[which]
-        self.work_items = plan.work_items
-        self.depth = plan.depth
-        """K of a product."""
-        self.products = 1 if source == "b" and plan.sliced else plan.products
-        """Products of a step that a tile is for."""
-        self.k = self.depth if source == "b" and plan.sliced else plan.step
-        """K of a tile."""
-        self.along_rows = (source == "a") != self.memory.matrix.transposed
-        """Whether its rows go along K, so that subgroups share out the rows."""
-        panel, part = self.panel, plan.subgroup[which]
-        chunk = self.k // plan.split
-        count = panel.width // WORD_BYTES
-        self.words = "i32" if count == 1 else f"vector<{count}xi32>"
-        """The type of a piece in work-group memory: words of 32 bits."""
-        self.vector = f"vector<{panel.per_piece}x{self.memory.element}>"
-        """The type of a piece in registers."""
-        shape = f"{panel.copies}x{panel.rows}x{panel.stride}"
-        self.type = f"memref<{shape}x{self.words}, {SPACE}>"
-        """The type of work-group memory: copies x rows x pieces and gap."""
-        self.turns = panel.rows * panel.pieces // self.work_items
-        self.part_shape = chunk, part // panel.per_piece
-        """Rows and pieces of a subgroup's part."""
-        if self.along_rows:
-            self.part_shape = part, chunk // panel.per_piece
-        rows, pieces = self.part_shape
-        strides = f"strided<[{panel.stride}, 1], offset: ?>"
-        self.part_type = f"memref<{rows}x{pieces}x{self.words}, {strides}, {SPACE}>"
-        """The type of a view of a subgroup's part."""
-
-    def numbered(self, lines: Lines, number: str) -> tuple[str, str]:
-        """Return the row, and the piece of it, of a number.
-
-        With `interleaved` rows, eight numbers are the pieces of some rows that are
-        `pieces` apart, and after as many times eight numbers come eight more rows.
-        """
-        pieces = self.panel.pieces
-        if self.panel.interleaved == 1:
-            return lines.div_mod(number, pieces)
-        eight, within = lines.div_mod(number, self.panel.period)
-        first, within = lines.div_mod(within, 8)
-        across, piece = lines.div_mod(within, pieces)
-        down = lines.index("addi", first, lines.mul(across, pieces))
-        return lines.index("addi", lines.mul(eight, 8), down), piece
-
-    def pieces(self, lines: Lines) -> list[tuple[str, str]]:
-        """Return the row, and the piece of it, of all that a work-item copies."""
-        turns = range(self.turns)
-        if self.work_items % self.panel.period:
-            numbers = [lines.add("%item", turn * self.work_items) for turn in turns]
-            return [self.numbered(lines, number) for number in numbers]
-        row, piece = self.numbered(lines, "%item")
-        down = self.work_items // self.panel.pieces
-        return [(lines.add(row, turn * down), piece) for turn in turns]
 
 
 @dataclass(slots=True)
@@ -239,8 +143,16 @@ class State:
 class StagedKernel:
     """Writes the kernel; what does not change along K is in `head`."""
 
-    def __init__(self, problem: Problem, plan: GemmPlan, checks: bool = False) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        plan: GemmPlan,
+        checks: bool = False,
+        whole: bool = False,
+    ) -> None:
         self.its, self.plan = (its := Operands(problem, plan.uses)), plan
+        self.whole = whole
+        """Whether sizes are multiples of those of tiles, also where none is known."""
         self.checks = checks
         """Whether the device checks accesses of matrices itself."""
         self.head = Lines(count())
@@ -323,15 +235,17 @@ class StagedKernel:
 
     def _pieces_are_whole(self) -> str | bool:
         """Write whether pieces are inside of memory or beyond it, and K has a step."""
+        if self.whole:
+            return True
         step = self.plan.step
         answers = [self._is_at_least(self.its.a, "cols", step)]
         for tile in self.tiles.values():
-            matrix, per_piece = tile.memory.matrix, tile.panel.per_piece
-            answers.append(matrix.row_alignment % per_piece == 0)
+            matrix, per_load = tile.memory.matrix, tile.panel.per_load
+            answers.append(matrix.row_alignment % per_load == 0)
             # Where rows follow each other, their length says where they begin.
-            if not matrix.row_alignment or not tile.along_rows:
+            if not matrix.row_alignment or tile.cut:
                 axis = AXES[not matrix.transposed]
-                answers.append(self._is_multiple(tile.memory, axis, per_piece))
+                answers.append(self._is_multiple(tile.memory, axis, per_load))
         return self._all(answers)
 
     def _all(
@@ -347,6 +261,8 @@ class StagedKernel:
 
     def _inside(self, part: tuple[str, str] | None = None) -> str | bool:
         """Write whether the tile of the work-group, or a part, ends inside of C."""
+        if self.whole:
+            return True
         lines, at = self.head, (self.first["a"], self.first["b"])
         (m, n), group = self.plan.group, self.plan.group
         if part is not None:  # nothing of it is kept while K goes on
@@ -568,6 +484,8 @@ class StagedKernel:
         if k is not None:
             return f"%c{k // step * step}"
         size = self._size(self.its.a, "cols")
+        if self.whole:
+            return size
         _, rest = self.head.div_mod(size, step)
         return self.head.index("subi", size, rest)
 
@@ -583,7 +501,7 @@ class StagedKernel:
             a, b = (self.its.matrix(use, *self._product) for use in SOURCES)
             types += [a, *[b] * len(self._every_part)]
         for of in SOURCES:
-            types += [self.tiles[of].words] * sum(map(len, first.words[of]))
+            types += [self.tiles[of].held] * sum(map(len, first.words[of]))
         ends: list[str] = []
         if first.now and self.plan.panels[0].copies == 2:
             types, given, names = [*types, "index"], [*given, "%c0"], [*names, "%stage"]
@@ -607,13 +525,9 @@ class StagedKernel:
                 case Fetch(of, number):
                     state.words[of].append(self._fetch(self.tiles[of], k, number))
                 case Store(of, number):
-                    tile, at = self.tiles[of], self._slot(of, number)
-                    pieces = zip(
-                        state.words[of].pop(0), tile.pieces(self.head), strict=True
-                    )
-                    for word, (row, piece) in pieces:
-                        where = f"%{of}_tiles[{at}, {row}, {piece}]"
-                        self.lines.do(f"memref.store {word}, {where} : {tile.type}")
+                    self._store_tile(of, state.words[of].pop(0), number)
+                case Turn(of):
+                    state.words[of][0] = self._turned(of, state.words[of][0])
                 case Copy(of, number):
                     self._copy(self.tiles[of], k, number)
                 case Read(product):
@@ -623,6 +537,26 @@ class StagedKernel:
                 case Barrier():
                     # One that is for all memory waits for all loads.
                     self.lines.do("simt.barrier workgroup memory = <workgroup>")
+
+    def _store_tile(self, of: Source, words: Sequence[str], number: int) -> None:
+        """Write the stores of a tile, a piece each."""
+        tile, slot, left = self.tiles[of], self._slot(of, number), iter(words)
+        for row, piece in tile.pieces(self.head):
+            piece = self._beside(self.lines, tile, slot, piece)
+            for each in tile.rows_at_once(self.head, row):
+                where = f"%{of}_tiles[{each}, {piece}]"
+                self.lines.do(f"memref.store {next(left)}, {where} : {tile.type}")
+
+    def _turned(self, of: Source, words: Sequence[str]) -> list[str]:
+        """Write the pieces of columns of a tile."""
+        tile, many = self.tiles[of], self.tiles[of].panel.loads
+        return [
+            piece
+            for turn, (row, _) in enumerate(tile.pieces(self.head))
+            for piece in tile.turned(
+                self.lines, self.head, row, words[turn * many : (turn + 1) * many]
+            )
+        ]
 
     def _multiply(self, state: State, parts: Sequence[int]) -> None:
         """Write the products of some parts along N."""
@@ -646,6 +580,12 @@ class StagedKernel:
             return "%other" if tile else self.stage
         return f"%c{slot(self.plan, of, tile)}"
 
+    def _beside(self, lines: Lines, tile: Tile, slot: str, piece: str) -> str:
+        """Return which piece of a row one of a copy is."""
+        if slot.startswith("%c"):
+            return lines.add(piece, int(slot[2:]) * tile.panel.pieces)
+        return lines.index("addi", lines.mul(slot, tile.panel.pieces), piece)
+
     def _read(self, product: int) -> list[str]:
         """Write the loads of the matrices of a product: A, parts of B."""
         found: list[str] = []
@@ -657,9 +597,9 @@ class StagedKernel:
             unit = rows if tile.along_rows else pieces
             at = self.head.mul(self.part[tile.source], unit)
             turn = self.head.mul(self.turn, pieces if tile.along_rows else rows)
-            pair = (at, turn) if tile.along_rows else (turn, at)
-            places = ", ".join((slot, *pair))
-            cut = f"[{places}] [1, {rows}, {pieces}] [1, 1, 1]"
+            row, piece = (at, turn) if tile.along_rows else (turn, at)
+            piece = self._beside(lines, tile, slot, piece)
+            cut = f"[{row}, {piece}] [{rows}, {pieces}] [1, 1]"
             types = f"{tile.type} to {tile.part_type}"
             subview = f"memref.subview %{tile.source}_tiles{cut} : {types}"
             view = lines.let(f"{tile.source}_part", subview)
@@ -668,7 +608,7 @@ class StagedKernel:
             for part in self._every_part if tile.source == "b" else range(1):
                 col = part * self.plan.part_cols
                 row, piece = (col, k) if tile.along_rows else (k, col)
-                where = f"{view}[%c{row}, %c{piece // per_piece}] {tile.memory.layout}"
+                where = f"{view}[%c{row}, %c{piece // per_piece}] {tile.layout}"
                 load = f"coopmatrix.load {where} : {tile.part_type} -> {type}"
                 found.append(self.lines.new(tile.source, load))
         return found
@@ -689,69 +629,70 @@ class StagedKernel:
             along_k, across = (col, row) if tile.along_rows else (row, col)
             at = head.index("addi", self.first[tile.source], across)
             at = self._clamped(tile, at)
-            pair = at, lines.index("addi", start, along_k)
-            place = tile.memory.place(*(pair if tile.source == "a" else pair[::-1]))
-            load = f"vector.load {tile.memory.name}[{place}]"
-            aligned = f"{{alignment = {tile.panel.width} : i64}}"
-            types = f"{tile.memory.matrix.type}, {tile.vector}"
-            value = lines.new("piece", f"{load} {aligned} : {types}")
-            found.append(self._words(lines, tile, value))
+            first = lines.index("addi", start, along_k)
+            for number in range(tile.panel.loads):
+                pair = at, lines.add(first, number)
+                place = tile.memory.place(*(pair if tile.source == "a" else pair[::-1]))
+                load = f"vector.load {tile.memory.name}[{place}]"
+                aligned = f"{{alignment = {tile.alignment} : i64}}"
+                types = f"{tile.memory.matrix.type}, {tile.vector}"
+                value = lines.new("piece", f"{load} {aligned} : {types}")
+                found.append(tile.in_words(lines, value))
         return found
 
     def _clamped(self, tile: Tile, at: str) -> str:
         """Write where the last row or piece is, for those beyond it."""
         axis: Axis = "rows" if tile.source == "a" else "cols"
         size, group = tile.memory.matrix.size(axis), self.plan.group[axis == "cols"]
-        if size is not None and size % group == 0:
+        if self.whole or (size is not None and size % group == 0):
             return at
-        last = 1 if tile.along_rows else tile.panel.per_piece
+        last = tile.panel.per_load if tile.cut else 1
         size = self._size(tile.memory, axis)
         return self.head.index("minsi", at, self.head.index("subi", size, f"%c{last}"))
-
-    def _words(self, lines: Lines, tile: Tile, piece: str) -> str:
-        """Write a piece as what work-group memory holds."""
-        count = tile.panel.width // WORD_BYTES
-        cast = f"vector.bitcast {piece} : {tile.vector} to vector<{count}xi32>"
-        words = lines.new("words", cast)
-        if count > 1:
-            return words
-        return lines.new("word", f"vector.extract {words}[0] : i32 from vector<1xi32>")
 
     def _copy(self, tile: Tile, k: str, number: int) -> None:
         """Write a copy of a tile, zeros beyond the edges."""
         start = self.lines.add(k, number * tile.k)
         lines, slot = self.lines.region(), self._slot(tile.source, number)
-        at = lines.index("muli", "%turn", f"%c{tile.work_items}")
-        row, piece = tile.numbered(lines, lines.index("addi", at, "%item"))
+        turn = lines.index("muli", "%turn", f"%c{tile.work_items}")
+        row, piece = tile.numbered(lines, lines.index("addi", turn, "%item"))
         col = lines.mul(piece, tile.panel.per_piece)
-        firsts = (self.first[tile.source], start)
-        first, second = firsts if tile.along_rows else firsts[::-1]
-        first = lines.index("addi", first, row)
-        second = lines.index("addi", second, col)
+        along_k, across = (col, row) if tile.along_rows else (row, col)
+        across = lines.index("addi", self.first[tile.source], across)
+        along_k = lines.index("addi", start, along_k)
         axes = AXES[::-1] if tile.memory.matrix.transposed else AXES
         rows, cols = (self._size(tile.memory, axis) for axis in axes)
         batch = "%batch, " if tile.memory.matrix.batched else ""
-        place = f"{batch}{first}, {second}"
-        vector, mask = tile.vector, f"vector<{tile.panel.per_piece}xi1>"
-        self._mask(lines, (first, second), (rows, cols), mask)
-        none = zero(tile.memory.element)
-        lines.do(f"""%none = arith.constant dense<{none}> : {vector}
-  %piece = vector.maskedload {tile.memory.name}[{place}], %mask, %none
-    : {tile.memory.matrix.type}, {mask}, {vector} into {vector}""")
-        words = self._words(lines, tile, "%piece")
-        where = f"%{tile.source}_tiles[{slot}, {row}, {piece}]"
-        lines.do(f"memref.store {words}, {where} : {tile.type}")
+        vector, mask = tile.vector, f"vector<{tile.panel.per_load}xi1>"
+        none = lines.let(
+            "none", f"arith.constant dense<{zero(tile.memory.element)}> : {vector}"
+        )
+        words: list[str] = []
+        for load in range(tile.panel.loads):
+            pair = lines.add(along_k, load), across
+            first, second = pair if tile.cut else pair[::-1]
+            inside = self._mask(lines, (first, second), (rows, cols), mask)
+            place = f"{tile.memory.name}[{batch}{first}, {second}]"
+            types = f"{tile.memory.matrix.type}, {mask}, {vector} into {vector}"
+            masked = f"vector.maskedload {place}, {inside}, {none}\n    : {types}"
+            words.append(tile.in_words(lines, lines.new("piece", masked)))
+        if tile.panel.turned:
+            words = tile.turned(lines, lines, row, words)
+        piece = self._beside(lines, tile, slot, piece)
+        for each, word in zip(tile.rows_at_once(lines, row), words, strict=True):
+            where = f"%{tile.source}_tiles[{each}, {piece}]"
+            lines.do(f"memref.store {word}, {where} : {tile.type}")
         self.lines.do(f"""scf.for %turn = %c0 to %c{tile.turns} step %c1 {{{lines}
   }} {{simt.unroll = false}}""")
 
     def _mask(
         self, lines: Lines, at: tuple[str, str], sizes: tuple[str, str], type: str
-    ) -> None:
-        """Write which elements of a piece are inside of memory."""
-        lines.do(f"""%left = arith.subi {sizes[1]}, {at[1]} : index
-  %there = arith.cmpi slt, {at[0]}, {sizes[0]} : index
-  %count = arith.select %there, %left, %c0 : index
-  %mask = vector.create_mask %count : {type}""")
+    ) -> str:
+        """Write which elements of a load are inside of memory."""
+        left = lines.let("left", f"arith.subi {sizes[1]}, {at[1]} : index")
+        there = lines.new("there", f"arith.cmpi ult, {at[0]}, {sizes[0]} : index")
+        count = lines.new("count", f"arith.select {there}, {left}, %c0 : index")
+        return lines.new("mask", f"vector.create_mask {count} : {type}")
 
 
 class StagedSums(StagedKernel):
@@ -792,19 +733,88 @@ class StagedSums(StagedKernel):
 
     def _mask(
         self, lines: Lines, at: tuple[str, str], sizes: tuple[str, str], type: str
-    ) -> None:
-        lines.do(f"""%left = arith.subi {sizes[1]}, {at[1]} : index
-  %there = arith.cmpi ult, {at[0]}, {sizes[0]} : index
-  %count = arith.select %there, %left, %c0 : index
-  %before = arith.subi %c0, {at[1]} : index
-  %outside = vector.create_mask %before : {type}
-  %below = vector.create_mask %count : {type}
-  %every = arith.constant dense<true> : {type}
-  %inside = arith.xori %outside, %every : {type}
-  %mask = arith.andi %inside, %below : {type}""")
+    ) -> str:
+        below = super()._mask(lines, at, sizes, type)
+        before = lines.let("before", f"arith.subi %c0, {at[1]} : index")
+        outside = lines.let("outside", f"vector.create_mask {before} : {type}")
+        every = lines.let("every", f"arith.constant dense<true> : {type}")
+        inside = lines.let("inside", f"arith.xori {outside}, {every} : {type}")
+        return lines.new("mask", f"arith.andi {inside}, {below} : {type}")
 
 
 # --- the pass ---
+
+
+def write_kernel(
+    ctx: Context,
+    func: FuncOp,
+    found: Multiplication,
+    plan: GemmPlan,
+    device: Device,
+    whole: bool = False,
+) -> None:
+    """Put the kernel in place of a function; for `whole` see `StagedKernel`."""
+    checks = not CHECKS.isdisjoint(abilities(device))
+    text = StagedKernel(found.problem, plan, checks, whole).text()
+    become_kernel(func, found, plan, text, ctx)
+    simt.set_sizes(func, device.subgroup_size, (plan.work_items, 1, 1))
+
+
+def write_kernels(
+    ctx: Context,
+    func: FuncOp,
+    found: Multiplication,
+    plan: GemmPlan,
+    whole: GemmPlan | None,
+    device: Device,
+) -> None:
+    """Put kernels in place of a function: one for `whole` tiles first, if planned."""
+    second = None if whole is None else second_entry(func)
+    if whole is None or second is None:
+        write_kernel(ctx, func, found, plan, device)
+        return
+    needed = conditions(found, whole)
+    write_kernel(ctx, func, found, whole, device, whole=True)
+    func.attributes[simt.CONDITIONS] = needed
+    write_kernel(ctx, *second, plan, device)
+
+
+def second_entry(func: FuncOp) -> tuple[FuncOp, Multiplication] | None:
+    """Add a copy of a function, for any sizes; None where its name is taken."""
+    name = func.sym_name.data + SECOND_ENTRY
+    if SymbolTable.lookup_symbol(func, name) is not None:
+        return None
+    second = func.clone()
+    second.sym_name = StringAttr(name)
+    Rewriter.insert_op(second, InsertPoint.after(func))
+    found = matched(second)
+    assert found is not None, second
+    return second, found
+
+
+def conditions(found: Multiplication, plan: GemmPlan) -> ArrayAttr[DictionaryAttr]:
+    """Return that sizes which are not known are multiples of those of tiles."""
+    (a, _, c), problem, (m, n) = found.memories, found.problem, plan.group
+    every: list[DictionaryAttr] = []
+    for memory, matrix, axis, of in (
+        (c, problem.c, "rows", m),
+        (c, problem.c, "cols", n),
+        (a, problem.a, "cols", plan.step),
+    ):
+        if matrix.size(axis) is not None:
+            continue
+        assert isinstance(memory, BlockArgument), memory
+        numbers = {
+            "argument": memory.index,
+            "dimension": matrix.dimension(axis),
+            "multiple_of": of,
+        }
+        if memory is a:
+            numbers["at_least"] = of
+        entry: dict[str, Attribute] = {"what": StringAttr("size")}
+        entry |= {name: IntegerAttr(x, i64) for name, x in numbers.items()}
+        every.append(DictionaryAttr(entry | {"why": StringAttr("whole tiles")}))
+    return ArrayAttr(every)
 
 
 @dataclass(frozen=True)
@@ -889,11 +899,9 @@ class TileMatmulKhrPass(ModulePass):
                     continue
                 if isinstance(plan, str):
                     raise Refused(found.op, plan)
-                checks = not CHECKS.isdisjoint(abilities(device))
-                text = StagedKernel(found.problem, plan, checks).text()
-                become_kernel(func, found, plan, text, ctx)
-                group = plan.work_items, 1, 1
-                simt.set_sizes(func, device.subgroup_size, group)
+                chosen = tuned or self.tiles
+                whole = None if chosen else plan_whole_gemm(found.problem, device)
+                write_kernels(ctx, func, found, plan, whole, device)
 
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""

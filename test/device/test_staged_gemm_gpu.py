@@ -10,7 +10,7 @@ import pytest
 
 import coopc
 from coopc.generate.gemms import Gemm
-from coopc.interface_call import pack
+from coopc.interface_call import entry_for, pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 
@@ -29,7 +29,9 @@ def check(gemm: Gemm, session: Session) -> None:
     """Compare with numpy."""
     a, b, c = gemm.arrays(seed=sum(gemm.sizes))
     artifact = coopc.compile(gemm.text, PIPELINE, "spirv-binary")
-    call = pack(artifact.interface[0], [a, b, c.copy()])
+    given = [a, b, c.copy()]
+    entry = entry_for(artifact.interface, artifact.interface[0], given)
+    call = pack(entry, given)
     found = on_vulkan(artifact.bytes, call, session).arrays[2]
     np.testing.assert_array_equal(found, gemm.expected(a, b, c))
 

@@ -67,7 +67,7 @@ func.func @multiply(%m : memref<8x16xf16>, %n : memref<16x8xf16>, %p : memref<8x
 
 // STAGED-LABEL: func.func @whole
 // STAGED-SAME:  simt.work_group_size = array<i32: 32, 1, 1>
-// STAGED:       memref.alloca() : memref<2x32x3xvector<4xi32>, #simt.memory<workgroup>>
+// STAGED:       memref.alloca() : memref<32x5xvector<4xi32>, #simt.memory<workgroup>>
 // STAGED:       coopmatrix.load {{.*}}vector<4xi32>{{.*}} -> !coopmatrix.matrix<8x8xf16, a>
 func.func @whole(%a: memref<32x64xf16>, %b: memref<64x32xf16>, %c: memref<32x32xf16>) {
   linalg.matmul ins(%a, %b : memref<32x64xf16>, memref<64x32xf16>) outs(%c : memref<32x32xf16>)

@@ -9,10 +9,10 @@
 // CHECK-LABEL: func.func @inside
 // CHECK-SAME:  simt.grid = affine_map<() -> (16, 32)>
 // CHECK-SAME:  simt.subgroup_size = 32 : i32, simt.work_group_size = array<i32: 256, 1, 1>
-// CHECK:       %a_tiles = memref.alloca() : memref<1x128x9xvector<4xi32>, #simt.memory<workgroup>>
-// CHECK:       %b_tiles = memref.alloca() : memref<3x16x33xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK:       %a_tiles = memref.alloca() : memref<128x9xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK:       %b_tiles = memref.alloca() : memref<16x97xvector<4xi32>, #simt.memory<workgroup>>
 // CHECK-NOT:   scf.if
-// CHECK-COUNT-8: memref.store {{.*}} : memref<{{1|3}}x{{.*}}xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK-COUNT-8: memref.store {{.*}} : memref<{{128x9|16x97}}xvector<4xi32>, #simt.memory<workgroup>>
 // CHECK-COUNT-8: vector.load {{.*}} {alignment = 16 : i64} : memref<{{.*}}xf16>, vector<8xf16>
 // CHECK:       simt.barrier workgroup memory = <workgroup>
 // CHECK-COUNT-5: coopmatrix.load
@@ -20,8 +20,8 @@
 
 // The first three slices: a barrier at the end of each.
 // CHECK:         coopmatrix.load {{.*}} row_major : memref<64x8xvector<4xi32>, strided<[9, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<64x16xf16, a>
-// CHECK-COUNT-4: coopmatrix.load {{.*}} row_major : memref<16x8xvector<4xi32>, strided<[33, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<16x16xf16, b>
-// CHECK-COUNT-2: memref.store {{.*}} : memref<3x16x33x
+// CHECK-COUNT-4: coopmatrix.load {{.*}} row_major : memref<16x8xvector<4xi32>, strided<[97, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<16x16xf16, b>
+// CHECK-COUNT-2: memref.store {{.*}} : memref<16x97x
 // CHECK-COUNT-2: vector.load
 // CHECK-COUNT-4: coopmatrix.mul_add {{.*}} : !coopmatrix.matrix<64x16xf16, a>, !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<64x16xf32, acc>
 // CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
@@ -33,9 +33,9 @@
 // CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
 
 // The last one: the next tile of A, and the matrices behind the barrier.
-// CHECK-COUNT-4: memref.store {{.*}} : memref<1x128x9x
+// CHECK-COUNT-4: memref.store {{.*}} : memref<128x9x
 // CHECK-COUNT-4: vector.load
-// CHECK-COUNT-2: memref.store {{.*}} : memref<3x16x33x
+// CHECK-COUNT-2: memref.store {{.*}} : memref<16x97x
 // CHECK-COUNT-2: vector.load
 // CHECK-COUNT-3: coopmatrix.mul_add
 // CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
@@ -51,10 +51,10 @@
 // STAGE-LABEL: func.func @inside
 // STAGE-SAME:  simt.grid = affine_map<() -> (16, 32)>
 // STAGE-SAME:  simt.subgroup_size = 32 : i32, simt.work_group_size = array<i32: 256, 1, 1>
-// STAGE:       %a_tiles = memref.alloca() : memref<1x128x5xvector<4xi32>, #simt.memory<workgroup>>
-// STAGE:       %b_tiles = memref.alloca() : memref<1x32x33xvector<4xi32>, #simt.memory<workgroup>>
+// STAGE:       %a_tiles = memref.alloca() : memref<128x5xvector<4xi32>, #simt.memory<workgroup>>
+// STAGE:       %b_tiles = memref.alloca() : memref<32x33xvector<4xi32>, #simt.memory<workgroup>>
 // STAGE-NOT:   scf.if
-// STAGE-COUNT-6: memref.store {{.*}} : memref<1x{{.*}}xvector<4xi32>, #simt.memory<workgroup>>
+// STAGE-COUNT-6: memref.store {{.*}} : memref<{{128x5|32x33}}xvector<4xi32>, #simt.memory<workgroup>>
 // STAGE:       simt.barrier workgroup memory = <workgroup>
 // STAGE:       scf.for
 // STAGE-COUNT-4: coopmatrix.mul_add {{.*}} : !coopmatrix.matrix<64x16xf16, a>, !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<64x16xf32, acc>
@@ -75,7 +75,7 @@
 
 // Two stages: one barrier a step.
 // SMALL-LABEL: func.func @inside
-// SMALL:       %a_tiles = memref.alloca() : memref<2x16x3xvector<4xi32>, #simt.memory<workgroup>>
+// SMALL:       %a_tiles = memref.alloca() : memref<16x5xvector<4xi32>, #simt.memory<workgroup>>
 func.func @inside(%a: memref<4096x256xf16>, %b: memref<256x4096xf16>, %c: memref<4096x4096xf32>) {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%c : memref<4096x4096xf32>)
@@ -83,10 +83,24 @@ func.func @inside(%a: memref<4096x256xf16>, %b: memref<256x4096xf16>, %c: memref
   func.return
 }
 
-// Sizes that are not known: whole steps of whole pieces, what is left of K with checks, and
+// Sizes that are not known: an entry for multiples of the tiles, which checks nothing.
+
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-SAME:  simt.conditions = [{what = "size", argument = 2 : i64, dimension = 0 : i64, multiple_of = 128 : i64, why = "whole tiles"}, {what = "size", argument = 2 : i64, dimension = 1 : i64, multiple_of = 256 : i64, why = "whole tiles"}, {what = "size", argument = 0 : i64, dimension = 1 : i64, multiple_of = 64 : i64, at_least = 64 : i64, why = "whole tiles"}]
+// CHECK:       %b_tiles = memref.alloca() : memref<16x97xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK-NOT:   scf.if
+// CHECK-NOT:   arith.minsi {{.*}}, %size
+// CHECK:       coopmatrix.load %c
+// CHECK-NOT:   scf.if
+// CHECK:       scf.for
+// CHECK-NOT:   scf.if
+// CHECK-COUNT-4: coopmatrix.store {{.*}} row_major : !coopmatrix.matrix<64x16xf32, acc>, memref<?x?xf32>
+// CHECK-NEXT:  func.return
+
+// And one for any: whole steps of whole pieces, what is left of K with checks, and
 // C is added in the end: by elements in a part that reaches over its edge.
 
-// CHECK-LABEL: func.func @dynamic
+// CHECK-LABEL: func.func @dynamic.fallback(
 // CHECK-SAME:  simt.grid = affine_map<(d0, d1, d2, d3, d4, d5) -> ((d5 ceildiv 256), (d4 ceildiv 128))>
 // CHECK-SAME:  simt.equal_sizes = [array<i64: 1, 0, 0, 1>, array<i64: 2, 0, 0, 0>, array<i64: 2, 1, 1, 1>]
 // CHECK:       scf.if
@@ -144,6 +158,27 @@ func.func @skinny(%a: memref<16x4096xf16>, %b: memref<4096x4096xf16>, %c: memref
 // CHECK:       vector.maskedload
 func.func @odd(%a: memref<256x256xf16>, %b: memref<256x255xf16>, %c: memref<256x255xf32>) {
   linalg.matmul ins(%a, %b : memref<256x256xf16>, memref<256x255xf16>) outs(%c : memref<256x255xf32>)
+  func.return
+}
+
+// Bytes of rows across K: 16 words of 4 become 4 pieces of 16 bytes of columns, before
+// the first product of a step.
+
+// CHECK-LABEL: func.func @bytes
+// CHECK:       %a_tiles = memref.alloca() : memref<128x5xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK:       %b_tiles = memref.alloca() : memref<256x5xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK-COUNT-16: vector.load {{.*}} {alignment = 4 : i64} : memref<256x4096xi8>, vector<4xi8>
+// CHECK:       scf.for
+// CHECK-COUNT-32: arith.shrui
+// CHECK-COUNT-16: vector.insert {{.*}} : i32 into vector<4xi32>
+// CHECK:         coopmatrix.mul_add
+// CHECK:         simt.barrier
+// CHECK:         memref.store {{.*}} : memref<128x5xvector<4xi32>
+// CHECK-COUNT-4: memref.store {{.*}} : memref<256x5xvector<4xi32>
+// CHECK-COUNT-16: vector.load {{.*}} {alignment = 4 : i64}
+// CHECK:         coopmatrix.load {{.*}} col_major : memref<64x4xvector<4xi32>, strided<[5, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<32x16xi8, b>
+func.func @bytes(%a: memref<4096x256xi8>, %b: memref<256x4096xi8>, %c: memref<4096x4096xi32>) {
+  linalg.matmul ins(%a, %b : memref<4096x256xi8>, memref<256x4096xi8>) outs(%c : memref<4096x4096xi32>)
   func.return
 }
 
