@@ -55,6 +55,7 @@ PASS_FOLDERS: dict[str, str] = {
     "collapse-linalg": "linalg",
     "fuse-linalg": "linalg",
     "pad-product-rows": "linalg",
+    "split-product-k": "linalg",
     "apply-tuning": "linalg",
     "outline-linalg-kernels": "linalg.outline_linalg_kernels",
     "convert-attention-to-coopmatrix": "linalg",

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import Literal, TypeAlias
 
 from coopc.device import ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
@@ -63,7 +63,11 @@ class GemmOperand:
     transposed: bool = False
     """Whether the last two dimensions of the memref are columns and rows."""
     batched: bool = False
-    """Whether the memref has a leading dimension for the batch."""
+    """Whether the memref has a dimension for the batch."""
+    batch_dimension: Literal[0, 1] = 0
+    """Which one it is; the others are those of the matrix."""
+    matrices: int | None = 1
+    """How many of them there are, if known."""
 
     @property
     def element_bytes(self) -> int:
@@ -80,7 +84,8 @@ class GemmOperand:
 
     def dimension(self, axis: Axis) -> int:
         """Which dimension of the memref the rows or the columns are."""
-        return self.batched + ((axis == "cols") != self.transposed)
+        found = int((axis == "cols") != self.transposed)
+        return found + (self.batched and found >= self.batch_dimension)
 
 
 @dataclass(frozen=True, slots=True)
@@ -569,6 +574,16 @@ def plan_staged_gemm(
             )
     if tiles is not None:
         return staged_by(tiles, problem, device)
+    suited, reason = _suited(problem, device)
+    if suited:
+        return min(suited, key=lambda plan: suited[plan])
+    if device.gemm_tiles:
+        return reason
+    return next(derived_tiles(problem, device), reason)
+
+
+def _suited(problem: Problem, device: Device) -> tuple[dict[GemmPlan, float], str]:
+    """Return the plans by a device's tiles with their costs, and why there are none."""
     reason = f"expected tiles for {device.name}, which has none by default"
     suited: dict[GemmPlan, float] = {}
     for each in device.gemm_tiles:
@@ -577,11 +592,47 @@ def plan_staged_gemm(
             reason = found
         elif not found.sliced or suits_slices(problem, found):
             suited[found] = estimated_cost(each, problem, device)
-    if suited:
-        return min(suited, key=lambda plan: suited[plan])
-    if device.gemm_tiles:
-        return reason
-    return next(derived_tiles(problem, device), reason)
+    return suited, reason
+
+
+MOST_PARTS = 16
+LEAST_PART = 256
+"""Elements along K of a part, at least."""
+SUM_NANOSECONDS = 3000.0
+"""What sums of parts take besides their memory: a launch behind another, on an H100."""
+PART_BYTES = 1500.0
+"""Bytes of parts that are written and read in a nanosecond there: half of a copy's."""
+GAIN = 0.85
+"""Of the time of one product, the most that parts of it may take."""
+
+
+def parts_along_k(problem: Problem, device: Device) -> int:
+    """Return in how many parts of K a product is faster, with their sums; 1 for none.
+
+    >>> from coopc.device import NVIDIA
+    >>> f16 = GemmOperand("memref<16x4096xf16>", "f16", (16, 4096), (4096, 1))
+    >>> c = replace(f16, type="memref<16x4096xf32>", element="f32")
+    >>> parts_along_k(Problem(f16, replace(f16, shape=(4096, 4096)), c), NVIDIA)
+    4
+    """
+    (m, n), k = problem.c.shape, problem.a.shape[1]
+    if m is None or n is None or k is None or problem.batched:
+        return 1
+
+    def time(parts: int) -> float:
+        a = replace(problem.a, shape=(m, k // parts))
+        b = replace(problem.b, shape=(k // parts, n))
+        c = replace(problem.c, matrices=parts)
+        suited, _ = _suited(replace(problem, a=a, b=b, c=c), device)
+        least = min(suited.values(), default=0) * (k // parts)
+        if parts == 1 or not least:
+            return GAIN * least or inf
+        moved = (2 * parts + 1) * m * n * problem.c.element_bytes
+        return least + SUM_NANOSECONDS + moved / PART_BYTES
+
+    most = min(MOST_PARTS, k // LEAST_PART)
+    known = (parts for parts in range(1, most + 1) if k % parts == 0)
+    return min(known, key=time, default=1)
 
 
 def plan_whole_gemm(problem: Problem, device: Device) -> GemmPlan | None:
@@ -614,10 +665,10 @@ def estimated_cost(tiles: GemmTiles, problem: Problem, device: Device) -> float:
     >>> estimated_cost(NVIDIA.gemm_tiles[0], Problem(f16, f16, f16), NVIDIA)
     23
     """
-    m, n = problem.c.shape
+    (m, n), count = problem.c.shape, problem.c.matrices
     if m is None or n is None or tiles.cost is None or device.compute_units is None:
         return 0
-    groups = -(-m // tiles.group[0]) * -(-n // tiles.group[1])
+    groups = (count or 1) * -(-m // tiles.group[0]) * -(-n // tiles.group[1])
     alone, following = tiles.cost
     turns = -(-groups // device.compute_units)
     return alone if turns == 1 else max(alone, following * turns)

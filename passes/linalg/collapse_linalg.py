@@ -65,7 +65,7 @@ def reassociation(op: tensor.ExpandShapeOp | tensor.CollapseShapeOp) -> Groups:
     return [tuple(x.value.data for x in group) for group in op.reassociation]
 
 
-def _attribute(groups: Groups) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+def reassociated(groups: Groups) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
     return ArrayAttr(ArrayAttr(IntegerAttr(x, i64) for x in g) for g in groups)
 
 
@@ -228,7 +228,7 @@ def collapsed(b: Builder, value: SSAValue, groups: Groups) -> SSAValue:
                 user = tensor.CollapseShapeOp.build(
                     operands=[value],
                     result_types=[type],
-                    properties={"reassociation": _attribute(groups)},
+                    properties={"reassociation": reassociated(groups)},
                 )
             return Builder.after(value, b.location).effect(user).results[0]
 
@@ -246,7 +246,7 @@ def replace_expanded(b: Builder, old: SSAValue, new: SSAValue, groups: Groups) -
     if old.uses:
         type = tensor_type(old)
         expand = tensor.ExpandShapeOp(
-            new, sizes(b, old), _attribute(groups), type.get_shape(), type
+            new, sizes(b, old), reassociated(groups), type.get_shape(), type
         )
         old.replace_all_uses_with(b.effect(expand).results[0])
 

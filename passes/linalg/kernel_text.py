@@ -55,8 +55,14 @@ class Memory:
 
     def place(self, row: str, col: str) -> str:
         """Return the position of an element; %batch is that of the matrix."""
-        pair = [col, row] if self.matrix.transposed else [row, col]
-        return ", ".join((["%batch"] if self.matrix.batched else []) + pair)
+        return self.index(*((col, row) if self.matrix.transposed else (row, col)))
+
+    def index(self, *pair: str) -> str:
+        """Return the position of an element by its two positions in memory."""
+        found = [*pair]
+        if self.matrix.batched:
+            found.insert(self.matrix.batch_dimension, "%batch")
+        return ", ".join(found)
 
     def dim(self, axis: Axis) -> str:
         dimension = self.matrix.dimension(axis)

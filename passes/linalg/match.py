@@ -92,7 +92,8 @@ class Multiplication:
         """Return what the epilogue stores to, as a matrix."""
         signed = self.problem.c.element.startswith("s")
         transposed = result.at[-1] == ROW
-        return _operand(result.memory, signed, transposed, self.problem.batched)
+        batch = 0 if self.problem.batched else None
+        return _operand(result.memory, signed, transposed, batch)
 
 
 def row_alignment(type: MemRefType) -> int:
@@ -228,7 +229,9 @@ def dots_of(func: FuncOp, found: Multiplication) -> Nest | None:
     return None
 
 
-def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]:
+def multiplications(
+    module: ModuleOp, recognise: Callable[[Operation], Multiplication] | None = None
+) -> Iterator[tuple[FuncOp, Multiplication]]:
     """Yield the functions of a module that multiply; not those of rows.
 
     Raises:
@@ -238,7 +241,7 @@ def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]
         if not isinstance(func, FuncOp):
             continue
         try:
-            found = matched(func)
+            found = matched(func, recognise)
         except Refused as no_product:
             if any(isinstance(x, MATMULS) or is_multiplication(x) for x in func.walk()):
                 raise
@@ -251,8 +254,8 @@ def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]
             yield func, found
 
 
-def recognised(op: Operation) -> Multiplication:
-    """Return what an operation multiplies.
+def recognised(op: Operation, inner_batch: bool = False) -> Multiplication:
+    """Return what an operation multiplies; see `loop_roles`.
 
     Raises:
         Refused: it is no multiplication.
@@ -273,7 +276,7 @@ def recognised(op: Operation) -> Multiplication:
     if found := next((x for x in values if not isa(x.type, MemRefType)), None):
         raise Refused(op, f"expected operands that are memrefs, got {found.type}")
     maps = [attr.data for attr in op.get_indexing_maps().data]
-    if (roles := loop_roles(maps)) is None:
+    if (roles := loop_roles(maps, inner_batch)) is None:
         shown = ", ".join(map(str, maps))
         raise Refused(
             op,
@@ -288,19 +291,26 @@ def recognised(op: Operation) -> Multiplication:
     # A and C are transposed where M is their last loop, B where K is.
     lasts, signed = (m, k, m), (*signs, all(signs))
     of_a, of_b, of_c = (
-        _operand(memory, sign, order(axes)[-1] == last, batch is not None)
+        _operand(
+            memory,
+            sign,
+            order(axes)[-1] == last,
+            None if batch is None else order(axes).index(batch),
+        )
         for memory, axes, last, sign in zip(values, maps, lasts, signed, strict=True)
     )
     return Multiplication(op, (a, b, c), Problem(of_a, of_b, of_c))
 
 
 def _operand(
-    memory: SSAValue, signed: bool, transposed: bool, batched: bool
+    memory: SSAValue, signed: bool, transposed: bool, batch: int | None
 ) -> GemmOperand:
     type = memref_type(memory)
     strides = type.get_strides()
-    rows, cols = (-1, -2) if transposed else (-2, -1)
     shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
+    rows, cols = (x for x in range(len(shape)) if x != batch)
+    if transposed:
+        rows, cols = cols, rows
     return GemmOperand(
         str(type),
         element_name(type.get_element_type(), signed),
@@ -308,7 +318,9 @@ def _operand(
         (None, None) if strides is None else (strides[rows], strides[cols]),
         row_alignment(type),
         transposed,
-        batched,
+        batch is not None,
+        batch or 0,
+        1 if batch is None else shape[batch],
     )
 
 
@@ -349,8 +361,12 @@ def order(map: AffineMap) -> list[int]:
     return [x.position if isinstance(x, AffineDimExpr) else -1 for x in map.results]
 
 
-def loop_roles(maps: list[AffineMap]) -> tuple[int | None, int, int] | None:
+def loop_roles(
+    maps: list[AffineMap], inner_batch: bool = False
+) -> tuple[int | None, int, int] | None:
     """Return which loops are the batch, m and k; None where it is no product.
+
+    The batch is first; with `inner_batch` it may be second in A and B.
 
     >>> maps = [AffineMap.from_callable(f) for f in (
     ...     lambda m, n, k: (m, k), lambda m, n, k: (n, k), lambda m, n, k: (m, n))]
@@ -359,9 +375,10 @@ def loop_roles(maps: list[AffineMap]) -> tuple[int | None, int, int] | None:
     """
     a, b, c = map(order, maps)
     batch = None
-    if len(a) == len(b) == len(c) == 3 and a[0] == b[0] == c[0]:
-        batch = a[0]
-        a, b, c = a[1:], b[1:], c[1:]
+    places = 1 + inner_batch
+    if len(a) == len(b) == len(c) == 3 and c[0] in a[:places] and c[0] in b[:places]:
+        batch = c[0]
+        a, b, c = ([x for x in loops if x != batch] for loops in (a, b, c))
     if any(len(x) != 2 or len({*x}) != 2 or -1 in x for x in (a, b, c)):
         return None
     loops = {*a, *b, *c}

@@ -63,27 +63,55 @@ class PaddedShapes:
     result: tuple[int, ...]
 
 
-def padding_of(op: linalg.GenericOp, device: Device) -> PaddedShapes | None:
-    """Return which operands of a product are to be copied, None for none."""
-    if not is_product(op) or not _is_multiplied(op, device):
+@dataclass(frozen=True, slots=True)
+class ProductLoops:
+    """The loops of a product on tensors of known sizes."""
+
+    batch: int | None
+    row: int
+    col: int
+    along_k: int
+    sizes: dict[int, int]
+    """How long each loop is."""
+    of: tuple[list[int], list[int], list[int]]
+    """The loops that the dimensions of A, B and C follow."""
+    elements: tuple[str, str, str]
+    """Of A, B and C, with signs, as `coopc.device` names them."""
+
+
+def loops_of(op: linalg.GenericOp, device: Device) -> ProductLoops | None:
+    """Return the loops of a product that a device has matrices for, else None."""
+    if not op.results or not is_product(op):
         return None
-    roles, loops = loop_roles(maps_of(op)), [order(x) for x in maps_of(op)]
+    signs, roles = body_signs(op), loop_roles(maps_of(op))
+    assert signs is not None, op
     assert roles is not None, op
+    types = [tensor_type(x).element_type for x in op.operands]
+    a, b, c = map(element_name, types, (*signs, all(signs)))
+    of_a, of_b, of_c = map(order, maps_of(op))
     sizes: dict[int, int] = {}
-    for dims, value in zip(loops, op.operands, strict=True):
+    for dims, value in zip((of_a, of_b, of_c), op.operands, strict=True):
         sizes |= dict(zip(dims, tensor_type(value).get_shape(), strict=True))
-    if min(sizes.values()) < 0:
+    if min(sizes.values()) < 0 or not device.multiplications(a, b, c, c):
         return None
     batch, row, along_k = roles
     (col,) = {*sizes} - {batch, row, along_k}
-    m, n, k = sizes[row], sizes[col], sizes[along_k]
+    return ProductLoops(batch, row, col, along_k, sizes, (of_a, of_b, of_c), (a, b, c))
+
+
+def padding_of(op: linalg.GenericOp, device: Device) -> PaddedShapes | None:
+    """Return which operands of a product are to be copied, None for none."""
+    if (found := loops_of(op, device)) is None:
+        return None
+    sizes, along_k = dict(found.sizes), found.along_k
+    m, n, k = sizes[found.row], sizes[found.col], sizes[along_k]
     if m * n * k < LEAST_WORK or m * n < LEAST_READ * (m + n):
         return None
     longer = [longer_row(x) for x in op.inputs]
-    for (*_, last), length in zip(loops, longer, strict=False):
+    for (*_, last), length in zip(found.of, longer, strict=False):
         if length is not None and last != along_k:
             sizes[last] = length
-    of_a, of_b, result = (tuple(sizes[d] for d in dims) for dims in loops)
+    of_a, of_b, result = (tuple(sizes[d] for d in dims) for dims in found.of)
     memory = [
         None if length is None else (*shape[:-1], length)
         for length, shape in zip(longer, (of_a, of_b), strict=True)
@@ -91,15 +119,6 @@ def padding_of(op: linalg.GenericOp, device: Device) -> PaddedShapes | None:
     if not any(memory):
         return None
     return PaddedShapes((memory[0], memory[1]), (of_a, of_b), result)
-
-
-def _is_multiplied(op: linalg.GenericOp, device: Device) -> bool:
-    """Whether a device has matrices of the types of a product."""
-    signs = body_signs(op)
-    assert signs is not None, op
-    types = [tensor_type(x).element_type for x in op.operands]
-    a, b, c = map(element_name, types, (*signs, all(signs)))
-    return bool(device.multiplications(a, b, c, c))
 
 
 def longer_row(value: SSAValue) -> int | None:
@@ -193,7 +212,6 @@ class PadProductRowsPass(ModulePass):
                     (each, found)
                     for each in whole.body.walk()
                     if isinstance(each, linalg.GenericOp)
-                    and each.results
                     and (found := padding_of(each, device))
                 ]
                 if products and whole is not func:

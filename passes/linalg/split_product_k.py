@@ -3,32 +3,24 @@
 Before:  functions of linalg on tensors, as `pad-product-rows` leaves them, or of one
          product of memrefs.
 After:   where that is faster, by the costs of the device's tiles, a batch of products
-         of parts of K, and a sum of what they are: both are deterministic.
-Fails:   never: products of unknown sizes, of a batch, and of devices whose tiles have
-         no costs stay.
+         of parts of K, and a sum of these: the same bits each time.
+Fails:   never: products of unknown sizes, of a batch, of memory with gaps between rows,
+         and of devices whose tiles have no costs stay.
 
-    %x = tensor.expand_shape %a [[0], [1, 2]] : tensor<16x4096xf16> into tensor<16x4x1024xf16>
+    %x = tensor.expand_shape %a [[0], [1, 2]] : .. into tensor<16x4x1024xf16>
     %y = tensor.expand_shape %b [[0, 1], [2]] : .. into tensor<4x1024x4096xf16>
     %p = linalg.generic .. ins(%x, %y) .. -> tensor<4x16x4096xf32>
-    %r = linalg.generic .. ["parallel", "parallel", "reduction"] ins(%p) -> tensor<16x4096xf32>
-"""  # noqa: E501
+    %r = linalg.generic .. ins(%p) .. -> tensor<16x4096xf32>      adds along the first
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import bufferization, tensor
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    ArrayAttr,
-    IntegerAttr,
-    IntegerType,
-    ModuleOp,
-    NoneAttr,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, NoneAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
@@ -37,45 +29,113 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from coopc.device import ELEMENT_BITS, Device, GemmTiles
+from coopc.device import Device
+from coopc.dialects.linalg_forms import scalar
 from coopc.dialects.narrow import memref_type, tensor_type
 from coopc.ir.builder import Builder
-from coopc.ir.device_option import device_of, element_name
+from coopc.ir.device_option import device_of
 from coopc.ir.transaction import transaction
-from coopc.passes.linalg.fuse_linalg import generic, maps_of
-from coopc.passes.linalg.match import body_signs, order
-from coopc.passes.linalg.pad_product_rows import lifted, product_of
-from coopc.passes.linalg.scalars import scalar
-from coopc.passes.linalg.whole_functions import is_one_product, replace
-from coopc.plan.gemm import estimated_nanoseconds
-
-MOST_PARTS = 16
-LEAST_PART = 256
-"""Elements along K of a part, at least."""
-LAUNCH_NANOSECONDS = 3000.0
-"""What the sums take besides their memory: on an H100, a launch behind another one."""
-BYTES_PER_NANOSECOND = 1500.0
-"""Of the parts of C, written and read on an H100: less than half of a copy's."""
-GAIN = 0.85
-"""Of the time of one product, the most that parts may take."""
+from coopc.passes.linalg.collapse_linalg import reassociated
+from coopc.passes.linalg.fuse_linalg import generic
+from coopc.passes.linalg.pad_product_rows import ProductLoops, lifted, loops_of
+from coopc.passes.linalg.whole_functions import is_one_product
+from coopc.plan.gemm import GemmOperand, Problem, parts_along_k
 
 
-def parts_of(op: linalg.GenericOp, device: Device) -> int:
-    """Return in how many parts along K a product is faster; 1 for none."""
-    found = product_of(op, device)
-    if found is None or found.batch is not None or not _is_contiguous(op):
+def parts_of(op: linalg.GenericOp, its: ProductLoops, device: Device) -> int:
+    """Return in how many parts along K a product is to be computed; 1 to let it be."""
+    if its.batch is not None or not all(map(is_whole, op.inputs)):
         return 1
-    m, n, k = found.m, found.n, found.k
-    size = ELEMENT_BITS[found.elements[2]] // 8
+    row, col, along_k = its.row, its.col, its.along_k
 
-    def time(parts: int) -> float:
-        each = estimated_nanoseconds((m, n, k // parts), found.elements, device, parts)
-        if parts == 1:
-            return GAIN * each
-        moved = (2 * parts + 1) * m * n * size
-        return each + LAUNCH_NANOSECONDS + moved / BYTES_PER_NANOSECOND
+    def operand(at: int, first: int, second: int) -> GemmOperand:
+        sizes, transposed = its.sizes, its.of[at] == [second, first]
+        apart = sizes[its.of[at][1]]
+        strides = (1, apart) if transposed else (apart, 1)
+        shape = sizes[first], sizes[second]
+        type = str(tensor_type(op.operands[at]))
+        return GemmOperand(
+            type, its.elements[at], shape, strides, transposed=transposed
+        )
 
-    if not time(1):
-        return 1
-    known = range(1, min(MOST_PARTS, k // LEAST_PART) + 1)
-    return min((x for x in known if k % x == 0), key=time, default=1)
+    problem = Problem(
+        operand(0, row, along_k), operand(1, along_k, col), operand(2, row, col)
+    )
+    return parts_along_k(problem, device)
+
+
+def is_whole(value: SSAValue) -> bool:
+    """Whether the rows of a tensor in memory follow each other without gaps."""
+    if isinstance(value.owner, tensor.ExtractSliceOp):
+        return False
+    if not isinstance(value.owner, bufferization.ToTensorOp):
+        return True
+    return isinstance(memref_type(value.owner.memref).layout, NoneAttr)
+
+
+def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:
+    """Put a batch of products and their sum in the place of a product."""
+    b, along_k = Builder.at(op), its.along_k
+    (init,), (result,) = op.outputs, op.results
+    loops = len(its.sizes)
+    part, element = AffineDimExpr(loops), tensor_type(result).element_type
+
+    def in_parts(at: int) -> SSAValue:
+        value, dims = op.operands[at], its.of[at]
+        shape = [*tensor_type(value).get_shape()]
+        place = dims.index(along_k)
+        groups = [(0,), (1, 2)] if place else [(0, 1), (2,)]
+        shape[place : place + 1] = [parts, shape[place] // parts]
+        type = TensorType(tensor_type(value).element_type, shape)
+        expand = tensor.ExpandShapeOp(value, [], reassociated(groups), shape, type)
+        return b.effect(expand).results[0]
+
+    def map_of(at: int) -> AffineMap:
+        found: list[Any] = [AffineDimExpr(x) for x in its.of[at]]
+        found.insert(0 if at == 2 else its.of[at].index(along_k), part)
+        return AffineMap(loops + 1, 0, tuple(found))
+
+    shape = tensor_type(result).get_shape()
+    type = TensorType(element, [parts, *shape])
+    zeros = [b.constant(element, 0)], [b.effect(tensor.EmptyOp([], type)).results[0]]
+    begin = b.effect(linalg.FillOp(*zeros, [type])).results[0]
+    product = linalg.GenericOp(
+        [in_parts(0), in_parts(1)],
+        [begin],
+        op.body.clone(),
+        [AffineMapAttr(map_of(at)) for at in range(3)],
+        [*op.iterator_types, IteratorTypeAttr.parallel()],
+        [type],
+    )
+    found = b.effect(product).results[0]
+    m, n, p = map(AffineDimExpr, range(3))
+    maps = AffineMap(3, 0, (p, m, n)), AffineMap(3, 0, (m, n))
+    add = generic([found], init, maps, lambda x, sum: scalar("add", sum, x), [2])
+    total = b.effect(add).results[0]
+    total.name_hint = result.name_hint
+    Rewriter.replace_op(op, [], [total])
+
+
+@dataclass(frozen=True)
+class SplitProductKPass(ModulePass):
+    name = "split-product-k"
+
+    device: str | None = None
+    """A device of `--list devices`; by default that of `simt.target`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        device = device_of(self.device, op, self.name)
+        with transaction(op) as draft:
+            for func in [x for x in draft.ops if isinstance(x, FuncOp)]:
+                whole = lifted(func) if is_one_product(func) else func
+                products = [
+                    (each, its, parts)
+                    for each in whole.body.walk()
+                    if isinstance(each, linalg.GenericOp)
+                    and (its := loops_of(each, device))
+                    and (parts := parts_of(each, its, device)) > 1
+                ]
+                if products and whole is not func:
+                    Rewriter.replace_op(func, whole)
+                for each, its, parts in products:
+                    split(each, its, parts)

@@ -75,6 +75,7 @@ from coopc.passes.linalg.match import (
     matched,
     matches,
     multiplications,
+    recognised,
 )
 from coopc.passes.linalg.staged_tiles import SOURCES, SPACE, Lines, Tile
 from coopc.plan.gemm import (
@@ -662,7 +663,6 @@ class StagedKernel:
         along_k = lines.index("addi", start, along_k)
         axes = AXES[::-1] if tile.memory.matrix.transposed else AXES
         rows, cols = (self._size(tile.memory, axis) for axis in axes)
-        batch = "%batch, " if tile.memory.matrix.batched else ""
         vector, mask = tile.vector, f"vector<{tile.panel.per_load}xi1>"
         none = lines.let(
             "none", f"arith.constant dense<{zero(tile.memory.element)}> : {vector}"
@@ -672,7 +672,7 @@ class StagedKernel:
             pair = lines.add(along_k, load), across
             first, second = pair if tile.cut else pair[::-1]
             inside = self._mask(lines, (first, second), (rows, cols), mask)
-            place = f"{tile.memory.name}[{batch}{first}, {second}]"
+            place = f"{tile.memory.name}[{tile.memory.index(first, second)}]"
             types = f"{tile.memory.matrix.type}, {mask}, {vector} into {vector}"
             masked = f"vector.maskedload {place}, {inside}, {none}\n    : {types}"
             words.append(tile.in_words(lines, lines.new("piece", masked)))
@@ -885,7 +885,7 @@ class TileMatmulKhrPass(ModulePass):
                 return
         with transaction(op) as draft:
             every = matches if self.remark else multiplications
-            for func, found in every(draft):
+            for func, found in every(draft, partial(recognised, inner_batch=True)):
                 tuned = found.tuned and found.tuned.tiles
                 if not tuned and (self.remark or found.tuned):
                     continue  # one subgroup multiplies it
