@@ -131,7 +131,9 @@ class CoopcKhrPass(Pipeline):
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(rounds=True, fallback=self.fallback, shared=self.staged),
-            *from_linalg(for_gpu=self.staged),
+            *from_linalg(
+                pad_rows=self.staged, parts=self.staged and self.tuning is None
+            ),
             of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
             *tuned(
                 self.name,
@@ -541,7 +543,8 @@ def from_linalg(
     sequence: bool = True,
     device: str | None = None,
     precision: PrecisionName = "ieee",
-    for_gpu: bool = False,
+    pad_rows: bool = False,
+    parts: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each.
 
@@ -549,7 +552,8 @@ def from_linalg(
         sequence: whether there is a sequence that launches them.
         device: whose matrices attention is done by; the target's without it.
         precision: as what they multiply f32.
-        for_gpu: whether products get aligned rows, or parts, for the target.
+        pad_rows: whether operands of products get aligned rows, for the target.
+        parts: whether products are computed in parts along K, where it is faster.
     """
     names = (
         "inline-calls",
@@ -558,7 +562,8 @@ def from_linalg(
         "generalize-linalg",
         "collapse-linalg",
         "fuse-linalg",
-        *(("pad-product-rows", "split-product-k") if for_gpu else ()),
+        *(("pad-product-rows",) if pad_rows else ()),
+        *(("split-product-k",) if parts else ()),
     )
     options: dict[str, Any] = {} if sequence else {"sequence": False}
     of_device: dict[str, Any] = {} if device is None else {"device": device}
