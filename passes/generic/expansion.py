@@ -37,7 +37,7 @@ from coopc.device import Device
 from coopc.device import device as device_named
 from coopc.dialects import simt
 from coopc.dialects.shaped_arith import element_of, shaped
-from coopc.emit.walker import Refusal, as_flavour
+from coopc.emit.walker import NoForm, as_flavour
 from coopc.ir.builder import constant_attr
 from coopc.ir.device_option import device_for
 from coopc.ir.transaction import Refused, transaction
@@ -241,7 +241,7 @@ def _replaced(op: Operation, make: Expansion) -> list[Operation]:
 
     try:
         found = results_of(make(Code(insert), op))
-    except Refusal as refusal:
+    except NoForm as refusal:
         raise Refused(op, str(refusal)) from refusal
     Rewriter.replace_op(op, [], found)
     return made
