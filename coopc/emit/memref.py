@@ -174,7 +174,7 @@ def view_of_bytes(e: AnyEmission, op: memref.ViewOp) -> None:
 @handlers.on(memref.ReinterpretCastOp)
 def reinterpret_cast(e: AnyEmission, op: memref.ReinterpretCastOp) -> None:
     """Other numbers for the same memory; the offset counts from its beginning."""
-    source, form = e.view(op.source), Form.of(memref_type(op.result))
+    source, form = e.view(op.source), Form.of(op.result.type)
     (offset,) = mixed(op.static_offsets.get_values(), e.nums(op.offsets))
     sizes = mixed(op.static_sizes.get_values(), e.nums(op.sizes))
     steps = mixed(op.static_strides.get_values(), e.nums(op.strides))

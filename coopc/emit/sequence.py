@@ -102,15 +102,11 @@ class _SequenceReader:
 
     op: simt.SequenceOp
     facts: Facts
-    numbers: dict[SSAValue, Expression] = field(
-        default_factory=dict[SSAValue, Expression]
-    )
+    numbers: dict[SSAValue, Expression] = field(default_factory=lambda: {})
     views: dict[SSAValue, View] = field(default_factory=dict[SSAValue, View])
     temporaries: list[Temporary] = field(default_factory=list[Temporary])
     steps: list[Step] = field(default_factory=list[Step])
-    results: list[tuple[Expression, ...]] = field(
-        default_factory=list[tuple[Expression, ...]]
-    )
+    results: list[tuple[Expression, ...]] = field(default_factory=lambda: [])
 
     def read(self) -> Interface:
         block, name = self.op.body.block, self.op.sym_name.data

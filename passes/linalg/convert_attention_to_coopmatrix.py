@@ -60,6 +60,7 @@ from coopc.passes.linalg.kernel_text import Memory, Operands, kernel, put_kernel
 from coopc.passes.linalg.match import (
     Multiplication,
     extent,
+    order,
     recognised,
     tiles,
     with_epilogue,
@@ -204,10 +205,6 @@ def why_not_kernel(its: Attention) -> str | None:
             found = "?" if depth == DYNAMIC_INDEX else depth
             return f"expected {name} of at most {MOST_DEPTH} columns, got {found}"
     return None
-
-
-def order(map: AffineMap) -> list[str]:
-    return [str(x) for x in map.results]
 
 
 # --- The kernel. ---

@@ -105,9 +105,7 @@ class Consumers:
     """Where in that memory the sum of an element is."""
     name: str = CALLS
     """What the names of the functions begin with; the number of the output follows."""
-    given: dict[SSAValue, SSAValue | Load] = field(
-        default_factory=dict[SSAValue, "SSAValue | Load"]
-    )
+    given: dict[SSAValue, SSAValue | Load] = field(default_factory=lambda: {})
     """What the arguments of bodies are: values of bodies, of the function, or read."""
     loops: dict[Operation, Place] = field(default_factory=dict[Operation, Place])
     """The loops of each operation."""

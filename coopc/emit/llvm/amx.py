@@ -47,14 +47,14 @@ def _shape(tile: TileType) -> list[Value]:
 
 @handlers.on(amx.TileZeroOp)
 def zero(e: Emission, op: amx.TileZeroOp) -> None:
-    arguments = _shape(tile_type(op.result))
+    arguments = _shape(op.result.type)
     e.set(op.result, e.intrinsic("x86.tilezero.internal", TILE, arguments, ()))
 
 
 @handlers.on(amx.TileLoadOp)
 def load(e: Emission, op: amx.TileLoadOp) -> None:
     place = _place(e, e.view(op.base), op.indices, op.stride)
-    arguments = [*_shape(tile_type(op.result)), *place]
+    arguments = [*_shape(op.result.type), *place]
     e.set(op.result, e.intrinsic("x86.tileloadd64.internal", TILE, arguments, ()))
 
 

@@ -110,7 +110,7 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> _Access:
     if (reason := known[key]) is not None:
         raise NoForm(reason)
     alignment = op.alignment.value.data if op.alignment and device.aligned else None
-    positions, layout = e.nums(op.positions), _layout(e, op, name)
+    positions, layout = e.nums(op.positions), _layout(e, name, op.layout_name)
     offset = e.index.linear(view, positions) if op.checked is None else 0
     pointer = e.pointer(view, offset)
     operands = e.memory_operands(
@@ -149,8 +149,8 @@ def _as_u32(e: Emission, number: Num) -> Id:
     return id if e.facts.vulkan else e.emit("OpUConvert", id, type=e.types.u32)
 
 
-def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:
-    if op.layout_name is None:
+def _layout(e: Emission, name: str, constant: SymbolRefAttr | None) -> Id:
+    if constant is None:
         layout = enumeration("CooperativeMatrixLayout").members[LAYOUTS[name]]
         if name != "packed" or name in e.facts.device.joint_matrix:
             e.module.capabilities.update(layout.needs.capabilities)
@@ -158,9 +158,9 @@ def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:
     if "layout" not in e.facts.device.specialised:
         raise NoForm(
             f"{e.facts.device.name} takes no specialisation constant for the layout "
-            f"of a matrix, got {op.layout_name}"
+            f"of a matrix, got {constant}"
         )
-    return e.types.named(op.layout_name.root_reference.data)
+    return e.types.named(constant.root_reference.data)
 
 
 def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
@@ -632,12 +632,8 @@ class Chain:
 
     root: SSAValue | None = None
     """What the variable holds at first; None if it is no chain."""
-    inserts: list[coopmatrix.InsertOp] = field(
-        default_factory=list[coopmatrix.InsertOp]
-    )
-    values: dict[SSAValue, SSAValue | None] = field(
-        default_factory=dict[SSAValue, "SSAValue | None"]
-    )
+    inserts: list[coopmatrix.InsertOp] = field(default_factory=lambda: [])
+    values: dict[SSAValue, SSAValue | None] = field(default_factory=lambda: {})
     """Results and block arguments that the variable is, with what each is made from."""
 
 

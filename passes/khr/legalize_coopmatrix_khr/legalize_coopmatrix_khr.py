@@ -490,9 +490,7 @@ class Legalizer:
     """Whether matrices of types that the device lacks stay in memory."""
     lanes: int | None = None
     """Of subgroups, where kernels do not say so; as the device has them if absent."""
-    _staged: dict[FuncOp, StagedMatrices] = field(
-        default_factory=dict[FuncOp, StagedMatrices]
-    )
+    _staged: dict[FuncOp, StagedMatrices] = field(default_factory=lambda: {})
 
     def is_spilled(self, type: Attribute) -> bool:
         """Whether values of a type stay in memory."""
