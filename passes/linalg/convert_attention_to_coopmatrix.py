@@ -146,10 +146,11 @@ def _is_attention(its: Attention) -> bool:
     row = AffineMap(loops, 0, whole.results[:-1])
     read = {s: (whole, "s"), top: (row, "m"), total: (row, "l")}
     exp: Expression = ("math.exp", ("arith.subf", "s", "m"))
+    share: Expression = ("arith.divf", exp, "l")
     for op, wanted in (
         (its.top, [("arith.maximumf", "o", "s"), ("arith.maxnumf", "o", "s")]),
         (its.total, [("arith.addf", *sorted([exp, "o"], key=str))]),
-        (its.weights, _with_cast(("arith.divf", exp, "l"))),
+        (its.weights, [share, ("arith.truncf", share)]),
     ):
         names: dict[SSAValue, str] = {}
         given = zip(op.inputs, maps_of(op), op.body.block.args, strict=False)
@@ -170,10 +171,6 @@ def _is_attention(its: Attention) -> bool:
         return False
     types = {arg.type for op in (its.top, its.total) for arg in output_arguments(op)}
     return types in ({f32}, {f16}, {bf16}) and _follow(its)
-
-
-def _with_cast(found: Expression) -> list[Expression]:
-    return [found, ("arith.truncf", found)]
 
 
 def _follow(its: Attention) -> bool:

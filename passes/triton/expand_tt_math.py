@@ -259,7 +259,7 @@ def scaled_product(code: Code, op: tt.DotScaledOp) -> SSAValue:
     kinds = [member(ScaledElement, x) for x in (op.a_elem_type, op.b_elem_type)]
     floats = f16 if ScaledElement.FP16 in kinds else bf16
     one, other = (
-        scaled(code, value, kind, scale, is_pairs_of_k(pack), bool(is_right), floats)
+        scaled(code, value, kind, scale, pack in PAIRS_OF_K, bool(is_right), floats)
         for is_right, (value, kind, scale, pack) in enumerate(
             (
                 (op.a, kinds[0], op.a_scale, op.lhs_k_pack),
@@ -280,8 +280,8 @@ def scaled_product(code: Code, op: tt.DotScaledOp) -> SSAValue:
     )
 
 
-def is_pairs_of_k(pack: Attribute | None) -> bool:
-    return pack is None or pack == IntegerAttr(1, 1)
+PAIRS_OF_K = (None, IntegerAttr(1, 1))
+"""How `lhs_k_pack` and `rhs_k_pack` say that a byte has neighbours along K."""
 
 
 def scaled(

@@ -23,7 +23,7 @@ from coopc.emit.llvm.emission import (
 from coopc.emit.llvm.types import Facts
 from coopc.emit.walker import Facts as SpirvFacts
 from coopc.emit.walker import NoForm, refuse, refusing
-from coopc.ir.dominators import postorder
+from coopc.ir.dominators import postorder, successors
 from coopc.llvm import module as llvm
 from coopc.llvm.module import Function, Metadata, Module, Signature, Typed
 from coopc.llvm.values import I32, VOID, Struct, Type, Value, integer, poison
@@ -141,7 +141,7 @@ class _Blocks:
     ) -> None:
         self.e = e
         self.finish = finish
-        self.order = postorder(region.blocks[0], _successors)[::-1]
+        self.order = postorder(region.blocks[0], successors)[::-1]
         """Each behind those that dominate it."""
         self.labels = {block: e.label("block") for block in self.order}
         self.edges: dict[Block, list[Edge]] = defaultdict(list)
@@ -234,10 +234,6 @@ class _Blocks:
         self.edges[block].append(edge)
         for phi, value in zip(self.phis.get(block, ()), edge[1], strict=False):
             self.e.arrive(phi, value, edge[0])
-
-
-def _successors(block: Block) -> Sequence[Block]:
-    return () if block.last_op is None else block.last_op.successors
 
 
 def emit_module(source: ModuleOp, facts: Facts) -> Module:

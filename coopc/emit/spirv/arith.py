@@ -53,7 +53,7 @@ def instruction(e: Emission, op: Operation) -> None:
         if opcode == "OpFDiv" and not e.facts.device.exact_quotients:
             # A NaN by a NaN is one too; the compiler sees no constant to divide.
             a, b = ids
-            nan = e.emit("OpFUnordNotEqual", b, b, type=e.bools(to))
+            nan = e.emit("OpFUnordNotEqual", b, b, type=e.like(to, e.bool))
             ids = e.emit("OpSelect", nan, b, a, type=to), b
         id = e.emit(opcode, *ids, type=to)
         if isinstance(op, arith.FloatingPointLikeBinaryOperation):

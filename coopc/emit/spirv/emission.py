@@ -418,9 +418,6 @@ class Emission(emission.Emission[Id, View]):
     def like(self, shape: Id, element: Id) -> Id:
         return self.types.vector(element, self.types.width(shape))
 
-    def bools(self, shape: Id) -> Id:
-        return self.like(shape, self.bool)
-
     def number(self, type: Id, value: int) -> Id:
         width = self.types.width(type)
         one = self.module.constant(self.types.component(type), value)
