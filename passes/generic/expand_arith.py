@@ -28,7 +28,7 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.simt import ReduceKind
+from coopc.dialects.simt import ReduceKind, bits_of
 from coopc.emit.walker import NoForm, element_of
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
@@ -36,7 +36,6 @@ from coopc.passes.generic.expansion import (
     ExpandPass,
     Expansions,
     Target,
-    bits_of,
 )
 from coopc.passes.generic.number import Num, nums
 

@@ -41,6 +41,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.shaped_arith import RemfOp, shaped
+from coopc.dialects.simt import bits_of
 from coopc.emit.walker import NoForm, element_of
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
@@ -48,7 +49,6 @@ from coopc.passes.generic.expansion import (
     ExpandPass,
     Expansions,
     Target,
-    bits_of,
 )
 from coopc.passes.generic.number import Num
 from coopc.rounding import FORMATS

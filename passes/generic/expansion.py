@@ -25,7 +25,6 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    FixedBitwidthType,
     ModuleOp,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -123,11 +122,6 @@ class Code:
     def select(self, chosen: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
         """One of two, component by component."""
         return self(arith.SelectOp(chosen, yes, no))
-
-
-def bits_of(number: Attribute) -> int:
-    assert isinstance(number, FixedBitwidthType), number
-    return number.bitwidth
 
 
 Rows: TypeAlias = "list[tuple[When | None, Expansion]]"

@@ -243,7 +243,7 @@ def _seen(step: Operation, whole: SSAValue, op: Operation) -> SSAValue:
                 type,
             )
         case memref.ReinterpretCastOp():
-            row = _in_a_row(step, whole, op)
+            row = _in_a_row(whole, op)
             offset, count = _reinterpreted(step)
             part = TensorType(type.get_element_type(), [count])
             new = tensor.ExtractSliceOp(row, [offset], [count], [1], part)
@@ -285,7 +285,7 @@ def _put(
                 type,
             )
         case memref.ReinterpretCastOp():
-            row = _in_a_row(step, whole, op)
+            row = _in_a_row(whole, op)
             offset, count = _reinterpreted(step)
             part = _reshaped(value, TensorType(type.get_element_type(), [count]), op)
             new = tensor.InsertSliceOp.get(
@@ -330,9 +330,7 @@ def _reinterpreted(step: memref.ReinterpretCastOp) -> tuple[int, int]:
     return offset, result.element_count()
 
 
-def _in_a_row(
-    step: memref.ReinterpretCastOp, whole: SSAValue, op: Operation
-) -> SSAValue:
+def _in_a_row(whole: SSAValue, op: Operation) -> SSAValue:
     type = _type(whole)
     row = TensorType(type.get_element_type(), [type.element_count()])
     return _reshaped(whole, row, op)
