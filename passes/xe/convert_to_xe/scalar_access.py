@@ -174,7 +174,7 @@ class ScalarAccess:
         for number, piece in enumerate(unpacked(b, registers, pieces)):
             vector = cast(b, piece, places.element)
             if isinstance(places, VectorPlaces) and places.together > 1:
-                self._store_vector(b, vector, number, places)
+                self._store_in_parts(b, vector, number, places)
                 continue
 
             def store(
@@ -208,7 +208,7 @@ class ScalarAccess:
             found.append(cast(b, concatenated(b, parts), registers.element))
         return packed(b, registers, found)
 
-    def _store_vector(
+    def _store_in_parts(
         self, b: Builder, vector: SSAValue, number: int, places: VectorPlaces
     ) -> None:
         """Store a vector by shorter ones."""
