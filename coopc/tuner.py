@@ -52,7 +52,7 @@ from coopc.remarks import remarks_to
 from coopc.run.arguments import make_arguments, read_words
 from coopc.run.arrays import Array
 from coopc.run.executable import failures
-from coopc.run.machine import Machine, machine_of
+from coopc.run.machine import HostMachine, machine_of
 from coopc.run.tiles import Tiles, best, cpu_flags
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
@@ -126,7 +126,7 @@ class TunedProgram:
         impossible = Target(self.on, self.device).why_no_matrices is not None
         return (khr, lanes)[impossible:]
 
-    def machine(self) -> Machine:
+    def machine(self) -> HostMachine:
         return machine_of(self.on, self.target)
 
     @cached_property
@@ -170,7 +170,7 @@ class Trial:
     way: TunedPipeline
     choices: tuple[tuple[str, Choice], ...]
 
-    def tuning(self, program: TunedProgram, machine: Machine) -> Tuning:
+    def tuning(self, program: TunedProgram, machine: HostMachine) -> Tuning:
         return Tuning(
             installed("coopc"),
             self.way.pipeline,
@@ -193,7 +193,7 @@ class Measured:
 # --- one candidate --------------------------------------------------------------------
 
 
-def measure(program: TunedProgram, trial: Trial, machine: Machine) -> Measured:
+def measure(program: TunedProgram, trial: Trial, machine: HostMachine) -> Measured:
     """Compile a candidate, compare what it computes, and time it."""
     try:
         with TemporaryDirectory() as folder, remarks_to(lambda _: None):
@@ -351,7 +351,7 @@ class Search:
     slots: int
     """How many at a time."""
     log: Log
-    machine: Machine
+    machine: HostMachine
     spaces: dict[TunedPipeline, dict[str, tuple[Choice, ...]]] = field(
         default_factory=lambda: {}
     )

@@ -28,7 +28,7 @@ def is_memref(attr: Attribute) -> TypeIs[MemRefType]:
     return isinstance(attr, MemRefType)
 
 
-def is_tensor(attr: Attribute) -> TypeIs[TensorType]:
+def is_tensor(attr: Attribute | None) -> TypeIs[TensorType]:
     """Whether a type is a tensor's, of a known rank."""
     return isinstance(attr, TensorType)
 

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias
 
-from typing_extensions import TypeIs
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, FixedBitwidthType, NoneAttr, TensorType
 from xdsl.ir import Attribute
@@ -32,6 +31,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from coopc import device as devices
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
+from coopc.dialects.narrow import is_tensor
 from coopc.explain import usage_errors
 from coopc.layout.distribution import Distribution, LayoutDistribution
 from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
@@ -317,10 +317,6 @@ def _matrix(type: Attribute) -> MatrixSpec:
     if not type.is_static:
         raise ValueError(f"expected a matrix whose sizes are numbers, got {type}")
     return matrix_of(type)
-
-
-def is_tensor(type: Attribute | None) -> TypeIs[TensorType]:
-    return isinstance(type, TensorType)
 
 
 def bits_of(element: Attribute) -> int | None:

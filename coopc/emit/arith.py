@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation
 
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.emission import AnyEmission
-from coopc.emit.walker import Handlers, Refusal, count_of, element_of
+from coopc.emit.walker import Handlers, NoForm, count_of, element_of
 
 handlers = Handlers[AnyEmission]()
 
@@ -150,7 +150,7 @@ def is_bf16(type: Attribute) -> bool:
 
 def no_i1(op: Operation) -> None:
     if is_i1(op.operands[0].type):
-        raise Refusal("expected integers of 8 bits or more, got i1")
+        raise NoForm("expected integers of 8 bits or more, got i1")
 
 
 @handlers.on(arith.ConstantOp)
@@ -165,9 +165,9 @@ def constant(e: AnyEmission, op: arith.ConstantOp) -> None:
             if dense.is_splat():
                 values = values[:1] * count_of(type)
         case other:
-            raise Refusal(f"expected numbers, got {other}")
+            raise NoForm(f"expected numbers, got {other}")
     if any(isinstance(value, tuple) for value in values):
-        raise Refusal(f"expected a vector of real numbers, got {type}")
+        raise NoForm(f"expected a vector of real numbers, got {type}")
     element = element_of(type)
     e.set(op.result, e.constant(type, [e.types.constant(element, x) for x in values]))
 
@@ -189,13 +189,13 @@ def check_same_bits(op: Operation, bits: int, wanted: int) -> None:
         wanted: of the result, likewise.
 
     Raises:
-        Refusal: they cannot.
+        NoForm: they cannot.
     """
     source, result = op.operands[0].type, op.results[0].type
     if source != result and (is_i1(source) or is_i1(result)):
-        raise Refusal("expected a type with a place in memory, got i1")
+        raise NoForm("expected a type with a place in memory, got i1")
     if bits != wanted:
-        raise Refusal(
+        raise NoForm(
             f"expected types of one width, got {source} of {bits} bits and {result} of "
             f"{wanted}"
         )

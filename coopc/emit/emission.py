@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.emit.view import Form, Index, View
-from coopc.emit.walker import Handler, Refusal, Walker
+from coopc.emit.walker import Handler, NoForm, Walker
 from coopc.passes.generic.expansion import (
     Code,
     Rows,
@@ -206,7 +206,7 @@ class Emission(Walker, Generic[Value, Memref]):
             name: of the array.
 
         Raises:
-            Refusal: the target has no memory of so many.
+            NoForm: the target has no memory of so many.
         """
 
     @abstractmethod
@@ -214,7 +214,7 @@ class Emission(Walker, Generic[Value, Memref]):
         """The memory of a memref as elements of another type, from its base on.
 
         Raises:
-            Refusal: the target cannot see it so.
+            NoForm: the target cannot see it so.
         """
 
     def is_wide(self, view: Memref, form: Form) -> bool:
@@ -243,7 +243,7 @@ class Emission(Walker, Generic[Value, Memref]):
         """A pointer to an element of a memref's base, or to it as an integer.
 
         Raises:
-            Refusal: the memory cannot be seen as integers.
+            NoForm: the memory cannot be seen as integers.
         """
 
     def word_place(self, code: Code, view: Memref, at: Any) -> tuple[Value, SSAValue]:
@@ -330,7 +330,7 @@ class Emitter:
 
     def refuse(self, e: AnyEmission, op: Operation) -> None:
         name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
-        raise Refusal(f"{self.what} emission has no form of {name}")
+        raise NoForm(f"{self.what} emission has no form of {name}")
 
 
 def _expand_or_emit(

@@ -27,7 +27,7 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import as_bytes, is_memref, is_vector
 from coopc.emit.view import allocated, memref_type
-from coopc.emit.walker import Facts, Refusal, element_of, refuse
+from coopc.emit.walker import Facts, NoForm, element_of, refuse
 from coopc.interface import (
     SCALAR_BYTES,
     Argument,
@@ -80,7 +80,7 @@ def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kerne
     size, and without a work-group size one subgroup.
 
     Raises:
-        Refusal: the device has no such subgroup, or a smaller work-group.
+        NoForm: the device has no such subgroup, or a smaller work-group.
     """
     if kernel.subgroup_size is None and uses_subgroups(kernel.func, module):
         size, items = device.subgroup_size, kernel.work_group_size
@@ -90,17 +90,17 @@ def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kerne
     size, limits = kernel.subgroup_size, device.limits
     if size is not None and size not in device.subgroup_sizes:
         has = " or ".join(map(str, device.subgroup_sizes))
-        raise Refusal(
+        raise NoForm(
             f"expected a subgroup size of {has}, which {device.name} has, got {size}"
         )
     if size is not None and kernel.work_items % size:
-        raise Refusal(
+        raise NoForm(
             f"expected a work-group size that is a multiple of the subgroup size "
             f"{size}, so that all subgroups are full, got {kernel.work_items}"
         )
     for found, most in zip(kernel.work_group_size, limits.work_group_size, strict=True):
         if found > most or kernel.work_items > limits.work_items:
-            raise Refusal(
+            raise NoForm(
                 f"expected a work-group of at most {limits.work_items} work-items, "
                 f"{limits.work_group_size} along x, y, z, on {device.name}, "
                 f"got {kernel.work_group_size}"
@@ -126,7 +126,7 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
     """How a kernel of a module is called.
 
     Raises:
-        Refusal: an argument has no form there, or the device is too small.
+        NoForm: an argument has no form there, or the device is too small.
     """
     kernel = settled(kernel, module, facts.device)
     # Not the types of the block: the simulator's form of Triton's kernels has others.
@@ -154,7 +154,7 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         ),
     )
     if reason := _why_too_large(found, facts):
-        raise Refusal(reason)
+        raise NoForm(reason)
     return found
 
 
@@ -287,17 +287,17 @@ def argument_of(name: str, type: Attribute) -> Argument:
     try:
         type = as_bytes(type)
     except ValueError as error:
-        raise Refusal(str(error)) from error
+        raise NoForm(str(error)) from error
     if not is_memref(type):
         return Scalar(name, _scalar(type))
     layout = type.layout
     if not isinstance(layout, NoneAttr | StridedLayoutAttr):
-        raise Refusal(f"expected {name} to have strides, got layout {layout}")
+        raise NoForm(f"expected {name} to have strides, got layout {layout}")
     if type.memory_space not in (
         NoneAttr(),
         simt.MemoryAttr(simt.MemorySpace.GLOBAL),
     ):
-        raise Refusal(
+        raise NoForm(
             f"expected {name} to be in global memory, got {type.memory_space}: "
             f"other memory is allocated in the kernel"
         )
@@ -306,11 +306,9 @@ def argument_of(name: str, type: Attribute) -> Argument:
     element = _scalar(element_of(pointee))
     if is_vector(pointee):  # an array with one dimension more, without gaps
         if not isinstance(layout, NoneAttr):
-            raise Refusal(
-                f"expected {name}, which holds vectors, to be without strides"
-            )
+            raise NoForm(f"expected {name}, which holds vectors, to be without strides")
         if (width := pointee.element_count()) == 3:
-            raise Refusal(
+            raise NoForm(
                 f"expected {name} to hold vectors of 2, 4, 8 or 16, got {width}"
             )
         return Buffer(name, element, (*shape, width))
@@ -322,9 +320,9 @@ def argument_of(name: str, type: Attribute) -> Argument:
 
 def _scalar(type: Attribute) -> str:
     if isinstance(type, coopmatrix.MatrixType):
-        raise Refusal(IN_MEMORY)
+        raise NoForm(IN_MEMORY)
     if (name := str(type)) not in SCALAR_BYTES:
-        raise Refusal(
+        raise NoForm(
             f"expected arguments of {', '.join(SCALAR_BYTES)}, index or memrefs of "
             f"those, got {type}"
         )
@@ -341,7 +339,7 @@ def expression_of(expression: AffineExpr) -> Expression:
         case AffineBinaryOpExpr(kind=kind, lhs=left, rhs=right):
             return (kind.name.lower(), expression_of(left), expression_of(right))
         case other:
-            raise Refusal(f"expected {simt.GRID} without symbols, got {other}")
+            raise NoForm(f"expected {simt.GRID} without symbols, got {other}")
 
 
 def _work_group_memory(kernel: FuncOp, module: ModuleOp, facts: Facts) -> int:

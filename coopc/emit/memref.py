@@ -28,7 +28,7 @@ from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_vector
 from coopc.emit.emission import AnyEmission, Ordered
 from coopc.emit.view import Form, View, allocated, memref_type, mixed, space_of
-from coopc.emit.walker import Handlers, Refusal, check_combining, element_of
+from coopc.emit.walker import Handlers, NoForm, check_combining, element_of
 from coopc.passes.generic.expansion import Code
 from coopc.plan.atomic_form import ATOMIC_UPDATES, WORD, Access, AtomicForm, atomic_form
 
@@ -118,7 +118,7 @@ def alloca(e: AnyEmission, op: memref.AllocaOp) -> None:
     elements, (offset, sizes, strides) = allocated(type, named)
     space, around = space_of(type), op.parent_op()
     if space is simt.MemorySpace.WORKGROUP and not isinstance(around, FuncOp):
-        raise Refusal("expected work-group memory to be allocated at function entry")
+        raise NoForm("expected work-group memory to be allocated at function entry")
     alignment = 0 if op.alignment is None else op.alignment.value.data
     view = e.allocate(type, elements, alignment, op.memref.name_hint)
     e.set(op.memref, replace(view, offset=offset, sizes=sizes, strides=strides))
@@ -129,7 +129,7 @@ def cast(e: AnyEmission, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
     """The same memref as a type that says more or less of it."""
     source, type = e.view(op.source), memref_type(op.dest)
     if (rank := len(source.sizes)) != type.get_num_dims():
-        raise Refusal(f"expected a memref of rank {rank}, got {type}")
+        raise NoForm(f"expected a memref of rank {rank}, got {type}")
     strides = e.index.strides(source)
     e.set(op.dest, Form.of(type).view(source, source.offset, source.sizes, strides))
 
@@ -159,13 +159,13 @@ def subview(e: AnyEmission, op: memref.SubviewOp) -> None:
 def view_of_bytes(e: AnyEmission, op: memref.ViewOp) -> None:
     source, type = e.view(op.source), memref_type(op.result)
     if Form.of(type).strides is not None:
-        raise Refusal(f"expected a view in row-major order, got {type.layout}")
+        raise NoForm(f"expected a view in row-major order, got {type.layout}")
     start, shift = source.offset, e.num(op.byte_shift)
     if not isinstance(start, int) or not isinstance(shift, int):
-        raise Refusal("expected a view that begins at a constant byte")
+        raise NoForm("expected a view that begins at a constant byte")
     offset, rest = divmod(start + shift, e.types.bytes_of(type.element_type))
     if rest:
-        raise Refusal(f"expected a view of whole elements, got one from byte {shift}")
+        raise NoForm(f"expected a view of whole elements, got one from byte {shift}")
     sizes = mixed(type.get_shape(), e.nums(op.sizes))
     view = e.as_elements(source, type.element_type)
     e.set(op.result, replace(view, offset=offset, sizes=tuple(sizes), strides=None))
@@ -174,7 +174,7 @@ def view_of_bytes(e: AnyEmission, op: memref.ViewOp) -> None:
 @handlers.on(memref.ReinterpretCastOp)
 def reinterpret_cast(e: AnyEmission, op: memref.ReinterpretCastOp) -> None:
     """Other numbers for the same memory; the offset counts from its beginning."""
-    source, form = e.view(op.source), Form.of(memref_type(op.result))
+    source, form = e.view(op.source), Form.of(op.result.type)
     (offset,) = mixed(op.static_offsets.get_values(), e.nums(op.offsets))
     sizes = mixed(op.static_sizes.get_values(), e.nums(op.sizes))
     steps = mixed(op.static_strides.get_values(), e.nums(op.strides))
@@ -195,7 +195,7 @@ def metadata(e: AnyEmission, op: memref.ExtractStridedMetaDataOp) -> None:
 
 @handlers.on(memref.AllocOp, memref.DeallocOp)
 def no_heap(e: AnyEmission, op: memref.AllocOp | memref.DeallocOp) -> None:
-    raise Refusal("there is no heap: allocate with memref.alloca")
+    raise NoForm("there is no heap: allocate with memref.alloca")
 
 
 # What an operation on memrefs must be, by its type and the numbers that are known.
@@ -205,12 +205,12 @@ def known_dimension(number: object, rank: int) -> int:
     """A dimension by its number, an int where it is constant.
 
     Raises:
-        Refusal: it varies, or there is no such dimension.
+        NoForm: it varies, or there is no such dimension.
     """
     if not isinstance(number, int):
-        raise Refusal("expected a constant dimension, got one that varies")
+        raise NoForm("expected a constant dimension, got one that varies")
     if not 0 <= number < rank:
-        raise Refusal(f"expected a dimension below {rank}, got {number}")
+        raise NoForm(f"expected a dimension below {rank}, got {number}")
     return number
 
 
@@ -222,7 +222,7 @@ def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:
     [1, 3]
 
     Raises:
-        Refusal: the type has other sizes.
+        NoForm: the type has other sizes.
     """
     shape = type.get_shape()
     kept: list[int] = []
@@ -234,7 +234,7 @@ def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:
         else:
             kept.append(dimension)
     if len(kept) != len(shape):
-        raise Refusal(f"expected a result of the sizes {tuple(sizes)}, got {type}")
+        raise NoForm(f"expected a result of the sizes {tuple(sizes)}, got {type}")
     return kept
 
 
@@ -273,10 +273,10 @@ def _kind_of(number: int, element: Attribute) -> tuple[str, Access]:
     """The name of a kind of update, and how it accesses memory.
 
     Raises:
-        Refusal: there is no such kind, or it is not one of the elements.
+        NoForm: there is no such kind, or it is not one of the elements.
     """
     if (found := ATOMIC_UPDATES.get(number)) is None:
-        raise Refusal(f"expected a kind of atomic update, got {number}")
+        raise NoForm(f"expected a kind of atomic update, got {number}")
     check_combining(found[0], element)
     return found
 
@@ -296,11 +296,11 @@ class AtomicElement:
         """The element that an operation accesses.
 
         Raises:
-            Refusal: it is no number of whole bytes.
+            NoForm: it is no number of whole bytes.
         """
         view = e.view(op.memref)
         if is_vector(view.element) or view.element == i1:
-            raise Refusal(
+            raise NoForm(
                 "expected elements of 8, 16, 32 or 64 bits, which can be accessed "
                 f"atomically, got {view.element}"
             )

@@ -40,9 +40,7 @@ SHORT_NAMES = {"dot_op": "dot"}
 class Aliases:
     """The aliases of one text."""
 
-    names: dict[Attribute, str | None] = field(
-        default_factory=dict[Attribute, str | None]
-    )
+    names: dict[Attribute, str | None] = field(default_factory=lambda: {})
     """The alias of each attribute that was printed; None where it is short."""
     definitions: list[str] = field(default_factory=list[str])
     """The lines that define them, each before those that use it."""

@@ -19,7 +19,7 @@ from coopc.dialects import simt
 from coopc.dialects.narrow import memref_type
 from coopc.emit.interface import argument_of, interface_of, name_of
 from coopc.emit.view import mixed
-from coopc.emit.walker import Facts, Refusal, refusing
+from coopc.emit.walker import Facts, NoForm, refusing
 from coopc.interface import (
     OPERATIONS,
     Buffer,
@@ -102,15 +102,11 @@ class _SequenceReader:
 
     op: simt.SequenceOp
     facts: Facts
-    numbers: dict[SSAValue, Expression] = field(
-        default_factory=dict[SSAValue, Expression]
-    )
+    numbers: dict[SSAValue, Expression] = field(default_factory=lambda: {})
     views: dict[SSAValue, View] = field(default_factory=dict[SSAValue, View])
     temporaries: list[Temporary] = field(default_factory=list[Temporary])
     steps: list[Step] = field(default_factory=list[Step])
-    results: list[tuple[Expression, ...]] = field(
-        default_factory=list[tuple[Expression, ...]]
-    )
+    results: list[tuple[Expression, ...]] = field(default_factory=lambda: [])
 
     def read(self) -> Interface:
         block, name = self.op.body.block, self.op.sym_name.data
@@ -184,13 +180,13 @@ class _SequenceReader:
             case memref.CastOp():
                 self.views[op.dest] = self.views[op.source]
             case _:
-                raise Refusal(f"expected what a host does between launches: {op.name}")
+                raise NoForm(f"expected what a host does between launches: {op.name}")
 
     def _constant(self, op: bufferization.ToBufferOp) -> None:
         type, owner = memref_type(op.memref), op.tensor.owner
         attr = owner.value if isinstance(owner, arith.ConstantOp) else None
         if not isinstance(attr, DenseIntOrFPElementsAttr):
-            raise Refusal(f"expected a constant, got {op.tensor.type}")
+            raise NoForm(f"expected a constant, got {op.tensor.type}")
         view = self._temporary(type, tuple(type.get_shape()))
         data = attr.data.data
         if attr.is_splat():
@@ -226,7 +222,7 @@ class _SequenceReader:
 
     def _number(self, value: SSAValue) -> Expression:
         if (found := self.numbers.get(value)) is None:
-            raise Refusal(
+            raise NoForm(
                 "expected numbers that a host computes from the sizes of arguments, "
                 f"got %{value.name_hint or '?'}"
             )

@@ -14,7 +14,7 @@ from coopc.dialects.simt import ReduceKind
 from coopc.emit.emission import AnyEmission
 from coopc.emit.memref import compare_exchange
 from coopc.emit.view import memref_type
-from coopc.emit.walker import Handlers, Refusal, count_of, element_of
+from coopc.emit.walker import Handlers, NoForm, count_of, element_of
 
 handlers = Handlers[AnyEmission]()
 handlers.add(simt.CompareExchangeOp, compare_exchange)
@@ -55,11 +55,11 @@ def reduction_of(op: simt.ReduceOp) -> str:
     """The end of the opcode of a reduction.
 
     Raises:
-        Refusal: it is of i1.
+        NoForm: it is of i1.
     """
     element = element_of(op.value.type)
     if element == i1:
-        raise Refusal("expected integers of 8 bits or more, got i1")
+        raise NoForm("expected integers of 8 bits or more, got i1")
     sort = "unsigned" if op.signed is None else "signed"
     if not isinstance(element, IndexType | IntegerType):
         sort = "float"

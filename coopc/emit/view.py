@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.emit.walker import Refusal, count_of
+from coopc.emit.walker import NoForm, count_of
 
 Base = TypeVar("Base")
 """Where the elements of a memref begin, as a target has it."""
@@ -42,7 +42,7 @@ class Form:
         """The form of a type.
 
         Raises:
-            Refusal: it has no strides.
+            NoForm: it has no strides.
         """
         sizes = tuple(None if size < 0 else size for size in type.get_shape())
         match type.layout:
@@ -52,7 +52,7 @@ class Form:
                 strides = tuple(layout.get_strides())
                 return cls(layout.get_offset(), sizes, strides)
             case other:
-                raise Refusal(f"expected a memref with strides, got layout {other}")
+                raise NoForm(f"expected a memref with strides, got layout {other}")
 
     @property
     def open(self) -> list[tuple[str, int]]:
@@ -97,7 +97,7 @@ def space_of(type: MemRefType) -> simt.MemorySpace:
     """Where a memref is.
 
     Raises:
-        Refusal: its memory space is no `#simt.memory`.
+        NoForm: its memory space is no `#simt.memory`.
     """
     match type.memory_space:
         case NoneAttr():
@@ -105,17 +105,17 @@ def space_of(type: MemRefType) -> simt.MemorySpace:
         case simt.MemoryAttr() as space:
             return space.data
         case other:
-            raise Refusal(f"expected a memory space of #simt.memory, got {other}")
+            raise NoForm(f"expected a memory space of #simt.memory, got {other}")
 
 
 def memref_type(value: SSAValue) -> MemRefType:
     """The type of a memref.
 
     Raises:
-        Refusal: it has no rank.
+        NoForm: it has no rank.
     """
     if not is_memref(value.type):
-        raise Refusal(f"expected a memref with a rank, got {value.type}")
+        raise NoForm(f"expected a memref with a rank, got {value.type}")
     return value.type
 
 
@@ -123,13 +123,13 @@ def repeats_of(op: vector.BroadcastOp) -> int:
     """How often the components of what is broadcast follow each other in the result.
 
     Raises:
-        Refusal: the last sizes of the result are others.
+        NoForm: the last sizes of the result are others.
     """
     type, source = op.vector.type, op.source.type
     last = source.get_shape() if is_vector(source) else ()
     shape = type.get_shape()
     if tuple(shape[len(shape) - len(last) :]) != tuple(last):
-        raise Refusal(
+        raise NoForm(
             f"expected the last sizes of {type} to be those of the source, got {source}"
         )
     return count_of(type) // count_of(source)
@@ -160,7 +160,7 @@ def allocated(
     ((15,), (5, (2, 3), (1, 4)))
 
     Raises:
-        Refusal: it has open strides, or an element would be before its start.
+        NoForm: it has open strides, or an element would be before its start.
     """
     form, named = Form.of(type), tuple(named)
     shape = tuple(mixed(type.get_shape(), named))
@@ -168,10 +168,10 @@ def allocated(
         known = prod(size for size in type.get_shape() if size >= 0)
         return (max(1, known), *named), (0, shape, None)
     if form.open:
-        raise Refusal(f"expected an allocation of a constant size, got {type}")
+        raise NoForm(f"expected an allocation of a constant size, got {type}")
     offset, *strides = (0 if n is None else n for n in (form.offset, *form.strides))
     if min((offset, *strides)) < 0:
-        raise Refusal(f"expected strides that are not negative, got {type.layout}")
+        raise NoForm(f"expected strides that are not negative, got {type.layout}")
     ends = zip(type.get_shape(), strides, strict=True)
     last = sum((size - 1) * stride for size, stride in ends if size)
     return (offset + last + 1,), (offset, shape, tuple(strides))
@@ -238,7 +238,7 @@ class Index(ABC, Generic[Number]):
         """A number in the width of an index, as a value.
 
         Raises:
-            Refusal: it is a constant that an index cannot hold.
+            NoForm: it is a constant that an index cannot hold.
         """
         return self.value(number)
 
@@ -316,14 +316,14 @@ class Index(ABC, Generic[Number]):
         """Where the first component of a vector is; in memory the others follow it.
 
         Raises:
-            Refusal: they do not.
+            NoForm: they do not.
         """
         assert is_vector(type), type
         if type.get_num_dims() != 1:
-            raise Refusal(f"expected a vector of one dimension, got {type}")
+            raise NoForm(f"expected a vector of one dimension, got {type}")
         last = self.strides(view)[-1:] or (1,)
         if self.num(last[0]) != 1:
-            raise Refusal("expected a memref whose last stride is 1")
+            raise NoForm("expected a memref whose last stride is 1")
         return self.linear(view, positions)
 
     def place(
@@ -335,14 +335,14 @@ class Index(ABC, Generic[Number]):
         """Where a position is in the components of a vector, and how many it names.
 
         Raises:
-            Refusal: a position that is known is not in the vector.
+            NoForm: a position that is known is not in the vector.
         """
         assert is_vector(type), type
         shape = type.get_shape()
         at: int | Number = 0
         for size, position in zip(shape, mixed(static, dynamic), strict=False):
             if isinstance(position, int) and not 0 <= position < size:
-                raise Refusal(f"expected a position below {size}, got {position}")
+                raise NoForm(f"expected a position below {size}, got {position}")
             at = self.add(self.mul(at, size), position)
         named = 1
         for size in shape[len(static) :]:

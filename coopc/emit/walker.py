@@ -41,7 +41,7 @@ MOST_EMITTED = 50_000
 """Operations of a function, which take some 5 seconds of a processor."""
 
 
-class Refusal(Exception):
+class NoForm(Exception):
     """Why a target cannot say what an operation says; the walker names that."""
 
 
@@ -54,7 +54,7 @@ def refusing(op: Operation) -> Generator[None]:
     """Report at an operation what is refused and was not reported at another."""
     try:
         yield
-    except Refusal as refusal:
+    except NoForm as refusal:
         refuse(op, str(refusal))
 
 
@@ -66,7 +66,7 @@ def refusing(op: Operation) -> Generator[None]:
 #     def barrier(e: Emission, op: simt.BarrierOp) -> None: ...
 #
 # A handler gets the emission of a function and the operation, and sets what its results
-# became.  It raises `Refusal` where the target has no way to say it.  The modules of an
+# became.  It raises `NoForm` where the target has no way to say it.  The modules of an
 # emitter that have such `handlers` are imported when one of their dialects is met.
 
 Emission = TypeVar("Emission")
@@ -171,7 +171,7 @@ class Walker(ABC):
         """Say what a phi is when control comes from a block.
 
         Raises:
-            Refusal: the values cannot be chosen between at run time.
+            NoForm: the values cannot be chosen between at run time.
         """
 
     def begin_control(self, op: Operation) -> None:
@@ -193,7 +193,7 @@ class Walker(ABC):
     def region(self, region: Region) -> Operation:
         """Emit the operations of a region of one block; return its terminator."""
         if len(region.blocks) != 1:
-            raise Refusal(f"expected a region of one block, got {len(region.blocks)}")
+            raise NoForm(f"expected a region of one block, got {len(region.blocks)}")
         self.enter()
         last = self.block(region.block)
         self.leave()
@@ -208,21 +208,21 @@ class Walker(ABC):
             self.emitted += 1
             try:
                 if self.emitted > MOST_EMITTED:
-                    raise Refusal(
+                    raise NoForm(
                         f"expected a function of at most {MOST_EMITTED} operations, "
                         "with those of the functions that it calls in place of calls"
                     )
                 self.operation(op)
-            except Refusal as refusal:
+            except NoForm as refusal:
                 refuse(op, str(refusal))
-        raise Refusal("expected a block that ends in a terminator")
+        raise NoForm("expected a block that ends in a terminator")
 
     @abstractmethod
     def operation(self, op: Operation) -> None:
         """Emit an operation, which may stand nowhere in the IR, and set its results.
 
         Raises:
-            Refusal: it has no form.
+            NoForm: it has no form.
         """
 
     def added(self, op: Operation) -> SSAValue:
@@ -356,7 +356,7 @@ def _index_switch(walker: Walker, op: scf.IndexSwitchOp) -> None:
 
 def _execute_region(walker: Walker, op: scf.ExecuteRegionOp) -> None:
     if len(op.region.blocks) != 1:
-        raise Refusal(f"expected a region of one block, got {len(op.region.blocks)}")
+        raise NoForm(f"expected a region of one block, got {len(op.region.blocks)}")
     walker.results(op, walker.given(walker.block(op.region.block).operands))
 
 
@@ -445,15 +445,15 @@ def check_number(type: Attribute, device: Device) -> None:
     """Check that a device has numbers of a type.
 
     Raises:
-        Refusal: it has none, or emission knows none.
+        NoForm: it has none, or emission knows none.
     """
     name = str(type)
     if name in _OPTIONAL and name not in device.scalars:
-        raise Refusal(f"{device.name} has no {name}")
+        raise NoForm(f"{device.name} has no {name}")
     if is_integer(type) and type.width.data not in INTEGER_BITS:
-        raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
+        raise NoForm(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
     if not isinstance(type, IndexType | IntegerType | FloatElement):
-        raise Refusal(f"expected {NUMBERS}, got {type}")
+        raise NoForm(f"expected {NUMBERS}, got {type}")
 
 
 NUMBERS = "integers, index, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32 or f64"
@@ -469,7 +469,7 @@ def constant_bits(type: Attribute, value: float, bits: int) -> int:
         bits: the width of the type.
 
     Raises:
-        Refusal: it is an integer of more bits.
+        NoForm: it is an integer of more bits.
     """
     if not isinstance(type, IndexType | IntegerType):
         from coopc.rounding import FORMATS
@@ -477,7 +477,7 @@ def constant_bits(type: Attribute, value: float, bits: int) -> int:
         return FORMATS[type.name].encode(value)
     number = int(value)
     if not -(1 << (bits - 1)) <= number < 1 << bits:
-        raise Refusal(f"expected a constant of at most {bits} bits, got {value}")
+        raise NoForm(f"expected a constant of at most {bits} bits, got {value}")
     return number
 
 
@@ -489,10 +489,10 @@ def check_combining(kind: str, element: Attribute) -> None:
         element: the type of what is combined.
 
     Raises:
-        Refusal: it is of integers, and they are floats, or the other way round.
+        NoForm: it is of integers, and they are floats, or the other way round.
     """
     is_whole = isinstance(element, IndexType | IntegerType)
     if kind in ("add", "mul", "assign") or kind.endswith("f") != is_whole:
         return
     wanted = "floats" if is_whole else "integers"
-    raise Refusal(f"expected {wanted} for {kind}, got {element}")
+    raise NoForm(f"expected {wanted} for {kind}, got {element}")

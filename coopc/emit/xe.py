@@ -42,7 +42,7 @@ from coopc.dialects.xe import (
     Precision,
 )
 from coopc.emit.emission import AnyEmission
-from coopc.emit.walker import Handlers, Refusal, element_of
+from coopc.emit.walker import Handlers, NoForm, element_of
 from coopc.plan.block_message import (
     LOAD_KINDS,
     BlockMode,
@@ -140,7 +140,7 @@ class XeInstructions(ABC, Generic[E]):
         """The subgroup size, which `xe` needs to be fixed."""
         self.check_flavour(e)
         if e.subgroup_size is None:
-            raise Refusal(
+            raise NoForm(
                 "expected simt.subgroup_size on the kernel: without it the compiler "
                 "chooses a size, and the lanes hold other elements"
             )
@@ -156,12 +156,12 @@ class XeInstructions(ABC, Generic[E]):
             bits, slots = xe.slots_of(pieces)
             reason = why_not_slots(shape, bits, len(pieces) * slots, lanes)
         if reason is not None:
-            raise Refusal(reason)
+            raise NoForm(reason)
 
     def _surface(self, e: E, base: SSAValue) -> Any:
         view = e.view(base)
         if not self.is_global(view):
-            raise Refusal(
+            raise NoForm(
                 "expected a surface in global memory, which block messages reach, got "
                 f"{base.type}"
             )
@@ -247,7 +247,7 @@ class XeInstructions(ABC, Generic[E]):
     def _split_dpas(self, e: E, op: xe.SplitDpasOp) -> None:
         """A multiplication of two subgroups, Intel's OpenCL builtin."""
         if e.facts.device.split_pair is None:
-            raise Refusal(f"{e.facts.device.name} has no split DPAS: DG2 has")
+            raise NoForm(f"{e.facts.device.name} has no split DPAS: DG2 has")
         check_split_dpas(op, e.facts.device, self._lanes(e))
         name = split_name(op.precisions, op.repeat.value.data)
         operands = [e.value(value) for value in (op.a, op.b, op.c)]
@@ -281,7 +281,7 @@ class XeInstructions(ABC, Generic[E]):
         (bits, size), count = xe.slots_of(op.pieces), len(op.pieces)
         slots = size * count
         if slots > MAX_PAYLOAD_SLOTS:
-            raise Refusal(
+            raise NoForm(
                 f"expected at most {MAX_PAYLOAD_SLOTS} slots a lane of a payload's "
                 f"load, which returns one vector, got {slots}"
             )
@@ -385,10 +385,10 @@ def check_dpas(op: xe.DpasOp, device: Device, lanes: int) -> None:
     """Check that a device has a multiplication.
 
     Raises:
-        Refusal: it multiplies nothing, or no such operands.
+        NoForm: it multiplies nothing, or no such operands.
     """
     if device.dpas is None:
-        raise Refusal(f"{device.name} has no DPAS")
+        raise NoForm(f"{device.name} has no DPAS")
     _check_precisions(op.precisions, device.dpas.operands, device.name)
     _check_operands(op, lanes, device.dpas.lanes, device.name)
 
@@ -397,10 +397,10 @@ def check_split_dpas(op: xe.SplitDpasOp, device: Device, lanes: int) -> None:
     """Check that a device that has split DPAS has this one.
 
     Raises:
-        Refusal: it has none by such subgroups, or of such operands.
+        NoForm: it has none by such subgroups, or of such operands.
     """
     if lanes != SPLIT_LANES:
-        raise Refusal(
+        raise NoForm(
             f"expected a subgroup of {SPLIT_LANES} lanes for split DPAS, got {lanes}"
         )
     _check_precisions(op.precisions, SPLIT_PRECISIONS, device.name)
@@ -411,7 +411,7 @@ def _check_precisions(
 ) -> None:
     for precision in precisions:
         if precision not in has:
-            raise Refusal(
+            raise NoForm(
                 f"expected {', '.join(has)}, which {device} multiplies, got {precision}"
             )
 
@@ -419,22 +419,20 @@ def _check_precisions(
 def _check_operands(op: xe.DpasOp, lanes: int, n: int, device: str) -> None:
     repeat = op.repeat.value.data
     if lanes < n or (n == 8 and lanes != n):
-        raise Refusal(
+        raise NoForm(
             f"expected a subgroup of {n} lanes, which DPAS of {device} needs, got "
             f"{lanes}"
         )
     if repeat * n < lanes:
-        raise Refusal(
+        raise NoForm(
             f"expected a repeat count of at least {lanes // n}, which gives each of "
             f"{lanes} lanes an element of c, got {repeat}"
         )
     if (reason := xe.why_not_share(op, lanes, n)) is not None:
-        raise Refusal(reason)
+        raise NoForm(reason)
     element = element_of(op.c.type)
     if n == 8 and isinstance(element, Float16Type | BFloat16Type):
-        raise Refusal(
-            f"expected c of f32, which {device} accumulates in, got {element}"
-        )
+        raise NoForm(f"expected c of f32, which {device} accumulates in, got {element}")
 
 
 def flags_of(op: xe.DpasOp) -> str:
@@ -526,13 +524,13 @@ def controls_of(
     """What is asked of L1 and L3 of a device, as SPIR-V names it; or nothing.
 
     Raises:
-        Refusal: the device has no such pair of controls.
+        NoForm: the device has no such pair of controls.
     """
     pair = resolved(cache, _WB if store else _C)
     if pair is None:
         return []
     if (reason := why_not_pair(pair, device, store=store)) is not None:
-        raise Refusal(reason)
+        raise NoForm(reason)
     words = (control.split("_") for control in pair)
     return ["".join([*map(str.capitalize, each), "INTEL"]) for each in words]
 
@@ -541,14 +539,14 @@ def builtin_number(cache: xe.CacheAttr | None, device: Device) -> int:
     """The number by which a builtin that loads is told what to ask of the caches.
 
     Raises:
-        Refusal: there is none for that pair of controls.
+        NoForm: there is none for that pair of controls.
     """
     pair = resolved(cache, _C)
     if pair is None:
         return 0
     if pair not in LOAD_PAIRS:
         reason = why_not_pair(pair, device, store=False)
-        raise Refusal(
+        raise NoForm(
             reason
             or "expected controls for which the builtins of payloads have a number, "
             f"got l1 = {pair[0]}, l3 = {pair[1]}"

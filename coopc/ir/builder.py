@@ -183,9 +183,9 @@ class Builder:
         seen = self.built.values.setdefault(self.block, {})
         key = (make, *operands)
         if (found := seen.get(key)) is None:
-            found = seen[key] = self.effect(make(*operands)).results[0]
-            values: list[SSAValue] = [x for x in operands if isinstance(x, SSAValue)]
-            self.built.depths[found] = max(map(self.depth, values), default=0)
+            new = self.effect(make(*operands))
+            found = seen[key] = new.results[0]
+            self.built.depths[found] = max(map(self.depth, new.operands), default=0)
         return found
 
     def depth(self, value: SSAValue) -> int:
@@ -218,7 +218,7 @@ class Builder:
         return found
 
     def shuffle(self, value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> SSAValue:
-        return self.pure(_shuffle, value, lane, mode)
+        return self.pure(simt.ShuffleOp, mode, value, lane)
 
     def from_lane(
         self, value: SSAValue, lane: BoundedIndex, mode: ShuffleMode = ShuffleMode.IDX
@@ -254,22 +254,23 @@ class Builder:
         return vector if same else self.pure(BitcastOp, vector, type)
 
     def extract(self, vector: SSAValue, at: SSAValue | int | BoundedIndex) -> SSAValue:
-        return self.pure(_extract, vector, self._component(vector, at))
+        type = vector_type(vector)
+        return self.pure(ExtractOp, vector, self._at(type, at), type.element_type)
 
     def insert(
         self, vector: SSAValue, at: SSAValue | int | BoundedIndex, value: SSAValue
     ) -> SSAValue:
         """Return a vector of which a component is replaced."""
-        return self.pure(_insert, value, vector, self._component(vector, at))
+        where = self._at(vector_type(vector), at)
+        return self.pure(InsertOp, value, vector, where)
 
-    def _component(
-        self, vector: SSAValue, at: SSAValue | int | BoundedIndex
-    ) -> SSAValue | int:
-        if vector_type(vector).get_shape() == (1,):
-            return 0
-        if not isinstance(at, BoundedIndex):
-            return at
-        return self.index(at) if at.known is None else at.known
+    def _at(
+        self, type: VectorType, at: SSAValue | int | BoundedIndex
+    ) -> tuple[SSAValue | int]:
+        """Return the position of a component; there is one in a vector of one."""
+        if type.get_shape() == (1,):
+            return (0,)
+        return (self.size(at) if isinstance(at, BoundedIndex) else at,)
 
     def blend(self, one: SSAValue, other: SSAValue, chosen: Sequence[int]) -> SSAValue:
         """Return components of two vectors; those of the other count on.
@@ -399,21 +400,23 @@ class Builder:
             else BoundedIndex(0, size, MOST_SIZE)
         )
 
+    def size(self, number: BoundedIndex) -> Size:
+        """Return a number that was counted with as a size."""
+        return self.index(number) if number.known is None else number.known
+
     def value(self, size: Size) -> SSAValue:
         return size if isinstance(size, SSAValue) else self.constant(INDEX, size)
 
     def total(self, *sizes: Size) -> Size:
-        found = reduce(self.add, map(self.sized, sizes))
-        return self.index(found) if found.known is None else found.known
+        return self.size(reduce(self.add, map(self.sized, sizes)))
 
     def product(self, a: Size, b: Size) -> Size:
-        found = self.times(self.sized(a), b)
-        return self.index(found) if found.known is None else found.known
+        return self.size(self.times(self.sized(a), b))
 
     def tiles(self, size: Size, tile: int) -> Size:
         """Return how many tiles cover a size."""
-        found = self.divided(self.add(self.sized(size), BoundedIndex(tile - 1)), tile)
-        return self.index(found) if found.known is None else found.known
+        last = self.add(self.sized(size), BoundedIndex(tile - 1))
+        return self.size(self.divided(last, tile))
 
     def affine(self, expr: AffineExpr, dims: Sequence[SSAValue]) -> SSAValue:
         """Return an expression of indices, none of which is negative."""
@@ -612,19 +615,7 @@ def constant_attr(
     return FloatAttr(float(value), element)
 
 
-def _extract(vector: SSAValue, at: SSAValue | int) -> Operation:
-    return ExtractOp(vector, [at], vector_type(vector).get_element_type())
-
-
-def _insert(value: SSAValue, vector: SSAValue, at: SSAValue | int) -> Operation:
-    return InsertOp(value, vector, [at])
-
-
 def _blend(one: SSAValue, other: SSAValue, chosen: tuple[int, ...]) -> Operation:
     type = VectorType(vector_type(one).get_element_type(), [len(chosen)])
     mask = DenseArrayBase.from_list(i64, chosen)
     return ShuffleOp(one, other, mask, result_type=type)
-
-
-def _shuffle(value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> Operation:
-    return simt.ShuffleOp(mode, value, lane)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
+from xdsl.ir import Block
+
 T = TypeVar("T", bound=Hashable)
+
+
+def successors(block: Block) -> Sequence[Block]:
+    return () if block.last_op is None else block.last_op.successors
 
 
 def immediate_dominators(root: T, following: Callable[[T], Sequence[T]]) -> dict[T, T]:

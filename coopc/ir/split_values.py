@@ -72,9 +72,7 @@ class Parts:
 class Splitter(Builder):
     """Builds in front of the operation of a rule, and knows the parts of values."""
 
-    known: dict[SSAValue, tuple[SSAValue, ...]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
-    )
+    known: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
 
     def parts(self, value: SSAValue) -> tuple[SSAValue, ...]:
         """Return what a value has become; the value itself where it was left alone."""
@@ -140,9 +138,7 @@ class _Rewrite:
     """What has these values, definitions before uses."""
     unroll: bool
     built: Built = field(default_factory=Built)
-    new: dict[SSAValue, tuple[SSAValue, ...]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
-    )
+    new: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
 
     def run(self) -> None:
         for op in self.touched:

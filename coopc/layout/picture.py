@@ -199,20 +199,11 @@ def colours(lanes: int) -> tuple[Rgb, ...]:
     return tuple(wheel[p % count] for p in range(lanes))
 
 
-def hexadecimal(colour: Rgb) -> str:
-    """Return a colour as terminals and SVG have it.
-
-    >>> hexadecimal((1.0, 0.5, 0.0))
-    '#ff8000'
-    """
-    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
-
-
 def of_oklch(lightness: float, chroma: float, hue: float) -> Rgb:
     """Return the colour at a place of the OKLCH space, clipped to what screens have.
 
-    >>> hexadecimal(of_oklch(1.0, 0.0, 0.0)), hexadecimal(of_oklch(0.0, 0.0, 0.0))
-    ('#ffffff', '#000000')
+    >>> [round(part, 3) for part in of_oklch(0.5, 0.0, 0.0)]
+    [0.389, 0.389, 0.389]
     """
     a, b = chroma * cos(radians(hue)), chroma * sin(radians(hue))
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3

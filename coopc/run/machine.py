@@ -10,14 +10,14 @@ from coopc.run.worker import RunFailed
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class HostMachine:
     device: str
     driver: str
     """With its version."""
 
 
 @cache
-def machine_of(flavour: str, device: str) -> Machine:
+def machine_of(flavour: str, device: str) -> HostMachine:
     """Return what runs kernels that are compiled for a device.
 
     Args:
@@ -32,16 +32,16 @@ def machine_of(flavour: str, device: str) -> Machine:
             from coopc.run.execute import vulkan_session
 
             with vulkan_session(device) as session:
-                return Machine(session.info.name, session.info.driver)
+                return HostMachine(session.info.name, session.info.driver)
         if flavour == "opencl":
             from coopc.run.execute import kept
             from coopc.run.opencl import Session
 
             with kept(Session.start, amx=False) as session:
-                return Machine(session.info.name, session.info.driver)
+                return HostMachine(session.info.name, session.info.driver)
         from coopc.run.native import version
 
-        return Machine(processor(), version())
+        return HostMachine(processor(), version())
     except (RunFailed, ToolMissing) as error:
         raise ValueError(str(error)) from error
 

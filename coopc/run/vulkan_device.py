@@ -440,9 +440,7 @@ class Shader:
     """Whether to require that no subgroup has idle invocations."""
     addresses: tuple[int, ...] = ()
     """Where in the push constants the address of each buffer goes, in bytes."""
-    pointers: Mapping[int, tuple[int, ...]] = field(
-        default_factory=dict[int, "tuple[int, ...]"]
-    )
+    pointers: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: {})
     """For each buffer of addresses, the buffers that these are of."""
 
 

@@ -1,10 +1,13 @@
-"""Simulation of `amx`: a tile is a matrix that one work-item, a core, holds.
+"""Simulation of `amx` and `avx512`: instructions of processors.
+
+A tile is a matrix that one work-item, a core, holds.
 
 Sums are those of the hardware.  Bytes wrap around.  Products of halves are summed in
 two chains of fused multiply-adds from zero, one for the even and one for the odd
 elements of the pairs; the chains are added up, and then to the accumulator.  Denormal
 numbers count as zero, in operands of bf16 and after every step, which is exactly what
-`coopc/run/amxemu.c` does and a processor was seen to do.
+`coopc/run/amxemu.c` does and a processor was seen to do.  `vdpbf16ps` multiplies
+the second of a pair first, in fused multiply-adds without denormal numbers.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import Float16Type, f32
+from xdsl.dialects.builtin import Float16Type, f32, i8
 from xdsl.ir import Attribute
 
-from coopc.dialects import amx
+from coopc.dialects import amx, avx512
 from coopc.dialects.amx import tile_type
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
@@ -126,3 +129,26 @@ def multiplied_bytes(
 def widened(values: Array, signed: bool) -> Array:
     """Return bytes as i32, signed or unsigned."""
     return values.view(np.int8 if signed else np.uint8).astype(np.int32)
+
+
+@implements(avx512.DotOp)
+def dot(
+    machine: Machine, op: avx512.DotOp, lhs: Array, rhs: Array, acc: Array
+) -> Array:
+    channels = lhs.shape[-1] // op.length
+    rows, cols = (x.reshape(*x.shape[:-1], op.length, channels) for x in (lhs, rhs))
+    if op.element == i8:
+        return (widened(rows, False) * widened(cols, True)).sum(-1, np.int32) + acc
+    numerics, element = machine.numerics, op.element
+    plain = (numerics.plain(x, element) for x in (rows, cols))
+    a, b = (flushed(x.astype(np.float32)) for x in plain)
+    found = flushed(numerics.plain(acc, f32))
+    for at in reversed(range(channels)):
+        wide = (x.astype(np.float64) for x in (a[..., at], b[..., at], found))
+        found = flushed(fused_multiply_add(*wide).astype(np.float32))
+    matrices = rows[..., None, :], cols[..., None], acc[..., None, None]
+    types = element, element, f32, f32
+    product = numerics.product(
+        found[..., None, None], matrices, types, float(LEAST_NORMAL)
+    )
+    return product[..., 0, 0]

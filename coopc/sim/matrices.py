@@ -181,12 +181,8 @@ class MatrixTypes:
     """Of a work-group."""
     constants: Mapping[str, int]
     """The specialisation constants."""
-    _static: dict[MatrixType, MatrixType] = field(
-        default_factory=dict[MatrixType, MatrixType]
-    )
-    _ownership: dict[MatrixType, Ownership] = field(
-        default_factory=dict[MatrixType, Ownership]
-    )
+    _static: dict[MatrixType, MatrixType] = field(default_factory=lambda: {})
+    _ownership: dict[MatrixType, Ownership] = field(default_factory=lambda: {})
 
     def static(self, matrix: MatrixType) -> MatrixType:
         """Return a type with numbers for its sizes and its scope."""

@@ -39,7 +39,7 @@ DIALECTS: Mapping[str, str] = {
     "affine": "arith",
     "amx": "amx",
     "arith": "arith",
-    "avx512": "avx512",
+    "avx512": "amx",
     "bufferization": "tensor",
     "cf": "scf",
     "coopmatrix": "coopmatrix",

@@ -100,9 +100,7 @@ class SpirvFacts:
     """The first size of an entry point's work-group, in invocations, by its name."""
     subgroup_sizes: dict[str, int] = field(default_factory=dict[str, int])
     """The subgroup size that an entry point asks for, in invocations, by its name."""
-    interfaces: dict[str, frozenset[int]] = field(
-        default_factory=dict[str, frozenset[int]]
-    )
+    interfaces: dict[str, frozenset[int]] = field(default_factory=lambda: {})
     """The ids of the variables of an entry point, by its name."""
     bindings: dict[str, int] = field(default_factory=dict[str, int])
     """One more than the greatest binding of an entry point, by its name."""

@@ -806,12 +806,9 @@ class MulAddOp(CanonicalOp):
 
     @property
     def matrices(self) -> dict[Operand, MatrixType]:
-        return {
-            Operand.A: matrix_type(self.a),
-            Operand.B: matrix_type(self.b),
-            Operand.C: matrix_type(self.c),
-            Operand.RESULT: self.result.type,
-        }
+        types = (*self.operand_types, self.result.type)
+        matrices = (x for x in types if isinstance(x, MatrixType))
+        return dict(zip(Operand, matrices, strict=True))
 
     def verify_(self) -> None:
         matrices = self.matrices

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -30,6 +30,8 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.diagnostic import near_match
 from coopc.dialects.narrow import is_integer, is_memref
 from coopc.interface import Condition
+
+T = TypeVar("T")
 
 KERNEL = "simt.kernel"
 """On a func.func: it is an entry point (unit)."""
@@ -77,16 +79,19 @@ def conditions(func: FuncOp) -> tuple[Condition, ...]:
         VerifyException: where the attribute says something that is no condition, or
             is about what the argument does not have.
     """
-    types = func.function_type.inputs.data
-    return tuple(_read_condition(each, types) for each in _entries(func, CONDITIONS))
+    return _entries(func, CONDITIONS, _read_condition)
 
 
-def _entries(func: FuncOp, name: str) -> Sequence[Attribute]:
+def _entries(
+    func: FuncOp, name: str, read: Callable[[Attribute, Sequence[Attribute]], T]
+) -> tuple[T, ...]:
     """Return what an attribute of a function lists, nothing where there is none."""
     found = func.attributes.get(name, ArrayAttr[Attribute]([]))
     if not isinstance(found, ArrayAttr):
         raise VerifyException(f"expected {name} to be an array, got {found}")
-    return cast("ArrayAttr[Attribute]", found).data
+    types = func.function_type.inputs.data
+    entries = cast("ArrayAttr[Attribute]", found).data
+    return tuple(read(each, types) for each in entries)
 
 
 def _read_condition(attr: Attribute, types: Sequence[Attribute]) -> Condition:
@@ -180,8 +185,7 @@ def equal_sizes(func: FuncOp) -> tuple[EqualSizes, ...]:
     Raises:
         VerifyException: where the attribute does not name dimensions of memrefs.
     """
-    types = func.function_type.inputs.data
-    return tuple(_read_equal_sizes(each, types) for each in _entries(func, EQUAL_SIZES))
+    return _entries(func, EQUAL_SIZES, _read_equal_sizes)
 
 
 def equal_sizes_attr(sizes: Iterable[EqualSizes]) -> ArrayAttr[DenseArrayBase]:

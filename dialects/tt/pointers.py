@@ -73,7 +73,6 @@ from coopc.dialects.tt.types import (
     expect_mask,
     expect_permutation,
     expect_type,
-    is_pointer_like,
     is_tensor,
     mask_of,
     member,
@@ -306,7 +305,7 @@ class AddPtrOp(IRDLOperation):
         super().__init__(operands=[ptr, offset], result_types=[ptr.type])
 
     def verify_(self) -> None:
-        if not is_pointer_like(self.ptr.type):
+        if not isinstance(element_of(self.ptr.type), PtrType):
             raise VerifyException(f"expected ptr to be {ACCESSED}, got {self.ptr.type}")
         if not isinstance(element_of(self.offset.type), IntegerType):
             raise VerifyException(

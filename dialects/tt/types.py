@@ -378,10 +378,6 @@ def tensor_of(value: SSAValue) -> Tensor:
     return value.type
 
 
-def is_pointer_like(type: Attribute) -> bool:
-    return isinstance(element_of(type), PtrType)
-
-
 def shape_of(type: Attribute) -> tuple[int, ...]:
     """Return the sizes of a tensor; another type has none."""
     return type.get_shape() if is_tensor(type) else ()

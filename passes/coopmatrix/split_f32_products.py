@@ -79,9 +79,7 @@ class Splitting:
     precision: SplitPrecision
     location: LocationAttr = field(default_factory=UnknownLoc)
     """Of the product at hand."""
-    known: dict[tuple[SSAValue, Use], Values] = field(
-        default_factory=dict[tuple[SSAValue, Use], Values]
-    )
+    known: dict[tuple[SSAValue, Use], Values] = field(default_factory=lambda: {})
 
     def multiply(self, op: coopmatrix.MulAddOp) -> None:
         """Put products of parts in the place of a product."""

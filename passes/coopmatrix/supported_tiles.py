@@ -107,9 +107,7 @@ class SupportedTiles:
     """What one device supports; each question is answered once."""
 
     device: Device
-    products: dict[Product, tuple[MatrixShape, ...]] = field(
-        default_factory=dict[Product, tuple[MatrixShape, ...]]
-    )
+    products: dict[Product, tuple[MatrixShape, ...]] = field(default_factory=lambda: {})
     matrices: dict[tuple[MatrixType, Layouts], tuple[Tile, ...] | None] = field(
         default_factory=dict[tuple[MatrixType, Layouts], "tuple[Tile, ...] | None"]
     )

@@ -10,7 +10,7 @@ operations that are not registered, as in MLIR.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.ir.dominators import immediate_dominators
+from coopc.ir.dominators import immediate_dominators, successors
 
 
 def check_dominance(top: Operation) -> None:
@@ -81,10 +81,6 @@ def definitions(block: Block) -> Iterator[SSAValue]:
 
 def dominance(region: Region) -> dict[Block, set[Block]]:
     """For each block that can be reached, the others that every way to it passes."""
-
-    def successors(block: Block) -> Sequence[Block]:
-        return block.last_op.successors if block.last_op else ()
-
     first = region.blocks[0]
     dominators: dict[Block, set[Block]] = {}
     for block, above in immediate_dominators(first, successors).items():

@@ -28,15 +28,14 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.simt import ReduceKind
-from coopc.emit.walker import Refusal, element_of
+from coopc.dialects.simt import ReduceKind, bits_of
+from coopc.emit.walker import NoForm, element_of
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
     Code,
     ExpandPass,
     Expansions,
     Target,
-    bits_of,
 )
 from coopc.passes.generic.number import Num, nums
 
@@ -60,7 +59,7 @@ def is_i1(value: SSAValue) -> bool:
 def refuse_i1(op: Operation) -> None:
     """Refuse i1, which is not divided."""
     if is_i1(op.operands[0]):
-        raise Refusal("expected integers of 8 bits or more, got i1")
+        raise NoForm("expected integers of 8 bits or more, got i1")
 
 
 @table.on(arith.RemSIOp, when=lambda op, to: to.language == "vulkan")
@@ -242,7 +241,7 @@ def fill(code: Code, op: coopmatrix.FillOp) -> SSAValue:
     if is_memref(value.type):
         value = code(memref.LoadOp.get(value, []))
     elif op.is_pointer:
-        raise Refusal(f"expected a number or a memref of rank 0, got {value.type}")
+        raise NoForm(f"expected a number or a memref of rank 0, got {value.type}")
     if is_zero(
         constant(value)
     ):  # which needs no conversion, and is filled with in its own ways

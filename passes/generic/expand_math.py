@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.shaped_arith import RemfOp
+from coopc.dialects.simt import bits_of
 from coopc.emit.walker import element_of
 from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
 from coopc.passes.generic.expand_narrow_floats import (
@@ -46,7 +47,6 @@ from coopc.passes.generic.expansion import (
     ExpandPass,
     Expansions,
     Target,
-    bits_of,
 )
 from coopc.passes.generic.number import Num, nums
 

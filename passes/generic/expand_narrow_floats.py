@@ -41,14 +41,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.shaped_arith import RemfOp, shaped
-from coopc.emit.walker import Refusal, element_of
+from coopc.dialects.simt import bits_of
+from coopc.emit.walker import NoForm, element_of
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
     Code,
     ExpandPass,
     Expansions,
     Target,
-    bits_of,
 )
 from coopc.passes.generic.number import Num
 from coopc.rounding import FORMATS
@@ -110,7 +110,7 @@ def integer_as_bf16(code: Code, op: arith.SIToFPOp | arith.UIToFPOp) -> Num:
     """
     number = Num(code, op.input)
     if isinstance(element_of(op.input.type), IndexType):
-        raise Refusal(f"expected an integer of known bits as bf16, got {op.input.type}")
+        raise NoForm(f"expected an integer of known bits as bf16, got {op.input.type}")
     is_signed = isinstance(op, arith.SIToFPOp)
     for n in range(F32_BITS, bits_of(element_of(op.input.type)), 15):
         below = number & ((1 << (n - 9)) - 1)

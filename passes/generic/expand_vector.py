@@ -55,7 +55,7 @@ def combined(
         fastmath: what may be relaxed, of floats.
 
     Raises:
-        Refusal: the kind is of integers, and they are floats, or the other way round.
+        NoForm: the kind is of integers, and they are floats, or the other way round.
     """
     check_combining(kind, a.type)
     if kind == "assign":

@@ -25,7 +25,6 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    FixedBitwidthType,
     ModuleOp,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -37,7 +36,7 @@ from coopc.device import Device
 from coopc.device import device as device_named
 from coopc.dialects import simt
 from coopc.dialects.shaped_arith import element_of, shaped
-from coopc.emit.walker import Refusal, as_flavour
+from coopc.emit.walker import NoForm, as_flavour
 from coopc.ir.builder import constant_attr
 from coopc.ir.device_option import device_for
 from coopc.ir.transaction import Refused, transaction
@@ -123,11 +122,6 @@ class Code:
     def select(self, chosen: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
         """One of two, component by component."""
         return self(arith.SelectOp(chosen, yes, no))
-
-
-def bits_of(number: Attribute) -> int:
-    assert isinstance(number, FixedBitwidthType), number
-    return number.bitwidth
 
 
 Rows: TypeAlias = "list[tuple[When | None, Expansion]]"
@@ -241,7 +235,7 @@ def _replaced(op: Operation, make: Expansion) -> list[Operation]:
 
     try:
         found = results_of(make(Code(insert), op))
-    except Refusal as refusal:
+    except NoForm as refusal:
         raise Refused(op, str(refusal)) from refusal
     Rewriter.replace_op(op, [], found)
     return made

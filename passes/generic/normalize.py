@@ -128,13 +128,9 @@ def loops_around(value: SSAValue) -> int:
 class Sharing:
     """Merges and moves the operations of one region and those in it, in one walk."""
 
-    known: dict[Hashable, tuple[SSAValue, ...]] = field(
-        default_factory=dict[Hashable, tuple[SSAValue, ...]]
-    )
+    known: dict[Hashable, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
     """The results of the operations that dominate the place where the walk is."""
-    of_block: dict[Block, list[Hashable]] = field(
-        default_factory=dict[Block, list[Hashable]]
-    )
+    of_block: dict[Block, list[Hashable]] = field(default_factory=lambda: {})
     """What is no longer known behind each block around that place."""
     regroups: int = 0
     """How many sums and products were computed in another order."""

@@ -90,11 +90,7 @@ def owners(op: AllocaOp) -> int:
     is_own = isinstance(part.offsets[0].owner, simt.SubgroupIdOp)
     is_own = is_own and part.static_offsets.get_values()[1:] == (0,) * len(rest)
     is_own = is_own and part.static_sizes.get_values() == (1, *rest)
-    return count if is_own and len(memref_shape(part.result)) == len(rest) else 1
-
-
-def memref_shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape() if is_memref(value.type) else ()
+    return count if is_own and part.result.type.get_num_dims() == len(rest) else 1
 
 
 @dataclass(frozen=True, slots=True)

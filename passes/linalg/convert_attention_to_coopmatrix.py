@@ -60,6 +60,7 @@ from coopc.passes.linalg.kernel_text import Memory, Operands, kernel, put_kernel
 from coopc.passes.linalg.match import (
     Multiplication,
     extent,
+    order,
     recognised,
     tiles,
     with_epilogue,
@@ -145,10 +146,11 @@ def _is_attention(its: Attention) -> bool:
     row = AffineMap(loops, 0, whole.results[:-1])
     read = {s: (whole, "s"), top: (row, "m"), total: (row, "l")}
     exp: Expression = ("math.exp", ("arith.subf", "s", "m"))
+    share: Expression = ("arith.divf", exp, "l")
     for op, wanted in (
         (its.top, [("arith.maximumf", "o", "s"), ("arith.maxnumf", "o", "s")]),
         (its.total, [("arith.addf", *sorted([exp, "o"], key=str))]),
-        (its.weights, _with_cast(("arith.divf", exp, "l"))),
+        (its.weights, [share, ("arith.truncf", share)]),
     ):
         names: dict[SSAValue, str] = {}
         given = zip(op.inputs, maps_of(op), op.body.block.args, strict=False)
@@ -169,10 +171,6 @@ def _is_attention(its: Attention) -> bool:
         return False
     types = {arg.type for op in (its.top, its.total) for arg in output_arguments(op)}
     return types in ({f32}, {f16}, {bf16}) and _follow(its)
-
-
-def _with_cast(found: Expression) -> list[Expression]:
-    return [found, ("arith.truncf", found)]
 
 
 def _follow(its: Attention) -> bool:
@@ -204,10 +202,6 @@ def why_not_kernel(its: Attention) -> str | None:
             found = "?" if depth == DYNAMIC_INDEX else depth
             return f"expected {name} of at most {MOST_DEPTH} columns, got {found}"
     return None
-
-
-def order(map: AffineMap) -> list[str]:
-    return [str(x) for x in map.results]
 
 
 # --- The kernel. ---

@@ -22,7 +22,6 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
-    FixedBitwidthType,
     IntegerType,
     f16,
     f32,
@@ -45,6 +44,7 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.narrow import is_integer, is_memref, is_vector, memref_type
 from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.dialects.simt import bits_of
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.transaction import Refused
 from coopc.plan.gemm import (
@@ -105,9 +105,7 @@ class Consumers:
     """Where in that memory the sum of an element is."""
     name: str = CALLS
     """What the names of the functions begin with; the number of the output follows."""
-    given: dict[SSAValue, SSAValue | Load] = field(
-        default_factory=dict[SSAValue, "SSAValue | Load"]
-    )
+    given: dict[SSAValue, SSAValue | Load] = field(default_factory=lambda: {})
     """What the arguments of bodies are: values of bodies, of the function, or read."""
     loops: dict[Operation, Place] = field(default_factory=dict[Operation, Place])
     """The loops of each operation."""
@@ -262,7 +260,7 @@ class Consumers:
                 (Cast(CASTS[type(last)], str(value.type)),),
             )
         carrier, after = head, ()
-        bits, wanted = width(head), width(value.type)
+        bits, wanted = bits_of(head), bits_of(value.type)
         if wanted > bits:
             # The function gives the sum back its type.
             carrier = of_width(head, wanted)
@@ -380,7 +378,7 @@ class Consumers:
         if last is not None and taken == head:
             output = last.operands[0]
         found = element.value(output)
-        wide = of_width(output.type, width(taken))
+        wide = of_width(output.type, bits_of(taken))
         found = element.cast(found, output.type, wide)
         if wide != taken:
             type = shaped(found.type, taken)
@@ -464,7 +462,7 @@ class ElementWriter:
         """Return a number, or numbers, in another type of the same kind."""
         if before == after:
             return value
-        wider = width(after) > width(before)
+        wider = bits_of(after) > bits_of(before)
         make = arith.ExtFOp if wider else arith.TruncFOp
         if is_integer(after):
             make = arith.ExtSIOp if wider else arith.TruncIOp
@@ -497,14 +495,9 @@ def is_part(expr: AffineExpr) -> bool:
             return isinstance(expr, AffineDimExpr | AffineConstantExpr)
 
 
-def width(type: Attribute) -> int:
-    assert isinstance(type, FixedBitwidthType), type
-    return type.bitwidth
-
-
 def of_width(type: Attribute, bits: int) -> Attribute:
     """Return the type of the kind of another one, of at least as many bits."""
-    if width(type) == bits:
+    if bits_of(type) == bits:
         return type
     if is_integer(type):
         return IntegerType(bits)

@@ -236,12 +236,14 @@ def generalize(op: Operation) -> None:
     """
     if (rule := RULES.get(type(op))) is not None:
         rule(op)
+    elif op.name in NORMAL:
+        return
     elif isinstance(op, LinalgStructuredOperation):
         replace(op, insert(generalized(op), op))
     elif op.dialect_name() in ARITHMETIC:
         if any(is_tensor(x.type) for x in op.operands):
             _on_elements(op)
-    elif op.name not in NORMAL:
+    else:
         advice = ADVICE.get(op.dialect_name(), "write it as linalg.generic")
         raise Refused(
             op, f"{op.name} is not supported in a function of linalg: {advice}"
@@ -323,16 +325,11 @@ def _fold_offsets(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> None:
     replace(op, insert(new, op))
 
 
-def _is_generic(op: Operation) -> None:
-    """Leave the operation."""
-
-
 RULES: dict[type[Operation], Callable[..., None]] = {
     bufferization.AllocTensorOp: _alloc_tensor,
     bufferization.MaterializeInDestinationOp: _materialize,
     ops.CopyOp: _copy,
     ops.FillOp: _fill,
-    ops.GenericOp: _is_generic,
     SoftmaxOp: _softmax,
     tensor.ConcatOp: _concat,
     tensor.ExtractSliceOp: _fold_offsets,

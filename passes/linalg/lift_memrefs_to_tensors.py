@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, memref, tensor
@@ -242,7 +243,7 @@ def _seen(step: Operation, whole: SSAValue, op: Operation) -> SSAValue:
                 type,
             )
         case memref.ReinterpretCastOp():
-            row = _in_a_row(step, whole, op)
+            row = _in_a_row(whole, op)
             offset, count = _reinterpreted(step)
             part = TensorType(type.get_element_type(), [count])
             new = tensor.ExtractSliceOp(row, [offset], [count], [1], part)
@@ -284,7 +285,7 @@ def _put(
                 type,
             )
         case memref.ReinterpretCastOp():
-            row = _in_a_row(step, whole, op)
+            row = _in_a_row(whole, op)
             offset, count = _reinterpreted(step)
             part = _reshaped(value, TensorType(type.get_element_type(), [count]), op)
             new = tensor.InsertSliceOp.get(
@@ -329,9 +330,7 @@ def _reinterpreted(step: memref.ReinterpretCastOp) -> tuple[int, int]:
     return offset, result.element_count()
 
 
-def _in_a_row(
-    step: memref.ReinterpretCastOp, whole: SSAValue, op: Operation
-) -> SSAValue:
+def _in_a_row(whole: SSAValue, op: Operation) -> SSAValue:
     type = _type(whole)
     row = TensorType(type.get_element_type(), [type.element_count()])
     return _reshaped(whole, row, op)
@@ -388,37 +387,17 @@ def _alloc(lifter: Lifter, op: memref.AllocOp | memref.AllocaOp) -> None:
     lifter.own(op, tensor.EmptyOp(op.dynamic_sizes, _type(op.memref)))
 
 
-def _clone(lifter: Lifter, op: bufferization.CloneOp) -> None:
-    lifter.hold(op.output, lifter.read(op.input, op))
-
-
-def _to_buffer(lifter: Lifter, op: bufferization.ToBufferOp) -> None:
-    lifter.hold(op.memref, op.tensor)
-
-
-def _to_tensor(lifter: Lifter, op: bufferization.ToTensorOp) -> None:
-    replace(op, [lifter.read(op.memref, op)])
-
-
-def _dealloc(lifter: Lifter, op: memref.DeallocOp) -> None:
-    replace(op, ())
-
-
-def _get_global(lifter: Lifter, op: memref.GetGlobalOp) -> None:
-    lifter.own(op, _constant(op))
-
-
-RULES: dict[type[Operation], Callable[..., None]] = {
-    bufferization.CloneOp: _clone,
+RULES: dict[type[Operation], Callable[[Lifter, Any], None]] = {
+    bufferization.CloneOp: lambda x, op: x.hold(op.output, x.read(op.input, op)),
     bufferization.MaterializeInDestinationOp: _materialize,
-    bufferization.ToBufferOp: _to_buffer,
-    bufferization.ToTensorOp: _to_tensor,
+    bufferization.ToBufferOp: lambda x, op: x.hold(op.memref, op.tensor),
+    bufferization.ToTensorOp: lambda x, op: replace(op, [x.read(op.memref, op)]),
     memref.AllocOp: _alloc,
     memref.AllocaOp: _alloc,
     memref.CopyOp: _copy,
-    memref.DeallocOp: _dealloc,
+    memref.DeallocOp: lambda _, op: replace(op, ()),
     memref.DimOp: _dim,
-    memref.GetGlobalOp: _get_global,
+    memref.GetGlobalOp: lambda x, op: x.own(op, _constant(op)),
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     ReturnOp: _return,

@@ -208,9 +208,7 @@ class Nest:
     sizes: Sizes
     shared: list[Hashable] = field(default_factory=list[Hashable])
     """The sizes of the shared loops."""
-    loops: dict[Statement, tuple[int, ...]] = field(
-        default_factory=dict[Statement, tuple[int, ...]]
-    )
+    loops: dict[Statement, tuple[int, ...]] = field(default_factory=lambda: {})
     """Which loops of a statement are the shared ones; not of those computed again."""
 
     def size(self, statement: Statement, loop: int) -> int | None:

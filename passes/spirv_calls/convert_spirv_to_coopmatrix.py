@@ -236,9 +236,7 @@ class _Kernel:
     """What a function uses of its module, while it is read."""
 
     globals: dict[str, SpirvOp]
-    arguments: dict[str, tuple[SSAValue, ...]] = field(
-        default_factory=dict[str, tuple[SSAValue, ...]]
-    )
+    arguments: dict[str, tuple[SSAValue, ...]] = field(default_factory=lambda: {})
     """Of a global variable: a buffer, or the members of push constants."""
     own: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
     """Work-group memory, by global variable."""

@@ -662,9 +662,7 @@ class Assignment:
     """Gives the tensors of a kernel the layouts of a plan."""
 
     plan: LayoutPlan
-    made: dict[tuple[SSAValue, Encoding], SSAValue] = field(
-        default_factory=dict[tuple[SSAValue, Encoding], SSAValue]
-    )
+    made: dict[tuple[SSAValue, Encoding], SSAValue] = field(default_factory=lambda: {})
 
     def of(self, value: SSAValue, encoding: Encoding) -> SSAValue:
         """Return a tensor in a layout."""

@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt
 from coopc.emit.interface import interface_of
-from coopc.emit.walker import Facts, Refusal, as_flavour
+from coopc.emit.walker import Facts, NoForm, as_flavour
 from coopc.interface import SECOND_ENTRY
 from coopc.ir.device_option import device_of
 from coopc.remarks import remark
@@ -39,6 +39,6 @@ class DropFallbackEntriesPass(ModulePass):
                 continue
             try:
                 interface_of(kernel, op, facts)
-            except Refusal as error:
+            except NoForm as error:
                 remark(kernel.func, f"@{kernel.name} is left out: {error}")
                 Rewriter.erase_op(kernel.func)

@@ -58,7 +58,7 @@ from coopc.dialects.tt.types import (
     encoding_of,
     member,
 )
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import NoForm
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 from coopc.rounding import FORMATS
@@ -89,7 +89,7 @@ def high_half(code: Code, op: tt.MulhiUIOp) -> SSAValue:
     when=lambda op, to: "f64" not in to.device.scalars,
 )
 def inexact(code: Code, op: tt.PreciseDivFOp | tt.PreciseSqrtOp) -> SSAValue:
-    raise Refusal(
+    raise NoForm(
         "expected a device with f64, in which it is rounded correctly, got one without"
     )
 
@@ -217,21 +217,21 @@ def function(code: Code, op: tt.ExternElementwiseOp) -> SSAValue:
     """The operation that the function is.
 
     Raises:
-        Refusal: it is none.
+        NoForm: it is none.
     """
     symbol = op.symbol.data
     if (found := function_of(symbol)) is None:
         bare = symbol.removeprefix("__imf_").removeprefix("__nv_").removesuffix("f")
         close = near_match(bare, FUNCTIONS)
-        raise Refusal(f"expected a function of mathematics, got {symbol!r}{close}")
+        raise NoForm(f"expected a function of mathematics, got {symbol!r}{close}")
     definition = found.get_irdl_definition()
     wanted = len(definition.operands)
     if len(op.srcs) != wanted:
-        raise Refusal(f"expected {wanted} operands of {symbol!r}, got {len(op.srcs)}")
+        raise NoForm(f"expected {wanted} operands of {symbol!r}, got {len(op.srcs)}")
     types = [value.type for value in (*op.srcs, op.result)]
     if len(set(types)) != 1 or not isinstance(element_of(types[0]), AnyFloat):
         got = ", ".join(map(str, types[:-1])) + f" to {types[-1]}"
-        raise Refusal(f"expected floats of one type for {symbol!r}, got {got}")
+        raise NoForm(f"expected floats of one type for {symbol!r}, got {got}")
     new = found.create(operands=list(op.srcs), result_types=[op.result.type])
     default = definition.properties.get("fastmath")
     if default is not None and default.default_value is not None:
@@ -254,12 +254,12 @@ def scaled_product(code: Code, op: tt.DotScaledOp) -> SSAValue:
     """The product of the factors, each multiplied by its scales before.
 
     Raises:
-        Refusal: a factor has another format, or an encoding.
+        NoForm: a factor has another format, or an encoding.
     """
     kinds = [member(ScaledElement, x) for x in (op.a_elem_type, op.b_elem_type)]
     floats = f16 if ScaledElement.FP16 in kinds else bf16
     one, other = (
-        scaled(code, value, kind, scale, is_pairs_of_k(pack), bool(is_right), floats)
+        scaled(code, value, kind, scale, pack in PAIRS_OF_K, bool(is_right), floats)
         for is_right, (value, kind, scale, pack) in enumerate(
             (
                 (op.a, kinds[0], op.a_scale, op.lhs_k_pack),
@@ -280,8 +280,8 @@ def scaled_product(code: Code, op: tt.DotScaledOp) -> SSAValue:
     )
 
 
-def is_pairs_of_k(pack: Attribute | None) -> bool:
-    return pack is None or pack == IntegerAttr(1, 1)
+PAIRS_OF_K = (None, IntegerAttr(1, 1))
+"""How `lhs_k_pack` and `rhs_k_pack` say that a byte has neighbours along K."""
 
 
 def scaled(
@@ -305,7 +305,7 @@ def scaled(
         floats: the format.
     """
     if encoding_of(value.type) is not None:
-        raise Refusal("expected tensors without encodings")
+        raise NoForm("expected tensors without encodings")
     match kind:
         case ScaledElement.E2M1:
             value = of_e2m1(code, halves(code, value, turned=packs_k == is_right))
@@ -317,7 +317,7 @@ def scaled(
             value = converted(code, value, f32)
         case _:
             what = "expected e2m1, e4m3, e5m2, bf16 or fp16"
-            raise Refusal(f"{what}, got {kind.name.lower()}")
+            raise NoForm(f"{what}, got {kind.name.lower()}")
     if scale is not None:
         (rows, cols), count = tt.shape_of(value.type), tt.shape_of(scale.type)[-1]
         size = (rows if is_right else cols) // count
@@ -381,7 +381,7 @@ def of_e2m1(code: Code, bits: SSAValue) -> SSAValue:
 def of_e8m0(code: Code, scale: SSAValue) -> SSAValue:
     """Return 2^(s - 127) of bytes s, as f32."""
     if element_of(scale.type) != i8:
-        raise Refusal(f"expected scales of bytes, got {scale.type}")
+        raise NoForm(f"expected scales of bytes, got {scale.type}")
     wide = code.cast(arith.ExtUIOp, scale, i32)
     moved = code(arith.ShLIOp(wide, code.like(wide, 23)))
     moved = code(arith.MaxSIOp(moved, code.like(wide, E8M0_LEAST)))

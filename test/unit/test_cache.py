@@ -131,7 +131,7 @@ def test_tuning_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a tuning file says decides, and the machine that it is for."""
-    here = [machine.Machine("a CPU", "a driver")]
+    here = [machine.HostMachine("a CPU", "a driver")]
     monkeypatch.setattr(machine, "machine_of", lambda *_: here[0])  # pyright: ignore
     file, text = tmp_path / "tuning.toml", Gemm((8, 8, 8)).text
     file.write_text(TUNING.format("a CPU", "a driver"))
@@ -143,7 +143,7 @@ def test_tuning_file(
     file.write_text(file.read_text().replace("[8, 8, 8]", "[8, 8, 16]"))
     assert coopc.compile(text, passes).bytes != first.bytes
     assert len(compiled) == 2
-    here[0] = machine.Machine("a CPU", "another driver")
+    here[0] = machine.HostMachine("a CPU", "another driver")
     with pytest.raises(coopc.CompileError, match="driver: expected 'another driver'"):
         coopc.compile(text, passes)
     file.unlink()

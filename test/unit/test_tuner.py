@@ -21,7 +21,7 @@ from coopc.plan.candidates import candidates
 from coopc.plan.gemm import Problem
 from coopc.plan.tuning import Choice, Engine, described, read_tuning
 from coopc.run import vulkan
-from coopc.run.machine import Machine
+from coopc.run.machine import HostMachine
 from coopc.source import Source
 from coopc.tuner import Found, Log, Measured, Search, Trial, TunedPipeline, TunedProgram
 
@@ -145,7 +145,7 @@ def times(monkeypatch: pytest.MonkeyPatch) -> dict[Choice, float]:
     """How long candidates take that are not run: see what is searched."""
     found = dict(zip(CHOICES, (1.0, 0.995, 0.5, 2.0), strict=True))
 
-    def timed(_: TunedProgram, trial: Trial, __: Machine) -> Measured:
+    def timed(_: TunedProgram, trial: Trial, __: HostMachine) -> Measured:
         return Measured(sum(found[x] for _, x in trial.choices))
 
     monkeypatch.setattr(tuner, "measure", timed)

@@ -8,20 +8,33 @@
 
 Rows and bytes of a row, each an i16, are those of the tile; of a product those of acc,
 and the bytes of a row of lhs.  The pitch is from row to row, in bytes.
+
+`avx512` is intrinsics, too, each on one register.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BFloat16Type
+from xdsl.dialects.builtin import BFloat16Type, i8
 from xdsl.ir import SSAValue
 
-from coopc.dialects import amx
+from coopc.dialects import amx, avx512
 from coopc.dialects.amx import TileType, tile_type
 from coopc.emit.llvm.emission import Emission, Handlers, View, id_of
-from coopc.emit.walker import Refusal
-from coopc.llvm.values import I16, VOID, Named, Value, integer
+from coopc.emit.walker import NoForm
+from coopc.llvm.values import (
+    BFLOAT,
+    I8,
+    I16,
+    I64,
+    VOID,
+    Named,
+    Value,
+    Vector,
+    integer,
+    poison,
+)
 
 handlers = Handlers()
 
@@ -34,14 +47,14 @@ def _shape(tile: TileType) -> list[Value]:
 
 @handlers.on(amx.TileZeroOp)
 def zero(e: Emission, op: amx.TileZeroOp) -> None:
-    arguments = _shape(tile_type(op.result))
+    arguments = _shape(op.result.type)
     e.set(op.result, e.intrinsic("x86.tilezero.internal", TILE, arguments, ()))
 
 
 @handlers.on(amx.TileLoadOp)
 def load(e: Emission, op: amx.TileLoadOp) -> None:
     place = _place(e, e.view(op.base), op.indices, op.stride)
-    arguments = [*_shape(tile_type(op.result)), *place]
+    arguments = [*_shape(op.result.type), *place]
     e.set(op.result, e.intrinsic("x86.tileloadd64.internal", TILE, arguments, ()))
 
 
@@ -58,7 +71,7 @@ def _place(
     """A pointer to the first row, and the bytes from row to row."""
     strides = e.index.strides(view)
     if e.index.num(strides[-1]) != 1:
-        raise Refusal("expected a memref whose last stride is 1")
+        raise NoForm("expected a memref whose last stride is 1")
     rows = strides[-2] if stride is None else e.nums([stride])[0]
     pitch = e.index.mul(rows, e.types.bytes_of(view.element))
     at = e.index.linear(view, e.nums(indices))
@@ -88,3 +101,25 @@ def _multiply(e: Emission, op: amx.TileMulFOp | amx.TileMulIOp, name: str) -> No
     shape = [*_shape(acc), integer(I16, lhs.row_bytes)]
     tiles = [e.value(tile) for tile in (op.acc, op.lhs, op.rhs)]
     e.set(op.result, e.intrinsic(f"x86.{name}.internal", TILE, [*shape, *tiles], ()))
+
+
+@handlers.on(avx512.DotOp)
+def dot(e: Emission, op: avx512.DotOp) -> None:
+    name, element = "avx512bf16.dpbf16ps", BFLOAT
+    if op.element == i8:
+        name, element = "avx512.vpdpbusd", I8
+    acc, *factors = (e.value(x) for x in (op.acc, op.lhs, op.rhs))
+    size = next(x for x in (16, 8, 4) if op.length % x == 0)
+    channels = 32 // element.bits
+    found: Value = poison(acc.type)
+    for start in range(0, op.length, size):
+        sums = e.shuffled(acc, None, range(start, start + size))
+        numbers = range(start * channels, (start + size) * channels)
+        to = Vector(size * channels, element)
+        parts = [e.f.cast("bitcast", e.shuffled(x, None, numbers), to) for x in factors]
+        full = f"x86.{name}.{32 * size}"
+        part = e.intrinsic(full, sums.type, [sums, *parts], ())
+        place = integer(I64, start)
+        types = [acc.type, part.type]
+        found = e.intrinsic("vector.insert", acc.type, [found, part, place], types)
+    e.set(op.result, found)

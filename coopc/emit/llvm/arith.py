@@ -15,7 +15,7 @@ from coopc.emit import arith as shared
 from coopc.emit.arith import check_same_bits, is_bf16, no_i1, unwrapped
 from coopc.emit.llvm.emission import PURE, Emission, Handlers
 from coopc.emit.llvm.mangling import builtin
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import NoForm
 from coopc.llvm.values import (
     FLOAT,
     I1,
@@ -58,7 +58,7 @@ def compare_floats(e: Emission, op: arith.CmpfOp) -> None:
 def select(e: Emission, op: arith.SelectOp) -> None:
     """One of two values, by an i1."""
     if is_memref(op.result.type):
-        raise Refusal("expected numbers or vectors: choose memrefs with scf.if")
+        raise NoForm("expected numbers or vectors: choose memrefs with scf.if")
     e.set(op.result, e.f.select(*e.values((op.cond, op.lhs, op.rhs))))
 
 
@@ -132,7 +132,7 @@ def power(e: Emission, op: math.FPowIOp) -> None:
     """A float to the power of an integer of 32 bits."""
     x, n = e.values((op.lhs, op.rhs))
     if component(n.type) != I32:
-        raise Refusal(f"expected an exponent of 32 bits, got {op.rhs.type}")
+        raise NoForm(f"expected an exponent of 32 bits, got {op.rhs.type}")
     name = builtin("__spirv_ocl_pown", (x.type, n.type))
     e.set(op.result, e.call(name, x.type, [x, n], attributes=PURE))
 

@@ -35,7 +35,7 @@ from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.emit.arith import INSTRUCTIONS
 from coopc.emit.llvm.emission import Emission, Handlers, id_of
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import NoForm
 from coopc.llvm.values import (
     I1,
     I32,
@@ -90,12 +90,12 @@ def scope_of(type: MatrixType) -> Constant:
     """Who holds the matrix.
 
     Raises:
-        Refusal: neither a subgroup nor a work-group.
+        NoForm: neither a subgroup nor a work-group.
     """
     scope = type.scope
     found = _SCOPES.get(scope.data) if isinstance(scope, coopmatrix.ScopeAttr) else None
     if found is None:
-        raise Refusal(f"expected a matrix of a subgroup or a work-group, got {type}")
+        raise NoForm(f"expected a matrix of a subgroup or a work-group, got {type}")
     return word(found)
 
 
@@ -147,14 +147,14 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Val
     """The arguments that a load and a store share, from the pointer on."""
     type, layout = op.matrix, op.layout.data
     if op.checked is not None:
-        raise Refusal("`checked` is not supported by the matrix intrinsics")
+        raise NoForm("`checked` is not supported by the matrix intrinsics")
     if layout not in _LAYOUTS:
-        raise Refusal(
+        raise NoForm(
             "expected row_major, col_major or packed, as the matrix intrinsics have, "
             f"got {layout}"
         )
     if op.memory_type.element_type != type.element_type:
-        raise Refusal(
+        raise NoForm(
             f"expected a memref of {type.element_type}, the matrix's elements, got "
             f"{op.memory_type}"
         )
@@ -164,7 +164,7 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Val
         # In a memref of columns without gaps, column-major is by rows.
         outer, inner, layout = inner, outer, Layout.ROW_MAJOR
     if inner != 1:
-        raise Refusal(
+        raise NoForm(
             "expected a memref whose last stride is 1, since the matrix intrinsics "
             f"have one stride, got {op.memory_type}"
         )
@@ -179,9 +179,9 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Val
 def multiply(e: Emission, op: coopmatrix.MulAddOp) -> None:
     types = op.matrices
     if op.saturating is not None:
-        raise Refusal("expected a product that does not saturate, as matrix.mad is")
+        raise NoForm("expected a product that does not saturate, as matrix.mad is")
     if types[Operand.C] != types[Operand.RESULT]:
-        raise Refusal(
+        raise NoForm(
             "expected a result of the type of c, as matrix.mad has it, got "
             f"{types[Operand.RESULT]}"
         )
@@ -249,10 +249,10 @@ def _place(e: Emission, type: MatrixType, offset: Value, slice: Type) -> list[Va
     """Where a row slice begins, and its count, from the number of its first element.
 
     Raises:
-        Refusal: the slice is a number, of one lane.
+        NoForm: the slice is a number, of one lane.
     """
     if not isinstance(slice, Vector):
-        raise Refusal("expected a row slice of 2 elements or more, got one")
+        raise NoForm("expected a row slice of 2 elements or more, got one")
     cols = integer(I32, type.shape[1])
     if isinstance(number := e.index.num(offset), int):
         row, col = divmod(number, type.shape[1])
@@ -284,7 +284,7 @@ _ARITHMETIC = (
 
 def _check(type: Attribute) -> None:
     if isinstance(type, BFloat16Type):
-        raise Refusal("expected arithmetic of f32 or f16 as LLVM has it, got bf16")
+        raise NoForm("expected arithmetic of f32 or f16 as LLVM has it, got bf16")
 
 
 @handlers.on(*_ARITHMETIC)
@@ -372,7 +372,7 @@ def insert_element(e: Emission, op: row_slice.InsertElementOp) -> None:
     arguments = [e.value(op.token), e.value(op.value)]
     if op.mask is not None:
         if not is_vector(op.value.type):
-            raise Refusal(
+            raise NoForm(
                 "expected a mask on all lanes, as vectorize-subgroup makes it: one "
                 "work-item inserts or does not"
             )

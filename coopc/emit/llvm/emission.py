@@ -18,7 +18,7 @@ from coopc.emit import emission, view, walker
 from coopc.emit.emission import Ordered
 from coopc.emit.llvm.types import Facts, Types, features
 from coopc.emit.view import Form, IndexOp, space_of
-from coopc.emit.walker import Refusal, element_of
+from coopc.emit.walker import NoForm, element_of
 from coopc.llvm.module import Block as LlvmBlock
 from coopc.llvm.module import (
     Function,
@@ -139,13 +139,13 @@ class ModuleEmission:
         """Say that a function is called; return its signature.
 
         Raises:
-            Refusal: it was called by a kernel with another subgroup size, or its
+            NoForm: it was called by a kernel with another subgroup size, or its
                 arguments have no form.
         """
         name = callee.sym_name.data
         known = self.wanted.setdefault(name, subgroup_size)
         if known != subgroup_size:
-            raise Refusal(
+            raise NoForm(
                 f"expected all kernels that call @{name} to have the subgroup size "
                 f"{known}, got {subgroup_size}"
             )
@@ -155,7 +155,7 @@ class ModuleEmission:
         """The signature of a function that is no kernel.
 
         Raises:
-            Refusal: its arguments have no form.
+            NoForm: its arguments have no form.
         """
         type = callee.function_type
         parameters = [part for each in type.inputs for part in self.flat(each)]
@@ -203,7 +203,7 @@ class ModuleEmission:
         """The types of the values that an argument or a result becomes.
 
         Raises:
-            Refusal: it has no form, or is a memref in no space of `#simt.memory`.
+            NoForm: it has no form, or is a memref in no space of `#simt.memory`.
         """
         if not is_memref(type):
             return [self.types.of(type)]
@@ -262,12 +262,12 @@ class Emission(emission.Emission[Value, View]):
         builtins = isinstance(op, simt.OF_MEMORY)
         builtins = builtins or (self.facts.matrix and op.dialect_name() == "simt")
         if op.dialect_name() in ONLY_GPU and not (self.facts.gpu or builtins):
-            raise Refusal(
+            raise NoForm(
                 "expected code of one work-item, which x86-64 runs, as "
                 f"vectorize-subgroup makes it, got {op.name}"
             )
         if op.dialect_name() in ONLY_MATRIX and not self.facts.matrix:
-            raise Refusal(
+            raise NoForm(
                 f"{op.name} has no form in plain LLVM IR: lower matrices with "
                 "convert-coopmatrix-to-amx, or emit calls with "
                 "llvm-ir{matrix=true}"
@@ -356,7 +356,7 @@ class Emission(emission.Emission[Value, View]):
             return
         assert isinstance(value, View), value
         if phi.base.type != value.base.type:
-            raise Refusal(
+            raise NoForm(
                 "expected memrefs in one memory, got pointers of types "
                 f"{phi.base.type} and {value.base.type}"
             )
@@ -459,7 +459,7 @@ class Emission(emission.Emission[Value, View]):
             metadata: of the call.
 
         Raises:
-            Refusal: it was declared with other types.
+            NoForm: it was declared with other types.
         """
         if convention is None:
             convention = "spir_func" if self.facts.gpu else ""
@@ -473,12 +473,12 @@ class Emission(emission.Emission[Value, View]):
         """Declare a function of elsewhere; return what was declared first.
 
         Raises:
-            Refusal: it was declared with other types.
+            NoForm: it was declared with other types.
         """
         try:
             return self.module.declare(signature)
         except ValueError as error:
-            raise Refusal(str(error)) from error
+            raise NoForm(str(error)) from error
 
     # --- memory ----------------------------------------------------------------
 
@@ -533,7 +533,7 @@ class Emission(emission.Emission[Value, View]):
     ) -> View:
         count, *named = elements or (1,)
         if named or not isinstance(count, int):
-            raise Refusal(f"expected an allocation of a constant size, got {type}")
+            raise NoForm(f"expected an allocation of a constant size, got {type}")
         size = self.types.bytes_of(type.element_type)
         array = Array(count, self.types.pointee(type.element_type))
         # What is not asked for is, on x86-64, that of a vector register.
@@ -542,7 +542,7 @@ class Emission(emission.Emission[Value, View]):
         if space_of(type) is not simt.MemorySpace.WORKGROUP:
             return View(self.f.allocate(array, align, name), type.element_type)
         if not self.facts.gpu:
-            raise Refusal("expected memory of a function: x86-64 has no work-groups")
+            raise NoForm("expected memory of a function: x86-64 has no work-groups")
         name = f"{self.f.signature.name}.{name or 'memory'}"
         space = SPACES[simt.MemorySpace.WORKGROUP]
         return View(self.module.variable(name, array, space, align), type.element_type)
@@ -608,7 +608,7 @@ class Emission(emission.Emission[Value, View]):
         """Scope and ordering of an access; a processor has no such scopes."""
         scope = _SCOPES.get(how.scope)
         if scope is None:
-            raise Refusal("expected a scope of OpenCL, got the one of a queue family")
+            raise NoForm("expected a scope of OpenCL, got the one of a queue family")
         is_said = scope and self.facts.gpu
         return (f'syncscope("{scope}") ' if is_said else "") + _ORDERS[how.ordering]
 
@@ -660,7 +660,7 @@ _ATOMIC_OPERATIONS = {
 
 MODULES = {
     "amx": ("amx",),
-    "avx512": ("avx512",),
+    "avx512": ("amx",),
     "coopmatrix": ("coopmatrix",),
     "arith": ("arith",),
     "func": ("module",),

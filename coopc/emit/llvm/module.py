@@ -22,8 +22,8 @@ from coopc.emit.llvm.emission import (
 )
 from coopc.emit.llvm.types import Facts
 from coopc.emit.walker import Facts as SpirvFacts
-from coopc.emit.walker import Refusal, refuse, refusing
-from coopc.ir.dominators import postorder
+from coopc.emit.walker import NoForm, refuse, refusing
+from coopc.ir.dominators import postorder, successors
 from coopc.llvm import module as llvm
 from coopc.llvm.module import Function, Metadata, Module, Signature, Typed
 from coopc.llvm.values import I32, VOID, Struct, Type, Value, integer, poison
@@ -39,7 +39,7 @@ def call(e: Emission, op: func.CallOp) -> None:
     name = op.callee.root_reference.data
     callee = e.whole.functions.get(name)
     if callee is None or (callee.is_declaration and e.facts.gpu):
-        raise Refusal(f"expected a function @{name} with a body in the module")
+        raise NoForm(f"expected a function @{name} with a body in the module")
     if e.facts.gpu:
         _check_recursion(e, name, (e.f.signature.name,))
     signature = e.whole.want(callee, e.subgroup_size)
@@ -48,7 +48,7 @@ def call(e: Emission, op: func.CallOp) -> None:
     arguments = flattened(e, op.arguments)
     found = tuple(argument.type for argument in arguments)
     if found != signature.parameters:
-        raise Refusal(
+        raise NoForm(
             f"expected arguments of @{name} in the memory that its type says, "
             f"({', '.join(map(str, signature.parameters))}), got "
             f"({', '.join(map(str, found))})"
@@ -68,7 +68,7 @@ def call(e: Emission, op: func.CallOp) -> None:
 
 def _check_recursion(e: Emission, name: str, calling: tuple[str, ...]) -> None:
     if name in calling:
-        raise Refusal(f"recursion is not supported by OpenCL: @{name} calls itself")
+        raise NoForm(f"recursion is not supported by OpenCL: @{name} calls itself")
     callee = e.whole.functions.get(name)
     for op in callee.walk() if callee is not None else ():
         if isinstance(op, func.CallOp):
@@ -83,7 +83,7 @@ def finish(e: Emission, values: Sequence[SSAValue]) -> None:
     """End a function with its results.
 
     Raises:
-        Refusal: a memref is not in the memory that its type says.
+        NoForm: a memref is not in the memory that its type says.
     """
     parts = flattened(e, values)
     type = e.f.signature.result
@@ -93,7 +93,7 @@ def finish(e: Emission, values: Sequence[SSAValue]) -> None:
     expected = type.fields if isinstance(type, Struct) else (type,)
     found = tuple(part.type for part in parts)
     if found != expected:
-        raise Refusal(
+        raise NoForm(
             "expected results in the memory that their types say, "
             f"({', '.join(map(str, expected))}), got ({', '.join(map(str, found))})"
         )
@@ -125,7 +125,7 @@ def body(e: Emission, region: Region, finish: Callable[[Operation], None]) -> No
         finish: ends the function, given its terminator.
 
     Raises:
-        Refusal: a block ends otherwise than in a branch or a return.
+        NoForm: a block ends otherwise than in a branch or a return.
     """
     if len(region.blocks) == 1:
         finish(e.block(region.block))
@@ -141,7 +141,7 @@ class _Blocks:
     ) -> None:
         self.e = e
         self.finish = finish
-        self.order = postorder(region.blocks[0], _successors)[::-1]
+        self.order = postorder(region.blocks[0], successors)[::-1]
         """Each behind those that dominate it."""
         self.labels = {block: e.label("block") for block in self.order}
         self.edges: dict[Block, list[Edge]] = defaultdict(list)
@@ -227,17 +227,13 @@ class _Blocks:
     def _reach(self, block: Block, values: Sequence[SSAValue]) -> None:
         """Say that the block being emitted goes to another."""
         if block is self.order[0]:
-            raise Refusal(
+            raise NoForm(
                 "LLVM does not allow a branch to the entry block of a function"
             )
         edge = self.e.here(), self.e.given(values)
         self.edges[block].append(edge)
         for phi, value in zip(self.phis.get(block, ()), edge[1], strict=False):
             self.e.arrive(phi, value, edge[0])
-
-
-def _successors(block: Block) -> Sequence[Block]:
-    return () if block.last_op is None else block.last_op.successors
 
 
 def emit_module(source: ModuleOp, facts: Facts) -> Module:

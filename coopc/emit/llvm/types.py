@@ -25,7 +25,7 @@ from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.row_slice import TokenType
 from coopc.emit.walker import (
-    Refusal,
+    NoForm,
     check_number,
     constant_bits,
     count_of,
@@ -151,7 +151,7 @@ class Types:
         """The type of a number as a value.
 
         Raises:
-            Refusal: it is no number, or the device has none.
+            NoForm: it is no number, or the device has none.
         """
         check_number(type, self.facts.device)
         if isinstance(type, IndexType):
@@ -170,7 +170,7 @@ class Types:
         """The type of a number, a vector of numbers, a pointer, or a matrix.
 
         Raises:
-            Refusal: it is none of them, or the device has none.
+            NoForm: it is none of them, or the device has none.
         """
         if isinstance(type, LLVMPointerType):
             space = type.addr_space
@@ -178,15 +178,15 @@ class Types:
         if isinstance(type, MatrixType | TokenType):
             return self._of_matrix(type)
         if is_vector(type) and any(type.get_scalable_dims()):
-            raise Refusal(f"expected a vector of fixed size, got {type}")
+            raise NoForm(f"expected a vector of fixed size, got {type}")
         if (length := count_of(type)) < 1:
-            raise Refusal(f"expected a vector with components, got {type}")
+            raise NoForm(f"expected a vector with components, got {type}")
         return self.vector(self.number(element_of(type)), length)
 
     def _of_matrix(self, type: MatrixType | TokenType) -> Type:
         """The type of a matrix or of a token of a row slice."""
         if not self.facts.matrix:
-            raise Refusal(
+            raise NoForm(
                 f"{type} has no form in plain LLVM IR: lower matrices with "
                 "convert-coopmatrix-to-amx, or emit calls with "
                 "llvm-ir{matrix=true}"
@@ -194,7 +194,7 @@ class Types:
         if isinstance(type, TokenType):
             return I64
         if not type.is_static:
-            raise Refusal(f"expected numbers for sizes and scope, got {type}")
+            raise NoForm(f"expected numbers for sizes and scope, got {type}")
         rows, cols = type.shape
         return Vector(rows * cols, self.number(type.element_type))
 
@@ -216,7 +216,7 @@ class Types:
         """A number as a constant: an int of an integer type, a float of a float type.
 
         Raises:
-            Refusal: the device has no such type, or it has too few bits.
+            NoForm: the device has no such type, or it has too few bits.
         """
         to = self.number(type)
         bits = constant_bits(type, value, to.bits)

@@ -12,7 +12,7 @@ from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers, id_of
 from coopc.emit.memref import alignment_of, hints_of
 from coopc.emit.view import repeats_of
-from coopc.emit.walker import Refusal, check_combining, count_of
+from coopc.emit.walker import NoForm, check_combining, count_of
 from coopc.llvm.module import Block
 from coopc.llvm.values import (
     I1,
@@ -117,7 +117,7 @@ def bitcast(e: Emission, op: vector.BitcastOp) -> None:
 @handlers.on(llvm.LoadOp)
 def load_pointer(e: Emission, op: llvm.LoadOp) -> None:
     if op.ordering.value.data != 0:
-        raise Refusal("expected a load that is not atomic")
+        raise NoForm("expected a load that is not atomic")
     type = op.dereferenced_value.type
     size = e.types.bytes_of(type)
     align = size if op.alignment is None else op.alignment.value.data

@@ -22,7 +22,7 @@ from coopc.emit import arith as shared
 from coopc.emit.arith import check_same_bits, is_bf16, is_i1, no_i1, unwrapped
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.view import Num, View
-from coopc.emit.walker import Refusal, element_of
+from coopc.emit.walker import NoForm, element_of
 from coopc.spirv.instruction import Id
 
 handlers = Handlers(shared.handlers)
@@ -46,14 +46,14 @@ def instruction(e: Emission, op: Operation) -> None:
     (opcode, _), (result,) = shared.INSTRUCTIONS[type(op)], op.results
     logical = is_i1(result.type)
     if logical and (opcode := _LOGICAL.get(opcode, "")) == "":
-        raise Refusal("expected integers of 8 bits or more, got i1")
+        raise NoForm("expected integers of 8 bits or more, got i1")
     e.whole.strict |= isinstance(op, RemfOp)
 
     def make(to: Id, ids: tuple[Id, ...]) -> Id:
         if opcode == "OpFDiv" and not e.facts.device.exact_quotients:
             # A NaN by a NaN is one too; the compiler sees no constant to divide.
             a, b = ids
-            nan = e.emit("OpFUnordNotEqual", b, b, type=e.bools(to))
+            nan = e.emit("OpFUnordNotEqual", b, b, type=e.like(to, e.bool))
             ids = e.emit("OpSelect", nan, b, a, type=to), b
         id = e.emit(opcode, *ids, type=to)
         if isinstance(op, arith.FloatingPointLikeBinaryOperation):
@@ -116,7 +116,7 @@ def _selected(e: Emission, op: arith.SelectOp) -> View:
     if base is not no.base:
         storages = yes.storage, no.storage
         if storages not in CHOSEN or base.type is not no.base.type:
-            raise Refusal(
+            raise NoForm(
                 "expected memrefs of one buffer, or pointers to global memory, which "
                 "buffers are under opencl, or under vulkan with addresses=true"
             )
@@ -214,10 +214,10 @@ _GLSL_F64 = (
 def function(e: Emission, op: Operation) -> None:
     opencl, glsl, _ = shared.FUNCTIONS[type(op)]
     if (name := glsl if e.facts.vulkan else opencl) is None:
-        raise Refusal(f"GLSL.std.450 has no {opencl}, and Vulkan no other")
+        raise NoForm(f"GLSL.std.450 has no {opencl}, and Vulkan no other")
     wide = isinstance(element_of(op.results[0].type), Float64Type)
     if wide and e.facts.vulkan and not isinstance(op, _GLSL_F64):
-        raise Refusal(f"GLSL.std.450 has {opencl} of f16 and f32, got f64")
+        raise NoForm(f"GLSL.std.450 has {opencl} of f16 and f32, got f64")
     if isinstance(op, arith.MaxnumfOp | arith.MinnumfOp):
         e.whole.strict = True
         if e.facts.vulkan and FastMathFlag.NO_NANS in op.fastmath.data:
@@ -228,11 +228,11 @@ def function(e: Emission, op: Operation) -> None:
 @handlers.on(math.FPowIOp)
 def power(e: Emission, op: math.FPowIOp) -> None:
     if is_i1(op.rhs.type):
-        raise Refusal("expected an exponent of 8 bits or more, got i1")
+        raise NoForm("expected an exponent of 8 bits or more, got i1")
     if e.facts.vulkan:
-        raise Refusal("GLSL.std.450 has pow of f16 and f32, got f64")
+        raise NoForm("GLSL.std.450 has pow of f16 and f32, got f64")
     if e.types.bits(element_of(op.rhs.type)) != 32:
-        raise Refusal(f"expected an exponent of 32 bits, got {op.rhs.type}")
+        raise NoForm(f"expected an exponent of 32 bits, got {op.rhs.type}")
     e.each(op.result, op.operands, lambda to, ids: e.ext("pown", *ids, type=to))
 
 

@@ -32,7 +32,7 @@ from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers, Kept
 from coopc.emit.spirv.view import Num, View
-from coopc.emit.walker import Facts, Refusal
+from coopc.emit.walker import Facts, NoForm
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
 from coopc.passes.coopmatrix.supported_tiles import rows_move
@@ -100,17 +100,17 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> _Access:
     if op.checked is not None and "tensor addressing" in device.matrix2:
         return _tensor(e, op, view)
     if op.checked is not None and (reason := _why_not_checked(op, device)) is not None:
-        raise Refusal(f"{reason}: {LEGALIZE} stages it")
+        raise NoForm(f"{reason}: {LEGALIZE} stages it")
     if view.storage not in MATRIX_STORAGE:
-        raise Refusal("expected global or work-group memory, got a work-item's own")
+        raise NoForm("expected global or work-group memory, got a work-item's own")
     name, stride = memory_layout(e, op, view)
     known, key = e.whole.layouts, (op.matrix, name)
     if key not in known:
         known[key] = why_no_layout(device, e.types.by_default(op.matrix), name)
     if (reason := known[key]) is not None:
-        raise Refusal(reason)
+        raise NoForm(reason)
     alignment = op.alignment.value.data if op.alignment and device.aligned else None
-    positions, layout = e.nums(op.positions), _layout(e, op, name)
+    positions, layout = e.nums(op.positions), _layout(e, name, op.layout_name)
     offset = e.index.linear(view, positions) if op.checked is None else 0
     pointer = e.pointer(view, offset)
     operands = e.memory_operands(
@@ -149,25 +149,25 @@ def _as_u32(e: Emission, number: Num) -> Id:
     return id if e.facts.vulkan else e.emit("OpUConvert", id, type=e.types.u32)
 
 
-def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:
-    if op.layout_name is None:
+def _layout(e: Emission, name: str, constant: SymbolRefAttr | None) -> Id:
+    if constant is None:
         layout = enumeration("CooperativeMatrixLayout").members[LAYOUTS[name]]
         if name != "packed" or name in e.facts.device.joint_matrix:
             e.module.capabilities.update(layout.needs.capabilities)
         return e.types.enumerant(layout.value)
     if "layout" not in e.facts.device.specialised:
-        raise Refusal(
+        raise NoForm(
             f"{e.facts.device.name} takes no specialisation constant for the layout "
-            f"of a matrix, got {op.layout_name}"
+            f"of a matrix, got {constant}"
         )
-    return e.types.named(op.layout_name.root_reference.data)
+    return e.types.named(constant.root_reference.data)
 
 
 def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
     if scope is None:
         return None
     if not e.facts.vulkan:
-        raise Refusal(
+        raise NoForm(
             "expected available and visible under vulkan, whose memory model has them"
         )
     return e.scope(scope.data)
@@ -179,7 +179,7 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
     outer, inner = e.index.num(rows), e.index.num(cols)
     name = str(op.layout.data)
     if any(isinstance(x, int) and x < 0 for x in (outer, inner)):
-        raise Refusal(
+        raise NoForm(
             "expected strides of 0 or more, as a layout of SPIR-V needs, got "
             f"{op.memory_type}"
         )
@@ -190,19 +190,19 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
         return name, outer
     pointee = op.memory_type.element_type
     if pointee != op.matrix.element_type:
-        raise Refusal(
+        raise NoForm(
             f"expected a memref of which the last stride is 1, as it holds {pointee}, "
             f"not {op.matrix.element_type}, got {op.memory_type}"
         )
     named = isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None
     if named:
-        raise Refusal(
+        raise NoForm(
             "expected a memref of which the last stride is 1, as its layout is set "
             f"later, got {op.memory_type}"
         )
     if outer == 1 and name != "packed":
         return ("col_major" if name == "row_major" else "row_major"), inner
-    raise Refusal(
+    raise NoForm(
         "expected a memref of which one of the last two strides is 1, the last for "
         f"packed, as a layout of SPIR-V needs, got {op.memory_type}"
     )
@@ -238,7 +238,7 @@ def _tensor(
     """The pointer; the tensor layout, and how memory is accessed."""
     layout, stride = memory_layout(e, op, view)
     if not op.is_from_start:
-        raise Refusal(
+        raise NoForm(
             "expected checks of a buffer of two dimensions, from its start on, as "
             f"tensor addressing needs, got {op.memory_type}"
         )
@@ -285,7 +285,7 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     type = e.types.matrix(matrix)
     value = e.value(op.value)
     if device.fills == "zero" and not is_zero(value):
-        raise Refusal(
+        raise NoForm(
             f"{device.name} fills matrices with zeros only: {LEGALIZE} inserts others"
         )
     if not device.exact_matrices and is_zero(value) and not is_integer(matrix):
@@ -372,7 +372,7 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
     """OpCooperativeMatrixMulAddKHR, of a shape that the device has."""
     for matrix in op.matrices.values():
         if isinstance(matrix.use_name, SymbolRefAttr):
-            raise Refusal(
+            raise NoForm(
                 "expected known uses in a multiplication, as SPIR-V's validator takes "
                 f"no other, got {matrix}"
             )
@@ -410,7 +410,7 @@ def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:
     that they do not list and give wrong numbers.
 
     Raises:
-        Refusal: the device has none.
+        NoForm: the device has none.
     """
     matrices, device = op.matrices, e.facts.device
     is_open = not all(type.is_static for type in matrices.values())
@@ -428,8 +428,8 @@ def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:
     of = f"{names[0]} * {names[1]} + {names[2]} -> {names[3]}"
     of += ", saturating" if op.saturating is not None else ""
     if not sizes:
-        raise Refusal(f"{device.name} does not multiply {of}")
-    raise Refusal(
+        raise NoForm(f"{device.name} does not multiply {of}")
+    raise NoForm(
         f"expected M x N x K = {', '.join(sizes)}, which {device.name} multiplies for "
         f"{of}, got {m}x{n}x{k}"
         + (" by default" if is_open else ": split-coopmatrix cuts it")
@@ -464,12 +464,12 @@ def signed_operands(
 def _check(e: Emission, matrix: MatrixType) -> None:
     device = e.facts.device
     if not device.whole_arithmetic:
-        raise Refusal(
+        raise NoForm(
             f"{device.name} has no arithmetic on whole matrices: {LEGALIZE} makes it "
             "a loop over elements"
         )
     if isinstance(matrix.element_type, coopmatrix.NarrowFloat):
-        raise Refusal(f"SPIR-V has no arithmetic on matrices of {matrix.element_type}")
+        raise NoForm(f"SPIR-V has no arithmetic on matrices of {matrix.element_type}")
 
 
 @handlers.on(*BINARY)
@@ -514,7 +514,7 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
     if source.use != result.use and not (
         moves or device.changes_use(source.use.data, result.use.data)
     ):
-        raise Refusal(
+        raise NoForm(
             f"expected a result of use {source.use.data}, as {device.name} has no "
             f"conversion from use {source.use.data} to {result.use.data}: {LEGALIZE} "
             "changes uses"
@@ -602,7 +602,7 @@ def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
         e.set(op.result, through_lanes(e, e.value(op.value), source, result))
         return
     if not (is_integer(source) and is_integer(result)):
-        raise Refusal(
+        raise NoForm(
             "expected matrices of integers, as OpBitcast takes no other, got "
             f"{source.element_type} and {result.element_type}: {LEGALIZE} stages it"
         )
@@ -632,12 +632,8 @@ class Chain:
 
     root: SSAValue | None = None
     """What the variable holds at first; None if it is no chain."""
-    inserts: list[coopmatrix.InsertOp] = field(
-        default_factory=list[coopmatrix.InsertOp]
-    )
-    values: dict[SSAValue, SSAValue | None] = field(
-        default_factory=dict[SSAValue, "SSAValue | None"]
-    )
+    inserts: list[coopmatrix.InsertOp] = field(default_factory=lambda: [])
+    values: dict[SSAValue, SSAValue | None] = field(default_factory=lambda: {})
     """Results and block arguments that the variable is, with what each is made from."""
 
 
@@ -824,7 +820,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
         return
     at_top = isinstance(op.parent_op(), func.FuncOp)
     if not at_top and e.whole.uniformity.around(op) > Variation.SUBGROUPS:
-        raise Refusal(
+        raise NoForm(
             "expected an insertion that is yielded on to where all lanes are together, "
             "in a chain from one matrix through scf.if and scf.for, as matrices are "
             f"made by all lanes: {LEGALIZE} has no other form of it"
@@ -844,7 +840,7 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
 def _check_position(e: Emission) -> None:
     """Refuse elements where the device has no way to one."""
     if not e.facts.device.element_access:
-        raise Refusal(
+        raise NoForm(
             f"{e.facts.device.name} has no access to single elements of a matrix"
         )
 

@@ -28,7 +28,7 @@ from coopc.emit.spirv.coopmatrix import LEGALIZE, through_lanes
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.view import View
 from coopc.emit.view import Form
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import NoForm
 from coopc.ir.control_flow import captured
 from coopc.passes.coopmatrix.elementwise import reduction
 from coopc.passes.coopmatrix.supported_tiles import rows_move
@@ -49,13 +49,13 @@ def reduce(e: Emission, op: coopmatrix.ReduceOp) -> None:
     """OpCooperativeMatrixReduceNV; a function combines two elements."""
     matrix = matrix_type(op.value)
     if "reductions" not in e.facts.device.matrix2:
-        raise Refusal(
+        raise NoForm(
             f"{e.facts.device.name} has no reductions of matrices: {LEGALIZE} lets its "
             "lanes do it"
         )
     halves = op.axis.data is Reduced.QUADS
     if halves != (op.broadcast is None) or matrix.use.data is not Use.ACC:
-        raise Refusal(
+        raise NoForm(
             f"expected {'no ' * halves}broadcast and a matrix of use acc, as SPIR-V "
             f"reduces no other, got {matrix}: {LEGALIZE} lets lanes reduce it"
         )
@@ -88,7 +88,7 @@ def transpose(e: Emission, op: coopmatrix.TransposeOp) -> None:
         e.set(op.result, through_lanes(e, e.value(op.value), before, after))
         return
     if not device.changes_use(before.use.data, after.use.data, transposing=True):
-        raise Refusal(
+        raise NoForm(
             f"{device.name} has no transposition of {before} to {after}: {LEGALIZE} "
             "lets lanes do it"
         )
@@ -105,7 +105,7 @@ def transpose(e: Emission, op: coopmatrix.TransposeOp) -> None:
 def apply(e: Emission, op: coopmatrix.ApplyOp) -> None:
     """OpCooperativeMatrixPerElementOpNV; the body is a function."""
     if "per-element operations" not in e.facts.device.matrix2:
-        raise Refusal(
+        raise NoForm(
             f"{e.facts.device.name} has no instruction for it: {LEGALIZE} makes it "
             "loops over elements"
         )
@@ -140,7 +140,7 @@ def apply(e: Emission, op: coopmatrix.ApplyOp) -> None:
 def coord(e: Emission, op: coopmatrix.CoordOp) -> None:
     """OpCooperativeMatrixGetCoordinateEXT."""
     if "coordinates" not in e.facts.device.matrix2:
-        raise Refusal(
+        raise NoForm(
             f"{e.facts.device.name} has no instruction for the place of an element: "
             f"{LEGALIZE} loads matrices of rows and columns"
         )

@@ -36,7 +36,7 @@ from coopc.emit.spirv.view import (
     storage_of,
 )
 from coopc.emit.view import Form, space_of
-from coopc.emit.walker import Facts, Refusal, count_of, element_of
+from coopc.emit.walker import Facts, NoForm, count_of, element_of
 from coopc.passes.generic.expansion import Code, Target
 from coopc.plan.atomic_form import LOGICAL, WORD
 from coopc.spirv.instruction import Id, Instruction, Operand
@@ -244,7 +244,7 @@ class Emission(emission.Emission[Id, View]):
 
     def check(self, op: Operation) -> None:
         if len(self.function.body) > MOST_INSTRUCTIONS:
-            raise Refusal(
+            raise NoForm(
                 f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "
                 "smaller vectors are fewer"
             )
@@ -374,7 +374,7 @@ class Emission(emission.Emission[Id, View]):
             return list(zip(phi, value, strict=True))
         assert isinstance(value, View), value
         if phi.base is not value.base:
-            raise Refusal(
+            raise NoForm(
                 "expected memrefs of one buffer, whose address is known, got "
                 f"{_name(phi.base)} and {_name(value.base)}"
             )
@@ -417,9 +417,6 @@ class Emission(emission.Emission[Id, View]):
 
     def like(self, shape: Id, element: Id) -> Id:
         return self.types.vector(element, self.types.width(shape))
-
-    def bools(self, shape: Id) -> Id:
-        return self.like(shape, self.bool)
 
     def number(self, type: Id, value: int) -> Id:
         width = self.types.width(type)
@@ -544,7 +541,7 @@ class Emission(emission.Emission[Id, View]):
         module has barriers, they do, for memory that others see.
 
         Raises:
-            Refusal: an alignment that SPIR-V has no access to physical buffers of.
+            NoForm: an alignment that SPIR-V has no access to physical buffers of.
         """
         if view.storage == PHYSICAL:
             element = element_of(view.element)
@@ -552,7 +549,7 @@ class Emission(emission.Emission[Id, View]):
             if alignment_bytes is None:
                 alignment_bytes = self.types.bytes_of(view.element)
             elif alignment_bytes < least:
-                raise Refusal(
+                raise NoForm(
                     f"expected an alignment of at least {least} bytes, the size of "
                     f"{element}, as accesses to physical storage buffers need, got "
                     f"{alignment_bytes}"
@@ -622,7 +619,7 @@ class Emission(emission.Emission[Id, View]):
                 (id,) = definition.operands  # from 32 bits to those of an index
             assert isinstance(id, Id), id
             if id not in self.whole.spec_constants.values():
-                raise Refusal(
+                raise NoForm(
                     "expected constant sizes, or such as coopmatrix.spec_value gives, "
                     f"got {type}"
                 )
@@ -634,7 +631,7 @@ class Emission(emission.Emission[Id, View]):
             base = self.whole.buffer_as(view.base, element, str(element))
             return replace(view, base=base, element=element)
         if self.facts.vulkan and view.storage != PHYSICAL:
-            raise Refusal(
+            raise NoForm(
                 f"expected memory of {element}, got {view.element}: Vulkan casts no "
                 "pointers, and sees only buffers as elements of another type"
             )
@@ -692,11 +689,11 @@ class Emission(emission.Emission[Id, View]):
         """Whether memory has no addresses, and is a buffer of several variables.
 
         Raises:
-            Refusal: it has none, and is no buffer.
+            NoForm: it has none, and is no buffer.
         """
         logical = self.facts.vulkan and view.storage != PHYSICAL
         if logical and view.base not in self.whole.bindings:
-            raise Refusal(
+            raise NoForm(
                 f"expected elements that {self.facts.device.name} has atomic "
                 f"instructions for, got {view.element}: {LOGICAL}"
             )
@@ -758,7 +755,7 @@ def loop_control(op: Operation) -> str:
     """The loop control that an operation asks for.
 
     Raises:
-        Refusal: it asks for something else than true or false.
+        NoForm: it asks for something else than true or false.
     """
     match op.attributes.get(simt.UNROLL):
         case None:
@@ -766,7 +763,7 @@ def loop_control(op: Operation) -> str:
         case IntegerAttr(value=value, type=type) if type == i1:
             return "Unroll" if value.data else "DontUnroll"
         case found:
-            raise Refusal(f"expected {simt.UNROLL} to be true or false, got {found}")
+            raise NoForm(f"expected {simt.UNROLL} to be true or false, got {found}")
 
 
 def _name(base: Id) -> str:

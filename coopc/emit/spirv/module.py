@@ -24,7 +24,7 @@ from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission
 from coopc.emit.spirv.types import Types
 from coopc.emit.spirv.view import PHYSICAL, Later, Num, View, is_wide
 from coopc.emit.view import Form, space_of
-from coopc.emit.walker import Facts, Refusal, refuse, refusing
+from coopc.emit.walker import Facts, NoForm, refuse, refusing
 from coopc.interface import Field, Interface, What
 from coopc.passes.generic.check_bounds import check_bounds
 from coopc.passes.generic.check_uniformity import check_uniformity
@@ -50,11 +50,11 @@ def call(e: Emission, op: func.CallOp) -> None:
     name = op.callee.root_reference.data
     callee = e.whole.functions.get(name)
     if callee is None or callee.is_declaration:
-        raise Refusal(f"expected a function @{name} with a body in the module")
+        raise NoForm(f"expected a function @{name} with a body in the module")
     if len(callee.body.blocks) != 1:
-        raise Refusal(f"expected @{name} to have one block")
+        raise NoForm(f"expected @{name} to have one block")
     if name in e.whole.calling:
-        raise Refusal(f"recursion is not supported by SPIR-V: @{name} calls itself")
+        raise NoForm(f"recursion is not supported by SPIR-V: @{name} calls itself")
     if e.facts.vulkan or any(is_memref(type) for type in op.result_types):
         for arg, given in zip(callee.body.block.args, op.arguments, strict=True):
             e.became[arg] = e.became[given]
@@ -75,7 +75,7 @@ def _call(e: Emission, op: func.CallOp, callee: func.FuncOp) -> None:
             continue
         view = e.view(value)
         if view.storage != STORAGE[space_of(value.type)]:
-            raise Refusal(
+            raise NoForm(
                 "expected the memory space in the type of an allocation that is passed "
                 f"on, got {value.type}"
             )
@@ -307,7 +307,7 @@ def _finish(whole: ModuleEmission) -> None:
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
     blocks = kernel.func.body.blocks
     if len(blocks) != 1:
-        raise Refusal(f"expected a body of one block, got {len(blocks)}")
+        raise NoForm(f"expected a body of one block, got {len(blocks)}")
     interface = interface_of(kernel, whole.source, whole.facts)
     kernel = settled(kernel, whole.source, whole.facts.device)
     vulkan, module = whole.facts.vulkan, whole.module

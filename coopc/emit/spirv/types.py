@@ -24,7 +24,7 @@ from coopc.emit.interface import IN_MEMORY
 from coopc.emit.walker import (
     NUMBERS,
     Facts,
-    Refusal,
+    NoForm,
     check_number,
     constant_bits,
     element_of,
@@ -189,19 +189,19 @@ class Types:
         """Width of a number, in bits.
 
         Raises:
-            Refusal: it is no number.
+            NoForm: it is no number.
         """
         if isinstance(type, IndexType):
             return self.index_bits
         if isinstance(type, IntegerType | coopmatrix.FloatElement):
             return type.bitwidth
-        raise Refusal(f"expected {NUMBERS}, got {type}")
+        raise NoForm(f"expected {NUMBERS}, got {type}")
 
     def number(self, type: Attribute) -> Id:
         """The type of a number as a value.
 
         Raises:
-            Refusal: the device has none.
+            NoForm: the device has none.
         """
         if (found := self._numbers.get(type)) is None:
             found = self._numbers[type] = self._number(type)
@@ -227,12 +227,12 @@ class Types:
     def in_memory(self, type: Attribute) -> Id:
         """The type of an element of a memref: an i1 is a byte."""
         if isinstance(type, coopmatrix.MatrixType):
-            raise Refusal(IN_MEMORY)
+            raise NoForm(IN_MEMORY)
         if is_vector(type):
             widths = self.widths(type)
             if len(widths) != 1:
                 most = "4" if self.facts.vulkan else "16"
-                raise Refusal(
+                raise NoForm(
                     f"expected memory of vectors of at most {most} components, which "
                     f"{self.facts.flavour} has, got {type}"
                 )
@@ -283,9 +283,9 @@ class Types:
         if not is_vector(type):
             return (1,)
         if any(type.get_scalable_dims()):
-            raise Refusal(f"expected a vector of fixed size, got {type}")
+            raise NoForm(f"expected a vector of fixed size, got {type}")
         if type.element_count() > MOST_COMPONENTS:
-            raise Refusal(
+            raise NoForm(
                 f"expected a vector of at most {MOST_COMPONENTS} components, got {type}"
             )
         return widths(type.element_count(), VECTOR_WIDTHS[self.facts.flavour])
@@ -304,7 +304,7 @@ class Types:
         """A cooperative matrix.
 
         Raises:
-            Refusal: SPIR-V or the flavour has none of its use, scope or elements.
+            NoForm: SPIR-V or the flavour has none of its use, scope or elements.
         """
         (found,) = self.parts(type)
         return found
@@ -316,7 +316,7 @@ class Types:
     def _matrix(self, type: coopmatrix.MatrixType, component: Id | None = None) -> Id:
         reason = why_no_matrix(type, self.by_default(type), self.facts)
         if reason is not None:
-            raise Refusal(reason)
+            raise NoForm(reason)
         if component is None:
             component = self.number(type.element_type)
         if isinstance(type.use_name, SymbolRefAttr):
@@ -339,7 +339,7 @@ class Types:
         """A number as a constant: an int of an integer type, a float of a float type.
 
         Raises:
-            Refusal: the device has no such type.
+            NoForm: the device has no such type.
         """
         id, bits = self.number(type), self.bits(type)
         number = constant_bits(type, value, bits)
@@ -374,5 +374,5 @@ class Types:
 
     def named(self, name: str) -> Id:
         if (found := self.spec_constants.get(name)) is None:
-            raise Refusal(f"expected a coopmatrix.spec_constant @{name} in the module")
+            raise NoForm(f"expected a coopmatrix.spec_constant @{name} in the module")
         return found

@@ -21,7 +21,7 @@ from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.types import VECTOR_WIDTHS
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.view import repeats_of
-from coopc.emit.walker import Refusal, count_of, element_of
+from coopc.emit.walker import NoForm, count_of, element_of
 from coopc.plan.atomic_form import WORD
 from coopc.spirv.instruction import Id
 
@@ -142,7 +142,7 @@ def _inserted(
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     source, result = op.source.type, op.result.type
     if is_i1(source) or is_i1(result):
-        raise Refusal("expected components with a place in memory, got i1")
+        raise NoForm("expected components with a place in memory, got i1")
     element = e.element(result)
     bits, wanted = e.types.bits(element_of(source)), e.types.bits(element_of(result))
     if bits == wanted:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from coopc.emit import view
 from coopc.emit.spirv.types import Types
 from coopc.emit.view import Form, IndexOp
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import NoForm
 from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function
 
@@ -121,7 +121,7 @@ class Index(view.Index["Id | Later"]):
         if id.type is self.types.index:
             return id
         if isinstance(known := self.num(id), int):
-            raise Refusal(
+            raise NoForm(
                 f"expected a number of {self.types.index_bits} bits, as an index has, "
                 f"got {known}"
             )

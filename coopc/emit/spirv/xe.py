@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from coopc.dialects import xe
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.view import View
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import NoForm
 from coopc.emit.xe import STORE, XeInstructions, surface_operand
 from coopc.spirv.instruction import Id
 
@@ -36,7 +36,7 @@ class _Instructions(XeInstructions[Emission]):
 
     def check_flavour(self, e: Emission) -> None:
         if e.facts.vulkan:
-            raise Refusal(
+            raise NoForm(
                 "expected the flavour opencl, which Intel's extensions are for"
             )
 

@@ -97,25 +97,17 @@ class MatrixAxes:
 
     known: Functions
     classes: IntDisjointSet = field(default_factory=lambda: IntDisjointSet(size=0))
-    values: dict[SSAValue, tuple[int, int]] = field(
-        default_factory=dict[SSAValue, tuple[int, int]]
-    )
+    values: dict[SSAValue, tuple[int, int]] = field(default_factory=lambda: {})
     free: set[int] = field(default_factory=set[int])
     """Axes that are left alone: of unknown size, or reduced to one element."""
-    by_slot: dict[MatrixType, tuple[int, int]] = field(
-        default_factory=dict[MatrixType, tuple[int, int]]
-    )
+    by_slot: dict[MatrixType, tuple[int, int]] = field(default_factory=lambda: {})
     """Those of all matrices of a type whose elements are addressed by slot."""
-    products: list[coopmatrix.MulAddOp] = field(
-        default_factory=list[coopmatrix.MulAddOp]
-    )
+    products: list[coopmatrix.MulAddOp] = field(default_factory=lambda: [])
     accesses: dict[SSAValue, list[coopmatrix.AccessOp]] = field(
         default_factory=dict[SSAValue, list[coopmatrix.AccessOp]]
     )
     """Those of each matrix."""
-    whole: list[tuple[Operation, SSAValue]] = field(
-        default_factory=list[tuple[Operation, SSAValue]]
-    )
+    whole: list[tuple[Operation, SSAValue]] = field(default_factory=lambda: [])
     """Operations that have no rule to cut them, with each of their matrices."""
 
     def of(self, value: SSAValue) -> tuple[int, int]:
@@ -152,7 +144,12 @@ class MatrixAxes:
                 for one, other in zip(self.of(op.value), flipped, strict=True):
                     self.classes.union(one, other)
             case coopmatrix.AccessOp():
-                is_cut = self._access(op, matrices)
+                self._alike(matrices)
+                for value in matrices[:1]:
+                    self.accesses.setdefault(value, []).append(op)
+                named = isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name
+                # Else its tiles have no place in memory.
+                is_cut = op.layout.data not in coopmatrix.BLOCKED and not named
             case _ if isinstance(op, SAME_AXES):
                 is_cut = not isinstance(op, ROW_SLICES)
                 self._same(op, matrices)
@@ -186,15 +183,6 @@ class MatrixAxes:
             for axis, size in zip(pair, type.shape, strict=True)
         )
         return rows, cols
-
-    def _access(self, op: coopmatrix.AccessOp, matrices: Sequence[SSAValue]) -> bool:
-        """Note what accesses memory; return whether its tiles have a place there."""
-        self._alike(matrices)
-        if matrices:
-            self.accesses.setdefault(matrices[0], []).append(op)
-        if op.layout.data in coopmatrix.BLOCKED:
-            return False
-        return not isinstance(op, coopmatrix.PlainAccessOp) or op.layout_name is None
 
     def _flow(self, op: Operation) -> bool:
         """Note what control flow makes the same; return whether `op` has a rule."""

@@ -296,10 +296,6 @@ def memory_at(b: VectorBuilder, op: simt.MemoryAtOp) -> Results:
     return [b.values[op.address]]
 
 
-def _is_own_address(b: VectorBuilder, memory: SSAValue) -> bool:
-    return isinstance(memory.owner, simt.MemoryAtOp) and memory in b.varying
-
-
 Access: TypeAlias = memref.LoadOp | memref.StoreOp
 
 
@@ -307,11 +303,12 @@ def access(b: VectorBuilder, op: Access) -> Results:
     """A vector where lanes access consecutive elements, else lane by lane."""
     if not any(x in b.varying for x in op.operands):
         return uniform(b, op)
-    if simt.ORDERING in op.attributes or _is_own_address(b, op.memref):
-        return each_lane(b, op)
     memory, indices = op.memref, list(op.indices)
-    plain = simt.VOLATILE not in op.attributes
     private = memory in b.varying
+    is_address = isinstance(memory.owner, simt.MemoryAtOp)
+    if simt.ORDERING in op.attributes or (private and is_address):
+        return each_lane(b, op)
+    plain = simt.VOLATILE not in op.attributes
     if private and not isinstance(memory.owner, memref.AllocaOp):
         raise Refused(
             op,

@@ -113,7 +113,8 @@ def decide(module: ModuleOp, target: HeldMatrices) -> list[Decision]:
     found: list[Decision] = []
     for op in module.walk():
         spilled = next((x for x in _matrices(op) if target.is_spilled(x)), None)
-        if target.for_lanes and not spilled and not _names_layout(op):
+        named = isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name
+        if target.for_lanes and not spilled and not named:
             continue
         if op.dialect_name() == "coopmatrix":
             found.append(_decision(op, target))
@@ -175,10 +176,6 @@ def _decision(op: Operation, target: HeldMatrices) -> Decision:
 
 def _way(op: Operation, facts: frozenset[Fact], target: HeldMatrices) -> Row:
     return way(op.name.partition(".")[2], facts, target.device)
-
-
-def _names_layout(op: Operation) -> bool:
-    return isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None
 
 
 def _matrices(op: Operation) -> Iterator[MatrixType]:
@@ -490,9 +487,7 @@ class Legalizer:
     """Whether matrices of types that the device lacks stay in memory."""
     lanes: int | None = None
     """Of subgroups, where kernels do not say so; as the device has them if absent."""
-    _staged: dict[FuncOp, StagedMatrices] = field(
-        default_factory=dict[FuncOp, StagedMatrices]
-    )
+    _staged: dict[FuncOp, StagedMatrices] = field(default_factory=lambda: {})
 
     def is_spilled(self, type: Attribute) -> bool:
         """Whether values of a type stay in memory."""

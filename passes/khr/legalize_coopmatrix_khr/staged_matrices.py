@@ -162,9 +162,7 @@ class SharedMemory:
     """Of a subgroup."""
     subgroups: int
     """Of a work-group, at most."""
-    _buffers: dict[Hashable, SharedBuffer] = field(
-        default_factory=dict[Hashable, SharedBuffer]
-    )
+    _buffers: dict[Hashable, SharedBuffer] = field(default_factory=lambda: {})
     _ids: list[SSAValue] = field(default_factory=list[SSAValue])
     _constants: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
 
@@ -273,9 +271,7 @@ class StagedMatrices:
     shared: SharedMemory
     is_spilled: Callable[[Attribute], bool]
     """Whether values of a type stay there."""
-    buffers: dict[SSAValue, SharedBuffer] = field(
-        default_factory=dict[SSAValue, SharedBuffer]
-    )
+    buffers: dict[SSAValue, SharedBuffer] = field(default_factory=lambda: {})
     _coordinates: dict[MatrixType, tuple[SSAValue, SSAValue]] = field(
         default_factory=dict[MatrixType, tuple[SSAValue, SSAValue]]
     )

@@ -381,9 +381,7 @@ class SequenceWriter:
     b: Builder
     destinations: Destinations
     """Which argument a tensor that the function computes is to be in."""
-    memories: dict[SSAValue, MemoryPart] = field(
-        default_factory=dict[SSAValue, MemoryPart]
-    )
+    memories: dict[SSAValue, MemoryPart] = field(default_factory=lambda: {})
     """Of tensors, and of memrefs of the function."""
     numbers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """What scalars of the function are."""

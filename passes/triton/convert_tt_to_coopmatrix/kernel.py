@@ -83,9 +83,7 @@ class SubgroupOptions:
     only loaded from work-group memory, and sums are kept there."""
     aligns_rows: bool = False
     """Whether rows of matrices in memory are to begin at multiples of 16 bytes."""
-    shared: Mapping[Operation, SharedPlan] = field(
-        default_factory=dict[Operation, SharedPlan]
-    )
+    shared: Mapping[Operation, SharedPlan] = field(default_factory=lambda: {})
     """How loops are shared by the subgroups of a work-group, which runs a program."""
     device: Device | None = None
     """The device, where matrices keep sums."""
@@ -106,9 +104,7 @@ class Rounds:
     plan: RoundsPlan
     strip: Tensor | None = None
     """The sums that are known where the statement is written."""
-    places: dict[Coordinates, Coordinates] = field(
-        default_factory=dict[Coordinates, Coordinates]
-    )
+    places: dict[Coordinates, Coordinates] = field(default_factory=lambda: {})
     """Where in the strip an element of all sums is."""
     tiles: Values = ()
     """All sums, if they are known before: matrices, row by row."""
@@ -168,9 +164,7 @@ class TtKernel:
     None is memory at addresses."""
     is_sharing: bool = False
     """Whether what is written is of the elements that a subgroup has, not of all."""
-    totals: dict[scf.ForOp, SubgroupSums] = field(
-        default_factory=dict[scf.ForOp, "SubgroupSums"]
-    )
+    totals: dict[scf.ForOp, SubgroupSums] = field(default_factory=lambda: {})
     """What subgroups share, where it is known."""
     kept: dict[SSAValue, Values] = field(default_factory=dict[SSAValue, Values])
     """The tiles of sums that loops end with, row by row."""

@@ -126,18 +126,12 @@ class Matrices:
     """Whether f32 may be multiplied as tf32."""
     moves: dict[Operation, Moves] = field(default_factory=dict[Operation, Moves])
     """Of the loads and stores that are done by blocks."""
-    prefetches: dict[Operation, Prefetches] = field(
-        default_factory=dict[Operation, Prefetches]
-    )
-    channels: dict[Operation, ChannelPlan] = field(
-        default_factory=dict[Operation, ChannelPlan]
-    )
+    prefetches: dict[Operation, Prefetches] = field(default_factory=lambda: {})
+    channels: dict[Operation, ChannelPlan] = field(default_factory=lambda: {})
     """Of the loads that are done by channels."""
     of_nibbles: set[Operation] = field(default_factory=set[Operation])
     """Products of i4; their operands have become bytes of two: see `pack_nibbles`."""
-    told: list[tuple[Operation, str]] = field(
-        default_factory=list[tuple[Operation, str]]
-    )
+    told: list[tuple[Operation, str]] = field(default_factory=lambda: [])
     """What was decided, for people."""
     blocks: BlockMessages = field(default_factory=BlockMessages)
 

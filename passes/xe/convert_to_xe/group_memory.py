@@ -79,9 +79,7 @@ class GroupMemory:
 
     block: Block
     """The body of the kernel."""
-    made: dict[tuple[MemRefType, int], SSAValue] = field(
-        default_factory=dict[tuple[MemRefType, int], SSAValue]
-    )
+    made: dict[tuple[MemRefType, int], SSAValue] = field(default_factory=lambda: {})
     """By type, and number within a use."""
     buffer_bytes: int = 0
     """Of all of Triton's buffers so far."""

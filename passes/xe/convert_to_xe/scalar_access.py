@@ -72,6 +72,8 @@ class VectorPlaces:
     """Vectors of i1; None where all are there."""
     flag: Flag = True
     """Whether a lane accesses any, where there are no masks."""
+    together: int = 1
+    """Elements that follow each other there and are one access, a vector."""
 
     @property
     def element(self) -> Attribute:
@@ -117,6 +119,8 @@ class ScalarAccess:
             read: makes the load of an element.
             other: vectors of what elements are that are not loaded; None for 0.
         """
+        if isinstance(places, VectorPlaces) and places.together > 1:
+            return self._load_vectors(b, registers, places, other)
         starts: Sequence[SSAValue | None] = [None] * registers.vectors
         if other is not None:
             starts = [cast(b, each, places.element) for each in other]
@@ -169,6 +173,9 @@ class ScalarAccess:
         places = by_the_first(b, registers, places)
         for number, piece in enumerate(unpacked(b, registers, pieces)):
             vector = cast(b, piece, places.element)
+            if isinstance(places, VectorPlaces) and places.together > 1:
+                self._store_in_parts(b, vector, number, places)
+                continue
 
             def store(
                 vector: SSAValue, number: int, at: SSAValue | int, now: Values
@@ -180,16 +187,15 @@ class ScalarAccess:
             body = partial(store, vector, number)
             self._for_components(b, registers, places, (), body)
 
-    def load_vectors(
+    def _load_vectors(
         self,
         b: Builder,
         registers: RegisterLayout,
         places: VectorPlaces,
-        length: int,
         other: Values | None,
     ) -> list[SSAValue]:
-        """Load a tensor by vectors of a length that lie in memory as they are."""
-        found: list[SSAValue] = []
+        """Load a tensor by vectors that lie in memory as they are."""
+        found, length = list[SSAValue](), places.together
         zeros = b.constant(VectorType(places.element, [registers.length]), 0)
         for number in range(registers.vectors):
             start = zeros if other is None else cast(b, other[number], places.element)
@@ -202,22 +208,15 @@ class ScalarAccess:
             found.append(cast(b, concatenated(b, parts), registers.element))
         return packed(b, registers, found)
 
-    def store_vectors(
-        self,
-        b: Builder,
-        registers: RegisterLayout,
-        pieces: Values,
-        places: VectorPlaces,
-        length: int,
+    def _store_in_parts(
+        self, b: Builder, vector: SSAValue, number: int, places: VectorPlaces
     ) -> None:
-        """Store a tensor by vectors of a length."""
-        chosen = by_the_first(b, registers, places)
-        for number, piece in enumerate(unpacked(b, registers, pieces)):
-            vector = cast(b, piece, places.element)
-            for at in range(0, registers.length, length):
-                flag, where = chosen.of(b, number, at)
-                (part,) = gathered(b, [vector], range(at, at + length), length)
-                b.effect_where(flag, partial(_store_vector, part, places, where))
+        """Store a vector by shorter ones."""
+        length = places.together
+        for at in range(0, length_of(vector), length):
+            flag, where = places.of(b, number, at)
+            (part,) = gathered(b, [vector], range(at, at + length), length)
+            b.effect_where(flag, partial(_store_vector, part, places, where))
 
     def _gathered(
         self,
@@ -269,7 +268,7 @@ class ScalarAccess:
         if isinstance(places, VectorPlaces) and (self.in_loops or not is_short):
 
             def round(at: BoundedIndex, now: Values) -> Values:
-                return body(b.index(at) if at.known is None else at.known, now)
+                return body(b.size(at), now)
 
             return b.loop(registers.length, carried, round, name="at")
         for at in range(registers.length):

@@ -117,9 +117,7 @@ class TensorMemory:
     """The scalar pointer that the pointers of an access count from."""
     padded: frozenset[Operation]
     """The accesses through descriptors that read NaN outside."""
-    moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
-    )
+    moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(default_factory=lambda: {})
     """For each memref that was moved, what it is in and the index of its start."""
 
     def rules(self) -> dict[type[Operation], Rule]:
@@ -218,8 +216,6 @@ class TensorMemory:
             return [(_load_scalar(op, b),)]
         registers, places = registers_of(op.result), self.through_pointers(op, b)
         other = None if op.other is None else vectors_of(op.other, b)
-        if (length := _vector_length(op)) is not None:
-            return [self.elements.load_vectors(b, registers, places, length, other)]
         read = partial(LoadOp.get, places.memory)
         return [self.elements.load(b, registers, places, read, other)]
 
@@ -230,9 +226,6 @@ class TensorMemory:
             return ()
         registers, pieces = registers_of(op.value), b.parts(op.value)
         places = self.through_pointers(op, b)
-        if (length := _vector_length(op)) is not None:
-            self.elements.store_vectors(b, registers, pieces, places, length)
-            return ()
         self.elements.store(b, registers, pieces, places, _store_to(places))
         return ()
 
@@ -313,7 +306,10 @@ class TensorMemory:
         (memref,) = b.parts(self.bases[op])
         mask = None if isinstance(op, tt.AtomicCASOp) else op.mask
         masks = None if mask is None else vectors_of(mask, b)
-        return VectorPlaces(self.view(b, memref), b.parts(op.ptr), masks)
+        planned = op.attributes.get(xe_plans.VECTOR)
+        length = planned.value.data if isinstance(planned, IntegerAttr) else 1
+        memory = self.view(b, memref)
+        return VectorPlaces(memory, b.parts(op.ptr), masks, together=length)
 
     def _through_descriptor(
         self,
@@ -377,12 +373,6 @@ def make_descriptor(op: tt.MakeTensorDescriptorOp, b: Splitter) -> Results:
     rows, cols = op.shape[-2:]
     pitch = narrowed(b, op.strides[-2])
     return [(base, times(b, cols, width // 8), rows, times(b, pitch, width // 8))]
-
-
-def _vector_length(op: tt.LoadOp | tt.StoreOp) -> int | None:
-    """Return the length of the vectors that an access is made of, if it is."""
-    length = op.attributes.get(xe_plans.VECTOR)
-    return length.value.data if isinstance(length, IntegerAttr) else None
 
 
 def pointer_base(op: tt.LoadOp | tt.StoreOp | AtomicOp) -> SSAValue:

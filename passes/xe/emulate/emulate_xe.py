@@ -69,9 +69,7 @@ class Emulator:
     """The functions that are there, by what decides on them."""
     scratch: dict[FuncOp, SSAValue] = field(default_factory=dict[FuncOp, SSAValue])
     """The work-group memory of kernels in which pairs exchange."""
-    positions: dict[SSAValue, SSAValue] = field(
-        default_factory=dict[SSAValue, SSAValue]
-    )
+    positions: dict[SSAValue, SSAValue] = field(default_factory=lambda: {})
     """The memory of x and y of payloads."""
 
     def emulate(self, op: Operation) -> None:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
 
 from coopc.emit.memref import kept_dimensions, known_dimension
 from coopc.emit.view import Form, Index, IndexOp, View
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import NoForm
 
 
 class Texts(Index[str]):
@@ -86,9 +86,9 @@ def test_consecutive() -> None:
     vector = VectorType(f16, [8])
     e = Texts()
     assert e.consecutive(memory(2, ("m", 4), (4, 1)), (1, 0), vector) == 6
-    with pytest.raises(Refusal, match="expected a memref whose last stride is 1"):
+    with pytest.raises(NoForm, match="expected a memref whose last stride is 1"):
         e.consecutive(memory(0, (8, 4), (4, 2)), (0, 0), vector)
-    with pytest.raises(Refusal, match="expected a vector of one dimension"):
+    with pytest.raises(NoForm, match="expected a vector of one dimension"):
         e.consecutive(memory(0, (8, 4)), (0, 0), VectorType(f16, [2, 4]))
 
 
@@ -122,11 +122,11 @@ def test_form() -> None:
     ],
 )
 def test_no_dimension(number: object, message: str) -> None:
-    with pytest.raises(Refusal, match=message):
+    with pytest.raises(NoForm, match=message):
         known_dimension(number, 2)
 
 
 def test_dropped_dimensions() -> None:
     assert kept_dimensions((1, 8, 1, 4), MemRefType(f16, (8, 1, 4))) == [1, 2, 3]
-    with pytest.raises(Refusal, match=r"expected a result of the sizes \(2, 8\), got"):
+    with pytest.raises(NoForm, match=r"expected a result of the sizes \(2, 8\), got"):
         kept_dimensions((2, 8), MemRefType(f16, (8,)))

@@ -52,7 +52,7 @@ from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.llvm.types import Facts as LlvmFacts
-from coopc.emit.walker import Facts, Refusal, count_of, element_of
+from coopc.emit.walker import Facts, NoForm, count_of, element_of
 from coopc.interface_call import DTYPES
 from coopc.llvm.text import text
 from coopc.passes.generic.expansion import TABLES
@@ -626,7 +626,7 @@ class Sweep:
             before = state_of(function)
             try:
                 emit(e, op)
-            except Refusal as refusal:
+            except NoForm as refusal:
                 self.refused[op] = str(refusal)
                 restore(e, function, before)
             except Exception as error:

@@ -12,7 +12,7 @@ from coopc.plan.tuning import Choice, PipelineName, TunedProduct, Tuning
 from coopc.run import machine
 from coopc.versions import installed
 
-HERE = machine.Machine("a device", "a driver")
+HERE = machine.HostMachine("a device", "a driver")
 TILES = GemmTiles((64, 32), (32, 16), 32, 1, band=4)
 CASES: tuple[tuple[PipelineName, str, str, Choice, tuple[str, str]], ...] = (
     ("coopc-amx", "", "block=1,2,3", Choice(block=(1, 2, 3)), ("bf16", "f32")),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coopc.rounding import FORMATS, FloatFormat
-from coopc.spirv.literal import float_text
+from coopc.spirv.instruction import float_text
 
 
 @st.composite
