@@ -67,7 +67,11 @@ from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import CoopmatrixFamily
 from coopc.passes.generic.share_workgroup_memory import shared_bytes
-from coopc.passes.triton.convert_tt_to_coopmatrix import accesses, carried_values
+from coopc.passes.triton.convert_tt_to_coopmatrix import (
+    accesses,
+    carried_values,
+    in_matrices,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.kept_sums import loop
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     Flag,
@@ -77,6 +81,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     TtKernel,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.parts import (
+    LOADS,
     cut_program,
     plan_parts,
 )
@@ -92,6 +97,9 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
 from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import (
     WHOLE,
     plan_shared,
+)
+from coopc.passes.triton.convert_tt_to_coopmatrix.staged_factors import (
+    staged_loads,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     FIRST,
@@ -433,6 +441,8 @@ RULES: Mapping[type[Operation], Rule] = {
 
 
 def write(k: TtKernel, op: Operation) -> None:
+    if in_matrices.takes(k, op):
+        return
     is_of_tensors = any(is_tensor(x.type) for x in op.results)
     RULES.get(type(op), of_elements if is_of_tensors else scalar)(k, op)
 
@@ -572,7 +582,7 @@ def in_subgroups(
         if isinstance(found, str):
             why_not = found
             continue
-        size = shared_bytes(found.func) + bool(dots) * subgroups * SCRATCH_BYTES
+        size = bytes_of_parts(found.func, subgroups)
         if size <= device.limits.local_bytes:
             if dots:
                 turns = f", in {rounds} rounds" if rounds > 1 else ""
@@ -580,6 +590,13 @@ def in_subgroups(
             return found
         why_not = f"{subgroups} parts take {size} bytes of buffers"
     return f"{reason}, and {why_not}"
+
+
+def bytes_of_parts(func: FuncOp, subgroups: int) -> int:
+    """Return the work-group memory of subgroups, with that for matrices at edges."""
+    loads = (x for x in func.walk() if isinstance(x, coopmatrix.LoadOp))
+    is_at_edges = any(x.checked is not None for x in loads)
+    return shared_bytes(func) + is_at_edges * subgroups * SCRATCH_BYTES
 
 
 def in_rounds(
@@ -620,7 +637,12 @@ def in_parts(
     plan = plan_parts(draft, count, least)
     if isinstance(plan, str):
         return plan
+    whole = {x for x in draft.walk() if isinstance(x, LOADS)}
     cut_program(draft, plan, options.parts)
+    if options.parts > 1 and options.device is not None:
+        left = (x for x in draft.walk() if x in whole)
+        common = staged_loads(left, options.work_items, options.device)
+        options = replace(options, common=common)
     try:
         func, kernel = written(ctx, draft, options, frozenset())
     except Refused as error:  # of the whole program it names the operation
