@@ -114,7 +114,7 @@ class InMatrices:
             if (init in kept or is_splat(init)) and self.is_held(arg)
         }
         while True:
-            known = {args[x] for x in carried}
+            known: set[SSAValue] = {args[x] for x in carried}
             ops = self.follow(loop.body.block.ops, known)
             if ops is None:
                 return None
@@ -149,7 +149,9 @@ class InMatrices:
 
     def is_held(self, value: SSAValue) -> bool:
         """Whether matrices can hold a tensor: sums, or numbers of rows."""
-        shape = shape_of(value.type) if is_tensor(value.type) else ()
+        if not is_tensor(value.type):
+            return False
+        shape = value.type.get_shape()
         if not 1 <= len(shape) <= 2 or shape[0] % self.rows:
             return False
         if any(x > 1 and x % self.cols for x in shape[1:]):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, i64
@@ -87,13 +88,13 @@ def vectors_of(op: Operation) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Staged:
-    """A factor that is staged: where each vector that a lane copies is."""
+    """A factor that is staged."""
 
     op: Operation
     tensor: Tensor
     matrix: MatrixInMemory
-    places: Sequence[Coordinates]
-    """Its row, and its number in that."""
+    vectors: int
+    """That a lane copies."""
 
     @property
     def element(self) -> Attribute:
@@ -122,46 +123,41 @@ def stage(k: TtKernel, op: Operation) -> None:
                 k.operation(before)
         tensor = k.tensor(each.results[0])
         if (matrix := tensor.matrix) is not None:
-            found.append(Staged(each, tensor, matrix, places(k, each)))
+            vectors = prod(vectors_of(each)) // k.options.work_items
+            found.append(Staged(each, tensor, matrix, vectors))
     if found:
         copy(k, found)
-
-
-def places(k: TtKernel, op: Operation) -> list[Coordinates]:
-    """Return which vectors of a block a lane copies."""
-    b, (rows, pieces), items = k.b, vectors_of(op), k.options.work_items
-    item = BoundedIndex(
-        0, b.pure(simt.LocalIdOp, simt.Dimension.X), items - 1, varies=True
-    )
-    if items % pieces == 0:
-        row, col = (b.index(f(item, pieces)) for f in (b.divided, b.remainder))
-        down = items // pieces
-        return [(b.plus(row, first), col) for first in range(0, rows, down)]
-    numbers = (
-        b.add(BoundedIndex(first), item) for first in range(0, rows * pieces, items)
-    )
-    return [
-        (b.index(b.divided(x, pieces)), b.index(b.remainder(x, pieces)))
-        for x in numbers
-    ]
 
 
 def copy(k: TtKernel, factors: Sequence[Staged]) -> None:
     """Copy factors into work-group memory, of which products load them then."""
     b, flags = k.b, [x for each in factors for x in inside(k, each.tensor)]
     whole = b.both(*flags)
-    copied = [(each, at) for each in factors for at in each.places]
+    copied = [
+        (each, place(k, each, BoundedIndex(turn)))
+        for each in factors
+        for turn in range(each.vectors)
+    ]
 
     def loads() -> Values:
         return tuple(load(k, *x) for x in copied)
 
-    def elements() -> Values:
-        k.elements.known.clear()
-        return tuple(gathered(k, *x) for x in copied)
-
-    def put(values: Iterable[SSAValue]) -> Values:
-        for (each, at), value in zip(copied, values, strict=True):
+    def put() -> Values:
+        for (each, at), value in zip(copied, loaded, strict=True):
             b.effect(memref.StoreOp.get(value, memories[each], at))
+        return ()
+
+    def put_elements() -> Values:
+        for each in factors:
+
+            def of_turn(turn: BoundedIndex, _: Values, each: Staged = each) -> Values:
+                k.elements.known.clear()
+                at = place(k, each, turn)
+                value = gathered(k, each, at)
+                b.effect(memref.StoreOp.get(value, memories[each], at))
+                return ()
+
+            b.loop(each.vectors, (), of_turn, name="turn")
         return ()
 
     none = (b.constant(VECTOR, 0),) * len(copied)
@@ -169,9 +165,9 @@ def copy(k: TtKernel, factors: Sequence[Staged]) -> None:
     b.effect(simt.BarrierOp(*WAIT))
     memories = {each: buffer(k, each) for each in factors}
     if isinstance(whole, bool):
-        put(loaded if whole else elements())
+        put() if whole else put_elements()
     else:
-        b.either(whole, [], lambda: put(loaded), lambda: put(elements()))
+        b.either(whole, [], put, put_elements)
     b.effect(simt.BarrierOp(*WAIT))
     for each in factors:
         matrix = MatrixInMemory(
@@ -181,6 +177,18 @@ def copy(k: TtKernel, factors: Sequence[Staged]) -> None:
             packed=each.per,
         )
         k.values[each.op.results[0]] = replace(each.tensor, matrix=matrix)
+
+
+def place(k: TtKernel, factor: Staged, turn: BoundedIndex) -> Coordinates:
+    """Return which vector of a factor a lane copies: its row, and which of that."""
+    b, (_, pieces), items = k.b, vectors_of(factor.op), k.options.work_items
+    item = b.pure(simt.LocalIdOp, simt.Dimension.X)
+    lane = BoundedIndex(0, item, items - 1, varies=True)
+    if items % pieces:
+        number = b.add(b.times(turn, items), lane)
+        return b.index(b.divided(number, pieces)), b.index(b.remainder(number, pieces))
+    row = b.add(b.times(turn, items // pieces), b.divided(lane, pieces))
+    return b.index(row), b.index(b.remainder(lane, pieces))
 
 
 def buffer(k: TtKernel, factor: Staged) -> SSAValue:
