@@ -112,6 +112,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     splat_tensor,
     unflattened,
 )
+from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.memory import update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 from coopc.remarks import remark, remarks_to
@@ -634,6 +635,7 @@ def in_parts(
     """
     draft = old.clone()
     make_host_descriptors(draft)
+    remove_dead(draft)  # what nobody needs is not cut
     plan = plan_parts(draft, count, least)
     if isinstance(plan, str):
         return plan

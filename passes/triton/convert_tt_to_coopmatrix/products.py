@@ -416,6 +416,8 @@ def run_tiles(
     stage, zero = k.buffer((m, n), element, "sums"), b.constant(INDEX, 0)
     assert stage.buffer is not None, stage
     rounds.strip = stage
+    if k.options.parts == 1:  # other lanes may have loaded what a lane stores to
+        b.effect(simt.BarrierOp())
     for number, tile in enumerate(rounds.tiles):
         down, right = divmod(number, rounds.across)
 
