@@ -18,7 +18,8 @@ time: then it is computed from the number of the round. Buffers are allocated wh
 are first written, for `share-workgroup-memory` to place.
 
 With `shared=true` several subgroups run a program, where its sums, or parts of it, are
-shared out; else a program whose buffers exceed work-group memory is done in parts.
+shared out, and stage factors that they have in common; else a program whose buffers
+exceed work-group memory is done in parts.
 
 With `rounds=true` blocks of memory that are factors are loaded as matrices, and a loop
 that only adds products is written around what stores its sums (rounds.py). That the
