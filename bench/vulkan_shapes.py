@@ -141,7 +141,8 @@ def graph(actions: Sequence[Callable[[], object]]) -> float | None:
         import torch  # pyright: ignore[reportMissingImports]
     except ImportError:
         return None
-    cuda: Any = torch.cuda  # pyright: ignore[reportUnknownMemberType]
+    torch_: Any = torch
+    cuda = torch_.cuda
     for action in actions:
         action()
     cuda.synchronize()

@@ -44,6 +44,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.products import run_statement
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import feeds_products, waits
+from coopc.passes.triton.convert_tt_to_coopmatrix.staged_factors import stage
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     FIRST,
     Coordinates,
@@ -428,6 +429,8 @@ def block_access(
     pointers, mask = in_tensor(k, op, target, place, checked)
     other = nan if target.pads_with_nan else 0
     tensor_access(k, op, pointers, mask, other, matrix)
+    if op in k.options.common and op not in k.staged:
+        stage(k, op)
 
 
 def matrix_in(

@@ -256,60 +256,64 @@ def moved(k: TtKernel, op: scf.ForOp, step: Operation, start: Tensor) -> Tensor:
     return Tensor(start.shape, element, None, start.reads | by.reads, start.base)
 
 
-Change: TypeAlias = Callable[[Values], Values]
-"""What matrices become."""
+Change: TypeAlias = Callable[[], None]
+"""Writes what becomes of matrices, and notes it in `kept`."""
 
 
 def rewritten(
     k: TtKernel,
     op: scf.ForOp,
-    kept: set[int],
-    sums: Values = (),
+    kept: Mapping[int, Values] | None = None,
     changes: Mapping[Operation, Change] | None = None,
-) -> Values:
+) -> None:
     """Write a loop anew.
 
     Args:
         k: the kernel.
         op: the loop.
-        kept: the numbers of what it carries in matrices.
-        sums: these matrices.
-        changes: what is done with them, in the place of operations.
+        kept: what it begins with that it carries in matrices, by number.
+        changes: what is written in the place of operations.
     """
+    kept, changes = kept or {}, changes or {}
     b, body, moves = k.b, op.body.block, steps(op)
     counter, *args = body.args
     forms: list[Value | None] = []
     for number, (old, arg) in enumerate(zip(op.iter_args, args, strict=True)):
+        if number in moves or number in kept:
+            forms.append(None)
+            continue
         before, value = old.owner, k.values[old]
         is_last = isinstance(before, scf.ForOp) and old.has_one_use()
         is_last = is_last and not isinstance(element_of(old.type), tt.PtrType)
-        if number in moves or number in kept:
-            forms.append(None)
-        elif is_last and before.parent is op.parent and isinstance(value, Tensor):
+        if is_last and before.parent is op.parent and isinstance(value, Tensor):
             forms.append(value)  # nobody else needs that buffer
         else:
             forms.append(carried(k, old, arg, op, arg.name_hint or "carried"))
     starts = hand_over(k, op.iter_args, forms)
+    sums = [x for values in kept.values() for x in values]
     lower, upper, stride = k.numbers((op.lb, op.ub, op.step))
     block = Block(arg_types=[x.type for x in (lower, *sums, *starts)])
     new = b.effect(scf.ForOp(lower, upper, stride, [*sums, *starts], block))
-    count, totals = len(sums), tuple(block.args[1 : 1 + len(sums)])
+    count = len(sums)
     with k.inside(block):
         k.values[counter] = block.args[0]
         block.args[0].name_hint = counter.name_hint
+        k.keep((args[x] for x in kept), kept.values(), block.args[1:])
         enter(k, args, forms, block.args[1 + count :])
         for number, step in moves.items():
             start = k.tensor(op.iter_args[number])
             k.values[args[number]] = moved(k, op, step, start)
         for each in body.ops:
-            if changes is not None and each in changes:
-                totals = changes[each](totals)
+            if each in changes:
+                b.location = each.location
+                changes[each]()
             elif each is not body.last_op:
                 k.operation(each)
-        b.location = op.location
-        b.effect(scf.YieldOp(*totals, *hand_over(k, yielded(op.body), forms)))
+        b.location, ends = op.location, yielded(op.body)
+        totals = [x for number in kept for x in k.kept[ends[number]]]
+        b.effect(scf.YieldOp(*totals, *hand_over(k, ends, forms)))
+    k.keep((op.results[x] for x in kept), kept.values(), new.results)
     enter(k, op.results, forms, new.results[count:])
-    return tuple(new.results[:count])
 
 
 def branch(k: TtKernel, op: scf.IfOp) -> None:

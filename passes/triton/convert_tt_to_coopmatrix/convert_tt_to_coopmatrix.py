@@ -18,7 +18,8 @@ time: then it is computed from the number of the round. Buffers are allocated wh
 are first written, for `share-workgroup-memory` to place.
 
 With `shared=true` several subgroups run a program, where its sums, or parts of it, are
-shared out; else a program whose buffers exceed work-group memory is done in parts.
+shared out, and stage factors that they have in common; else a program whose buffers
+exceed work-group memory is done in parts.
 
 With `rounds=true` blocks of memory that are factors are loaded as matrices, and a loop
 that only adds products is written around what stores its sums (rounds.py). That the
@@ -67,7 +68,11 @@ from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import CoopmatrixFamily
 from coopc.passes.generic.share_workgroup_memory import shared_bytes
-from coopc.passes.triton.convert_tt_to_coopmatrix import accesses, carried_values
+from coopc.passes.triton.convert_tt_to_coopmatrix import (
+    accesses,
+    carried_values,
+    in_matrices,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.kept_sums import loop
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     Flag,
@@ -77,6 +82,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     TtKernel,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.parts import (
+    LOADS,
     cut_program,
     plan_parts,
 )
@@ -93,6 +99,9 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import (
     WHOLE,
     plan_shared,
 )
+from coopc.passes.triton.convert_tt_to_coopmatrix.staged_factors import (
+    staged_loads,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     FIRST,
     FUNCTIONS,
@@ -104,6 +113,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     splat_tensor,
     unflattened,
 )
+from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.memory import update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 from coopc.remarks import remark, remarks_to
@@ -433,6 +443,8 @@ RULES: Mapping[type[Operation], Rule] = {
 
 
 def write(k: TtKernel, op: Operation) -> None:
+    if in_matrices.takes(k, op):
+        return
     is_of_tensors = any(is_tensor(x.type) for x in op.results)
     RULES.get(type(op), of_elements if is_of_tensors else scalar)(k, op)
 
@@ -572,7 +584,7 @@ def in_subgroups(
         if isinstance(found, str):
             why_not = found
             continue
-        size = shared_bytes(found.func) + bool(dots) * subgroups * SCRATCH_BYTES
+        size = bytes_of_parts(found.func, subgroups)
         if size <= device.limits.local_bytes:
             if dots:
                 turns = f", in {rounds} rounds" if rounds > 1 else ""
@@ -580,6 +592,13 @@ def in_subgroups(
             return found
         why_not = f"{subgroups} parts take {size} bytes of buffers"
     return f"{reason}, and {why_not}"
+
+
+def bytes_of_parts(func: FuncOp, subgroups: int) -> int:
+    """Return the work-group memory of subgroups, with that for matrices at edges."""
+    loads = (x for x in func.walk() if isinstance(x, coopmatrix.LoadOp))
+    is_at_edges = any(x.checked is not None for x in loads)
+    return shared_bytes(func) + is_at_edges * subgroups * SCRATCH_BYTES
 
 
 def in_rounds(
@@ -617,10 +636,16 @@ def in_parts(
     """
     draft = old.clone()
     make_host_descriptors(draft)
+    remove_dead(draft)  # what nobody needs is not cut
     plan = plan_parts(draft, count, least)
     if isinstance(plan, str):
         return plan
+    whole = {x for x in draft.walk() if isinstance(x, LOADS)}
     cut_program(draft, plan, options.parts)
+    if options.parts > 1 and options.device is not None:
+        left = (x for x in draft.walk() if x in whole)
+        common = staged_loads(left, options.work_items, options.device)
+        options = replace(options, common=common)
     try:
         func, kernel = written(ctx, draft, options, frozenset())
     except Refused as error:  # of the whole program it names the operation

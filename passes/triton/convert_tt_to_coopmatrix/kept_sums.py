@@ -22,14 +22,19 @@ from xdsl.ir import Operation, SSAValue
 from coopc.device import Device
 from coopc.dialects import coopmatrix, tt
 from coopc.dialects.tt.types import shape_of
-from coopc.ir.builder import INDEX, Values
+from coopc.ir.builder import INDEX
 from coopc.ir.control_flow import yielded
+from coopc.passes.triton.convert_tt_to_coopmatrix import in_matrices
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import (
     Change,
     rewritten,
     steps,
 )
-from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import Rounds, TtKernel
+from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
+    Rounds,
+    Tiles,
+    TtKernel,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
     TileTypes,
     add_whole_products,
@@ -39,7 +44,6 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
     staged,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
-    RoundsPlan,
     between,
     is_splat,
     plan_rounds,
@@ -162,23 +166,25 @@ def is_repeated(value: SSAValue) -> bool:
 def loop(k: TtKernel, op: scf.ForOp) -> None:
     """Write a loop anew, where it stands or around what uses its sums."""
     if k.options.block is None or op in k.in_place:
-        rewritten(k, op, set())
+        rewritten(k, op)
         return
     plans = plan_rounds(op, set(steps(op)), k.options.block)
     if not isinstance(plans, str):
         if any(x.statement in k.rounds for x in plans):  # of the sums of another loop
-            rewritten(k, op, set())
+            rewritten(k, op)
             return
         # The sums first: a view of them may be what is used.
         values = [op.results[plans[0].number], *(x.source for x in plans)]
         all_rounds = [Rounds(plans[0]), *map(Rounds, plans)]
         for value, each in zip(values, all_rounds, strict=True):
             k.rounds[each.plan.statement] = each
-            k.values[value] = each.sums(k.elements, shape_of(value.type))
+            k.values[value] = each.whole(k.elements, shape_of(value.type))
+        return
+    if in_matrices.loop(k, op):
         return
     kept = plan_kept(op, LANE_SUMS * k.options.lanes, k.options.device)
     if kept is None or not k.rounds.keys().isdisjoint(kept.statements):
-        rewritten(k, op, set())
+        rewritten(k, op)
         return
     keep(k, op, kept)
 
@@ -191,27 +197,30 @@ def keep(k: TtKernel, op: scf.ForOp, plan: KeptSums) -> None:
     if (sums := k.kept.get(init)) is None:
         sums = filled(k, init, types.d, rows // m * (cols // n))
 
-    def add(sums: Values) -> Values:
+    def add() -> None:
         factors = factor(k, plan.dot.a), factor(k, plan.dot.b)
-        at = (b.constant(INDEX, 0),) * 2
-        return add_whole_products(k, types, factors, at, sums, cols // n)
+        at, old = (b.constant(INDEX, 0),) * 2, k.kept[plan.dot.c]
+        found = add_whole_products(k, types, factors, at, old, cols // n)
+        k.kept[plan.dot.d] = found
 
     changes: dict[Operation, Change] = {plan.dot: add}
     for scale, by in plan.scales.items():
-        changes[scale] = partial(scaled, k, by, types, cols // n)
-    sums = k.kept[result] = rewritten(k, op, {plan.number}, sums, changes)
-    at = RoundsPlan(op, plan.number, plan.dot, op, result, (0, 0), (m, n))
-    rounds = Rounds(at, tiles=sums)
+        changes[scale] = partial(scaled, k, scale, by, types, cols // n)
+    rewritten(k, op, {plan.number: sums}, changes)
+    rounds = Tiles(k.kept[result], cols // n)
     if pointwise_users(result):
         k.rounds |= dict.fromkeys(plan.statements, rounds)
-    k.values[result] = rounds.sums(k.elements, shape)
+        del k.kept[result]  # no loop goes on with them
+    k.values[result] = rounds.whole(k.elements, shape)
 
 
 def scaled(
-    k: TtKernel, by: SSAValue, types: TileTypes, across: int, sums: Values
-) -> Values:
+    k: TtKernel, op: Operation, by: SSAValue, types: TileTypes, across: int
+) -> None:
     """Multiply tiles, of which so many are beside each other, by what a row has."""
     b, d, found = k.b, types.d, list[SSAValue]()
+    (old,) = (x for x in op.operands if x is not by)
+    sums = k.kept[old]
     for first in range(0, len(sums), across):
         at = b.constant(INDEX, first // across * d.shape[0]), b.constant(INDEX, 0)
         stage, zeros = staged(k, k.tensor(by), at, d.shape, d.element_type)
@@ -219,4 +228,4 @@ def scaled(
         row = b.effect(coopmatrix.LoadOp(stage.buffer, zeros, d)).result
         for each in sums[first : first + across]:
             found.append(b.effect(coopmatrix.MulOp(each, row)).result)
-    return tuple(found)
+    k.kept[op.results[0]] = tuple(found)

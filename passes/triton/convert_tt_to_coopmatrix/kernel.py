@@ -10,9 +10,10 @@ barriers stand around what writes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import prod
 from typing import Any, TypeAlias
 
@@ -89,6 +90,8 @@ class SubgroupOptions:
     """The device, where matrices keep sums."""
     parts: int = 1
     """Subgroups that each run a part of a program, with buffers of their own."""
+    common: frozenset[Operation] = frozenset()
+    """Loads that all these do alike: the work-group stages what they load."""
 
     @property
     def work_items(self) -> int:
@@ -98,25 +101,40 @@ class SubgroupOptions:
 
 
 @dataclass(slots=True)
-class Rounds:
-    """The rounds of a statement, while they are written."""
+class Strips:
+    """The strips of a tensor that a statement goes through, while it is written."""
 
-    plan: RoundsPlan
-    strip: Tensor | None = None
-    """The sums that are known where the statement is written."""
-    places: dict[Coordinates, Coordinates] = field(default_factory=lambda: {})
-    """Where in the strip an element of all sums is."""
-    tiles: Values = ()
-    """All sums, if they are known before: matrices, row by row."""
+    strip: Tensor | None = field(default=None, init=False)
+    """What is known of the tensor where the statement is written."""
+    places: dict[Coordinates, Coordinates] = field(
+        default_factory=lambda: {}, init=False
+    )
+    """Where in the strip an element of the tensor is."""
 
-    def sums(self, elements: Elements, shape: Sequence[int]) -> Tensor:
-        """Return the tensor of all sums, or a view of them."""
+    def whole(self, elements: Elements, shape: Sequence[int]) -> Tensor:
+        """Return the tensor, or a view of it."""
 
         def element(at: Coordinates) -> SSAValue:
-            assert self.strip is not None, self.plan
+            assert self.strip is not None, self
             return elements.of(self.strip, self.places[at])
 
         return Tensor(tuple(shape), element, in_rounds=True)
+
+
+@dataclass(slots=True)
+class Rounds(Strips):
+    """Those of sums, which are computed there."""
+
+    plan: RoundsPlan
+
+
+@dataclass(slots=True)
+class Tiles(Strips):
+    """Those of what is known before: matrices, row by row."""
+
+    tiles: Values
+    across: int
+    """Beside each other."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -152,7 +170,9 @@ class TtKernel:
     """Where tensors are used that are used in one place."""
     elements: Elements = field(init=False)
     values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
-    rounds: dict[Operation, Rounds] = field(default_factory=dict[Operation, Rounds])
+    rounds: dict[Operation, Rounds | Tiles] = field(
+        default_factory=dict[Operation, "Rounds | Tiles"]
+    )
     """By the statement that they are around."""
     reads: set[SSAValue | None] = field(default_factory=set["SSAValue | None"])
     """Memory that was loaded from since it was asked; None for that at addresses."""
@@ -167,10 +187,23 @@ class TtKernel:
     totals: dict[scf.ForOp, SubgroupSums] = field(default_factory=lambda: {})
     """What subgroups share, where it is known."""
     kept: dict[SSAValue, Values] = field(default_factory=dict[SSAValue, Values])
-    """The tiles of sums that loops end with, row by row."""
+    """Values in matrices: their tiles, row by row."""
+    staged: set[Operation] = field(default_factory=set[Operation])
+    """Loads that are written of those that the work-group stages."""
 
     def __post_init__(self) -> None:
         self.elements = Elements(self.b)
+
+    def keep(
+        self,
+        values: Iterable[SSAValue],
+        likes: Iterable[Values],
+        tiles: Sequence[SSAValue],
+    ) -> None:
+        """Note the tiles of values, as many for each as another one has."""
+        rest = iter(tiles)
+        for value, like in zip(values, likes, strict=True):
+            self.kept[value] = tuple(islice(rest, len(like)))
 
     # What old values are now.
 

@@ -29,8 +29,12 @@ from coopc.dialects.narrow import is_integer
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Values
+from coopc.ir.facts import constant_number
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import rewritten
-from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import Rounds, TtKernel
+from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
+    Tiles,
+    TtKernel,
+)
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
     RoundsPlan,
@@ -88,6 +92,12 @@ def moved(
     return tuple(k.b.pure(arith.AddiOp, one, other) for one, other in pairs)
 
 
+def quotient(k: TtKernel, value: SSAValue, by: int) -> SSAValue:
+    if (known := constant_number(value)) is not None:
+        return k.b.constant(INDEX, known // by)
+    return k.b.pure(arith.DivUIOp, value, k.b.constant(INDEX, by))
+
+
 def load_tile(
     k: TtKernel, tensor: Tensor, at: Coordinates, type: MatrixType
 ) -> SSAValue:
@@ -101,6 +111,9 @@ def load_tile(
         place = (*lead, col, row) if matrix.is_transposed else at
         if matrix.starts:
             place = moved(k, matrix.starts, place)
+        if matrix.packed > 1:
+            *rest, last = place
+            place = (*rest, quotient(k, last, matrix.packed))
         layout = Layout.COL_MAJOR if matrix.is_transposed else Layout.ROW_MAJOR
         new = coopmatrix.LoadOp(matrix.memory, place, type, layout)
         if matrix.checked:
@@ -350,10 +363,10 @@ def run_statement(
     if (rounds := k.rounds.get(op)) is None:
         k.for_each(shape, body)
         return
-    b, plan = k.b, rounds.plan
-    if rounds.tiles:
+    if isinstance(rounds, Tiles):
         run_tiles(k, rounds, body)
         return
+    b, plan = k.b, rounds.plan
     if (shared := k.options.shared.get(plan.loop)) is not None:
         k.reads.clear()
         run_shared(k, rounds, shared, body)
@@ -395,17 +408,18 @@ def run_statement(
 
 
 def run_tiles(
-    k: TtKernel, rounds: Rounds, body: Callable[[Coordinates], object]
+    k: TtKernel, rounds: Tiles, body: Callable[[Coordinates], object]
 ) -> None:
-    """Run the body of a statement for each element of sums that are known: by tiles."""
+    """Run the body of a statement for each element of a tensor: by tiles."""
     b, type = k.b, matrix_type(rounds.tiles[0])
     (m, n), element = type.shape, type.element_type
-    across = shape_of(rounds.plan.source.type)[1] // n
     stage, zero = k.buffer((m, n), element, "sums"), b.constant(INDEX, 0)
     assert stage.buffer is not None, stage
     rounds.strip = stage
+    if k.options.parts == 1:  # other lanes may have loaded what a lane stores to
+        b.effect(simt.BarrierOp())
     for number, tile in enumerate(rounds.tiles):
-        down, right = divmod(number, across)
+        down, right = divmod(number, rounds.across)
 
         def of_tile(x: Coordinates, row: int = down * m, col: int = right * n) -> None:
             whole = b.plus(x[0], row), b.plus(x[1], col)
@@ -430,8 +444,10 @@ def sums_at(k: TtKernel, plan: RoundsPlan, types: TileTypes, at: Coordinates) ->
     op, count = plan.loop, plan.block[0] // types.d.shape[0]
     first = filled(k, op.iter_args[plan.number], types.d, count)
 
-    def add(sums: Values) -> Values:
-        factors = k.tensor(plan.dot.a), k.tensor(plan.dot.b)
-        return add_products(k, types, factors, at, sums)
+    def add() -> None:
+        factors, sums = k.tensors((plan.dot.a, plan.dot.b)), k.kept[plan.dot.c]
+        one, other = factors
+        k.kept[plan.dot.d] = add_products(k, types, (one, other), at, sums)
 
-    return rewritten(k, op, {plan.number}, first, {plan.dot: add})
+    rewritten(k, op, {plan.number: first}, {plan.dot: add})
+    return k.kept[op.results[plan.number]]

@@ -81,6 +81,8 @@ class MatrixInMemory:
     """Whether rows begin where the device wants it; it may be known only then."""
     is_transposed: bool = False
     """Whether rows of the memory are columns of the tensor."""
+    packed: int = 1
+    """Elements in each of what the memory holds."""
 
     def transposed(self) -> MatrixInMemory:
         other = {Axis.ROWS: Axis.COLS, Axis.COLS: Axis.ROWS}

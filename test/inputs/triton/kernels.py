@@ -770,11 +770,25 @@ def flash_attention_descriptor_kernel(
     o_desc.store([first + start_m, 0], (acc / l_i[:, None]).to(tl.float16))
 
 
+ATTENTION = "scale:fp32 length:i32 kv_groups:i32 stride_h:i32 stride_m:i32"
+
+
 @entry(
     "flash_attention_pointer",
-    "q_ptr:*bf16 k_ptr:*bf16 v_ptr:*bf16 o_ptr:*bf16 scale:fp32 length:i32 kv_groups:i32"
-    " stride_h:i32 stride_m:i32",
+    f"q_ptr:*bf16 k_ptr:*bf16 v_ptr:*bf16 o_ptr:*bf16 {ATTENTION}",
     {"HEAD": 64, "BLOCK_M": 32, "BLOCK_N": 32, "CAUSAL": True},
+    "stride_h stride_m",
+)
+@entry(
+    "flash_attention_f16",
+    f"q_ptr:*fp16 k_ptr:*fp16 v_ptr:*fp16 o_ptr:*fp16 {ATTENTION}",
+    {"HEAD": 128, "BLOCK_M": 128, "BLOCK_N": 64, "CAUSAL": False},
+    "stride_h stride_m",
+)
+@entry(
+    "flash_attention_f16_causal",
+    f"q_ptr:*fp16 k_ptr:*fp16 v_ptr:*fp16 o_ptr:*fp16 {ATTENTION}",
+    {"HEAD": 128, "BLOCK_M": 128, "BLOCK_N": 64, "CAUSAL": True},
     "stride_h stride_m",
 )
 @triton.jit
@@ -828,12 +842,10 @@ def flash_attention_pointer_kernel(
         p = tl.exp(qk - m_new[:, None])
         l_i = l_i * alpha + tl.sum(p, 1)
         v = tl.load(v_ptrs + start_n * stride_m, mask=cols[:, None] < length, other=0.0)
-        acc = acc * alpha[:, None] + tl.dot(p.to(tl.bfloat16), v)
+        acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v)
         m_i = m_new
     o_ptrs = o_ptr + offs_m[:, None] * stride_m + offs_d[None, :]
-    tl.store(
-        o_ptrs, (acc / l_i[:, None]).to(tl.bfloat16), mask=offs_m[:, None] < length
-    )
+    tl.store(o_ptrs, (acc / l_i[:, None]).to(q.dtype), mask=offs_m[:, None] < length)
 
 
 # Rows: normalizations, losses, reductions, scans.

@@ -326,11 +326,12 @@ def _grouped_gemm(name: str) -> Case:
 
 
 def attention(
-    q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, causal: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Causal attention of one head, and the logarithm of base 2 of the sums of exponentials."""
+    """Attention of one head, and the logarithm of base 2 of the sums of exponentials."""
     s = q.astype(np.float64) @ k.T.astype(np.float64) * scale
-    s = np.where(np.tril(np.ones(s.shape, bool)), s, -np.inf)
+    if causal:
+        s = np.where(np.tril(np.ones(s.shape, bool)), s, -np.inf)
     top = s.max(1, keepdims=True)
     p = np.exp(s - top)
     total = p.sum(1, keepdims=True)
@@ -364,30 +365,37 @@ def _flash_attention_descriptor(name: str) -> Case:
     return Case(arguments, (length // 64, heads, 1), want, **HALF)
 
 
-@case("flash_attention_pointer")
+@case("flash_attention_pointer", "flash_attention_f16", "flash_attention_f16_causal")
 def _flash_attention_pointer(name: str) -> Case:
-    heads, groups, length, width = 4, 2, 75, 64
+    type_, rows, length, width = "bf16", 32, 75, 64
+    if "f16" in name:
+        type_, rows, length, width = "fp16", 128, 150, 128
+    heads, groups, is_causal = 4, 2, name != "flash_attention_f16"
     r = Random(name)
-    q = r.normal("bf16", heads, length, width)
-    k, v = (r.normal("bf16", heads // groups, length, width) for _ in range(2))
+    q = r.normal(type_, heads, length, width)
+    k, v = (r.normal(type_, heads // groups, length, width) for _ in range(2))
     scale = 1 / math.sqrt(width)
     want = [
-        attention(q.values[h], k.values[h // groups], v.values[h // groups], scale)[0]
+        attention(
+            *(q.values[h], k.values[h // groups], v.values[h // groups]),
+            scale,
+            is_causal,
+        )[0]
         for h in range(heads)
     ]
     arguments = {
         "q_ptr": q,
         "k_ptr": k,
         "v_ptr": v,
-        "o_ptr": empty("bf16", heads, length, width),
+        "o_ptr": empty(type_, heads, length, width),
         "scale": scale,
         "length": length,
         "kv_groups": groups,
         "stride_h": length * width,
         "stride_m": width,
     }
-    grid = (cdiv(length, 32), heads, 1)
-    return Case(arguments, grid, {"o_ptr": np.stack(want).astype(np.float32)}, **BFLOAT)
+    grid, least = (cdiv(length, rows), heads, 1), BFLOAT if type_ == "bf16" else HALF
+    return Case(arguments, grid, {"o_ptr": np.stack(want).astype(np.float32)}, **least)
 
 
 @case("softmax")

@@ -154,11 +154,22 @@ def test_in_rounds(kernel: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kernel", ["flash_attention_descriptor", "flash_attention_pointer"]
+    ("kernel", "device"),
+    [
+        ("flash_attention_descriptor", "nvidia"),
+        ("flash_attention_pointer", "nvidia"),
+        ("flash_attention_f16", "nvidia"),
+        ("flash_attention_f16_causal", "nvidia"),
+        ("flash_attention_descriptor", "rdna3"),
+        ("flash_attention_pointer", "rdna3"),
+    ],
 )
-def test_in_parts(kernel: str) -> None:
-    """Each subgroup has rows of Q, and of sums that stay in matrices."""
-    options = "rounds=true shared=true device=nvidia"
+def test_in_parts(kernel: str, device: str) -> None:
+    """Each subgroup has rows of Q, and of sums that stay in matrices.
+
+    So do scores, on a device that reduces rows of matrices.
+    """
+    options = f"rounds=true shared=true device={device}"
     passes = f"{BLOCKS}{{{options}}},share-workgroup-memory"
     assert simulated(kernel, passes) == []
 
