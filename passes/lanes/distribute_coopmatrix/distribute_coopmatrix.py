@@ -56,7 +56,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.ub import PoisonOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -226,7 +226,7 @@ def by_elements(
     return held.for_components(b, nothing, body, ACCESS_COST)
 
 
-def is_factor(op: Operation) -> TypeGuard[coopmatrix.LoadOp]:
+def is_factor(op: Operation | Block) -> TypeGuard[coopmatrix.LoadOp]:
     """Whether an operation loads what is multiplied, and no more."""
     return isinstance(op, coopmatrix.LoadOp) and all(
         isinstance(use.operation, coopmatrix.MulAddOp) and use.index < 2
