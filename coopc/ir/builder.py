@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     VectorType,
+    i1,
     i32,
     i64,
 )
@@ -495,8 +496,12 @@ class Builder:
         body: Callable[[BoundedIndex, Values], Sequence[SSAValue]],
         name: str = "t",
         start: int = 0,
+        unroll: bool | None = None,
     ) -> Values:
-        """Return what values are after rounds `start` to `count` of a body."""
+        """Return what values are after rounds `start` to `count` of a body.
+
+        `unroll` is what the compiler of the device is told, if anything.
+        """
         if isinstance(count, int) and (count - start <= 1 or self.unroll):
             values = tuple(carried)
             for number in range(start, count):
@@ -506,6 +511,8 @@ class Builder:
         first, step = (self.constant(INDEX, x) for x in (start, 1))
         block = Block(arg_types=[INDEX, *(value.type for value in carried)])
         op = self.effect(ForOp(first, self.index(end), step, carried, block))
+        if unroll is not None:
+            op.attributes[simt.UNROLL] = IntegerAttr(unroll, i1)
         counter, *values = block.args
         counter.name_hint = name
         with self.inside(block):

@@ -34,6 +34,12 @@ were no faster in a few runs, and took Intel's run-time for CPUs longer to compi
 TILE_BUDGET, MOST_DEPTH = 64, 16
 """Products of vectors that all tiles of a product are written out as, at most, and
 steps along K of a tile."""
+LEAST_LANES, MOST_SUMS = 8, 64
+"""Lanes of a vector of AVX2, and the sums of eight of them: as many as one processor
+has multiply-adds under way."""
+LEAST_COLS, MOST_SCALARS, MOST_WRITTEN = 32, 64, 4
+"""Columns for which it pays to turn a from rows of lanes to columns; components of the
+result that are scalars, at most, and products of them in a round of a loop."""
 MOST_SELECTED, MOST_SELECTED_SLOW = 4, 16
 """Lanes of one row whose elements are broadcast each; of more they are shuffled.  The
 second number is for devices that have slow shuffles."""
@@ -197,6 +203,53 @@ def plan_tile(
         return ProductTile(x.block_rows, cols, step, at_once)
     blocks = min(x.blocks, at_once // per_block)
     return ProductTile(blocks * x.block_rows, x.cols, step, blocks * per_block)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsPlan:
+    """A product whose sums are scalars of lanes, a few columns at a time.
+
+    The compiler makes its vectors of the lanes: there are sums of only a few registers,
+    where one vector a lane would be one or two registers for each lane.
+    """
+
+    result: CoopmatrixLayout
+    width: int
+    """Steps along the columns that are added up at a time; fewer at the end."""
+    step: int
+    """Of K, written out in a round."""
+
+    @property
+    def groups(self) -> tuple[tuple[range, tuple[int, ...]], ...]:
+        """The steps that are added up at a time, and the components of the result."""
+        x, blocks = self.result, range(self.result.blocks)
+        starts = range(0, x.steps, self.width)
+        steps = [range(u, min(u + self.width, x.steps)) for u in starts]
+        return tuple(
+            (some, tuple(number_of(x, block, u) for u in some for block in blocks))
+            for some in steps
+        )
+
+
+def plan_columns(result: CoopmatrixLayout, depth: int) -> ColumnsPlan | None:
+    """Return how a product of matrices in memory is added up by scalars, if it is.
+
+    Args:
+        result: M x N, who holds which element.
+        depth: K.
+    """
+    x = result
+    if x.needs_mask or x.needs_row_mask or x.channels > 1:
+        return None
+    sums = x.lanes * x.blocks
+    if x.lanes < LEAST_LANES or x.cols < LEAST_COLS or sums > MOST_SUMS:
+        return None
+    if x.components > MOST_SCALARS:
+        return None
+    width = min(MOST_SUMS // sums, x.steps)
+    most = max(1, MOST_WRITTEN // (width * x.blocks))
+    step = next(n for n in (4, 2, 1) if depth % n == 0 and n <= most)
+    return ColumnsPlan(x, width, step)
 
 
 def number_of(x: CoopmatrixLayout, block: int, step: int, channel: int = 0) -> int:

@@ -22,7 +22,8 @@ the memref's.  What is not accessed is 0.
 Where a lane holds neighbours in a row, it accesses several at once.  On devices that
 gather slowly (`Device.subgroup_elements`) all lanes read the rows of a factor, and each
 selects its own (shared_rows.py); a product is then done in tiles whose sums fit into
-registers, and each tile reads its factors again.
+registers, and each tile reads its factors again.  Wide matrices over 16 lanes or more
+that are only such sums are scalars, and added up by a few columns (columns.py).
 
 A message of a plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
 components are moved to where lanes have them, by one shuffle a vector where their
@@ -31,6 +32,7 @@ numbers are known, and one by one in loops.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -48,11 +50,13 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StridedLayoutAttr,
     VectorType,
+    f16,
+    f32,
     i32,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.ub import PoisonOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -95,6 +99,10 @@ from coopc.passes.coopmatrix.elementwise import (
     elementwise,
     fill_value,
 )
+from coopc.passes.lanes.distribute_coopmatrix.columns import (
+    ColumnsProduct,
+    multiply_columns,
+)
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -122,7 +130,7 @@ from coopc.plan.lane_access import (
     plan_block,
     plan_rows,
 )
-from coopc.plan.lane_product import number_of, plan_tile
+from coopc.plan.lane_product import ColumnsPlan, number_of, plan_columns, plan_tile
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
@@ -218,12 +226,19 @@ def by_elements(
     return held.for_components(b, nothing, body, ACCESS_COST)
 
 
-def is_factor(op: Operation) -> TypeGuard[coopmatrix.LoadOp]:
+def is_factor(op: Operation | Block) -> TypeGuard[coopmatrix.LoadOp]:
     """Whether an operation loads what is multiplied, and no more."""
     return isinstance(op, coopmatrix.LoadOp) and all(
         isinstance(use.operation, coopmatrix.MulAddOp) and use.index < 2
         for use in op.result.uses
     )
+
+
+def is_plain(load: coopmatrix.LoadOp) -> bool:
+    """Whether each element is wherever it is read from, and may be read again."""
+    facts = memory_of(load)
+    other = facts.is_special or facts.is_packed
+    return is_factor(load) and not (other or facts.checked_rows or facts.checked_cols)
 
 
 def allocation_of(memory: SSAValue) -> SSAValue:
@@ -423,6 +438,10 @@ MOST_VECTORS = 1024
 """Vectors that a lane holds of a matrix: all are written out, and each element of a
 product chooses among them.  1024 of 4 are sixteen times the registers of a lane."""
 
+SUMMED = coopmatrix.FillOp | coopmatrix.LoadOp | coopmatrix.StoreOp
+"""What else may be done with matrices that are sums of products by columns."""
+FLOATS = {f16, f32}
+
 MOST_INLINED = 4
 """Products of one kind that are written out where they are; more call a function."""
 
@@ -451,6 +470,10 @@ class Distributor:
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
     )
+    scalars: dict[MatrixType, ColumnsPlan] = field(
+        default_factory=dict[MatrixType, ColumnsPlan]
+    )
+    """Matrices whose components are scalars, and how their products are added up."""
     asked: dict[LaneProduct, int] = field(default_factory=dict[LaneProduct, int])
     """How many products of a kind there were so far."""
     products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
@@ -502,7 +525,44 @@ class Distributor:
                 f"got {layout.components} of {type}: write a loop over smaller "
                 "matrices",
             )
-        return LaneFragment.of(layout, type.element_type, self.max_vector)
+        longest = 1 if type in self.scalars else self.max_vector
+        return LaneFragment.of(layout, type.element_type, longest)
+
+    def find_scalars(self, operations: Sequence[Operation]) -> None:
+        """Find the matrices that are no more than sums of products by columns."""
+        found: dict[MatrixType, ColumnsPlan] = {}
+        others, products = set[MatrixType](), Counter[MatrixType]()
+        if self.most_sums is None or self.options.unroll:
+            return
+        for op in operations:
+            types = {x.type for x in (*op.operands, *op.results)}
+            matrices = {x for x in types if isinstance(x, MatrixType)}
+            if isinstance(op, coopmatrix.MulAddOp):
+                type = matrix_type(op.result)
+                products[type] += 1
+                plan = self._plan_columns(op)
+                if plan is not None and products[type] <= MOST_INLINED:
+                    found[type] = plan
+                else:
+                    others.add(type)
+            elif not isinstance(op, SUMMED) and op.dialect_name() == "coopmatrix":
+                others |= matrices
+        self.scalars = {type: x for type, x in found.items() if type not in others}
+
+    def _plan_columns(self, op: coopmatrix.MulAddOp) -> ColumnsPlan | None:
+        """Return by which columns factors in memory are multiplied, if they are."""
+        loads = op.a.owner, op.b.owner
+        type, x, y = map(matrix_type, (op.result, op.a, op.b))
+        if any(why_not_held(each, ELEMENT_BITS, "") for each in (type, x, y)):
+            return None
+        if not (op.c.type == type and type.element_type == f32):
+            return None
+        if op.saturating is not None or not {x.element_type, y.element_type} <= FLOATS:
+            return None
+        if not all(may_read_later(load, op) and is_plain(load) for load in loads):
+            return None
+        layout = CoopmatrixFamily().distribution(matrix_of(type), self.lanes)
+        return plan_columns(layout, matrix_of(x).cols)
 
     @property
     def rules(self) -> dict[type[Operation], Rule]:
@@ -592,6 +652,10 @@ class Distributor:
             self.slow_shuffles,
         )
         values = [b.parts(x) for x in (op.a, op.b, op.c)]
+        plan, x, y = self.scalars.get(matrix_type(op.result)), op.a.owner, op.b.owner
+        if plan is not None and is_factor(x) and is_factor(y):
+            by_columns = ColumnsProduct(product, plan, x, y)
+            return [multiply_columns(b, by_columns, values[2])]
         self.asked[product] = self.asked.get(product, 0) + 1
         if self.options.unroll or self.asked[product] <= MOST_INLINED:
             if (tiled := self._tiled(op, product)) is not None:
@@ -868,6 +932,7 @@ class DistributeCoopmatrixPass(ModulePass):
                     attributes = kernel.func.attributes
                     attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
                     attributes[coopmatrix.DISTRIBUTION] = family
+            distributor.find_scalars(inside)
             for root in roots:
                 parts = distributor.parts(root)
                 view_elements(root)

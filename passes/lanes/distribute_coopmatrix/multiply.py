@@ -449,7 +449,7 @@ class _Steps:
                 if is_integer(type):
                     total = b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, *pair))
                 else:
-                    total = b.pure(_contracted_sum, total, b.pure(_contracted, *pair))
+                    total = b.pure(contracted_sum, total, b.pure(contracted, *pair))
             found.append(total)
         return tuple(found)
 
@@ -492,11 +492,13 @@ State = tuple[Values, _Factors]
 _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
-def _contracted(x: SSAValue, y: SSAValue) -> Operation:
+def contracted(x: SSAValue, y: SSAValue) -> Operation:
+    """Return a product that may be fused with a sum."""
     return arith.MulfOp(x, y, flags=_CONTRACT)
 
 
-def _contracted_sum(x: SSAValue, y: SSAValue) -> Operation:
+def contracted_sum(x: SSAValue, y: SSAValue) -> Operation:
+    """Return a sum that a product may be fused with."""
     return arith.AddfOp(x, y, flags=_CONTRACT)
 
 

@@ -10,9 +10,12 @@ from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.plan.lane_product import (
     BUDGET,
     MOST_DEPTH,
+    MOST_SUMS,
+    MOST_WRITTEN,
     TILE_BUDGET,
     ProductPlan,
     number_of,
+    plan_columns,
     plan_product,
     plan_tile,
 )
@@ -96,6 +99,36 @@ def test_tiles(lanes: int, width: int) -> None:
             found = whole.element(lane, number * part.components + v)
             i, j = part.element(lane, v)
             assert found == (row + i, col + j)
+
+
+@given(
+    st.sampled_from((4, 8, 16, 32, 64)), SIZES, st.sampled_from((16, 32, 40, 64)), SIZES
+)
+def test_columns(lanes: int, rows: int, cols: int, depth: int) -> None:
+    """Each component is added up once; all lanes' sums of a few columns fit."""
+    whole = CoopmatrixLayout.of(rows, cols, 32, "acc", lanes)
+    plan = plan_columns(whole, depth)
+    if plan is None:
+        return
+    assert depth % plan.step == 0
+    numbers = [n for _, some in plan.groups for n in some]
+    assert sorted(numbers) == list(range(whole.components))
+    for steps, some in plan.groups:
+        assert len(some) * lanes <= MOST_SUMS
+        assert len(some) * plan.step <= max(len(some), MOST_WRITTEN)
+        places = product(steps, range(whole.blocks))
+        for n, (step, block) in zip(some, places, strict=True):
+            for lane in range(lanes):
+                own = lane // whole.block_rows + step * whole.lanes_per_row
+                row = lane % whole.block_rows + block * whole.block_rows
+                assert whole.element(lane, n) == (row, own)
+
+
+def test_no_columns() -> None:
+    """Padding, few columns or lanes, and many components."""
+    for rows, cols, lanes in ((12, 32, 16), (16, 16, 16), (32, 32, 4), (32, 64, 8)):
+        layout = CoopmatrixLayout.of(rows, cols, 32, "acc", lanes)
+        assert plan_columns(layout, 16) is None
 
 
 def test_no_tiles() -> None:
