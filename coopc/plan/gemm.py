@@ -818,7 +818,7 @@ def _panels(
         if best is None and is_along_k:
             best = found(sizes, shape.k)
         elif best is None:
-            best = found(sizes[::-1], grain)
+            best = found((sizes[1], sizes[0]), grain)
         if best is None:
             rows, cols = sizes if is_along_k else sizes[::-1]
             return (
