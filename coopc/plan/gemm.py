@@ -576,7 +576,7 @@ def plan_staged_gemm(
         return staged_by(tiles, problem, device)
     suited, reason = _suited(problem, device)
     if suited:
-        return min(suited, key=lambda plan: suited[plan])
+        return min(suited, key=lambda plan: (suited[plan], turned_share(plan)))
     if device.gemm_tiles:
         return reason
     return next(derived_tiles(problem, device), reason)
@@ -644,14 +644,22 @@ def plan_whole_gemm(problem: Problem, device: Device) -> GemmPlan | None:
     """
     if None not in (*problem.c.shape, problem.a.shape[1]):
         return None
-    for each in device.gemm_tiles:
-        found = staged_by(_by_bytes(each, problem), problem, device)
-        if isinstance(found, str):
-            continue
-        suits = suits_slices if found.sliced else has_whole_tiles
-        if suits(problem, found, unknown=True):
-            return found
-    return None
+    every = (
+        staged_by(_by_bytes(x, problem), problem, device) for x in device.gemm_tiles
+    )
+    suited = (
+        x
+        for x in every
+        if isinstance(x, GemmPlan)
+        and (suits_slices if x.sliced else has_whole_tiles)(problem, x, unknown=True)
+    )
+    return min(suited, key=turned_share, default=None)
+
+
+def turned_share(plan: GemmPlan) -> float:
+    """Return how many elements are turned for each multiplication."""
+    (m, n), (a, b) = plan.group, plan.panels
+    return a.turned / n + b.turned / m
 
 
 def _by_bytes(tiles: GemmTiles, problem: Problem) -> GemmTiles:
@@ -863,7 +871,7 @@ def _panels(
         if best is None and is_along_k:
             best = found(sizes, shape.k)
         elif best is None:
-            best = found(sizes[::-1], grain)
+            best = found((sizes[1], sizes[0]), grain)
         if best is None:
             rows, cols = sizes if is_along_k else sizes[::-1]
             return (

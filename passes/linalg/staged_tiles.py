@@ -224,6 +224,9 @@ def turned_square(lines: Lines, rows: Sequence[str]) -> list[str]:
         by = number(bits)
         return mixed(x, do("shli", y, by), mask), mixed(do("shrui", x, by), y, mask)
 
-    pairs = [swapped(*rows[x : x + 2], 8, 0x00FF00FF) for x in (0, 2)]
-    halves = [swapped(x, y, 16, 0x0000FFFF) for x, y in zip(*pairs, strict=True)]
-    return [halves[0][0], halves[1][0], halves[0][1], halves[1][1]]
+    pairs = [swapped(rows[x], rows[x + 1], 8, 0x00FF00FF) for x in (0, 2)]
+    (x, odd_x), (y, odd_y) = pairs
+    (first, third), (second, fourth) = (
+        swapped(*each, 16, 0x0000FFFF) for each in ((x, y), (odd_x, odd_y))
+    )
+    return [first, second, third, fourth]

@@ -6,7 +6,9 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
 After:   a kernel with a grid. Each work-group copies tiles of A and B to work-group
          memory, and its subgroups multiply them; where C has few tiles, several
          subgroups share K. Edges of C, what is left of K after whole steps, and rows
-         that are not a multiple of the copied vectors, are checked.
+         that are not a multiple of the copied vectors, are checked. Where sizes are
+         not known, and no tiles given, @f is for multiples of the tiles, by conditions,
+         and checks nothing; @f.fallback is for all others.
 Fails:   where such a function has an operation that cannot be fused, naming it; where
          the tiles do not suit the device or exceed its work-group memory. With an
          epilogue, such a function stays, with a remark.
@@ -51,7 +53,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
@@ -81,6 +83,7 @@ from coopc.passes.linalg.staged_tiles import SOURCES, SPACE, Lines, Tile
 from coopc.plan.gemm import (
     AXES,
     Axis,
+    GemmOperand,
     GemmPlan,
     Problem,
     Source,
@@ -796,11 +799,12 @@ def conditions(found: Multiplication, plan: GemmPlan) -> ArrayAttr[DictionaryAtt
     """Return that sizes which are not known are multiples of those of tiles."""
     (a, _, c), problem, (m, n) = found.memories, found.problem, plan.group
     every: list[DictionaryAttr] = []
-    for memory, matrix, axis, of in (
+    sizes: tuple[tuple[SSAValue, GemmOperand, Axis, int], ...] = (
         (c, problem.c, "rows", m),
         (c, problem.c, "cols", n),
         (a, problem.a, "cols", plan.step),
-    ):
+    )
+    for memory, matrix, axis, of in sizes:
         if matrix.size(axis) is not None:
             continue
         assert isinstance(memory, BlockArgument), memory

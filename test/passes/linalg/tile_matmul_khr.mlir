@@ -161,22 +161,23 @@ func.func @odd(%a: memref<256x256xf16>, %b: memref<256x255xf16>, %c: memref<256x
   func.return
 }
 
-// Bytes of rows across K: 16 words of 4 become 4 pieces of 16 bytes of columns, before
-// the first product of a step.
+// Bytes of rows across K: 8 words of 4 become 4 pieces of 8 bytes of columns, before the
+// first product of a step.  Tiles are those with few columns.
 
 // CHECK-LABEL: func.func @bytes
-// CHECK:       %a_tiles = memref.alloca() : memref<128x5xvector<4xi32>, #simt.memory<workgroup>>
-// CHECK:       %b_tiles = memref.alloca() : memref<256x5xvector<4xi32>, #simt.memory<workgroup>>
-// CHECK-COUNT-16: vector.load {{.*}} {alignment = 4 : i64} : memref<256x4096xi8>, vector<4xi8>
+// CHECK-SAME:  simt.grid = affine_map<() -> (32, 16)>
+// CHECK:       %a_tiles = memref.alloca() : memref<256x5xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK:       %b_tiles = memref.alloca() : memref<128x10xvector<2xi32>, #simt.memory<workgroup>>
+// CHECK-COUNT-8: vector.load {{.*}} {alignment = 4 : i64} : memref<256x4096xi8>, vector<4xi8>
 // CHECK:       scf.for
-// CHECK-COUNT-32: arith.shrui
-// CHECK-COUNT-16: vector.insert {{.*}} : i32 into vector<4xi32>
+// CHECK-COUNT-16: arith.shrui
+// CHECK-COUNT-8: vector.insert {{.*}} : i32 into vector<2xi32>
 // CHECK:         coopmatrix.mul_add
 // CHECK:         simt.barrier
-// CHECK:         memref.store {{.*}} : memref<128x5xvector<4xi32>
-// CHECK-COUNT-4: memref.store {{.*}} : memref<256x5xvector<4xi32>
-// CHECK-COUNT-16: vector.load {{.*}} {alignment = 4 : i64}
-// CHECK:         coopmatrix.load {{.*}} col_major : memref<64x4xvector<4xi32>, strided<[5, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<32x16xi8, b>
+// CHECK:         memref.store {{.*}} : memref<256x5xvector<4xi32>
+// CHECK-COUNT-4: memref.store {{.*}} : memref<128x10xvector<2xi32>
+// CHECK-COUNT-8: vector.load {{.*}} {alignment = 4 : i64}
+// CHECK:         coopmatrix.load {{.*}} col_major : memref<64x8xvector<2xi32>, strided<[10, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<32x16xi8, b>
 func.func @bytes(%a: memref<4096x256xi8>, %b: memref<256x4096xi8>, %c: memref<4096x4096xi32>) {
   linalg.matmul ins(%a, %b : memref<4096x256xi8>, memref<256x4096xi8>) outs(%c : memref<4096x4096xi32>)
   func.return

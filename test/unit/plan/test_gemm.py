@@ -21,6 +21,7 @@ from coopc.plan.gemm import (
     panel,
     plan_direct_gemm,
     plan_staged_gemm,
+    plan_whole_gemm,
 )
 from coopc.plan.gemm_schedule import (
     Actions,
@@ -397,6 +398,38 @@ def test_matrices_begin_where_they_are_loaded() -> None:
     for each in found.panels:
         assert each.width == 8
         assert each.stride * each.width // 16 % 2 == 1
+
+
+@pytest.mark.parametrize("size", [4096, None])
+@pytest.mark.parametrize(
+    ("transposed", "group"),
+    [
+        ((False, False), (256, 128)),
+        ((False, True), (128, 256)),
+        ((True, True), (128, 256)),
+        ((True, False), (128, 256)),
+    ],
+)
+def test_few_bytes_are_turned(
+    size: int | None, transposed: tuple[bool, bool], group: tuple[int, int]
+) -> None:
+    """The operand that is turned has the shorter side of the tile."""
+    what = problem((size, size, size), BYTES, transposed)
+    found = plan_staged_gemm(what, NVIDIA)
+    assert isinstance(found, GemmPlan)
+    assert found.group == group
+    turned = [x.turned for x in found.panels]
+    assert turned == [transposed[0], not transposed[1]]
+    assert plan_whole_gemm(what, NVIDIA) == (found if size is None else None)
+
+
+def test_slices_of_unknown_sizes() -> None:
+    """They are for multiples of the tiles; other sizes have no slices."""
+    found = plan_whole_gemm(problem(), NVIDIA)
+    assert found is not None
+    assert found.sliced
+    odd = plan_whole_gemm(problem((None, 4100, None)), NVIDIA)
+    assert odd is None
 
 
 TILES = GemmTiles((32, 32), (16, 16), 16)
