@@ -222,7 +222,7 @@ def test_valid_for_nvidia(ab: str, b: str, dynamic: bool) -> None:
         (Gemm((4096, 4096, 128), types=("i8", "i32")), False),
         (Gemm((4096, 4096, 128), b="nk"), False),
         (Gemm((4096, 4096, 128), a="km"), False),
-        (Gemm((4096, 4096, 128), dynamic=True), False),
+        (Gemm((4096, 4096, 128), dynamic=True), True),  # its first entry
         (Gemm((4096, 4096, 96)), False),
         (Gemm((4096, 4084, 128)), False),
         (Gemm((4090, 4096, 128)), False),
