@@ -49,7 +49,7 @@ func.func @matmul(%a: memref<?x?xi8>, %b: memref<?x?xi8>, %c: memref<?x?xi32>) {
 // each other.
 // CHECK-LABEL: func.func @turned.pack(
 // CHECK:         %turned = memref.alloca() {alignment = 64 : i64} : memref<32x32xbf16>
-// CHECK:         vector.load %a[%batch, {{.*}}] : memref<3x64x64xbf16>, vector<32xbf16>
+// CHECK:         vector.load %a[%batch, {{.*}}] : memref<3x64x192xbf16>, vector<32xbf16>
 // CHECK-COUNT-2: vector.store {{.*}}, %turned[
 // CHECK-COUNT-16: vector.load %turned[
 // CHECK:         vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23] : vector<16xi32>, vector<16xi32>
@@ -59,8 +59,8 @@ func.func @matmul(%a: memref<?x?xi8>, %b: memref<?x?xi8>, %c: memref<?x?xi32>) {
 // CHECK-COUNT-16: vector.store {{.*}}, %pb[
 // CHECK-LABEL: func.func @turned.multiply(
 // CHECK:         memref.subview %c[%batch, %row, %col] [1, 32, 32] [1, 1, 1]
-func.func @turned(%a: memref<3x64x64xbf16>, %b: memref<3x64x64xbf16>, %c: memref<3x64x64xf32>) {
-  linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (b, n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : memref<3x64x64xbf16>, memref<3x64x64xbf16>) outs(%c : memref<3x64x64xf32>) {
+func.func @turned(%a: memref<3x64x192xbf16>, %b: memref<3x64x64xbf16>, %c: memref<3x192x64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (b, n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : memref<3x64x192xbf16>, memref<3x64x64xbf16>) outs(%c : memref<3x192x64xf32>) {
   ^bb0(%x: bf16, %y: bf16, %s: f32):
     %v = arith.extf %x : bf16 to f32
     %w = arith.extf %y : bf16 to f32
@@ -93,11 +93,24 @@ func.func @left(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
 // CHECK-LABEL: func.func @taken_1.pack(
 // CHECK:       func.func @taken_1.multiply(
 // CHECK:       func.func @taken.pack()
-func.func @taken(%a: memref<64x64xi8>, %b: memref<64x64xi8>, %c: memref<64x64xi32>) {
-  linalg.matmul ins(%a, %b : memref<64x64xi8>, memref<64x64xi8>) outs(%c : memref<64x64xi32>)
+func.func @taken(%a: memref<192x64xi8>, %b: memref<64x64xi8>, %c: memref<192x64xi32>) {
+  linalg.matmul ins(%a, %b : memref<192x64xi8>, memref<64x64xi8>) outs(%c : memref<192x64xi32>)
   func.return
 }
 func.func @taken.pack() {
+  func.return
+}
+
+// One row of work-groups has all rows of C: each packs its panels of B, eight steps of K
+// at a time, and multiplies them.
+// CHECK-LABEL: func.func @one_row.multiply(%a: memref<50x300xbf16>, %b: memref<300x100xbf16>, %c: memref<50x100xf32>, %pa: memref<32x?xbf16, strided<[32, 1]>>)
+// CHECK:         %slab = memref.alloca() {alignment = 64 : i64} : memref<512x32xbf16>
+// CHECK:         %pb = memref.reinterpret_cast %slab
+// CHECK:         vector.load %b[
+// CHECK-COUNT-2: vector.store {{.*}}, %pb[
+// CHECK:         coopmatrix.load %pb[{{.*}}] packed
+func.func @one_row(%a: memref<50x300xbf16>, %b: memref<300x100xbf16>, %c: memref<50x100xf32>) {
+  linalg.matmul ins(%a, %b : memref<50x300xbf16>, memref<300x100xbf16>) outs(%c : memref<50x100xf32>)
   func.return
 }
 
