@@ -7,6 +7,8 @@ An argument for a pointer is an array of any shape without gaps, changed in plac
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.rewriter import Rewriter
@@ -28,6 +30,8 @@ def with_functions(module: ModuleOp) -> ModuleOp:
     # Triton's dialects are too much to import for other programs.
     from coopc.dialects import tt
     from coopc.dialects.tt.types import ModuleFacts, in_memory
+    from coopc.ir.transaction import Refused
+    from coopc.passes.generic.early_returns import return_at_the_end
     from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 
     copy = module.clone()
@@ -35,6 +39,8 @@ def with_functions(module: ModuleOp) -> ModuleOp:
     for op in list(copy.ops):
         if not isinstance(op, tt.FuncOp):
             continue
+        with suppress(Refused):  # loops of branches stay, for the pass to name
+            return_at_the_end(op)
         if op.is_kernel and len(op.body.blocks) == 1:
             make_host_descriptors(op)
         inputs = [

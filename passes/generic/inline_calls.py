@@ -5,9 +5,11 @@ Before:  kernels of Triton GPU IR, and functions of linalg or on tensors, that c
          return matrices instead.
 After:   the bodies of these functions in place of the calls. Triton's functions that
          are no kernels, private ones and those on matrices are erased. Of matrices,
-         calls of functions without a body stay.
-Fails:   for recursion, for functions of several blocks and, except for matrices, for
-         those without a body. The module is then unchanged.
+         calls of functions without a body stay. Functions of Triton return at their
+         ends alone: see `coopc.passes.generic.early_returns`.
+Fails:   for recursion, for functions of several blocks, of Triton for loops of these,
+         and, except for matrices, for those without a body. The module is then
+         unchanged.
 
     %n = func.call @twice(%m) : (!M) -> !M      %n = coopmatrix.add %m, %m : !M
 
@@ -100,6 +102,7 @@ def _of_linalg(op: Operation, known: dict[str, FuncOp]) -> FuncOp | None:
 
 def _inline_triton(module: ModuleOp) -> None:
     from coopc.dialects import tt
+    from coopc.passes.generic.early_returns import return_at_the_end
 
     known = {x.sym_name.data: x for x in module.ops if isinstance(x, tt.FuncOp)}
 
@@ -111,6 +114,8 @@ def _inline_triton(module: ModuleOp) -> None:
             raise Refused(op, f"expected a function of the module, got {op.callee}")
         return func
 
+    for func in known.values():
+        return_at_the_end(func)
     inline_calls(known.values(), called)
     if any(func.is_kernel for func in known.values()):
         for func in known.values():

@@ -7,7 +7,7 @@
 
 // CHECK-LABEL: func.func @shared
 // CHECK-SAME: simt.work_group_size = array<i32: 32>
-// CHECK: %a_tiles = memref.alloca() : memref<1x32x
+// CHECK: %a_tiles = memref.alloca() : memref<32x5x
 // CHECK: %b_tiles = memref.alloca()
 // CHECK: scf.if
 // CHECK: vector.load
