@@ -106,7 +106,7 @@ def expected(head: list[Array], causal: bool, rows: slice) -> Array:
     return p / p.sum(1, keepdims=True) @ v
 
 
-def torchs(arrays: list[Array], causal: bool) -> float | None:
+def pytorch(arrays: list[Array], causal: bool) -> float | None:
     """Return the milliseconds of `scaled_dot_product_attention`."""
     try:
         import torch  # pyright: ignore[reportMissingImports]
@@ -142,7 +142,7 @@ def attention(session: Session, kernel: Attention) -> Iterator[Row]:
             assert wrong <= HALF_ERROR, (kernel.name, head, rows, wrong)
     work = 4.0 * HEADS * LENGTH * LENGTH * DEPTH / (2 if kernel.causal else 1)
     yield Row(f"{kernel.name}: {work / time * 1e-9:.0f} TF/s", time, "ms")
-    if (theirs := torchs([q, k, v], kernel.causal)) is not None:
+    if (theirs := pytorch([q, k, v], kernel.causal)) is not None:
         yield Row(f"  PyTorch: {work / theirs * 1e-9:.0f} TF/s", theirs, "ms")
         yield Row("  of its speed", theirs / time * 100, "%", least=25)
 

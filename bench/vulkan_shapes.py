@@ -7,7 +7,7 @@ comes from memory where it is not larger than the caches.  f16 to f32, through
 
 With few rows a product takes as long as it takes to read B: that is compared with a
 copy of the same bytes.  Shapes that nothing is tuned for are drawn: M, N and K are from
-64 to 8192, half of them odd or whatever comes, and half multiples of 64.
+64 to 8192, half of them as drawn, and half rounded to multiples of 64.
 """
 
 from __future__ import annotations

@@ -568,7 +568,7 @@ def written_arguments(func: FuncOp) -> frozenset[int]:
     by_address = any(op.name in AT_ADDRESSES for op in func.walk())
     return frozenset(
         position
-        for position, arg in enumerate(func.body.block.args)
+        for position, arg in enumerate(func.body.blocks[0].args)
         if isinstance(arg.type, MemRefType) and (by_address or _is_written(arg))
     )
 

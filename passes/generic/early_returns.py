@@ -12,7 +12,8 @@ Triton writes loops and conditions as `scf`; blocks are left where a condition r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from xdsl.dialects import cf, scf
 from xdsl.ir import Block, Region, SSAValue
@@ -29,82 +30,85 @@ def return_at_the_end(func: tt.FuncOp) -> None:
     """Let a function be one block, which returns at its end.
 
     Raises:
-        Refused: branches form a loop, or too many copies of blocks are behind them.
+        Refused: branches form a loop, too many copies of blocks are behind them, or a
+            block ends otherwise; the function is then as it was.
     """
     if len(func.body.blocks) < 2:
         return
     first, *rest = func.body.blocks
-    _Paths(func).end(first, {}, (first,))
+    if sum(1 for _ in _copies(first, ())) > MOST_COPIES:
+        what = f"at most {MOST_COPIES} blocks behind conditions that return"
+        raise Refused(func, f"expected {what}, got more")
+    _end(first, {})
     for block in rest:
         func.body.detach_block(block).drop_all_references()
 
 
-class _Paths:
-    def __init__(self, func: tt.FuncOp) -> None:
-        self.func = func
-        self.copies = 0
+def _copies(block: Block, path: tuple[Block, ...]) -> Iterator[Block]:
+    """Yield the blocks behind a block, each as often as paths lead there.
 
-    def end(
-        self, block: Block, known: dict[SSAValue, SSAValue], path: tuple[Block, ...]
-    ) -> None:
-        """Let a block end in `tt.return`, with what its branches lead to inside.
+    Raises:
+        Refused: a path leads back to a block, or ends without `tt.return`.
+    """
+    last, path = block.last_op, (*path, block)
+    assert last is not None, block
+    if not isinstance(last, cf.BranchOp | cf.ConditionalBranchOp | tt.ReturnOp):
+        what = "cf.br, cf.cond_br or tt.return at the end of a block"
+        raise Refused(last, f"expected {what}, got {last.name}")
+    for to in last.successors:
+        if to in path:
+            raise Refused(
+                last, "expected branches without loops, got one to a block before"
+            )
+        yield to
+        yield from islice(_copies(to, path), MOST_COPIES)
 
-        Args:
-            block: ends in a branch, or returns.
-            known: what values of the function are there.
-            path: the blocks of the function that led there.
-        """
-        last = block.last_op
-        assert last is not None, self.func
-        match last:
-            case cf.BranchOp():
-                to, given = last.successor, [*last.arguments]
-                Rewriter.erase_op(last)
-                self._copy(to, given, block, known, path)
-            case cf.ConditionalBranchOp():
-                branches: list[Region] = []
-                for to, given in (
-                    (last.then_block, last.then_arguments),
-                    (last.else_block, last.else_arguments),
-                ):
-                    inside = Block()
-                    self._copy(to, given, inside, dict(known), path)
-                    branches.append(Region(inside))
-                returned = self._yielded(branches[0])
-                self._yielded(branches[1])
-                either = scf.IfOp(last.cond, [x.type for x in returned], *branches)
-                end = tt.ReturnOp.create(operands=either.results)
-                for new in (either, end):
-                    new.location = last.location
-                Rewriter.replace_op(last, [either, end], [])
-            case _:
-                pass
 
-    def _copy(
-        self,
-        source: Block,
-        given: Sequence[SSAValue],
-        into: Block,
-        known: Mapping[SSAValue, SSAValue],
-        path: tuple[Block, ...],
-    ) -> None:
-        """Add the operations of a block of the function to another one."""
-        if source in path:
-            raise Refused(self.func, "expected no loop of branches, got one")
-        self.copies += 1
-        if self.copies > MOST_COPIES:
-            what = f"at most {MOST_COPIES} blocks behind conditions that return"
-            raise Refused(self.func, f"expected {what}, got more")
-        mapper = {**known, **dict(zip(source.args, given, strict=True))}
-        for op in source.ops:
-            into.add_op(op.clone(mapper))
-        self.end(into, mapper, (*path, source))
+def _end(block: Block, known: Mapping[SSAValue, SSAValue]) -> None:
+    """Let a block end in `tt.return`, with what its branches lead to inside.
 
-    @staticmethod
-    def _yielded(region: Region) -> Sequence[SSAValue]:
-        """Yield what a region returns."""
-        last = region.block.last_op
-        assert isinstance(last, tt.ReturnOp), last
-        values = [*last.operands]
-        Rewriter.replace_op(last, [scf.YieldOp(*values)], [])
-        return values
+    Args:
+        block: ends in a branch, or returns.
+        known: what values of the function are there.
+    """
+    last = block.last_op
+    match last:
+        case cf.BranchOp():
+            to, given = last.successor, [*last.arguments]
+            Rewriter.erase_op(last)
+            _copy(to, given, block, known)
+        case cf.ConditionalBranchOp():
+            regions = [Region(Block()), Region(Block())]
+            given = last.then_arguments, last.else_arguments
+            for region, to, each in zip(regions, last.successors, given, strict=True):
+                _copy(to, each, region.block, known)
+            returned, _ = map(_yielded, regions)
+            either = scf.IfOp(last.cond, [x.type for x in returned], *regions)
+            end = tt.ReturnOp.create(operands=either.results)
+            for new in (either, end):
+                new.location = last.location
+            Rewriter.replace_op(last, [either, end], [])
+        case _:
+            pass  # it returns
+
+
+def _copy(
+    source: Block,
+    given: Sequence[SSAValue],
+    into: Block,
+    known: Mapping[SSAValue, SSAValue],
+) -> None:
+    """Add the operations of a block of the function to another one."""
+    mapper = {**known, **dict(zip(source.args, given, strict=True))}
+    for op in source.ops:
+        into.add_op(op.clone(mapper))
+    _end(into, mapper)
+
+
+def _yielded(region: Region) -> Sequence[SSAValue]:
+    """Yield what a region returns."""
+    last = region.block.last_op
+    assert isinstance(last, tt.ReturnOp), last
+    values = [*last.operands]
+    Rewriter.replace_op(last, [scf.YieldOp(*values)], [])
+    return values

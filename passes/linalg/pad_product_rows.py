@@ -21,8 +21,9 @@ copies of A, B and C, 0.03 ms each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import bufferization, tensor
@@ -196,6 +197,33 @@ def lifted(func: FuncOp) -> FuncOp:
     return new
 
 
+PlanT = TypeVar("PlanT")
+
+
+def change_products(
+    module: ModuleOp,
+    plan_of: Callable[[linalg.GenericOp], PlanT | None],
+    change: Callable[[linalg.GenericOp, PlanT], None],
+) -> None:
+    """Change the products of a module that have a plan.
+
+    Functions of one product of memrefs become ones on tensors, if they are changed.
+    """
+    with transaction(module) as draft:
+        for func in [x for x in draft.ops if isinstance(x, FuncOp)]:
+            whole = lifted(func) if is_one_product(func) else func
+            products = [
+                (each, found)
+                for each in whole.body.walk()
+                if isinstance(each, linalg.GenericOp)
+                and (found := plan_of(each)) is not None
+            ]
+            if products and whole is not func:
+                Rewriter.replace_op(func, whole)
+            for each, found in products:
+                change(each, found)
+
+
 @dataclass(frozen=True)
 class PadProductRowsPass(ModulePass):
     name = "pad-product-rows"
@@ -205,16 +233,4 @@ class PadProductRowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
-        with transaction(op) as draft:
-            for func in [x for x in draft.ops if isinstance(x, FuncOp)]:
-                whole = lifted(func) if is_one_product(func) else func
-                products = [
-                    (each, found)
-                    for each in whole.body.walk()
-                    if isinstance(each, linalg.GenericOp)
-                    and (found := padding_of(each, device))
-                ]
-                if products and whole is not func:
-                    Rewriter.replace_op(func, whole)
-                for each, found in products:
-                    pad(each, found)
+        change_products(op, lambda x: padding_of(x, device), pad)

@@ -16,16 +16,15 @@ Fails:   never: products of unknown sizes, of a batch, of memory with gaps betwe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import bufferization, tensor
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, NoneAttr, TensorType
-from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -34,12 +33,17 @@ from coopc.dialects.linalg_forms import scalar
 from coopc.dialects.narrow import memref_type, tensor_type
 from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of
-from coopc.ir.transaction import transaction
 from coopc.passes.linalg.collapse_linalg import reassociated
 from coopc.passes.linalg.fuse_linalg import generic
-from coopc.passes.linalg.pad_product_rows import ProductLoops, lifted, loops_of
-from coopc.passes.linalg.whole_functions import is_one_product
+from coopc.passes.linalg.pad_product_rows import (
+    ProductLoops,
+    change_products,
+    loops_of,
+)
 from coopc.plan.gemm import GemmOperand, Problem, parts_along_k
+
+Parts: TypeAlias = tuple[ProductLoops, int]
+"""The loops of a product, and how many parts it has."""
 
 
 def parts_of(op: linalg.GenericOp, its: ProductLoops, device: Device) -> int:
@@ -91,7 +95,7 @@ def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:
         return b.effect(expand).results[0]
 
     def map_of(at: int) -> AffineMap:
-        found: list[Any] = [AffineDimExpr(x) for x in its.of[at]]
+        found: list[AffineExpr] = [AffineDimExpr(x) for x in its.of[at]]
         found.insert(0 if at == 2 else its.of[at].index(along_k), part)
         return AffineMap(loops + 1, 0, tuple(found))
 
@@ -110,8 +114,11 @@ def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:
     found = b.effect(product).results[0]
     m, n, p = map(AffineDimExpr, range(3))
     maps = AffineMap(3, 0, (p, m, n)), AffineMap(3, 0, (m, n))
-    add = generic([found], init, maps, lambda x, sum: scalar("add", sum, x), [2])
-    total = b.effect(add).results[0]
+
+    def add(x: SSAValue, sum: SSAValue) -> Operation:
+        return scalar("add", sum, x)
+
+    total = b.effect(generic([found], init, maps, add, [2])).results[0]
     total.name_hint = result.name_hint
     Rewriter.replace_op(op, [], [total])
 
@@ -125,17 +132,10 @@ class SplitProductKPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
-        with transaction(op) as draft:
-            for func in [x for x in draft.ops if isinstance(x, FuncOp)]:
-                whole = lifted(func) if is_one_product(func) else func
-                products = [
-                    (each, its, parts)
-                    for each in whole.body.walk()
-                    if isinstance(each, linalg.GenericOp)
-                    and (its := loops_of(each, device))
-                    and (parts := parts_of(each, its, device)) > 1
-                ]
-                if products and whole is not func:
-                    Rewriter.replace_op(func, whole)
-                for each, its, parts in products:
-                    split(each, its, parts)
+
+        def parts(op: linalg.GenericOp) -> Parts | None:
+            its = loops_of(op, device)
+            count = 1 if its is None else parts_of(op, its, device)
+            return None if its is None or count == 1 else (its, count)
+
+        change_products(op, parts, lambda x, found: split(x, *found))

@@ -65,7 +65,7 @@ tt.func public @both(%p: !tt.ptr<i32>, %n: i32, %m: i32, %c: i1, %d: i1) {
 
 // -----
 
-// CHECK: early_returns.mlir:{{[0-9]+}}:1: error: tt.func: expected no loop of branches, got one
+// CHECK: early_returns.mlir:{{[0-9]+}}:3: error: cf.cond_br: expected branches without loops, got one to a block before
 tt.func public @loop(%p: !tt.ptr<i32>, %n: i32, %c: i1) {
   cf.br ^again
 ^again:
