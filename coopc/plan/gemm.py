@@ -64,7 +64,7 @@ class GemmOperand:
     """Whether the last two dimensions of the memref are columns and rows."""
     batched: bool = False
     """Whether the memref has a dimension for the batch."""
-    batch_dimension: Literal[0, 1] = 0
+    batch_dimension: int = 0
     """Which one it is; the others are those of the matrix."""
     matrices: int | None = 1
     """How many of them there are, if known."""

@@ -202,7 +202,7 @@ def forget_sizes(func: FuncOp, argument: int) -> None:
         del func.attributes[EQUAL_SIZES]
 
 
-def _read_equal_sizes(attr: Attribute, types: tuple[Attribute, ...]) -> EqualSizes:
+def _read_equal_sizes(attr: Attribute, types: Sequence[Attribute]) -> EqualSizes:
     numbers = _integers(attr) or ()
     if len(numbers) != 4:
         raise VerifyException(

@@ -78,7 +78,7 @@ def _end(block: Block, known: Mapping[SSAValue, SSAValue]) -> None:
             Rewriter.erase_op(last)
             _copy(to, given, block, known)
         case cf.ConditionalBranchOp():
-            regions = [Region(Block()), Region(Block())]
+            regions = Region(Block()), Region(Block())
             given = last.then_arguments, last.else_arguments
             for region, to, each in zip(regions, last.successors, given, strict=True):
                 _copy(to, each, region.block, known)

@@ -60,5 +60,5 @@ def test_programs_return_early(on: str) -> None:
         # What is masked is 0, and so the greatest of the last program.
         is_negative = v.max() < 0 and len(v) == BLOCK
         expected[part] = 2 * v if is_negative else v * v
-    coopc.launch(KERNEL, x, y, np.int32(SIZE), np.int32(4), on=on, grid=(5,))  # pyright: ignore[reportArgumentType]
+    coopc.launch(KERNEL, x, y, np.int32(SIZE), np.int32(4), on=on, grid=(5,))
     np.testing.assert_allclose(y, expected, rtol=1e-6)

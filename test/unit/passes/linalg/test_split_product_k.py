@@ -25,7 +25,10 @@ GEMMS = {
 
 @pytest.fixture
 def halves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_product_k, "parts_along_k", lambda *_: 2)
+    def two(*_: object) -> int:
+        return 2
+
+    monkeypatch.setattr(split_product_k, "parts_along_k", two)
 
 
 @pytest.mark.usefixtures("halves")
