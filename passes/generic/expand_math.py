@@ -20,9 +20,12 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float64Type,
+    FloatAttr,
     IndexType,
+    IntegerAttr,
     IntegerType,
     f32,
     f64,
@@ -54,6 +57,9 @@ table = Expansions()
 
 LOG10_2 = 0.3010299956639812
 """The decimal logarithm of 2."""
+MOST_FACTORS = 8
+"""Up to it, a constant power is products: to (n - 1) / 2 units in the last place, and
+to n where it is negative."""
 SMALL = 0.35
 """Below it the series are used."""
 EXPM1_TERMS = 9
@@ -116,6 +122,39 @@ SIGNIFICAND, BIAS = 23, 127
 """Bits of the significand of an f32, and the bias of its exponent."""
 
 
+# Every target: powers.
+
+
+def whole_exponent(op: math.PowFOp | math.FPowIOp) -> int | None:
+    """The constant power of a few products that an operation is; None for others."""
+    match op.rhs.owner:
+        case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as attr):
+            number = attr.value.data
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
+            number = dense.get_values()[0] if dense.is_splat() else inf
+        case _:
+            return None
+    assert isinstance(number, int | float), op
+    return int(number) if abs(number) <= MOST_FACTORS and number % 1 == 0 else None
+
+
+@table.on(
+    *(math.PowFOp, math.FPowIOp), when=lambda op, _: whole_exponent(op) is not None
+)
+def product_of_equals(code: Code, op: math.PowFOp | math.FPowIOp) -> Num:
+    """By squares, of f16 and bf16 in f32; to a negative power, of the reciprocal."""
+    n, element = whole_exponent(op), element_of(op.lhs.type)
+    assert n is not None, op
+    x = Num(code, op.lhs)
+    x = x if isinstance(element, Float64Type) else x.to(f32)
+    x = x.like(1.0) / x if n < 0 else x
+    found = x if n else x.like(1.0)
+    for bit in f"{abs(n):b}"[1:]:
+        found = found * found
+        found = found * x if bit == "1" else found
+    return found.to(element)
+
+
 # Vulkan: functions of floats.
 
 
@@ -157,7 +196,7 @@ def cbrt(code: Code, op: math.CbrtOp) -> Num:
     """The cube root: a power of the magnitude, and a Newton step."""
     (x,) = free(code, op.operand)
     magnitude = x.apply(math.AbsFOp)
-    root = magnitude.apply(math.PowFOp, 1 / 3)
+    root = (magnitude.apply(math.Log2Op) * (1 / 3)).apply(math.Exp2Op)
     better = root + (magnitude / (root * root) - root) * (1 / 3)
     # Of 0 and of infinities the step is no number.
     positive, finite = magnitude.compare("ogt", 0.0), magnitude.compare("olt", inf)
@@ -224,17 +263,37 @@ def round_away(code: Code, op: math.RoundOp) -> Num:
     return (whole + step).apply(math.CopySignOp, x)
 
 
+@table.on(math.PowFOp, when=lacks_of_short)
+def power(code: Code, op: math.PowFOp) -> Num | SSAValue:
+    """As C's `pow`: GLSL's is undefined of x < 0, and of x = 0 and y <= 0."""
+    if isinstance(element_of(op.lhs.type), Float16Type):
+        return computed_in_f32(code, op, Float16Type)
+    x, y = free(code, op.lhs, op.rhs)
+    floor, half = y.apply(math.FloorOp), y * 0.5
+    is_odd = y.compare("oeq", floor) & half.compare("one", half.apply(math.FloorOp))
+    found = _signed_power(x, y, is_odd, x.compare("oeq", 1.0) | y.compare("oeq", 0.0))
+    is_root = y.compare("une", floor) & x.compare("olt", 0.0)
+    return (is_root & x.compare("ogt", -inf)).select(x.like(nan), found)
+
+
 @table.on(
     math.FPowIOp, when=lambda op, to: lacks_of_short(op, to) and not is_i1(op.rhs)
 )
-def power(code: Code, op: math.FPowIOp) -> Num:
-    """A float to the power of an integer: of the magnitude, negative if n is odd."""
+def power_of_integer(code: Code, op: math.FPowIOp) -> Num | SSAValue:
+    if isinstance(element_of(op.lhs.type), Float16Type):
+        return computed_in_f32(code, op, Float16Type)
     x, n = free(code, op.lhs, op.rhs)
-    exponent = n.cast(arith.SIToFPOp, element_of(op.lhs.type))
-    power = x.apply(math.AbsFOp).apply(math.PowFOp, exponent)
-    odd = (n & 1).compare("ne", 0)
-    signed = odd.select(power.apply(math.CopySignOp, x), power)
-    return n.compare("eq", 0).select(x.like(1.0), signed)
+    y = n.cast(arith.SIToFPOp, element_of(op.lhs.type))
+    return _signed_power(x, y, (n & 1).compare("ne", 0), n.compare("eq", 0))
+
+
+def _signed_power(x: Num, y: Num, is_odd: Num, is_one: Num) -> Num:
+    """|x|^y with the sign of x where y is odd; 1 where that is known."""
+    size = x.apply(math.AbsFOp)
+    is_one = is_one | size.compare("oeq", 1.0)
+    exponent = is_one.select(x.like(0.0), y * size.apply(math.Log2Op))
+    found = exponent.apply(math.Exp2Op)
+    return is_odd.select(found.apply(math.CopySignOp, x), found)
 
 
 # Vulkan: the remainder of floats.

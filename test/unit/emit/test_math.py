@@ -127,6 +127,46 @@ def test_two_operands(runner: Any):
         close(found[op], values.astype(np.float32), op)
 
 
+@pytest.mark.parametrize("type", ["f16", "f32"])
+def test_powers_of_all_kinds(runner: Any, type: str):
+    """As C's `pow`: GLSL's is undefined of negative numbers, and of 0 to that of 0."""
+    dtype = {"f16": np.float16, "f32": np.float32}[type]
+    each = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -3.0, np.inf, -np.inf, np.nan]
+    to = [*each, 3.0, -0.5, 7.0, 1e9 if type == "f32" else 6e4]
+    x, y = (np.resize(z, 192).astype(dtype) for z in np.meshgrid(each, to))
+    found = runner.elementwise(
+        {"powf": (type, f"%r = math.powf %a, %b : {type}")}, [type] * 2, [x, y]
+    )["powf"]
+    with np.errstate(all="ignore"):
+        expected = np.power(x.astype(np.float64), y.astype(np.float64)).astype(dtype)
+    np.testing.assert_allclose(found, expected, 2e-3 if type == "f16" else 1e-5)
+    ends = (found == 0) | np.isinf(found)
+    np.testing.assert_array_equal(np.signbit(found[ends]), np.signbit(expected[ends]))
+
+
+@pytest.mark.parametrize("type", ["f16", "f32"])
+def test_constant_powers(runner: Any, type: str):
+    """Of whole numbers, exactly where that is a float."""
+    dtype = {"f16": np.float16, "f32": np.float32}[type]
+    each = [-3, -2, -1, -0.0, 0, 0.5, 1, 2, 3, np.inf, -np.inf, np.nan]
+    x = np.resize(each, 32).astype(dtype)
+    bodies: dict[str, tuple[str, str]] = {}
+    for n in range(-2, 9):
+        body = f"%n = arith.constant {n} : i32\n%r = math.fpowi %a, %n : {type}, i32"
+        bodies[f"fpowi {n}"] = type, body
+        body = f"%n = arith.constant {n}.0 : {type}\n%r = math.powf %a, %n : {type}"
+        bodies[f"powf {n}"] = type, body
+    for what, values in runner.elementwise(bodies, [type], [x]).items():
+        with np.errstate(all="ignore"):
+            expected = (x.astype(np.float64) ** int(what.split()[1])).astype(dtype)
+        if what.endswith("-2"):
+            np.testing.assert_allclose(
+                values, expected, 1e-3 if type == "f16" else 1e-6
+            )
+        else:
+            np.testing.assert_array_equal(values, expected, what)
+
+
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_bits(runner: Any, bits: int):
     low = -(1 << (bits - 1))
