@@ -4,6 +4,7 @@
     linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(..) outs(..)      B transposed
     linalg.matmul {cast = #linalg.type_fn<cast_unsigned>} ins(..) outs(..)
     linalg.batch_matmul, matvec, vecmat, dot, contract, conv_1d_.., pooling_..
+    linalg.matmul_transpose_b, ..                                       as MLIR 21 does
     linalg.div, tanh, ..; linalg.elementwise kind=#linalg.elementwise_kind<add> ..
     linalg.map { arith.addf } ins(..) outs(..)
     linalg.reduce { arith.addf } ins(..) outs(..) dimensions = [1]
@@ -114,7 +115,11 @@ SCALARS: dict[str, tuple[int, Make | None, Make | None]] = {
 
 PRODUCTS: dict[str, str] = {
     "batch_matmul": "b m k, b k n -> b m n",
+    "batch_matmul_transpose_a": "b k m, b k n -> b m n",
+    "batch_matmul_transpose_b": "b m k, b n k -> b m n",
     "batch_reduce_matmul": "b m k, b k n -> m n",
+    "matmul_transpose_a": "k m, k n -> m n",
+    "matmul_transpose_b": "m k, n k -> m n",
     "matvec": "m n, n -> m",
     "vecmat": "m, m n -> n",
     "batch_matvec": "b m k, b k -> b m",

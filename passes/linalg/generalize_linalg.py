@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.context import Context
@@ -303,26 +304,123 @@ def _fill(op: ops.FillOp) -> None:
         replace(op, insert(ops.FillOp([value], op.outputs, op.result_types), op))
 
 
-def _fold_offsets(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> None:
-    """Make offsets that are constants static."""
+def kept_dimensions(sizes: Sequence[Size], shape: Sequence[int]) -> list[int]:
+    """Return which dimensions of a slice its type keeps: units may be left out.
+
+    >>> kept_dimensions([1, 4, 1], [4, 1]), kept_dimensions([2, 1, 3], [2, 3])
+    ([1, 2], [0, 2])
+    """
+    kept = list(range(len(sizes)))
+    for at in range(len(sizes)):
+        if len(kept) > len(shape) and sizes[at] == 1:
+            rest = [sizes[n] for n in kept if n > at]
+            position = kept.index(at)
+            if len(rest) >= len(shape) - position:
+                kept.remove(at)
+    return kept
+
+
+Slice: TypeAlias = tensor.ExtractSliceOp | tensor.InsertSliceOp
+
+
+def _slice(op: Slice) -> None:
+    """Make constant offsets static; what is at offsets that are read, kernels find."""
     static, dynamic = op.static_offsets.get_values(), op.offsets
     found = get_dynamic_index_list(static, dynamic, DYNAMIC_INDEX)
     known = [x if isinstance(x, int) else constant_number(x) for x in found]
     folded = [x if y is None else int(y) for x, y in zip(found, known, strict=True)]
-    if folded == found:
-        return
-    static, dynamic = split_dynamic_index_list(folded, DYNAMIC_INDEX)
-    first = op.operands[: 1 if isinstance(op, tensor.ExtractSliceOp) else 2]
-    new = type(op).build(
-        operands=(*first, dynamic, op.sizes, op.strides),
-        result_types=(op.result.type,),
-        properties={
-            "static_offsets": DenseArrayBase.from_list(i64, static),
-            "static_sizes": op.static_sizes,
-            "static_strides": op.static_strides,
-        },
+    if any(isinstance(x, SSAValue) and _is_read(x) for x in folded):
+        extracts = isinstance(op, tensor.ExtractSliceOp)
+        new = _extracted(op, folded) if extracts else _replaced_part(op, folded)
+        replace(op, insert(new, op))
+    elif folded != found:
+        static, dynamic = split_dynamic_index_list(folded, DYNAMIC_INDEX)
+        first = op.operands[: 1 if isinstance(op, tensor.ExtractSliceOp) else 2]
+        new = type(op).build(
+            operands=(*first, dynamic, op.sizes, op.strides),
+            result_types=(op.result.type,),
+            properties={
+                "static_offsets": DenseArrayBase.from_list(i64, static),
+                "static_sizes": op.static_sizes,
+                "static_strides": op.static_strides,
+            },
+        )
+        replace(op, insert(new, op))
+
+
+def _is_read(number: SSAValue) -> bool:
+    """Whether a number is computed from elements of tensors, which a host cannot."""
+    op = number.owner
+    if isinstance(op, Block) or is_tensor(number.type):
+        return False
+    return isinstance(op, tensor.ExtractOp) or any(map(_is_read, op.operands))
+
+
+def _sizes_and_steps(op: Slice) -> tuple[list[Size], list[Size]]:
+    sizes = get_dynamic_index_list(
+        op.static_sizes.get_values(), op.sizes, DYNAMIC_INDEX
     )
-    replace(op, insert(new, op))
+    steps = op.static_strides.get_values()
+    return sizes, get_dynamic_index_list(steps, op.strides, DYNAMIC_INDEX)
+
+
+def _extracted(op: tensor.ExtractSliceOp, offsets: Sequence[Size]) -> ops.GenericOp:
+    """Return a generic operation that reads each element of a slice."""
+    sizes, steps = _sizes_and_steps(op)
+    kept = kept_dimensions(sizes, op.result.type.get_shape())
+
+    def compute(_: SSAValue) -> Operation:
+        at = [_number(x) for x in offsets]
+        for loop, n in enumerate(kept):
+            step = arith.MuliOp(ops.IndexOp(loop).result, _number(steps[n]))
+            at[n] = arith.AddiOp(at[n], step).result
+        return tensor.ExtractOp(op.source, at, op.result.type.element_type)
+
+    dynamic = [x for n in kept if isinstance(x := sizes[n], SSAValue)]
+    (target,) = insert(tensor.EmptyOp(dynamic, op.result.type), op)
+    return generic([], target, [AffineMap.identity(len(kept))], compute)
+
+
+def _replaced_part(op: tensor.InsertSliceOp, offsets: Sequence[Size]) -> ops.GenericOp:
+    """Return a generic operation that chooses each element from a tensor or its part.
+
+    Raises:
+        Refused: the part may be empty, or has gaps.
+    """
+    sizes, steps = _sizes_and_steps(op)
+    if any(x != 1 for x in steps) or not all(isinstance(x, int) and x for x in sizes):
+        raise Refused(
+            op, "expected constant sizes and steps of 1 at an offset read from a tensor"
+        )
+    whole = op.result.type.get_shape()
+    kept = kept_dimensions(sizes, as_tensor(op.source.type).get_shape())
+
+    def compute(old: SSAValue) -> Operation:
+        at: list[SSAValue] = []
+        inside = arith.ConstantOp.from_int_and_width(1, 1).result
+        for n, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
+            index = ops.IndexOp(n).result
+            if offset != 0 or size != whole[n]:
+                index = arith.SubiOp(index, _number(offset)).result
+                fits = arith.CmpiOp(index, _number(size), "ult").result
+                inside = arith.AndIOp(inside, fits).result
+                index = arith.SelectOp(fits, index, _index(0)).result
+            at += [index] if n in kept else []
+        new = tensor.ExtractOp(op.source, at, old.type)
+        return arith.SelectOp(inside, new, old)
+
+    output = empty(Builder.at(op), op.dest, op.result.type.get_element_type())
+    return elementwise([op.dest], output, compute)
+
+
+def _number(x: Size) -> SSAValue:
+    """Return a number in the body of an operation, where it is read."""
+    if isinstance(x, int):
+        return _index(x)
+    op = x.owner
+    if not _is_read(x) or isinstance(op, Block):
+        return x
+    return op.clone({y: _number(y) for y in op.operands}).results[0]
 
 
 RULES: dict[type[Operation], Callable[..., None]] = {
@@ -332,8 +430,8 @@ RULES: dict[type[Operation], Callable[..., None]] = {
     ops.FillOp: _fill,
     SoftmaxOp: _softmax,
     tensor.ConcatOp: _concat,
-    tensor.ExtractSliceOp: _fold_offsets,
-    tensor.InsertSliceOp: _fold_offsets,
+    tensor.ExtractSliceOp: _slice,
+    tensor.InsertSliceOp: _slice,
     tensor.PadOp: _pad,
     tensor.SplatOp: _splat,
 }

@@ -195,6 +195,17 @@ def cross_entropy(x: Array, at: Array) -> Array:
     return np.log(total) + most - x[np.arange(5), at & 7]
 
 
+def kv_cache(cache: Array, new: Array, at: Array) -> Outputs:
+    place = int(np.clip(at, 0, 14))
+    after = cache.copy()
+    after[:, place] = new
+    return after, cache[:, place + 1]
+
+
+def rotary_embedding(x: Array, cosine: Array, sine: Array) -> Array:
+    return x * cosine + np.concatenate((-x[..., 8:], x[..., :8]), -1) * sine
+
+
 def padded(x: Array, low: Array) -> Array:
     return -np.pad(x, ((int(low), 0), (1, 1)), constant_values=1)
 
@@ -280,6 +291,7 @@ PROGRAMS: dict[str, Program] = {
     "gather_buffer": Program(lambda at, x, y: x[at & 7] + y, (2,), half="bf16"),
     "global_weights": Program(lambda x: x @ WEIGHTS + 1, half="bf16"),
     "iota": Program(lambda: np.arange(4)[:, None] * 10 + np.arange(6)),
+    "kv_cache": Program(kv_cache, half="f16"),
     "layer_norm": Program(layer_norm, half="f16"),
     "linear_column_bias": Program(
         lambda x, w, b: (x @ w + b[:, None]) * b[:, None], half="bf16"
@@ -351,6 +363,7 @@ PROGRAMS: dict[str, Program] = {
     "reduce_rows": Program(lambda x: x.sum(1), half="f16"),
     "reshaped": Program(lambda x, w: x @ w, half="bf16"),
     "rms_norm": Program(rms_norm, sizes={0: (5, 8)}, half="f16"),
+    "rotary_embedding": Program(rotary_embedding, half="bf16"),
     "rounding": Program(rounding, half="f16"),
     "softmax_columns_buffer": Program(
         lambda x, y: softmax(x, 0), (1,), {0: (5, 9), 1: (5, 9)}, half="bf16"

@@ -56,6 +56,7 @@ from coopc.passes.linalg.fuse_linalg import (
     maps_of,
     output_arguments,
 )
+from coopc.passes.linalg.generalize_linalg import kept_dimensions
 from coopc.passes.linalg.outline_linalg_kernels.groups import (
     VIEWS,
     Group,
@@ -678,6 +679,8 @@ class SequenceWriter:
 
     def updated(self, op: Operation, value: SSAValue, old: SSAValue) -> MemoryPart:
         """Return memory for a tensor that holds an older one, which it replaces."""
+        if isinstance(old.owner, tensor.EmptyOp):
+            return self.allocated(value)  # which holds nothing
         target = self.destinations.found.get(value)
         before = self.memory(old)
         if target is not None:
@@ -699,22 +702,6 @@ class SequenceWriter:
         if isinstance(root.owner, bufferization.ToTensorOp | Block):
             return False
         return self.destinations.is_last(root, op)
-
-
-def kept_dimensions(sizes: Sequence[Size], shape: Sequence[int]) -> list[int]:
-    """Return which dimensions of a slice its type keeps: units may be left out.
-
-    >>> kept_dimensions([1, 4, 1], [4, 1]), kept_dimensions([2, 1, 3], [2, 3])
-    ([1, 2], [0, 2])
-    """
-    kept = list(range(len(sizes)))
-    for at in range(len(sizes)):
-        if len(kept) > len(shape) and sizes[at] == 1:
-            rest = [sizes[n] for n in kept if n > at]
-            position = kept.index(at)
-            if len(rest) >= len(shape) - position:
-                kept.remove(at)
-    return kept
 
 
 # --- Rewrite. ---

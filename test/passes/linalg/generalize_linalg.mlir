@@ -72,3 +72,31 @@ func.func @tensors(%x: tensor<4xf16>, %f: f32) -> tensor<4xf16> {
   %r = arith.mulf %e, %x : tensor<4xf16>
   func.return %r : tensor<4xf16>
 }
+
+// As MLIR 21 prints it.
+// CHECK-LABEL: func.func @transposed(
+// CHECK:         affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @transposed(%a: tensor<4x8xf32>, %b: tensor<6x8xf32>, %c: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %p = linalg.matmul_transpose_b ins(%a, %b : tensor<4x8xf32>, tensor<6x8xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %p : tensor<4x6xf32>
+}
+
+// Where an offset is an element of a tensor, a kernel reads it: each element of the
+// result is one of the part, or of what is around it.
+// CHECK-LABEL: func.func @read_offsets(
+// CHECK-NOT:     slice
+// CHECK:         linalg.generic {{.*}} ins(%x : tensor<5x8xf32>)
+// CHECK:           %[[AT:.*]] = tensor.extract %at[] : tensor<index>
+// CHECK:           %[[ROW:.*]] = arith.subi %{{.*}}, %[[AT]] : index
+// CHECK:           %[[FITS:.*]] = arith.cmpi ult, %[[ROW]], %{{.*}} : index
+// CHECK:           %[[SAFE:.*]] = arith.select %[[FITS]], %[[ROW]], %{{.*}} : index
+// CHECK:           %[[NEW:.*]] = tensor.extract %y[%[[SAFE]], %{{.*}}] : tensor<2x8xf32>
+// CHECK:           arith.select %{{.*}}, %[[NEW]], %{{.*}} : f32
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(
+// CHECK:           tensor.extract %x[%{{.*}}, %{{.*}}] : tensor<5x8xf32>
+func.func @read_offsets(%x: tensor<5x8xf32>, %y: tensor<2x8xf32>, %at: tensor<index>) -> (tensor<5x8xf32>, tensor<4xf32>) {
+  %n = tensor.extract %at[] : tensor<index>
+  %r = tensor.insert_slice %y into %x[%n, 0] [2, 8] [1, 1] : tensor<2x8xf32> into tensor<5x8xf32>
+  %s = tensor.extract_slice %x[%n, 1] [1, 4] [1, 2] : tensor<5x8xf32> to tensor<4xf32>
+  func.return %r, %s : tensor<5x8xf32>, tensor<4xf32>
+}

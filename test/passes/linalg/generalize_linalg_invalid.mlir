@@ -34,3 +34,12 @@ func.func @f(%x: tensor<4xi32>) -> tensor<5xi32> {
   } : tensor<4xi32> to tensor<5xi32>
   func.return %p : tensor<5xi32>
 }
+
+// -----
+
+// CHECK: tensor.insert_slice: expected constant sizes and steps of 1 at an offset read from a tensor
+func.func @f(%x: tensor<8xf32>, %y: tensor<2xf32>, %at: tensor<index>) -> tensor<8xf32> {
+  %n = tensor.extract %at[] : tensor<index>
+  %r = tensor.insert_slice %y into %x[%n] [2] [3] : tensor<2xf32> into tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}

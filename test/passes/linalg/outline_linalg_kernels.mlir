@@ -43,3 +43,18 @@ func.func @one(%m: memref<4x6xf32>) {
   bufferization.materialize_in_destination %a in restrict writable %m : (tensor<4x6xf32>, memref<4x6xf32>) -> ()
   return
 }
+
+// What a tensor.empty holds is not copied to where slices are put into it.
+
+// CHECK-LABEL: simt.sequence @beside(%x: memref<2x6xf32>, %y: memref<3x6xf32>, %result: memref<5x6xf32>) {
+// CHECK-NOT:     memref.alloc
+// CHECK:         simt.launch @beside.0(%x,
+// CHECK:         simt.launch @beside.1(%y,
+// CHECK-NOT:     simt.launch
+// CHECK:         simt.result
+func.func @beside(%x: tensor<2x6xf32>, %y: tensor<3x6xf32>) -> tensor<5x6xf32> {
+  %e = tensor.empty() : tensor<5x6xf32>
+  %a = tensor.insert_slice %x into %e[0, 0] [2, 6] [1, 1] : tensor<2x6xf32> into tensor<5x6xf32>
+  %b = tensor.insert_slice %y into %a[2, 0] [3, 6] [1, 1] : tensor<3x6xf32> into tensor<5x6xf32>
+  return %b : tensor<5x6xf32>
+}
