@@ -13,6 +13,7 @@
 | maps of matmul | `indexing_maps = [..]` is neither read nor printed | the same |
 | named `linalg` | no `batch_matmul`, `div`, `softmax`, `map`, .. | the same |
 | `linalg.reduce` | one input; no `{ arith.addf }`; no maps | the same |
+| `pooling_nchw_max` | compares with the window, not with the output | the same |
 | default steps | `linalg.conv_2d_..` without `strides` fails | the same |
 | narrowing fills | `linalg.fill` of f32 into f16 yields f32 | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |

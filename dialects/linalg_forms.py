@@ -131,20 +131,32 @@ PRODUCTS: dict[str, str] = {
     "conv_1d_nwc_wcf": "n w+i c, i c f -> n w f",
     "conv_1d_ncw_fcw": "n c w+i, f c i -> n f w",
     "conv_2d": "h+i w+j, i j -> h w",
+    "conv_3d": "d+p h+i w+j, p i j -> d h w",
+    "conv_3d_ndhwc_dhwcf": "n d+p h+i w+j c, p i j c f -> n d h w f",
+    "conv_3d_ncdhw_fcdhw": "n c d+p h+i w+j, f c p i j -> n f d h w",
+    "depthwise_conv_1d_nwc_wc": "n w+i c, i c -> n w c",
+    "depthwise_conv_1d_nwc_wcm": "n w+i c, i c m -> n w c m",
+    "depthwise_conv_1d_ncw_cw": "n c w+i, c i -> n c w",
     "depthwise_conv_2d_nhwc_hwc": "n h+i w+j c, i j c -> n h w c",
     "depthwise_conv_2d_nhwc_hwcm": "n h+i w+j c, i j c m -> n h w c m",
     "depthwise_conv_2d_nchw_chw": "n c h+i w+j, c i j -> n c h w",
+    "depthwise_conv_3d_ndhwc_dhwc": "n d+p h+i w+j c, p i j c -> n d h w c",
+    "depthwise_conv_3d_ndhwc_dhwcm": "n d+p h+i w+j c, p i j c m -> n d h w c m",
+    "depthwise_conv_3d_ncdhw_cdhw": "n c d+p h+i w+j, c p i j -> n c d h w",
 }
 """The loops of each dimension of A, B and C; `h+i` is h * stride + i * dilation."""
 
 POOLINGS: dict[str, tuple[str, str]] = {
     f"pooling_{layout}_{kind}": (loops, scalar)
     for layout, loops in (
+        ("nwc", "n w+i c, i -> n w c"),
         ("nhwc", "n h+i w+j c, i j -> n h w c"),
+        ("ndhwc", "n d+p h+i w+j c, p i j -> n d h w c"),
+        ("ncw", "n c w+i, i -> n c w"),
         ("nchw", "n c h+i w+j, i j -> n c h w"),
     )
     for kind, scalar in (("sum", "add"), ("max", "max"), ("min", "min"))
-    if (layout, kind) not in (("nchw", "max"), ("nchw", "min"))
+    if (layout, kind) not in (("ncw", "min"), ("nchw", "min"))
 }
 """The same, and how an element joins the output; B only has the sizes of the window."""
 
@@ -266,6 +278,17 @@ def product_body(
     return body((*inputs, *outputs), multiply_add, 2)
 
 
+def pooling_body(
+    inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], name: str
+) -> Region:
+    """Return the body of a pooling, which joins elements of A and C by an operation."""
+
+    def join(x: SSAValue, window: SSAValue, y: SSAValue) -> Operation:
+        return scalar(name, y, cast_to(x, y.type))
+
+    return body((*inputs, *outputs), join, 2)
+
+
 def maps_of(
     loops: str, strides: Sequence[int] = (), dilations: Sequence[int] = ()
 ) -> tuple[AffineMap, ...]:
@@ -336,14 +359,11 @@ class NamedForm(abstract_ops.NamedOperation):
             return product_body(inputs, outputs, attributes.get("cast"))
         operands, count = (*inputs, *outputs), len(inputs)
 
-        def join(x: SSAValue, window: SSAValue, y: SSAValue) -> Operation:
-            return scalar(name, y, cast_to(x, y.type))
-
         def compute(*elements: SSAValue) -> Operation:
             return scalar(name, *elements[:count])
 
         if own in POOLINGS:
-            return body(operands, join, 2)
+            return pooling_body(inputs, outputs, name)
         return body(operands, compute, SCALARS[name][0])
 
     @classmethod
@@ -518,6 +538,12 @@ def hidden_product(
     return product_body(inputs, outputs, None)
 
 
+def hidden_maximum(
+    cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
+) -> Region:
+    return pooling_body(inputs, outputs, "max")
+
+
 def hidden_cast(
     cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
 ) -> Region:
@@ -526,6 +552,7 @@ def hidden_cast(
 
 for hidden, names in (
     (hidden_product, (ops.MatmulOp, abstract_ops.ConvOperation)),
+    (hidden_maximum, (ops.PoolingNchwMaxOp,)),
     (hidden_cast, (ops.FillOp, ops.CopyOp)),
 ):
     for op in names:

@@ -202,6 +202,16 @@ def kv_cache(cache: Array, new: Array, at: Array) -> Outputs:
     return after, cache[:, place + 1]
 
 
+def conv_3d(x: Array, w: Array) -> Array:
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[:3], (1, 2, 3))
+    return np.einsum("ndhwcpij,pijcf->ndhwf", windows, w)
+
+
+def pooling_nchw(x: Array) -> Outputs:
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3))
+    return windows[:, :, ::2, ::2].max((-1, -2)), windows.sum((-1, -2))
+
+
 def rotary_embedding(x: Array, cosine: Array, sine: Array) -> Array:
     return x * cosine + np.concatenate((-x[..., 8:], x[..., :8]), -1) * sine
 
@@ -263,6 +273,7 @@ PROGRAMS: dict[str, Program] = {
     "concatenated": Program(lambda x, y: np.concatenate((x, y), 1) ** 2, half="bf16"),
     "constant_weights": Program(lambda x: x @ WEIGHTS, half="f16"),
     "contract": Program(lambda a, b: np.einsum("kbm,kn->bmn", a, b), half="f16"),
+    "conv_3d": Program(conv_3d, half="f16"),
     "conv_bias_relu": Program(lambda x, w, b: relu(conv(x, w) + b), half="f16"),
     "conv_channels": Program(
         lambda x, w, b: relu(conv(x, w, strides=(2, 1)) + b), half="f16"
@@ -353,6 +364,7 @@ PROGRAMS: dict[str, Program] = {
     "pooling_max": Program(
         lambda x: x.reshape(1, 3, 2, 3, 2, 3).max((2, 4)), half="f16"
     ),
+    "pooling_nchw": Program(pooling_nchw, half="f16"),
     "quantized_matmul": Program(lambda a, b, x, y: (a - x) @ (b - y)),
     "quantized_named": Program(requantized),
     "reduce_all": Program(lambda x: x.sum() / 16, half="f16"),

@@ -550,6 +550,25 @@ def test_narrowing_fills() -> None:
     assert any(isinstance(op, arith.TruncFOp) for op in module.walk())
 
 
+MAXIMUM = """
+from importlib import import_module
+from xdsl.dialects.linalg.ops import PoolingNchwMaxOp
+from xdsl.dialects.test import TestOp
+from xdsl.dialects.builtin import TensorType, f32
+import_module({0!r} or "sys")
+x = TestOp(result_types=[TensorType(f32, [1] * 4)]).results
+body = PoolingNchwMaxOp.get_hidden_region([*x, *x], x).block
+assert [*body.first_op.operands] == [body.args[{1}], body.args[{2}]]
+"""
+
+
+def test_pooling_nchw_max() -> None:
+    """In xDSL, the maximum of an element and one of the window."""
+    subprocess.run([sys.executable, "-c", MAXIMUM.format("", 0, 1)], check=True)
+    ours = MAXIMUM.format("coopc.dialects.linalg_forms", 2, 0)
+    subprocess.run([sys.executable, "-c", ours], check=True)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form: str) -> None:
     """A form is read, and what is printed of it is read as the same."""
