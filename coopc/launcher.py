@@ -31,7 +31,6 @@ from coopc.device import DEVICES, device
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
 from coopc.explain import explaining, place_of_op, usage_errors
 from coopc.interface import SECOND_ENTRY
-from coopc.ir.control_flow import uses_dialect
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import current_sink, remark
@@ -617,15 +616,21 @@ def with_kernels(
 
     Their grids are those that passes have chosen, as far as these are known.
     """
-    from coopc.pipelines import CPU_TILE, TENSORS, from_linalg, step
+    from coopc.pipelines import (
+        CPU_TILE,
+        from_linalg,
+        has_functions_of_tensors,
+        step,
+    )
 
-    if not any(uses_dialect(module, name) for name in TENSORS):
+    if not has_functions_of_tensors(module):
         return module
     from coopc.dialects.simt import GRID
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
-    found = after(module, source, (*from_linalg(), products, rows))
+    steps = (*from_linalg(), products, rows, step("expand-nibbles"))
+    found = after(module, source, steps)
     grids = {} if owners is None else owners.grids
     for op in found.ops:
         if isinstance(op, FuncOp) and op.sym_name.data in grids:

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.utils.arg_spec import ArgSpec
@@ -50,7 +51,7 @@ TO_MATRICES = "convert-tt-to-coopmatrix"
 
 @dataclass(frozen=True)
 class StepForDialect(ConditionalStep):
-    """A step that only changes operations of some dialects.
+    """A step that only changes operations of some dialects, or functions of tensors.
 
     It is imported when a module has such operations: Triton's dialects and passes take
     longer to import than a small program of matrices takes to compile.
@@ -74,6 +75,8 @@ class StepForDialect(ConditionalStep):
         return ArgSpec(self.pass_name, lists)
 
     def is_needed(self, module: ModuleOp) -> bool:
+        if self.dialects == TENSORS:
+            return has_functions_of_tensors(module)
         return any(uses_dialect(module, name) for name in self.dialects)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -393,12 +396,11 @@ class CoopcAmxPass(Pipeline):
                 amx=True,
                 precision=self.precision,
             ),
-            step("promote-matrix-arrays"),
-            step("expand-nibbles"),
+            *in_vectors(self.subgroup_size, self.threads),
             *in_precision(self.precision, "amx"),
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
-            *vectorising(self.subgroup_size, self.threads),
+            *vectorising(self.subgroup_size),
             step(
                 "distribute-coopmatrix",
                 subgroup_size=1,
@@ -463,9 +465,8 @@ class CoopcCpuPass(Pipeline):
                 prepack=self.prepack,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
-            step("promote-matrix-arrays"),
-            step("expand-nibbles"),
-            *vectorising(self.subgroup_size, self.threads),
+            *in_vectors(self.subgroup_size, self.threads),
+            *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(
                 "distribute-coopmatrix",
@@ -539,6 +540,16 @@ TENSORS = ("linalg", "tensor", "bufferization")
 """The dialects of whole functions: see `coopc.passes.linalg.whole_functions`."""
 
 
+def has_functions_of_tensors(module: ModuleOp) -> bool:
+    """Whether a module has functions of linalg, or on tensors."""
+    return any(uses_dialect(module, name) for name in TENSORS) or any(
+        isinstance(type, TensorType)
+        for op in module.ops
+        if isinstance(op, FuncOp)
+        for type in op.function_type.inputs
+    )
+
+
 def from_linalg(
     sequence: bool = True,
     device: str | None = None,
@@ -576,8 +587,8 @@ def from_linalg(
     )
 
 
-def vectorising(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ...]:
-    """The steps from work-items to one work-item with row slices of matrices."""
+def in_vectors(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ...]:
+    """The steps to kernels of what is left of linalg, and to bytes."""
     return (
         of_linalg(
             "convert-linalg-to-simt",
@@ -585,6 +596,14 @@ def vectorising(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ..
             subgroup_size=subgroup_size,
             threads=threads if threads > 1 else None,
         ),
+        step("promote-matrix-arrays"),
+        step("expand-nibbles"),
+    )
+
+
+def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
+    """The steps from work-items to one work-item with row slices of matrices."""
+    return (
         step("infer-kernel-sizes", subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         step("resolve-matrix-fill"),

@@ -193,11 +193,11 @@ def retype(op: Operation, of: Callable[[Attribute], Attribute]) -> None:
             if isinstance(value, BlockArgument) and isinstance(new, BlockArgument):
                 new.location = value.location
     for name, attribute in op.properties.items():
-        op.properties[name] = of(attribute)
-    if isinstance(op, FuncOp):
-        types = op.function_type
-        inputs, outputs = map(of, types.inputs), map(of, types.outputs)
-        op.function_type = FunctionType.from_lists(tuple(inputs), tuple(outputs))
+        if isinstance(attribute, FunctionType):
+            types = [*map(of, attribute.inputs)], [*map(of, attribute.outputs)]
+            op.properties[name] = FunctionType.from_lists(*types)
+        else:
+            op.properties[name] = of(attribute)
 
 
 def uses_dialect(module: Operation, dialect: str) -> bool:

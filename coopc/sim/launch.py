@@ -117,7 +117,9 @@ def bind(
                 shadow = shadows.of(data, name, axes=0, may_race=bool(may_race))
                 known.append(Allocation(data, name, shadow))
             argument = np.asarray(argument)
-        memory = _memref(type, argument, position)
+        is_value = is_tensor(type) and is_nibble(type.get_element_type())
+        of_memory = MemRefType(type.get_element_type(), type.get_shape())
+        memory = _memref(of_memory if is_value else type, argument, position)
         if is_tensor(type):
             elements = memory.buffer.flat[linear_index(memory, every(memory), None)]
             found.append(numerics.from_memory(elements, type.get_element_type()))

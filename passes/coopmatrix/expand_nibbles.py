@@ -98,6 +98,7 @@ MOVES: tuple[type[Operation], ...] = (
     *(coopmatrix.ApplyOp, coopmatrix.YieldOp, coopmatrix.LengthOp, coopmatrix.CoordOp),
     *(memref.CastOp, memref.AssumeAlignmentOp, memref.AllocaOp),
     *(vector.BroadcastOp, vector.ExtractOp, vector.InsertOp),
+    *(simt.SequenceOp, simt.LaunchOp, simt.ResultOp, memref.AllocOp),
 )
 """Operations that do not look at what they move."""
 
@@ -560,6 +561,30 @@ def size(op: memref.DimOp, operands: Types, results: Types) -> None:
     Rewriter.replace_op(op, [], [found])
 
 
+def view(op: memref.ReinterpretCastOp, operands: Types, results: Types) -> None:
+    """See other bytes of the same memory."""
+    offsets, sizes, strides = (
+        [*x.get_values()]
+        for x in (op.static_offsets, op.static_sizes, op.static_strides)
+    )
+    packed = packed_dimension(_memref(results[0]))
+    strides[packed] = 2  # of the bytes, 1
+    whole = all(x % 2 == 0 for x in (*offsets, *strides))
+    if not whole or DYNAMIC_INDEX in (*offsets, *sizes, *strides):
+        raise Refused(
+            op, "expected constant sizes, and strides and an offset of whole bytes"
+        )
+    sizes[packed] = -(-sizes[packed] // 2)
+    new = memref.ReinterpretCastOp.from_dynamic(
+        op.source,
+        [x // 2 for x in offsets],
+        sizes,
+        [x // 2 for x in strides],
+        op.result.type,
+    )
+    Rewriter.replace_op(op, new)
+
+
 def fill(op: coopmatrix.FillOp, operands: Types, results: Types) -> None:
     if op.is_pointer:
         raise Refused(
@@ -675,6 +700,7 @@ RULES: dict[type[Operation], Callable[[Any, Types, Types], None]] = {
     arith.ConstantOp: constant,
     memref.LoadOp: load_number,
     memref.DimOp: size,
+    memref.ReinterpretCastOp: view,
     coopmatrix.LoadOp: load,
     coopmatrix.StoreOp: store,
     coopmatrix.PrefetchOp: lambda op, operands, results: Rewriter.erase_op(op),

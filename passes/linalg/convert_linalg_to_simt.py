@@ -545,7 +545,8 @@ class RowKernel:
         b, nest, shared = self.b, self.nest, len(self.nest.shared)
         every = nest.own(statement)
         self.point[shared:] = [b.constant(INDEX, 0)] * len(every)
-        lanes = lane_loop(nest, statement) if self.plan.kind == "subgroup" else None
+        together = own and self.plan.kind == "subgroup"
+        lanes = lane_loop(nest, statement) if together else None
         order = [n for n in own if n != lanes] + [n for n in own if n == lanes]
         sizes = {n: self._size((statement.op, n)) for n in order}
 
@@ -584,12 +585,9 @@ class RowKernel:
         """Reduce what statement does of a row."""
         nest, first = self.nest, statement.inputs
         point, start = nest.point(statement), self._start(statement)
-        over_lanes = combiners(statement)
-        by = (
-            []
-            if isinstance(over_lanes, str) or self.plan.kind != "subgroup"
-            else over_lanes
-        )
+        own, over_lanes = nest.own(statement), combiners(statement)
+        apart = own and self.plan.kind == "subgroup"
+        by = over_lanes if apart and not isinstance(over_lanes, str) else []
         begin = list(start)
         for number, op in enumerate(by):
             neutral = COMBINERS[op.name][1]
@@ -599,7 +597,7 @@ class RowKernel:
         def body(held: Values) -> Sequence[SSAValue]:
             return self._results(statement, point, {}, held)
 
-        found = self._over_own(statement, nest.own(statement), begin, body)
+        found = self._over_own(statement, own, begin, body)
         for number, value in enumerate(found):
             if by:
                 old = statement.block.args[first + number]

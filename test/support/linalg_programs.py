@@ -25,6 +25,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.compiler import new_context
+from coopc.dialects.narrow import I4
 from coopc.parsing import parse
 from coopc.pipeline import verify
 from coopc.sim.numerics import decoded, encoded
@@ -195,6 +196,12 @@ def cross_entropy(x: Array, at: Array) -> Array:
     return np.log(total) + most - x[np.arange(5), at & 7]
 
 
+def int4_weights(x: Array, w: Array, scale: Array, zero: Array) -> Array:
+    numbers = np.stack((w & 15, w >> 4), -1).reshape(24, 2, 32)
+    weights = (numbers - zero[..., None]) * scale[..., None]
+    return x @ weights.reshape(24, 64).T
+
+
 def kv_cache(cache: Array, new: Array, at: Array) -> Outputs:
     place = int(np.clip(at, 0, 14))
     after = cache.copy()
@@ -301,6 +308,7 @@ PROGRAMS: dict[str, Program] = {
     "gather": Program(lambda at, table: table[at & 7], half="f16"),
     "gather_buffer": Program(lambda at, x, y: x[at & 7] + y, (2,), half="bf16"),
     "global_weights": Program(lambda x: x @ WEIGHTS + 1, half="bf16"),
+    "int4_weights": Program(int4_weights, half="bf16"),
     "iota": Program(lambda: np.arange(4)[:, None] * 10 + np.arange(6)),
     "kv_cache": Program(kv_cache, half="f16"),
     "layer_norm": Program(layer_norm, half="f16"),
@@ -429,7 +437,10 @@ def entry(module: ModuleOp) -> FuncOp:
 
 
 def _numbers(type: Attribute, shape: Sequence[int], random: Any) -> Array:
-    """Return small integers, as memory holds them."""
+    """Return small integers, as memory holds them; of two i4 a byte, any bytes."""
+    if type == I4:
+        shape = *shape[:-1], shape[-1] // 2
+        return random.integers(0, 256, shape, np.uint8)
     element = scalar_of(type)
     found = random.integers(-2, 4, shape)
     return _stored(found, element)
@@ -449,7 +460,8 @@ def arguments(name: str, func: FuncOp) -> list[Any]:
         if isa(type, TensorType | MemRefType):
             shape = program.sizes.get(at, type.get_shape())
             array = _numbers(type.get_element_type(), shape, random)
-            if isa(type, MemRefType) and (strides := type.get_strides()) is not None:
+            is_memory = isa(type, MemRefType) and type.element_type != I4
+            if is_memory and (strides := type.get_strides()) is not None:
                 array = _with_strides(array, strides)
             found.append(array)
         elif at in program.numbers:

@@ -71,3 +71,15 @@ func.func @convert(%a: memref<4x?xf4E2M1FN, strided<[?, 1], offset: ?>>, %b: mem
   coopmatrix.store %z, %b[%0, %0] row_major : !coopmatrix.matrix<4x16xi4, acc>, memref<4x16xi4>
   func.return %y : !coopmatrix.matrix<4x16xf16, a>
 }
+
+// What a host gives kernels is bytes, too.
+// CHECK-LABEL: simt.sequence @given(%w: memref<4x2x4xi8>) {
+// CHECK:         memref.reinterpret_cast %w to offset: [4], sizes: [3, 8], strides: [8, 1] : memref<4x2x4xi8> to memref<3x8xi8, strided<[8, 1], offset: ?>>
+// CHECK-NEXT:    simt.launch @part(%{{.*}}) : (memref<3x8xi8, strided<[8, 1], offset: ?>>)
+func.func @part(%w: memref<3x16xi4, strided<[16, 1], offset: ?>>) attributes {simt.kernel} {
+  func.return
+}
+simt.sequence @given(%w: memref<4x2x8xi4>) {
+  %v = memref.reinterpret_cast %w to offset: [8], sizes: [3, 16], strides: [16, 1] : memref<4x2x8xi4> to memref<3x16xi4, strided<[16, 1], offset: ?>>
+  simt.launch @part(%v) : (memref<3x16xi4, strided<[16, 1], offset: ?>>)
+}

@@ -62,3 +62,11 @@ func.func @saturating(%a: !coopmatrix.matrix<4x4xi4, a>, %b: !coopmatrix.matrix<
 func.func @argument(%x: i4) attributes {simt.kernel} {
   func.return
 }
+
+// -----
+
+func.func @within(%m: memref<4x8xi4>) {
+  // CHECK: memref.reinterpret_cast: expected constant sizes, and strides and an offset of whole bytes
+  %v = memref.reinterpret_cast %m to offset: [3], sizes: [2, 4], strides: [8, 1] : memref<4x8xi4> to memref<2x4xi4, strided<[8, 1], offset: ?>>
+  func.return
+}
