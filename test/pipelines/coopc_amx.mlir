@@ -26,11 +26,11 @@
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: tile-matmul-cpu{amx=false}
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64 amx=true}
+// STEPS-NEXT: convert-linalg-to-simt{device="amx"}
 // STEPS-NEXT: promote-matrix-arrays
 // STEPS-NEXT: expand-nibbles
 // STEPS-NEXT: inline-calls{matrices=true}
 // STEPS-NEXT: pack-b-amx
-// STEPS-NEXT: convert-linalg-to-simt{device="amx"}
 // STEPS-NEXT: infer-kernel-sizes
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: resolve-matrix-fill
