@@ -70,3 +70,36 @@ func.func @f(%x: tensor<4x4xf32>) -> tensor<16xf32> {
 }"""
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
     assert (coopc.launch(text, x, on=on).arrays[-1] == x.reshape(-1)).all()
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu", "vulkan"])
+def test_arithmetic_alone(on: str) -> None:
+    """A function of tensors that has nothing of linalg, and returns an argument."""
+    text = """
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %z = arith.addf %x, %y : tensor<4xf32>
+  return %z, %x : tensor<4xf32>, tensor<4xf32>
+}"""
+    x = np.arange(4, dtype=np.float32)
+    *_, found, same = coopc.launch(text, x, x, on=on).arrays
+    assert [*found, *same] == [*(x + x), *x]
+
+
+@pytest.mark.parametrize("on", ["opencl", "cpu", "vulkan"])
+def test_row_of_one_element(on: str) -> None:
+    """A reduction over one element is done by each lane, and not over lanes."""
+    text = """
+func.func @f(%x: tensor<1x16xf32>) -> tensor<f32> {
+  %one = arith.constant 1.0 : f32
+  %d = tensor.empty() : tensor<1xf32>
+  %a = linalg.fill ins(%one : f32) outs(%d : tensor<1xf32>) -> tensor<1xf32>
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<1x16xf32>) outs(%a : tensor<1xf32>)
+    dimensions = [1]
+  %e = tensor.empty() : tensor<f32>
+  %b = linalg.fill ins(%one : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %t = linalg.reduce { arith.addf } ins(%s : tensor<1xf32>) outs(%b : tensor<f32>)
+    dimensions = [0]
+  return %t : tensor<f32>
+}"""
+    x = np.arange(16, dtype=np.float32).reshape(1, 16)
+    assert coopc.launch(text, x, on=on).arrays[-1] == 122
