@@ -101,9 +101,9 @@ class Case:
 
     def module(self) -> Any:
         """The function after the passes."""
-        from coopc.launcher import Target
+        from coopc.launcher import LaunchTarget
 
-        target = Target("cpu", tiles="none", threads=self.threads)
+        target = LaunchTarget("cpu", tiles="none", threads=self.threads)
         passes = self.passes
         if passes is None:
             passes = target.vectors
