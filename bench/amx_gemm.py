@@ -69,13 +69,12 @@ def against_onednn(threads: int, tiles: Tiles, sizes: Sequence[int]) -> Iterator
             yield replace(case(a, c, shape, PREPACKED), prepacked=True)
 
 
-def against_ours(tiles: Tiles, size: int = 1024) -> Iterator[Case]:
+def against_ours(tiles: Tiles) -> Iterator[Case]:
     for element, sum in SUMS.items():
-        cube = (size, size, size)
-        plain = Case(element, sum, cube, passes="coopc-amx", tiles=tiles)
+        plain = Case(element, sum, (1024,) * 3, passes="coopc-amx", tiles=tiles)
         for maps in (("km", "kn"), ("mk", "nk")):
             yield replace(plain, maps=maps, beside=plain, least=TURNED)
-        half = replace(plain, sizes=(size // 2,) * 3)
+        half = replace(plain, sizes=(512,) * 3)
         yield replace(half, batch=BATCH, beside=half, least=BATCHED)
 
 

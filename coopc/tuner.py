@@ -380,11 +380,7 @@ class Search:
         self.executor.submit(prepare, self.program).result()
 
     def run(self, seconds: float, report: Callable[[], None]) -> Found:
-        """Measure until the time is over, or nothing is left.
-
-        Args:
-            seconds: how long.
-            report: called when something was measured.
+        """Measure until the time is over, or nothing is left; report each time.
 
         Raises:
             ValueError: all candidates fail.
