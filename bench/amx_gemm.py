@@ -71,10 +71,10 @@ def against_onednn(threads: int, tiles: Tiles, sizes: Sequence[int]) -> Iterator
 
 def against_ours(tiles: Tiles) -> Iterator[Case]:
     for element, sum in SUMS.items():
-        plain = Case(element, sum, (1024,) * 3, passes="coopc-amx", tiles=tiles)
+        plain = Case(element, sum, (1024, 1024, 1024), passes="coopc-amx", tiles=tiles)
         for maps in (("km", "kn"), ("mk", "nk")):
             yield replace(plain, maps=maps, beside=plain, least=TURNED)
-        half = replace(plain, sizes=(512,) * 3)
+        half = replace(plain, sizes=(512, 512, 512))
         yield replace(half, batch=BATCH, beside=half, least=BATCHED)
 
 
