@@ -14,13 +14,13 @@ from typing import Any
 import torch as torch_  # pyright: ignore[reportMissingImports]
 
 torch: Any = torch_
-PLAIN = ("m, k", "k, n")
+PLAIN = ("mk", "kn")
 
 
 def matrix(case: dict[str, Any], which: int) -> Any:
     """Return A or B, M x K or K x N, in memory as its map says."""
     map = case["maps"][which]
-    shape = [case["sizes"]["mnk".index(x)] for x in map.split(", ")]
+    shape = [case["sizes"]["mnk".index(x)] for x in map]
     shape = [case["batch"]] * bool(case["batch"]) + shape
     if case["a"] == "i8":
         found = torch.randint(-128, 128, shape, dtype=torch.int8)

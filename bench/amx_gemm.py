@@ -12,18 +12,13 @@ import re
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from bench.cpu_gemm import PROCESSES, Case, rows
-from bench.harness import Row, line
-from coopc.compiler import new_context
-from coopc.parsing import parse
-from coopc.pipeline import Run, read_passes
+from bench.harness import Row, line, lowered
+from coopc.generate.gemms import Gemm
 from coopc.run.cpu import cores, llvm_ir
 from coopc.run.native import optimised
 from coopc.run.tiles import Tiles, best
-from coopc.source import Source
-from coopc.universe import everything
 
 SIZES = (512, 1024, 2048, 4096)
 SHAPES = (
@@ -43,25 +38,10 @@ TURNED, BATCHED = 0.95, 1 / 1.1
 BATCH = 8
 
 
-def module(element: str, passes: str) -> Any:
-    """Return a product of dynamic sizes after passes."""
-    sum = SUMS[element]
-    memory, total = f"memref<?x?x{element}>", f"memref<?x?x{sum}>"
-    text = f"""func.func @gemm(%a: {memory}, %b: {memory}, %c: {total}) {{
-      %z = arith.constant {"0.0" if sum == "f32" else "0"} : {sum}
-      linalg.fill ins(%z : {sum}) outs(%c : {total})
-      linalg.matmul ins(%a, %b : {memory}, {memory}) outs(%c : {total})
-      func.return
-    }}"""
-    ctx, source = new_context(everything()), Source(text, "gemm")
-    found = parse(ctx, source)
-    Run(ctx, source).apply(found, read_passes(passes, everything().all_passes))
-    return found
-
-
 def instructions(element: str) -> float:
     """Count the instructions of the innermost loop, for four products of tiles."""
-    ir = llvm_ir(module(element, "coopc-amx"))
+    gemm = Gemm((1, 1, 1), types=(element, SUMS[element]), first=0, dynamic=True)
+    ir = llvm_ir(lowered(gemm.text, "coopc-amx"))
     compiled, machine = optimised(ir, 3, PROCESSOR)
     blocks = re.split(r"^(?=\.LBB)", machine.emit_assembly(compiled), flags=re.M)
     loops: list[tuple[int, int]] = []
@@ -89,13 +69,12 @@ def against_onednn(threads: int, tiles: Tiles, sizes: Sequence[int]) -> Iterator
             yield replace(case(a, c, shape, PREPACKED), prepacked=True)
 
 
-def against_ours(tiles: Tiles, size: int = 1024) -> Iterator[Case]:
+def against_ours(tiles: Tiles) -> Iterator[Case]:
     for element, sum in SUMS.items():
-        cube = (size, size, size)
-        plain = Case(element, sum, cube, passes="coopc-amx", tiles=tiles)
-        for maps in (("k, m", "k, n"), ("m, k", "n, k")):
+        plain = Case(element, sum, (1024, 1024, 1024), passes="coopc-amx", tiles=tiles)
+        for maps in (("km", "kn"), ("mk", "nk")):
             yield replace(plain, maps=maps, beside=plain, least=TURNED)
-        half = replace(plain, sizes=(size // 2,) * 3)
+        half = replace(plain, sizes=(512, 512, 512))
         yield replace(half, batch=BATCH, beside=half, least=BATCHED)
 
 

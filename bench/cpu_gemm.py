@@ -31,18 +31,15 @@ from typing import Any
 
 import numpy as np
 
-from bench.harness import Row, line
-from coopc.compiler import new_context
-from coopc.parsing import parse
+from bench.harness import Row, line, lowered
+from coopc.generate.gemms import Gemm
 from coopc.passes.cpu.stages import Stages
-from coopc.pipeline import Run, read_passes
 from coopc.run.cpu import Program, aligned, cores, llvm_ir
 from coopc.run.thread_pool import ThreadPool
 from coopc.run.tiles import Tiles
-from coopc.source import Source
-from coopc.universe import everything
 
 SIZES = (512, 1024, 2048)
+PLAIN = ("mk", "kn")
 PROCESSES = 3
 SECONDS = 0.4
 """How long both sides of a row are measured, about, in each process."""
@@ -73,7 +70,8 @@ class Case:
     passes: str | None = None
     """The pipeline; None for that of `coopc.launch` without AMX."""
     tiles: Tiles = Tiles.NONE
-    maps: tuple[str, str] = ("m, k", "k, n")
+    maps: tuple[str, str] = PLAIN
+    """The dimensions of A and B in memory."""
     batch: int = 0
     least: float | None = None
     """The least speed over the peer's that is wanted."""
@@ -86,70 +84,26 @@ class Case:
         m, n, k = self.sizes
         shape = f"{m}^3" if m == n == k else f"{m}x{n}x{k}"
         shape += f", batch of {self.batch}" * bool(self.batch)
-        for name, map, plain in zip("AB", self.maps, ("m, k", "k, n"), strict=True):
+        for name, map, plain in zip("AB", self.maps, PLAIN, strict=True):
             shape += f", {name} transposed" * (map != plain)
         shape += ", B packed before" * self.prepacked
         where = f", {self.processor}" if self.processor else ""
         return f"{self.a} -> {self.c} {shape}, {self.threads} threads{where}"
 
-    def shape(self, map: str) -> tuple[int, ...]:
-        sizes = dict(zip("mnk", self.sizes, strict=True))
-        lead = (self.batch,) if self.batch else ()
-        return *lead, *(sizes[x] for x in map.split(", "))
-
     @property
-    def source(self) -> str:
-        """A function that fills C with zeros, multiplies, and converts the sums."""
-        sum = "i32" if self.a == "i8" else "f32"
-        a, b, sums = (
-            f"memref<{'x'.join(map(str, (*self.shape(x), of)))}>"
-            for x, of in zip((*self.maps, "m, n"), (self.a, self.a, sum), strict=True)
-        )
-        c, kind = sums.replace(sum, self.c), "si" if self.a == "i8" else "f"
-        add, one = ("i", "0") if self.a == "i8" else ("f", "0.0")
-        b_, lead = ("b, ", ["parallel"]) if self.batch else ("", [])
-        reads = ", ".join(
-            f"affine_map<({b_}m, n, k) -> ({b_}{x})>" for x in (*self.maps, "m, n")
-        )
-        kinds = ", ".join(f'"{x}"' for x in (*lead, *["parallel"] * 2, "reduction"))
-        wide, x, y = "", "%x", "%y"
-        if self.a != sum:
-            x, y = "%v", "%w"
-            wide = f"""%v = arith.ext{kind} %x : {self.a} to {sum}
-            %w = arith.ext{kind} %y : {self.a} to {sum}"""
-        memory, behind = "", ""
-        if self.c != sum:
-            memory = f"%s = memref.alloc() : {sums}"
-            id = "affine_map<(m, n) -> (m, n)>"
-            behind = f"""linalg.generic {{indexing_maps = [{id}, {id}],
-              iterator_types = ["parallel", "parallel"]}}
-              ins(%s : {sums}) outs(%c : {c}) {{
-            ^bb0(%x: {sum}, %y: {self.c}):
-              %r = arith.{"sitofp" if sum == "i32" else "truncf"} %x : {sum} to {self.c}
-              linalg.yield %r : {self.c}
-            }}"""
-        to = "%s" if memory else "%c"
-        return f"""func.func @gemm(%a: {a}, %b: {b}, %c: {c}) {{
-          %z = arith.constant {one} : {sum}
-          {memory}
-          linalg.fill ins(%z : {sum}) outs({to} : {sums})
-          linalg.generic {{indexing_maps = [{reads}], iterator_types = [{kinds}]}}
-              ins(%a, %b : {a}, {b}) outs({to} : {sums}) {{
-          ^bb0(%x: {self.a}, %y: {self.a}, %t: {sum}):
-            {wide}
-            %p = arith.mul{add} {x}, {y} : {sum}
-            %u = arith.add{add} %t, %p : {sum}
-            linalg.yield %u : {sum}
-          }}
-          {behind}
-          func.return
-        }}"""
+    def gemm(self) -> Gemm:
+        """What is measured: C is zeros at first, and the sums are converted."""
+        sums = "i32" if self.a == "i8" else "f32"
+        a, b, c = ("b" * bool(self.batch) + x for x in (*self.maps, "mn"))
+        stored = None if self.c == sums else self.c
+        types, batch = (self.a, sums), self.batch
+        return Gemm(self.sizes, a, b, c, types, first=0, batch=batch, stored=stored)
 
     def module(self) -> Any:
         """The function after the passes."""
-        from coopc.launcher import Target
+        from coopc.launcher import LaunchTarget
 
-        target = Target("cpu", tiles="none", threads=self.threads)
+        target = LaunchTarget("cpu", tiles="none", threads=self.threads)
         passes = self.passes
         if passes is None:
             passes = target.vectors
@@ -159,10 +113,7 @@ class Case:
             passes += f"{{threads={self.threads}}}"
         if self.prepacked:
             passes = passes.replace("{", "{prepack=b ")
-        ctx, text = new_context(everything()), Source(self.source, "gemm")
-        found = parse(ctx, text)
-        Run(ctx, text).apply(found, read_passes(passes, everything().all_passes))
-        return found
+        return lowered(self.gemm.text, passes)
 
     @functools.cached_property
     def compiled(self) -> tuple[str, Mapping[str, Stages]]:
@@ -170,18 +121,9 @@ class Case:
         found = self.module()
         return llvm_ir(found), Stages.of(found)
 
-    def arrays(self) -> tuple[list[Any], Any]:
-        """A, B and C, and the numbers of A and B, small enough for exact sums."""
-        rng = np.random.default_rng(0)
-        least, most = (-128, 128) if self.a == "i8" else (-4, 5)
-        numbers = [rng.integers(least, most, self.shape(x)) for x in self.maps]
-        to = {"f32": np.float32, "bf16": np.float32, "i8": np.int8}[self.a]
-        given = [x.astype(to) for x in numbers]
-        c = {"f32": np.float32, "bf16": np.uint16, "i32": np.int32}[self.c]
-        if self.a == "bf16":
-            given = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in given]
-        arrays = [*given, np.zeros(self.shape("m, n"), c)]
-        return [_aligned(x) for x in arrays], numbers
+    def arrays(self) -> list[Any]:
+        """A, B and C; of A and B numbers that are small enough for exact sums."""
+        return [_aligned(x) for x in self.gemm.arrays()]
 
 
 def _aligned(array: Any) -> Any:
@@ -222,7 +164,8 @@ def ours(case: Case) -> Callable[[], object]:
     Raises:
         ValueError: they differ.
     """
-    given, numbers = case.arrays()
+    given = case.arrays()
+    a, b, c = given
     ir, stages = case.compiled
     program = Program.of_text(ir, case.tiles, cpu=case.processor)
     program, one = replace(program, staged=stages), (1, 1, 1)
@@ -231,26 +174,26 @@ def ours(case: Case) -> Callable[[], object]:
         found = stages["gemm"].packed
         assert found is not None, case
         count = prod(found.elements.eval([0], []))
-        b, packed = given[1], aligned(4 * count)
+        packed = aligned(4 * count)
         how["sizes"] = [count]
         pack = [b, packed, np.int64(count)]
         program.prepared("gemm.pack_b", pack, one, **how)()
         given[1:2] = [packed, np.int64(count)]
     run = program.prepared("gemm", given, one, **how)
     run()
-    check(case, given[-1], numbers)
+    check(case, a, b, c)
     return run
 
 
-def check(case: Case, found: Any, numbers: Sequence[Any]) -> None:
+def check(case: Case, a: Any, b: Any, c: Any) -> None:
     """Compare the first and the last row of C; what is rounded to bf16, to that."""
+    pair = enumerate(zip((a, b), case.maps, PLAIN, strict=True))
     a, b = (
-        x.swapaxes(-1, -2) if map in ("k, m", "n, k") else x
-        for x, map in zip(numbers, case.maps, strict=True)
+        case.gemm.values(x if map == plain else x.swapaxes(-1, -2), n)
+        for n, (x, map, plain) in pair
     )
     rows = [0, -1]
-    wanted = a[..., rows, :].astype(np.float64) @ b.astype(np.float64)
-    got = found[..., rows, :]
+    wanted, got = a[..., rows, :] @ b, c[..., rows, :]
     if case.c == "bf16":
         got = (got.astype(np.uint32) << 16).view(np.float32)
     error = float(np.abs(got - wanted).max())
@@ -306,7 +249,7 @@ def theirs(case: Case) -> tuple[str, Callable[[], float] | None]:
         calls = [ours(case.beside) for _ in range(max(1, case.batch))]
         return "plain", timed(case, lambda: [call() for call in calls])
     if case.a == "f32":
-        *given, c = case.arrays()[0]
+        *given, c = case.arrays()
         return f"OpenBLAS {openblas()}", timed(case, lambda: np.matmul(*given, out=c))
     if peer() is None:
         return "", None

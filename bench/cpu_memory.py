@@ -12,7 +12,7 @@ from time import process_time
 import numpy as np
 
 from bench.harness import Row, interleaved
-from coopc.launcher import Target, build
+from coopc.launcher import LaunchTarget, build
 from coopc.remarks import remarks_to
 from coopc.run.cpu import Program
 from coopc.run.tiles import Tiles
@@ -54,7 +54,9 @@ def measure() -> Iterator[Row]:
     for name, (map, _, _) in KERNELS.items():
         c = np.zeros(a.shape if map == "m, n" else SIZE, np.float32)
         with remarks_to(lambda _: None):
-            built = build(Source(source(name), "f"), Target("cpu", tiles=Tiles.NONE))
+            built = build(
+                Source(source(name), "f"), LaunchTarget("cpu", tiles=Tiles.NONE)
+            )
         call = built.executable.call([a, c])
         program = Program.of(built.program, Tiles.NONE)
         run = program.prepared("f", call.opencl_arguments, call.groups)

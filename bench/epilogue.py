@@ -39,7 +39,7 @@ import coopc
 from bench.harness import Row, interleaved, line
 from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, Array, error, matrix_gpu
 from coopc.interface_call import pack
-from coopc.launcher import Target, build
+from coopc.launcher import LaunchTarget, build
 from coopc.remarks import remarks_to
 from coopc.run.cpu import Program
 from coopc.run.execute import on_vulkan, shader_of
@@ -199,7 +199,7 @@ def on_processor(element: str, size: int, tiles: Tiles) -> Times:
     for each in kernels():
         text = Source(source(*each, element, size), "f")
         with remarks_to(lambda _: None):
-            built = build(text, Target("cpu", tiles=tiles))
+            built = build(text, LaunchTarget("cpu", tiles=tiles))
         call = built.executable.call(arrays(*each, element, size))
         programs.append(Program.of(built.program, tiles))
         actions[each] = programs[-1].prepared("f", call.opencl_arguments, call.groups)

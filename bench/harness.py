@@ -8,10 +8,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.source import Source
+from coopc.universe import everything
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -92,3 +103,33 @@ def once(
     start = clock()
     action()
     return clock() - start
+
+
+def lowered(text: str, passes: str) -> ModuleOp:
+    """Return a program after passes."""
+    ctx, source = new_context(everything()), Source(text, "<bench>")
+    found = parse(ctx, source)
+    Run(ctx, source).apply(found, read_passes(passes, everything().all_passes))
+    return found
+
+
+def pytorch() -> Any | None:
+    """Return PyTorch; None where it is not installed."""
+    with suppress(ImportError):
+        return import_module("torch")
+    return None
+
+
+def cuda_milliseconds(
+    torch: Any, action: Callable[[], object], runs: int
+) -> list[float]:
+    """Return the time of each run of an action of PyTorch, by events of its GPU."""
+    times: list[float] = []
+    for _ in range(runs):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        action()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end))
+    return times

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from pathlib import Path
 from statistics import median
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import coopc
-from bench.harness import ROOT, Row
+from bench.harness import ROOT, Row, cuda_milliseconds, pytorch
 from bench.vulkan_gemm import (
     MEASURED,
     PIPELINE,
@@ -106,23 +107,14 @@ def expected(head: list[Array], causal: bool, rows: slice) -> Array:
     return p / p.sum(1, keepdims=True) @ v
 
 
-def pytorch(arrays: list[Array], causal: bool) -> float | None:
+def pytorch_attention(arrays: list[Array], causal: bool) -> float | None:
     """Return the milliseconds of `scaled_dot_product_attention`."""
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-    except ImportError:
+    if (torch := pytorch()) is None:
         return None
-    torch_: Any = torch
-    q, k, v = (torch_.from_numpy(x).cuda()[None] for x in arrays)
-    times: list[float] = []
-    for _ in range(100 + MEASURED):
-        start, end = (torch_.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        torch_.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-        end.record()
-        torch_.cuda.synchronize()
-        times.append(start.elapsed_time(end))
-    return median(times[100:])
+    given = [torch.from_numpy(x).cuda()[None] for x in arrays]
+    attend = torch.nn.functional.scaled_dot_product_attention
+    run = partial(attend, *given, is_causal=causal)
+    return median(cuda_milliseconds(torch, run, 100 + MEASURED)[100:])
 
 
 def attention(session: Session, kernel: Attention) -> Iterator[Row]:
@@ -142,7 +134,7 @@ def attention(session: Session, kernel: Attention) -> Iterator[Row]:
             assert wrong <= HALF_ERROR, (kernel.name, head, rows, wrong)
     work = 4.0 * HEADS * LENGTH * LENGTH * DEPTH / (2 if kernel.causal else 1)
     yield Row(f"{kernel.name}: {work / time * 1e-9:.0f} TF/s", time, "ms")
-    if (theirs := pytorch([q, k, v], kernel.causal)) is not None:
+    if (theirs := pytorch_attention([q, k, v], kernel.causal)) is not None:
         yield Row(f"  PyTorch: {work / theirs * 1e-9:.0f} TF/s", theirs, "ms")
         yield Row("  of its speed", theirs / time * 100, "%", least=25)
 

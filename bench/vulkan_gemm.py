@@ -14,7 +14,7 @@ at a time, so that small ones show what a launch costs, too; B stays in the cach
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import coopc
-from bench.harness import Row
+from bench.harness import Row, cuda_milliseconds, pytorch
 from coopc.generate.gemms import Gemm
 from coopc.interface import Argument, Buffer
 from coopc.interface_call import dtype_of, pack, row_major, strided_zeros
@@ -120,31 +120,17 @@ def zeros(argument: Argument) -> Array:
 
 
 def cublas(case: Case, arrays: list[Array]) -> float | None:
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-    except ImportError:
+    if (torch := pytorch()) is None:
         return None
-    torch_: Any = torch
-    a, b = (torch_.from_numpy(x).cuda() for x in arrays[:2])
+    a, b = (torch.from_numpy(x).cuda() for x in arrays[:2])
     if case.gemm.types[0] == "bf16":
-        a, b = (torch_.from_numpy(x.view(np.int16)).cuda() for x in arrays[:2])
-        a, b = a.view(torch_.bfloat16), b.view(torch_.bfloat16)
+        a, b = (torch.from_numpy(x.view(np.int16)).cuda() for x in arrays[:2])
+        a, b = a.view(torch.bfloat16), b.view(torch.bfloat16)
     b = b.t() if case.gemm.b == "nk" else b
+    run = partial(torch.mm, a, b, out_dtype=torch.float32)
     if case.gemm.types[0] == "i8":
-        run: Callable[[], object] = lambda: torch_._int_mm(a, b)  # noqa: E731
-    else:
-        run = lambda: torch_.mm(a, b, out_dtype=torch_.float32)  # noqa: E731
-    for _ in range(200):
-        run()
-    times: list[float] = []
-    for _ in range(MEASURED):
-        start, end = (torch_.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        run()
-        end.record()
-        torch_.cuda.synchronize()
-        times.append(start.elapsed_time(end))
-    return median(times)
+        run = partial(torch._int_mm, a, b)
+    return median(cuda_milliseconds(torch, run, 200 + MEASURED)[200:])
 
 
 def rows(session: Session, case: Case) -> Iterator[Row]:

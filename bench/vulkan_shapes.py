@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import coopc
-from bench.harness import Row
+from bench.harness import Row, cuda_milliseconds, pytorch
 from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, Array, error, matrix_gpu
 from coopc.generate.gemms import Gemm
 from coopc.interface_call import Call
@@ -135,59 +135,39 @@ def copies(b: Array) -> list[Array]:
     return [b.copy() for _ in range(min(TOGETHER, -(-ROTATED_BYTES // b.nbytes)) - 1)]
 
 
-def graph(actions: Sequence[Callable[[], object]]) -> float | None:
+def graph(torch: Any, actions: Sequence[Callable[[], object]]) -> float:
     """Return the milliseconds of each of some calls of PyTorch, in a CUDA graph."""
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        return None
-    torch_: Any = torch
-    cuda = torch_.cuda
     for action in actions:
         action()
-    cuda.synchronize()
-    whole = cuda.CUDAGraph()
-    with cuda.graph(whole):
+    torch.cuda.synchronize()
+    whole = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(whole):
         kept = [action() for action in actions]
-
-    def once() -> float:
-        start, end = (cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        whole.replay()
-        end.record()
-        cuda.synchronize()
-        return start.elapsed_time(end)
-
-    warm = 1 + round(WARM_SECONDS * 1000 / min(once() for _ in range(3)))
-    times = [once() for _ in range(warm + MEASURED)][-MEASURED:]
+    run = partial(cuda_milliseconds, torch, whole.replay)
+    warm = 1 + round(WARM_SECONDS * 1000 / min(run(3)))
+    times = run(warm + MEASURED)[-MEASURED:]
     del kept
     return median(times) / len(actions)
 
 
 def theirs(arrays: list[Array]) -> float | None:
     """Return the milliseconds of a product by cuBLAS."""
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-    except ImportError:
+    if (torch := pytorch()) is None:
         return None
-    torch_: Any = torch
-    a = torch_.from_numpy(arrays[0]).cuda()
-    each = [torch_.from_numpy(x).cuda() for x in (arrays[1], *copies(arrays[1]))]
-    mm = partial(torch_.mm, out_dtype=torch_.float32)
-    return graph([partial(mm, a, each[n % len(each)]) for n in range(TOGETHER)])
+    a = torch.from_numpy(arrays[0]).cuda()
+    each = [torch.from_numpy(x).cuda() for x in (arrays[1], *copies(arrays[1]))]
+    mm = partial(torch.mm, out_dtype=torch.float32)
+    return graph(torch, [partial(mm, a, each[n % len(each)]) for n in range(TOGETHER)])
 
 
 def copied(bytes: int) -> float | None:
     """Return the milliseconds in which a GPU copies so many bytes."""
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-    except ImportError:
+    if (torch := pytorch()) is None:
         return None
-    torch_: Any = torch
     count = max(2, -(-ROTATED_BYTES // bytes))
-    each = [torch_.zeros(bytes, dtype=torch_.int8).cuda() for _ in range(count)]
+    each = [torch.zeros(bytes, dtype=torch.int8).cuda() for _ in range(count)]
     pairs = [(each[n % count], each[(n + 1) % count]) for n in range(TOGETHER)]
-    return graph([partial(x.copy_, y) for x, y in pairs])
+    return graph(torch, [partial(x.copy_, y) for x, y in pairs])
 
 
 def rows(

@@ -108,7 +108,7 @@ class Owners(Observer):
 
 
 @dataclass(frozen=True)
-class Target:
+class LaunchTarget:
     """Where a module is to run, and how it is compiled for that.
 
     Raises:
@@ -207,7 +207,7 @@ class Target:
 class Build:
     """A module compiled for a place, with what it was."""
 
-    target: Target
+    target: LaunchTarget
     source: Source
     """The text, for diagnostics."""
     given: ModuleOp
@@ -407,7 +407,7 @@ class Build:
 # --- Compile. ---
 
 
-def build(given: Source | ModuleOp, target: Target) -> Build:
+def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
     """Compile a module for a place; the module given is not changed.
 
     Raises:
@@ -486,7 +486,7 @@ def after(
 
 
 def for_processor(
-    target: Target,
+    target: LaunchTarget,
     module: ModuleOp,
     source: Source,
     steps: Sequence[ModulePass],
@@ -682,7 +682,7 @@ def launch(
     else:
         given = read_source(str(module))
     with usage_errors(LAUNCH, OSError):
-        target = Target(on, device, pipeline, tiles, threads)
+        target = LaunchTarget(on, device, pipeline, tiles, threads)
         executable = build(given, target).executable
     return executable.run(
         *arguments, grid=grid, kernel=kernel, spec=spec, seconds=seconds

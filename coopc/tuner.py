@@ -33,7 +33,7 @@ from coopc.diagnostic import CompileError
 from coopc.explain import summary
 from coopc.interface_call import Given
 from coopc.ir.device_option import device_for
-from coopc.launcher import PLACES, Build, Target, build, source_name
+from coopc.launcher import PLACES, Build, LaunchTarget, build, source_name
 from coopc.parsing import parse
 from coopc.passes.linalg.match import matches
 from coopc.pipeline import Run, read_passes
@@ -123,7 +123,7 @@ class TunedProgram:
         device, staged = f'device="{self.target}"', " staged=true"
         khr = TunedPipeline("coopc-khr", device + staged * (self.on == "vulkan"))
         lanes = TunedPipeline("coopc-lanes", device)
-        impossible = Target(self.on, self.device).why_no_matrices is not None
+        impossible = LaunchTarget(self.on, self.device).why_no_matrices is not None
         return (khr, lanes)[impossible:]
 
     def machine(self) -> HostMachine:
@@ -199,7 +199,7 @@ def measure(program: TunedProgram, trial: Trial, machine: HostMachine) -> Measur
         with TemporaryDirectory() as folder, remarks_to(lambda _: None):
             file = Path(folder) / "candidate.toml"
             file.write_text(written(trial.tuning(program, machine)))
-            target = Target(
+            target = LaunchTarget(
                 program.on,
                 program.device,
                 trial.way.text(str(file)),
@@ -255,7 +255,7 @@ def reference(
         CompileError: the program is wrong, or undefined.
         ValueError: the arguments are not what it takes.
     """
-    built = build(program.source, Target("sim", program.target or None))
+    built = build(program.source, LaunchTarget("sim", program.target or None))
     interface = built.executable.kernel(program.kernel)
     words = read_words(program.words, interface)
     given = make_arguments(interface, words, program.seed, program.size)
@@ -380,11 +380,7 @@ class Search:
         self.executor.submit(prepare, self.program).result()
 
     def run(self, seconds: float, report: Callable[[], None]) -> Found:
-        """Measure until the time is over, or nothing is left.
-
-        Args:
-            seconds: how long.
-            report: called when something was measured.
+        """Measure until the time is over, or nothing is left; report each time.
 
         Raises:
             ValueError: all candidates fail.

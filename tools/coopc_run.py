@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from coopc.diagnostic import CompileError
 from coopc.explain import place_of_op, usage_errors, wrong_call
-from coopc.launcher import PLACES, Build, Target, build, source_name
+from coopc.launcher import PLACES, Build, LaunchTarget, build, source_name
 from coopc.run.executable import LAUNCH_SECONDS, failures
 from coopc.source import read_source
 from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
@@ -145,7 +145,7 @@ def prepare(args: argparse.Namespace) -> Job:
 
     source = read_source(args.file)
     with usage_errors(TOOL, OSError):
-        target = Target(
+        target = LaunchTarget(
             args.on, args.device, args.pipeline, args.tiles, args.threads, args.bounds
         )
         built = build(source, target)

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from coopc.explain import usage_errors, wrong_call
-from coopc.launcher import PLACES, Target, build
+from coopc.launcher import PLACES, LaunchTarget, build
 from coopc.source import Source, read_source
 from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
 from coopc.tools.help import add_list
@@ -68,7 +68,7 @@ def body(args: argparse.Namespace) -> int | None:
     if kind == "spirv" and on not in ("vulkan", "opencl"):
         on = "vulkan"
     with usage_errors(TOOL, OSError):
-        built = build(source, Target(on, args.device, args.pipeline))
+        built = build(source, LaunchTarget(on, args.device, args.pipeline))
         text = built.lowered if kind == "mlir" else built.text
     return write_output(args.output, text.encode())
 

@@ -57,16 +57,31 @@ class Emission(Walker, Generic[Value, Memref]):
     index: Index[Any]
     types: Any
     """The types of the target: `bytes_of` an element of a memref, at least."""
-    facts: Any
-    """What the module is emitted for, its device at least."""
-    target: Target
-    """What operations are expanded for."""
     emitter: ClassVar[Emitter]
     """The handlers."""
-    work_group_size: tuple[int, int, int] | None
-    """Work-items along x, y, z; None outside a kernel."""
-    subgroup_size: int | None
-    """Lanes, where the kernel fixes them."""
+
+    def __init__(
+        self,
+        whole: Any,
+        *,
+        work_group_size: tuple[int, int, int] | None = None,
+        subgroup_size: int | None = None,
+    ) -> None:
+        """Begin a function.
+
+        Args:
+            whole: what the functions of the module share; its `facts` have the device.
+            work_group_size: work-items along x, y, z; None outside a kernel.
+            subgroup_size: lanes, where the kernel fixes them.
+        """
+        super().__init__()
+        self.facts = whole.facts
+        self.module = whole.module
+        self.types = whole.types
+        self.target: Target = whole.target
+        """What operations are expanded for."""
+        self.work_group_size = work_group_size
+        self.subgroup_size = subgroup_size
 
     # --- operations --------------------------------------------------------------
     #

@@ -21,31 +21,35 @@ from coopc.sim.numerics import decoded
 
 Array: TypeAlias = npt.NDArray[Any]
 
-BATCH = 2
 FILL = 3
 
 
 @dataclass(frozen=True)
 class Gemm:
-    """A multiplication, `C = A * B + 3` or `C += A * B`."""
+    """A multiplication, `C = A * B + first` or `C += A * B`."""
 
     sizes: tuple[int, int, int]
     """M, N and K."""
     a: str = "mk"
-    """The dimensions of A in memory, a `b` in front for a batch of 2."""
+    """The dimensions of A in memory, a `b` in front for a batch."""
     b: str = "kn"
     c: str = "mn"
     types: tuple[str, str] = ("f16", "f32")
-    """Of A and B, and of C."""
+    """Of A and B, and of sums."""
     extended: tuple[str, str] = ("extsi", "extsi")
     """How integers of A and of B are extended: extsi or extui."""
     fill: bool = True
-    """Whether C is 3 at first, rather than what it was."""
+    """Whether C is `first`, rather than what it was."""
+    first: int = FILL
     dynamic: bool = False
     """Whether sizes are known when it is run."""
+    batch: int = 2
+    """How many products, where dimensions have a `b`."""
+    stored: str | None = None
+    """The type of C, whose sums are in memory of their own; None for that of sums."""
 
     def shape(self, dimensions: str) -> tuple[int, ...]:
-        sizes = dict(zip("mnkb", (*self.sizes, BATCH), strict=True))
+        sizes = dict(zip("mnkb", (*self.sizes, self.batch), strict=True))
         return tuple(sizes[x] for x in dimensions)
 
     def memref(self, dimensions: str, element: str) -> str:
@@ -63,8 +67,21 @@ class Gemm:
         names = (", ".join(x) for x in (self.a, self.b, self.c))
         maps = ", ".join(f"affine_map<({', '.join(loops)}) -> ({x})>" for x in names)
         kinds = ", ".join('"reduction"' if x == "k" else '"parallel"' for x in loops)
-        three = f"{FILL}.0" if f == "f" else str(FILL)
-        fill = f"linalg.fill ins(%three : {c}) outs(%c : {out})" if self.fill else ""
+        first, to, sums, convert = str(self.first) + ".0" * (f == "f"), out, "%c", ""
+        if (stored := self.stored) is not None:
+            to, sums = self.memref(self.c, stored), "%sums"
+            how = "truncf" if f == "f" else "sitofp"
+            same = f"affine_map<({', '.join(self.c)}) -> ({', '.join(self.c)})>"
+            parallel = ", ".join(['"parallel"'] * len(self.c))
+            convert = f"""linalg.generic {{indexing_maps = [{same}, {same}],
+      iterator_types = [{parallel}]}} ins(%sums : {out}) outs(%c : {to}) {{
+  ^bb0(%x: {c}, %y: {stored}):
+    %r = arith.{how} %x : {c} to {stored}
+    linalg.yield %r : {stored}
+  }}"""
+        fill = (
+            f"linalg.fill ins(%first : {c}) outs({sums} : {out})" if self.fill else ""
+        )
         x, y, extensions = "%x", "%y", ""
         if ab != c:
             x, y = "%xe", "%ye"
@@ -74,17 +91,19 @@ class Gemm:
                 for x, each in zip("xy", how, strict=True)
             )
         return f"""
-func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
-  %three = arith.constant {three} : {c}
+func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {to}) {{
+  %first = arith.constant {first} : {c}
+  {f"%sums = memref.alloc() : {out}" if stored else ""}
   {fill}
   linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
-      ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {out}) {{
+      ins(%a, %b : {types[0]}, {types[1]}) outs({sums} : {out}) {{
   ^bb0(%x: {ab}, %y: {ab}, %z: {c}):
 {extensions}
     %p = arith.mul{f} {x}, {y} : {c}
     %s = arith.add{f} %z, %p : {c}
     linalg.yield %s : {c}
   }}
+  {convert}
   func.return
 }}"""
 
@@ -97,7 +116,8 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
         ab, c = self.types
         low, high = (-128, 128) if ab == "i8" else (-4, 5)
         found: list[Array] = []
-        for dimensions, element in ((self.a, ab), (self.b, ab), (self.c, c)):
+        to = self.stored or c
+        for dimensions, element in ((self.a, ab), (self.b, ab), (self.c, to)):
             shape = self.shape(dimensions)
             if random and ab != "i8" and dimensions is not self.c:
                 values: Array = generator.standard_normal(shape, np.float32)
@@ -118,7 +138,7 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
         named = f"{self.a},{self.b}->{self.c}"
         pair = self.values(a, 0), self.values(b, 1)
         product = np.einsum(named, *pair, optimize=True)
-        total = product + (FILL if self.fill else c.astype(np.float64))
+        total = product + (self.first if self.fill else c.astype(np.float64))
         if c.dtype == np.int32:
             return total.astype(np.int64).astype(np.int32)
         return total.astype(c.dtype)

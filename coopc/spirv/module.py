@@ -170,13 +170,7 @@ class Module:
         addressing: str = "Logical",
         memory_model: str = "Vulkan",
     ):
-        """Make an empty module.
-
-        Args:
-            version: of SPIR-V.
-            addressing: an AddressingModel.
-            memory_model: a MemoryModel.
-        """
+        """Make an empty module, of an AddressingModel and a MemoryModel."""
         self.version = version
         self.capabilities: set[str] = set()
         """Capabilities asked for beyond those derived."""

@@ -16,7 +16,7 @@ from triton.backends.compiler import BaseBackend, GPUTarget
 from coopc.versions import installed, source_hash
 
 if TYPE_CHECKING:
-    from coopc.launcher import Build, Target
+    from coopc.launcher import Build, LaunchTarget
 
 NAME = "coopc"
 """Of the backend, and of what it makes last."""
@@ -51,19 +51,19 @@ class TritonOptions:
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
-def target_of(place: str) -> Target:
+def target_of(place: str) -> LaunchTarget:
     """Return where `COOPC_TRITON` says that kernels run.
 
     Raises:
         ValueError: there is no such place.
     """
-    from coopc.launcher import Target
+    from coopc.launcher import LaunchTarget
     from coopc.run.cpu import cores
 
     on, _, device = place.partition(":")
     if on not in ("cpu", "vulkan", "opencl"):
         raise ValueError(f"expected cpu, vulkan or opencl in COOPC_TRITON, got {on}")
-    return Target(on, device or None, threads=len(cores()) if on == "cpu" else 1)
+    return LaunchTarget(on, device or None, threads=len(cores()) if on == "cpu" else 1)
 
 
 class CoopcBackend(BaseBackend):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from coopc.compiler import Artifact
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
 from coopc.explain import usage_errors
-from coopc.launcher import Build, Target, build
+from coopc.launcher import Build, LaunchTarget, build
 from coopc.remarks import remarks_to
 from coopc.source import Source
 from coopc.triton.version import why_not
@@ -74,7 +74,7 @@ def compile(
     text = ttir(kernel, signature, constexprs or {}, num_warps, num_stages, debug)
     remarks: list[str] = []
     with usage_errors(TOOL), remarks_to(remarks.append):
-        target = Target(on, device, pipeline, tiles, threads)
+        target = LaunchTarget(on, device, pipeline, tiles, threads)
         built = build(Source(text, f"{kernel.__name__}.ttir"), target)
         code = built.code
     return TritonArtifact(code, built.interface, remarks=tuple(remarks), built=built)

@@ -36,11 +36,6 @@ def expected_product(
 
     The bound is None where the bits are the same for any order of the sums.  None if
     the function is more than a product, or of other types.
-
-    Args:
-        module: what has the function.
-        name: of the function.
-        given: its arguments.
     """
     products = (x for func, x in matches(module) if func.sym_name.data == name)
     found = next(products, None)

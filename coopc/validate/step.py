@@ -184,10 +184,10 @@ def _kernels(module: ModuleOp) -> dict[str, FuncOp]:
 
 
 def first_mismatch(
-    before: ModuleOp, after: ModuleOp, *, seed: int = 0, report: Report = print
+    before: ModuleOp, after: ModuleOp, *, report: Report = print
 ) -> Mismatch | None:
     """Return the first function that does something else after than before, if any."""
-    return Validator(before, seed).mismatch(after, report)
+    return Validator(before).mismatch(after, report)
 
 
 class _Output(NamedTuple):

@@ -266,10 +266,8 @@ def parse_pointee(parser: Parser, type: Attribute, pointee: Attribute) -> None:
 # Operations of Triton on pointers: arithmetic, loads and stores.
 #
 # What is loaded follows from the pointer: through a pointer an element, through a
-# tensor
-# of pointers a tensor of the same shape and encoding, through a block pointer (as
-# Triton
-# had them until 2026) the block.
+# tensor of pointers a tensor of the same shape and encoding, through a block pointer
+# (as Triton had them until 2026) the block.
 
 NO_CHECKS = DenseArrayBase.from_list(i32, [])
 FALSE = IntegerAttr.from_bool(False)

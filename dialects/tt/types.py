@@ -436,8 +436,7 @@ def sizes(shape: Sequence[int]) -> str:
 # | access | `ttig.block_io` | the strides are those of a matrix in this order |
 # | load | `ttig.block_io_stride` | the pitch in elements (i64), of a load made 2D |
 # | load | `ttig.one_matrix_per_load` | no message loads several matrices (unit) |
-# | load | `ttig.desc_padding` | what is outside of the descriptor: 1 zero, 2 NaN (i32)
-# |
+# | load | `ttig.desc_padding` | outside of the descriptor: 1 zero, 2 NaN (i32) |
 # | argument | `tt.divisibility` | it is a multiple of this (i32) |
 
 NUM_WARPS = "ttg.num-warps"
@@ -608,11 +607,9 @@ class ElidedBlockPtr(ElidedType):
 # Laws (test/unit/dialects/test_triton_layouts.py checks each by its name):
 #
 #     agree    an encoding that contradicts its tensor, or the module's number of lanes
-# or
-#              subgroups, is refused, with both numbers
+#              or subgroups, is refused, with both numbers
 #     views    a transposed or reshaped layout has at every place the element that
-# numpy's
-#              transpose or reshape puts where the place points
+#              numpy's transpose or reshape puts where the place points
 
 
 def encoding_of(type: Attribute) -> Encoding | None:

@@ -51,37 +51,23 @@ from coopc.dialects.coopmatrix import (
 from coopc.dialects.coopmatrix.types import CHANNEL_BITS, unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.emit import arith as shared
 from coopc.ir.dominators import immediate_dominators
 from coopc.ir.transaction import Refused
 
-BINARY: dict[type[Operation], Callable[..., Operation]] = {
-    llvm.AddOp: arith.AddiOp,
-    llvm.SubOp: arith.SubiOp,
-    llvm.MulOp: arith.MuliOp,
-    llvm.UDivOp: arith.DivUIOp,
-    llvm.SDivOp: arith.DivSIOp,
-    llvm.URemOp: arith.RemUIOp,
-    llvm.SRemOp: arith.RemSIOp,
-    llvm.AndOp: arith.AndIOp,
-    llvm.OrOp: arith.OrIOp,
-    llvm.XOrOp: arith.XOrIOp,
-    llvm.ShlOp: arith.ShLIOp,
-    llvm.LShrOp: arith.ShRUIOp,
-    llvm.AShrOp: arith.ShRSIOp,
-    llvm.FAddOp: arith.AddfOp,
-    llvm.FSubOp: arith.SubfOp,
-    llvm.FMulOp: arith.MulfOp,
-    llvm.FDivOp: arith.DivfOp,
+# The tables of emission, read backwards.
+_LLVM = {op.name.removeprefix("llvm."): op for op in llvm.LLVM.operations}
+COMPUTED: dict[type[Operation], Callable[..., Operation]] = {
+    _LLVM[name]: op for op, (_, name) in shared.INSTRUCTIONS.items()
 }
-"""Of two operands of one type."""
+"""Of operands of one type, which the result has."""
 
 CASTS: dict[type[Operation], type[Operation]] = {
-    llvm.TruncOp: arith.TruncIOp,
-    llvm.ZExtOp: arith.ExtUIOp,
-    llvm.SExtOp: arith.ExtSIOp,
-    llvm.SIToFPOp: arith.SIToFPOp,
-    llvm.FPExtOp: arith.ExtFOp,
-    llvm.FPTruncOp: arith.TruncFOp,
+    **{
+        _LLVM[name]: op
+        for op, (_, name) in shared.CASTS.items()
+        if name in _LLVM and op is not arith.IndexCastOp
+    },
     llvm.BitcastOp: arith.BitcastOp,
 }
 """Of one operand, to the type of the result."""
@@ -344,8 +330,8 @@ class Reader:
     def _plain(self, op: Operation) -> Sequence[Value]:
         """Arithmetic, and what stays as it is."""
         operands = [self.value(each, op) for each in op.operands]
-        if (binary := BINARY.get(type(op))) is not None:
-            return [self.add(binary(*operands))]
+        if (make := COMPUTED.get(type(op))) is not None:
+            return [self.add(make(*operands))]
         if (cast := CASTS.get(type(op))) is not None:
             types = [op.results[0].type]
             return [self.add(cast.create(operands=operands, result_types=types))]

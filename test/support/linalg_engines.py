@@ -26,7 +26,7 @@ from support.linalg_programs import (
 
 from coopc.compiler import compile, new_context
 from coopc.diagnostic import CompileError
-from coopc.launcher import Build, Target, build
+from coopc.launcher import Build, LaunchTarget, build
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.pipelines import from_linalg
@@ -39,12 +39,14 @@ from coopc.source import Source
 from coopc.universe import everything
 from coopc.validate.compare import compare
 
-ENGINES: dict[str, Target] = {
-    "khr": Target("vulkan"),
-    "lanes": Target("opencl", pipeline="coopc-lanes{device=intel-cpu}"),
-    "xe": Target("opencl", pipeline="coopc-xe{device=bmg emulate=true fallback=true}"),
-    "amx": Target("cpu", tiles="emulated"),
-    "cpu": Target("cpu", tiles="none"),
+ENGINES: dict[str, LaunchTarget] = {
+    "khr": LaunchTarget("vulkan"),
+    "lanes": LaunchTarget("opencl", pipeline="coopc-lanes{device=intel-cpu}"),
+    "xe": LaunchTarget(
+        "opencl", pipeline="coopc-xe{device=bmg emulate=true fallback=true}"
+    ),
+    "amx": LaunchTarget("cpu", tiles="emulated"),
+    "cpu": LaunchTarget("cpu", tiles="none"),
 }
 MARKS = {
     "khr": ("coopmatrix.mul_add", "lanes"),

@@ -20,7 +20,7 @@ import numpy as np
 from support.native import FEATURES, best_or_emulated, has, run_call
 
 from coopc.generate.gemms import FILL, Gemm
-from coopc.launcher import Build, Target, build
+from coopc.launcher import Build, LaunchTarget, build
 from coopc.remarks import remarks_to
 from coopc.rounding import FORMATS
 from coopc.run.arrays import Array
@@ -86,10 +86,10 @@ def compiled(on: str, gemm: Gemm) -> Build:
     tiles = Tiles.NONE
     if on == "amx":
         tiles = best_or_emulated()
-    target = Target("cpu", tiles=tiles)
+    target = LaunchTarget("cpu", tiles=tiles)
     if (pipeline := PIPELINES.get(on)) is not None:
         device = "nvidia" if on == "vulkan" else on
-        target = Target("vulkan", device, pipeline)
+        target = LaunchTarget("vulkan", device, pipeline)
     with remarks_to(lambda _: None):
         return build(Source(gemm.text, "gemm"), target)
 

@@ -73,7 +73,7 @@ def change(monkeypatch: pytest.MonkeyPatch) -> Callable[[Choice, Change], None]:
     changes: dict[Choice, Change] = {}
     builds = launcher.build
 
-    def changed(source: Source, target: launcher.Target) -> launcher.Build:
+    def changed(source: Source, target: launcher.LaunchTarget) -> launcher.Build:
         built = builds(source, target)
         if (file := re.search('tuning="(.*)"', target.pipeline or "")) is not None:
             changes.get(choice_in(file[1]), lambda _: None)(built)

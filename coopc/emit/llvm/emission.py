@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp
@@ -227,36 +227,17 @@ class Emission(emission.Emission[Value, View]):
     """The emission of one function; what handlers work with."""
 
     structured = False
+    module: Module
     types: Types
     facts: Facts
     became: dict[SSAValue, Became]
 
-    def __init__(
-        self,
-        whole: ModuleEmission,
-        function: Function,
-        *,
-        work_group_size: tuple[int, int, int] | None = None,
-        subgroup_size: int | None = None,
-    ) -> None:
-        """Begin a function.
-
-        Args:
-            whole: the module.
-            function: of which only the entry block is there.
-            work_group_size: work-items along x, y, z; None outside a kernel.
-            subgroup_size: lanes, where the kernel fixes them.
-        """
+    def __init__(self, whole: ModuleEmission, function: Function, **sizes: Any) -> None:
+        """Begin a function, of which only the entry block is there."""
+        super().__init__(whole, **sizes)
         self.whole = whole
-        self.facts = whole.facts
-        self.module = whole.module
-        self.types = whole.types
         self.f = function
-        self.work_group_size = work_group_size
-        self.subgroup_size = subgroup_size
         self.index = Index(function)
-        super().__init__()
-        self.target = whole.target
 
     def check(self, op: Operation) -> None:
         builtins = isinstance(op, simt.OF_MEMORY)

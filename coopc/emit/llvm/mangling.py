@@ -32,13 +32,7 @@ def letter(type: Type, *, unsigned: bool = False) -> str:
 def builtin(
     name: str, parameters: Sequence[Type], *, unsigned: Sequence[int] = ()
 ) -> str:
-    """The mangled name of a function of numbers and vectors.
-
-    Args:
-        name: of the function.
-        parameters: their types.
-        unsigned: which of them are unsigned integers.
-    """
+    """The mangled name of a function of numbers and vectors, some of them unsigned."""
     words = [
         (letter(component(type), unsigned=at in unsigned), width(type))
         for at, type in enumerate(parameters)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
@@ -199,36 +199,17 @@ class Emission(emission.Emission[Id, View]):
     """The emission of one function; what handlers work with."""
 
     structured = True
+    module: Module
     types: Types
     facts: Facts
     became: dict[SSAValue, Value]
 
-    def __init__(
-        self,
-        whole: ModuleEmission,
-        function: Function,
-        *,
-        work_group_size: tuple[int, int, int] | None = None,
-        subgroup_size: int | None = None,
-    ) -> None:
-        """Begin a function.
-
-        Args:
-            whole: the module.
-            function: without blocks.
-            work_group_size: work-items along x, y, z; None outside a kernel.
-            subgroup_size: lanes, where the kernel fixes them.
-        """
+    def __init__(self, whole: ModuleEmission, function: Function, **sizes: Any) -> None:
+        """Begin a function, without blocks."""
+        super().__init__(whole, **sizes)
         self.whole = whole
-        self.facts = whole.facts
-        self.module = whole.module
-        self.types = whole.types
         self.function = function
-        self.work_group_size = work_group_size
-        self.subgroup_size = subgroup_size
         self.index = Index(self.types, function)
-        super().__init__()
-        self.target = whole.target
         self.bool = self.types.bool
         """The type of an i1, which every function declares."""
         self.spilled: dict[Id, Id] = {}

@@ -74,12 +74,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
 
 
 def requirements(binary: bytes, interfaces: Sequence[Interface]) -> dict[str, Json]:
-    """Return what a host has to find, as JSON.
-
-    Args:
-        binary: the module.
-        interfaces: of its kernels.
-    """
+    """Return what a host has to find for a module and its kernels, as JSON."""
     facts = spirv_facts(binary)
     # Of two names of a number, that of an extension of the module.
     known = enumeration("Capability").members.values()

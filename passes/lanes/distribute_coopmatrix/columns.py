@@ -53,7 +53,7 @@ def multiply_columns(b: Builder, product: ColumnsProduct, sums: Values) -> Value
     """Return the product of what is read here, and sums: one component a vector."""
     depth, blocks = product.whole.a.layout.cols, product.plan.result.blocks
     type = MemRefType(product.whole.sum_type, [depth * blocks], memory_space=PRIVATE)
-    steps = _Steps(b, product, allocate(_entry(b.block), type, "row"))
+    steps = _ColumnSteps(b, product, allocate(_entry(b.block), type, "row"))
     b.loop(depth, (), steps.keep, name="k", unroll=False)
     found = list(sums)
     for group, numbers in product.plan.groups:
@@ -66,7 +66,7 @@ def multiply_columns(b: Builder, product: ColumnsProduct, sums: Values) -> Value
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class _ColumnSteps:
     """Writes the steps along K."""
 
     b: Builder

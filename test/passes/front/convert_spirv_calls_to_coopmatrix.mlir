@@ -37,7 +37,8 @@ llvm.func spir_funccc @_Z26__spirv_BuiltInWorkgroupIdi(i32) -> i64
 // CHECK-NEXT:    %ix = arith.extui %i : i32 to i64
 // CHECK-NEXT:    %[[I:.*]] = arith.index_cast %ix : i64 to index
 // CHECK-NEXT:    %e = coopmatrix.extract %it[%[[I]]] : !coopmatrix.matrix<8x16xf32, acc>
-// CHECK-NEXT:    %f = arith.mulf %e, %two : f32
+// CHECK-NEXT:    %neg = arith.negf %e : f32
+// CHECK-NEXT:    %f = arith.mulf %neg, %two : f32
 // CHECK:         %g = coopmatrix.insert %f, %it[%{{.*}}] : !coopmatrix.matrix<8x16xf32, acc>
 // CHECK-NEXT:    scf.yield %g
 // The byte that a pointer is moved by is a fourth of an element.
@@ -82,7 +83,8 @@ llvm.func spir_kernelcc @k(%a: !llvm.ptr<1>, %b: !llvm.ptr<1>, %c: !llvm.ptr<1>,
   %s = scf.for %i = %c0 to %len step %c1 iter_args(%it = %d) -> (!c) : i32 {
     %ix = llvm.zext %i : i32 to i64
     %e = llvm.call spir_funccc @_Z28__spirv_VectorExtractDynamic_x(%it, %ix) : (!c, i64) -> f32
-    %f = llvm.fmul %e, %two : f32
+    %neg = llvm.fneg %e : f32
+    %f = llvm.fmul %neg, %two : f32
     %g = llvm.call spir_funccc @_Z27__spirv_VectorInsertDynamic_x(%it, %f, %ix) : (!c, f32, i64) -> !c
     scf.yield %g : !c
   }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coopc.generate.gemms import Gemm
-from coopc.launcher import Target, build
+from coopc.launcher import LaunchTarget, build
 from coopc.run.arguments import make_arguments, read_words
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
@@ -27,7 +27,7 @@ GEMMS = (
 @pytest.mark.parametrize("kind", ["exact", "rand"])
 @pytest.mark.parametrize("gemm", GEMMS, ids=str)
 def test_simulated(gemm: Gemm, kind: str) -> None:
-    built = build(Source(gemm.text, "gemm"), Target("sim"))
+    built = build(Source(gemm.text, "gemm"), LaunchTarget("sim"))
     interface = built.executable.kernel()
     shapes = (gemm.shape(gemm.a), gemm.shape(gemm.b), gemm.shape(gemm.c))
     words = [
@@ -62,6 +62,6 @@ def test_more_than_a_product() -> None:
   func.return"""
     texts = gemm.text.replace("func.return", relu), gemm.text.replace("f32", "f64")
     for text in texts:
-        built = build(Source(text, "gemm"), Target("sim"))
+        built = build(Source(text, "gemm"), LaunchTarget("sim"))
         given = make_arguments(built.executable.kernel(), {})
         assert expected_product(built.given, "gemm", given) is None

@@ -13,7 +13,7 @@ from coopc.device import device
 from coopc.emit.llvm.module import emit_module
 from coopc.emit.llvm.types import Facts
 from coopc.generate.gemms import Gemm
-from coopc.launcher import Target, build
+from coopc.launcher import LaunchTarget, build
 from coopc.llvm.text import text
 from coopc.parsing import parse
 from coopc.passes.cpu.stages import Stages
@@ -136,7 +136,7 @@ def test_panels_of_b_that_a_work_group_packs(
     ):
         types = element, SUMS[element]
         gemm = Gemm(sizes, f"{batch}mk", batch + b, f"{batch}mn", types)
-        how = Target("cpu", pipeline="coopc-amx", tiles=tiles)
+        how = LaunchTarget("cpu", pipeline="coopc-amx", tiles=tiles)
         built = build(Source(gemm.text, "gemm"), how)
         assert len(Stages.of(built.program)["gemm"].scratch) == 1
         arrays = gemm.arrays()

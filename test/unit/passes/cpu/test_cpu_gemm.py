@@ -15,7 +15,7 @@ from coopc.diagnostic import CompileError
 from coopc.emit.llvm.module import emit_module
 from coopc.emit.llvm.types import Facts
 from coopc.interface import Interface
-from coopc.launcher import Target, build
+from coopc.launcher import LaunchTarget, build
 from coopc.llvm.text import text
 from coopc.parsing import parse
 from coopc.passes.cpu.stages import Stages
@@ -288,7 +288,7 @@ def test_b_that_is_packed_once(
         pytest.skip("the AMX emulator needs a C compiler")
     batched = rows is None
     source = program(element, True, maps, batched, rows=str(rows) if rows else None)
-    target = Target("cpu", pipeline=pipeline, tiles=tiles, threads=2)
+    target = LaunchTarget("cpu", pipeline=pipeline, tiles=tiles, threads=2)
     found = build(Source(source, "test"), target).executable
     assert [x.name for x in found.interface] == ["mm", "mm.pack_b"]
     rng, lead = np.random.default_rng(0), (2,) * batched
@@ -310,7 +310,7 @@ def test_b_that_is_packed_once(
 
 def test_packed_b_of_known_sizes_is_a_condition() -> None:
     source = program("f32", size="64")
-    target = Target("cpu", pipeline="coopc-cpu{prepack=b}", tiles="none")
+    target = LaunchTarget("cpu", pipeline="coopc-cpu{prepack=b}", tiles="none")
     found = build(Source(source, "test"), target).executable
     a, c = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
     wrong = "size 0 of b_packed: expected at least 4096 .as mm.pack_b packs it., got 9"
@@ -340,7 +340,7 @@ def test_shares_of_threads_in_bands(element: str, pipeline: str) -> None:
         pytest.skip("the AMX emulator needs a C compiler")
     m, size = 226, 330
     source = program(element, size=str(size), rows=str(m))
-    target = Target("cpu", pipeline=pipeline, tiles=tiles, threads=4)
+    target = LaunchTarget("cpu", pipeline=pipeline, tiles=tiles, threads=4)
     found = build(Source(source, "test"), target).executable
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-9, 9, (x, size)).astype(DTYPES[element]) for x in (m, size))
