@@ -17,7 +17,8 @@
 | narrowing fills | `linalg.fill` of f32 into f16 yields f32 | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
 | `memref.copy`, casts | and `memref.global`: generic only | `dialects.memref_forms` |
-| `scf.forall` | nor `tensor.parallel_insert_slice` | `dialects.tensor_forms` |
+| `scf.forall` | `scf` lacks it | `dialects.scf_forms` |
+| its slices | nor is there `tensor.parallel_insert_slice` | `dialects.tensor_forms` |
 | layouts of buffers | `bufferization` takes memrefs without strides | the same |
 | unknown effects | unused `arith.extsi`, `vector.bitcast` stay | `dialects.effects` |
 | divisions move | `licm` moves a guarded `arith.remsi`, which traps | the same |
@@ -25,7 +26,7 @@
 | quadratic `cse` | in the loads of a block | `passes.generic.normalize` |
 | `gpu.barrier`, `gpu.func`, .. | they are read generically only | `dialects.gpu_mma` |
 | SPIR-V's LLVM | no `!llvm.target`, no `spir_kernelcc` | `dialects.llvm_target` |
-| assumptions | no `llvm.intr.assume` | `dialects.llvm_target` |
+| assumptions | no `llvm.intr.assume` | `dialects.llvm_assume` |
 | numbered names | `%a_1_5` becomes `%a_1`, which a second `%a` is, too | `NAME_END` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
