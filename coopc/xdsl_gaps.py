@@ -37,6 +37,7 @@
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
 | slow walks | each operation passes through a generator per level | `walk_nested` |
 | slow traits | each question looks at all traits | `traits_of_type` |
+| slow effects | those of nested loops are looked at once a level | `_only_results` |
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its
@@ -51,6 +52,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import Any, NoReturn, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -61,11 +63,23 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnknownLoc,
 )
-from xdsl.ir import Block, IRNode, Operation, core
+from xdsl.ir import Block, IRNode, Operation, SSAValue, core
 from xdsl.irdl import OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
-from xdsl.traits import OpTrait, SymbolOpInterface, SymbolTable
+from xdsl.traits import (
+    MemoryEffect,
+    MemoryEffectKind,
+    MemoryReadEffect,
+    NoMemoryEffect,
+    OpTrait,
+    Pure,
+    RecursiveMemoryEffect,
+    SymbolOpInterface,
+    SymbolTable,
+    get_effects,
+)
+from xdsl.transforms import dead_code_elimination
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ParseError, PyRDLOpDefinitionError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
@@ -121,24 +135,35 @@ class Lexer(MLIRLexer):
 
 def walk_nested(ops: Iterator[Operation]) -> Iterator[Operation]:
     """Yield operations, each before what is in it, in the order of `Operation.walk`."""
-    around: list[Iterator[Operation]] = []
+    for top in ops:
+        yield top
+        if top.regions:
+            yield from _walk_in(top)
+
+
+def _walk_in(top: Operation) -> Iterator[Operation]:
+    around: list[tuple[Iterator[Block], Operation | None]] = []
+    blocks, op = _blocks_in(top), None
     while True:
-        for op in ops:
+        if op is not None:
+            following = op.next_op
             yield op
             if op.regions:
-                around.append(ops)
-                ops = _directly_in(op)
-                break
+                around.append((blocks, following))
+                blocks, op = _blocks_in(op), None
+            else:
+                op = following
+        elif (block := next(blocks, None)) is not None:
+            op = block.first_op
+        elif around:
+            blocks, op = around.pop()
         else:
-            if not around:
-                return
-            ops = around.pop()
+            return
 
 
-def _directly_in(op: Operation) -> Iterator[Operation]:
+def _blocks_in(op: Operation) -> Iterator[Block]:
     for region in op.regions:
-        for block in region.blocks:
-            yield from block.ops
+        yield from region.blocks
 
 
 def _walk(walk: Callable[..., Iterator[Operation]]) -> Any:
@@ -176,7 +201,7 @@ def _get_trait(get: Any) -> Any:
     return classmethod(get_trait)
 
 
-def _mend(owner: type, name: str, wrap: Callable[..., Any]) -> None:
+def _mend(owner: type | ModuleType, name: str, wrap: Callable[..., Any]) -> None:
     setattr(owner, name, wrap(getattr(owner, name)))
 
 
@@ -184,6 +209,51 @@ _mend(Operation, "walk", _walk)
 _mend(Block, "walk", _walk)
 _mend(Operation, "get_trait", _get_trait)
 setattr(Operation, "get_traits_of_type", classmethod(traits_of_type))  # noqa: B010
+
+HARMLESS = frozenset((NoMemoryEffect, Pure, MemoryReadEffect))
+"""Effects that leave everything as it is."""
+_effects: dict[type[Operation], tuple[frozenset[OpTrait], str]] = {}
+"""The traits of an operation, and what its effects are: see `_effects_of_type`."""
+
+
+def _effects_of_type(cls: type[Operation]) -> str:
+    """Return "harmless", "nested" if they are those of what is in it, or "other"."""
+    traits, found = cls.traits.traits, _effects.get(cls)
+    if found is None or found[0] is not traits:
+        kinds = {type(x) for x in traits_of_type(cls, MemoryEffect)}
+        known = "harmless" if kinds and kinds <= HARMLESS else "other"
+        if kinds == {RecursiveMemoryEffect}:
+            known = "nested"
+        found = _effects[cls] = traits, known
+    return found[1]
+
+
+def _only_results(ask: Callable[[Operation], bool]) -> Any:
+    def only_results(op: Operation, root: Operation | None = None) -> bool:
+        known = _effects_of_type(type(op))
+        if known == "nested":
+            return all(only_results(x, root or op) for x in _directly_in(op))
+        if known == "harmless" or root is None:
+            return known == "harmless" or ask(op)
+        effects = get_effects(op)
+        return effects is not None and all(
+            x.kind == MemoryEffectKind.READ
+            or (
+                x.kind == MemoryEffectKind.ALLOC
+                and isinstance(x.value, SSAValue)
+                and root.is_ancestor(x.value.owner)
+            )
+            for x in effects
+        )
+
+    return only_results
+
+
+_mend(dead_code_elimination, "result_only_effects", _only_results)
+
+
+def _directly_in(op: Operation) -> Iterator[Operation]:
+    return (x for block in _blocks_in(op) for x in block.ops)
 
 
 def float_of_hex(literal: str, type: AnyFloat) -> float | None:

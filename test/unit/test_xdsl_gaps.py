@@ -31,6 +31,7 @@ from xdsl.traits import (
     is_speculatable,
 )
 from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
 from xdsl.utils.exceptions import (
     ParseError,
@@ -621,6 +622,37 @@ def test_slow_walks() -> None:
         if op.name == "test.op":
             op.detach()
     assert "test.op" not in str(module)
+
+
+@pytest.mark.parametrize(
+    ("inside", "stays"),
+    [
+        ("%x = arith.addi %c, %c : i32", False),
+        ("%x = memref.load %m[] : memref<i32>", False),
+        ("%x = memref.alloc() : memref<i32>", True),
+        ("memref.store %c, %m[] : memref<i32>", True),
+        ('"test.op"() : () -> ()', True),
+    ],
+)
+def test_slow_effects(inside: str, stays: bool) -> None:
+    """Loops that only compute are dead, however deep they are."""
+    text = f"""
+func.func @f(%m: memref<i32>, %c: i32, %n: index) {{
+  scf.for %i = %n to %n step %n {{
+    scf.for %j = %n to %n step %n {{
+      %y = arith.muli %c, %c : i32
+      {inside}
+    }}
+  }}
+  func.return
+}}
+"""
+    ctx = new_context(everything())
+    module = parse(ctx, Source(text))
+    loop = next(op for op in module.walk() if op.name == "scf.for")
+    assert would_be_trivially_dead(loop) is not stays
+    CanonicalizePass().apply(ctx, module)
+    assert ("scf.for" in str(module)) is stays
 
 
 def test_slow_traits() -> None:
