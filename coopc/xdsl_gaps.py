@@ -29,6 +29,7 @@
 | assumptions | no `llvm.intr.assume` | `dialects.llvm_assume` |
 | numbered names | `%a_1_5` becomes `%a_1`, which a second `%a` is, too | `NAME_END` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
+| slow tokens | each takes several expressions and a table | the same |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | eager formats | formats of operations are parsed on import | `DeferredFormat` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
@@ -82,7 +83,13 @@ from xdsl.traits import (
 from xdsl.transforms import dead_code_elimination
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ParseError, PyRDLOpDefinitionError, VerifyException
-from xdsl.utils.mlir_lexer import MLIRLexer
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import (
+    KIND_BY_PUNCTUATION_SPELLING,
+    MLIRLexer,
+    MLIRToken,
+    MLIRTokenKind,
+)
 
 
 @dataclass
@@ -126,7 +133,28 @@ ALIAS = re.compile(r"^([#!][A-Za-z_][\w$.-]*)[ \t]*=", re.MULTILINE)
 
 
 class Lexer(MLIRLexer):
-    """xDSL's lexer, whose time is linear also for a string that does not end."""
+    """xDSL's lexer, whose time is linear also for a string that does not end.
+
+    Most tokens are found by one expression.
+    """
+
+    _most_tokens = re.compile(
+        r"(?://[^\n]*\n?|\s)*+"
+        r"(?:([a-zA-Z_][a-zA-Z0-9_$.]*)|(%(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*))"
+        r"|[:,()}\[\]<>=+/*?|])",
+        re.ASCII,
+    )
+
+    def lex(self) -> MLIRToken:
+        match = self._most_tokens.match(self.input.content, self.pos)
+        if match is None:
+            return super().lex()
+        end = self.pos = match.end()
+        if (group := match.lastindex) is None:
+            kind = KIND_BY_PUNCTUATION_SPELLING[match[0][-1]]
+            return MLIRToken(kind, Span(end - 1, end, self.input))
+        kind = MLIRTokenKind.BARE_IDENT if group == 1 else MLIRTokenKind.PERCENT_IDENT
+        return MLIRToken(kind, Span(match.start(group), end, self.input))
 
     _unescaped_characters_regex = re.compile(
         r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'

@@ -38,6 +38,7 @@ from xdsl.utils.exceptions import (
     PyRDLOpDefinitionError,
     VerifyException,
 )
+from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 from coopc import xdsl_gaps
@@ -603,6 +604,24 @@ func.func @f(%c: i1) {
   func.return
 }
 """
+
+
+@given(st.text("/ \n%a1$.-_#!^@:,(){}[]<>=+*?|x9e\té→", max_size=40))
+def test_slow_tokens(text: str) -> None:
+    """They are those of xDSL, up to the first that is none."""
+
+    def tokens(lexer: MLIRLexer) -> list[object]:
+        found: list[object] = []
+        try:
+            while not found or lexer.pos < len(text):
+                token = lexer.lex()
+                found.append((token.kind, token.span.start, token.span.end))
+        except ParseError as error:
+            found.append((error.msg, error.span.start, error.span.end))
+        return found
+
+    ours, theirs = (make(Input(text, "")) for make in (xdsl_gaps.Lexer, MLIRLexer))
+    assert tokens(ours) == tokens(theirs)
 
 
 def test_slow_walks() -> None:
