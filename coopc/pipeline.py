@@ -312,8 +312,8 @@ class Snapshot:
             own = dict(numbers)
             for op in top.walk():
                 operations += 1
-                if op is not top:
-                    body.append(own.get(op.parent))
+                if op is not top and op.parent is not None:
+                    body.append(own[op.parent])
                     body += _described(op, own)
                 for region in op.regions:
                     body.append(len(region.blocks))
