@@ -4,6 +4,7 @@ A module of `bench/` has a function `measure()` that yields rows.  Nothing here 
 machines are noisy, and a bound that is missed is shown, not asserted.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -79,12 +80,20 @@ def interleaved(
 
 
 def command(*arguments: str) -> Callable[[], object]:
-    """Return an action that runs a tool of this environment, in the root folder."""
+    """Return an action that runs a tool of this environment, in the root folder.
+
+    From its second run on it has the bytecode of modules, as an installed package has.
+    """
     tool = str(Path(sys.executable).parent / arguments[0])
+    env = {x: y for x, y in os.environ.items() if x != "PYTHONDONTWRITEBYTECODE"}
 
     def run() -> None:
         subprocess.run(
-            [tool, *arguments[1:]], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+            [tool, *arguments[1:]],
+            cwd=ROOT,
+            env=env,
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
 
     return run

@@ -186,7 +186,7 @@ class LaunchTarget:
     @property
     def vectors(self) -> str:
         """The passes for vectors of this processor."""
-        from coopc.plan.core_gemm import VECTOR_TILE, WIDE_VECTOR_TILE
+        from coopc.device.cpu import VECTOR_TILE, WIDE_VECTOR_TILE
         from coopc.run.tiles import cpu_flags
 
         is_wide = "avx512f" in cpu_flags()

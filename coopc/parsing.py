@@ -74,8 +74,9 @@ TYPE = re.compile(r"(?:index|[if]\d+)\b|(?:[a-z]+|![\w.$]+)<(?:[^<>]|<[^<>]*+>)*
 class CachingParser(Parser):
     """A parser that parses a type once, which is most of the time of operations."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, ctx: Context, text: str, name: str = "<unknown>") -> None:
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(Lexer(Input(text, name)))
         self._types: dict[str, TypeAttribute] = {}
 
     def parse_optional_type(self) -> TypeAttribute | None:
@@ -97,8 +98,7 @@ class LocatedParser(CachingParser):
     """How many regions enclose the current position."""
 
     def __init__(self, ctx: Context, source: Source):
-        super().__init__(ctx, "", source.name)
-        self._parser_state = ParserState(Lexer(Input(source.text, source.name)))
+        super().__init__(ctx, source.text, source.name)
         self.source = source
         self.open_regions = 0
         self._file = StringAttr(source.name)

@@ -13,7 +13,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -178,8 +178,8 @@ class Run:
             CompileError: The module is not valid, or a step failed.
         """
         with keeping_locations():
-            self._verify(module)
             before = Snapshot.of(module)
+            self._verify(module, before)
             work = Work.on(before)
             for observer in self.observers:
                 observer.start(module)
@@ -194,9 +194,9 @@ class Run:
                             step.apply(self.ctx, module)
                 if runs:
                     locate_by_neighbour(module)
-                after = Snapshot.of(module) if runs else before
+                after = Snapshot.of(module, before) if runs else before
                 if after != before or verifies_all():
-                    self._verify(module, step, after.changed(before))
+                    self._verify(module, after, step, after.changed(before))
                 before = after
                 for observer in self.observers:
                     what = f"the check of pass '{step}'"
@@ -206,6 +206,7 @@ class Run:
     def _verify(
         self,
         module: ModuleOp,
+        snapshot: Snapshot,
         step: ModulePass | None = None,
         changed: Sequence[bool] | None = None,
     ) -> None:
@@ -214,7 +215,10 @@ class Run:
         after = "" if step is None else f" after pass '{step}'"
         with explaining(Kind.VERIFY, self.source, f"verification{after}"):
             try:
-                verify(module, None if verifies_all() else changed)
+                if verifies_all():
+                    verify(module)
+                else:
+                    verify(module, changed, snapshot)
             except VerifyException as error:
                 if step is not None:
                     _, whose = blame_for(error, step)
@@ -228,6 +232,52 @@ def verifies_all() -> bool:
 
 
 Numbers: TypeAlias = dict[SSAValue | Block, int]
+Key: TypeAlias = tuple[object, ...]
+ALIKE = ("arith", "coopmatrix", "math", "memref", "vector", "xe")
+"""Dialects whose operations without regions are verified by their attributes, by the
+types of what they use and define, and by the function around them."""
+
+
+@dataclass(slots=True)
+class Keys:
+    """What verification sees of operations.
+
+    Of those in one function with one key, all are valid or none.
+    """
+
+    _numbers: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+    _by_id: dict[int, int] = field(default_factory=dict[int, int])
+    _known: list[Attribute] = field(default_factory=list[Attribute])
+    """Those in `_by_id`, which no other attributes are while they are here."""
+    _alike: dict[type, bool] = field(default_factory=dict[type, bool])
+
+    def of(self, op: Operation) -> Key | None:
+        """Return the key of an operation, or None if it may not be like another."""
+        if op.regions or op.next_op is None:
+            return None
+        if (alike := self._alike.get(type(op))) is None:
+            alike = self._alike[type(op)] = op.dialect_name() in ALIKE
+        operands = tuple(op.operands)
+        if not alike or ErasedSSAValue in map(type, operands):
+            return None
+        number = self._number
+        return (
+            type(op),
+            *[number(x.type) for x in operands],
+            None,
+            *[number(x.type) for x in op.results],
+            *[(name, number(x)) for name, x in op.properties.items()],
+            None,
+            *[(name, number(x)) for name, x in op.attributes.items()],
+        )
+
+    def _number(self, attr: Attribute) -> int:
+        """Return the number of an attribute, that of all equal ones; hashed once."""
+        if (found := self._by_id.get(id(attr))) is None:
+            found = self._numbers.setdefault(attr, len(self._numbers))
+            self._by_id[id(attr)] = found
+            self._known.append(attr)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +293,14 @@ class Snapshot:
     bodies: list[list[object]]
     """The regions of each operation directly in the module."""
     operations: int
+    keys: Keys = field(compare=False)
+    verified: list[set[Key]] = field(compare=False)
+    """For each operation directly in the module, the keys of what was verified in it
+    since `head` is what it is."""
 
     @classmethod
-    def of(cls, module: ModuleOp) -> Snapshot:
+    def of(cls, module: ModuleOp, before: Snapshot | None = None) -> Self:
+        """Take one, perhaps after another of the same module."""
         numbers: Numbers = {}
         head: list[object] = []
         bodies: list[list[object]] = []
@@ -257,16 +312,20 @@ class Snapshot:
             own = dict(numbers)
             for op in top.walk():
                 operations += 1
-                if op is not top:
+                if op is not top and op.parent is not None:
+                    body.append(own[op.parent])
                     body += _described(op, own)
                 for region in op.regions:
                     body.append(len(region.blocks))
                     for block in region.blocks:
-                        body += (own.setdefault(block, len(own)), len(block.ops))
+                        body.append(own.setdefault(block, len(own)))
                         for value in block.args:
                             body += (own.setdefault(value, len(own)), value.type)
             bodies.append(body)
-        return cls(head, bodies, operations)
+        keys = Keys() if before is None else before.keys
+        if before is not None and before.head == head:
+            return cls(head, bodies, operations, keys, before.verified)
+        return cls(head, bodies, operations, keys, [set() for _ in bodies])
 
     def changed(self, before: Snapshot) -> Sequence[bool]:
         """Whether each operation directly in the module is to be verified again."""
@@ -285,72 +344,34 @@ def _described(op: Operation, numbers: Numbers) -> list[object]:
     return found
 
 
-def verify(module: ModuleOp, changed: Sequence[bool] | None = None) -> None:
+def verify(
+    module: ModuleOp,
+    changed: Sequence[bool] | None = None,
+    snapshot: Snapshot | None = None,
+) -> None:
     """Verify as xDSL does, and that definitions dominate uses; blame one operation.
 
     Args:
         module: the module.
         changed: which operations directly in it to verify; all of them without it.
+        snapshot: of the module, if of those alike one is enough.
 
     Raises:
         VerifyException: The module is not valid.
     """
-    keys = None if verifies_all() else Keys()
     with finding_symbols_once():
         for number, top in enumerate(module.ops):
-            if changed is None or changed[number]:
-                verified: set[Key] = set()
-                for op in top.walk(region_first=True):
-                    key = None if keys is None else keys.of(op)
-                    if key is None or key not in verified:
-                        _verify_operation(op)
-                    if key is not None:
-                        verified.add(key)
+            if changed is not None and not changed[number]:
+                continue
+            for op in top.walk(region_first=True):
+                key = None if snapshot is None else snapshot.keys.of(op)
+                if key is None or snapshot is None:
+                    _verify_operation(op)
+                elif key not in snapshot.verified[number]:
+                    _verify_operation(op)
+                    snapshot.verified[number].add(key)
         _verify_operation(module)
     check_dominance(module)
-
-
-Key: TypeAlias = tuple[object, ...]
-ALIKE = ("arith", "coopmatrix", "math", "memref", "vector", "xe")
-"""Dialects whose operations without regions are verified by their attributes, by the
-types of what they use and define, and by the function around them."""
-
-
-@dataclass(slots=True)
-class Keys:
-    """What verification sees of operations while nothing changes.
-
-    Of those in one function with one key, all are valid or none.
-    """
-
-    _numbers: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
-    _by_id: dict[int, int] = field(default_factory=dict[int, int])
-
-    def of(self, op: Operation) -> Key | None:
-        """Return the key of an operation, or None if it may not be like another."""
-        block = op.parent
-        if op.regions or op.dialect_name() not in ALIKE or block is None:
-            return None
-        if block.last_op is op or any(
-            isinstance(x, ErasedSSAValue) for x in op.operands
-        ):
-            return None
-        return (
-            type(op),
-            *map(self._number, op.operand_types),
-            None,
-            *map(self._number, op.result_types),
-            *((name, self._number(x)) for name, x in op.properties.items()),
-            None,
-            *((name, self._number(x)) for name, x in op.attributes.items()),
-        )
-
-    def _number(self, attr: Attribute) -> int:
-        """Return the number of an attribute, that of all equal ones; hashed once."""
-        if (found := self._by_id.get(id(attr))) is None:
-            found = self._numbers.setdefault(attr, len(self._numbers))
-            self._by_id[id(attr)] = found
-        return found
 
 
 def _verify_operation(op: Operation) -> None:

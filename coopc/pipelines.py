@@ -18,11 +18,11 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.utils.arg_spec import ArgSpec
 
 from coopc.device import DEVICES, Flavour, device
+from coopc.device.cpu import VECTOR_TILE, WIDE_VECTOR_TILE
 from coopc.diagnostic import either
 from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
 from coopc.pipeline import ConditionalStep, Pipeline
-from coopc.plan.core_gemm import VECTOR_TILE, WIDE_VECTOR_TILE
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 from coopc.universe import PASSES, factory
@@ -237,7 +237,9 @@ class CoopcXePass(Pipeline):
             step("expand-nibbles", dpas=True),
             *in_precision(self.precision),
             *from_triton(rounds=True, fallback=fallback, without_layouts=True),
-            step("distribute-coopmatrix", stated=True),  # what DPAS does not multiply
+            StepForDialect(
+                ("coopmatrix",), "distribute-coopmatrix", {"stated": True}
+            ),  # what DPAS does not multiply
             step("unwrap-tt-offsets"),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
             step("convert-tt-pointers-to-descriptors"),  # not of `.fallback`

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from coopc.compiler import new_context
+from coopc.device.cpu import VECTOR_TILE, WIDE_VECTOR_TILE
 from coopc.device.file import record, written
 from coopc.diagnostic import CompileError
 from coopc.explain import summary
@@ -38,7 +39,6 @@ from coopc.parsing import parse
 from coopc.passes.linalg.match import matches
 from coopc.pipeline import Run, read_passes
 from coopc.plan.candidates import candidates, next_choice
-from coopc.plan.core_gemm import VECTOR_TILE, WIDE_VECTOR_TILE
 from coopc.plan.gemm import Problem
 from coopc.plan.tuning import (
     Choice,

@@ -130,7 +130,7 @@ REPLACED_DIALECTS: dict[str, str] = {
     "llvm": "coopc.dialects.llvm_target:Llvm",
     "memref": "coopc.dialects.memref_forms:MemRef",
     "bufferization": "coopc.dialects.tensor_forms:Bufferization",
-    "scf": "coopc.dialects.tensor_forms:Scf",
+    "scf": "coopc.dialects.scf_forms:Scf",
     "tensor": "coopc.dialects.tensor_forms:Tensor",
     "vector": "coopc.dialects.effects:Vector",
 }

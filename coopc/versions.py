@@ -2,7 +2,6 @@
 
 import os
 from functools import cache
-from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 
 
@@ -16,6 +15,8 @@ def installed(package: str) -> str:
 @cache
 def source_hash() -> str:
     """Return a digest of coopc's modules, which change without a new version, too."""
+    from hashlib import sha256  # which loads OpenSSL, and few runs ask for this
+
     found = sha256()
     for folder, folders, names in os.walk(os.path.dirname(__file__), followlinks=True):
         folders.sort()

@@ -18,7 +18,8 @@
 | narrowing fills | `linalg.fill` of f32 into f16 yields f32 | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
 | `memref.copy`, casts | and `memref.global`: generic only | `dialects.memref_forms` |
-| `scf.forall` | nor `tensor.parallel_insert_slice` | `dialects.tensor_forms` |
+| `scf.forall` | `scf` lacks it | `dialects.scf_forms` |
+| its slices | nor is there `tensor.parallel_insert_slice` | `dialects.tensor_forms` |
 | layouts of buffers | `bufferization` takes memrefs without strides | the same |
 | unknown effects | unused `arith.extsi`, `vector.bitcast` stay | `dialects.effects` |
 | divisions move | `licm` moves a guarded `arith.remsi`, which traps | the same |
@@ -26,9 +27,10 @@
 | quadratic `cse` | in the loads of a block | `passes.generic.normalize` |
 | `gpu.barrier`, `gpu.func`, .. | they are read generically only | `dialects.gpu_mma` |
 | SPIR-V's LLVM | no `!llvm.target`, no `spir_kernelcc` | `dialects.llvm_target` |
-| assumptions | no `llvm.intr.assume` | `dialects.llvm_target` |
+| assumptions | no `llvm.intr.assume` | `dialects.llvm_assume` |
 | numbered names | `%a_1_5` becomes `%a_1`, which a second `%a` is, too | `NAME_END` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
+| slow tokens | each takes several expressions and a table | the same |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | eager formats | formats of operations are parsed on import | `DeferredFormat` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
@@ -37,6 +39,7 @@
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
 | slow walks | each operation passes through a generator per level | `walk_nested` |
 | slow traits | each question looks at all traits | `traits_of_type` |
+| slow effects | those of nested loops are looked at once a level | `_only_results` |
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its
@@ -51,6 +54,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import Any, NoReturn, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -61,14 +65,32 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnknownLoc,
 )
-from xdsl.ir import Block, IRNode, Operation, core
+from xdsl.ir import Block, IRNode, Operation, SSAValue, core
 from xdsl.irdl import OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
-from xdsl.traits import OpTrait, SymbolOpInterface, SymbolTable
+from xdsl.traits import (
+    MemoryEffect,
+    MemoryEffectKind,
+    MemoryReadEffect,
+    NoMemoryEffect,
+    OpTrait,
+    Pure,
+    RecursiveMemoryEffect,
+    SymbolOpInterface,
+    SymbolTable,
+    get_effects,
+)
+from xdsl.transforms import dead_code_elimination
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ParseError, PyRDLOpDefinitionError, VerifyException
-from xdsl.utils.mlir_lexer import MLIRLexer
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import (
+    KIND_BY_PUNCTUATION_SPELLING,
+    MLIRLexer,
+    MLIRToken,
+    MLIRTokenKind,
+)
 
 
 @dataclass
@@ -112,7 +134,28 @@ ALIAS = re.compile(r"^([#!][A-Za-z_][\w$.-]*)[ \t]*=", re.MULTILINE)
 
 
 class Lexer(MLIRLexer):
-    """xDSL's lexer, whose time is linear also for a string that does not end."""
+    """xDSL's lexer, whose time is linear also for a string that does not end.
+
+    Most tokens are found by one expression.
+    """
+
+    _most_tokens = re.compile(
+        r"(?://[^\n]*\n?|\s)*+"
+        r"(?:([a-zA-Z_][a-zA-Z0-9_$.]*)|(%(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*))"
+        r"|[:,()}\[\]<>=+/*?|])",
+        re.ASCII,
+    )
+
+    def lex(self) -> MLIRToken:
+        match = self._most_tokens.match(self.input.content, self.pos)
+        if match is None:
+            return super().lex()
+        end = self.pos = match.end()
+        if (group := match.lastindex) is None:
+            kind = KIND_BY_PUNCTUATION_SPELLING[match[0][-1]]
+            return MLIRToken(kind, Span(end - 1, end, self.input))
+        kind = MLIRTokenKind.BARE_IDENT if group == 1 else MLIRTokenKind.PERCENT_IDENT
+        return MLIRToken(kind, Span(match.start(group), end, self.input))
 
     _unescaped_characters_regex = re.compile(
         r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
@@ -121,24 +164,35 @@ class Lexer(MLIRLexer):
 
 def walk_nested(ops: Iterator[Operation]) -> Iterator[Operation]:
     """Yield operations, each before what is in it, in the order of `Operation.walk`."""
-    around: list[Iterator[Operation]] = []
+    for top in ops:
+        yield top
+        if top.regions:
+            yield from _walk_in(top)
+
+
+def _walk_in(top: Operation) -> Iterator[Operation]:
+    around: list[tuple[Iterator[Block], Operation | None]] = []
+    blocks, op = _blocks_in(top), None
     while True:
-        for op in ops:
+        if op is not None:
+            following = op.next_op
             yield op
             if op.regions:
-                around.append(ops)
-                ops = _directly_in(op)
-                break
+                around.append((blocks, following))
+                blocks, op = _blocks_in(op), None
+            else:
+                op = following
+        elif (block := next(blocks, None)) is not None:
+            op = block.first_op
+        elif around:
+            blocks, op = around.pop()
         else:
-            if not around:
-                return
-            ops = around.pop()
+            return
 
 
-def _directly_in(op: Operation) -> Iterator[Operation]:
+def _blocks_in(op: Operation) -> Iterator[Block]:
     for region in op.regions:
-        for block in region.blocks:
-            yield from block.ops
+        yield from region.blocks
 
 
 def _walk(walk: Callable[..., Iterator[Operation]]) -> Any:
@@ -176,7 +230,7 @@ def _get_trait(get: Any) -> Any:
     return classmethod(get_trait)
 
 
-def _mend(owner: type, name: str, wrap: Callable[..., Any]) -> None:
+def _mend(owner: type | ModuleType, name: str, wrap: Callable[..., Any]) -> None:
     setattr(owner, name, wrap(getattr(owner, name)))
 
 
@@ -184,6 +238,51 @@ _mend(Operation, "walk", _walk)
 _mend(Block, "walk", _walk)
 _mend(Operation, "get_trait", _get_trait)
 setattr(Operation, "get_traits_of_type", classmethod(traits_of_type))  # noqa: B010
+
+HARMLESS = frozenset((NoMemoryEffect, Pure, MemoryReadEffect))
+"""Effects that leave everything as it is."""
+_effects: dict[type[Operation], tuple[frozenset[OpTrait], str]] = {}
+"""The traits of an operation, and what its effects are: see `_effects_of_type`."""
+
+
+def _effects_of_type(cls: type[Operation]) -> str:
+    """Return "harmless", "nested" if they are those of what is in it, or "other"."""
+    traits, found = cls.traits.traits, _effects.get(cls)
+    if found is None or found[0] is not traits:
+        kinds = {type(x) for x in traits_of_type(cls, MemoryEffect)}
+        known = "harmless" if kinds and kinds <= HARMLESS else "other"
+        if kinds == {RecursiveMemoryEffect}:
+            known = "nested"
+        found = _effects[cls] = traits, known
+    return found[1]
+
+
+def _only_results(ask: Callable[[Operation], bool]) -> Any:
+    def only_results(op: Operation, root: Operation | None = None) -> bool:
+        known = _effects_of_type(type(op))
+        if known == "nested":
+            return all(only_results(x, root or op) for x in _directly_in(op))
+        if known == "harmless" or root is None:
+            return known == "harmless" or ask(op)
+        effects = get_effects(op)
+        return effects is not None and all(
+            x.kind == MemoryEffectKind.READ
+            or (
+                x.kind == MemoryEffectKind.ALLOC
+                and isinstance(x.value, SSAValue)
+                and root.is_ancestor(x.value.owner)
+            )
+            for x in effects
+        )
+
+    return only_results
+
+
+_mend(dead_code_elimination, "result_only_effects", _only_results)
+
+
+def _directly_in(op: Operation) -> Iterator[Operation]:
+    return (x for block in _blocks_in(op) for x in block.ops)
 
 
 def float_of_hex(literal: str, type: AnyFloat) -> float | None:

@@ -14,23 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, i1
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import (
     Attribute,
     Dialect,
     ParametrizedAttribute,
     TypeAttribute,
 )
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryWriteEffect
+
+from coopc.dialects.llvm_assume import AssumeOp
 
 CONVENTIONS = ("spir_kernelcc", "spir_funccc")
 """Of OpenCL's kernels and functions."""
@@ -73,25 +68,6 @@ class TargetExtType(ParametrizedAttribute, TypeAttribute):
                 printer.print_attribute(type)
             for number in self.numbers:
                 printer.print_string(f", {number.data}")
-
-
-@irdl_op_definition
-class AssumeOp(IRDLOperation):
-    """A promise that a condition is true; it is undefined where it is not.
-
-    ```mlir
-    %c = "test.op"() : () -> i1
-    llvm.intr.assume %c : i1
-    ```
-    """
-
-    name = "llvm.intr.assume"
-
-    cond = operand_def(i1)
-
-    # As in LLVM, so that it stays where it is.
-    traits = traits_def(MemoryWriteEffect())
-    assembly_format = "$cond attr-dict `:` type($cond)"
 
 
 _is_compatible_type = llvm.is_compatible_type

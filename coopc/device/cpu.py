@@ -104,3 +104,9 @@ AMX = Device(
     amx=Amx(),
     run=True,
 )
+
+VECTOR_TILE = 6, 16
+"""Rows and columns of the sums of a product in vector registers: 12 of the 16 of AVX2,
+of 8 x f32 each."""
+WIDE_VECTOR_TILE = 12, 32
+"""The same with AVX-512: 24 registers of 32."""

@@ -5,10 +5,11 @@ A device is what passes and emission see of it for a module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
@@ -85,11 +86,11 @@ def _sizes_with_matrices(module: ModuleOp) -> Iterator[int]:
             return False
         return type.specialised(defaults).scope == ScopeAttr(Scope.WORKGROUP)
 
-    holding = {
-        func
-        for func in known.values()
-        if any(holds(x.type) for op in func.walk() for x in op.results)
-    }
+    def types(func: FuncOp) -> Iterable[Attribute]:
+        found = {id(x.type): x.type for op in func.walk() for x in op.results}
+        return found.values()
+
+    holding = {func for func in known.values() if any(map(holds, types(func)))}
     for kernel in simt.kernels(module) if holding else ():
         if not holding.isdisjoint(reached(kernel.func, known)):
             yield kernel.work_items

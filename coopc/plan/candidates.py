@@ -17,12 +17,8 @@ from itertools import product
 from math import log2
 
 from coopc.device import ELEMENT_BITS, Device, GemmTiles
-from coopc.plan.core_gemm import (
-    PANEL,
-    VECTOR_TILE,
-    WIDE_VECTOR_TILE,
-    is_of_amx,
-)
+from coopc.device.cpu import VECTOR_TILE, WIDE_VECTOR_TILE
+from coopc.plan.core_gemm import PANEL, is_of_amx
 from coopc.plan.gemm import (
     LANE_SHAPE,
     LANE_SUMS,

@@ -17,6 +17,7 @@ from itertools import product
 from typing import TypeAlias
 
 from coopc.device import AMX, ELEMENT_BITS, Device
+from coopc.device.cpu import VECTOR_TILE
 from coopc.device.model import Amx
 from coopc.plan.gemm import Direct, GemmOperand, GemmPlan, Packed, Problem
 
@@ -217,10 +218,6 @@ def packs_a(a: GemmOperand) -> bool:
 
 # --- any processor: tiles of vectors -------------------------------------------------
 
-VECTOR_TILE = 6, 16
-"""Rows and columns of the sums in registers: 12 of the 16 of AVX2, of 8 x f32 each."""
-WIDE_VECTOR_TILE = 12, 32
-"""The same with AVX-512: 24 registers of 32."""
 VECTOR_ROWS = 192
 VECTOR_PANELS = 32
 VECTOR_STEPS = 512

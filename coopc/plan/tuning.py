@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from coopc.device import ELEMENT_BITS, Device, GemmTiles, note_asked
+from coopc.device.cpu import VECTOR_TILE
 from coopc.device.file import read_file, record, written
 from coopc.plan.core_gemm import (
     PANEL,
     THIN_ROWS,
-    VECTOR_TILE,
     Block,
     check_block,
     is_of_amx,

@@ -16,7 +16,8 @@ from xdsl.dialects import cf, func, scf
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
+from coopc.dialects.scf_forms import ForallOp, InParallelOp
+from coopc.dialects.tensor_forms import ParallelInsertSliceOp
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import end_region, implements, run_region
 from coopc.sim.machine import MAX_ITERATIONS, Machine

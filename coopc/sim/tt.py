@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.coopmatrix import Ordering
-from coopc.dialects.llvm_target import AssumeOp
+from coopc.dialects.llvm_assume import AssumeOp
 from coopc.dialects.tt.descriptors import descriptor_type
 from coopc.rounding import FORMATS
 from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product

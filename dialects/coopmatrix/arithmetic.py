@@ -7,7 +7,6 @@ times 0 stays.
 
 from abc import ABC
 from collections.abc import Callable
-from fractions import Fraction
 from operator import add, mul, neg, sub
 from typing import ClassVar, TypeVar
 
@@ -91,7 +90,8 @@ def elementwise_op_definition(
 
 def _quotient(x: int, y: int) -> int:
     """Return x / y rounded towards 0."""
-    return int(Fraction(x, y))
+    found = abs(x) // abs(y)
+    return found if (x < 0) == (y < 0) else -found
 
 
 def _remainder(x: int, y: int) -> int:

@@ -48,16 +48,18 @@ class InlineCallsPass(ModulePass):
                 with transaction(op) as draft:
                     inline_functions_of(draft, lambda x: isinstance(x, MatrixType))
             return
-        from coopc.passes.linalg.whole_functions import calls, whole_functions
-
         is_triton = uses_dialect(op, "tt")
         if not is_triton and not any(
-            each for func in whole_functions(op) for each in calls(func, op)
+            isinstance(each, CallOp)
+            for func in _whole_functions(op)
+            for each in func.body.walk()
         ):
             return
         with transaction(op) as draft:
             known = functions(draft)
-            found = inline_calls(whole_functions(draft), lambda x: _of_linalg(x, known))
+            found = inline_calls(
+                _whole_functions(draft), lambda x: _of_linalg(x, known)
+            )
             for func in found:
                 assert isinstance(func, FuncOp), func
                 visibility = func.sym_visibility
@@ -65,6 +67,14 @@ class InlineCallsPass(ModulePass):
                     Rewriter.erase_op(func)
             if is_triton:
                 _inline_triton(draft)
+
+
+def _whole_functions(module: ModuleOp) -> list[FuncOp]:
+    if not functions(module):  # as in modules of Triton, which then need no linalg
+        return []
+    from coopc.passes.linalg.whole_functions import whole_functions
+
+    return whole_functions(module)
 
 
 def inline_functions_of(module: ModuleOp, passes: Callable[[Attribute], bool]) -> None:

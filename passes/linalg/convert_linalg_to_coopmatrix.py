@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg import ops as linalg
 from xdsl.passes import ModulePass
 
 from coopc.dialects import simt
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 
 def _leave(found: Multiplication, unit: str) -> None:
     """Leave a product that a unit does not multiply to rows, as a generic operation."""
+    from xdsl.dialects.linalg import ops as linalg
+
     from coopc.passes.linalg.generalize_linalg import generalize
 
     what = "each element by a work-item" if unit == "DPAS" else "each row by vectors"

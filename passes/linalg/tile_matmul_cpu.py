@@ -49,6 +49,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from coopc.device import AMX, signless
+from coopc.device.cpu import VECTOR_TILE
 from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
 from coopc.passes.linalg.kernel_text import Memory, zero
 from coopc.passes.linalg.match import Multiplication, dots_of, extent, matches
@@ -66,7 +67,6 @@ from coopc.passes.linalg.staged_by_packing import (
 from coopc.plan.core_gemm import (
     CONVERTED,
     DOT_FEATURES,
-    VECTOR_TILE,
     is_of_amx,
     is_thin,
     plan_vector_gemm,

@@ -27,7 +27,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.lower_affine import affine_expr_ops
 
 from coopc.dialects.narrow import is_integer
-from coopc.dialects.tensor_forms import ForallOp, InParallelOp, ParallelInsertSliceOp
+from coopc.dialects.scf_forms import ForallOp, InParallelOp
+from coopc.dialects.tensor_forms import ParallelInsertSliceOp
 from coopc.ir.facts import ValueFacts
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace

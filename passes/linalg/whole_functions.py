@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_tensor
 from coopc.dialects.tensor_forms import Bufferization, Tensor
-from coopc.ir.control_flow import callee, functions
+from coopc.ir.control_flow import functions
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.match import matched
 
@@ -76,14 +76,6 @@ def is_one_product(func: FuncOp) -> bool:
         return matched(func) is not None
     except Refused:
         return False
-
-
-def calls(func: FuncOp, module: ModuleOp) -> Iterator[tuple[CallOp, FuncOp | None]]:
-    """Yield what a function calls; None where there is no body."""
-    known = functions(module)
-    for op in list(func.body.walk()):
-        if isinstance(op, CallOp):
-            yield op, callee(op, known)
 
 
 def insert(new: Operation, before: Operation) -> Sequence[SSAValue]:

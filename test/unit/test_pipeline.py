@@ -298,9 +298,12 @@ def test_what_is_verified_again(before: str, after: str, changed: list[bool]) ->
     one, two = (
         parse(ctx, Source(text)) for text in (TWO, TWO.replace(before, after, 1))
     )
-    assert Snapshot.of(two).changed(Snapshot.of(one)) == changed
-    assert Snapshot.of(one) == Snapshot.of(one.clone())
-    assert Snapshot.of(one).operations == sum(1 for _ in one.walk())
+    first = Snapshot.of(one)
+    second = Snapshot.of(two, first)
+    assert second.changed(first) == changed
+    assert (second.verified is first.verified) == (second.head == first.head)
+    assert first == Snapshot.of(one.clone())
+    assert first.operations == sum(1 for _ in one.walk())
 
 
 @pytest.mark.parametrize(("asked", "times"), [("all", 3), ("", 2)])
@@ -309,7 +312,9 @@ def test_what_no_step_changed_is_verified_on_request(
 ) -> None:
     verified: list[Sequence[bool] | None] = []
 
-    def record(module: ModuleOp, changed: Sequence[bool] | None = None) -> None:
+    def record(
+        module: ModuleOp, changed: Sequence[bool] | None = None, *_: Snapshot
+    ) -> None:
         verified.append(changed)
 
     monkeypatch.setattr(pipeline, "verify", record)
@@ -317,6 +322,35 @@ def test_what_no_step_changed_is_verified_on_request(
     run(MarkPass(), MarkPass())
     assert len(verified) == times
     assert asked == "all" or verified == [None, [True, True, True]]
+
+
+class DoublePass(ModulePass):
+    """Puts a copy of each constant and each sum behind it."""
+
+    name = "double"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in list(op.walk()):
+            if isinstance(each, arith.ConstantOp | arith.AddiOp) and each.parent:
+                each.parent.insert_op_after(each.clone(), each)
+
+
+def test_what_is_like_something_verified_is_not_verified_after_a_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    of_one = pipeline._verify_operation  # pyright: ignore[reportPrivateUsage]
+
+    def record(op: Operation) -> None:
+        seen.append(op.name)
+        of_one(op)
+
+    monkeypatch.setenv("COOPC_VERIFY", "")
+    monkeypatch.setattr(pipeline, "_verify_operation", record)
+    run(DoublePass(), MarkPass(), text=f"func.func @f() {{{VALID}  func.return\n}}")
+    assert seen.count("func.return") == 3
+    # Not after the first step, which copies it, nor after the second.
+    assert seen.count("arith.addi") == 1
 
 
 FLAGS = "{overflowFlags = #arith.overflow<none>}"

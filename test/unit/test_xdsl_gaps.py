@@ -31,12 +31,14 @@ from xdsl.traits import (
     is_speculatable,
 )
 from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
 from xdsl.utils.exceptions import (
     ParseError,
     PyRDLOpDefinitionError,
     VerifyException,
 )
+from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 from coopc import xdsl_gaps
@@ -623,6 +625,24 @@ func.func @f(%c: i1) {
 """
 
 
+@given(st.text("/ \n%a1$.-_#!^@:,(){}[]<>=+*?|x9e\té→", max_size=40))
+def test_slow_tokens(text: str) -> None:
+    """They are those of xDSL, up to the first that is none."""
+
+    def tokens(lexer: MLIRLexer) -> list[object]:
+        found: list[object] = []
+        try:
+            while not found or lexer.pos < len(text):
+                token = lexer.lex()
+                found.append((token.kind, token.span.start, token.span.end))
+        except ParseError as error:
+            found.append((error.msg, error.span.start, error.span.end))
+        return found
+
+    ours, theirs = (make(Input(text, "")) for make in (xdsl_gaps.Lexer, MLIRLexer))
+    assert tokens(ours) == tokens(theirs)
+
+
 def test_slow_walks() -> None:
     """The order is that of xDSL, which goes on behind an operation that is erased."""
     module = parse(new_context(everything()), Source(NESTED))
@@ -640,6 +660,37 @@ def test_slow_walks() -> None:
         if op.name == "test.op":
             op.detach()
     assert "test.op" not in str(module)
+
+
+@pytest.mark.parametrize(
+    ("inside", "stays"),
+    [
+        ("%x = arith.addi %c, %c : i32", False),
+        ("%x = memref.load %m[] : memref<i32>", False),
+        ("%x = memref.alloc() : memref<i32>", True),
+        ("memref.store %c, %m[] : memref<i32>", True),
+        ('"test.op"() : () -> ()', True),
+    ],
+)
+def test_slow_effects(inside: str, stays: bool) -> None:
+    """Loops that only compute are dead, however deep they are."""
+    text = f"""
+func.func @f(%m: memref<i32>, %c: i32, %n: index) {{
+  scf.for %i = %n to %n step %n {{
+    scf.for %j = %n to %n step %n {{
+      %y = arith.muli %c, %c : i32
+      {inside}
+    }}
+  }}
+  func.return
+}}
+"""
+    ctx = new_context(everything())
+    module = parse(ctx, Source(text))
+    loop = next(op for op in module.walk() if op.name == "scf.for")
+    assert would_be_trivially_dead(loop) is not stays
+    CanonicalizePass().apply(ctx, module)
+    assert ("scf.for" in str(module)) is stays
 
 
 def test_slow_traits() -> None:

@@ -660,5 +660,9 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
+        if self.only == "products":
+            constants = coopmatrix.default_constants(op)
+            if not decide_products(op, HeldMatrices(device, constants)):
+                return
         with transaction(op) as draft:
             legalize(draft, device, self.only, self.subgroup_size)

@@ -58,7 +58,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt, tt, ttg, ttig
 from coopc.dialects.layout import CoopmatrixAttr
-from coopc.dialects.llvm_target import AssumeOp
+from coopc.dialects.llvm_assume import AssumeOp
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
 from coopc.dialects.tt.types import in_memory, is_tensor, shape_of, without

@@ -42,7 +42,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc.device import BlockIO, Device
 from coopc.dialects import simt, tt, ttg
-from coopc.dialects.llvm_target import AssumeOp
+from coopc.dialects.llvm_assume import AssumeOp
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import defined_by
 from coopc.ir.device_option import target_device

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from support.gemm_problems import problem
 
 from coopc.device import DEVICES, NVIDIA
+from coopc.device.cpu import WIDE_VECTOR_TILE
 from coopc.device.file import record
 from coopc.plan.candidates import candidates, distance, next_choice
-from coopc.plan.core_gemm import WIDE_VECTOR_TILE
 from coopc.plan.gemm import (
     GemmPlan,
     Packed,

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from support.gemm_problems import problem
 
+from coopc.device.cpu import WIDE_VECTOR_TILE
 from coopc.plan.core_gemm import (
     SUM_BYTES,
     THIN_DEPTH,
-    WIDE_VECTOR_TILE,
     band_of,
     block_of,
     check_block,

@@ -7,9 +7,10 @@ from xdsl.ir import Dialect
 
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.linalg_forms import Linalg
+from coopc.dialects.scf_forms import Scf
 from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
-from coopc.dialects.tensor_forms import Bufferization, Scf, Tensor
+from coopc.dialects.tensor_forms import Bufferization, Tensor
 from coopc.generate.programs import module_of
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import IMPLEMENTATIONS

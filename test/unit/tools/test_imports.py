@@ -10,8 +10,13 @@ from coopc.ir.uniformity import SOURCES
 from coopc.sim.undefined import MOVES, PAYLOADS
 from coopc.universe import everything
 
-GEMM = str(Path(__file__).parents[3] / "examples" / "gemm.mlir")
+EXAMPLES = Path(__file__).parents[3] / "examples"
+GEMM = str(EXAMPLES / "gemm.mlir")
+TRITON = str(EXAMPLES / "triton_gemm.ttgir")
 KHR = "coopc-khr{device=lavapipe}"
+XE = "coopc-xe{device=bmg}"
+LINALG = ("xdsl.dialects.linalg", "xdsl.dialects.tensor", "linalg_forms")
+LLVM = "xdsl.dialects.llvm"
 SCRIPT = """
 import sys
 from coopc.tools.{tool} import main
@@ -25,7 +30,8 @@ sys.exit(status or (str(found) if found else 0))
 @pytest.mark.parametrize(
     ("tool", "arguments", "unused"),
     [
-        ("coopc_opt", (GEMM, "-p", KHR, "-t", "spirv"), ("numpy", "xe", "tt")),
+        ("coopc_opt", (GEMM, "-p", KHR, "-t", "spirv"), ("numpy", "xe", "tt", *LINALG)),
+        ("coopc_opt", (TRITON, "-p", XE, "-t", "spirv"), (*LINALG, LLVM)),
         ("coopc_run", (GEMM,), ("rich", "coopc.run.worker", "xe", "tt")),
     ],
 )
