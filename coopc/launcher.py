@@ -468,7 +468,7 @@ def source_name(interface: Interface) -> str:
 def dialect_of(module: ModuleOp) -> Dialect:
     dialects = {op.dialect_name() for op in module.walk()}
     if "tt" in dialects:
-        return "ttg" if "ttg.num-warps" in module.attributes else "tt"
+        return "ttg" if "ttg.threads-per-warp" in module.attributes else "tt"
     return "xe" if "xe" in dialects else "coopmatrix"
 
 

@@ -41,9 +41,8 @@ def parser() -> ArgumentParser:
     what = "the value of a constexpr: a number, True, False, None or a word"
     add("--constexpr", metavar="N=VALUE", action="append", default=[], help=what)
     warps = whole_number(1, 64)
-    add(
-        "--num-warps", type=warps, default=4, metavar="N", help="subgroups of a program"
-    )
+    what = "subgroups of a program, where several can share it"
+    add("--num-warps", type=warps, metavar="N", help=what)
     add("--on", choices=[*PLACES], default="cpu", help="where it is to run")
     add("--device", metavar="NAME", help="a device to compile for, as lavapipe or bmg")
     add_list(add, "devices")
@@ -128,8 +127,7 @@ def isa(args: argparse.Namespace, source: Source) -> int:
     with TemporaryDirectory() as folder:
         file = Path(folder) / Path(source.name).name
         file.write_text(source.text)
-        engine = "xe" if "ttg.num-warps" in source.text else "lanes"  # has it layouts?
-        passes = args.pipeline or f"coopc-{engine}{{device={device}}}"
+        passes = args.pipeline or f"coopc-xe{{device={device}}}"
         return coopc_isa.main([str(file), "-p", passes, "--device", device])
 
 

@@ -81,9 +81,9 @@ def known_size(e: AnyEmission, op: Operation) -> int | None:
 def view_elements(e: AnyEmission, op: simt.ViewElementsOp) -> None:
     """Numbers of other elements, from a pointer to one of them."""
     source, type = e.view(op.memory), memref_type(op.result)
-    known, factor = e.index.strides(source), op.per_pointee
+    outer, factor = e.index.strides(source)[-2:-1], op.per_pointee
     offset = e.index.mul(e.index.linear(source, e.nums(op.positions)), factor)
-    strides = e.index.mul(known[-2], factor), 1
+    strides = *(e.index.mul(x, factor) for x in outer), 1
     view = e.as_elements(source, type.element_type)
     sizes = tuple(type.get_shape())
     e.set(op.result, replace(view, offset=offset, sizes=sizes, strides=strides))

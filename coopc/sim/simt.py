@@ -215,12 +215,11 @@ def view_elements(
     """Give the memory as elements of another type, from a position on."""
     type = memref_type(op.result.type)
     found = in_elements(memory, type.element_type)
-    *steps, outer, inner, one = found.strides
-    offset = found.offset
-    for at, stride in zip(positions, (*steps, outer, inner), strict=True):
+    offset, strides = found.offset, found.strides
+    for at, stride in zip(positions, strides[:-1], strict=True):
         offset = offset + at * stride
-    sizes = with_dynamic(type.get_shape())
-    return MemRef(found.buffer, found.element_type, offset, sizes, (outer, one))
+    sizes, kept = with_dynamic(type.get_shape()), (*strides[-3:-2], strides[-1])
+    return MemRef(found.buffer, found.element_type, offset, sizes, kept)
 
 
 @implements(simt.AddressOfOp)

@@ -53,8 +53,10 @@ def with_functions(module: ModuleOp) -> ModuleOp:
         types = FunctionType.from_lists(inputs, outputs)
         func = FuncOp(op.sym_name.data, types, op.detach_region(op.body))
         if op.is_kernel:
-            lanes = facts.threads_per_warp
+            lanes, warps = facts.threads_per_warp, 1
+            if facts.says_threads and facts.num_warps is not None:
+                warps = facts.num_warps
             func.attributes[simt.KERNEL] = UnitAttr()
-            simt.set_sizes(func, lanes, [lanes * (facts.num_warps or 1)])
+            simt.set_sizes(func, lanes, [lanes * warps])
         Rewriter.replace_op(op, func, [])
     return copy

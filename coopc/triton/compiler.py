@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ class TritonOptions:
     """What Triton reads of a backend's options, and the keywords of a launch."""
 
     num_warps: int = 4
-    """Subgroups of a program on a GPU; elsewhere a program is one call."""
+    """Subgroups of a program on a GPU; 4, Triton's default, leaves it to coopc."""
     num_ctas: int = 1
     num_stages: int = 2
     warp_size: int = 1
@@ -109,15 +110,20 @@ class CoopcBackend(BaseBackend):
             made[:] = [built(str(module), place, metadata)]
             return made[0].lowered
 
-        stages["ttir"] = make_ttir
+        asked = options.num_warps
+        warps = None if asked == TritonOptions.num_warps else asked
+        stages["ttir"] = partial(make_ttir, warps=warps)
         stages["mlir"] = lower
         text = "llir" if place.partition(":")[0] == "cpu" else "spirv"
         stages[text] = lambda *_: made[0].text  # pyright: ignore[reportUnknownLambdaType]
         stages[NAME] = lambda *_: made[0].code  # pyright: ignore[reportUnknownLambdaType]
 
 
-def make_ttir(module: Any, metadata: dict[str, Any]) -> Any:
-    """Run the passes of Triton that know no target, as its backends do."""
+def make_ttir(module: Any, metadata: dict[str, Any], warps: int | None = None) -> Any:
+    """Run the passes of Triton that know no target, as its backends do.
+
+    The module says how many subgroups are asked for, if any.
+    """
     from triton._C.libtriton import ir, passes
 
     manager = ir.pass_manager(module.context)
@@ -129,6 +135,9 @@ def make_ttir(module: Any, metadata: dict[str, Any]) -> Any:
     passes.common.add_symbol_dce(manager)
     passes.ttir.add_loop_unroll(manager)
     manager.run(module, "make_ttir")
+    if warps is not None:
+        number = ir.builder(module.context).get_int32_attr(warps)
+        module.set_attr("ttg.num-warps", number)
     metadata["name"], metadata["shared"] = module.get_entry_func_name(), 0
     return module
 

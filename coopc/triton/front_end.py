@@ -45,7 +45,7 @@ def compile(
     on: str = "cpu",
     device: str | None = None,
     pipeline: str | None = None,
-    num_warps: int = 4,
+    num_warps: int | None = None,
     num_stages: int = 2,
     debug: bool = False,
     tiles: str = "auto",
@@ -62,7 +62,8 @@ def compile(
         on: cpu, sim, vulkan or opencl.
         device: What it is compiled for, as for `coopc.launch`.
         pipeline: Passes, instead of the device's.
-        num_warps: Subgroups of a program, on a GPU.
+        num_warps: Subgroups of a program, where layouts are for several; by default
+            what suits its tensors.
         num_stages: An option of Triton, for the front end.
         debug: Likewise: whether the kernel has its `tl.device_assert`.
         tiles: Of AMX, on cpu: auto, amx, emulated or none.
@@ -84,7 +85,7 @@ def ttir(
     kernel: Any,
     signature: Signature,
     constexprs: Mapping[str, object],
-    num_warps: int = 4,
+    num_warps: int | None = None,
     num_stages: int = 2,
     debug: bool = False,
 ) -> str:
@@ -122,7 +123,7 @@ def ttir(
         module = source.make_ir(
             backend.target, options, functions, backend.get_module_map(), context
         )
-        return str(make_ttir(module, {}))
+        return str(make_ttir(module, {}, num_warps))
     except (CompilationError, RuntimeError) as error:
         # The first line of Triton's own says where, the last what.
         lines = [x for x in str(error).splitlines() if x.strip()] or ["no reason"]

@@ -221,8 +221,9 @@ class ViewElementsOp(IRDLOperation):
 
     Element (i, j) of the result is number j of those that follow each other from `i`
     further along the second to last dimension of the memref on: its stride is that of
-    the memref, counted in elements, and the last one is 1.  What the memref holds,
-    numbers or vectors of them, is a whole number of elements.
+    the memref, counted in elements, and the last one is 1.  Of a memref of rank 1 the
+    result has only j.  What the memref holds, numbers or vectors of them, is a whole
+    number of elements.
 
     ```mlir
     %m, %i = "test.op"() : () -> (memref<8x2xvector<4xf32>>, index)
@@ -247,11 +248,11 @@ class ViewElementsOp(IRDLOperation):
         self,
         memory: SSAValue,
         positions: Sequence[SSAValue],
-        shape: tuple[int, int],
+        shape: Sequence[int],
         element: Attribute,
     ) -> None:
         old = memref_type(memory)
-        layout = StridedLayoutAttr([_stride(old, element), 1], None)
+        layout = StridedLayoutAttr(_strides(old, element), None)
         type = MemRefType(element, shape, layout, old.memory_space)
         super().__init__(operands=[memory, positions], result_types=[type])
 
@@ -263,9 +264,9 @@ class ViewElementsOp(IRDLOperation):
 
     def verify_(self) -> None:
         memory, result = memref_type(self.memory), memref_type(self.result)
-        if len(self.positions) != memory.get_num_dims() or len(self.positions) < 2:
+        if len(self.positions) != memory.get_num_dims() or not self.positions:
             raise VerifyException(
-                f"expected a memref of rank 2 or more, and a position for each "
+                f"expected a memref of rank 1 or more, and a position for each "
                 f"dimension, got {memory} and {len(self.positions)}"
             )
         if not per_pointee(memory.element_type, result.element_type):
@@ -275,11 +276,12 @@ class ViewElementsOp(IRDLOperation):
             )
         if not isinstance(memory.layout, NoneAttr | StridedLayoutAttr):
             raise VerifyException(f"expected a memref with strides, got {memory}")
-        stride = _stride(memory, result.element_type)
-        expected = StridedLayoutAttr([stride, 1], None)
-        if result.get_num_dims() != 2 or result.layout != expected:
+        expected = StridedLayoutAttr(_strides(memory, result.element_type), None)
+        if result.layout != expected:
+            rank = len(expected.strides)
             raise VerifyException(
-                f"expected a result of rank 2 with the layout {expected}, got {result}"
+                f"expected a result of rank {rank} with the layout {expected}, got "
+                f"{result}"
             )
         if result.memory_space != memory.memory_space:
             raise VerifyException(
@@ -376,11 +378,13 @@ def bits_of(type: Attribute) -> int:
     return width * type.bitwidth
 
 
-def _stride(memory: MemRefType, element: Attribute) -> int | None:
-    """Return the second to last stride of a memref in elements; None if dynamic."""
+def _strides(memory: MemRefType, element: Attribute) -> list[int | None]:
+    """Return the second to last stride of a memref in elements, None if dynamic, and 1.
+
+    Rank 1 has only the 1.
+    """
     strides = memory.get_strides()
     assert strides is not None, memory
-    stride = strides[-2]
-    if stride is None or stride == DYNAMIC_INDEX:
-        return None
-    return stride * per_pointee(memory.element_type, element)
+    factor = per_pointee(memory.element_type, element)
+    outer = [None if x in (None, DYNAMIC_INDEX) else x * factor for x in strides[-2:-1]]
+    return [*outer, 1]

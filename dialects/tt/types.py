@@ -429,8 +429,10 @@ def sizes(shape: Sequence[int]) -> str:
 #
 # | on | name | what it says |
 # |---|---|---|
-# | module | `ttg.num-warps` | subgroups of a work-group |
-# | module | `ttg.threads-per-warp` | lanes of a subgroup, 32 where it is missing |
+# | module | `ttg.num-warps` | subgroups of a work-group; how many are asked for, where
+# |        |                 | tensors have no layouts |
+# | module | `ttg.threads-per-warp` | lanes of a subgroup, 32 where it is missing, as
+# |        |                        | where tensors have no layouts |
 # | module | `ttg.num-ctas` | work-groups that share a tensor, 1 where it is missing |
 # | module | `ttig.support_2d_block_io` | loads may become 2D block loads (unit) |
 # | access | `ttig.block_io` | the strides are those of a matrix in this order |

@@ -2,8 +2,9 @@
 
 Before:  a module of one Triton kernel without layouts, whose products DPAS does.
 After:   all tensors have encodings, as in Triton GPU IR, and the module says how many
-         subgroups share a program. What is made of ranges and scalars alone is computed
-         in each layout that it is used in; other tensors are converted.
+         subgroups share a program: as many as it asked for before (`ttg.num-warps`), or
+         what suits its tensors. What is made of ranges and scalars alone is computed in
+         each layout that it is used in; other tensors are converted.
 Fails:   never; other kernels stay as they are.
 
 A product gives its sums the layout of DPAS, its factors those of operands.  From there
@@ -59,7 +60,7 @@ from coopc.layout.encodings import (
 from coopc.layout.linear import LinearLayout, select_outs, transpose_outs
 from coopc.layout.linear import product as side_by_side
 from coopc.passes.triton.dead_values import remove_dead
-from coopc.passes.triton.layouts import why_not_laid_out
+from coopc.passes.triton.layouts import remark_warps, why_not_laid_out
 from coopc.passes.xe.register_layout import precision_of
 from coopc.passes.xe.vector_plans import vectors_along
 from coopc.remarks import remark
@@ -264,7 +265,11 @@ def bits(value: SSAValue) -> int:
 
 
 def grid_of(
-    dots: Sequence[tt.DotOp], device: Device, whole_rows: bool, is_busy: bool
+    dots: Sequence[tt.DotOp],
+    device: Device,
+    whole_rows: bool,
+    is_busy: bool,
+    warps: int | None = None,
 ) -> Grid:
     """Return the fewest subgroups whose registers hold sums and factors.
 
@@ -273,6 +278,7 @@ def grid_of(
         device: the device.
         whole_rows: whether a subgroup has all columns of its sums.
         is_busy: whether more is computed than products.
+        warps: the subgroups that are asked for.
     """
     assert device.dpas is not None, device
     most = max(device.registers) - RESERVED - BETWEEN * is_busy
@@ -296,7 +302,8 @@ def grid_of(
         for x in range(rows.bit_length())
         for y in range(cols.bit_length())
     ]
-    return min((x for x in powers if x.count <= MOST_SUBGROUPS), key=cost)
+    powers = [x for x in powers if x.count <= MOST_SUBGROUPS]
+    return min([x for x in powers if x.count == warps] or powers, key=cost)
 
 
 def dpas_encoding(op: tt.DotOp, grid: Grid, device: Device) -> DpasEncoding:
@@ -345,14 +352,16 @@ def lanes_of(device: Device) -> int:
     return max(x for x in device.subgroup_sizes if x <= most)
 
 
-def warps_for(ops: Iterable[Operation], lanes: int) -> int:
+def warps_for(ops: Iterable[Operation], lanes: int, asked: int | None) -> int:
     """Return the subgroups that share a program without products.
 
-    As many as Triton takes where nothing else is said, but no more than have elements,
-    and no fewer than hold the greatest tensor.
+    As many as are asked for, or as Triton takes where nothing is said, but no more than
+    have elements, and in the second case no fewer than hold the greatest tensor.
     """
     values = (x for op in ops for x in op.results if tt.is_tensor(x.type))
     most = max((prod(shape_of(x.type)) for x in values), default=1) // lanes
+    if asked is not None and asked.bit_count() == 1:
+        return min(asked, max(most, 1), MOST_SUBGROUPS)
     warps = max(min(most, DEFAULT_WARPS), most // MOST_ELEMENTS, 1)
     return min(warps, MOST_SUBGROUPS)
 
@@ -533,7 +542,11 @@ def is_loaded(factor: SSAValue) -> bool:
 
 
 def grid_for(
-    ops: Sequence[Operation], dots: Sequence[tt.DotOp], ties: Ties, device: Device
+    ops: Sequence[Operation],
+    dots: Sequence[tt.DotOp],
+    ties: Ties,
+    device: Device,
+    warps: int | None,
 ) -> Grid:
     """Return how subgroups share the products of a kernel.
 
@@ -552,7 +565,7 @@ def grid_for(
         or not all(map(is_loaded, factors))
         or any(x in reached for op in functions for x in op.results)
     )
-    return grid_of(dots, device, is_chained, is_busy)
+    return grid_of(dots, device, is_chained, is_busy, warps)
 
 
 def free_tensors(ops: Iterable[Operation]) -> set[SSAValue]:
@@ -579,9 +592,15 @@ def all_ties(ops: Iterable[Operation], free: AbstractSet[SSAValue]) -> Ties:
 
 
 def plan_layouts(
-    func: tt.FuncOp, dots: Sequence[tt.DotOp], device: Device
+    func: tt.FuncOp, dots: Sequence[tt.DotOp], device: Device, warps: int | None = None
 ) -> LayoutPlan:
     """Return the layouts of a kernel with these products.
+
+    Args:
+        func: the kernel.
+        dots: the products.
+        device: the device.
+        warps: how many subgroups are to share the kernel, if that is possible.
 
     Raises:
         Unassigned: it has a product that DPAS does not do, or an operation without a
@@ -593,7 +612,7 @@ def plan_layouts(
     tied = all_ties(ops, free)
     spread = Spread(tied)
     if dots:
-        lanes, grid = device.dpas.lanes, grid_for(ops, dots, tied, device)
+        lanes, grid = device.dpas.lanes, grid_for(ops, dots, tied, device, warps)
         for op in dots:
             spread.start(op.d, dpas_encoding(op, grid, device))
         for op, index in product(dots, (0, 1)):
@@ -601,7 +620,7 @@ def plan_layouts(
                 spread.start(value, factor(spread.layouts[op.d], index))
     else:
         lanes = lanes_of(device)
-        grid = Grid(warps_for(ops, lanes), 1)
+        grid = Grid(warps_for(ops, lanes, warps), 1)
         for value, each, dim in accesses(ops, free):
             layout = blocked(value.type, lanes, grid.count, each, dim)
             spread.start(value, layout)
@@ -719,14 +738,16 @@ class AssignTtLayoutsPass(ModulePass):
         device = target_device(op)
         if len(found) != 1 or device is None or device.dpas is None:
             return
-        if tt.NUM_WARPS in op.attributes or why_not_laid_out(op) is not None:
+        facts = tt.ModuleFacts.of(op)
+        if facts.says_threads or why_not_laid_out(op) is not None:
             return
         dots = [x for x in found[0].body.walk() if isinstance(x, tt.DotOp)]
         try:
-            plan = plan_layouts(found[0], dots, device)
+            plan = plan_layouts(found[0], dots, device, facts.num_warps)
         except Unassigned as error:
             remark(found[0], f"the kernel gets no layouts: {error}")
             return
+        remark_warps(found[0], facts.num_warps, plan.warps)
         for loop in found[0].body.walk():
             if isinstance(loop, scf.ForOp) and tt.NUM_STAGES not in loop.attributes:
                 loop.attributes[tt.NUM_STAGES] = IntegerAttr(DEFAULT_STAGES, i32)

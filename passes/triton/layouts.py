@@ -9,6 +9,7 @@ from coopc.dialects import tt
 from coopc.dialects.tt.types import dpas_of
 from coopc.ir.control_flow import defined_by
 from coopc.passes.triton.origins import base_of, bases_of, origins_of
+from coopc.remarks import remark
 
 UNPLANNED = (
     tt.AssertOp,
@@ -30,12 +31,19 @@ DESCRIBED = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 
 def why_not_by_layouts(module: ModuleOp) -> tuple[Operation, str] | None:
     """Return what keeps kernels from being lowered by layouts, and why; or None."""
-    if tt.NUM_WARPS not in module.attributes:
+    if not tt.ModuleFacts.of(module).says_threads:
         return module, "it has no layouts"
     for op in module.walk():
         if isinstance(op, tt.DotOp) and dpas_of(op.d.type) is None:
             return op, "its result is not in a layout of DPAS"
     return why_not_laid_out(module)
+
+
+def remark_warps(op: Operation, asked: int | None, found: int) -> None:
+    """Say of a kernel that it is not run by as many subgroups as are asked for."""
+    if asked not in (None, found):
+        run = "one subgroup runs" if found == 1 else f"{found} subgroups run"
+        remark(op, f"num_warps={asked} is not possible: {run} a program")
 
 
 def why_not_laid_out(module: ModuleOp) -> tuple[Operation, str] | None:

@@ -13,11 +13,12 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.memref import AtomicRMWOp, ReinterpretCastOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import memref_type
+from coopc.ir.builder import INDEX, Builder
 
 MANY = 1 << 40
 """Elements that memory behind a pointer has, as far as anybody knows."""
@@ -57,6 +58,15 @@ def cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Ope
     layout = NoneAttr() if is_plain else StridedLayoutAttr(strides, None)
     type = MemRefType(memref_type(base).get_element_type(), sizes, layout)
     return ReinterpretCastOp.from_dynamic(base, [offset], sizes, strides, type)
+
+
+def in_elements(b: Builder, memory: SSAValue, element: Attribute) -> SSAValue:
+    """Return memory of rank 1 as elements of a type that has as many bits."""
+    if memref_type(memory).get_element_type() == element:
+        return memory
+    return b.pure(
+        simt.ViewElementsOp, memory, (b.constant(INDEX, 0),), (MANY,), element
+    )
 
 
 def rmw(

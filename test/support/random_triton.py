@@ -101,6 +101,7 @@ STATEMENTS = (
 )
 PIPELINES = {
     "opencl": ("opencl", "coopc-lanes{device=intel-cpu}"),
+    "staged": ("vulkan", "coopc-khr{device=lavapipe staged=true fallback=true}"),
     "xe": ("opencl", "coopc-xe{device=bmg emulate=true fallback=true}"),
 }
 """Where a kernel runs and by which pipeline, instead of by matrices, which Intel's

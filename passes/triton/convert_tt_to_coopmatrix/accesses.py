@@ -62,6 +62,7 @@ from coopc.passes.triton.memory import (
     MANY,
     cast_memory,
     compare_exchange,
+    in_elements,
     rmw,
     update_memory,
 )
@@ -181,13 +182,11 @@ def store(k: TtKernel, place: ElementPlace, value: SSAValue) -> None:
     k.b.effect_where(place.flag, partial(memref.StoreOp.get, value, memory, at))
 
 
-def update(
-    k: TtKernel, op: Operation, place: ElementPlace, value: SSAValue, how: Update
-) -> SSAValue:
+def update(k: TtKernel, place: ElementPlace, value: SSAValue, how: Update) -> SSAValue:
     """Update an element where its flag is true; return what was there, or else 0."""
     memory, at = place.memory(k.b, value.type)
-    if (kind := kind_of(memory)) != value.type:
-        raise Refused(op, f"expected memory of {value.type}, got {kind}")
+    if at:
+        memory = in_elements(k.b, memory, value.type)
     new, zero = partial(how, memory, value, at), k.b.constant(value.type, 0)
     return k.b.effect_where(place.flag, new, [zero])[0]
 
@@ -254,7 +253,7 @@ def tensor_access(
     def put(at: Coordinates) -> None:
         stored = of(k.tensor(value), at)
         if isinstance(op, tt.DescriptorReduceOp):
-            update(k, op, place(at), stored, reduction(op))
+            update(k, place(at), stored, reduction(op))
         else:
             store(k, place(at), stored)
 
@@ -262,7 +261,7 @@ def tensor_access(
         assert isinstance(op, AtomicOp), op
         by = of(k.tensor(op.val), at)
         how = update_by(op, lambda x: of(k.tensor(x), at))
-        return update(k, op, place(at), by, how)
+        return update(k, place(at), by, how)
 
     def loaded(at: Coordinates) -> SSAValue:
         given = op.other if isinstance(op, tt.LoadOp) else None
@@ -332,7 +331,7 @@ def scalar_access(k: TtKernel, op: PointerOp, target: Pointer) -> None:
     how = update_by(op, k.number)
     if op.order in (tt.Order.RELEASE, tt.Order.ACQ_REL):
         b.effect(simt.BarrierOp())
-    found = update(k, op, place, k.number(op.val), how)
+    found = update(k, place, k.number(op.val), how)
     if op.result.uses:
         k.values[op.result] = b.from_lane(found, FIRST)
     if op.order in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):

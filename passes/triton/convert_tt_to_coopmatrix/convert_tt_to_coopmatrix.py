@@ -114,6 +114,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     unflattened,
 )
 from coopc.passes.triton.dead_values import remove_dead
+from coopc.passes.triton.layouts import remark_warps
 from coopc.passes.triton.memory import update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 from coopc.remarks import remark, remarks_to
@@ -770,6 +771,7 @@ class ConvertTtToCoopmatrixPass(ModulePass):
                 options = replace(
                     options, block=block, aligns_rows=aligns_rows, device=device
                 )
+        facts = tt.ModuleFacts.of(op)
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, tt.FuncOp):
@@ -780,6 +782,9 @@ class ConvertTtToCoopmatrixPass(ModulePass):
                     new = convert_function(
                         ctx, each, options, fallback, limits, self.shared
                     )
+                    if not facts.says_threads:
+                        group = simt.kernel_of(new[0]).subgroups
+                        remark_warps(each, facts.num_warps, group)
                     if self.dpas and device is not None:
                         leave_to_lanes(new, device, options.lanes)
                     Rewriter.replace_op(each, new, [])

@@ -8,7 +8,8 @@ Pointers: scalars as memrefs of rank 0, tensors as offsets from one of those.
 The base of a tensor of pointers is the scalar that was splat; it is found by looking
 back, through loops too, and is not carried.
 
-`tt.bitcast` of pointers: memory stays of what it is, values are cast.
+`tt.bitcast` of pointers: memory stays of what it is, values are cast.  What is updated
+is a view of the memory.
 
     %q = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>      %q is what %p is
     %x = tt.load %q : !tt.ptr<i32>                         memref.load, arith.bitcast
@@ -28,7 +29,7 @@ element; where nobody asks for it, nowhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import nan
 
@@ -56,7 +57,13 @@ from coopc.ir.split_values import Results, Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
 from coopc.passes.triton.convert_tt_pointers_to_descriptors import is_block_pointer
-from coopc.passes.triton.memory import MANY, cast_memory, compare_exchange, rmw
+from coopc.passes.triton.memory import (
+    MANY,
+    cast_memory,
+    compare_exchange,
+    in_elements,
+    rmw,
+)
 from coopc.passes.triton.origins import base_of
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import refuse_steps
@@ -232,7 +239,6 @@ class TensorMemory:
     def update(self, op: tt.AtomicRMWOp, b: Splitter) -> Results:
         """Update what a tensor of pointers points to, or one element for all lanes."""
         if not is_tensor(op.ptr.type):
-            _refuse_cast(op, op.ptr, op.result.type)
             return [(self._update_scalar(op, b),)]
         return self._update_tensor(op, [op.val], b)
 
@@ -245,8 +251,8 @@ class TensorMemory:
         """Update what a tensor of pointers points to, by tensors of operands."""
         registers = registers_of(op.val)
         places = self.through_pointers(op, b)
-        target = places.memory
-        _refuse_cast(op, self.bases[op], registers.element)
+        target = in_elements(b, places.memory, registers.element)
+        places = replace(places, memory=target)
         is_shared = _refuse_repeats(op)
         if op.result.uses and is_shared:
             refuse_too_large(op, [registers.element], 1 << registers.layout.out_bits)
@@ -265,30 +271,39 @@ class TensorMemory:
 
     def _update_scalar(self, op: tt.AtomicRMWOp, b: Splitter) -> SSAValue:
         """Update one element, the first lane for all; others may wait for it."""
-        (target,) = b.parts(op.ptr)
+        memory, at = self._updated(op, b)
         if op.order in (tt.Order.RELEASE, tt.Order.ACQ_REL):
             barrier(b)
         flag = is_first_of_all(b)
         chosen = flag if op.mask is None else b.pure(AndIOp, flag, op.mask)
         zero = b.constant(op.val.type, 0)
-        (before,) = b.effect_where(chosen, lambda: rmw(op, target, op.val, []), [zero])
+        (before,) = b.effect_where(chosen, lambda: rmw(op, memory, op.val, at), [zero])
         return self._of_the_first(b, before) if op.result.uses else before
 
     def exchange(self, op: tt.AtomicCASOp, b: Splitter) -> Results:
         """Replace elements; one element the first lane, all wait before and after."""
         if is_tensor(op.ptr.type):
             return self._update_tensor(op, [op.cmp, op.val], b)
-        _refuse_cast(op, op.ptr, op.result.type)
-        (target,) = b.parts(op.ptr)
+        memory, at = self._updated(op, b)
         barrier(b)
         (before,) = b.effect_where(
             is_first_of_all(b),
-            lambda: compare_exchange(op, op.cmp, target, op.val, []),
+            lambda: compare_exchange(op, op.cmp, memory, op.val, at),
             [b.constant(op.val.type, 0)],
         )
         found = self._of_the_first(b, before)
         barrier(b)
         return [(found,)]
+
+    def _updated(
+        self, op: AtomicOp, b: Splitter
+    ) -> tuple[SSAValue, Sequence[SSAValue]]:
+        """Return memory of what is updated, an element, and its indices."""
+        (memory,) = b.parts(op.ptr)
+        if element_of_memory(memory) == op.val.type:
+            return memory, []
+        whole = in_elements(b, self.view(b, memory), op.val.type)
+        return whole, [b.constant(INDEX, 0)]
 
     def _of_the_first(self, b: Builder, value: SSAValue) -> SSAValue:
         """Give all lanes the value of the first one."""
@@ -513,10 +528,3 @@ def _refuse_repeats(op: AtomicOp) -> bool:
             f"got {op.val.type}",
         )
     return any(zero[x] for x in of_lanes)
-
-
-def _refuse_cast(op: AtomicOp, base: SSAValue, wanted: Attribute) -> None:
-    """Refuse to update memory that holds something else."""
-    if (kept := memory_of(base)) != wanted:
-        what = f"expected memory of {wanted} to be updated, got {kept}, which was cast"
-        raise Refused(op, what)

@@ -113,11 +113,13 @@ func.func @blocks(%m: memref<?xi32, strided<[1]>>, %n: memref<?x64xf16>, %slm: m
 }
 
 // CHECK-LABEL: func.func @views(
-func.func @views(%m: memref<8x2xvector<4xf32>>, %n: memref<?x?x?xi32>, %i: index) {
+func.func @views(%m: memref<8x2xvector<4xf32>>, %n: memref<?x?x?xi32>, %p: memref<?xi32>, %i: index) {
   // CHECK:      %0 = simt.view_elements %m[%i, %i] : memref<8x2xvector<4xf32>> -> memref<4x8xf32, strided<[8, 1], offset: ?>>
   %0 = simt.view_elements %m[%i, %i] : memref<8x2xvector<4xf32>> -> memref<4x8xf32, strided<[8, 1], offset: ?>>
   // CHECK-NEXT: %1 = simt.view_elements %n[%i, %i, %i] : memref<?x?x?xi32> -> memref<4x8xf16, strided<[?, 1], offset: ?>>
   %1 = simt.view_elements %n[%i, %i, %i] : memref<?x?x?xi32> -> memref<4x8xf16, strided<[?, 1], offset: ?>>
+  // CHECK-NEXT: %2 = simt.view_elements %p[%i] : memref<?xi32> -> memref<8xf16, strided<[1], offset: ?>>
+  %2 = simt.view_elements %p[%i] : memref<?xi32> -> memref<8xf16, strided<[1], offset: ?>>
   func.return
 }
 

@@ -107,7 +107,7 @@ simt.barrier workgroup memory = <private>
 
 %m, %i = "test.op"() : () -> (memref<8x8xf32>, index)
 %v = simt.view_elements %m[%i] : memref<8x8xf32> -> memref<4x8xf16, strided<[16, 1], offset: ?>>
-// CHECK: simt.view_elements: expected a memref of rank 2 or more, and a position for each dimension, got memref<8x8xf32> and 1
+// CHECK: simt.view_elements: expected a memref of rank 1 or more, and a position for each dimension, got memref<8x8xf32> and 1
 
 // -----
 

@@ -1495,6 +1495,28 @@ def relay_kernel(x_ptr, flag_ptr, out_ptr, BLOCK: tl.constexpr):
     tl.atomic_xchg(flag_ptr, pid + 1)
 
 
+@entry(
+    "atomic_extremes",
+    "x_ptr:*fp32 most_ptr:*fp32 least_ptr:*fp32 seen_ptr:*fp32 n:i32",
+    {"BLOCK": 64},
+)
+@triton.jit
+def atomic_extremes_kernel(
+    x_ptr, most_ptr, least_ptr, seen_ptr, n, BLOCK: tl.constexpr
+):
+    """The greatest and the least numbers of columns, and of one: updates of their bits."""
+    col = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * BLOCK + col
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.atomic_max(most_ptr + col % 16, x, mask=at < n)
+    tl.atomic_min(least_ptr + col % 16, x, mask=at < n)
+    first = tl.load(x_ptr + tl.program_id(0) * BLOCK)
+    tl.atomic_max(most_ptr + 16, first)
+    tl.atomic_min(least_ptr + 16, first)
+    seen = tl.atomic_max(seen_ptr + at, x, mask=at < n)
+    tl.store(seen_ptr + n + at, seen, mask=at < n)
+
+
 @entry("assembly", "x_ptr:*i32 y_ptr:*i32", {"BLOCK": 64})
 @triton.jit
 def assembly_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):

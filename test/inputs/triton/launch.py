@@ -115,7 +115,10 @@ class Case:
             with np.errstate(invalid="ignore"):  # of infinities
                 most = self.absolute + self.relative * np.abs(want)
                 close = np.abs(got - want) <= most
-            good = close | (got == want) | (np.isnan(got) & np.isnan(want))
+            good = close | (got == want)
+            if self.relative == self.absolute == 0:  # signs of zeros, too
+                good &= np.signbit(got) == np.signbit(want)
+            good |= np.isnan(got) & np.isnan(want)
         if good.all():
             return None
         at = tuple(int(i) for i in np.argwhere(~good)[0])

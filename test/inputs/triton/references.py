@@ -913,6 +913,44 @@ def _relay(name: str) -> Case:
     return Case(arguments, (programs, 1, 1), want)
 
 
+def ordered(x: np.ndarray) -> np.ndarray:
+    """The order of floats by their bits: -NaN, ..., -0.0, 0.0, ..., NaN; its own inverse."""
+    bits = x.view(np.int32)
+    return np.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+
+
+@case("atomic_extremes")
+def _atomic_extremes(name: str) -> Case:
+    block, cols, n = 64, 16, 250
+    r = Random(name)
+    x = r.normal("fp32", n)
+    x.data[1:n:cols] = -np.abs(x.data[1:n:cols])
+    x.data[[17, 34, 51, 66]] = -0.0, np.nan, -np.nan, np.inf  # of columns 1, 2, 3, 2
+    x.data[[4, 64]] = 0.0, -np.inf
+    x.data[[20, 36]] = -0.0
+    most, least = (r.normal("fp32", cols + 1) for _ in range(2))
+    most.data[1], least.data[1] = -7, 7
+    seen = Buffer("fp32", np.concatenate([r.normal("fp32", n).data, np.zeros(n, "f4")]))
+    want: dict[str, np.ndarray] = {}
+    for each, start, reduced in (
+        ("most_ptr", most.data, np.max),
+        ("least_ptr", least.data, np.min),
+    ):
+        groups = [x.data[at::cols] for at in range(cols)] + [x.data[::block]]
+        found = [
+            reduced(ordered(np.append(old, some)))
+            for old, some in zip(start, groups, strict=True)
+        ]
+        bits = np.array(found, np.int32)
+        want[each] = ordered(bits.view(np.float32)).view(np.float32)
+    before = seen.data[:n]
+    greater = ordered(before) > ordered(x.data)
+    want["seen_ptr"] = np.concatenate([np.where(greater, before, x.data), before])
+    arguments = {"x_ptr": x, "most_ptr": most, "least_ptr": least, "seen_ptr": seen}
+    grid = (cdiv(n, block), 1, 1)
+    return Case({**arguments, "n": n}, grid, want, relative=0, absolute=0)
+
+
 @case("assembly")
 def _assembly(name: str) -> Case:
     x = Random(name).integers("i32", -99, 99, 64)

@@ -172,6 +172,20 @@ tt.func @lock(%p: !tt.ptr<i32>, %x: i32) {
 
 // -----
 
+// What is updated through a cast pointer is a view of memory, as integers.
+
+// CHECK-LABEL: func.func @bits
+tt.func @bits(%p: !tt.ptr<f32>, %x: i32) {
+  %q = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>
+  // CHECK: %[[ALL:.*]] = memref.reinterpret_cast %p
+  // CHECK: %[[BITS:.*]] = simt.view_elements %[[ALL]][%c0] : memref<1099511627776xf32> -> memref<1099511627776xi32, strided<[1], offset: ?>>
+  // CHECK: "memref.atomic_rmw"(%x, %[[BITS]], %{{.*}}) <{kind = 4 : i64}>
+  %y = tt.atomic_rmw max, relaxed, gpu, %q, %x : (!tt.ptr<i32>, i32) -> i32
+  tt.return
+}
+
+// -----
+
 // A pointer that is one of two is an address; one that is made of an integer was one.
 
 // CHECK-LABEL: func.func @chosen(

@@ -106,4 +106,27 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     tt.store %7, %10 : tensor<64x!tt.ptr<i32>, #each>
     tt.return
   }
+
+  // What is updated is memory of the integers that the floats there are.
+  // CHECK-LABEL: func.func @updates_bits(%p: memref<f32>, %x: i32)
+  // CHECK: [[ONE:%.+]] = memref.reinterpret_cast %p to offset: [%{{.+}}], sizes: [1099511627776], strides: [1]
+  // CHECK: [[BITS:%.+]] = simt.view_elements [[ONE]][%{{.+}}] : memref<1099511627776xf32, strided<[1], offset: ?>> -> memref<1099511627776xi32, strided<[1], offset: ?>>
+  // CHECK: "memref.atomic_rmw"(%x, [[BITS]], %{{.+}}) <{kind = 4 : i64}>
+  // CHECK: simt.compare_exchange %x, %x, [[BITS]][%{{.+}}]
+  // CHECK: [[ALL:%.+]] = simt.view_elements %{{.+}} : memref<1099511627776xf32> -> memref<1099511627776xi32, strided<[1], offset: ?>>
+  // CHECK: "memref.atomic_rmw"(%{{.+}}, [[ALL]], %{{.+}}) <{kind = 8 : i64}>
+  // SPIRV: OpAtomicSMax %uint
+  // SPIRV: OpAtomicUMin %uint
+  tt.func public @updates_bits(%p: !tt.ptr<f32>, %x: i32) {
+    %q = tt.addptr %p, %x : !tt.ptr<f32>, i32
+    %0 = tt.bitcast %q : !tt.ptr<f32> -> !tt.ptr<i32>
+    %1 = tt.atomic_rmw max, relaxed, gpu, %0, %x : (!tt.ptr<i32>, i32) -> i32
+    %2 = tt.atomic_cas relaxed, gpu, %0, %x, %x : (!tt.ptr<i32>, i32, i32) -> i32
+    %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #each>
+    %3 = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>, #each>
+    %4 = tt.addptr %3, %r : tensor<64x!tt.ptr<f32>, #each>, tensor<64xi32, #each>
+    %5 = tt.bitcast %4 : tensor<64x!tt.ptr<f32>, #each> -> tensor<64x!tt.ptr<i32>, #each>
+    %6 = tt.atomic_rmw umin, relaxed, gpu, %5, %r : (tensor<64x!tt.ptr<i32>, #each>, tensor<64xi32, #each>) -> tensor<64xi32, #each>
+    tt.return
+  }
 }

@@ -168,17 +168,6 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
 
 // -----
 
-module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
-  tt.func public @updates_other_elements(%p: !tt.ptr<f32>, %x: i32) {
-    %0 = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>
-    // CHECK: tt.atomic_rmw: expected memory of i32 to be updated, got f32, which was cast
-    %1 = tt.atomic_rmw max, relaxed, gpu, %0, %x : (!tt.ptr<i32>, i32) -> i32
-    tt.return
-  }
-}
-
-// -----
-
 #a = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [2, 2], order = [1, 0]}>
 #rows = #ttg.slice<{dim = 1, parent = #a}>
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {

@@ -71,6 +71,20 @@ func.func @split(%a: vector<4xi32>, %b: vector<8xi32>, %c: vector<8xf32>)
   func.return
 }
 
+// A component of a mask is one of what the mask is made of.
+
+// CHECK-LABEL: func.func @masks
+// CHECK:       %[[M:.*]] = vector.extract %m[2] : i1 from vector<4xi1>
+// CHECK-NEXT:  %[[N:.*]] = vector.extract %n[1] : i1 from vector<4xi1>
+// CHECK-NEXT:  arith.andi %[[M]], %[[N]] : i1
+func.func @masks(%m: vector<4xi1>, %n: vector<4xi1>) -> i1 {
+  %0 = vector.shuffle %m, %n [2, 3, 5, 6] : vector<4xi1>, vector<4xi1>
+  %1 = vector.shuffle %m, %n [5, 4, 1, 0] : vector<4xi1>, vector<4xi1>
+  %2 = arith.andi %0, %1 : vector<4xi1>
+  %3 = vector.extract %2[0] : i1 from vector<4xi1>
+  func.return %3 : i1
+}
+
 // CHECK:       func.func private @xe_load_16_8x16x2_plain_8xi16_of_2
 // CHECK:       scf.for
 // CHECK:       scf.if

@@ -34,6 +34,7 @@ REFUSED = ("assembly",)
 """What no engine runs: the table says why."""
 QUICK = (
     "argmax",
+    "atomic_extremes",
     "chosen_pointer",
     "cross_entropy",
     "cumsum",
@@ -196,7 +197,12 @@ RUN = [x for x in KERNELS if x not in NOT_RUN]
 @pytest.mark.parametrize("pipeline", ["coopc-lanes", "coopc-khr"])
 @pytest.mark.parametrize(
     "kernel",
-    RUN if ALL else ["softmax", "chosen_pointer", "matmul_abt", "matmul_bf16"],
+    RUN
+    if ALL
+    else [
+        *("softmax", "chosen_pointer", "matmul_abt", "matmul_bf16"),
+        "atomic_extremes",
+    ],
 )
 def test_on_a_driver(kernel: str, pipeline: str, tmp_path: Path) -> None:
     passes = f"{pipeline}{{device=lavapipe}}"
@@ -226,7 +232,12 @@ def test_on_xe(kernel: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "kernel",
-    RUN if ALL else ["matmul_batched", "gather", "gather_rows", "chosen_pointer"],
+    RUN
+    if ALL
+    else [
+        *("matmul_batched", "gather", "gather_rows", "chosen_pointer"),
+        "atomic_extremes",
+    ],
 )
 def test_without_layouts_on_xe(kernel: str, tmp_path: Path) -> None:
     """Kernels get layouts; what these do not do is for one subgroup."""

@@ -169,6 +169,27 @@ def test_library_functions_and_stages() -> None:
     assert "remark: num_stages=5: loops are not pipelined" in kernel.metadata.remarks
 
 
+def test_subgroups_that_are_asked_for() -> None:
+    """`num_warps` is a hint: where a program is one call, a remark says so."""
+    x = np.zeros(64, np.float32)
+    given = coopc.triton.array(x)
+    for warps, remarks in ((4, 0), (8, 1)):
+        kernel = small.tanh[(1,)](given, BLOCK=64, num_warps=warps)
+        found = [x for x in kernel.metadata.remarks if "num_warps" in x]
+        assert len(found) == remarks
+    for warps in (1, 2):
+        artifact = coopc.triton.compile(
+            small.tanh,
+            "*fp32",
+            {"BLOCK": 64},
+            on="opencl",
+            device="bmg",
+            num_warps=warps,
+        )
+        assert artifact.interface[0].work_group_size[0] == 32 * warps
+        assert not [x for x in artifact.remarks if "num_warps" in x]
+
+
 def test_hash_names_what_code_depends_on() -> None:
     from triton.backends.compiler import GPUTarget
 
