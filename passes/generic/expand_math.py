@@ -13,7 +13,7 @@ polynomials, as a library has them of single numbers only.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from math import inf, nan
 from typing import TypeAlias
@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects.narrow import is_vector
@@ -57,6 +58,7 @@ table = Expansions()
 
 LOG10_2 = 0.3010299956639812
 """The decimal logarithm of 2."""
+APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 MOST_FACTORS = 8
 """Up to it, a constant power is products: to (n - 1) / 2 units in the last place, and
 to n where it is negative."""
@@ -196,7 +198,7 @@ def cbrt(code: Code, op: math.CbrtOp) -> Num:
     """The cube root: a power of the magnitude, and a Newton step."""
     (x,) = free(code, op.operand)
     magnitude = x.apply(math.AbsFOp)
-    root = (magnitude.apply(math.Log2Op) * (1 / 3)).apply(math.Exp2Op)
+    root = of_glsl(magnitude, magnitude.like(1 / 3))
     better = root + (magnitude / (root * root) - root) * (1 / 3)
     # Of 0 and of infinities the step is no number.
     positive, finite = magnitude.compare("ogt", 0.0), magnitude.compare("olt", inf)
@@ -263,7 +265,17 @@ def round_away(code: Code, op: math.RoundOp) -> Num:
     return (whole + step).apply(math.CopySignOp, x)
 
 
-@table.on(math.PowFOp, when=lacks_of_short)
+def of_glsl(size: Num, y: Num) -> Num:
+    """A power of a magnitude as GLSL's `Pow` is: undefined of 0 where y <= 0."""
+    return size.apply(partial(math.PowFOp, fastmath=APPROXIMATE), y)
+
+
+def lacks_power(op: math.PowFOp, target: Target) -> bool:
+    is_own = op.fastmath == APPROXIMATE and isinstance(op.lhs.owner, math.AbsFOp)
+    return lacks_of_short(op, target) and not is_own
+
+
+@table.on(math.PowFOp, when=lacks_power)
 def power(code: Code, op: math.PowFOp) -> Num | SSAValue:
     """As C's `pow`: GLSL's is undefined of x < 0, and of x = 0 and y <= 0."""
     if isinstance(element_of(op.lhs.type), Float16Type):
@@ -273,7 +285,9 @@ def power(code: Code, op: math.PowFOp) -> Num | SSAValue:
     is_odd = y.compare("oeq", floor) & half.compare("one", half.apply(math.FloorOp))
     found = _signed_power(x, y, is_odd, x.compare("oeq", 1.0) | y.compare("oeq", 0.0))
     is_root = y.compare("une", floor) & x.compare("olt", 0.0)
-    return (is_root & x.compare("ogt", -inf)).select(x.like(nan), found)
+    is_nan = is_root & x.compare("ogt", -inf)
+    is_nan = is_nan | (y.compare("uno", y) & x.compare("une", 1.0))
+    return is_nan.select(x.like(nan), found)
 
 
 @table.on(
@@ -290,9 +304,10 @@ def power_of_integer(code: Code, op: math.FPowIOp) -> Num | SSAValue:
 def _signed_power(x: Num, y: Num, is_odd: Num, is_one: Num) -> Num:
     """|x|^y with the sign of x where y is odd; 1 where that is known."""
     size = x.apply(math.AbsFOp)
-    is_one = is_one | size.compare("oeq", 1.0)
-    exponent = is_one.select(x.like(0.0), y * size.apply(math.Log2Op))
-    found = exponent.apply(math.Exp2Op)
+    is_one, is_pole = is_one | size.compare("oeq", 1.0), size.compare("oeq", 0.0)
+    is_pole = is_pole & y.compare("olt", 0.0)
+    found = is_pole.select(x.like(inf), of_glsl(size, y))
+    found = is_one.select(x.like(1.0), found)
     return is_odd.select(found.apply(math.CopySignOp, x), found)
 
 
