@@ -460,8 +460,8 @@ def arguments(name: str, func: FuncOp) -> list[Any]:
         if isa(type, TensorType | MemRefType):
             shape = program.sizes.get(at, type.get_shape())
             array = _numbers(type.get_element_type(), shape, random)
-            is_memory = isa(type, MemRefType) and type.element_type != I4
-            if is_memory and (strides := type.get_strides()) is not None:
+            strides = type.get_strides() if isa(type, MemRefType) else None
+            if strides is not None and type.element_type != I4:
                 array = _with_strides(array, strides)
             found.append(array)
         elif at in program.numbers:
