@@ -616,12 +616,7 @@ def with_kernels(
 
     Their grids are those that passes have chosen, as far as these are known.
     """
-    from coopc.pipelines import (
-        CPU_TILE,
-        from_linalg,
-        has_functions_of_tensors,
-        step,
-    )
+    from coopc.pipelines import CPU_TILE, from_linalg, has_functions_of_tensors, step
 
     if not has_functions_of_tensors(module):
         return module

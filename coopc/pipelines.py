@@ -398,7 +398,7 @@ class CoopcAmxPass(Pipeline):
                 amx=True,
                 precision=self.precision,
             ),
-            *in_vectors(self.subgroup_size, self.threads),
+            *rest_of_linalg(self.subgroup_size, self.threads),
             *in_precision(self.precision, "amx"),
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
@@ -467,7 +467,7 @@ class CoopcCpuPass(Pipeline):
                 prepack=self.prepack,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
-            *in_vectors(self.subgroup_size, self.threads),
+            *rest_of_linalg(self.subgroup_size, self.threads),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(
@@ -589,8 +589,8 @@ def from_linalg(
     )
 
 
-def in_vectors(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ...]:
-    """The steps to kernels of what is left of linalg, and to bytes."""
+def rest_of_linalg(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ...]:
+    """The steps from what is not a product in linalg to kernels, and from i4 to i8."""
     return (
         of_linalg(
             "convert-linalg-to-simt",

@@ -5,12 +5,7 @@ Kernels of Triton have no other operation of LLVM's dialect, whose import takes 
 """
 
 from xdsl.dialects.builtin import i1
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    traits_def,
-)
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, traits_def
 from xdsl.traits import MemoryWriteEffect
 
 

@@ -3,6 +3,8 @@
 `isinstance(attr, IntegerType)` tells a type checker nothing of the width; these do.
 """
 
+from collections.abc import Sequence
+
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -66,6 +68,25 @@ def as_tensor(attr: Attribute) -> TensorType:
         return TensorType(attr.element_type, attr.shape)
     assert is_tensor(attr), attr
     return attr
+
+
+def kept_dimensions(sizes: Sequence[object], shape: Sequence[int]) -> list[int]:
+    """Return which dimensions of a slice its type keeps: it may drop those of size 1.
+
+    They are fewer or more than those of the shape if it is not that of the slice.
+
+    >>> kept_dimensions([1, 4, 1], [4, 1]), kept_dimensions([2, 1, 3], [2, 3])
+    ([1, 2], [0, 2])
+    """
+    kept: list[int] = []
+    to_drop = len(sizes) - len(shape)
+    for dimension, size in enumerate(sizes):
+        expected = shape[len(kept)] if len(kept) < len(shape) else None
+        if to_drop and size == 1 and expected != 1:
+            to_drop -= 1
+        else:
+            kept.append(dimension)
+    return kept
 
 
 # Memory of numbers of 4 bits: two share a byte, the one of the lower index in its low

@@ -6,7 +6,7 @@ Memrefs are known while a module is emitted (`View`), so `subview`, `cast` and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
-    MemRefType,
     StringAttr,
     i1,
 )
@@ -25,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
-from coopc.dialects.narrow import is_vector
+from coopc.dialects.narrow import is_vector, kept_dimensions
 from coopc.emit.emission import AnyEmission, Ordered
 from coopc.emit.view import Form, View, allocated, memref_type, mixed, space_of
 from coopc.emit.walker import Handlers, NoForm, check_combining, element_of
@@ -148,7 +147,9 @@ def subview(e: AnyEmission, op: memref.SubviewOp) -> None:
     steps = mixed(op.static_strides.get_values(), e.nums(op.strides))
     known = e.index.strides(source)
     offset = e.index.linear(source, offsets)
-    kept = kept_dimensions(op.static_sizes.get_values(), type)
+    static, shape = op.static_sizes.get_values(), type.get_shape()
+    if len(kept := kept_dimensions(static, shape)) != len(shape):
+        raise NoForm(f"expected a result of the sizes {tuple(static)}, got {type}")
     scaled = [e.index.scaled(source, *pair) for pair in zip(known, steps, strict=True)]
     form = replace(Form.of(type), offset=None)
     sizes, strides = ([each[d] for d in kept] for each in (sizes, scaled))
@@ -212,30 +213,6 @@ def known_dimension(number: object, rank: int) -> int:
     if not 0 <= number < rank:
         raise NoForm(f"expected a dimension below {rank}, got {number}")
     return number
-
-
-def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:
-    """Which dimensions a subview keeps: it may drop those of size 1.
-
-    >>> from xdsl.dialects.builtin import f32
-    >>> kept_dimensions((1, 8, 1, 4), MemRefType(f32, (8, 4)))
-    [1, 3]
-
-    Raises:
-        NoForm: the type has other sizes.
-    """
-    shape = type.get_shape()
-    kept: list[int] = []
-    to_drop = len(sizes) - len(shape)
-    for dimension, size in enumerate(sizes):
-        expected = shape[len(kept)] if len(kept) < len(shape) else None
-        if to_drop and size == 1 and expected != 1:
-            to_drop -= 1
-        else:
-            kept.append(dimension)
-    if len(kept) != len(shape):
-        raise NoForm(f"expected a result of the sizes {tuple(sizes)}, got {type}")
-    return kept
 
 
 # Atomic accesses to one element, by an instruction or by integers.

@@ -117,9 +117,7 @@ def bind(
                 shadow = shadows.of(data, name, axes=0, may_race=bool(may_race))
                 known.append(Allocation(data, name, shadow))
             argument = np.asarray(argument)
-        is_value = is_tensor(type) and is_nibble(type.get_element_type())
-        of_memory = MemRefType(type.get_element_type(), type.get_shape())
-        memory = _memref(of_memory if is_value else type, argument, position)
+        memory = _memref(type, argument, position)
         if is_tensor(type):
             elements = memory.buffer.flat[linear_index(memory, every(memory), None)]
             found.append(numerics.from_memory(elements, type.get_element_type()))
@@ -178,8 +176,9 @@ def _memref(type: MemRefType | TensorType, argument: Argument, position: int) ->
     Raises:
         ValueError: its type, shape or strides are not those of the memref's type.
     """
-    if is_memref(type) and is_nibble(type.get_element_type()):
-        return _unpacked(type, argument, position)
+    if is_nibble(element := type.get_element_type()):
+        memory = type if is_memref(type) else MemRefType(element, type.get_shape())
+        return _unpacked(memory, argument, position)
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")

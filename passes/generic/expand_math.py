@@ -1,11 +1,12 @@
-"""expand-math: expands functions that GLSL.std.450 or x86-64 does not have.
+"""expand-math: expands functions that a target does not have, and constant powers.
 
 Before:  operations of `math`, `arith.remf`.
 After:   operations of `math` and `arith` that the target has.
 Fails:   never; an operation without an expansion stays.
 
 GLSL's functions take f16 and f32, its counts of bits 32 bits.  What it lacks is
-computed to the same accuracy where that is known how.  On x86-64 f16 is computed in
+computed to the same accuracy where that is known how.  A power with a small constant
+exponent becomes products on every target.  On x86-64 f16 is computed in
 f32, and a power of an integer in f64; exp, log, tanh and erf of vectors of f32 are
 polynomials, as a library has them of single numbers only.
 """
@@ -128,7 +129,7 @@ SIGNIFICAND, BIAS = 23, 127
 
 
 def whole_exponent(op: math.PowFOp | math.FPowIOp) -> int | None:
-    """The constant power of a few products that an operation is; None for others."""
+    """The exponent, if it is a whole constant of at most MOST_FACTORS; else None."""
     match op.rhs.owner:
         case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as attr):
             number = attr.value.data
@@ -143,8 +144,8 @@ def whole_exponent(op: math.PowFOp | math.FPowIOp) -> int | None:
 @table.on(
     *(math.PowFOp, math.FPowIOp), when=lambda op, _: whole_exponent(op) is not None
 )
-def product_of_equals(code: Code, op: math.PowFOp | math.FPowIOp) -> Num:
-    """By squares, of f16 and bf16 in f32; to a negative power, of the reciprocal."""
+def constant_power(code: Code, op: math.PowFOp | math.FPowIOp) -> Num:
+    """Products, by squaring: in f32 for f16 and bf16, and of 1 / x where n < 0."""
     n, element = whole_exponent(op), element_of(op.lhs.type)
     assert n is not None, op
     x = Num(code, op.lhs)
@@ -266,7 +267,7 @@ def round_away(code: Code, op: math.RoundOp) -> Num:
 
 
 def of_glsl(size: Num, y: Num) -> Num:
-    """A power of a magnitude as GLSL's `Pow` is: undefined of 0 where y <= 0."""
+    """GLSL's `Pow` of a magnitude, which is undefined for 0 and y <= 0."""
     return size.apply(partial(math.PowFOp, fastmath=APPROXIMATE), y)
 
 
@@ -277,7 +278,7 @@ def lacks_power(op: math.PowFOp, target: Target) -> bool:
 
 @table.on(math.PowFOp, when=lacks_power)
 def power(code: Code, op: math.PowFOp) -> Num | SSAValue:
-    """As C's `pow`: GLSL's is undefined of x < 0, and of x = 0 and y <= 0."""
+    """C's `pow`; GLSL's is undefined for x < 0, and for x = 0 and y <= 0."""
     if isinstance(element_of(op.lhs.type), Float16Type):
         return computed_in_f32(code, op, Float16Type)
     x, y = free(code, op.lhs, op.rhs)
@@ -302,7 +303,7 @@ def power_of_integer(code: Code, op: math.FPowIOp) -> Num | SSAValue:
 
 
 def _signed_power(x: Num, y: Num, is_odd: Num, is_one: Num) -> Num:
-    """|x|^y with the sign of x where y is odd; 1 where that is known."""
+    """|x|^y, with the sign of x where y is odd; 1 where `is_one` or |x| is 1."""
     size = x.apply(math.AbsFOp)
     is_one, is_pole = is_one | size.compare("oeq", 1.0), size.compare("oeq", 0.0)
     is_pole = is_pole & y.compare("olt", 0.0)

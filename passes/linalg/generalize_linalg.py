@@ -6,6 +6,8 @@ After:   the same of `linalg.generic`, `linalg.fill`, slices, shapes and casts o
 Fails:   for operations that none of these is, naming them and what could be done. The
          module is then unchanged.
 
+    tensor.extract_slice %x[%i]      with %i an element of a tensor: a generic operation
+                                     that reads each element of the slice
     linalg.softmax dimension(1)      a maximum of each row, exp(x - it), their sum, and
                                      the quotients: four generics and two fills
 """
@@ -42,7 +44,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects.linalg_forms import SoftmaxOp, cast_to, scalar
-from coopc.dialects.narrow import as_tensor, is_tensor
+from coopc.dialects.narrow import as_tensor, is_tensor, kept_dimensions
 from coopc.ir.builder import Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
@@ -304,27 +306,14 @@ def _fill(op: ops.FillOp) -> None:
         replace(op, insert(ops.FillOp([value], op.outputs, op.result_types), op))
 
 
-def kept_dimensions(sizes: Sequence[Size], shape: Sequence[int]) -> list[int]:
-    """Return which dimensions of a slice its type keeps: units may be left out.
-
-    >>> kept_dimensions([1, 4, 1], [4, 1]), kept_dimensions([2, 1, 3], [2, 3])
-    ([1, 2], [0, 2])
-    """
-    kept = list(range(len(sizes)))
-    for at in range(len(sizes)):
-        if len(kept) > len(shape) and sizes[at] == 1:
-            rest = [sizes[n] for n in kept if n > at]
-            position = kept.index(at)
-            if len(rest) >= len(shape) - position:
-                kept.remove(at)
-    return kept
-
-
 Slice: TypeAlias = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
 
 def _slice(op: Slice) -> None:
-    """Make constant offsets static; what is at offsets that are read, kernels find."""
+    """Make constant offsets static; where one is read from a tensor, make a generic.
+
+    The host knows no elements of tensors, so a kernel finds the slice.
+    """
     static, dynamic = op.static_offsets.get_values(), op.offsets
     found = get_dynamic_index_list(static, dynamic, DYNAMIC_INDEX)
     known = [x if isinstance(x, int) else constant_number(x) for x in found]

@@ -45,7 +45,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_memref, is_tensor, memref_type, tensor_type
+from coopc.dialects.narrow import (
+    is_memref,
+    is_tensor,
+    kept_dimensions,
+    memref_type,
+    tensor_type,
+)
 from coopc.ir.builder import INDEX, Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
@@ -56,7 +62,6 @@ from coopc.passes.linalg.fuse_linalg import (
     maps_of,
     output_arguments,
 )
-from coopc.passes.linalg.generalize_linalg import kept_dimensions
 from coopc.passes.linalg.outline_linalg_kernels.groups import (
     VIEWS,
     Group,

@@ -11,7 +11,10 @@ from xdsl.dialects.builtin import (
     f16,
 )
 
-from coopc.emit.memref import kept_dimensions, known_dimension
+from coopc.compiler import compile
+from coopc.diagnostic import CompileError
+from coopc.dialects.narrow import kept_dimensions
+from coopc.emit.memref import known_dimension
 from coopc.emit.view import Form, Index, IndexOp, View
 from coopc.emit.walker import NoForm
 
@@ -126,7 +129,16 @@ def test_no_dimension(number: object, message: str) -> None:
         known_dimension(number, 2)
 
 
+SUBVIEW = """
+func.func @f(%m: memref<4x8xf32>) attributes {simt.kernel} {
+  %v = memref.subview %m[0, 0] [2, 8] [1, 1] : memref<4x8xf32> to memref<8xf32>
+  func.return
+}"""
+
+
 def test_dropped_dimensions() -> None:
-    assert kept_dimensions((1, 8, 1, 4), MemRefType(f16, (8, 1, 4))) == [1, 2, 3]
-    with pytest.raises(NoForm, match=r"expected a result of the sizes \(2, 8\), got"):
-        kept_dimensions((2, 8), MemRefType(f16, (8,)))
+    assert kept_dimensions((1, 8, 1, 4), (8, 1, 4)) == [1, 2, 3]
+    with pytest.raises(
+        CompileError, match=r"expected a result of the sizes \(2, 8\), got"
+    ):
+        compile(SUBVIEW, "", "spirv{flavour=vulkan device=lavapipe}")
