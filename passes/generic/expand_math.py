@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.shaped_arith import RemfOp
@@ -89,6 +89,18 @@ LOG_ERFC = (
     -0.0011504198191687465,
 )
 """log(erfc(x)) for x > 1, by powers of x: erfc(x) to 1.6e-8, and 0 of infinity."""
+WHOLE_LOG_ERFC = (
+    0.0,
+    -1.128380298614502,
+    -0.636597752571106,
+    -0.10291961580514908,
+    0.019583959132432938,
+    -0.0005369333666749299,
+    -0.0010324015747755766,
+    0.0003088021476287395,
+    -3.144015499856323e-05,
+)
+"""The same for x >= 0: erfc(x) to 1.6e-8, 1 of 0, and 0 of infinity."""
 
 EXP = (
     0.4999999403953552,
@@ -128,17 +140,23 @@ SIGNIFICAND, BIAS = 23, 127
 # Every target: powers.
 
 
-def whole_exponent(op: math.PowFOp | math.FPowIOp) -> int | None:
-    """The exponent, if it is a whole constant of at most MOST_FACTORS; else None."""
-    match op.rhs.owner:
+def splat_number(value: SSAValue) -> float | None:
+    """The number that a constant is, or all its components are; else None."""
+    match value.owner:
         case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as attr):
-            number = attr.value.data
+            return attr.value.data
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
-            number = dense.get_values()[0] if dense.is_splat() else inf
+            number = dense.get_values()[0] if dense.is_splat() else None
+            assert not isinstance(number, tuple | complex), dense
+            return number
         case _:
             return None
-    assert isinstance(number, int | float), op
-    return int(number) if abs(number) <= MOST_FACTORS and number % 1 == 0 else None
+
+
+def whole_exponent(op: math.PowFOp | math.FPowIOp) -> int | None:
+    """The exponent, if it is a whole constant of at most MOST_FACTORS; else None."""
+    n = splat_number(op.rhs)
+    return int(n) if n is not None and abs(n) <= MOST_FACTORS and n % 1 == 0 else None
 
 
 @table.on(
@@ -244,10 +262,19 @@ def erf(code: Code, op: math.ErfOp) -> Num | SSAValue:
         return computed_in_f32(code, op, Float16Type)
     (signed,) = free(code, op.operand)
     x = signed.apply(math.AbsFOp)
-    near = x * polynomial(x * x, ERF)
-    far = 1.0 - polynomial(x, LOG_ERFC).apply(math.ExpOp)
-    found = x.compare("olt", 1.0).select(near, far)
+    if all(map(adds_one, op.result.uses)):
+        found = 1.0 - polynomial(x, WHOLE_LOG_ERFC).apply(math.ExpOp)
+    else:
+        near = x * polynomial(x * x, ERF)
+        far = 1.0 - polynomial(x, LOG_ERFC).apply(math.ExpOp)
+        found = x.compare("olt", 1.0).select(near, far)
     return found.apply(math.CopySignOp, signed)
+
+
+def adds_one(use: Use) -> bool:
+    """Whether 1 is added to a value, as GELU does: it may be off by a bit of 1."""
+    op = use.operation
+    return isinstance(op, arith.AddfOp) and 1 in map(splat_number, op.operands)
 
 
 @table.on(math.Log10Op, when=lacks_of_short)

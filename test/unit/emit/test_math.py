@@ -195,6 +195,12 @@ def test_erf(runner: Any):
     expected = np.array([math.erf(x) for x in a.tolist()])
     np.testing.assert_allclose(found, expected, 1e-6)  # of the result
     np.testing.assert_array_equal(np.signbit(found[:7]), np.signbit(a[:7]))
+    body = "%e = math.erf %a : f32\n%n = arith.constant 1.0 : f32"
+    body += "\n%r = arith.addf %n, %e : f32"
+    more = np.concatenate([a, np.linspace(-4.5, 4.5, 64, dtype=np.float32)])
+    sums = runner.elementwise({"sum": ("f32", body)}, ["f32"], [more])["sum"]
+    expected = [1 + math.erf(x) for x in more.tolist()]
+    np.testing.assert_allclose(sums, expected, rtol=0, atol=2.0**-22)
     if runner.flavour == "vulkan":
         wide = {"erf": ("f64", "%r = math.erf %a : f64")}
         with pytest.raises(CompileError, match=r"GLSL.std.450 has no erf"):
