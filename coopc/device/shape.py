@@ -206,6 +206,9 @@ class GemmTiles:
     split: int = 1
     """Subgroups that share K for each tile of C: each multiplies a part of a step, and
     their sums are added in the end."""
+    ahead: int = 1
+    """Steps whose tiles are on their way from memory to registers, with 1 stage and
+    without slices; the loop along K has as many steps in each iteration."""
     cost: tuple[float, float] | None = None
     """Nanoseconds that a work-group takes for each element along K: at least, and
     where work-groups follow each other on a compute unit.  None if not measured."""

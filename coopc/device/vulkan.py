@@ -249,19 +249,23 @@ NVIDIA = Device(
     # Costs are those of f16 on an H100: of 2048^3 and 4096^3 for the first ones, of
     # 1024^3 and 512^3 in the middle, and of M = 128 and 16 with N = K = 4096 for the
     # last; the second cost of the last two is a guess.  Few work-groups are as fast as
-    # what each has in flight: so the last ones have long steps, which subgroups share.
+    # what each has in flight: so the last ones have long steps, which subgroups share,
+    # and two of them ahead.
     gemm_tiles=(
         GemmTiles((128, 256), (64, 64), 64, 1, band=8, sliced=True, cost=(23, 21.7)),
         GemmTiles((128, 256), (64, 64), 32, 1, band=8, cost=(29, 24.8)),
         GemmTiles((256, 128), (64, 64), 32, 1, band=8, cost=(29, 24.8)),
         GemmTiles((128, 128), (64, 64), 32, 1, band=8, cost=(26, 13)),
         GemmTiles((64, 64), (32, 32), 32, 1, cost=(11, 6.1)),
-        GemmTiles((64, 64), (32, 32), 64, 1, band=8, cost=(8.8, 5.6)),
-        GemmTiles((64, 128), (32, 64), 64, 1, band=8, split=2, cost=(10.2, 10)),
-        GemmTiles((64, 64), (32, 64), 128, 1, split=4, cost=(6.6, 14)),
-        GemmTiles((32, 64), (32, 32), 128, 1, split=4, cost=(6, 6.1)),
-        GemmTiles((16, 64), (16, 32), 128, 1, split=4, cost=(3.5, 6.5)),
-        GemmTiles((16, 32), (16, 32), 256, 1, split=8, cost=(3.8, 3.8)),
+        GemmTiles((128, 128), (64, 32), 64, 1, band=8, cost=(13.7, 13.7)),
+        GemmTiles((64, 64), (32, 32), 64, 1, band=8, ahead=2, cost=(7.5, 5.6)),
+        GemmTiles((64, 128), (32, 64), 64, 1, band=8, split=2, cost=(10.4, 10.4)),
+        GemmTiles((64, 64), (32, 64), 128, 1, split=4, ahead=2, cost=(6.4, 14)),
+        GemmTiles((32, 64), (32, 32), 128, 1, split=4, ahead=2, cost=(5.5, 6.1)),
+        GemmTiles((32, 32), (32, 16), 128, 1, split=4, ahead=2, cost=(4.7, 4.7)),
+        GemmTiles((16, 64), (16, 32), 128, 1, split=4, ahead=2, cost=(4.9, 6.5)),
+        GemmTiles((16, 32), (16, 32), 256, 1, split=8, ahead=2, cost=(4.2, 4.2)),
+        GemmTiles((16, 32), (16, 16), 256, 1, split=8, ahead=2, cost=(4.1, 4.1)),
     ),
     compute_units=132,  # multiprocessors of an H100 or H200, as SXM modules
     shares_gemm=True,

@@ -35,6 +35,8 @@ MOST_STEP = 256
 MOST_SUBGROUPS = 16
 """That a compute unit runs at a time, where each has as many registers as it can."""
 BAND = 8
+PIPELINES = ((1, False, 1), (1, False, 2), (2, False, 1), (1, True, 1))
+"""Stages, whether B comes in slices, and steps ahead."""
 
 
 def candidates(problem: Problem, engine: Engine) -> tuple[Choice, ...]:
@@ -97,10 +99,13 @@ def _tiles(problem: Problem, device: Device) -> list[GemmTiles]:
             continue
         if part[0] * part[1] > 2 * LANE_SUMS * device.subgroup_size:
             continue
-        for step, (stages, sliced) in product(
-            steps, ((1, False), (2, False), (1, True))
-        ):
-            tiles = GemmTiles(group, part, step, stages, sliced=sliced, split=split)
+        for step, (stages, sliced, ahead) in product(steps, PIPELINES):
+            tiles = GemmTiles(
+                *(group, part, step, stages),
+                sliced=sliced,
+                split=split,
+                ahead=ahead,
+            )
             if tiles.subgroups <= MOST_SUBGROUPS:
                 found[tiles] = _cost(tiles, problem, device)
     known = (replace(x, step=x.step * 16 // bits, cost=None) for x in device.gemm_tiles)
@@ -210,5 +215,5 @@ def _numbers(choice: Choice) -> list[int]:
             x for y in (choice.tile, choice.block, choice.registers) for x in y or ()
         ]
     flags = (tiles.gaps, tiles.band > 0, tiles.unroll, tiles.sliced)
-    numbers = tiles.step, tiles.stages, tiles.split
+    numbers = tiles.step, tiles.stages, tiles.split, tiles.ahead
     return [*tiles.group, *tiles.subgroup, *numbers, *(1 + x for x in flags)]

@@ -357,6 +357,8 @@ class GemmPlan:
     """Those of the matrices that are stored, for each output of the epilogue."""
     split: int = 1
     """Subgroups that share K; each multiplies as much of a step."""
+    ahead: int = 1
+    """Steps whose tiles are on their way from memory to registers."""
 
     def __post_init__(self) -> None:
         (m, n), (sub_m, sub_n) = self.group, self.subgroup
@@ -364,6 +366,11 @@ class GemmPlan:
         chunk = self.split * self.depth
         rest = m % sub_m, n % sub_n, sub_n % self.width, self.step % chunk
         assert not any(rest), self
+
+    @property
+    def iteration(self) -> int:
+        """K of an iteration of the loop inside of memory."""
+        return self.step * self.ahead
 
     @property
     def products(self) -> int:
@@ -598,13 +605,14 @@ def _suited(problem: Problem, device: Device) -> tuple[dict[GemmPlan, float], st
 MOST_PARTS = 16
 LEAST_PART = 256
 """Elements along K of a part, at least."""
-SUM_NANOSECONDS = 3000.0
+SUM_NANOSECONDS = 3500.0
 """What sums of parts take besides their memory: as the least kernel behind another one
 does on an H100."""
-PART_BYTES = 2000.0
-"""Bytes of parts that are written and read in a nanosecond: a guess, as a copy on an
-H100 moves 2785."""
-GAIN = 0.9
+PART_BYTES = 1800.0
+"""Bytes of parts that are written and read in a nanosecond, on an H100."""
+READ_BYTES = 2400.0
+"""Bytes of A and B that are read there, at most; a copy moves 2785."""
+GAIN = 0.95
 """Of the time of one product, the most that parts of it may take."""
 
 
@@ -612,8 +620,8 @@ def parts_along_k(problem: Problem, device: Device) -> int:
     """Return in how many parts of K a product is faster, with their sums; 1 for none.
 
     >>> from coopc.device import NVIDIA
-    >>> f16 = GemmOperand("memref<16x4096xf16>", "f16", (16, 4096), (4096, 1))
-    >>> c = replace(f16, type="memref<16x4096xf32>", element="f32")
+    >>> f16 = GemmOperand("memref<64x4096xf16>", "f16", (64, 4096), (4096, 1))
+    >>> c = replace(f16, type="memref<64x4096xf32>", element="f32")
     >>> parts_along_k(Problem(f16, replace(f16, shape=(4096, 4096)), c), NVIDIA)
     2
     """
@@ -627,13 +635,18 @@ def parts_along_k(problem: Problem, device: Device) -> int:
         c = replace(problem.c, matrices=parts)
         suited, _ = _suited(replace(problem, a=a, b=b, c=c), device)
         least = min(suited.values(), default=0) * (k // parts)
+        if least:
+            read = m * k * problem.a.element_bytes + k * n * problem.b.element_bytes
+            least = max(least, read / READ_BYTES)
         if parts == 1 or not least:
             return GAIN * least or inf
         moved = (2 * parts + 1) * m * n * problem.c.element_bytes
         return least + SUM_NANOSECONDS + moved / PART_BYTES
 
     most = min(MOST_PARTS, k // LEAST_PART)
-    known = (parts for parts in range(1, most + 1) if k % parts == 0)
+    piece = WIDTHS[0] // problem.a.element_bytes
+    whole = k // piece if k % piece == 0 else k  # parts begin where pieces may
+    known = (parts for parts in range(1, most + 1) if whole % parts == 0)
     return min(known, key=time, default=1)
 
 
@@ -673,15 +686,16 @@ def estimated_cost(tiles: GemmTiles, problem: Problem, device: Device) -> float:
     >>> from coopc.device import NVIDIA
     >>> f16 = GemmOperand("memref<128x128xf16>", "f16", (128, 128), (128, 1))
     >>> estimated_cost(NVIDIA.gemm_tiles[0], Problem(f16, f16, f16), NVIDIA)
-    23
+    23.0
     """
     (m, n), count = problem.c.shape, problem.c.matrices
     if m is None or n is None or tiles.cost is None or device.compute_units is None:
         return 0
     groups = (count or 1) * -(-m // tiles.group[0]) * -(-n // tiles.group[1])
     alone, following = tiles.cost
-    turns = -(-groups // device.compute_units)
-    return alone if turns == 1 else max(alone, following * turns)
+    turns, k = -(-groups // device.compute_units), problem.a.shape[1]
+    steps = 1 if not k else -(-k // tiles.step) * tiles.step / k
+    return steps * (alone if turns == 1 else max(alone, following * turns))
 
 
 def derived_tiles(problem: Problem, device: Device) -> Iterator[GemmPlan]:
@@ -752,6 +766,7 @@ def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | 
         work_items=items,
         uses=uses,
         split=tiles.split,
+        ahead=tiles.ahead,
     )
     local, size = sum(each.bytes for each in panels), ELEMENT_BITS[problem.c.element]
     local += prod(plan.sums) * size // 8
@@ -790,7 +805,9 @@ def suits_slices(problem: Problem, plan: GemmPlan, unknown: bool = False) -> boo
 def has_whole_tiles(problem: Problem, plan: GemmPlan, unknown: bool = False) -> bool:
     """Return whether all copies are whole pieces inside of memory."""
     (m, n), (a, b) = plan.group, plan.panels
-    sizes = zip((*problem.c.shape, problem.a.shape[1]), (m, n, plan.step), strict=True)
+    sizes = zip(
+        (*problem.c.shape, problem.a.shape[1]), (m, n, plan.iteration), strict=True
+    )
     return (
         all(unknown if x is None else x % of == 0 for x, of in sizes)
         and problem.a.row_alignment % a.per_load == 0
@@ -808,15 +825,8 @@ def _largest_product(
                 f"expected the {name} of a work-group to be a multiple of that of a "
                 f"subgroup, got {whole} and {part}"
             )
-    if tiles.stages not in (1, 2):
-        return f"expected 1 or 2 stages, got {tiles.stages}"
-    if tiles.sliced and tiles.stages != 1:
-        return f"expected 1 stage of A with slices of B, got {tiles.stages}"
-    if tiles.split < 1 or (tiles.sliced and tiles.split > 1):
-        return (
-            "expected 1 or more subgroups that share K, and 1 with slices of B, got "
-            f"{tiles.split}"
-        )
+    if (reason := _why_no_pipeline(tiles)) is not None:
+        return reason
     a, b, c = elements
     shapes = device.multiplications(a, b, c, c)
     if not shapes:
@@ -839,6 +849,26 @@ def _largest_product(
         least = f"{SLICES} slices of {found.k}"
         return f"expected a step of at least {least}, got {tiles.step}"
     return found
+
+
+def _why_no_pipeline(tiles: GemmTiles) -> str | None:
+    """Return why steps along K cannot follow each other so, or None."""
+    if tiles.stages not in (1, 2):
+        return f"expected 1 or 2 stages, got {tiles.stages}"
+    if tiles.sliced and tiles.stages != 1:
+        return f"expected 1 stage of A with slices of B, got {tiles.stages}"
+    if tiles.split < 1 or (tiles.sliced and tiles.split > 1):
+        return (
+            "expected 1 or more subgroups that share K, and 1 with slices of B, got "
+            f"{tiles.split}"
+        )
+    if tiles.ahead < 1 or (tiles.ahead > 1 and tiles.sliced):
+        return (
+            f"expected 1 or more steps ahead, and 1 with slices of B, got {tiles.ahead}"
+        )
+    if tiles.ahead > 1 and tiles.ahead % tiles.stages:
+        return f"expected 1 or an even number of steps ahead, got {tiles.ahead}"
+    return None
 
 
 def _panels(

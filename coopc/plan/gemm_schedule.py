@@ -17,6 +17,7 @@ Laws (test/unit/plan/test_gemm.py):
   races  between two barriers, no tile in work-group memory is both read and written
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -92,12 +93,12 @@ def edge_schedule(plan: GemmPlan) -> Actions:
 
 
 def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
-    """Return what is before the steps along K inside of memory, and a step.
+    """Return what is before the loop along K inside of memory, and an iteration.
 
     Between two barriers of a step with slices, one slice is read and that after it is
     stored: behind each barrier but the last, the next matrices are in registers.
     """
-    last, count = plan.products, sum(plan.parts)
+    last, count, ahead = plan.products, sum(plan.parts), plan.ahead
     before, between, _ = plan.parts
     whole = Multiply(0, count)
     begun = (Multiply(0, before),) if before else ()
@@ -105,7 +106,9 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     rest = Multiply(before + between, count)
     turned = {of: (Turn(of),) if x.turned else () for of, x in plan.panel_of.items()}
     there: list[tuple[Source, int]] = [("a", 0), ("b", 0)]
-    held: list[tuple[Source, int]] = [("a", 1), ("b", 1)]
+    held: list[tuple[Source, int]] = [
+        (of, tile) for tile in range(1, 1 + ahead) for of in plan.panel_of
+    ]
     if plan.sliced:
         there, held = [*there, ("b", 1)], [("a", 1), ("b", 2), ("b", 3)]
     begin: Actions = (
@@ -139,21 +142,25 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
         )
     # With one stage only, all have to have read their matrices.
     free = (Barrier(),) if plan.panels[0].copies == 1 else ()
-    return begin, (
-        *turned["a"],
-        *turned["b"],
-        *chain(*((Read(x), whole) for x in range(1, last))),
-        *free,
-        *begun,
-        Store("a", 1),
-        Store("b", 1),
-        Fetch("a", 2),
-        Fetch("b", 2),
-        *more,
-        Barrier(),
-        Read(last),
-        rest,
+    steps: Iterator[Actions] = (
+        (
+            *turned["a"],
+            *turned["b"],
+            *chain(*((Read(step * last + x), whole) for x in range(1, last))),
+            *free,
+            *begun,
+            Store("a", step + 1),
+            Store("b", step + 1),
+            Fetch("a", step + 1 + ahead),
+            Fetch("b", step + 1 + ahead),
+            *more,
+            Barrier(),
+            Read(step * last + last),
+            rest,
+        )
+        for step in range(ahead)
     )
+    return begin, (*chain(*steps),)
 
 
 def slots(slices: int) -> list[int]:

@@ -295,6 +295,7 @@ def choice_of(plan: GemmPlan, problem: Problem, engine: Engine) -> Choice:
             plan.unroll,
             plan.sliced,
             plan.split,
+            plan.ahead,
         )
         return Choice(tiles)
     if not isinstance(plan.b, Packed):

@@ -103,6 +103,8 @@ class Tile:
         """The type of what is loaded at a time."""
         self.held = "i32" if panel.turned else self.words
         """The type of that in registers."""
+        none = f"dense<0> : {self.held}" if self.held != "i32" else "0 : i32"
+        self.no_words = f"arith.constant {none}"
         self.alignment = panel.per_load * panel.element_bytes
         self.type = f"memref<{panel.rows}x{panel.stride}x{self.words}, {SPACE}>"
         """The type of work-group memory: rows x pieces of all copies, and the gap."""

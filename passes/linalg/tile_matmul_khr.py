@@ -237,12 +237,16 @@ class StagedKernel:
   %tile_col = arith.divui %within, %height : index""")
         return "%tile_row", "%tile_col"
 
-    def _pieces_are_whole(self) -> str | bool:
-        """Write whether pieces are inside of memory or beyond it, and K has a step."""
+    def _has_whole_steps(self) -> str | bool:
+        """Write whether pieces are whole, and K has an iteration."""
         if self.whole:
             return True
-        step = self.plan.step
-        answers = [self._is_at_least(self.its.a, "cols", step)]
+        has_one = self._is_at_least(self.its.a, "cols", self.plan.iteration)
+        return self._all([has_one, self._pieces_are_whole()])
+
+    def _pieces_are_whole(self) -> str | bool:
+        """Write whether pieces are inside of memory or beyond it."""
+        answers: list[str | bool] = []
         for tile in self.tiles.values():
             matrix, per_load = tile.memory.matrix, tile.panel.per_load
             answers.append(matrix.row_alignment % per_load == 0)
@@ -447,7 +451,7 @@ class StagedKernel:
 
         Returns the sums, and the position along K behind these steps.
         """
-        first, whole = self._initial(), self._pieces_are_whole()
+        first, whole = self._initial(), self._has_whole_steps()
         if whole is False:
             return first.totals, "%c0"
         if whole is True:
@@ -471,7 +475,8 @@ class StagedKernel:
         state = State([*first.totals])
         self._write(state, begin, "%c0")
         state.now, state.following = state.following, []
-        return self._loop(state, step, "%c0", self._k_of_steps, self.plan.unroll)
+        unroll, by = self.plan.unroll, self.plan.iteration
+        return self._loop(state, step, "%c0", self._k_of_steps, by, unroll)
 
     def _rest(self, totals: Sequence[str], begin: str, end: str) -> Sequence[str]:
         """Write the steps whose elements are checked when they are copied."""
@@ -479,12 +484,12 @@ class StagedKernel:
             self.lines.do("simt.barrier workgroup memory = <workgroup>")
         schedule = edge_schedule(self.plan)
         # Written out, it slows down the steps before.
-        return self._loop(State([*totals]), schedule, begin, end, unroll=False)
+        return self._loop(State([*totals]), schedule, begin, end, self.plan.step)
 
     @property
     def _k_of_steps(self) -> str:
-        """Where the last whole step along K ends."""
-        k, step = self.its.a.matrix.size("cols"), self.plan.step
+        """Where the last iteration of whole steps along K ends."""
+        k, step = self.its.a.matrix.size("cols"), self.plan.iteration
         if k is not None:
             return f"%c{k // step * step}"
         size = self._size(self.its.a, "cols")
@@ -494,7 +499,13 @@ class StagedKernel:
         return self.head.index("subi", size, rest)
 
     def _loop(
-        self, first: State, step: Actions, begin: str, end: str, unroll: bool
+        self,
+        first: State,
+        actions: Actions,
+        begin: str,
+        end: str,
+        step: int,
+        unroll: bool = False,
     ) -> Sequence[str]:
         """Write a loop along K, and return the sums."""
         outer, self.lines = self.lines, self.lines.region()
@@ -507,16 +518,16 @@ class StagedKernel:
         for of in SOURCES:
             types += [self.tiles[of].held] * sum(map(len, first.words[of]))
         ends: list[str] = []
-        if first.now and self.plan.panels[0].copies == 2:
+        if first.now and self.plan.panels[0].copies == 2 and self.plan.ahead == 1:
             types, given, names = [*types, "index"], [*given, "%c0"], [*names, "%stage"]
             ends, self.stage = ["%other"], "%stage"
             self.lines.do("%other = arith.subi %c1, %stage : index")
-        self._write(state, step, "%k")
+        self._write(state, actions, "%k")
         ends = [*state.values(), *ends]
         carried = ", ".join(f"{x} = {y}" for x, y in zip(names, given, strict=True))
         sums, result = outer.fresh("sums"), ", ".join(types)
         outer.do(f"""{sums}:{len(types)} = scf.for %k = {begin} to {end}
-    step %c{self.plan.step} iter_args({carried}) -> ({result}) {{{self.lines}
+    step %c{step} iter_args({carried}) -> ({result}) {{{self.lines}
     scf.yield {", ".join(ends)} : {result}
   }} {{simt.unroll = {str(unroll).lower()}}}""")
         self.lines, self.stage = outer, "%c0"
@@ -619,9 +630,16 @@ class StagedKernel:
 
     # --- from memory to work-group memory --------------------------------------------
 
-    def _fetch(self, tile: Tile, k: str, number: int) -> list[str]:
-        """Write the loads of the pieces of a tile that is inside of memory."""
+    def _fetch(
+        self, tile: Tile, k: str, number: int, checked: bool = False
+    ) -> list[str]:
+        """Write the loads of the pieces of a tile, whole ones.
+
+        It is inside of memory, or `checked`: then pieces beyond the end of K are zeros.
+        """
         head, lines = self.head, self.lines
+        end = self._size(self.its.a, "cols")
+        least = 1 if tile.cut else tile.panel.per_load
         start = lines.add(k, number * tile.k)
         if number * tile.k >= self.plan.step:
             # After the last tile there is no next one: it is loaded again.
@@ -635,13 +653,24 @@ class StagedKernel:
             at = self._clamped(tile, at)
             first = lines.index("addi", start, along_k)
             for number in range(tile.panel.loads):
-                pair = at, lines.add(first, number)
+                position, is_there = lines.add(first, number), ""
+                if checked:
+                    compare = f"arith.cmpi ult, {position}, {end} : index"
+                    is_there = lines.let("there", compare)
+                    last = head.index("subi", end, f"%c{least}")
+                    position = lines.index("minsi", position, last)
+                pair = at, position
                 place = tile.memory.place(*(pair if tile.source == "a" else pair[::-1]))
                 load = f"vector.load {tile.memory.name}[{place}]"
                 aligned = f"{{alignment = {tile.alignment} : i64}}"
                 types = f"{tile.memory.matrix.type}, {tile.vector}"
                 value = lines.new("piece", f"{load} {aligned} : {types}")
-                found.append(tile.in_words(lines, value))
+                words = tile.in_words(lines, value)
+                if checked:
+                    none = head.let("none", tile.no_words)
+                    select = f"arith.select {is_there}, {words}, {none} : {tile.held}"
+                    words = lines.new("words", select)
+                found.append(words)
         return found
 
     def _clamped(self, tile: Tile, at: str) -> str:
@@ -656,6 +685,18 @@ class StagedKernel:
 
     def _copy(self, tile: Tile, k: str, number: int) -> None:
         """Write a copy of a tile, zeros beyond the edges."""
+        length = 1 if tile.cut else tile.panel.per_load
+        ends = self._is_multiple(self.its.a, "cols", length)
+        if self._all([ends, self._pieces_are_whole()]) is True:
+            words = self._fetch(tile, k, number, checked=True)
+            if tile.panel.turned:
+                words = self._turned(tile.source, words)
+            self._store_tile(tile.source, words, number)
+        else:
+            self._copy_elements(tile, k, number)
+
+    def _copy_elements(self, tile: Tile, k: str, number: int) -> None:
+        """Write a loop over pieces, of which some elements may be beyond an edge."""
         start = self.lines.add(k, number * tile.k)
         lines, slot = self.lines.region(), self._slot(tile.source, number)
         turn = lines.index("muli", "%turn", f"%c{tile.work_items}")
@@ -726,10 +767,13 @@ class StagedSums(StagedKernel):
     def _first_of_group(self) -> dict[Source, str]:
         return {"a": "%row", "b": "%col"}
 
-    def _pieces_are_whole(self) -> str | bool:
+    def _has_whole_steps(self) -> str | bool:
         return self._all(
-            [self._is_at_least(self.its.a, "cols", self.plan.step), "%whole"]
+            [self._is_at_least(self.its.a, "cols", self.plan.iteration), "%whole"]
         )
+
+    def _pieces_are_whole(self) -> str | bool:
+        return False
 
     def _clamped(self, tile: Tile, at: str) -> str:
         return at
@@ -802,7 +846,7 @@ def conditions(found: Multiplication, plan: GemmPlan) -> ArrayAttr[DictionaryAtt
     sizes: tuple[tuple[SSAValue, GemmOperand, Axis, int], ...] = (
         (c, problem.c, "rows", m),
         (c, problem.c, "cols", n),
-        (a, problem.a, "cols", plan.step),
+        (a, problem.a, "cols", plan.iteration),
     )
     for memory, matrix, axis, of in sizes:
         if matrix.size(axis) is not None:
@@ -845,6 +889,8 @@ class TileMatmulKhrPass(ModulePass):
     """Whether B comes in slices of the K of one multiplication; with 1 stage."""
     split: int = 1
     """Subgroups that share K, each a part of a step."""
+    ahead: int = 1
+    """Steps whose tiles are on their way from memory to registers; with 1 stage."""
     remark: bool = False
     """Whether functions stay as they are but for those that `apply-tuning` has tiles
     for, and a remark says which would be faster."""
@@ -877,6 +923,7 @@ class TileMatmulKhrPass(ModulePass):
             self.unroll,
             self.sliced,
             self.split,
+            self.ahead,
         )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

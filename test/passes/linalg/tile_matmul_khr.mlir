@@ -130,24 +130,47 @@ func.func @dynamic(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>
   func.return
 }
 
-// Few tiles of C: 4 subgroups share K for each of two, and the first adds up their sums,
-// 16 columns at a time.
+// Few tiles of C: 8 subgroups share K for each of two, and the first adds up their sums.
+// An iteration is two steps: the tiles of two more are on their way.
 
 // CHECK-LABEL: func.func @skinny
-// CHECK-SAME:  simt.grid = affine_map<() -> (64, 1)>
-// CHECK-SAME:  simt.work_group_size = array<i32: 256, 1, 1>
-// CHECK:       %sums = memref.alloca() : memref<6x16x16xf32, #simt.memory<workgroup>>
-// CHECK:       scf.for %k = %{{.*}} to %c4096 step %c128
+// CHECK-SAME:  simt.grid = affine_map<() -> (128, 1)>
+// CHECK-SAME:  simt.work_group_size = array<i32: 512, 1, 1>
+// CHECK:       %sums = memref.alloca() : memref<14x16x16xf32, #simt.memory<workgroup>>
+// CHECK-COUNT-3: vector.load %a
+// CHECK:       scf.for %k = %{{.*}} to %c4096 step %c512
+// CHECK:         arith.addi %k, %c768
+// CHECK:         vector.load %a
+// CHECK:         arith.addi %k, %c1024
+// CHECK:         vector.load %a
+// CHECK:       {simt.unroll = false}
 // CHECK:       scf.if %first{{.*}} {
 // CHECK-NEXT:  } else {
 // CHECK-NEXT:    coopmatrix.store {{.*}}, %sums
 // CHECK-NEXT:  }
 // CHECK-NEXT:  simt.barrier workgroup memory = <workgroup>
 // CHECK-NEXT:  scf.if %first
-// CHECK-COUNT-3: coopmatrix.load %sums
+// CHECK-COUNT-7: coopmatrix.load %sums
 // CHECK:         coopmatrix.store {{.*}}, %c
 func.func @skinny(%a: memref<16x4096xf16>, %b: memref<4096x4096xf16>, %c: memref<16x4096xf32>) {
   linalg.matmul ins(%a, %b : memref<16x4096xf16>, memref<4096x4096xf16>) outs(%c : memref<16x4096xf32>)
+  func.return
+}
+
+// What is left of K is whole pieces: zeros are selected, of which memory has none.
+
+// CHECK-LABEL: func.func @rest
+// CHECK:       scf.for %k = %{{.*}} to %c192 step %c64
+// CHECK:       {simt.unroll = false}
+// CHECK:       %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %c200 : index
+// CHECK:         arith.minsi
+// CHECK:         %[[PIECE:.*]] = vector.load %a{{.*}} {alignment = 16 : i64}
+// CHECK:         %[[WORDS:.*]] = vector.bitcast %[[PIECE]]
+// CHECK:         arith.select %[[THERE]], %[[WORDS]], %none{{.*}} : vector<4xi32>
+// CHECK-NOT:   vector.maskedload
+// CHECK:       func.return
+func.func @rest(%a: memref<1024x200xf16>, %b: memref<200x1024xf16>, %c: memref<1024x1024xf32>) {
+  linalg.matmul ins(%a, %b : memref<1024x200xf16>, memref<200x1024xf16>) outs(%c : memref<1024x1024xf32>)
   func.return
 }
 

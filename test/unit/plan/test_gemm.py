@@ -62,14 +62,16 @@ def staged_plans(draw: st.DrawFn) -> GemmPlan:
     down, across = (draw(st.sampled_from([1, 2, 4])) for _ in "mn")
     sliced = draw(st.booleans())
     split = 1 if sliced else draw(st.sampled_from([1, 2, 4]))
+    stages = 1 if sliced else draw(st.sampled_from([1, 2]))
     tiles = GemmTiles(
         (m * down, n * across),
         (m, n),
         32 * split * draw(st.integers(1, 5)),
-        1 if sliced else draw(st.sampled_from([1, 2])),
+        stages,
         draw(st.booleans()),
         sliced=sliced,
         split=split,
+        ahead=1 if sliced else draw(st.sampled_from([1, 2, 3, 4])),
     )
     transposed = draw(st.booleans()), draw(st.booleans())
     found = plan_staged_gemm(problem((64, 64, 64), elements, transposed), device, tiles)
@@ -294,9 +296,9 @@ def test_schedule(plan: GemmPlan, steps: int) -> None:
     begin, step = pipelined_schedule(plan)
     inside.run(begin)
     for number in range(steps):
-        inside.step = number
+        inside.step = number * plan.ahead
         inside.run(step)
-    inside.check(steps)
+    inside.check(steps * plan.ahead)
     assert len(inside.matrices) == 1  # those of the step behind the last
     edge = WorkGroup(plan)
     for number in range(steps):
@@ -377,9 +379,11 @@ def test_the_step_is_of_as_many_bytes(
         ((1024, 1024, 1024), (64, 128), 2),
         ((512, 512, 512), (32, 64), 4),
         ((128, 4096, 4096), (64, 64), 4),
-        ((16, 4096, 4096), (16, 64), 4),
-        ((1, 4096, 4096), (16, 64), 4),
-        ((16, 512, 4096), (16, 64), 4),
+        ((32, 4096, 4096), (32, 32), 4),
+        ((16, 4096, 4096), (16, 32), 8),
+        ((1, 4096, 4096), (16, 32), 8),
+        ((16, 512, 4096), (16, 32), 8),
+        ((64, 64, 64), (64, 64), 1),
     ],
 )
 def test_tiles_by_size(
