@@ -867,7 +867,10 @@ def _why_no_pipeline(tiles: GemmTiles) -> str | None:
             f"expected 1 or more steps ahead, and 1 with slices of B, got {tiles.ahead}"
         )
     if tiles.ahead > 1 and tiles.ahead % tiles.stages:
-        return f"expected 1 or an even number of steps ahead, got {tiles.ahead}"
+        return (
+            "expected 1 or an even number of steps ahead with 2 stages, got "
+            f"{tiles.ahead}"
+        )
     return None
 
 

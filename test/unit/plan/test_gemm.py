@@ -448,6 +448,12 @@ REFUSED: list[tuple[GemmTiles, Device, str]] = [
         LAVAPIPE,
         "expected 1 or more subgroups that share K, and 1 with slices of B, got 2",
     ),
+    (
+        replace(TILES, ahead=2, stages=1, sliced=True),
+        LAVAPIPE,
+        "expected 1 or more steps ahead, and 1 with slices of B, got 2",
+    ),
+    (replace(TILES, ahead=3), LAVAPIPE, "expected 1 or an even number of steps"),
     (replace(TILES, split=4), LAVAPIPE, "expected a subgroup's tile and a step of"),
     (
         GemmTiles((128, 256), (64, 64), 32),

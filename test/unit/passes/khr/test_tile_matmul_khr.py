@@ -90,6 +90,12 @@ GEMMS: dict[str, tuple[Gemm, str]] = {
     "split_four": (Gemm((16, 32, 64), fill=False), SPLIT),
     "split_edges": (Gemm((19, 40, 72), b="nk", dynamic=True, fill=False), SPLIT),
     "split_stages": (Gemm((24, 24, 40), a="km"), f"{SMALL} split=2"),
+    # Several steps ahead.
+    "ahead": (Gemm((32, 64, 96)), f"{WIDE} stages=1 ahead=2"),
+    "ahead_stages": (Gemm((32, 32, 72), fill=False), f"{WIDE} ahead=2"),
+    "ahead_four": (Gemm((32, 40, 120), b="nk", dynamic=True), f"{SMALL} ahead=4"),
+    "ahead_split": (Gemm((16, 32, 208)), f"{SPLIT} ahead=3"),
+    "ahead_too_far": (Gemm((32, 32, 24)), f"{WIDE} stages=1 ahead=2"),
     # Edges, whole pieces or not.
     "sliced_edges": (Gemm((37, 65, 49), dynamic=True), SLICED),
     "sliced_edge_k": (Gemm((32, 32, 80), fill=False), SLICED),
@@ -127,6 +133,7 @@ TURNED: dict[str, tuple[Gemm, str]] = {
     "one_word": (replace(S8, sizes=(32, 32, 32), a="km", fill=False), WIDE),
     "two_words": (replace(S8, sizes=(8, 64, 64)), COLUMNS),
     "sliced": (replace(S8, sizes=(8, 64, 64)), f"{COLUMNS} sliced=true"),
+    "rest": (replace(S8, sizes=(8, 64, 80)), f"{COLUMNS} ahead=2"),
     "edges": (replace(S8, sizes=(7, 68, 41), dynamic=True, fill=False), COLUMNS),
     "u8": (
         replace(S8, sizes=(5, 29, 33), dynamic=True, extended=("extui", "extui")),
