@@ -225,7 +225,8 @@ class CoopcXePass(Pipeline):
             ahead = (step("prefetch-block-io", **options),)
         shared = step("fuse-split-dpas", assumed=True, explain=self.explain)
         cpu = SetTargetPass("intel-cpu")
-        emulated = (step("emulate-xe"), step("normalize"), cpu)
+        together = step("converge-subgroup")
+        emulated = (step("emulate-xe"), step("normalize"), cpu, together)
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),

@@ -17,12 +17,14 @@
 // CHECK: [[S56:%.+]] = arith.constant 56 : index
 // CHECK: scf.for %step =
 
-// Eight pieces of one message of A, from slots 0, 8, .. 56 on; four of B.
+// Eight pieces of one message of A, from slots 0, 8, .. 56 on; four of B.  Before each
+// product a barrier keeps lanes together (converge-subgroup).
 
 // CHECK: %a_tile_p0 = func.call @xe_load_16_32x16x2_plain_8xi16_of_8(%a, %step, [[Y]], [[PITCH_A]], %m, [[PITCH_A]], [[S0]])
 // CHECK: %a_tile_p7 = func.call @xe_load_16_32x16x2_plain_8xi16_of_8(%a, %step, [[Y]], [[PITCH_A]], %m, [[PITCH_A]], [[S56]])
 // CHECK: %b_tile_p0 = func.call @xe_load_16_32x16x2_transform_8xi32_of_4(%b, [[X]], %step, [[PITCH_B]], %k, [[PITCH_B]], [[S0]])
 // CHECK: %b_tile_p3 = func.call @xe_load_16_32x16x2_transform_8xi32_of_4(%b, [[X]], %step, [[PITCH_B]], %k, [[PITCH_B]], [[S24]])
+// CHECK-NEXT: simt.barrier subgroup
 // CHECK-NEXT: func.call @xe_dpas_f16_f16_f32_repeat_8_lanes_16(%a_tile_p0, %b_tile_p0, %acc_p0)
 // CHECK-COUNT-15: func.call @xe_dpas_f16_f16_f32_repeat_8_lanes_16
 // CHECK-NOT: func.call @xe_dpas

@@ -226,3 +226,27 @@ def test_matrices(
     text = (INPUTS / "coopmatrix" / f"{gemm.name}.mlir").read_text()
     after = run(text, device, [a, b, c], None, intel_cpu)
     assert np.array_equal(after[2], product)
+
+
+@pytest.mark.parametrize(("device", "cols"), [("dg2", 8), ("bmg", 16)])
+def test_lanes_that_store_nothing(
+    device: str, cols: int, intel_cpu: opencl.Session
+) -> None:
+    """Their elements of A take part in the product."""
+    a, b = "!coopmatrix.matrix<8x16xf16, a>", f"!coopmatrix.matrix<16x{cols}xf16, b>"
+    c = f"!coopmatrix.matrix<8x{cols}xf32, acc>"
+    text = f"""
+func.func @f(%a: memref<8x11xf16>, %b: memref<11x7xf16>, %c: memref<8x7xf32>)
+    attributes {{simt.kernel, simt.grid = affine_map<() -> (1)>}} {{
+  %0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %at = coopmatrix.load %a[%0, %0] row_major checked(cols) : memref<8x11xf16> -> {a}
+  %bt = coopmatrix.load %b[%0, %0] row_major checked(rows, cols)
+      : memref<11x7xf16> -> {b}
+  %ct = coopmatrix.fill %zero : f32 -> {c}
+  %d = coopmatrix.mul_add %at, %bt, %ct : {a}, {b}, {c}
+  coopmatrix.store %d, %c[%0, %0] row_major checked(cols) : {c}, memref<8x7xf32>
+  func.return
+}}"""
+    a, b, c, product = factors(GEMMS[0], (8, 7, 11))
+    assert np.array_equal(run(text, device, [a, b, c], None, intel_cpu)[2], product)
