@@ -254,3 +254,8 @@ def wrap(value: int, bits: int, signed: bool) -> int:
     """
     value &= (1 << bits) - 1
     return value - (1 << bits) if signed and value >> (bits - 1) else value
+
+
+def is_scale(name: str) -> bool:
+    """Whether a format has powers of two only."""
+    return isinstance(FORMATS.get(name), ScaleFormat)

@@ -17,6 +17,8 @@ caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.  Ar
 the strides that the kernel asks for.  A pointer to integers of 64 bits takes addresses,
 too; the arrays are called `a[0]`, `a[1]`, ... then.
 
+Of a type that has powers of two only, as f8E8M0FNU, `exact` and `rand` are exponents.
+
 Without a word `a.shape.0` or `a_shape0` is a size of the array `a`, `a.stride.0` a
 stride in elements: Triton's host descriptors take these.
 """
@@ -39,7 +41,7 @@ from coopc.interface_call import (
     field_of,
     strided_zeros,
 )
-from coopc.rounding import FORMATS
+from coopc.rounding import FORMATS, is_scale
 from coopc.run.arrays import Array
 
 DEFAULT_SIZE = 64
@@ -311,6 +313,8 @@ def _filled(
             values = np.frombuffer(data, dtype)
         case _:
             values = generator.integers(-EXACT_LIMIT, EXACT_LIMIT + 1, count)
+    if is_scale(type) and maker in ("exact", "rand"):
+        values = 2.0**values
     return encode(values, type).reshape(shape)
 
 
@@ -327,5 +331,6 @@ def encode(values: Array, type: str) -> Array:
     if type == "i1":
         return values.astype(bool)
     if is_float(type):
-        return values.astype(dtype_of(type))
+        with np.errstate(over="ignore"):  # what is too large becomes infinite
+            return values.astype(dtype_of(type))
     return values.astype(np.int64).astype(dtype_of(type))

@@ -96,14 +96,14 @@ class Executable:
         ]
         if not names:
             raise ValueError(
-                "expected a kernel: no function has simt.kernel or linalg.matmul, and "
-                "no pass made one; -p says the passes"
+                "expected a kernel, a function with simt.kernel or of linalg, got none"
             )
         if name is None and len(first) > 1:
             raise ValueError(f"expected --kernel, one of {', '.join(names)}")
         if name is not None and name not in names:
             near = near_match(name, names)
-            raise ValueError(f"expected a kernel, one of {', '.join(names)}{near}")
+            known = ", ".join(names)
+            raise ValueError(f"expected a kernel, one of {known}, got {name}{near}")
         return self.interface[names.index(first[0] if name is None else name)]
 
     def call(
@@ -159,8 +159,9 @@ class Executable:
     def _on_host(self, call: Call, views: Sequence[Array], **how: Any) -> Outcome:
         """Run a kernel of a sequence, and write what it changed into its memory."""
         outcome = self.execute_kernel(call, repeats=1, **how)
-        for before, after in zip(views, outcome.arrays, strict=True):
-            write_back(before, after)
+        names = [x.name for x in call.contents]
+        for each in zip(names, views, outcome.arrays, strict=True):
+            write_back(*each)
         return outcome
 
     def _on_device(
@@ -265,8 +266,8 @@ class Executable:
             names = [x.name for x in call.contents]
             taken = [call.buffers[x.buffer] for x in call.contents]
             check_apart(names, buffers, taken, outcome.arrays)
-            for before, after in zip(buffers, outcome.arrays, strict=True):
-                write_back(before, after)
+            for each in zip(names, buffers, outcome.arrays, strict=True):
+                write_back(*each)
         return replace(outcome, arrays=tuple(buffers))
 
 

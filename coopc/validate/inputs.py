@@ -47,6 +47,7 @@ from coopc.emit.interface import conditions_of
 from coopc.interface import Buffer, Condition, Interface, Scalar
 from coopc.interface_call import strided_zeros, violated_condition
 from coopc.ir.facts import constant_number
+from coopc.rounding import is_scale
 from coopc.sim.launch import Argument
 from coopc.sim.numerics import encoded
 from coopc.sim.tracked import Inputs
@@ -400,9 +401,10 @@ class Contents:
         """Return numbers for a type, floats as f64."""
         is_exact = self.inputs == Inputs.EXACT
         if is_float(type):
+            numbers = self.random.standard_normal(shape)
             if is_exact:
-                return self.random.integers(*self.exact, shape).astype(np.float64)
-            return np.asarray(self.random.standard_normal(shape))
+                numbers = self.random.integers(*self.exact, shape).astype(np.float64)
+            return np.asarray(2.0**numbers if is_scale(type.name) else numbers)
         low, high = (0, 2) if (bits := bits_of(type)) == 1 else self.exact
         if bits > 1 and not is_exact:
             low, high = -(1 << (bits - 1)), 1 << (bits - 1)

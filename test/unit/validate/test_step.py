@@ -15,7 +15,8 @@ from coopc.generate.programs import module_of
 from coopc.sim.tracked import Inputs
 from coopc.validate.step import Mismatch, Validator, allowed, first_mismatch
 
-GEMM = (Path(__file__).parents[3] / "examples" / "gemm.mlir").read_text()
+EXAMPLES = Path(__file__).parents[3] / "examples"
+GEMM = (EXAMPLES / "gemm.mlir").read_text()
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,15 @@ def test_losing_precision_is_wrong() -> None:
     found, _ = mismatch(COPY, narrow)
     assert found is not None
     assert found.inputs == Inputs.REAL
+
+
+def test_numbers_of_4_bits() -> None:
+    """Two share a byte, and their scales are powers of two."""
+    before = (EXAMPLES / "mxfp4_gemm.mlir").read_text()
+    assert mismatch(before, before) == (None, [])
+    found, _ = mismatch(before, before.replace("%vs, %t : f32", "%vs, %s : f32"))
+    assert found is not None
+    assert found.difference is not None
 
 
 def test_bounds() -> None:
