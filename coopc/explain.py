@@ -179,7 +179,10 @@ def usage_errors(
     try:
         yield
     except (ValueError, *kinds) as error:
-        message = f"{about}: {error}" if about else str(error)
+        message = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            message = f"{error.filename}: {error.strerror}"
+        message = f"{about}: {message}" if about else message
         raise wrong_call(tool, message) from error
 
 

@@ -132,9 +132,12 @@ class TunedProgram:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """What a log is for, by name."""
-        text = f"{self.source.text} {self.kernel} {self.words} {self.size} {self.seed}"
         return {
-            "program": sha256(text.encode()).hexdigest()[:16],
+            "program": sha256(self.source.text.encode()).hexdigest()[:16],
+            "kernel": self.kernel,
+            "arguments": [*self.words],
+            "size": self.size,
+            "seed": self.seed,
             "coopc": source_hash()[:16],
             "on": self.on,
             "target": self.target,
@@ -285,18 +288,20 @@ class Log:
     """What was measured, in a file of JSON lines behind one that says what it is of."""
 
     path: Path
+    identity: Mapping[str, Any]
+    """What it is of, by name."""
     measured: dict[Trial, Measured] = field(default_factory=dict[Trial, Measured])
 
     @classmethod
     def of(cls, path: Path, identity: Mapping[str, Any]) -> Log:
-        """Read a log, or begin one.
+        """Read a log, or begin one, of which the first result makes a file.
 
         Raises:
             ValueError: the log is of another search: which name differs.
         """
+        found = cls(path, identity)
         if not path.exists():
-            path.write_text(json.dumps(identity) + "\n")
-            return cls(path)
+            return found
         with path.open("a") as file:
             file.write("\n")  # behind a line that was cut off
         lines = list(_lines(path))
@@ -307,7 +312,6 @@ class Log:
                     f"{path}: expected the log of a search with {name} {value!r}, got "
                     f"{has.get(name)!r}: remove it, or write to another file"
                 )
-        found = cls(path)
         for line in lines[1:]:
             trial = Trial(
                 TunedPipeline(**line["way"]),
@@ -319,6 +323,8 @@ class Log:
     def add(self, trial: Trial, measured: Measured) -> None:
         self.measured[trial] = measured
         with self.path.open("a") as file:
+            if not file.tell():
+                file.write(json.dumps(self.identity) + "\n")
             file.write(json.dumps({**asdict(trial), **asdict(measured)}) + "\n")
 
 
@@ -364,19 +370,24 @@ class Search:
             CompileError: the program is wrong.
             ValueError: there is nothing to choose; arguments are wrong.
         """
-        reasons: list[str] = []
+        errors: dict[str, CompileError] = {}
         for way in self.program.ways:
             try:
                 engine, problems = self.program.problems(way)
             except CompileError as error:
-                reasons.append(f"; {way.pipeline}: {error.diagnostic.message}")
+                errors[way.pipeline] = error
                 continue
             every = {x: candidates(problem, engine) for x, problem in problems.items()}
             if every := {name: x for name, x in every.items() if x}:
                 self.spaces[way] = every
         if not self.spaces:
-            expected = "expected a product of linalg whose plan can be chosen, got none"
-            raise ValueError(expected + "".join(reasons))
+            if len(errors) == len(self.program.ways):
+                raise next(iter(errors.values()))
+            others = (f"; {x}: {y.diagnostic.message}" for x, y in errors.items())
+            raise ValueError(
+                f"{self.program.source.name}: expected a product of linalg whose plan "
+                f"can be chosen, got none{''.join(others)}"
+            )
         self.executor.submit(prepare, self.program).result()
 
     def run(self, seconds: float, report: Callable[[], None]) -> Found:

@@ -123,6 +123,11 @@ def body(args: argparse.Namespace) -> None:
         raise wrong_call(TOOL, f"expected a {SUFFIXES[0]} file, got {output}")
     if args.on != "cpu" and args.threads != 1:
         raise wrong_call(TOOL, f"expected --on cpu with --threads, got {args.on}")
+    if args.on == "cpu" and args.device is not None:
+        what = "expected --on vulkan or opencl, which --device is for, got --on cpu"
+        raise wrong_call(TOOL, what)
+    if not (folder := Path(output).parent).is_dir():
+        raise wrong_call(TOOL, f"{output}: expected a folder {folder}, got none")
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     program = TunedProgram(
         source,

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from coopc import launcher, tuner
+from coopc.diagnostic import CompileError
 from coopc.generate.gemms import Gemm
 from coopc.plan.candidates import candidates
 from coopc.plan.gemm import Problem
@@ -182,7 +183,11 @@ def test_another_log(times: dict[Choice, float], tmp_path: Path) -> None:
     log = tmp_path / "log"
     searched(log)
     other = replace(PROGRAM, source=Source(replace(GEMM, fill=False).text, "gemm"))
-    for program, name in ((other, "program"), (replace(PROGRAM, threads=2), "threads")):
+    for program, name in (
+        (other, "program"),
+        (replace(PROGRAM, threads=2), "threads"),
+        (replace(PROGRAM, words=("a=rand",)), "arguments"),
+    ):
         with pytest.raises(
             ValueError, match=f"a search with {name} .*, got .*: remove"
         ):
@@ -218,10 +223,22 @@ func.func @two(%a: memref<8x4xf32>, %b: memref<4x8xf32>, %c: memref<8x8xf32>) {
     )
 
 
-def test_no_product(tmp_path: Path) -> None:
-    source = Source(Path("examples/gemm.mlir").read_text(), "gemm")
-    with pytest.raises(ValueError, match="expected a product of linalg whose plan can"):
-        searched(tmp_path / "log", TunedProgram(source, "cpu"))
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        ("func.func @f() { func.return }", (), "f: expected a product of linalg whose"),
+        ("func.func @f( {", (), "f:1:15: error: Expected argument or type"),
+        (GEMM.text, ("z=rand",), "expected an argument of .*, one of a, b, c, got 'z'"),
+    ],
+)
+def test_nothing_to_search(
+    text: str, words: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    """It leaves no log, which would be of another search than the next one."""
+    program = TunedProgram(Source(text, "f"), "cpu", words=words)
+    with pytest.raises((ValueError, CompileError), match=message):
+        searched(tmp_path / "log", program)
+    assert not (tmp_path / "log").exists()
 
 
 def test_epilogue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
