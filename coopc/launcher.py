@@ -112,7 +112,7 @@ class LaunchTarget:
     """Where a module is to run, and how it is compiled for that.
 
     Raises:
-        ValueError: there is no such place.
+        ValueError: there is no such place, or it takes no device.
     """
 
     on: str = "sim"
@@ -130,6 +130,11 @@ class LaunchTarget:
     def __post_init__(self) -> None:
         if self.on not in PLACES:
             raise ValueError(f"expected on={'|'.join(PLACES)}, got {self.on!r}")
+        if self.on == "cpu" and self.device is not None:
+            raise ValueError(
+                f"expected no device with on='cpu', which compiles for this processor, "
+                f"got {self.device!r}"
+            )
 
     @property
     def device_name(self) -> str:
@@ -165,7 +170,8 @@ class LaunchTarget:
             return f'coopc-khr{{device="{name}"{options}}}'
         if self.on != "opencl":
             raise ValueError("expected --on opencl or sim, where kernels of xe can run")
-        return f"emulate-xe,set-target{{device={PLACES['opencl']}}}"
+        on_cpu = f"set-target{{device={PLACES['opencl']}}}"
+        return f"emulate-xe,{on_cpu},converge-subgroup"
 
     @property
     def why_no_matrices(self) -> str | None:
@@ -445,6 +451,12 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
             on_remark=current_sink(),
         )
         binary, known = artifact.bytes, artifact.interface
+        for each in known:
+            if each.flavour != target.on:
+                raise ValueError(
+                    f"expected passes and a device for {target.on}, got some for "
+                    f"{each.flavour}"
+                )
     return Build(
         target=target,
         source=source,

@@ -13,6 +13,8 @@ import ast
 import importlib.util
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -83,7 +85,9 @@ def source_of(args: argparse.Namespace) -> Source:
             raise wrong_call(TOOL, f"{what}{args.kernel}")
         return read_source(args.kernel)
     if args.signature is None:
-        raise wrong_call(TOOL, f"expected --signature, the types of {name}")
+        read_source(file)
+        what = f'the types of what {name} takes, as in "*fp16, i32"'
+        raise wrong_call(TOOL, f"expected --signature, {what}")
     from coopc.triton.front_end import ttir
 
     values = dict(constexpr(each) for each in args.constexpr)
@@ -120,15 +124,19 @@ def function_in(path: Path, name: str) -> Any:
 
 
 def isa(args: argparse.Namespace, source: Source) -> int:
-    """Let coopc-isa count instructions of the kernel."""
+    """Let coopc-isa count instructions of the kernel, and write what it prints."""
     from coopc.tools import coopc_isa
 
     device = args.device or "bmg"
-    with TemporaryDirectory() as folder:
+    table = StringIO()
+    with TemporaryDirectory() as folder, redirect_stdout(table):
         file = Path(folder) / Path(source.name).name
         file.write_text(source.text)
         passes = args.pipeline or f"coopc-xe{{device={device}}}"
-        return coopc_isa.main([str(file), "-p", passes, "--device", device])
+        status = coopc_isa.main([str(file), "-p", passes, "--device", device])
+    if status == 0:
+        write_output(args.output, table.getvalue().encode())
+    return status
 
 
 if __name__ == "__main__":

@@ -195,8 +195,8 @@ def changes(before: Array, after: Array) -> tuple[Array, Array, Array]:
     return before, after, before.view(bits) != after.view(bits)
 
 
-def write_back(before: Array, after: Array) -> None:
-    """Write what a kernel changed into the array that it was given.
+def write_back(name: str, before: Array, after: Array) -> None:
+    """Write what a kernel changed into the array that it was given as an argument.
 
     Elements that it left alone are not written: another argument may have them, too.
 
@@ -209,7 +209,10 @@ def write_back(before: Array, after: Array) -> None:
     if not changed.any():
         return
     if not before.flags.writeable:
-        raise ValueError("expected an array that can be written, as the kernel does")
+        raise ValueError(
+            f"expected {name} to be an array that can be written, as the kernel does, "
+            "got one that is read-only"
+        )
     before[changed] = after[changed]
 
 

@@ -247,7 +247,7 @@ def constants_of(module: ModuleOp, given: Mapping[str, int]) -> dict[str, int]:
     found = default_constants(module)
     if unknown := sorted(set(given) - set(found)):
         raise ValueError(
-            f"expected values of specialisation constants of the module, "
-            f"{sorted(found)}, got {unknown}"
+            f"expected a specialisation constant, one of {', '.join(found) or 'none'}, "
+            f"got {unknown[0]}"
         )
     return found | dict(given)

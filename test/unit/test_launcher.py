@@ -111,11 +111,11 @@ def test_what_a_kernel_left_alone_is_not_written() -> None:
     before = np.arange(4, dtype=np.float32)
     seen = before.copy()
     before[1] = 9
-    with pytest.raises(ValueError, match="expected an array that can be written"):
-        write_back(np.broadcast_to(before[:1], (4,)), seen)
+    with pytest.raises(ValueError, match="expected x to be an array that can be wr"):
+        write_back("x", np.broadcast_to(before[:1], (4,)), seen)
     after = seen.copy()
     after[2] = np.nan
-    write_back(seen, after)
+    write_back("x", seen, after)
     assert np.array_equal(seen, [0, 1, np.nan, 3], equal_nan=True)
 
 
@@ -141,7 +141,21 @@ def test_what_a_kernel_left_alone_is_not_written() -> None:
         ((np.zeros(8, "f4"), "x"), {}, "got str"),
         ((np.zeros(8, "f4"), 2.0), {"grid": (1, 2, 3, 4)}, "one to three numbers"),
         ((np.zeros(8, "f4"), 2.0), {"on": "gpu"}, "expected on=sim|vulkan|opencl|cpu"),
-        ((np.zeros(8, "f4"), 2.0), {"kernel": "scal"}, "did you mean 'scale'?"),
+        (
+            (np.zeros(8, "f4"), 2.0),
+            {"on": "cpu", "device": "bmg"},
+            "expected no device with on='cpu', which compiles for this processor, got ",
+        ),
+        (
+            (np.zeros(8, "f4"), 2.0),
+            {"on": "opencl", "device": "lavapipe"},
+            "expected passes and a device for opencl, got some for vulkan",
+        ),
+        (
+            (np.zeros(8, "f4"), 2.0),
+            {"kernel": "scal"},
+            "expected a kernel, one of scale, got scal, did you mean 'scale'?",
+        ),
         ((np.zeros(8, "f4"), 2.0), {"device": "bgm"}, "did you mean 'bmg'?"),
         ((np.zeros(8, "f4"), 2.0), {"grid": 2}, "8 elements to be inside, got 8"),
     ],

@@ -102,7 +102,17 @@ def test_tool_takes_dumps(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     ("arguments", "message"),
     [
         (["k.py"], "expected k.py:FUNCTION, got k.py"),
-        (["k.py:f"], "expected --signature, the types of f"),
+        (["k.py:f"], "k.py: error: cannot read the file"),
+        ([f"{__file__}:f"], 'the types of what f takes, as in "*fp16, i32"'),
+        (
+            [str(INPUTS / "softmax.ttir"), "--device", "bmg"],
+            "expected no device with on='cpu', which compiles for this processor, got "
+            "'bmg'",
+        ),
+        (
+            [str(INPUTS / "softmax.ttir"), "-t", "isa", "-o", "none/isa"],
+            "none/isa: error: cannot write the file",
+        ),
         (["k.py:f", "--signature", "i32", "--constexpr", "B"], "NAME=VALUE, got 'B'"),
         (["k.ttir", "--signature", "i32"], "expected FILE.py:FUNCTION with"),
         (["k.ttir"], "k.ttir: error: cannot read the file"),
