@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects import arith, builtin, func, memref, vector
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+    StructPackableType,
+)
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.irdl.declarative_assembly_format import FormatProgram
@@ -91,6 +97,33 @@ def test_hex_floats_are_their_bits(bits: int) -> None:
 def test_hex_floats_that_are_no_bits(literal: str) -> None:
     with pytest.raises(ValueError, match="bits"):
         float_of_hex(literal, builtin.f32)
+
+
+LARGE = [
+    ("f16", "65520.0", "0x7c00"),
+    ("f16", "-65520.0", "0xfc00"),
+    ("f32", "1.0e39", "0x7f800000"),
+    ("vector<2xf32>", "dense<[-1.0e39, 1.0]>", "dense<[0xff800000, 1.000000e+00]>"),
+]
+
+
+@pytest.mark.parametrize(("type", "written", "read"), LARGE)
+def test_large_floats(type: str, written: str, read: str) -> None:
+    with pytest.raises(OverflowError):  # the gap
+        StructPackableType.pack(builtin.f16, [65520.0])  # pyright: ignore[reportUnknownMemberType]
+    text = f"%a = arith.constant {written} : {type}"
+    (op,) = parse(new_context(everything()), Source(text)).body.block.ops
+    assert str(op).lower() == f"%a = arith.constant {read} : {type}"
+
+
+def test_folds_of_large_floats() -> None:
+    text = """
+%a = arith.constant 60000.0 : f16
+%b = arith.addf %a, %a : f16
+"test.op"(%b) : (f16) -> ()"""
+    module = parse(new_context(everything()), Source(text))
+    CanonicalizePass().apply(new_context(everything()), module)
+    assert "arith.constant 0x7c00 : f16" in str(module)
 
 
 LATE = '"test.op"() : () -> () loc(#loc1)\n#loc = loc(unknown)\n#loc1 = loc("x":1:2)\n'
