@@ -17,13 +17,13 @@ written where it was read.  Temporary memory is used again when nothing reads it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith, bufferization, memref, tensor
+from xdsl.dialects import arith, bufferization, memref, ml_program, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FunctionType,
@@ -831,15 +831,25 @@ class OutlineLinalgKernelsPass(ModulePass):
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
                     outline(each)
-            reads = [x for x in draft.walk() if isinstance(x, memref.GetGlobalOp)]
-            names = {x.name_.string_value() for x in reads}
+            names = {x for op in draft.walk() for x in _read_globals(op)}
             for each in list(draft.ops):
-                if isinstance(each, memref.GlobalOp):
+                if isinstance(each, memref.GlobalOp | ml_program.GlobalOp):
                     is_left = each.sym_name.data not in names
                 else:
                     is_left = isinstance(each, simt.SequenceOp) and not self.sequence
                 if is_left:
                     Rewriter.erase_op(each)
+
+
+def _read_globals(op: Operation) -> Iterator[str]:
+    """Yield the name of the global that an operation reads."""
+    match op:
+        case memref.GetGlobalOp():
+            yield op.name_.string_value()
+        case ml_program.GlobalLoadConstantOp():
+            yield op.global_attr.string_value()
+        case _:
+            pass
 
 
 def _is_function_of_tensors(func: FuncOp) -> bool:

@@ -2,6 +2,7 @@
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #map1 = affine_map<(d0, d1) -> (d1)>
 module attributes {torch.debug_module_name = "LinearRelu"} {
+  ml_program.global private mutable @global_seed(dense<0> : tensor<i64>) : tensor<i64>
   func.func @forward(%arg0: tensor<5x7xf32>, %arg1: tensor<6x7xf32>, %arg2: tensor<6xf32>) -> tensor<5x6xf32> {
     %cst = arith.constant 0.000000e+00 : f32
     %0 = tensor.empty() : tensor<7x6xf32>

@@ -2,6 +2,11 @@
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
+// What nothing reads is dropped, as the seed that torch-mlir adds to every module.
+
+// CHECK-NOT: ml_program.global
+ml_program.global private mutable @global_seed(dense<0> : tensor<i64>) : tensor<i64>
+
 // A slice is written into memory that nothing reads later, without a copy of the rest.
 
 // CHECK-LABEL: func.func @slice.0(%x: memref<?x6xf32>, %a: memref<?x6xf32>)
