@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
@@ -24,7 +25,7 @@ from coopc.options import make, read_specs, wrong
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import Sink, print_remark, remark_line, remarks_to
-from coopc.source import Source
+from coopc.source import Source, read_source
 from coopc.universe import everything
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def emit(ctx: Context, module: ModuleOp, target: Target, source: Source) -> byte
 
 
 def compile(
-    text_or_module: str | ModuleOp,
+    text_or_module: str | Path | ModuleOp,
     pipeline: str = "",
     target: str = "spirv-binary",
     *,
@@ -156,10 +157,10 @@ def compile(
     """Compile IR; the module given is not changed.
 
     Args:
-        text_or_module: The IR.
+        text_or_module: The IR, or a file of it.
         pipeline: Passes with their options, as for `coopc-opt -p`.
         target: A target with its options, as for `coopc-opt -t`.
-        name: What diagnostics call the text.
+        name: What diagnostics call a text.
         observers: What looks at the module after each pass.
         on_remark: Also receives each remark of a pass, when the pass emits it.
             Without it those of a compilation that fails are printed.
@@ -167,6 +168,9 @@ def compile(
     Raises:
         CompileError: Anything about the text, the pipeline or the target is wrong.
     """
+    if isinstance(text_or_module, Path):
+        source = read_source(str(text_or_module))
+        text_or_module, name = source.text, source.name
     if isinstance(text_or_module, str) and not observers and caching():
         return _cached(text_or_module, pipeline, target, name, on_remark)
     return _compiled(text_or_module, pipeline, target, name, observers, on_remark)

@@ -338,10 +338,11 @@ class Build:
         try:
             run = simulate(module, name, inputs, options)
         except SimulationError as error:
-            place = Place(LAUNCH)
+            place, what = Place(LAUNCH), error.reason
             if error.op is not None:
                 place = place_of_op(error.op, self.source)
-            raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error
+                what = f"{error.op.name}: {what}"
+            raise CompileError(Diagnostic(Kind.USAGE, what, place)) from error
         for result, found in zip(given[count:], run.results, strict=True):
             np.asarray(result)[...] = found.view(np.asarray(result).dtype)
         errors = (*run.errors, *run.result_errors)

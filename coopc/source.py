@@ -113,9 +113,13 @@ def decode(content: bytes, name: str) -> Source:
     try:
         return Source(content.decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        message = f"expected text in UTF-8, got byte 0x{byte:02x} at byte {error.start}"
-        raise unreadable(name, message) from error
+        raise unreadable(name, not_utf8(error)) from error
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Say which byte of a file is no text."""
+    byte = error.object[error.start]
+    return f"expected text in UTF-8, got byte 0x{byte:02x} at byte {error.start}"
 
 
 def unreadable(name: str, message: str) -> CompileError:

@@ -104,11 +104,14 @@ def body(args: argparse.Namespace) -> list[Diagnostic]:
 def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
     if content[:4] not in MAGIC and TEXT.match(content) is None:
         content = emitted(args, content, device)
+        if content[:4] not in MAGIC and TEXT.match(content) is None:
+            what = f"expected a target that gives SPIR-V, got {args.target}"
+            raise wrong_call(TOOL, what)
     if content[:4] in MAGIC:
         return content
     text = decode(content, args.file).text
     version = re.search(r";\s*Version:\s*(\d+\.\d+)", text)
-    with usage_errors(TOOL, ToolMissing):
+    with usage_errors(args.file, ToolMissing):
         return assemble_spirv(text, f"spv{version[1] if version else '1.4'}")
 
 

@@ -113,4 +113,6 @@ def _found(name: str) -> Device:
         raise ValueError(f"expected {expected}, got {loaded!r}")
     known = [*DEVICES, *FACTORIES, *points.names]
     near = near_match(name.lower(), known)
+    if not near and Path(name).suffix:
+        near = ": a file is named .toml or .json"
     raise ValueError(f"unknown device {name!r}{near} (have {', '.join(known)})")

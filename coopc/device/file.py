@@ -46,6 +46,7 @@ from typing import (
 from coopc.device.model import Device
 from coopc.device.shape import MatrixShape
 from coopc.diagnostic import near_match
+from coopc.source import not_utf8
 
 SUFFIXES = (".toml", ".json")
 VERSION = 1
@@ -111,15 +112,25 @@ def read_file(path: Path, made: Callable[[dict[str, Any]], Read]) -> Read:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-        given = _table(data, "the file")
-        if (version := given.pop("version", None)) != VERSION:
-            raise ValueError(f"expected version = {VERSION}, got {version!r}")
+        given = _table(_loaded(path, text), "the file")
+        if (version := given.pop("version", "none")) != VERSION:
+            raise ValueError(f"expected version = {VERSION}, got {version}")
         return made(given)
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:  # of tomllib, json and UTF-8, too
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: {not_utf8(error)}") from error
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def _loaded(path: Path, text: str) -> object:
+    is_toml = path.suffix == ".toml"
+    try:
+        return tomllib.loads(text) if is_toml else json.loads(text)
+    except ValueError as error:
+        kind = "TOML" if is_toml else "JSON"
+        raise ValueError(f"expected {kind}, got other text: {error}") from error
 
 
 def _with_defaults(given: dict[str, Any]) -> dict[str, Any]:

@@ -215,5 +215,5 @@ def assemble_spirv(text: str, target_env: str, *, keep_ids: bool = False) -> byt
         data=text.encode(),
     )
     if message is not None:
-        raise ValueError(message)
+        raise ValueError(message.removeprefix("error: "))
     return binary

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +90,15 @@ def test_interface() -> None:
     (kernel,) = by_option.interface
     assert (kernel.name, kernel.flavour) == ("f", "vulkan")
     assert [argument.name for argument in kernel.arguments] == ["m", "n"]
+
+
+def test_a_file(tmp_path: Path) -> None:
+    """It is named by diagnostics."""
+    (file := tmp_path / "f.mlir").write_text(KERNEL)
+    options = "coopc-khr{device=lavapipe}"
+    assert coopc.compile(file, options) == coopc.compile(KERNEL, options)
+    with pytest.raises(coopc.CompileError, match="error: cannot read the file"):
+        coopc.compile(tmp_path / "no.mlir")
 
 
 def test_a_module_is_not_changed() -> None:

@@ -38,6 +38,7 @@ def test_any_device_under_opencl_has_one_subgroup():
         ("driver{loader=mesa}", "loader: expected lavapipe or system, got mesa"),
         ("driver{index=-1}", "index: expected a whole number, got -1"),
         ("any{subgroup-size=8", "unknown device 'any{subgroup-size=8'"),
+        ("e.mlir", "unknown device 'e.mlir': a file is named .toml or .json"),
         ("an{subgroup-size=8}", "unknown device 'an{subgroup-size=8}'"),
     ],
 )

@@ -108,7 +108,7 @@ def tables(text: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("version = 1", "", "expected version = 1, got None"),
+        ("version = 1", "", "expected version = 1, got none"),
         ("version = 1", "version = 2", "expected version = 1, got 2"),
         ('family = "vulkan"', 'family = "vulcan"', "family: expected vulkan or xe or"),
         ("scalars", "scalers", "scalers: unknown key, did you mean 'scalars'"),
@@ -128,7 +128,7 @@ def tables(text: str) -> dict[str, object]:
         ("f16 f16 f32", "f16 f17 f32", r"matrix_shapes\[0\]: expected an element type"),
         ("version = 1", 'version = 1\nextends = "nvida"', "did you mean 'nvidia'"),
         ("version = 1", "version = 1\nextends = 3", "expected the name of a device"),
-        ("[limits]", "[limits", "at line 10"),
+        ("[limits]", "[limits", "expected TOML, got other text: .*at line 10"),
         ("[limits]", "[[limits]]", "expected limits to be a table"),
     ],
 )
@@ -136,6 +136,13 @@ def test_mistakes(old: str, new: str, message: str, tmp_path: Path):
     assert old in ENGINE
     with pytest.raises(ValueError, match=f"engine.toml: .*{message}"):
         read(tmp_path, ENGINE.replace(old, new))
+
+
+def test_binary(tmp_path: Path):
+    (file := tmp_path / "engine.toml").write_bytes(b"a = 1 \xff")
+    expected = "expected text in UTF-8, got byte 0xff at byte 6"
+    with pytest.raises(ValueError, match=f"engine.toml: {expected}"):
+        device(str(file))
 
 
 def test_no_such_file(tmp_path: Path):
