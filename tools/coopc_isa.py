@@ -52,26 +52,37 @@ def main(args: Sequence[str] | None = None) -> int:
 def parser() -> ArgumentParser:
     found = ArgumentParser(
         prog=TOOL,
-        description="Compile a module with Intel's offline compiler, count the result.",
+        description="Count the instructions that Intel's offline compiler makes of a "
+        "module.",
         epilog="KEY is a column of the table or a kind of instruction, as in "
-        "load_block2d.d16; inner.KEY is of the innermost loop, NAME:KEY of one kernel.",
+        "load_block2d.d16; inner.KEY counts in the innermost loop, NAME:KEY in one "
+        "kernel.",
     )
     add = found.add_argument
     add("file", help="IR, SPIR-V text or binary; - for the standard input")
-    add("--device", default="bmg", metavar="NAMES", help="dg2,pvc,... (default: bmg)")
+    add(
+        "--device",
+        default="bmg",
+        metavar="NAMES",
+        help="devices, as in dg2,pvc (default: bmg)",
+    )
     add_list(add, "devices", fits=lambda device: device.dpas is not None)
-    add("-p", "--passes", default="", help="passes, as for coopc-opt")
-    add("-t", "--target", help="the target, instead of the device's SPIR-V")
-    add("--registers", type=int, help="general registers: 128, 256, ...")
+    add("-p", "--passes", default="", help="passes to run, as with coopc-opt")
+    add("-t", "--target", help="a target that gives SPIR-V (default: spirv-binary)")
+    add("--registers", type=int, help="general registers per thread: 128, 256, ...")
     add(
         "--expect",
         nargs="+",
         action="extend",
         default=[],
         metavar="KEY=NUMBER",
-        help="counts to find; KEY<=NUMBER at most so many",
+        help="fail unless these are the counts; KEY<=NUMBER is an upper limit",
     )
-    add("--clean", action="store_true", help="expect no calls, spills, private memory")
+    add(
+        "--clean",
+        action="store_true",
+        help="fail if there are calls, spills or private memory",
+    )
     add("--json", action="store_true", help="print all figures as JSON")
     add("--asm", action="store_true", help="print the disassembly, too")
     return found

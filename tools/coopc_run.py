@@ -80,9 +80,10 @@ def read_arguments(args: Sequence[str] | None) -> argparse.Namespace:
 def parser() -> ArgumentParser:
     found = ArgumentParser(
         prog=TOOL,
-        description="Compile a kernel, run it, and compare what it did.",
-        epilog="Values: exact (small integers, whose sums are exact), rand, zeros, "
-        "ones, iota, each with an optional :256x64xf16; a file x.npy; a number.",
+        description="Compile a kernel, run it, and compare its results.",
+        epilog="VALUE is exact (small integers, whose sums are exact; the default), "
+        "rand, zeros, ones or iota, with a shape if needed, as in rand:256x64xf16; a "
+        "file x.npy; or a number, for all elements.",
         formatter_class=Help,
     )
     add = found.add_argument
@@ -91,36 +92,42 @@ def parser() -> ArgumentParser:
     def number(flag: str, default: int, range: Callable[[str], int], **rest: Any):
         add(flag, type=range, default=default, **rest)
 
-    add("file", help="the kernel's module, as coopc-opt reads it")
+    add("file", help="the module, as coopc-opt reads it")
     add("--on", choices=[*PLACES], default="sim", help="where it runs")
-    add("--device", metavar="NAME", help="a device to compile for, as bmg or lavapipe")
+    add("--device", metavar="NAME", help="compile for this device, such as lavapipe")
     add_list(add, "devices")
     add(
         "--tiles",
         choices=["auto", "amx", "emulated", "none"],
         default="auto",
-        help="of AMX, with --on cpu: the processor's, emulated ones (slow), or none; "
-        "auto: the processor's where it has what the kernel needs, else none",
+        help="AMX tiles, with --on cpu: the processor's, emulated ones (slow), or "
+        "none; auto: the processor's if it supports the kernel's types, else none",
     )
     threads = whole_number(1, MAX_THREADS)
-    number("--threads", 1, threads, metavar="N", help="of --on cpu")
-    add("--bounds", action="store_true", help="check every access, with --on cpu")
-    add("--kernel", metavar="NAME", help="the kernel, if there are several")
-    add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
-    add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
-    what = "how long it may take where it is not simulated"
+    number("--threads", 1, threads, metavar="N", help="threads, with --on cpu")
+    add(
+        "--bounds",
+        action="store_true",
+        help="check the bounds of every access, with --on cpu",
+    )
+    add("--kernel", metavar="NAME", help="the kernel to run, if there are several")
+    add("--pipeline", "-p", metavar="PASSES", help="run these passes, not the device's")
+    add("--grid", metavar="X,Y,Z", help="work-groups to run, not the kernel's grid")
+    what = "how long a run may take, except with --on sim"
     number("--timeout", LAUNCH_SECONDS, whole_number(1), metavar="SECONDS", help=what)
-    several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
-    several("--spec", metavar="NAME=N", help="a value of a specialisation constant")
-    what = "of dynamic dimensions not given"
+    several(
+        "--arg", metavar="NAME=VALUE", help="set an argument; VALUE is described below"
+    )
+    several("--spec", metavar="NAME=N", help="set a specialisation constant")
+    what = "size of the dynamic dimensions that no --arg gives"
     number("--size", 64, whole_number(), metavar="N", help=what)
-    number("--seed", 0, whole_number(), metavar="N", help="of random arguments")
-    what = "how often it runs, for the timing"
+    number("--seed", 0, whole_number(), metavar="N", help="seed of random arguments")
+    what = "how many times to run, for timing"
     number("--repeat", 1, whole_number(1), metavar="N", help=what)
     add("--check", action="store_true", help="compare with the simulator")
-    what = "compare an argument (the last memref) with a file"
+    what = "compare an argument (default: the last memref) with a file"
     several("--expect", metavar="[NAME=]FILE.npy", help=what)
-    what = "write what an argument is afterwards"
+    what = "write an argument to a file after the run"
     several("--save", metavar="NAME=FILE.npy", help=what)
     return found
 

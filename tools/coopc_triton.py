@@ -38,23 +38,27 @@ def parser() -> ArgumentParser:
     )
     add = found.add_argument
     add("kernel", help="FILE.py:FUNCTION, or a file of Triton's IR")
-    what = 'types of the arguments, as "*fp16:16, i32:16, i32, 3"'
-    add("--signature", metavar="TYPES", help=f"{what} (16 divides it; a constexpr)")
-    what = "the value of a constexpr: a number, True, False, None or a word"
+    what = 'types of the arguments, as in "*fp16:16, i32, 3": :16 says that 16 divides '
+    add("--signature", metavar="TYPES", help=f"{what}it, a number is a constexpr")
+    what = "set a constexpr: a number, True, False, None or a string"
     add("--constexpr", metavar="N=VALUE", action="append", default=[], help=what)
     warps = whole_number(1, 64)
-    what = "subgroups of a program, where several can share it"
+    what = "subgroups per program, where several can share one"
     add("--num-warps", type=warps, metavar="N", help=what)
-    add("--on", choices=[*PLACES], default="cpu", help="where it is to run")
-    add("--device", metavar="NAME", help="a device to compile for, as lavapipe or bmg")
-    add_list(add, "devices")
-    add("-p", "--pipeline", metavar="PASSES", help="passes, instead of the device's")
-    what = (
-        "the IR of Triton, or after the passes; code for a driver or LLVM; counts of "
+    add(
+        "--on",
+        choices=[*PLACES],
+        default="cpu",
+        help="where the kernel will run (default: cpu)",
     )
+    add("--device", metavar="NAME", help="compile for this device, such as lavapipe")
+    add_list(add, "devices")
+    add("-p", "--pipeline", metavar="PASSES", help="run these passes, not the device's")
+    what = "what to print: Triton's IR, the IR after the passes, code, or the "
     kinds = ("ttir", "mlir", "spirv", "llvm-ir", "isa")
-    add("-t", "--target", choices=kinds, help=f"{what}Intel's compiler")
-    add("-o", "--output", metavar="FILE", help="instead of the standard output")
+    what += "instruction counts of Intel's compiler (default: the code for --on)"
+    add("-t", "--target", choices=kinds, help=what)
+    add("-o", "--output", metavar="FILE", help="write to this file")
     return found
 
 

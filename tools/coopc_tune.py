@@ -10,8 +10,8 @@ and timed. One that is wrong, crashes or hangs is reported and never chosen. The
 tuning file is for this device, driver, version of coopc and these sizes, and is
 refused elsewhere.
 
-The same command goes on with a search that was interrupted, or for longer:
-FILE.log has what was measured.
+The same command continues an interrupted search, or searches longer: FILE.log
+has what was measured.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ def parser() -> ArgumentParser:
 
     add("file", metavar="PROGRAM", help="a module with a function of linalg")
     add("--on", choices=PLACES, required=True, help="where it runs")
-    what = "a device to compile for, as nvidia; on vulkan lavapipe without it"
+    what = "compile for this device (default with --on vulkan: lavapipe)"
     add("--device", metavar="NAME", help=what)
     add_list(add, "devices")
-    number("--threads", 1, "N", "threads that share a product, with --on cpu")
+    number("--threads", 1, "N", "threads that compute a product, with --on cpu")
     number("--seconds", 300, "SECONDS", "how long the search may take")
     number("--timeout", 20, "SECONDS", "how long one candidate may run")
-    add("--kernel", metavar="NAME", help="the function, if there are several")
-    what = "a value of an argument, as coopc-run has it: a=exact:128x4096xf16"
+    add("--kernel", metavar="NAME", help="the function to tune, if there are several")
+    what = "set an argument, as with coopc-run: a=exact:128x4096xf16"
     add("--arg", metavar="NAME=VALUE", action="append", default=[], help=what)
-    number("--size", 64, "N", "of dynamic dimensions that no argument gives")
-    number("--seed", 0, "N", "of random arguments")
+    number("--size", 64, "N", "size of the dynamic dimensions that no --arg gives")
+    number("--seed", 0, "N", "seed of random arguments")
     what = "measure on the workers of a Dask scheduler (needs coopc[dask])"
     add("--dask", metavar="ADDRESS", help=what)
     what = "the tuning file, .toml (default: PROGRAM.tuning.toml)"
@@ -150,7 +150,7 @@ def body(args: argparse.Namespace) -> None:
         console.print(f"{machine.device}, {machine.driver}")
         if log.measured:
             console.print(
-                f"goes on behind {len(log.measured)} candidates of {log.path}"
+                f"continues after {len(log.measured)} candidates of {log.path}"
             )
         search = Search(program, executor, slots, log, machine)
         found = watched(search, args.seconds)

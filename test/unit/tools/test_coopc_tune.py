@@ -53,7 +53,7 @@ def test_a_file_is_written_and_used(program: Path, capsys: Capture) -> None:
     assert coopc_opt.main([str(program), "-p", passes]) == 0
     assert f"planned by {file}: {product.choice}" in capsys.readouterr().err
     assert main([str(program), "--on", "cpu", *shapes]) == 0
-    assert "goes on behind 2 candidates of " in capsys.readouterr().out
+    assert "continues after 2 candidates of " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_no_product(program: Path, capsys: Capture) -> None:
     assert main(["examples/gemm.mlir", "--on", "cpu", "-o", f"{program}.toml"]) == 1
     error = capsys.readouterr().err
     assert error.startswith(
-        "coopc-tune: error: expected a product of linalg whose plan"
+        "coopc-tune: error: examples/gemm.mlir: expected a product of linalg whose plan"
     )
 
 
