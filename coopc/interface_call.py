@@ -55,7 +55,7 @@ Given: TypeAlias = "Array | Addresses | np.generic | float | int | bool"
 
 DTYPES: dict[str, tuple[str, ...]] = {
     "i1": ("bool", "uint8", "int8"),
-    "i8": ("int8", "uint8"),
+    "i8": ("int8", "uint8", "bool"),
     "i16": ("int16", "uint16"),
     "i32": ("int32", "uint32"),
     "i64": ("int64", "uint64"),
@@ -408,6 +408,7 @@ def pack(
             )
         if not memory.size:  # drivers have no empty buffers
             memory = np.zeros(1, array.dtype)
+        memory = np.require(memory, requirements="W")  # kernels may run on it
         if argument.offset:
             before = np.zeros(argument.offset, array.dtype)
             memory = np.concatenate([before, memory])

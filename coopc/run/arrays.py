@@ -49,11 +49,11 @@ def to_argument(given: object) -> Given:
         if isinstance(base, np.ndarray):
             steps = [each * base.itemsize for each in form.strides]
             return as_strided(base, form.shape, steps)
-    if callable(getattr(form, "data_ptr", None)):  # of PyTorch, bf16 as its bits, too
-        return _memory_at(form)
+    has_array = hasattr(form, "__array_interface__")
+    if not has_array and callable(getattr(form, "data_ptr", None)):
+        return _memory_at(form)  # of PyTorch, bf16 as its bits, too
     try:
-        if hasattr(form, "__array_interface__") or hasattr(form, "__dlpack__"):
-            has_array = hasattr(form, "__array_interface__")
+        if has_array or hasattr(form, "__dlpack__"):
             return np.asarray(form) if has_array else np.from_dlpack(form)
     except (TypeError, BufferError, RuntimeError) as error:
         raise ValueError(f"cannot share the memory of an array: {error}") from error

@@ -184,7 +184,8 @@ def _memref(type: MemRefType | TensorType, argument: Argument, position: int) ->
         raise ValueError(f"expected an array for {what}, got {argument!r}")
     array, dtype = argument, memory_dtype(scalar_of(type.get_element_type()))
     if array.dtype != dtype:
-        if dtype.kind != "i" or array.dtype != np.dtype(f"u{dtype.itemsize}"):
+        is_held = array.dtype.kind in "ub" and array.itemsize == dtype.itemsize
+        if dtype.kind != "i" or not is_held:
             raise ValueError(
                 f"expected elements of {dtype} for {what}, got {array.dtype}"
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coopc.compiler import Artifact
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
-from coopc.explain import usage_errors
+from coopc.explain import usage_errors, wrong_call
 from coopc.launcher import Build, LaunchTarget, build
 from coopc.remarks import remarks_to
 from coopc.source import Source
@@ -124,6 +124,9 @@ def ttir(
             backend.target, options, functions, backend.get_module_map(), context
         )
         return str(make_ttir(module, {}, num_warps))
+    except KeyError as error:  # of the signature: Triton names the place of others
+        message = f"expected types of Triton, as in '*fp16, i32', got {error}"
+        raise wrong_call(TOOL, message) from error
     except (CompilationError, RuntimeError) as error:
         # The first line of Triton's own says where, the last what.
         lines = [x for x in str(error).splitlines() if x.strip()] or ["no reason"]

@@ -10,6 +10,12 @@ import numpy as np
 from coopc.interface_call import Addresses
 from coopc.run.arrays import BITS, Array, to_argument
 
+NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+)
+"""Of the types of numpy that Triton has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Type:
@@ -92,4 +98,6 @@ def array(given: object, dtype: str | None = None) -> TritonArray:
             wanted = BITS.get(dtype, dtype)
             raise ValueError(f"expected {wanted} for {dtype}, got {name}")
         name = dtype
+    elif name not in NAMES:
+        raise ValueError(f"expected {', '.join(NAMES)}, got an array of {name}")
     return TritonArray(found, Type(name, found.itemsize))

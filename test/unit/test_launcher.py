@@ -13,12 +13,13 @@ from xdsl.dialects.builtin import ModuleOp
 import coopc
 from coopc.compiler import new_context
 from coopc.interface import Buffer, Condition, Interface, Scalar, fields_of
-from coopc.interface_call import Call
+from coopc.interface_call import Call, pack
 from coopc.parsing import parse
 from coopc.remarks import remarks_to
-from coopc.run.arrays import Outcome, to_argument, write_back
+from coopc.run.arrays import Outcome, start_of, to_argument, write_back
 from coopc.run.executable import Executable
 from coopc.source import Source
+from coopc.triton.tensor import array
 from coopc.universe import everything
 
 Array = np.ndarray[Any, Any]
@@ -96,6 +97,36 @@ def test_memory_is_shared(wrap: Callable[[Array], object]) -> None:
     coopc.launch(SCALE, wrap(view), 2.0, grid=2)
     assert np.array_equal(view, 2 * np.arange(0, 32, 2))
     assert np.array_equal(memory[1::2], np.arange(1, 32, 2))
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+def test_bytes_that_are_truth_values(on: str) -> None:
+    """As Triton has them."""
+    text = """
+func.func @f(%a: memref<2xi8>, %c: memref<2xi8>)
+    attributes {simt.kernel, simt.grid = affine_map<() -> (1)>} {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %x = memref.load %a[%0] : memref<2xi8>
+  memref.store %x, %c[%1] : memref<2xi8>
+  func.return
+}"""
+    found = np.array([False, False])
+    coopc.launch(text, np.array([True, False]), found, on=on)
+    assert found.tolist() == [False, True]
+
+
+def test_read_only_arrays() -> None:
+    """Of arrays of Triton, which have an address, too."""
+    memory = np.zeros(2, np.float32)
+    memory.flags.writeable = False
+    found = to_argument(array(memory))
+    assert isinstance(found, np.ndarray)
+    assert not found.flags.writeable
+    given = memory.reshape(1, 2)
+    call = pack(replace(ROWS, conditions=()), [given], (1, 1, 1))
+    assert call.buffers[0].flags.writeable
+    assert start_of(call.buffers[0]) != start_of(given)
 
 
 def test_tensors_elsewhere_are_refused() -> None:

@@ -161,6 +161,18 @@ def test_places(
     assert start in kernel.asm[code]
 
 
+def test_read_only_arrays() -> None:
+    x, out = np.arange(32), np.zeros(32, np.int64)
+    x.flags.writeable = False
+    given = [coopc.triton.array(each) for each in (x, x, out)]
+    small.add[(1,)](*given, 32, BLOCK=32)
+    assert np.array_equal(out, 2 * x)
+    (out := np.zeros(32, np.int64)).flags.writeable = False
+    with pytest.raises(coopc.CompileError, match="expected out_ptr to be an array"):
+        small.add[(1,)](*given[:2], coopc.triton.array(out), 32, BLOCK=32)
+    assert not out.any()
+
+
 def test_library_functions_and_stages() -> None:
     x = np.linspace(-3, 3, 64, dtype=np.float32)
     wanted = np.tanh(x)
@@ -237,6 +249,8 @@ def test_autotuner() -> None:
 def test_errors_are_one_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(coopc.CompileError, match=r"kernels.py:\d+: error: Triton"):
         coopc.triton.compile(small.refused, "*fp32", {"BLOCK": 64})
+    with pytest.raises(coopc.CompileError, match=r"types of Triton, .*, got 'i65'"):
+        coopc.triton.compile(small.add, "*i65, *i64, *i64, i32", {"BLOCK": 32})
     with pytest.raises(coopc.CompileError, match="expected a function of"):
         coopc.triton.compile(print, "*fp32")
     monkeypatch.setenv("COOPC_TRITON", "gpu")

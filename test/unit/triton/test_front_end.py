@@ -88,6 +88,13 @@ def test_arrays_share_memory() -> None:
         array(3)
 
 
+def test_arrays_of_other_types_are_refused() -> None:
+    with pytest.raises(ValueError, match="float64, got an array of complex64"):
+        array(np.zeros(2, np.complex64))
+    with pytest.raises(ValueError, match="float64, got an array of >f4"):
+        array(np.zeros(2, ">f4"))
+
+
 def test_tool_takes_dumps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Also where there is no Triton."""
     path, output = INPUTS / "softmax.ttir", tmp_path / "softmax.out"
