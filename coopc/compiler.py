@@ -44,7 +44,7 @@ PLANNING = "plan-block-io"
 class Artifact:
     """What a compilation gives."""
 
-    bytes: builtins.bytes
+    bytes: builtins.bytes = field(repr=False)
     """The output of the target."""
     interface: tuple[Interface, ...] = ()
     """How the kernels in it are called: what `-t abi-json` prints, read.

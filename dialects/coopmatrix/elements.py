@@ -423,6 +423,11 @@ class ReduceOp(CanonicalOp):
             ],
         )
 
+    @property
+    def form(self) -> str:
+        """What is reduced, as it is written: `rows broadcast`."""
+        return self.axis.data + " broadcast" * (self.broadcast is not None)
+
     def canonical_form(self) -> CanonicalForm:
         """Return a matrix of one row or column, or a fill.
 

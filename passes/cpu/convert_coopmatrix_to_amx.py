@@ -287,7 +287,7 @@ def _by_rows(
 def _reduced(b: Builder, op: coopmatrix.ReduceOp, row: SSAValue) -> SSAValue:
     """Return a row whose elements are all what it is reduced to: half by half."""
     if op.axis.data is not Reduced.ROWS or op.broadcast is None:
-        raise Refused(op, "expected rows to be reduced, and to be broadcast")
+        raise Refused(op, f"expected rows broadcast, got {op.form}")
     combine, part, length = reduction(op), row, length_of(row)
     while length % 2 == 0:
         length //= 2

@@ -408,7 +408,7 @@ class Matrices:
         registers = self.registers(op.value)
         bases = registers.layout.bases("lane")
         if op.axis.data is not Reduced.ROWS or op.broadcast is None:
-            raise Refused(op, "expected rows to be reduced, and to be broadcast")
+            raise Refused(op, f"expected rows broadcast, got {op.form}")
         if any(row or not col for row, col in bases):
             what = "expected lanes to hold columns, as those of an accumulator do"
             raise Refused(op, f"{what}, got {op.value.type}")

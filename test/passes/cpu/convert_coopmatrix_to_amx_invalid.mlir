@@ -100,4 +100,4 @@ func.func @reduced(%m: memref<8x8xf32>, %i: index) {
   %d = coopmatrix.reduce add rows %c : !coopmatrix.matrix<8x8xf32, acc> -> !coopmatrix.matrix<8x1xf32, acc>
   func.return
 }
-// CHECK: coopmatrix.reduce: expected rows to be reduced, and to be broadcast
+// CHECK: coopmatrix.reduce: expected rows broadcast, got rows{{$}}
