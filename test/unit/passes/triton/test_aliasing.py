@@ -271,3 +271,27 @@ def test_what_is_loaded_before_a_store(how: str, name: str) -> None:
     x, y = (sums, sums) if how == "addresses" else (before[::2], before[1::2])
     assert np.array_equal(p[:16], x)
     assert np.array_equal(r, y)
+
+
+REVERSED = """
+tt.func @reversed(%p: !tt.ptr<i32>) {
+  %at = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32>
+  %last = arith.constant dense<255> : tensor<256xi32>
+  %back = arith.subi %last, %at : tensor<256xi32>
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<256x!tt.ptr<i32>>
+  %from = tt.addptr %ps, %at : tensor<256x!tt.ptr<i32>>, tensor<256xi32>
+  %to = tt.addptr %ps, %back : tensor<256x!tt.ptr<i32>>, tensor<256xi32>
+  %x = tt.load %from : tensor<256x!tt.ptr<i32>>
+  tt.store %to, %x : tensor<256x!tt.ptr<i32>>
+  tt.return
+}
+"""
+
+
+@pytest.mark.parametrize("on", ["sim", "opencl"])
+def test_lanes_wait_on_xe(on: str) -> None:
+    """Lanes that have a tensor in registers store where others load."""
+    array = np.arange(256, dtype="i4")
+    pipeline = "coopc-xe{device=bmg emulate=true}"
+    coopc.launch(REVERSED, array, grid=1, on=on, pipeline=pipeline)
+    assert array.tolist() == [*range(256)][::-1]
