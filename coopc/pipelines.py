@@ -144,9 +144,7 @@ class CoopcKhrPass(Pipeline):
                 staged=self.staged,
                 explicit="tile" if self.tile else "",
             ),
-            of_linalg(
-                "tile-matmul-khr", remark=not self.staged, precision=self.precision
-            ),  # for the target
+            of_linalg("tile-matmul-khr", remark=not self.staged),  # for the target
             step(
                 "convert-linalg-to-coopmatrix", tile=self.tile, precision=self.precision
             ),  # what is left

@@ -64,6 +64,9 @@ INTEL_CPU = Device(
     unrolls=False,
     # Tried: test/unit/passes/lanes/test_converge_subgroup.py has the smallest cases.
     keeps_lanes_together=False,
+    # All subgroups have that of the last one.  It is LLVM's `fneg` alone, of 38
+    # operations: test/unit/passes/generic/test_negations.py has the smallest case.
+    keeps_negations=False,
     # Measured: 200 ns for 32 lanes, 1,000 for 64, and for vectors 10 times the sum of
     # their components; a broadcast and a selection take less than 1.
     slow_shuffles=True,

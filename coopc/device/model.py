@@ -231,6 +231,8 @@ class Device:
     keeps_lanes_together: bool = True
     """Whether its compiler leaves calls of functions in which lanes communicate, and
     loops, to all lanes, also where some of them branch before and after."""
+    keeps_negations: bool = True
+    """Whether its compiler keeps the -x of each subgroup across a barrier."""
     slow_shuffles: bool = False
     """Whether a shuffle goes from lane to lane, so that a broadcast and a selection for
     each of a few lanes are faster."""

@@ -299,8 +299,17 @@ class LinearLayout:
         return masks
 
     def at(self, **place: int) -> dict[str, int]:
-        """Return the coordinates of one place; inputs that are left out are 0."""
-        return {name: int(values) for name, values in self.apply(place).items()}
+        """Return the coordinates of one place; inputs that are left out are 0.
+
+        Raises:
+            ValueError: a value is out of range, or a dimension does not exist.
+        """
+        packed = 0
+        for name, value in place.items():
+            bases = self._packed_bases(name)
+            _reject_outside(name, 1 << len(bases), value, value)
+            packed ^= image(bases, value)
+        return dict(zip(self.out_names, self.unpack(packed), strict=True))
 
     def apply(self, places: Mapping[str, Ints]) -> dict[str, IntArray]:
         """Return the coordinates of places given by numbers or arrays.
@@ -318,13 +327,21 @@ class LinearLayout:
         for name, values in places.items():
             images = spread(self._packed_bases(name))
             array = np.asarray(values, dtype=np.int64)
-            if np.any((array < 0) | (array >= images.size)):
-                raise ValueError(
-                    f"expected {name} to be at least 0 and below {images.size}, "
-                    f"got {array.min()} to {array.max()}"
-                )
+            if array.size:
+                _reject_outside(name, images.size, int(array.min()), int(array.max()))
             packed = packed ^ images[array]
         return self.unpacked(packed)
+
+    def images(self, name: str) -> list[int]:
+        """Return the packed outputs of all values of an input, others being 0.
+
+        >>> LinearLayout.of({"lane": [(0, 1), (1, 0)]}, {"x": 2, "y": 2}).images("lane")
+        [0, 2, 1, 3]
+        """
+        found = [0]
+        for basis in dict(self.ins).get(name, ()):
+            found += [x ^ basis for x in found]
+        return found
 
     def table(self) -> dict[str, IntArray]:
         """Return the coordinates of all places, indexed by the inputs in order."""
@@ -360,6 +377,13 @@ class LinearLayout:
         ]
         sizes = ", ".join(f"{name} = {size}" for name, size in self.out_sizes.items())
         return "\n".join([*lines, f"of ({sizes})"])
+
+
+def _reject_outside(name: str, size: int, least: int, most: int) -> None:
+    if least < 0 or most >= size:
+        raise ValueError(
+            f"expected {name} to be at least 0 and below {size}, got {least} to {most}"
+        )
 
 
 def _reject_duplicates(kind: str, names: Sequence[str]) -> None:

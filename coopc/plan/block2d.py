@@ -41,15 +41,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import chain, product
+from typing import TypeAlias
 
 from coopc.layout.linear import LinearLayout, powers
 from coopc.plan.block_message import CHANNEL_BITS, BlockMode, BlockShape, slot_bits
 
-Coordinates = NDArray[np.int64]
+Place: TypeAlias = tuple[int, int]
+"""Row and column."""
 
 
 @dataclass(frozen=True)
@@ -114,95 +113,101 @@ class BlockPlan:
             for bit, basis in enumerate(bases)
             if bit not in self.bits and any(basis)
         ]
-        chosen = product(*((0, bit) for bit in outer))
-        registers = np.array(sorted(map(sum, chosen)))
-        origins = self.origins(registers, np.zeros(1, np.int64))[:, 0]
-        _, first = np.unique(origins, axis=0, return_index=True)
-        return tuple(registers[np.sort(first)].tolist())
+        first: dict[int, int] = {}
+        for register in sorted(map(sum, product(*((0, bit) for bit in outer)))):
+            first.setdefault(self._places[register], register)
+        return tuple(first.values())
 
-    def origins(self, registers: Coordinates, warps: Coordinates) -> Coordinates:
-        """Return the origins of messages: (first registers, warps, dimensions)."""
-        place = {"register": registers[:, None]}
-        if "warp" in self.layout.in_names:
-            place["warp"] = warps[None, :]
-        found = self.layout.apply(place).values()
-        shape = len(registers), len(warps)
-        return np.stack([np.broadcast_to(each, shape) for each in found], axis=-1)
+    @cached_property
+    def _places(self) -> list[int]:
+        """The element of each register of lane 0 of warp 0, packed."""
+        return self.layout.images("register")
 
     def origin(self, register: int, warp: int = 0) -> tuple[int, ...]:
         """Return the coordinates in the tensor of the message of a first register."""
-        found = self.origins(np.array([register]), np.array([warp]))
-        return tuple(found[0, 0].tolist())
+        of_warp = self.layout.images("warp")[warp]
+        return tuple(self.layout.unpack(self._places[register] ^ of_warp))
 
     @cached_property
     def sources(self) -> tuple[tuple[int, int], ...]:
         """The (message, value) that each register is, the same in every warp."""
-        zero = np.zeros(1, np.int64)
-        firsts = self.origins(np.array(self.firsts), zero)[:, 0].tolist()
-        number = {tuple(origin): message for message, origin in enumerate(firsts)}
-        registers = np.arange(self.registers)
+        number = {self._places[first]: x for x, first in enumerate(self.firsts)}
         within = sum(1 << bit for bit in self.bits)
-        origins = self.origins(registers & ~within, zero)[:, 0].tolist()
-        values = np.zeros_like(registers)
-        for position, bit in enumerate(self.bits):
-            values |= (registers >> bit & 1) << position
         return tuple(
-            (number[tuple(origin)], value)
-            for origin, value in zip(origins, values.tolist(), strict=True)
+            (
+                number[self._places[register & ~within]],
+                sum((register >> bit & 1) << x for x, bit in enumerate(self.bits)),
+            )
+            for register in range(self.registers)
         )
 
-    def placement(self) -> tuple[Coordinates, Coordinates]:
+    def placement(self) -> list[list[Place]]:
         """Return row and column of each value and lane of a message, from its origin.
 
-        Both have shape (values, lanes), in elements of the tensor; swaps are done.
+        They are in elements of the tensor; swaps are done.
         """
-        rows, cols = placement(self.shape, self.lanes, self.packed, self.row_step)
+        found = placement(self.shape, self.lanes, self.packed, self.row_step)
         for lane_bit, value_bit in self.swaps:
-            rows = swapped(rows, lane_bit, value_bit)
-            cols = swapped(cols, lane_bit, value_bit)
-        return rows, cols
+            found = swapped(found, lane_bit, value_bit)
+        return found
 
     def _prove(self) -> None:
-        """Compare what the messages bring with the layout, everywhere."""
-        rows, cols = self.placement()
-        assert rows.shape == (self.values, self.lanes), (rows.shape, self)
-        warps = np.arange(self.layout.in_sizes.get("warp", 1))
-        origins = self.origins(np.array(self.firsts), warps)
-        message, value = np.array(self.sources).T
-        table = self.layout.table()
-        for number, name in enumerate(self.layout.out_names):
-            found = origins[message, None, :, number]
-            if number == self.rows:
-                found = found + rows[value][:, :, None]
-            if number == self.cols:
-                found = found + cols[value][:, :, None]
-            expected = table[name].reshape(self.registers, self.lanes, len(warps))
-            assert (found == expected).all(), f"{self} does not give {name}"
+        """Compare what the messages bring with the layout, everywhere.
+
+        Sums of an origin and a place in a message are those without carries: of all
+        lanes and registers of a warp they are compared, and origins of other warps
+        have no bit of such a place.
+        """
+        bits = [width for _, width in self.layout.outs]
+        row_at, col_at = (sum(bits[:x]) for x in (self.rows, self.cols))
+        placed = self.placement()
+        sizes = len(placed), len(placed[0])
+        assert sizes == (self.values, self.lanes), (sizes, self)
+        rows, cols = (1 << bits[x] for x in (self.rows, self.cols))
+        assert all(r < rows and c < cols for x in placed for r, c in x), self
+        within = [[(r << row_at) + (c << col_at) for r, c in x] for x in placed]
+        span = 0
+        for place in chain(*within):
+            span |= place
+        outside = [self._places[x] for x in self.firsts] + self.layout.images("warp")
+        assert not any(x & span for x in outside), (
+            f"{self} does not give sums without carries"
+        )
+        of_lanes = self.layout.images("lane")
+        for register, (message, value) in enumerate(self.sources):
+            origin, place = self._places[self.firsts[message]], self._places[register]
+            found = [origin ^ x for x in within[value]]
+            assert found == [place ^ x for x in of_lanes], (
+                f"{self} does not give register {register}"
+            )
 
 
-def swapped(values: Coordinates, lane_bit: int, value_bit: int) -> Coordinates:
-    """Return (values, lanes) with a bit of both indices exchanged."""
-    count, lanes = values.shape
-    value, lane = np.indices((count, lanes))
-    differ = (value >> value_bit ^ lane >> lane_bit) & 1
-    return values[value ^ differ << value_bit, lane ^ differ << lane_bit]
+def swapped(
+    places: list[list[Place]], lane_bit: int, value_bit: int
+) -> list[list[Place]]:
+    """Return what is by value and lane with a bit of both indices exchanged."""
+
+    def at(value: int, lane: int) -> Place:
+        differ = (value >> value_bit ^ lane >> lane_bit) & 1
+        return places[value ^ differ << value_bit][lane ^ differ << lane_bit]
+
+    return [[at(value, x) for x in range(len(row))] for value, row in enumerate(places)]
 
 
 def placement(
     shape: BlockShape, lanes: int, packed: int, row_step: int
-) -> tuple[Coordinates, Coordinates]:
+) -> list[list[Place]]:
     """Return row and column of each value and lane, in elements of the tensor.
 
     Raises:
         ValueError: the message does not fill the lanes evenly.
     """
-    slots = shape.slots(lanes, slot_bits(shape, lanes))
-    # (registers, lanes, elements of a slot) to (registers, elements of a slot, lanes)
-    row = slots[..., 0].transpose(0, 2, 1).reshape(-1, lanes)
-    col = slots[..., 1].transpose(0, 2, 1).reshape(-1, lanes)
-    rows = np.repeat(row * row_step, packed, axis=0)
-    within = np.tile(np.arange(packed), len(row))[:, None]
-    return rows, np.repeat(col * packed, packed, axis=0) + within
+    return [
+        [(row * row_step, col * packed + x) for row, col in lane_elements]
+        for register in shape.slots(lanes, slot_bits(shape, lanes))
+        for lane_elements in zip(*register, strict=True)
+        for x in range(packed)
+    ]
 
 
 # The display of a plan: where the messages of a tensor bring its elements from.
@@ -232,9 +237,6 @@ def placement(
 #     size     with one load the sizes are those of the message, with more the tensor's
 #     slots    slot (r, c) of what packs f rows is the rows r f .. r f + f - 1
 #     union    what all loads of all subgroups bring is the tensor
-
-Place = tuple[int, int]
-"""Row and column in memory."""
 
 
 @dataclass(frozen=True, slots=True)

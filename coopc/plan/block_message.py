@@ -60,9 +60,6 @@ from functools import cache
 from math import gcd
 from typing import Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from coopc.device import BlockIO, BlockKind, BlockShapes, Device
 from coopc.diagnostic import either
 from coopc.interface import Condition
@@ -154,10 +151,9 @@ class BlockShape:
         >>> BlockShape(16, 2, 4, 1, BlockMode.TRANSFORM).element(3)
         (1, 1)
         """
-        row, col = _sequence(self)[index].tolist()
-        return row, col
+        return _sequence(self)[index]
 
-    def slots(self, lanes: int, slot_bits: int) -> NDArray[np.int64]:
+    def slots(self, lanes: int, slot_bits: int) -> list[list[list[tuple[int, int]]]]:
         """Return which elements each slot holds.
 
         Args:
@@ -165,8 +161,7 @@ class BlockShape:
             slot_bits: width of a slot, a multiple of `bits`.
 
         Returns:
-            An array of shape (registers, lanes, elements of a slot, 2); the last axis
-            is (row, column) in the message.
+            By register, lane and element of a slot the (row, column) in the message.
 
         Raises:
             ValueError: the slots of all lanes are not filled evenly.
@@ -177,24 +172,27 @@ class BlockShape:
                 f"{self.elements} elements of {self.bits} bits do not fill slots of "
                 f"{slot_bits} bits in {lanes} lanes evenly"
             )
-        return _sequence(self).reshape(-1, lanes, per_slot, 2)
+        sequence = _sequence(self)
+        slots = [
+            [*sequence[x : x + per_slot]] for x in range(0, len(sequence), per_slot)
+        ]
+        return [slots[x : x + lanes] for x in range(0, len(slots), lanes)]
 
 
 @cache
-def _sequence(shape: BlockShape) -> NDArray[np.int64]:
+def _sequence(shape: BlockShape) -> tuple[tuple[int, int], ...]:
     """Return G: the (row, column) of each element, in the order of the registers."""
-    number = np.arange(shape.elements, dtype=np.int64)
+    rows, cols, height = range(shape.height), range(shape.width), shape.height
     if shape.mode is BlockMode.TRANSPOSE:
-        col, row = np.divmod(number, shape.height)
-    else:
-        factor = CHANNEL_BITS // shape.bits if shape.mode is BlockMode.TRANSFORM else 1
-        number, part = np.divmod(number, factor)
-        number, col = np.divmod(number, shape.width)
-        block, row = np.divmod(number, shape.height // factor)
-        row, col = row * factor + part, block * shape.width + col
-    sequence = np.stack([row, col], axis=-1)
-    sequence.flags.writeable = False
-    return sequence
+        return tuple((row, col) for col in cols for row in rows)
+    factor = CHANNEL_BITS // shape.bits if shape.mode is BlockMode.TRANSFORM else 1
+    return tuple(
+        (row + part, block * shape.width + col)
+        for block in range(shape.count)
+        for row in range(0, height, factor)
+        for col in cols
+        for part in range(factor)
+    )
 
 
 LOAD_KINDS: dict[BlockMode, BlockKind] = {

@@ -38,19 +38,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from coopc.plan.refusal import Refusal
+
+if TYPE_CHECKING:
+    from coopc.layout.distribution import IntArray
 
 ALIGNMENT = 4
 """Bytes that a message begins at a multiple of."""
 LENGTHS = (8, 4, 2, 1)
 """Slots of a message, the best first."""
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 class ChannelReason(Enum):
@@ -79,7 +77,7 @@ class MemoryLines:
     packed: int = 1
     """Rows that lie side by side in a line: VNNI; 1 for none."""
 
-    def places(self, elements: Array) -> tuple[Array, Array]:
+    def places(self, elements: IntArray) -> tuple[IntArray, IntArray]:
         """Return line and byte of each element; the last axis is (row, column)."""
         across, along = elements[..., self.across], elements[..., 1 - self.across]
         if self.packed > 1:
@@ -88,7 +86,7 @@ class MemoryLines:
         byte = along * self.element_bytes
         if self.row_bytes is None:
             return across, byte
-        return np.zeros_like(across), across * self.row_bytes + byte
+        return 0 * across, across * self.row_bytes + byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,9 @@ class SlotLoad:
     """How many bytes further on, in the line."""
 
 
-def plan_slots(elements: Array, lines: MemoryLines) -> tuple[SlotLoad, ...] | Refusal:
+def plan_slots(
+    elements: IntArray, lines: MemoryLines
+) -> tuple[SlotLoad, ...] | Refusal:
     """Return the loads of what lanes hold of a matrix, or why there are none.
 
     Args:
@@ -128,21 +128,23 @@ def plan_slots(elements: Array, lines: MemoryLines) -> tuple[SlotLoad, ...] | Re
     return found
 
 
-def _apart(line: Array, byte: Array, step: int) -> tuple[int, ...] | None:
+def _apart(line: IntArray, byte: IntArray, step: int) -> tuple[int, ...] | None:
     """Return where the last axis does not go on in steps of bytes; None if it does."""
+    import numpy as np
+
     count: int = byte.shape[-1]
-    steps: Array = np.arange(0, step * count, step)
-    apart: Array = (line != line[..., :1]) | (byte != byte[..., :1] + steps)
-    found: Array = np.argwhere(apart)
+    steps: IntArray = np.arange(0, step * count, step)
+    apart: IntArray = (line != line[..., :1]) | (byte != byte[..., :1] + steps)
+    found: IntArray = np.argwhere(apart)
     return tuple(found[0].tolist()) if len(found) else None
 
 
-def _refused(reason: ChannelReason, pair: Array) -> Refusal:
+def _refused(reason: ChannelReason, pair: IntArray) -> Refusal:
     one, other = pair.tolist()
     return Refusal(reason, f"{tuple(one)} and {tuple(other)}")
 
 
-def _messages(line: Array, byte: Array, step: int) -> Iterator[SlotLoad]:
+def _messages(line: IntArray, byte: IntArray, step: int) -> Iterator[SlotLoad]:
     """Yield the longest messages there are, in the order of memory."""
     places = sorted(
         (int(line[register]), int(byte[register]), register)

@@ -575,10 +575,7 @@ def plan_staged_gemm(
     """
     for matrix in (problem.a, problem.b):
         if not matrix.contiguous:
-            return (
-                f"expected a memref whose last stride is 1, got {matrix.type}: "
-                "convert-linalg-to-coopmatrix takes any"
-            )
+            return f"expected a memref whose last stride is 1, got {matrix.type}"
     if tiles is not None:
         return staged_by(tiles, problem, device)
     suited, reason = _suited(problem, device)

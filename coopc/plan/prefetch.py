@@ -17,8 +17,7 @@ subgroup has as many; no two of a subgroup begin at one place.
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from itertools import product
 
 from coopc.device.block_io import MAX_BLOCK_WIDTH_BYTES, BlockIO
 from coopc.layout.linear import LinearLayout, powers
@@ -38,12 +37,11 @@ class PrefetchPlan:
     """Of every message."""
 
     def __post_init__(self) -> None:
-        rows, cols = (x.reshape(-1) for x in self.layout.table().values())
-        sizes = list(self.layout.out_sizes.values())
-        found = np.zeros(sizes, np.bool_)
-        for row, col in zip(rows.tolist(), cols.tolist(), strict=True):
-            found[row : row + self.shape.height, col : col + self.shape.columns] = True
-        if not found.all():
+        rows, cols = sizes = [*self.layout.out_sizes.values()]
+        of_warps, own = self.layout.images("warp"), self.layout.images("register")
+        found = {tuple(self.layout.unpack(x ^ y)) for x in of_warps for y in own}
+        wanted = (range(0, rows, self.shape.height), range(0, cols, self.shape.columns))
+        if not found.issuperset(product(*wanted)):
             raise ValueError(f"expected messages that cover a tile of {sizes}")
 
     @property

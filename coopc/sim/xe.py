@@ -177,7 +177,7 @@ def byte_slots(shape: BlockShape, lanes: int, slot: int) -> tuple[Array, Array]:
 
     Both have shape (lanes, slots, bytes of a slot).
     """
-    slots = shape.slots(lanes, slot).swapaxes(0, 1)
+    slots = np.array(shape.slots(lanes, slot)).swapaxes(0, 1)
     each = shape.bits // 8
     row, column = slots[..., 0], slots[..., 1]
     rows = np.repeat(row, each, axis=-1)

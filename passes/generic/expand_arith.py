@@ -1,4 +1,4 @@
-"""expand-arith: expands rounding divisions, i1 arithmetic, strict minima and maxima.
+"""expand-arith: expands rounding divisions, i1 arithmetic, strict extremes, negations.
 
 Before:  operations of `arith` for which targets have no instruction.
 After:   operations of `arith` that the target has.
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     IntegerType,
     i1,
@@ -30,6 +30,7 @@ from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.simt import ReduceKind, bits_of
 from coopc.emit.walker import NoForm, element_of
+from coopc.ir.builder import constant_attr
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
     Code,
@@ -197,6 +198,38 @@ def whole_as_bool(code: Code, op: arith.FPToSIOp | arith.FPToUIOp) -> Num:
 def settled(code: Code, op: arith.CmpfOp) -> SSAValue:
     """A comparison that is false or true of everything needs no operands."""
     return code.constant(op.result.type, -(op.predicate.value.data // 15))
+
+
+def is_minus_one(value: SSAValue) -> bool:
+    """Whether a number, or all components of a vector, are the constant -1.0."""
+    wanted = constant_attr(value.type, -1)
+    while isinstance(value.owner, vector.BitcastOp):
+        value = value.owner.source
+    return isinstance(value.owner, arith.ConstantOp) and value.owner.value == wanted
+
+
+@table.on(
+    arith.MulfOp,
+    when=lambda op, to: (
+        not to.device.keeps_negations and any(map(is_minus_one, op.operands))
+    ),
+)
+def negated(code: Code, op: arith.MulfOp) -> SSAValue:
+    """A product with -1.0, of which LLVM makes a negation."""
+    return code(arith.NegfOp(op.rhs if is_minus_one(op.lhs) else op.lhs))
+
+
+@table.on(arith.NegfOp, when=lambda op, to: not to.device.keeps_negations)
+def negate(code: Code, op: arith.NegfOp) -> Num:
+    """-0.0 for 0.0, and otherwise the number with the other sign.
+
+    LLVM makes `fneg` of an xor of the sign, and of -0.0 - x, but not of a choice.
+    """
+    element = element_of(op.operand.type)
+    sign = 1 << bits_of(element) - 1
+    (x,) = nums(code, op.operand)
+    bits = x.bits(IntegerType(bits_of(element)))
+    return bits.compare("eq", 0).select(x.like(-0.0), (bits ^ sign).bits(element))
 
 
 def has_no_strict_extreme(op: Operation, target: Target) -> bool:

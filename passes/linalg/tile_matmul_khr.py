@@ -10,8 +10,8 @@ After:   a kernel with a grid. Each work-group copies tiles of A and B to work-g
          not known, and no tiles given, @f is for multiples of the tiles, by conditions,
          and checks nothing; @f.fallback is for all others.
 Fails:   where such a function has an operation that cannot be fused, naming it; where
-         the tiles do not suit the device or exceed its work-group memory. With an
-         epilogue, such a function stays, with a remark.
+         tiles are given that do not suit the device or exceed its work-group memory.
+         Without, a function that no tiles of the device suit stays, with a remark.
 
 What a work-group does in a step along K is a schedule of `coopc.plan.gemm_schedule`;
 here each action of it becomes text.  There are two loops along K, one for pieces that
@@ -87,7 +87,6 @@ from coopc.plan.gemm import (
     GemmPlan,
     Problem,
     Source,
-    in_precision,
     plan_staged_gemm,
     plan_whole_gemm,
 )
@@ -106,7 +105,6 @@ from coopc.plan.gemm_schedule import (
 )
 from coopc.plan.khr_table import Ability, abilities
 from coopc.remarks import remark
-from coopc.rounding import PrecisionName
 
 CHECKS: frozenset[Ability] = frozenset(("checked accesses", "tensor addressing"))
 """Either of them checks accesses of matrices, without a loop over elements."""
@@ -894,8 +892,6 @@ class TileMatmulKhrPass(ModulePass):
     remark: bool = False
     """Whether functions stay as they are but for those that `apply-tuning` has tiles
     for, and a remark says which would be faster."""
-    precision: PrecisionName = "ieee"
-    """Any but ieee leaves products of f32 to `split-f32-products`."""
 
     def __post_init__(self) -> None:
         given = (self.group, self.subgroup)
@@ -940,17 +936,15 @@ class TileMatmulKhrPass(ModulePass):
                 tuned = found.tuned and found.tuned.tiles
                 if not tuned and (self.remark or found.tuned):
                     continue  # one subgroup multiplies it
-                plan = plan_staged_gemm(found.problem, device, self.tiles or tuned)
-                if isinstance(plan, str) and tuned:
-                    raise Refused(found.op, f"the tuned plan: {plan}")
-                split = in_precision(found.problem, self.precision) != found.problem
-                if isinstance(plan, str) and (split or found.problem.epilogue):
+                chosen = self.tiles or tuned
+                plan = plan_staged_gemm(found.problem, device, chosen)
+                if isinstance(plan, str) and chosen:
+                    tuned_plan = "" if self.tiles else "the tuned plan: "
+                    raise Refused(found.op, f"{tuned_plan}{plan}")
+                if isinstance(plan, str):
                     reason = "one subgroup a work-group multiplies, not several"
                     remark(func, f"{reason}: {plan}")
                     continue
-                if isinstance(plan, str):
-                    raise Refused(found.op, plan)
-                chosen = tuned or self.tiles
                 whole = None if chosen else plan_whole_gemm(found.problem, device)
                 write_kernels(ctx, func, found, plan, whole, device)
 

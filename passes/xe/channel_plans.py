@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
@@ -32,7 +33,7 @@ from coopc.passes.xe.conditions import (
     arguments_of,
     numbers_of,
 )
-from coopc.passes.xe.register_layout import Array, RegisterLayout, registers_of
+from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block_message import Rule
 from coopc.plan.channels import (
     ALIGNMENT,
@@ -42,6 +43,9 @@ from coopc.plan.channels import (
     plan_slots,
 )
 from coopc.plan.refusal import Refusal
+
+if TYPE_CHECKING:
+    from coopc.layout.distribution import IntArray
 
 MOST_BYTES = 1 << 32
 """Of memory that offsets of 32 bits reach."""
@@ -94,7 +98,7 @@ def plan_channels(
 
 
 def _by_pieces(
-    elements: Array, run: int, per: int, lines: MemoryLines
+    elements: IntArray, run: int, per: int, lines: MemoryLines
 ) -> ChannelPlan | Refusal:
     """Return how channels of so many elements are loaded, piece by piece."""
     whole, slots = _slots(elements, per), run // per
@@ -109,7 +113,7 @@ def _by_pieces(
     return ChannelPlan(tuple(found), CHANNEL_BITS, slots)
 
 
-def _slots(elements: Array, per: int) -> Array:
+def _slots(elements: IntArray, per: int) -> IntArray:
     """Return what slots of so many elements hold, as `plan_slots` wants it."""
     lanes = elements.shape[1]
     return elements.reshape(-1, per, lanes, 2).transpose(0, 2, 1, 3)

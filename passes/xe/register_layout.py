@@ -30,10 +30,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 from math import gcd
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -56,7 +54,8 @@ from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import Encoding, Operand, SliceEncoding
 from coopc.layout.linear import LinearLayout
 
-Array: TypeAlias = npt.NDArray[Any]
+if TYPE_CHECKING:
+    from coopc.layout.distribution import IntArray
 
 MOST_ROWS = 8
 """Rows of A and C of one DPAS."""
@@ -88,11 +87,8 @@ class RegisterLayout:
     @cached_property
     def coordinates(self) -> tuple[tuple[int, ...], ...]:
         """The element that each register of lane 0 of warp 0 holds."""
-        count = self.layout.in_sizes["register"]
-        table = self.layout.apply({"register": np.arange(count)})
-        if not table:
-            return ((),) * count  # of a tensor without dimensions
-        one = tuple(zip(*(each.tolist() for each in table.values()), strict=True))
+        images = self.layout.images("register")
+        one = tuple(tuple(self.layout.unpack(x)) for x in images)
         if not self.tiles:
             return one
         return tuple(
@@ -101,8 +97,10 @@ class RegisterLayout:
             for element in one
         )
 
-    def elements(self, lanes: int) -> Array:
+    def elements(self, lanes: int) -> IntArray:
         """Return what lanes of warp 0 hold, of shape (registers, lanes, rank)."""
+        import numpy as np
+
         table = self.layout.apply({"lane": np.arange(lanes)})
         of_lanes = np.stack(list(table.values()), axis=-1)
         own = np.array([self.coordinates[x] for x in self.distinct])

@@ -17,7 +17,6 @@ from itertools import chain
 from math import gcd, prod
 from typing import TypeAlias
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, SSAValue
 
@@ -119,11 +118,13 @@ def _follow(registers: RegisterLayout, dim: int, length: int) -> bool:
     layout = registers.layout
     if any(x[dim] % length for name in ("lane", "warp") for x in layout.bases(name)):
         return False
-    own = np.array([registers.coordinates[x] for x in registers.distinct])
-    runs = own.reshape(-1, length, own.shape[-1])
-    follow = runs[:, :1].repeat(length, axis=1)
-    follow[..., dim] += np.arange(length)
-    return not (runs[:, 0, dim] % length).any() and np.array_equal(runs, follow)
+    own = [registers.coordinates[x] for x in registers.distinct]
+    return all(
+        first[dim] % length == 0
+        and element == (*first[:dim], first[dim] + at % length, *first[dim + 1 :])
+        for at, element in enumerate(own)
+        for first in (own[at - at % length],)
+    )
 
 
 def _to_be_multiple(number: Polynomial, of: int) -> list[Need] | None:

@@ -107,6 +107,8 @@ PIPELINES = {
 """Where a kernel runs and by which pipeline, instead of by matrices, which Intel's
 run-time only has on processors with AVX-512."""
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin")
+IN_PLACE = 0.25
+"""Of kernels, those that store what they have in between to where they load from."""
 SORTED = 16
 """The most elements of a row that is sorted: it is unrolled."""
 HEAD = """\
@@ -210,6 +212,9 @@ def random_kernel(seed: int) -> RandomKernel:
             "    to = program * R * R + r[:, None] * R + r[None, :]\n",
             "    tl.store(product + to, d)\n",
         ]
+    if draw.random() < IN_PLACE:
+        number = draw.randint(1, count + 1)
+        lines.insert(number, f"    tl.store(x + at, v{number}, mask=mask)\n")
     text = "".join(lines)
     return RandomKernel(text, type, sum_type, block, shape, axis, has_product)
 

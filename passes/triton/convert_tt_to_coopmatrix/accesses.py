@@ -278,8 +278,7 @@ def tensor_access(
     if isinstance(op, tt.LoadOp | tt.DescriptorLoadOp) and k.options.block is not None:
         is_factor = matrix is not None and feeds_products(op)
         if is_factor or waits(op, k.users):
-            reads = frozenset[SSAValue]() if base is None else frozenset({base})
-            found = Tensor(shape, get, None, reads)
+            found = Tensor(shape, get, None, frozenset({base}))
             k.values[value] = replace(found, matrix=matrix if is_factor else None)
             return
     found = k.buffer(shape, element, value.name_hint or "loaded")

@@ -31,6 +31,8 @@ from coopc.dialects.tt.types import is_tensor, shape_of
 from coopc.ir.control_flow import yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import ELEMENTWISE, FUNCTIONS
 
+PASSED_ON = (tt.SplitOp, ttg.LocalAllocOp, ttg.LocalLoadOp, scf.ForOp, scf.WhileOp)
+"""Operations that do not use elements where they stand."""
 WRITES = (
     tt.AtomicCASOp,
     tt.AtomicRMWOp,
@@ -336,7 +338,7 @@ def waits(
                 return False
             user = value.owner
             break
-        if isinstance(user, (*WRITES, tt.LoadOp, scf.ForOp, scf.WhileOp)):
+        if isinstance(user, (*WRITES, *PASSED_ON, tt.LoadOp)):
             return False
         if type(user) not in FUNCTIONS:
             break

@@ -98,8 +98,8 @@ class Tensor:
     function: Function
     buffer: SSAValue | None = None
     """The memory that holds exactly its elements, if some does."""
-    reads: frozenset[SSAValue] = frozenset()
-    """The buffers that the function loads from."""
+    reads: frozenset[SSAValue | None] = frozenset()
+    """The memory that the function loads from; None for that at addresses."""
     base: SSAValue | None = None
     """Of pointers, what their offsets count from; without it they are addresses."""
     matrix: MatrixInMemory | None = None
@@ -410,7 +410,7 @@ def function_of(
         function = _elementwise(e, op, srcs, result.index)
     else:
         function = FUNCTIONS[type(op)](e, op, srcs)
-    reads = frozenset[SSAValue]().union(*(x.reads for x in srcs))
+    reads = frozenset[SSAValue | None]().union(*(x.reads for x in srcs))
     base = next((x.base for x in srcs if x.base is not None), None)
     in_rounds = any(x.in_rounds for x in srcs)
     shape = shape_of(result.type)

@@ -195,8 +195,8 @@ class IndexSums:
             index: where the tensor begins, an i32.
             shift: positions are counted in units of two to this.
         """
-        coordinate = layout.apply({"register": register})[layout.out_names[dimension]]
-        number, b = int(coordinate) >> shift, self.at(b, index)
+        coordinate = layout.at(register=register)[layout.out_names[dimension]]
+        number, b = coordinate >> shift, self.at(b, index)
         warp = part(b, layout, "warp", dimension, shift)
         value = warp.value
         if value is not None and warp.bits & number:

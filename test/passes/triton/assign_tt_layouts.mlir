@@ -251,6 +251,48 @@ module attributes {simt.target = #simt.target<opencl, dg2>} {
 
 // -----
 
+// Lanes wait where one may store what another one loaded: not where each has the same
+// pointers, nor for another argument.
+
+// CHECK-LABEL: @in_place
+// CHECK: %x = tt.load %other
+// CHECK-NEXT: tt.store %other, %x
+// CHECK-NEXT: %y = tt.load %same
+// CHECK-NEXT: tt.store %other, %y
+// CHECK-NEXT: ttg.barrier global_read|global_write
+// CHECK-NEXT: tt.store %across, %y
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: ttg.barrier global_read|global_write
+// CHECK-NEXT: tt.load %p
+// CHECK-NEXT: ttg.barrier global_read|global_write
+// CHECK-NEXT: tt.store %p
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @in_place(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %last = arith.constant dense<255> : tensor<256xi32>
+    %range = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
+    %back = arith.subi %last, %range : tensor<256xi32>
+    %all = tt.splat %p : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
+    %rest = tt.splat %q : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
+    %same = tt.addptr %all, %range : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
+    %across = tt.addptr %all, %back : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
+    %other = tt.addptr %rest, %range : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
+    %x = tt.load %other : tensor<256x!tt.ptr<f32>>
+    tt.store %other, %x : tensor<256x!tt.ptr<f32>>
+    %y = tt.load %same : tensor<256x!tt.ptr<f32>>
+    tt.store %other, %y : tensor<256x!tt.ptr<f32>>
+    tt.store %across, %y : tensor<256x!tt.ptr<f32>>
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %one = tt.load %p : !tt.ptr<f32>
+      tt.store %p, %one : !tt.ptr<f32>
+    }
+    tt.return
+  }
+}
+
+// -----
+
 // A descriptor of several places is for one subgroup.
 
 // CHECK-LABEL: @chosen

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from coopc.device import BMG, PVC
 from coopc.device.block_io import BlockKind
@@ -121,6 +122,12 @@ def found(request: Request) -> BlockPlan:
     return result
 
 
+def arrays(places: list[list[Place]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns, of shape (values, lanes)."""
+    both = np.array(places)
+    return both[..., 0], both[..., 1]
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_messages(case: Case) -> None:
     result = found(case.request)
@@ -151,7 +158,7 @@ def test_once(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_covered(case: Case) -> None:
     result = found(case.request)
-    rows, cols = result.placement()
+    rows, cols = arrays(result.placement())
     read: set[tuple[int, int]] = set()
     for warp in range(result.layout.in_sizes["warp"]):
         for first in result.firsts:
@@ -181,7 +188,7 @@ def shuffled(draw: st.DrawFn) -> Request:
 def test_placement(request: Request) -> None:
     # Building the plan proves the placement; here it is checked by other means.
     result = found(request)
-    rows, cols = result.placement()
+    rows, cols = arrays(result.placement())
     names = result.layout.out_names
     for register, (message, value) in enumerate(result.sources):
         origin = result.origin(result.firsts[message], warp=1)
@@ -223,7 +230,7 @@ def test_a_mask_limits_the_height() -> None:
 
 def test_lanes_of_a_message_are_distinct() -> None:
     for case in CASES.values():
-        rows, cols = found(case.request).placement()
+        rows, cols = arrays(found(case.request).placement())
         places = np.stack([rows.ravel(), cols.ravel()])
         assert np.unique(places, axis=1).shape == places.shape
 
@@ -238,7 +245,7 @@ def test_bases_of_messages(case: Case) -> None:
         found = message_bases(shape, lanes, packed, step)
         if found is None:
             continue
-        rows, cols = placement(shape, lanes, packed, step)
+        rows, cols = arrays(placement(shape, lanes, packed, step))
         places, values = (
             [1 << x for x in range(n.bit_length() - 1)] for n in (lanes, len(rows))
         )
@@ -305,7 +312,7 @@ def test_slots(case: DisplayCase) -> None:
         for row, col in slots
         for i, j in product(range(f), range(g))
     }
-    rows, cols = found.placement()
+    rows, cols = arrays(found.placement())
     assert elements == set(
         zip(rows.ravel().tolist(), cols.ravel().tolist(), strict=True)
     )

@@ -54,8 +54,10 @@ def arrived(found: BlockPlan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def test_placement(case: Case) -> None:
     found, layout = messages(case), case.layout
     rows, cols = arrived(found)
-    warps = np.arange(layout.in_sizes["warp"])
-    origins = found.origins(np.array(found.firsts), warps)
+    warps = layout.in_sizes["warp"]
+    origins = np.array(
+        [[found.origin(x, y) for y in range(warps)] for x in found.firsts]
+    )
     message, value = np.array(found.sources).T
     for number, wanted in enumerate(layout.table().values()):
         have = np.repeat(origins[message][:, None, :, number], found.lanes, axis=1)

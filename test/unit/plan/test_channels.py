@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
 from coopc.layout.encodings import Operand
-from coopc.plan.channels import Array, ChannelReason, MemoryLines, SlotLoad, plan_slots
+from coopc.plan.channels import ChannelReason, MemoryLines, SlotLoad, plan_slots
 from coopc.plan.refusal import Refusal
 
 PITCH = 160
 """Bytes of a line where the plan does not know them."""
+
+Array = NDArray[np.int64]
 
 
 def held(bits: int, lanes: int, rows: int, operand: Operand, slot: int = 32) -> Array:

@@ -37,6 +37,7 @@ VULKAN = ("lavapipe", "vulkan")
 OPENCL = ("bmg", "opencl")
 AMX = ("amx", None)
 RDNA4 = ("rdna4", "vulkan")
+INTEL_CPU = ("intel-cpu", "opencl")
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,14 @@ CASES = [
         for t in ("f16", "f32", "f64")
         for op in ("maximumf", "minimumf")
         for device in (VULKAN, OPENCL)
+    ),
+    *(
+        Case(ARITH, INTEL_CPU, text.format(t=t), (t,), t)
+        for t in ("f16", "f32", "f64")
+        for text in (
+            "%r = arith.negf %a : {t}",
+            "%c = arith.constant -1.0 : {t}\n%r = arith.mulf %c, %a : {t}",
+        )
     ),
     *(
         Case(NARROW, device, binary(op, "bf16"), ("bf16", "bf16"), "bf16")

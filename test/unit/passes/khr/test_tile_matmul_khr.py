@@ -270,7 +270,6 @@ REFUSED: dict[str, tuple[Gemm, str]] = {
         replace(S8, sizes=(32, 32, 32), extended=("extsi", "extui")),
         WIDE,
     ),
-    "expected tiles for bmg, which has none by default": (WHOLE, "device=bmg"),
 }
 
 

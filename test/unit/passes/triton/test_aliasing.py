@@ -223,3 +223,75 @@ def test_views_of_a_matrix(name: str, on: str) -> None:
     to[0, :3] = (2 if name == "apart" else 4) * p[0, :3]
     coopc.launch(TWICE, p, q, grid=3, on=on)
     assert np.array_equal(array, wanted)
+
+
+KEPT = """
+tt.func @kept(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %r: !tt.ptr<i32>) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %eight = arith.constant dense<8> : tensor<16xi32>
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %qs = tt.splat %q : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %rs = tt.splat %r : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %pa = tt.addptr %ps, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %qa = tt.addptr %qs, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %ra = tt.addptr %rs, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  LOADED
+  tt.store %pa, %x : tensor<16x!tt.ptr<i32>>
+  tt.store %ra, %LAST : tensor<16x!tt.ptr<i32>>
+  tt.return
+}
+"""
+"""In p and r: half of q and p, plus 8, or what p has at even and at odd places."""
+LOADED = {
+    "addresses": """
+  %low = arith.cmpi slt, %at, %eight : tensor<16xi32>
+  %from = arith.select %low, %qa, %pa : tensor<16xi1>, tensor<16x!tt.ptr<i32>>
+  %z = tt.load %from : tensor<16x!tt.ptr<i32>>
+  %x = arith.addi %z, %eight : tensor<16xi32>""",
+    "split": """
+  %all = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>
+  %base = tt.splat %p : !tt.ptr<i32> -> tensor<32x!tt.ptr<i32>>
+  %from = tt.addptr %base, %all : tensor<32x!tt.ptr<i32>>, tensor<32xi32>
+  %z = tt.load %from : tensor<32x!tt.ptr<i32>>
+  %pairs = tt.reshape %z : tensor<32xi32> -> tensor<16x2xi32>
+  %x, %y = tt.split %pairs : tensor<16x2xi32> -> tensor<16xi32>""",
+}
+
+
+@NAMES
+@pytest.mark.parametrize("how", LOADED)
+def test_what_is_loaded_before_a_store(how: str, name: str) -> None:
+    """It is what memory held then, also where it is used after the store."""
+    p, q, r = np.arange(32, dtype="i4"), np.zeros(16, "i4"), np.zeros(16, "i4")
+    before = p.copy()
+    text = KEPT.replace("LOADED", LOADED[how])
+    last = "x" if how == "addresses" else "y"
+    launched(name, p, q, r, text=text.replace("LAST", last))
+    sums = np.where(np.arange(16) < 8, 0, before[:16]) + 8
+    x, y = (sums, sums) if how == "addresses" else (before[::2], before[1::2])
+    assert np.array_equal(p[:16], x)
+    assert np.array_equal(r, y)
+
+
+REVERSED = """
+tt.func @reversed(%p: !tt.ptr<i32>) {
+  %at = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32>
+  %last = arith.constant dense<255> : tensor<256xi32>
+  %back = arith.subi %last, %at : tensor<256xi32>
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<256x!tt.ptr<i32>>
+  %from = tt.addptr %ps, %at : tensor<256x!tt.ptr<i32>>, tensor<256xi32>
+  %to = tt.addptr %ps, %back : tensor<256x!tt.ptr<i32>>, tensor<256xi32>
+  %x = tt.load %from : tensor<256x!tt.ptr<i32>>
+  tt.store %to, %x : tensor<256x!tt.ptr<i32>>
+  tt.return
+}
+"""
+
+
+@pytest.mark.parametrize("on", ["sim", "opencl"])
+def test_lanes_wait_on_xe(on: str) -> None:
+    """Lanes that have a tensor in registers store where others load."""
+    array = np.arange(256, dtype="i4")
+    pipeline = "coopc-xe{device=bmg emulate=true}"
+    coopc.launch(REVERSED, array, grid=1, on=on, pipeline=pipeline)
+    assert array.tolist() == [*range(256)][::-1]
