@@ -291,7 +291,7 @@ def test_quotients_of_columns(on: str) -> None:
 def test_one_kernel(pipeline: str) -> None:
     """As without: kernels, their memory, and the operations of loops along K."""
     types = ("f32", "f32") if pipeline == "coopc-cpu" else ("f16", "f32")
-    gemm = Gemm((256, 256, 512), types=types)
+    gemm = Gemm((256, 256, 1024), types=types)
     plain = compiled(gemm.text, pipeline)
     made = compiled(Fused(gemm, "bias_relu").text, pipeline)
     assert in_loops(made) == in_loops(plain)
