@@ -207,8 +207,8 @@ class GemmTiles:
     """Subgroups that share K for each tile of C: each multiplies a part of a step, and
     their sums are added in the end."""
     ahead: int = 1
-    """Steps whose tiles are on their way from memory to registers, with 1 stage and
-    without slices; the loop along K has as many steps in each iteration."""
+    """Steps whose tiles are on their way from memory to registers; 1 with slices, and
+    1 or an even number with 2 stages.  An iteration of the loop along K has as many."""
     cost: tuple[float, float] | None = None
     """Nanoseconds that a work-group takes for each element along K: at least, and
     where work-groups follow each other on a compute unit.  None if not measured."""

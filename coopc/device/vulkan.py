@@ -247,10 +247,11 @@ NVIDIA = Device(
     # 48 KiB together: 2 x 23 KB gave 304 TF/s, 2 x 27 KB 201.
     #
     # Costs are those of f16 on an H100: of 2048^3 and 4096^3 for the first ones, of
-    # 1024^3 and 512^3 in the middle, and of M = 128 and 16 with N = K = 4096 for the
-    # last; the second cost of the last two is a guess.  Few work-groups are as fast as
-    # what each has in flight: so the last ones have long steps, which subgroups share,
-    # and two of them ahead: of M = 16, 17 us for 22.  Larger tiles take 37 bytes of A
+    # 1024^3 and 512^3 in the middle, and of M = 128 to 16 with N = K = 4096, and B from
+    # memory, for the last six, whose second costs are guesses where both are equal.
+    # Few work-groups are as fast as what each has in flight: so the last ones have long
+    # steps, which subgroups share, and two of them ahead, which is 17 us for 22 where
+    # M = 16.  Larger tiles take 37 bytes of A
     # and B in a nanosecond, with one step ahead or two, one stage or two, 4 subgroups,
     # 8 or 16: stores, loads of matrices and products of a step follow each other, where
     # no other work-group shares the multiprocessor.  So 128 x 4096 x 4096 takes 29 us,

@@ -33,6 +33,7 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
+    FloatAttr,
     IntegerAttr,
     IntegerType,
 )
@@ -458,6 +459,19 @@ _RULES: Mapping[str, Rule] = {
 }
 """What other operations give, from the facts of their operands; of all others nothing
 is known. Those of `tt` are named, so that the dialect is not imported without need."""
+
+
+def splat_number(value: SSAValue) -> float | None:
+    """Return the number that a constant is, or all its components are; else None."""
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as attr):
+            return attr.value.data
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
+            number = dense.get_values()[0] if dense.is_splat() else None
+            assert not isinstance(number, tuple | complex), dense
+            return number
+        case _:
+            return None
 
 
 def constant_number(value: SSAValue) -> int | None:

@@ -154,9 +154,8 @@ class BlockPlan:
     def _prove(self) -> None:
         """Compare what the messages bring with the layout, everywhere.
 
-        Sums of an origin and a place in a message are those without carries: of all
-        lanes and registers of a warp they are compared, and origins of other warps
-        have no bit of such a place.
+        No origin, of any warp, has a bit in common with a place within a message.  So
+        their sum is an exclusive or, and what holds for one warp holds for all.
         """
         bits = [width for _, width in self.layout.outs]
         row_at, col_at = (sum(bits[:x]) for x in (self.rows, self.cols))

@@ -35,7 +35,7 @@ MOST_STEP = 256
 MOST_SUBGROUPS = 16
 """That a compute unit runs at a time, where each has as many registers as it can."""
 BAND = 8
-PIPELINES = ((1, False, 1), (1, False, 2), (2, False, 1), (1, True, 1))
+SCHEDULES = ((1, False, 1), (1, False, 2), (2, False, 1), (1, True, 1))
 """Stages, whether B comes in slices, and steps ahead."""
 
 
@@ -99,7 +99,7 @@ def _tiles(problem: Problem, device: Device) -> list[GemmTiles]:
             continue
         if part[0] * part[1] > 2 * LANE_SUMS * device.subgroup_size:
             continue
-        for step, (stages, sliced, ahead) in product(steps, PIPELINES):
+        for step, (stages, sliced, ahead) in product(steps, SCHEDULES):
             tiles = GemmTiles(
                 *(group, part, step, stages),
                 sliced=sliced,

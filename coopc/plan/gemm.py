@@ -822,7 +822,7 @@ def _largest_product(
                 f"expected the {name} of a work-group to be a multiple of that of a "
                 f"subgroup, got {whole} and {part}"
             )
-    if (reason := _why_no_pipeline(tiles)) is not None:
+    if (reason := _why_no_schedule(tiles)) is not None:
         return reason
     a, b, c = elements
     shapes = device.multiplications(a, b, c, c)
@@ -848,7 +848,7 @@ def _largest_product(
     return found
 
 
-def _why_no_pipeline(tiles: GemmTiles) -> str | None:
+def _why_no_schedule(tiles: GemmTiles) -> str | None:
     """Return why steps along K cannot follow each other so, or None."""
     if tiles.stages not in (1, 2):
         return f"expected 1 or 2 stages, got {tiles.stages}"

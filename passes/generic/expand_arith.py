@@ -30,7 +30,7 @@ from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.simt import ReduceKind, bits_of
 from coopc.emit.walker import NoForm, element_of
-from coopc.ir.builder import constant_attr
+from coopc.ir.facts import splat_number
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
     Code,
@@ -202,10 +202,10 @@ def settled(code: Code, op: arith.CmpfOp) -> SSAValue:
 
 def is_minus_one(value: SSAValue) -> bool:
     """Whether a number, or all components of a vector, are the constant -1.0."""
-    wanted = constant_attr(value.type, -1)
+    type = value.type
     while isinstance(value.owner, vector.BitcastOp):
         value = value.owner.source
-    return isinstance(value.owner, arith.ConstantOp) and value.owner.value == wanted
+    return value.type == type and splat_number(value) == -1
 
 
 @table.on(

@@ -21,12 +21,9 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     Float16Type,
     Float64Type,
-    FloatAttr,
     IndexType,
-    IntegerAttr,
     IntegerType,
     f32,
     f64,
@@ -40,6 +37,7 @@ from coopc.dialects.narrow import is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.dialects.simt import bits_of
 from coopc.emit.walker import element_of
+from coopc.ir.facts import splat_number
 from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
 from coopc.passes.generic.expand_narrow_floats import (
     MATH,
@@ -81,15 +79,6 @@ ERF = (
 )
 """erf(x) / x for x^2 in [0, 1], by powers of x^2: to 4e-8 of it."""
 LOG_ERFC = (
-    -0.0026717137079685926,
-    -1.1174384355545044,
-    -0.6544890403747559,
-    -0.08863412588834763,
-    0.014778103679418564,
-    -0.0011504198191687465,
-)
-"""log(erfc(x)) for x > 1, by powers of x: erfc(x) to 1.6e-8, and 0 of infinity."""
-WHOLE_LOG_ERFC = (
     0.0,
     -1.128380298614502,
     -0.636597752571106,
@@ -100,7 +89,8 @@ WHOLE_LOG_ERFC = (
     0.0003088021476287395,
     -3.144015499856323e-05,
 )
-"""The same for x >= 0: erfc(x) to 1.6e-8, 1 of 0, and 0 of infinity."""
+"""log(erfc(x)) for x >= 0, by powers of x: erfc(x) to 1.6e-8, 1 of 0, and 0 of
+infinity."""
 
 EXP = (
     0.4999999403953552,
@@ -138,19 +128,6 @@ SIGNIFICAND, BIAS = 23, 127
 
 
 # Every target: powers.
-
-
-def splat_number(value: SSAValue) -> float | None:
-    """The number that a constant is, or all its components are; else None."""
-    match value.owner:
-        case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as attr):
-            return attr.value.data
-        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
-            number = dense.get_values()[0] if dense.is_splat() else None
-            assert not isinstance(number, tuple | complex), dense
-            return number
-        case _:
-            return None
 
 
 def whole_exponent(op: math.PowFOp | math.FPowIOp) -> int | None:
@@ -257,22 +234,23 @@ def is_of_vectors(op: Operation, target: Target) -> bool:
 @table.on(math.ErfOp, when=is_of_vectors)
 @table.on(math.ErfOp, when=lacks_of_short)
 def erf(code: Code, op: math.ErfOp) -> Num | SSAValue:
-    """Two polynomials, of f16 in f32; with an exact `exp` to 1.7e-7 of the result."""
+    """Two polynomials, of f16 in f32; with an exact `exp` to 1.7e-7 of the result.
+
+    The second one alone is to 1.7e-7 of 1, which is enough where 1 is added.
+    """
     if isinstance(element_of(op.operand.type), Float16Type):
         return computed_in_f32(code, op, Float16Type)
     (signed,) = free(code, op.operand)
     x = signed.apply(math.AbsFOp)
-    if all(map(adds_one, op.result.uses)):
-        found = 1.0 - polynomial(x, WHOLE_LOG_ERFC).apply(math.ExpOp)
-    else:
+    found = 1.0 - polynomial(x, LOG_ERFC).apply(math.ExpOp)
+    if not all(map(adds_one, op.result.uses)):
         near = x * polynomial(x * x, ERF)
-        far = 1.0 - polynomial(x, LOG_ERFC).apply(math.ExpOp)
-        found = x.compare("olt", 1.0).select(near, far)
+        found = x.compare("olt", 1.0).select(near, found)
     return found.apply(math.CopySignOp, signed)
 
 
 def adds_one(use: Use) -> bool:
-    """Whether 1 is added to a value, as GELU does: it may be off by a bit of 1."""
+    """Whether 1 is added to a value, as in GELU."""
     op = use.operation
     return isinstance(op, arith.AddfOp) and 1 in map(splat_number, op.operands)
 

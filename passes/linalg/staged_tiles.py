@@ -105,6 +105,8 @@ class Tile:
         """The type of that in registers."""
         none = f"dense<0> : {self.held}" if self.held != "i32" else "0 : i32"
         self.no_words = f"arith.constant {none}"
+        self.k_of_load = 1 if self.cut else panel.per_load
+        """K of what is loaded at a time."""
         self.alignment = panel.per_load * panel.element_bytes
         self.type = f"memref<{panel.rows}x{panel.stride}x{self.words}, {SPACE}>"
         """The type of work-group memory: rows x pieces of all copies, and the gap."""

@@ -635,9 +635,7 @@ class StagedKernel:
 
         It is inside of memory, or `checked`: then pieces beyond the end of K are zeros.
         """
-        head, lines = self.head, self.lines
-        end = self._size(self.its.a, "cols")
-        least = 1 if tile.cut else tile.panel.per_load
+        head, lines, end = self.head, self.lines, self._size(self.its.a, "cols")
         start = lines.add(k, number * tile.k)
         if number * tile.k >= self.plan.step:
             # After the last tile there is no next one: it is loaded again.
@@ -651,13 +649,11 @@ class StagedKernel:
             at = self._clamped(tile, at)
             first = lines.index("addi", start, along_k)
             for number in range(tile.panel.loads):
-                position, is_there = lines.add(first, number), ""
+                position = within = lines.add(first, number)
                 if checked:
-                    compare = f"arith.cmpi ult, {position}, {end} : index"
-                    is_there = lines.let("there", compare)
-                    last = head.index("subi", end, f"%c{least}")
-                    position = lines.index("minsi", position, last)
-                pair = at, position
+                    last = head.index("subi", end, f"%c{tile.k_of_load}")
+                    within = lines.index("minsi", position, last)
+                pair = at, within
                 place = tile.memory.place(*(pair if tile.source == "a" else pair[::-1]))
                 load = f"vector.load {tile.memory.name}[{place}]"
                 aligned = f"{{alignment = {tile.alignment} : i64}}"
@@ -665,8 +661,10 @@ class StagedKernel:
                 value = lines.new("piece", f"{load} {aligned} : {types}")
                 words = tile.in_words(lines, value)
                 if checked:
+                    compare = f"arith.cmpi ult, {position}, {end} : index"
+                    either = f"{lines.let('there', compare)}, {words}"
                     none = head.let("none", tile.no_words)
-                    select = f"arith.select {is_there}, {words}, {none} : {tile.held}"
+                    select = f"arith.select {either}, {none} : {tile.held}"
                     words = lines.new("words", select)
                 found.append(words)
         return found
@@ -683,8 +681,7 @@ class StagedKernel:
 
     def _copy(self, tile: Tile, k: str, number: int) -> None:
         """Write a copy of a tile, zeros beyond the edges."""
-        length = 1 if tile.cut else tile.panel.per_load
-        ends = self._is_multiple(self.its.a, "cols", length)
+        ends = self._is_multiple(self.its.a, "cols", tile.k_of_load)
         if self._all([ends, self._pieces_are_whole()]) is True:
             words = self._fetch(tile, k, number, checked=True)
             if tile.panel.turned:
@@ -888,7 +885,7 @@ class TileMatmulKhrPass(ModulePass):
     split: int = 1
     """Subgroups that share K, each a part of a step."""
     ahead: int = 1
-    """Steps whose tiles are on their way from memory to registers; with 1 stage."""
+    """Steps whose tiles are on their way from memory to registers."""
     remark: bool = False
     """Whether functions stay as they are but for those that `apply-tuning` has tiles
     for, and a remark says which would be faster."""

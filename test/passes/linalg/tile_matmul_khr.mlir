@@ -157,15 +157,15 @@ func.func @skinny(%a: memref<16x4096xf16>, %b: memref<4096x4096xf16>, %c: memref
   func.return
 }
 
-// What is left of K is whole pieces: zeros are selected, of which memory has none.
+// What is left of K is whole pieces: zeros take the place of those beyond its end.
 
 // CHECK-LABEL: func.func @rest
 // CHECK:       scf.for %k = %{{.*}} to %c192 step %c64
 // CHECK:       {simt.unroll = false}
-// CHECK:       %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %c200 : index
 // CHECK:         arith.minsi
 // CHECK:         %[[PIECE:.*]] = vector.load %a{{.*}} {alignment = 16 : i64}
 // CHECK:         %[[WORDS:.*]] = vector.bitcast %[[PIECE]]
+// CHECK:         %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %c200 : index
 // CHECK:         arith.select %[[THERE]], %[[WORDS]], %none{{.*}} : vector<4xi32>
 // CHECK-NOT:   vector.maskedload
 // CHECK:       func.return

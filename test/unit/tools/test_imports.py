@@ -31,7 +31,7 @@ sys.exit(status or (str(found) if found else 0))
     ("tool", "arguments", "unused"),
     [
         ("coopc_opt", (GEMM, "-p", KHR, "-t", "spirv"), ("numpy", "xe", "tt", *LINALG)),
-        ("coopc_opt", (TRITON, "-p", XE, "-t", "spirv"), (*LINALG, LLVM)),
+        ("coopc_opt", (TRITON, "-p", XE, "-t", "spirv"), ("numpy", *LINALG, LLVM)),
         ("coopc_run", (GEMM,), ("rich", "coopc.run.worker", "xe", "tt")),
     ],
 )
