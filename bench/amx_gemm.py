@@ -147,7 +147,7 @@ def rungs(element: str, size: int) -> list[Row]:
     """Return the speeds of a ladder of cubes of multiples of 64, in turn."""
     os.sched_setaffinity(0, cores()[:1])
     shape, made = (size, size, size), dict[str, Callable[[], object]]()
-    products = -((-size // 16) ** 2) * -(-size // {"bf16": 32, "i8": 64}[element])
+    products = (size // 16) ** 2 * (size // {"bf16": 32, "i8": 64}[element])
     made["products alone"] = alone(element, products)
     whole = Case(
         element, CONVERTED[element], shape, passes="coopc-amx", tiles=Tiles.AMX
