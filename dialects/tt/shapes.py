@@ -564,15 +564,18 @@ class ReduceOp(CombiningOp):
     reduction_ordering = opt_prop_def(StringAttr)
 
     @property
-    def combiner(self) -> Operation | None:
-        """The one operation that combines two elements in order; None if it is more."""
-        block = self.combine.block
-        first, last = block.first_op, block.last_op
+    def only_operation(self) -> Operation | None:
+        """The one operation whose results the region returns; None if it has more."""
+        first, last = self.combine.block.first_op, self.combine.block.last_op
         if first is None or last is None or first.next_op is not last:
             return None
-        is_plain = tuple(first.operands) == tuple(block.args)
-        is_last = tuple(first.results) == tuple(last.operands)
-        return first if is_plain and is_last else None
+        return first if tuple(first.results) == tuple(last.operands) else None
+
+    @property
+    def combiner(self) -> Operation | None:
+        """The one operation that combines two elements in order; None if it is more."""
+        one, args = self.only_operation, tuple(self.combine.block.args)
+        return one if one is not None and tuple(one.operands) == args else None
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
         verify_reduced(src, result, self.axis.value.data)

@@ -209,12 +209,7 @@ def add_whole_products(
     b, whole = k.b, k.b.both(*(x for each in factors for x in inside(k, each)))
 
     def add() -> Values:
-        one, other = (
-            x
-            if x.matrix is None
-            else replace(x, matrix=replace(x.matrix, checked=(), aligned=True))
-            for x in factors
-        )
+        one, other = map(unchecked, factors)
         return add_products(k, types, (one, other), at, sums, across)
 
     def add_checked() -> Values:
@@ -240,6 +235,13 @@ def inside(k: TtKernel, tensor: Tensor) -> list[SSAValue | bool]:
         found.append(b.compare("sge", first, b.constant(INDEX, 0)))
         found.append(b.compare("sle", end, size_of(matrix, axis)))
     return found
+
+
+def unchecked(tensor: Tensor) -> Tensor:
+    """Return a factor of which what is in memory is known to be inside, and aligned."""
+    if (matrix := tensor.matrix) is None:
+        return tensor
+    return replace(tensor, matrix=replace(matrix, checked=(), aligned=True))
 
 
 def dot(k: TtKernel, op: tt.DotOp) -> None:

@@ -223,6 +223,13 @@ def pointwise_users(value: SSAValue) -> Users | None:
     return found
 
 
+def statements_of(value: SSAValue) -> frozenset[Operation]:
+    """Return the statements that use a tensor as it is, if all uses are of these."""
+    users = pointwise_users(value) or {}
+    has_views = any(path.views for _, path in users.values())
+    return frozenset() if has_views else frozenset(users)
+
+
 def is_store(op: Operation, operand: int) -> bool:
     """Whether an operation stores what is an operand of it, and does no more."""
     match op:
