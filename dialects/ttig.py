@@ -56,6 +56,7 @@ from coopc.dialects.tt.pointers import (
     PointerOp,
     parse_named,
     parse_operands,
+    print_rest,
 )
 from coopc.dialects.tt.types import (
     WORKGROUP,
@@ -281,12 +282,7 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         print_layout(printer, self)
-        rest = {
-            name: attr
-            for name, attr in self.properties.items()
-            if name not in self.PRINTED_APART
-        }
-        printer.print_op_attributes(rest | self.attributes)
+        print_rest(printer, self, self.PRINTED_APART)
         printer.print_string(" : ")
         printer.print_operation_type(self)
 
