@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     I32,
     AnyFloat,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     IntAttr,
     IntegerAttr,
     IntegerType,
@@ -151,6 +153,12 @@ class ScaledElement(TritonEnum):
     BF16 = 5
     FP16 = 6
 
+
+F8: Mapping[ScaledElement, AnyFloat] = {
+    ScaledElement.E4M3: Float8E4M3FNType(),
+    ScaledElement.E5M2: Float8E5M2Type(),
+}
+"""What operands of bytes hold."""
 
 Enum = TypeVar("Enum", bound=TritonEnum)
 

@@ -26,8 +26,6 @@ from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
-    Float8E4M3FNType,
-    Float8E5M2Type,
     Float16Type,
     Float64Type,
     IntegerAttr,
@@ -232,10 +230,6 @@ def function(code: Code, op: tt.ExternElementwiseOp) -> SSAValue:
 
 E8M0_NAN, E8M0_LEAST = 255, 0x00400000
 """The scale that is NaN, and the bits of f32 of the least one, 2^-127."""
-F8: dict[ScaledElement, AnyFloat] = {
-    ScaledElement.E4M3: Float8E4M3FNType(),
-    ScaledElement.E5M2: Float8E5M2Type(),
-}
 
 
 @table.on(tt.DotScaledOp)
@@ -299,7 +293,7 @@ def scaled(
         case ScaledElement.E2M1:
             value = of_e2m1(code, halves(code, value, turned=packs_k == is_right))
         case ScaledElement.E4M3 | ScaledElement.E5M2:
-            value = code.cast(arith.BitcastOp, value, F8[kind])
+            value = code.cast(arith.BitcastOp, value, tt.F8[kind])
             type = TensorType(f32, tt.shape_of(value.type))
             value = code(tt.FpToFpOp.create(operands=[value], result_types=[type]))
         case ScaledElement.BF16 | ScaledElement.FP16:
