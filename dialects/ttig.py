@@ -46,6 +46,7 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects.constraints import Inferred
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.encodings import *
+from coopc.dialects.narrow import is_tensor, tensor_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.descriptors import descriptor_type
@@ -72,12 +73,10 @@ from coopc.dialects.tt.types import (
     expect_element,
     expect_mask,
     expect_type,
-    is_tensor,
     mask_of,
     member,
     pointee_of,
     sizes,
-    tensor_of,
 )
 
 # Operations of `ttig` that load by 2D blocks, as Intel's compiler lowers loads to.
@@ -289,7 +288,7 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
 
 def verify_loaded(result: SSAValue) -> None:
     """Check that a tensor has two dimensions or more."""
-    if len(shape := tensor_of(result).get_shape()) < 2:
+    if len(shape := tensor_type(result).get_shape()) < 2:
         raise VerifyException(
             f"expected a result of rank 2 or more, got {sizes(shape)}"
         )

@@ -54,6 +54,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
@@ -73,7 +74,6 @@ from coopc.dialects.tt.types import (
     expect_mask,
     expect_permutation,
     expect_type,
-    is_tensor,
     mask_of,
     member,
     parse_keyword,

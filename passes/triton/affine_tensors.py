@@ -30,7 +30,8 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
-from coopc.dialects.tt.types import PtrType, is_tensor, shape_of
+from coopc.dialects.narrow import is_tensor
+from coopc.dialects.tt.types import PtrType, shape_of
 from coopc.ir.control_flow import is_inside, yielded
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.polynomial import NOTHING, ONE, Monomial, Polynomial

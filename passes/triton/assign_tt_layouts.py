@@ -44,8 +44,9 @@ from xdsl.traits import is_side_effect_free
 from coopc.device import Device
 from coopc.dialects import tt, ttg, xe
 from coopc.dialects.encodings import attribute_of
+from coopc.dialects.narrow import tensor_type
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import shape_of, sizes, tensor_of
+from coopc.dialects.tt.types import shape_of, sizes
 from coopc.dialects.xe import accumulators
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import defined_by, links
@@ -682,7 +683,7 @@ def set_encoding(value: SSAValue, encoding: Encoding) -> SSAValue:
 
 
 def with_encoding(value: SSAValue, encoding: Encoding) -> TensorType[Attribute]:
-    type = tensor_of(value)
+    type = tensor_type(value)
     return TensorType(type.element_type, type.get_shape(), attribute_of(encoding))
 
 

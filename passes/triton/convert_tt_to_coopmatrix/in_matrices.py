@@ -25,8 +25,9 @@ from coopc.device import Device
 from coopc.device.model import Matrix2
 from coopc.dialects import coopmatrix, tt
 from coopc.dialects.coopmatrix import MatrixType, Reduced, Reduction
+from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import is_tensor, shape_of
+from coopc.dialects.tt.types import shape_of
 from coopc.ir.builder import INDEX, Values
 from coopc.ir.control_flow import is_inside, yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import FREE, rewritten

@@ -27,7 +27,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from coopc.dialects import tt, ttg
-from coopc.dialects.tt.types import Tensor, block_io, is_tensor, shape_of
+from coopc.dialects.narrow import is_tensor
+from coopc.dialects.tt.types import Tensor, block_io, shape_of
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import links
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import WRITES, is_splat

@@ -27,7 +27,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import simt, tt, ttg
-from coopc.dialects.tt.types import is_tensor, shape_of
+from coopc.dialects.narrow import is_tensor
+from coopc.dialects.tt.types import shape_of
 from coopc.ir.control_flow import yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import ELEMENTWISE, FUNCTIONS
 
