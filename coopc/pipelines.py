@@ -412,6 +412,7 @@ class CoopcAmxPass(Pipeline):
             step("convert-coopmatrix-to-amx"),
             step("normalize"),
             step("fit-amx-tiles"),
+            *rounding(self.features),
             step("convert-simt-to-loops"),
             step("check-lowered"),
         )
@@ -477,6 +478,7 @@ class CoopcCpuPass(Pipeline):
             ),
             step("expand-exchanges"),  # of one lane: other orders
             step("normalize"),
+            *rounding(self.features),
             step("convert-simt-to-loops"),
             step("check-lowered"),
         )
@@ -600,6 +602,13 @@ def rest_of_linalg(subgroup_size: int | None, threads: int) -> tuple[ModulePass,
         step("promote-matrix-arrays"),
         step("expand-nibbles"),
     )
+
+
+def rounding(features: tuple[str, ...]) -> tuple[ModulePass, ...]:
+    """The step that uses an instruction to round to bf16, where there is one."""
+    if "avx512bf16" not in features:
+        return ()
+    return (step("expand-narrow-floats", device="amx", features=features),)
 
 
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:

@@ -89,4 +89,39 @@ class DotOp(IRDLOperation):
             )
 
 
+@irdl_op_definition
+class TruncFOp(IRDLOperation):
+    """Round f32 to bf16, as `arith.truncf` does: by AVX512_BF16's `vcvtneps2bf16`.
+
+    That takes denormal numbers for zero: where there are some, bits are rounded.  The
+    vectors are of a multiple of 16 components, which one register has.
+
+    ```mlir
+    %x = "test.op"() : () -> vector<32xf32>
+    %y = avx512.truncf %x : vector<32xf32> -> vector<32xbf16>
+    ```
+    """
+
+    name = "avx512.truncf"
+
+    input = operand_def(VectorType[Float32Type])
+    result = result_def(VectorType[BFloat16Type])
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
+
+    def __init__(self, input: SSAValue) -> None:
+        result = VectorType(BFloat16Type(), vector_type(input).get_shape())
+        super().__init__(operands=[input], result_types=[result])
+
+    def verify_(self) -> None:
+        source, result = vector_type(self.input), vector_type(self.result)
+        if source.get_shape() != result.get_shape() or length_of(self.input) % 16:
+            raise VerifyException(
+                "expected vectors of the same size, a multiple of 16, got "
+                f"{source} and {result}"
+            )
+
+
 Avx512 = dialect_of("avx512", globals())

@@ -52,10 +52,6 @@ THREADS_BLOCK: Block = (4, 8, 64)
 """The same where threads share them: the best of 8 with 16 threads."""
 SLAB_STEPS = 16
 """Products along K of which a core packs B at a time, where it packs it as it goes."""
-SHALLOW_STEPS = 8
-"""Products along K up to which it takes longer to finish sums than to compute them."""
-SHALLOW_BYTES = 32 << 10
-"""Of the sums of a work-group then, which an epilogue reads in the first cache."""
 
 
 def plan_amx_gemm(
@@ -74,12 +70,9 @@ def plan_amx_gemm(
     """
     if reason := why_not_packed(problem):
         return reason
-    (m, n), k, size = problem.c.shape, problem.a.size("cols"), problem.a.element_bytes
+    (m, n), size = problem.c.shape, problem.a.element_bytes
     depth = STEP_BYTES // size
     rows, cols, steps = block or block_of(m, n, threads)
-    shallow = problem.outputs and k is not None and k <= SHALLOW_STEPS * depth
-    if shallow and block is None:
-        rows = min(rows, max(1, SHALLOW_BYTES // (cols * PANEL * PANEL * 4)))
     # With work-groups in one row, each panel of B is packed by who multiplies it.
     before = prepacked or m is None or m > rows * PANEL
     if not before and block is None:

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects import amx, avx512
 from coopc.dialects.amx import tile_type
+from coopc.sim.arith import cast
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
@@ -129,6 +130,9 @@ def multiplied_bytes(
 def widened(values: Array, signed: bool) -> Array:
     """Return bytes as i32, signed or unsigned."""
     return values.view(np.int8 if signed else np.uint8).astype(np.int32)
+
+
+implements(avx512.TruncFOp)(cast)
 
 
 @implements(avx512.DotOp)

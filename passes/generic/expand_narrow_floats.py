@@ -3,7 +3,8 @@
 Before:  operations on bf16, f8E4M3FN, f8E5M2 or f8E8M0FNU, or on vectors of them.
 After:   extensions to f32, the operations on f32, and a truncation each.  Where
          the target does not convert them, conversions become shifts and integer
-         arithmetic.  Between lanes narrow floats and i1 go as integers.
+         arithmetic, or avx512.truncf with the feature avx512bf16.  Between lanes
+         narrow floats and i1 go as integers.
 Fails:   where an `index` is converted to bf16.
 
     %c = arith.addf %a, %b : bf16        %x = arith.extf %a : bf16 to f32
@@ -18,6 +19,7 @@ cut off is remembered in the last bit, so that rounding once more gives the near
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any, TypeAlias
 
@@ -29,6 +31,7 @@ from xdsl.dialects.builtin import (
     Float8E8M0FNUType,
     IndexType,
     IntegerType,
+    ModuleOp,
     f16,
     f32,
     f64,
@@ -39,10 +42,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects import simt
+from coopc.dialects import avx512, simt
 from coopc.dialects.shaped_arith import RemfOp, shaped
 from coopc.dialects.simt import bits_of
-from coopc.emit.walker import NoForm, element_of
+from coopc.emit.walker import NoForm, count_of, element_of
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import (
     Code,
@@ -229,10 +232,26 @@ def extend_bf16(code: Code, op: arith.ExtFOp) -> Num:
     return (word << 16).bits(f32)
 
 
+def rounds_registers(op: Operation, target: Target) -> bool:
+    """Whether an instruction rounds whole registers to bf16."""
+    if "avx512bf16" not in target.features or element_of(op.operands[0].type) != f32:
+        return False
+    return has(op.results, BFloat16Type) and count_of(op.results[0].type) % 16 == 0
+
+
+@table.on(arith.TruncFOp, when=rounds_registers)
+def round_registers(code: Code, op: arith.TruncFOp) -> SSAValue:
+    return code(avx512.TruncFOp(op.input))
+
+
 @table.on(arith.TruncFOp, when=has_no_conversion)
 def round_to_bf16(code: Code, op: arith.TruncFOp) -> Num:
-    """The upper 16 bits of an f32, to nearest even; a NaN becomes a quiet NaN."""
-    x = Num(code, op.input)
+    return upper_bits(code, op.input)
+
+
+def upper_bits(code: Code, value: SSAValue) -> Num:
+    """Those of an f32, to nearest even; a NaN becomes a quiet NaN."""
+    x = Num(code, value)
     word = x.to(f32).bits(i32)
     high = word >> 16
     near = (word + ((high & 1) + 0x7FFF)) >> 16
@@ -333,8 +352,15 @@ def round_to_scale(code: Code, op: arith.TruncFOp) -> Num:
     return byte.bits(element_of(op.result.type))
 
 
+@dataclass(frozen=True)
 class ExpandNarrowFloatsPass(ExpandPass):
     """Computes bf16 and f8 in f32."""
 
     name = "expand-narrow-floats"
     table = table
+
+    features: tuple[str, ...] = ()
+    """What a processor has of avx512bf16, which rounds vectors to bf16."""
+
+    def target(self, module: ModuleOp) -> Target:
+        return replace(super().target(module), features=self.features)

@@ -52,6 +52,8 @@ class Target:
 
     language: Language
     device: Device
+    features: tuple[str, ...] = ()
+    """Of a processor, beyond those of all that LLVM compiles for."""
 
     @classmethod
     def of(cls, module: ModuleOp, device: str | None) -> Target:

@@ -302,6 +302,10 @@ class PackedKernel(Operands):
 
         It goes along rows: what it reads and stores is then consecutive.
         """
+        kept = f"""
+        %col = arith.muli %j, %c{self.cols} : index{self.kept_row}
+        %kept_r = arith.addi %kept_row, %r : index
+        %total = vector.load %kept[%kept_r, %c0] : {self.block_type}, {self.sums}"""
         return f"""
   %whole_b = arith.divui %n, %c{self.cols} : index
   %j_whole = arith.minui %j1, %whole_b : index
@@ -312,18 +316,17 @@ class PackedKernel(Operands):
     %ii = arith.subi %i, %i0 : index
     scf.for %r = %c0 to %rows_here step %c1 {{
       %at = arith.addi %row, %r : index
-      scf.for %j = %j0 to %j_whole step %c1 {{{self._finish(masked=False)}
+      scf.for %j = %j0 to %j_whole step %c1 {{{kept}{self.finished(masked=False)}
       }}
-      scf.for %j = %j_whole to %j1 step %c1 {{
-        %col_ = arith.muli %j, %c{self.cols} : index
-        %cols_left = arith.subi %n, %col_ : index
-        %mask = vector.create_mask %cols_left : {self.mask}{self._finish(masked=True)}
+      scf.for %j = %j_whole to %j1 step %c1 {{{kept}
+        %cols_left = arith.subi %n, %col : index
+        %mask = vector.create_mask %cols_left : {self.mask}{self.finished(masked=True)}
       }}
     }}
   }}"""
 
-    def _finish(self, *, masked: bool) -> str:
-        """Return the epilogue of row %r of tile %i, %j, which is row %at of C."""
+    def finished(self, *, masked: bool) -> str:
+        """Return the epilogue of %total, sums of row %at of C from column %col on."""
         calls = stores = ""
         batch = "%batch" if self.problem.batched else "%c0"
         outputs = self.outputs or [(self.c, Output(self.problem.c))]
@@ -345,11 +348,7 @@ class PackedKernel(Operands):
                 else f"""
         vector.store {value}, {where} : {memory.matrix.type}, {vector}"""
             )
-        return f"""
-        %col = arith.muli %j, %c{self.cols} : index{self.kept_row}
-        %kept_r = arith.addi %kept_row, %r : index
-        %total = vector.load %kept[%kept_r, %c0]
-          : {self.block_type}, {self.sums}{calls}{stores}"""
+        return calls + stores
 
     @property
     def kept_row(self) -> str:

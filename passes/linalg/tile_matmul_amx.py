@@ -159,17 +159,24 @@ def multiplying(g: AmxKernel) -> str:
         begin = f"""
         scf.if %outside {{{g.left}{g.from_edge("%value")}
         }}{of_c(g)}"""
-    target = f"""
-      %target = scf.if %is_last -> ({g.part}) {{{of_c(g)}
-      }} else {{{of_block(g)}
-      }}"""
-    end = f"""
+    done, end = (
+        of_c(g),
+        f"""
       %copy = arith.andi %is_last, %outside : i1
       scf.if %copy {{{g.left}{g.to_edge}
-      }}"""
-    finish = ""
+      }}""",
+    )
     if g.outputs:
-        target, end, finish = g.in_block("%target"), "", g.finish_block
+        done = f"""
+        %of_tile = "memref.cast"(%edge) : ({g.own}) -> ({g.part})
+        scf.yield %of_tile : {g.part}"""
+        end = f"""
+      scf.if %is_last {{{finish(g)}
+      }}"""
+    target = f"""
+      %target = scf.if %is_last -> ({g.part}) {{{done}
+      }} else {{{of_block(g)}
+      }}"""
     body = f"""
   %kept = memref.alloca() {{alignment = 64 : i64}} : {g.block_type}
   %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
@@ -198,8 +205,25 @@ def multiplying(g: AmxKernel) -> str:
       %middle = arith.addi %from, %whole_length : index
       %to = arith.addi %from, %length : index{sums(g)}{end}
     }} }}
-  }}{finish}"""
+  }}"""
     return g.text_of_panels("multiply", "z", body)
+
+
+def finish(g: AmxKernel) -> str:
+    """Return the epilogue of a tile of C, whose sums are in %edge, row by row."""
+
+    def rows(masked: bool) -> str:
+        return f"""
+        scf.for %r = %c0 to %rows_here step %c1 {{
+          %at = arith.addi %row, %r : index
+          %total = vector.load %edge[%r, %c0]
+            : {g.own}, {g.sums}{g.finished(masked=masked)}
+        }}"""
+
+    return f"""{g.left}
+        scf.if %col_in {{{rows(masked=False)}
+        }} else {{{rows(masked=True)}
+        }}"""
 
 
 def of_slab(g: AmxKernel) -> str:

@@ -9,24 +9,28 @@
 Rows and bytes of a row, each an i16, are those of the tile; of a product those of acc,
 and the bytes of a row of lhs.  The pitch is from row to row, in bytes.
 
-`avx512` is intrinsics, too, each on one register.
+`avx512` is intrinsics, too, each on one register, and conversions that LLVM knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from xdsl.dialects.builtin import BFloat16Type, i8
 from xdsl.ir import SSAValue
 
 from coopc.dialects import amx, avx512
 from coopc.dialects.amx import TileType, tile_type
+from coopc.dialects.narrow import length_of
 from coopc.emit.llvm.emission import Emission, Handlers, View, id_of
 from coopc.emit.walker import NoForm
 from coopc.llvm.values import (
     BFLOAT,
+    I1,
     I8,
     I16,
+    I32,
     I64,
     VOID,
     Named,
@@ -35,6 +39,8 @@ from coopc.llvm.values import (
     integer,
     poison,
 )
+from coopc.passes.generic.expand_narrow_floats import upper_bits
+from coopc.passes.generic.expansion import results_of
 
 handlers = Handlers()
 
@@ -123,3 +129,38 @@ def dot(e: Emission, op: avx512.DotOp) -> None:
         types = [acc.type, part.type]
         found = e.intrinsic("vector.insert", acc.type, [found, part, place], types)
     e.set(op.result, found)
+
+
+DENORMAL = integer(I32, 0x20)
+"""The class of numbers, of `vfpclassps`."""
+
+
+@handlers.on(avx512.TruncFOp)
+def truncate(e: Emission, op: avx512.TruncFOp) -> None:
+    """Instructions where no number is denormal; else bits are rounded."""
+    x, size, mask = e.value(op.input), length_of(op.input), Vector(16, I1)
+    classes: list[Value] = [
+        e.intrinsic(
+            "x86.avx512.fpclass.ps.512",
+            mask,
+            [e.shuffled(x, None, range(start, start + 16)), DENORMAL],
+            (),
+        )
+        for start in range(0, size, 16)
+    ]
+    found = e.f.cast("bitcast", reduce(partial(e.f.arithmetic, "or"), classes), I16)
+    denormal, normal, done = map(e.label, ("denormal", "normal", "rounded"))
+    e.branch(e.f.compare("icmp eq", found, integer(I16, 0)), normal, denormal)
+    e.begin(denormal)
+    with e.beside() as code:
+        (slow,) = e.given(results_of(upper_bits(code, op.input)))
+    e.jump(done)
+    e.begin(normal)
+    fast = e.f.cast("fptrunc", x, Vector(size, BFLOAT))
+    fast = e.f.cast("bitcast", fast, e.type(op.result.type))
+    e.jump(done)
+    e.begin(done)
+    rounded = e.f.phi(fast.type)
+    e.f.arrive(rounded, fast, normal)
+    e.f.arrive(rounded, slow, denormal)
+    e.set(op.result, rounded)

@@ -113,6 +113,8 @@ def features(func: FuncOp) -> tuple[str, ...]:
             found.add("amx-bf16" if is_bf16 else "amx-fp16")
         elif isinstance(op, avx512.DotOp):
             found |= {"avx512vnni" if op.element == i8 else "avx512bf16", "avx512vl"}
+        elif isinstance(op, avx512.TruncFOp):
+            found |= {"avx512bf16", "avx512dq"}
     return tuple(sorted(found))
 
 

@@ -31,3 +31,11 @@ func.func @two(%a: vector<8xi8>, %c: vector<2xi32>) {
   %x = avx512.dot %a, %a, %c : vector<8xi8>, vector<2xi32>
   func.return
 }
+
+// -----
+
+func.func @part(%a: vector<24xf32>) {
+  // CHECK: expected vectors of the same size, a multiple of 16, got vector<24xf32> and vector<24xbf16>
+  %x = avx512.truncf %a : vector<24xf32> -> vector<24xbf16>
+  func.return
+}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.native import tiles_of
 from support.triton_cases import (
     DOCUMENT,
     arrays_of,
@@ -132,6 +133,27 @@ def run(kernel: str, folder: Path, *options: str, layouts: bool = False) -> list
 @pytest.mark.parametrize("kernel", [x for x in KERNELS if x != "matmul_block_pointer"])
 def test_on_this_processor(kernel: str, tmp_path: Path) -> None:
     assert run(kernel, tmp_path, "--on", "cpu", "--tiles", "none") == []
+
+
+ON_TILES = {
+    "matmul_bf16": "bf16",
+    "matmul_int8": "i8",
+    "matmul_device_descriptor": "bf16",
+    "flash_attention_pointer": "bf16",
+    "matmul_mxfp": "bf16",
+    "matmul": "f16",
+    "flash_attention_f16_causal": "f16",
+}
+"""Kernels with products that tiles of AMX do, and the types of these."""
+
+
+@pytest.mark.parametrize("kernel", ON_TILES)
+def test_on_tiles(
+    kernel: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiles = tiles_of(ON_TILES[kernel])
+    assert run(kernel, tmp_path, "--on", "cpu", "--tiles", tiles) == []
+    assert ", tiles " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kernel", ["softmax", "matmul_host_descriptor"])

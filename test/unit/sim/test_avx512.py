@@ -1,4 +1,4 @@
-"""Simulation of `avx512.dot`: the same bits as a processor's."""
+"""Simulation of `avx512`: the same bits as a processor's."""
 
 from typing import Any
 
@@ -69,3 +69,39 @@ def test_bytes_of_the_left_are_not_signed() -> None:
     c = np.full(LENGTH, 7, np.int32)
     simulate(module, "f", [a, b, c])
     assert set(c) == {7 - 4 * 255 * 2}
+
+
+ROUND = """func.func @f(%a: memref<32xf32>, %c: memref<32xbf16>) {
+  %i = arith.constant 0 : index
+  %x = vector.load %a[%i] : memref<32xf32>, vector<32xf32>
+  %r = avx512.truncf %x : vector<32xf32> -> vector<32xbf16>
+  vector.store %r, %c[%i] : memref<32xbf16>, vector<32xbf16>
+  func.return
+}"""
+
+
+@pytest.mark.parametrize("denormal", [0, 1, 32])
+def test_numbers_are_rounded(denormal: int) -> None:
+    """Denormal numbers, too, infinities, and NaN of any bits."""
+    if missing := lacking(["avx512bf16", "avx512dq"], cpu_flags()):
+        pytest.skip(f"this processor has no {missing[0]}")
+    rng = np.random.default_rng(denormal)
+    module = parse(new_context(everything()), Source(ROUND, "test"))
+    program = Program.of(module, Tiles.NONE)
+    special = np.array([0x7F800000, 0x7F800001, 0x7FFFFFFF, 0x7F7FFFFF, 0x3F808000])
+    for _ in range(50):
+        bits = rng.integers(1 << 23, 1 << 31, 32)
+        bits[rng.choice(32, len(special), replace=False)] = special
+        small = rng.choice(32, denormal, replace=False)
+        bits[small] = rng.integers(0, 1 << 23, denormal)
+        bits |= rng.integers(0, 2, 32) << 31
+        a = bits.astype(np.uint32).view(np.float32)
+        ours, theirs = np.zeros((2, 32), np.uint16)
+        simulate(module, "f", [a.copy(), ours])
+        program.code.call("program.f", [a.copy(), theirs])
+        high = bits >> 16
+        near = (bits + 0x7FFF + (high & 1)) >> 16
+        is_nan = (bits & 0x7FFFFFFF) > 0x7F800000
+        wanted = np.where(is_nan, high | 0x40, near).astype(np.uint16)
+        np.testing.assert_array_equal(theirs, wanted)
+        np.testing.assert_array_equal(ours[~is_nan], wanted[~is_nan])
