@@ -496,20 +496,10 @@ class LayoutPlan:
 
 def before(op: Operation, result: Encoding) -> Encoding:
     """Return the layout of what an operation takes by that of what it gives."""
-    found: Encoding | None
-    match op:
-        case tt.ExpandDimsOp():
-            found = SliceEncoding(axis_of(op), result)
-        case tt.TransOp():
-            found = transposed(op, back=True)(result)
-        case tt.ReshapeOp():
-            found = reshaped(op.result, op.src)(result)
-        case tt.SplitOp():
-            found = paired(op.low)(result)
-        case tt.JoinOp():
-            found = halved(op.result)(result)
-        case _:
-            found = result
+    if (rule := TIES.get(type(op))) is None:
+        return result
+    *_, back = rule(op)[0]
+    found = back(result)
     assert found is not None, op
     return found
 
