@@ -644,17 +644,12 @@ def _component(whole: SSAValue, at: int) -> SSAValue | None:
 
 
 def _insert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    at, rest = op.numbers("indices"), list(op.operands)
-    if at:
-        part, old = (r.value(x, op) for x in rest)
-        if isinstance(old.type, MatrixType):
-            return r.add(coopmatrix.InsertOp(part, old, r.number(at[0])))
-        return r.add(vector.InsertOp(part, old, at))
-    old, part = (r.value(x, op) for x in rest[:2])
-    where = _index(r, rest[2], op)
+    at, values = op.numbers("indices"), [r.value(x, op) for x in op.operands[:2]]
+    part, old = values if at else reversed(values)
     if isinstance(old.type, MatrixType):
-        return r.add(coopmatrix.InsertOp(part, old, where))
-    return r.add(vector.InsertOp(part, old, [where]))
+        index = r.number(at[0]) if at else _index(r, op.operands[2], op)
+        return r.add(coopmatrix.InsertOp(part, old, index))
+    return r.add(vector.InsertOp(part, old, at or [_index(r, op.operands[2], op)]))
 
 
 def _matrix_load(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
