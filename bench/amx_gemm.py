@@ -144,7 +144,7 @@ end:
 
 
 def rungs(element: str, size: int) -> list[Row]:
-    """Return the speeds of a ladder, in turn in this process."""
+    """Return the speeds of a ladder of cubes of multiples of 64, in turn."""
     os.sched_setaffinity(0, cores()[:1])
     shape, made = (size, size, size), dict[str, Callable[[], object]]()
     products = -((-size // 16) ** 2) * -(-size // {"bf16": 32, "i8": 64}[element])
