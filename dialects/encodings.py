@@ -26,7 +26,7 @@ from xdsl.printer import Printer
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from coopc.diagnostic import near_match
-from coopc.dialects.layout import list_text, parse_basis, parse_list
+from coopc.dialects.layout import list_text, parse_basis, parse_list, parse_number
 from coopc.dialects.tt.types import encoding_in, linear
 from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import (
@@ -60,10 +60,6 @@ class Key:
             return self.show(value)
         found = None if self.field is None else getattr(value, self.field)
         return found if found or not self.optional else None
-
-
-def read_integer(parser: AttrParser) -> int:
-    return parser.parse_integer(allow_boolean=False)
 
 
 def read_bases(parser: AttrParser) -> Bases:
@@ -223,7 +219,7 @@ class SliceEncodingAttr(EncodingAttr[SliceEncoding]):
     name = "ttg.slice"
 
     KEYS: ClassVar[Mapping[str, Key]] = {
-        "dim": Key(read_integer, "dim"),
+        "dim": Key(parse_number, "dim"),
         "parent": Key(read_encoding, "parent"),
     }
     VALUE: ClassVar[Callable[..., Any]] = SliceEncoding
@@ -260,9 +256,9 @@ class DotOperandEncodingAttr(EncodingAttr[DotOperandEncoding]):
     name = "ttg.dot_op"
 
     KEYS: ClassVar[Mapping[str, Key]] = {
-        "opIdx": Key(read_integer, "op_idx"),
+        "opIdx": Key(parse_number, "op_idx"),
         "parent": Key(read_encoding, "parent"),
-        "kWidth": Key(read_integer, "k_width", optional=True),
+        "kWidth": Key(parse_number, "k_width", optional=True),
     }
 
     VALUE: ClassVar[Callable[..., Any]] = _operand_of
@@ -279,12 +275,12 @@ class DpasEncodingAttr(EncodingAttr[DpasEncoding]):
     name = "ttig.dpas"
 
     KEYS: ClassVar[Mapping[str, Key]] = {
-        "repeatCount": Key(read_integer, "repeat_count"),
-        "systolicDepth": Key(read_integer, "systolic_depth"),
-        "executionSize": Key(read_integer, "execution_size"),
-        "opsPerChan": Key(read_integer, "ops_per_chan"),
-        "fp4KPack": Key(read_integer, "fp4_k_pack", optional=True),
-        "threadsPerWarp": Key(read_integer, "threads_per_warp"),
+        "repeatCount": Key(parse_number, "repeat_count"),
+        "systolicDepth": Key(parse_number, "systolic_depth"),
+        "executionSize": Key(parse_number, "execution_size"),
+        "opsPerChan": Key(parse_number, "ops_per_chan"),
+        "fp4KPack": Key(parse_number, "fp4_k_pack", optional=True),
+        "threadsPerWarp": Key(parse_number, "threads_per_warp"),
         "warpsPerCTA": Key(parse_basis, "warps_per_cta"),
         "repCluster": Key(parse_basis, "rep_cluster"),
         **{operand.upper(): _cluster_of(operand) for operand in "abc"},
@@ -345,10 +341,10 @@ class Subgroup2DBlockEncodingAttr(KeysAttr[Subgroup2DBlock]):
     KEYS: ClassVar[Mapping[str, Key]] = {
         "warpsPerCTA": Key(parse_basis, "warps_per_cta"),
         "instrShape": Key(parse_basis, "instr_shape"),
-        "numBlocks": Key(read_integer, "num_blocks"),
+        "numBlocks": Key(parse_number, "num_blocks"),
         "order": Key(parse_basis, "order"),
-        "kWidth": Key(read_integer, "k_width"),
-        "threadsPerWarp": Key(read_integer, "threads_per_warp"),
+        "kWidth": Key(parse_number, "k_width"),
+        "threadsPerWarp": Key(parse_number, "threads_per_warp"),
     }
     VALUE: ClassVar[Callable[..., Any]] = Subgroup2DBlock
 
@@ -393,9 +389,9 @@ class SwizzledSharedAttr(KeysAttr[SwizzledShared]):
     name = "ttg.swizzled_shared"
 
     KEYS: ClassVar[Mapping[str, Key]] = {
-        "vec": Key(read_integer, "vec"),
-        "perPhase": Key(read_integer, "per_phase"),
-        "maxPhase": Key(read_integer, "max_phase"),
+        "vec": Key(parse_number, "vec"),
+        "perPhase": Key(parse_number, "per_phase"),
+        "maxPhase": Key(parse_number, "max_phase"),
         "order": Key(parse_basis, "order"),
         **SHARING,
         "hasLeadingOffset": Key(AttrParser.parse_boolean, optional=True),

@@ -20,7 +20,7 @@ any such attribute, `coopc.dialects.coopmatrix.elements.distribution_of` applies
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Generic, TypeAlias, TypeVar, cast
 
 from xdsl.ir import Attribute, Data
@@ -49,22 +49,45 @@ Value = TypeVar("Value")
 Basis: TypeAlias = tuple[int, ...]
 
 
-def parse_numbers(parser: AttrParser, names: Sequence[str]) -> dict[str, int]:
-    """Parse `a = 1, b = 2`, each name at most once, in any order."""
-    found: dict[str, int] = {}
+def parse_named(
+    parser: AttrParser,
+    value: Callable[[], Value],
+    names: Sequence[str] = (),
+    delimiter: AttrParser.Delimiter = AttrParser.Delimiter.PAREN,
+) -> dict[str, Value]:
+    """Parse `(name = value, ...)`, each name at most once, in any order.
+
+    Args:
+        parser: the parser.
+        value: parses a value.
+        names: those that there are; without them any.
+        delimiter: what stands around.
+    """
+    found: dict[str, Value] = {}
 
     def item() -> None:
         start = parser.pos
         name = parser.parse_identifier()
-        if name not in names:
+        if names and name not in names:
             known = f"expected one of {', '.join(names)}, got '{name}'"
             parser.raise_error(known + near_match(name, names), start, parser.pos)
-        _expect_new(parser, name, found, start)
+        if name in found:
+            parser.raise_error(f"expected {name} once, got it twice", start, parser.pos)
         parser.parse_punctuation("=")
-        found[name] = parser.parse_integer(allow_boolean=False)
+        found[name] = value()
 
-    parser.parse_comma_separated_list(parser.Delimiter.NONE, item)
+    parser.parse_comma_separated_list(delimiter, item)
     return found
+
+
+def parse_number(parser: AttrParser) -> int:
+    return parser.parse_integer(allow_boolean=False)
+
+
+def parse_numbers(parser: AttrParser, names: Sequence[str]) -> dict[str, int]:
+    """Parse `a = 1, b = 2`, as `parse_named` does."""
+    none = parser.Delimiter.NONE
+    return parse_named(parser, lambda: parse_number(parser), names, none)
 
 
 def parse_shape(parser: AttrParser) -> tuple[int, int]:
@@ -74,28 +97,6 @@ def parse_shape(parser: AttrParser) -> tuple[int, int]:
     return rows, parser.parse_shape_dimension()
 
 
-def parse_named(parser: AttrParser, value: Callable[[], Value]) -> dict[str, Value]:
-    """Parse `(name = value, ...)`, each name once."""
-    found: dict[str, Value] = {}
-
-    def item() -> None:
-        start = parser.pos
-        name = parser.parse_identifier()
-        _expect_new(parser, name, found, start)
-        parser.parse_punctuation("=")
-        found[name] = value()
-
-    parser.parse_comma_separated_list(parser.Delimiter.PAREN, item)
-    return found
-
-
-def _expect_new(
-    parser: AttrParser, name: str, found: Collection[str], start: int
-) -> None:
-    if name in found:
-        parser.raise_error(f"expected {name} once, got it twice", start, parser.pos)
-
-
 def parse_list(parser: AttrParser, item: Callable[[], Item]) -> tuple[Item, ...]:
     """Parse `[item, ...]`."""
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, item))
@@ -103,12 +104,12 @@ def parse_list(parser: AttrParser, item: Callable[[], Item]) -> tuple[Item, ...]
 
 def parse_basis(parser: AttrParser) -> Basis:
     """Parse `[1, 0]`."""
-    return parse_list(parser, lambda: parser.parse_integer(allow_boolean=False))
+    return parse_list(parser, lambda: parse_number(parser))
 
 
 def parse_digit(parser: AttrParser) -> Digit:
     """Parse `4 : [1, 0]`."""
-    size = parser.parse_integer(allow_boolean=False)
+    size = parse_number(parser)
     parser.parse_punctuation(":")
     return size, parse_basis(parser)
 
@@ -155,7 +156,7 @@ def parse_linear(parser: AttrParser) -> LinearLayout:
 
 def _parse_outs(parser: AttrParser) -> dict[str, int]:
     parser.parse_punctuation("->")
-    return parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
+    return parse_named(parser, lambda: parse_number(parser))
 
 
 # The attributes of `layout`: each prints and parses a value of `coopc.layout`.

@@ -51,6 +51,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.encodings import *
+from coopc.dialects.narrow import is_tensor, tensor_type
 from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
     Tensor,
@@ -58,9 +59,7 @@ from coopc.dialects.tt.types import (
     expect_permutation,
     expect_shape,
     has_encoding,
-    is_tensor,
     sizes,
-    tensor_of,
 )
 
 # Memory that the lanes of a work-group share: its layout, and buffers in it.
@@ -502,7 +501,7 @@ class ConvertLayoutOp(IRDLOperation, HasFolderInterface):
         return None
 
     def verify_(self) -> None:
-        src, result = tensor_of(self.src), self.result.type
+        src, result = tensor_type(self.src), self.result.type
         expect_shape("the result", result, src.get_shape(), "as src")
         expect_element("the result", result, src.element_type, "as src")
         if not has_encoding(src) or not has_encoding(result):

@@ -46,6 +46,7 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects.constraints import Inferred
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.encodings import *
+from coopc.dialects.narrow import is_tensor, tensor_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.descriptors import descriptor_type
@@ -56,6 +57,7 @@ from coopc.dialects.tt.pointers import (
     PointerOp,
     parse_named,
     parse_operands,
+    print_rest,
 )
 from coopc.dialects.tt.types import (
     WORKGROUP,
@@ -71,12 +73,10 @@ from coopc.dialects.tt.types import (
     expect_element,
     expect_mask,
     expect_type,
-    is_tensor,
     mask_of,
     member,
     pointee_of,
     sizes,
-    tensor_of,
 )
 
 # Operations of `ttig` that load by 2D blocks, as Intel's compiler lowers loads to.
@@ -281,19 +281,14 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         print_layout(printer, self)
-        rest = {
-            name: attr
-            for name, attr in self.properties.items()
-            if name not in self.PRINTED_APART
-        }
-        printer.print_op_attributes(rest | self.attributes)
+        print_rest(printer, self, self.PRINTED_APART)
         printer.print_string(" : ")
         printer.print_operation_type(self)
 
 
 def verify_loaded(result: SSAValue) -> None:
     """Check that a tensor has two dimensions or more."""
-    if len(shape := tensor_of(result).get_shape()) < 2:
+    if len(shape := tensor_type(result).get_shape()) < 2:
         raise VerifyException(
             f"expected a result of rank 2 or more, got {sizes(shape)}"
         )

@@ -36,6 +36,7 @@ from coopc.passes.generic.expansion import (
     results_of,
     rows_of,
 )
+from coopc.plan.atomic_form import AtomicUpdate
 
 Value = TypeVar("Value")
 """A number or a vector in the target."""
@@ -292,9 +293,9 @@ class Emission(Walker, Generic[Value, Memref]):
 
     @abstractmethod
     def atomic_update(
-        self, kind: int, place: Value, value: Value, how: Ordered
+        self, update: AtomicUpdate, place: Value, value: Value, how: Ordered
     ) -> Value:
-        """Update one by the kind of a number; return what was there before."""
+        """Update one; return what was there before."""
 
     @abstractmethod
     def compare_exchange(

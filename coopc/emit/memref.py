@@ -29,7 +29,14 @@ from coopc.emit.emission import AnyEmission, Ordered
 from coopc.emit.view import Form, View, allocated, memref_type, mixed, space_of
 from coopc.emit.walker import Handlers, NoForm, check_combining, element_of
 from coopc.passes.generic.expansion import Code
-from coopc.plan.atomic_form import ATOMIC_UPDATES, WORD, Access, AtomicForm, atomic_form
+from coopc.plan.atomic_form import (
+    ATOMIC_UPDATES,
+    WORD,
+    Access,
+    AtomicForm,
+    AtomicUpdate,
+    atomic_form,
+)
 
 handlers = Handlers[AnyEmission]()
 
@@ -246,15 +253,15 @@ def _text(op: Operation, name: str, otherwise: str) -> str:
     return found.data if isinstance(found, StringAttr) else otherwise
 
 
-def _kind_of(number: int, element: Attribute) -> tuple[str, Access]:
-    """The name of a kind of update, and how it accesses memory.
+def _update_of(number: int, element: Attribute) -> AtomicUpdate:
+    """What a kind of update is.
 
     Raises:
         NoForm: there is no such kind, or it is not one of the elements.
     """
     if (found := ATOMIC_UPDATES.get(number)) is None:
         raise NoForm(f"expected a kind of atomic update, got {number}")
-    check_combining(found[0], element)
+    check_combining(found.name, element)
     return found
 
 
@@ -325,17 +332,16 @@ def atomic_rmw(e: AnyEmission, op: memref.AtomicRMWOp) -> None:
     """The instruction of the kind, or a loop."""
     from coopc.passes.generic.expand_vector import combined
 
-    number = op.kind.value.data
-    kind, access = _kind_of(number, e.view(op.memref).element)
-    element = AtomicElement.of(e, op, access)
+    update = _update_of(op.kind.value.data, e.view(op.memref).element)
+    element = AtomicElement.of(e, op, update.access)
     e.writes(element.view)
     if element.form == "native" and not e.is_private(element.view):
         place, value = e.atomic_place(element.view, element.at), e.value(op.value)
-        e.set(op.result, e.atomic_update(number, place, value, element.how))
+        e.set(op.result, e.atomic_update(update, place, value, element.how))
         return
     with e.beside() as code:
         old = _updated(
-            e, code, element, lambda old: combined(code, kind, old, op.value)
+            e, code, element, lambda old: combined(code, update.name, old, op.value)
         )
         e.set(op.result, e.value(old))
 

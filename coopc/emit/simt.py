@@ -19,6 +19,18 @@ from coopc.emit.walker import Handlers, NoForm, count_of, element_of
 handlers = Handlers[AnyEmission]()
 handlers.add(simt.CompareExchangeOp, compare_exchange)
 
+BUILT_INS: dict[type[simt.DimensionOp | simt.IdOp], tuple[str, str]] = {
+    simt.WorkgroupIdOp: ("WorkgroupId", "get_group_id"),
+    simt.NumWorkgroupsOp: ("NumWorkgroups", "get_num_groups"),
+    simt.LocalIdOp: ("LocalInvocationId", "get_local_id"),
+    simt.WorkgroupSizeOp: ("WorkgroupSize", "get_local_size"),
+    simt.SubgroupIdOp: ("SubgroupId", "get_sub_group_id"),
+    simt.NumSubgroupsOp: ("NumSubgroups", "get_num_sub_groups"),
+    simt.LaneIdOp: ("SubgroupLocalInvocationId", "get_sub_group_local_id"),
+    simt.SubgroupSizeOp: ("SubgroupSize", "get_sub_group_size"),
+}
+"""Built-in variables of SPIR-V, and functions of OpenCL."""
+
 SCOPES = {simt.FenceScope.WORKGROUP: 2, simt.FenceScope.SUBGROUP: 3}
 """Scope in the SPIR-V specification."""
 SUBGROUP = 3

@@ -229,11 +229,11 @@ class Builder:
             return self.pure(simt.BroadcastOp, value, self.index(lane))
         return self.shuffle(value, self.index(lane), mode)
 
-    def selected(self, values: Values) -> SSAValue:
-        """Return the value with the number of the lane, of one for each lane."""
-        lane, found = self.lane(len(values)), values[0]
-        for number, value in enumerate(values[1:], 1):
-            found = self.select(self.equal(lane, number), value, found)
+    def selected(self, values: Values, number: BoundedIndex) -> SSAValue:
+        """Return one of some values, by its number."""
+        found, *others = values
+        for at, other in enumerate(others, 1):
+            found = self.select(self.equal(number, at), other, found)
         return found
 
     def plus(self, value: SSAValue, by: int) -> SSAValue:

@@ -17,7 +17,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
@@ -178,6 +178,17 @@ def defined_by(op: Operation) -> Iterator[SSAValue]:
     yield from op.results
     if op.regions:
         yield from block_arguments(op)
+
+
+def definer(value: SSAValue) -> Operation | None:
+    """Return the operation whose result a value is, or whose block takes it."""
+    owner = value.owner
+    return owner.parent_op() if isinstance(owner, Block) else owner
+
+
+def block_of(value: SSAValue) -> Block | None:
+    owner = value.owner
+    return owner if isinstance(owner, Block) else owner.parent
 
 
 def retype(op: Operation, of: Callable[[Attribute], Attribute]) -> None:

@@ -44,7 +44,7 @@ from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of
 from coopc.interface import What
-from coopc.ir.control_flow import yielded
+from coopc.ir.control_flow import block_of, yielded
 
 MOST_ROUNDS = 4
 """Of a loop, after which nothing is known of what it carries."""
@@ -275,9 +275,7 @@ _AT_LEAST = {4: 1, 5: 0}
 
 def _assumed(value: SSAValue) -> Facts:
     """What a program assumes of a value, in the block where it computes it."""
-    owner = value.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    found = ANY
+    block, found = block_of(value), ANY
     for use in value.uses:
         compare = use.operation
         if use.index != 0 or not isinstance(compare, arith.CmpiOp):

@@ -29,7 +29,7 @@ What is compared is bits: NaNs and zeros of both signs are what they are.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from coopc.device import Device
 from coopc.interface import SCALAR_BYTES
@@ -43,25 +43,34 @@ bits or an exchange; what no device has an instruction for."""
 # The extremes of floats 13 and 14 are those that take the number of a number and a NaN,
 # 3 and 6 those that take the NaN.
 
-ATOMIC_UPDATES: dict[int, tuple[str, Access]] = {
-    0: ("addf", "add"),
-    1: ("addi", "add"),
-    2: ("assign", "bits"),
-    3: ("maximumf", "other"),
-    4: ("maxs", "min_max"),
-    5: ("maxu", "min_max"),
-    6: ("minimumf", "other"),
-    7: ("mins", "min_max"),
-    8: ("minu", "min_max"),
-    9: ("mulf", "other"),
-    10: ("muli", "other"),
-    11: ("ori", "bits"),
-    12: ("andi", "bits"),
-    13: ("maxnumf", "min_max"),
-    14: ("minnumf", "min_max"),
-    15: ("xori", "bits"),
+
+class AtomicUpdate(NamedTuple):
+    name: str
+    """In MLIR."""
+    access: Access
+    opcode: str = ""
+    """The instruction of SPIR-V, and that of LLVM IR, where there is one."""
+    llvm: str = ""
+
+
+ATOMIC_UPDATES = {
+    0: AtomicUpdate("addf", "add", "OpAtomicFAddEXT", "fadd"),
+    1: AtomicUpdate("addi", "add", "OpAtomicIAdd", "add"),
+    2: AtomicUpdate("assign", "bits", "OpAtomicExchange", "xchg"),
+    3: AtomicUpdate("maximumf", "other"),
+    4: AtomicUpdate("maxs", "min_max", "OpAtomicSMax", "max"),
+    5: AtomicUpdate("maxu", "min_max", "OpAtomicUMax", "umax"),
+    6: AtomicUpdate("minimumf", "other"),
+    7: AtomicUpdate("mins", "min_max", "OpAtomicSMin", "min"),
+    8: AtomicUpdate("minu", "min_max", "OpAtomicUMin", "umin"),
+    9: AtomicUpdate("mulf", "other"),
+    10: AtomicUpdate("muli", "other"),
+    11: AtomicUpdate("ori", "bits", "OpAtomicOr", "or"),
+    12: AtomicUpdate("andi", "bits", "OpAtomicAnd", "and"),
+    13: AtomicUpdate("maxnumf", "min_max", "OpAtomicFMaxEXT", "fmax"),
+    14: AtomicUpdate("minnumf", "min_max", "OpAtomicFMinEXT", "fmin"),
+    15: AtomicUpdate("xori", "bits", "OpAtomicXor", "xor"),
 }
-"""The name in MLIR, and how it accesses memory."""
 
 AtomicForm: TypeAlias = Literal["native", "integer", "word"]
 """An instruction; the integer of the width instead; the 32 bits around it instead."""

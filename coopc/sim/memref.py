@@ -213,7 +213,7 @@ def atomic_rmw(
     kind = op.kind.value.data
     if kind not in ATOMIC_UPDATES:
         raise SimulationError(f"expected a kind of atomic update, got {kind}")
-    name, is_signed = function_of(ATOMIC_UPDATES[kind][0])
+    name, is_signed = function_of(ATOMIC_UPDATES[kind].name)
     combine = partial(call, machine, name, op.result.type, is_signed=is_signed)
     mask, shape = machine.mask, machine.shape
     old = machine.update(memory, indices, value, mask, combine, shape)

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
-    Float8E4M3FNType,
-    Float8E5M2Type,
     Float32Type,
     IntegerType,
     MemRefType,
@@ -197,10 +195,6 @@ def dot(machine: Machine, op: tt.DotOp, a: Array, b: Array, c: Array) -> Array:
 
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
 """The numbers of the codes of 4-bit floats without their signs."""
-F8 = {
-    tt.ScaledElement.E4M3: Float8E4M3FNType(),
-    tt.ScaledElement.E5M2: Float8E5M2Type(),
-}
 
 
 @implements(tt.DotScaledOp)
@@ -227,8 +221,8 @@ def dot_scaled(
             codes = np.moveaxis(codes.reshape(*codes.shape[:-2], -1), -1, packed)
             numbers = np.where(codes & 8, -1, 1) * E2M1[codes & 7]
             value = numerics.given(numbers.astype(np.float32), f32)
-        elif kind in (*F8, tt.ScaledElement.BF16, tt.ScaledElement.FP16):
-            of = F8.get(kind, type)
+        elif kind in (*tt.F8, tt.ScaledElement.BF16, tt.ScaledElement.FP16):
+            of = tt.F8.get(kind, type)
             value = value if of == type else numerics.bitcast(value, type, of)
             value = numerics.convert(value, of, f32)
         else:

@@ -51,6 +51,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.narrow import tensor_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import (
     EnumConstraint,
@@ -70,7 +71,6 @@ from coopc.dialects.tt.types import (
     shape_of,
     sizes,
     spelled,
-    tensor_of,
 )
 from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import BlockedEncoding
@@ -594,7 +594,7 @@ class DotOp(IRDLOperation):
 
     @property
     def types(self) -> tuple[Tensor, Tensor, Tensor]:
-        return tensor_of(self.a), tensor_of(self.b), tensor_of(self.c)
+        return tensor_type(self.a), tensor_type(self.b), tensor_type(self.c)
 
     def verify_(self) -> None:
         a, b, c = self.types

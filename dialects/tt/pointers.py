@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, Self
 
@@ -54,6 +54,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
@@ -73,7 +74,6 @@ from coopc.dialects.tt.types import (
     expect_mask,
     expect_permutation,
     expect_type,
-    is_tensor,
     mask_of,
     member,
     parse_keyword,
@@ -125,6 +125,16 @@ def print_clauses(printer: Printer, op: IRDLOperation) -> None:
         if found is not None and found != default_of(op, name):
             assert isinstance(found, IntegerAttr), found
             printer.print_string(f" {keyword} = {enum(found.value.data).keyword}")
+
+
+def print_rest(printer: Printer, op: IRDLOperation, printed: Container[str]) -> None:
+    """Print the attributes, and the properties that are not printed or the default."""
+    rest = {
+        name: attr
+        for name, attr in op.properties.items()
+        if name not in printed and attr != default_of(op, name)
+    }
+    printer.print_op_attributes(rest | op.attributes)
 
 
 def default_of(op: IRDLOperation, name: str) -> Attribute | None:
@@ -208,12 +218,7 @@ class PointerOp(IRDLOperation, ABC):
         if self.HAS_CLAUSES:
             print_clauses(printer, self)
         printed = {SEGMENTS, *(x for x, _ in CLAUSES.values() if self.HAS_CLAUSES)}
-        rest = {
-            name: attr
-            for name, attr in self.properties.items()
-            if name not in printed and attr != default_of(self, name)
-        }
-        printer.print_op_attributes(rest | self.attributes)
+        print_rest(printer, self, printed)
         printer.print_string(" : ")
         printer.print_attribute(self.operands[0].type)
 

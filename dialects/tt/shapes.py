@@ -48,6 +48,7 @@ from xdsl.traits import HasParent, IsTerminator, NoMemoryEffect, Pure, ReturnLik
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred
+from coopc.dialects.narrow import is_tensor, tensor_type
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.tt.functions import listed
 from coopc.dialects.tt.types import (
@@ -61,12 +62,10 @@ from coopc.dialects.tt.types import (
     expect_permutation,
     expect_rank,
     expect_shape,
-    is_tensor,
     linear,
     reshaped,
     shape_of,
     sizes,
-    tensor_of,
     transposed,
     without,
 )
@@ -88,7 +87,7 @@ class ShapeOp(IRDLOperation, HasFolderInterface, ABC):
 
     @property
     def types(self) -> tuple[Tensor, Tensor]:
-        return tensor_of(self.src), tensor_of(self.result)
+        return tensor_type(self.src), tensor_type(self.result)
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         return (self.src,) if self.is_identity() else None
@@ -510,7 +509,7 @@ class CombiningOp(IRDLOperation, ABC):
                 f"got {len(self.res)}"
             )
         for src, result in zip(self.srcs, self.res, strict=True):
-            self.verify_result(tensor_of(src), result.type)
+            self.verify_result(tensor_type(src), result.type)
         self.verify_region_()
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
@@ -564,15 +563,18 @@ class ReduceOp(CombiningOp):
     reduction_ordering = opt_prop_def(StringAttr)
 
     @property
-    def combiner(self) -> Operation | None:
-        """The one operation that combines two elements in order; None if it is more."""
-        block = self.combine.block
-        first, last = block.first_op, block.last_op
+    def only_operation(self) -> Operation | None:
+        """The one operation whose results the region returns; None if it has more."""
+        first, last = self.combine.block.first_op, self.combine.block.last_op
         if first is None or last is None or first.next_op is not last:
             return None
-        is_plain = tuple(first.operands) == tuple(block.args)
-        is_last = tuple(first.results) == tuple(last.operands)
-        return first if is_plain and is_last else None
+        return first if tuple(first.results) == tuple(last.operands) else None
+
+    @property
+    def combiner(self) -> Operation | None:
+        """The one operation that combines two elements in order; None if it is more."""
+        one, args = self.only_operation, tuple(self.combine.block.args)
+        return one if one is not None and tuple(one.operands) == args else None
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
         verify_reduced(src, result, self.axis.value.data)
@@ -723,7 +725,11 @@ class GatherOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        src, indices, result = tensor_of(self.src), self.indices.type, self.result.type
+        src, indices, result = (
+            tensor_type(self.src),
+            self.indices.type,
+            self.result.type,
+        )
         expect_integers("indices", indices)
         expect_rank("indices", indices, len(src.get_shape()))
         axis = self.axis.value.data

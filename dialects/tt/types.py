@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from typing import ClassVar, Literal, TypeAlias, TypeVar, cast
 
-from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     I32,
     AnyFloat,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     IntAttr,
     IntegerAttr,
     IntegerType,
@@ -51,6 +52,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import Encoding, dims
@@ -151,6 +153,12 @@ class ScaledElement(TritonEnum):
     BF16 = 5
     FP16 = 6
 
+
+F8: Mapping[ScaledElement, AnyFloat] = {
+    ScaledElement.E4M3: Float8E4M3FNType(),
+    ScaledElement.E5M2: Float8E5M2Type(),
+}
+"""What operands of bytes hold."""
 
 Enum = TypeVar("Enum", bound=TritonEnum)
 
@@ -366,16 +374,6 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
             if not isinstance(encoding := self.tensor.encoding, NoneAttr):
                 printer.print_string(", ")
                 printer.print_attribute(encoding)
-
-
-def is_tensor(type: Attribute) -> TypeIs[Tensor]:
-    return isinstance(type, TensorType)
-
-
-def tensor_of(value: SSAValue) -> Tensor:
-    """Return the type of a value that is a tensor."""
-    assert is_tensor(value.type), value
-    return value.type
 
 
 def shape_of(type: Attribute) -> tuple[int, ...]:

@@ -136,14 +136,11 @@ def wide(type: Attribute) -> Attribute:
     Raises:
         ValueError: of memory, see `in_bytes`.
     """
-    if isinstance(type, MatrixType):
-        found = wide(type.element_type)
-        return type if found is type.element_type else type.with_element(found)
     if is_memref(type):
         return as_bytes(type)
-    if is_vector(type):
+    if isinstance(type, MatrixType) or is_vector(type):
         found = wide(type.element_type)
-        return type if found is type.element_type else shaped(type, found)
+        return type if found is type.element_type else _with_element(type, found)
     return type if not is_nibble(type) else i8 if is_integer(type) else F8
 
 
@@ -189,9 +186,8 @@ def cast(b: Builder, x: SSAValue, to: Attribute, signed: bool = True) -> SSAValu
 
 
 def bits(b: Builder, x: SSAValue, to: Attribute) -> SSAValue:
-    if not isinstance(x.type, MatrixType):
-        return b.pure(arith.BitcastOp, x, shaped(x.type, to))
-    return b.effect(coopmatrix.BitcastOp(x, x.type.with_element(to))).results[0]
+    op = coopmatrix.BitcastOp if isinstance(x.type, MatrixType) else arith.BitcastOp
+    return b.pure(op, x, _with_element(x.type, to))
 
 
 def low_bits(b: Builder, x: SSAValue) -> SSAValue:

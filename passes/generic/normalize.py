@@ -58,6 +58,7 @@ from coopc.dialects.effects import numbers_of
 from coopc.dialects.narrow import is_integer
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import Collective, ReadsLanes
+from coopc.ir.control_flow import block_of
 
 LOOPS = (scf.ForOp, scf.WhileOp)
 """What pure operations are moved out of."""
@@ -238,11 +239,6 @@ def combined(make: type[SumOp], y: SSAValue, z: SSAValue) -> Operation:
             new.result.name_hint = f"c{number}" if number >= 0 else f"cm{-number}"
         return new
     return make(y, z)
-
-
-def block_of(value: SSAValue) -> Block | None:
-    owner = value.owner
-    return owner if isinstance(owner, Block) else owner.parent
 
 
 class NormalizePass(ModulePass):

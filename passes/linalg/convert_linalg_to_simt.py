@@ -515,16 +515,15 @@ class RowKernel:
             store()
 
     def _store(self, made: Made, value: SSAValue) -> None:
-        index = substituted(made.map, self.nest.point(made.by))
-        where = [self._index(x) for x in index]
-        self.b.effect(memref.StoreOp.get(value, self.nest.stores[made], where))
+        self.b.effect(memref.StoreOp.get(value, *self._place(made)))
 
     def _stored(self, made: Made) -> SSAValue:
+        return self.b.effect(memref.LoadOp.get(*self._place(made))).results[0]
+
+    def _place(self, made: Made) -> tuple[SSAValue, list[SSAValue]]:
+        """Return the memory that an output is stored to, and the index there."""
         index = substituted(made.map, self.nest.point(made.by))
-        where = [self._index(x) for x in index]
-        return self.b.effect(memref.LoadOp.get(self.nest.stores[made], where)).results[
-            0
-        ]
+        return self.nest.stores[made], [self._index(x) for x in index]
 
     def _stores(self, statement: Statement, _: Values) -> Values:
         """Store what a statement gives for a point of its own loops."""

@@ -247,6 +247,14 @@ def constant_of(value: SSAValue) -> SSAValue | arith.ConstantOp | None:
     return arith.ConstantOp(first)
 
 
+def number_of(value: SSAValue) -> float | None:
+    """Return the number that every element of a tensor is, if it is known."""
+    found = constant_of(value)
+    op = found.owner if isinstance(found, SSAValue) else found
+    attr = op.value if isinstance(op, arith.ConstantOp) else None
+    return attr.value.data if isinstance(attr, FloatAttr | IntegerAttr) else None
+
+
 def fused(op: linalg.GenericOp, at: int) -> linalg.GenericOp | None:
     """Return a generic with one of its inputs computed in it; None if it cannot be."""
     value = op.inputs[at]
@@ -456,10 +464,7 @@ def split_sums(op: linalg.GenericOp) -> None:
     (init,), (result,) = op.outputs, op.results
     element = tensor_type(result).element_type
     wide = isinstance(element, Float16Type | BFloat16Type) and is_contraction(op)
-    number = constant_of(init)
-    zero = number.owner if isinstance(number, SSAValue) else number
-    attr = zero.value if isinstance(zero, arith.ConstantOp) else None
-    is_zero = isinstance(attr, FloatAttr | IntegerAttr) and attr.value.data == 0
+    is_zero = number_of(init) == 0
     if is_zero and not wide:
         return
     b = Builder.at(op)

@@ -44,6 +44,7 @@ from coopc.plan.gemm import (
     AXES,
     GemmPlan,
     Output,
+    Packed,
 )
 from coopc.remarks import remark
 
@@ -160,9 +161,60 @@ class PackedKernel(Operands):
   %panels_b = arith.ceildivui %n, %c{self.cols} : index"""
         return kernel(", ".join(given), panels + sizes + body, name, ATTRIBUTES)
 
+    def matrix_of_batch(self, axis: str) -> str:
+        """Return %batch, the number of a work-group's matrix, and the panels before it.
+
+        Args:
+            axis: of the grid, along which the batch is.
+        """
+        number = "arith.constant 0"
+        if self.problem.batched:
+            number = f"simt.workgroup_id {axis}"
+        return f"""
+  %batch = {number} : index
+  %before_a = arith.muli %batch, %panels_a : index
+  %before_b = arith.muli %batch, %panels_b : index"""
+
+    def text_of_panels(self, name: str, axis: str, body: str) -> str:
+        """Return a kernel, as `text` does, of panels of a matrix of the batch.
+
+        Args:
+            name: of the function.
+            axis: of the grid, along which the batch is.
+            body: its operations, which know how many %steps there are.
+        """
+        raise NotImplementedError
+
+    def packing(self, of_a: str, of_b: str, what: str = "ab", of_all: str = "") -> str:
+        """Return the kernel that packs A and B, or one of them.
+
+        Args:
+            of_a: packs a panel of A, number %group.
+            of_b: packs the share of B of a %group, which counts on from those of A.
+            what: is packed.
+            of_all: what the kernel begins with.
+        """
+        both = f"""
+  %is_a = arith.cmpi ult, %group, %of_a : index
+  scf.if %is_a {{{of_a}
+  }} else {{{of_b}
+  }}"""
+        has_a = isinstance(self.plan.a, Packed) and what == "ab"
+        body = f"""{of_all}
+  %group = simt.workgroup_id x : index
+  %of_a = arith.muli %panels_a, %c{int(has_a)} : index{
+            {"ab": both, "a": of_a, "b": of_b}[what]
+        }"""
+        return self.text_of_panels("pack_b" if what == "b" else "pack", "y", body)
+
     def as_packed(self, name: str) -> str:
         """Return what makes %pb of packed B, as the caller has it."""
         raise NotImplementedError
+
+    def element_at(self, memory: Memory, at: str, k: str) -> str:
+        """Return an element in memory, of a row of A or a column of B."""
+        pair = (at, k) if memory is self.a else (k, at)
+        return f"{memory.name}[{memory.place(*pair)}]"
 
     @property
     def block(self) -> str:
@@ -306,6 +358,14 @@ class PackedKernel(Operands):
         %jr = arith.muli %jj, %c{self.panels[0]} : index
         %number = arith.addi %jr, %ii : index
         %kept_row = arith.muli %number, %c{self.rows} : index"""
+
+    def in_block(self, name: str) -> str:
+        """Return the part of %kept that has the sums of a tile, from %kept_row on."""
+        inside = self.part_of(self.cols)
+        return f"""
+        %there = memref.subview %kept[%kept_row, 0] [{self.rows}, {self.cols}] [1, 1]
+          : {self.block_type} to {inside}
+        {name} = "memref.cast"(%there) : ({inside}) -> ({self.part})"""
 
     @property
     def _there(self) -> str:

@@ -113,23 +113,10 @@ class AmxKernel(PackedKernel):
   %pb = memref.reinterpret_cast {name} to offset: [0], sizes: [{PANEL}, %pb_cols],
     strides: [{self.step}, 1] : {self.prepacked} to {self.packed}"""
 
-    def text_of_steps(self, name: str, batch: str, body: str) -> str:
-        """Return a kernel, as `text` does, of panels of a matrix of the batch.
-
-        Args:
-            name: of the function.
-            batch: the axis of the grid along which the batch is.
-            body: its operations, which know how many steps there are.
-        """
-        number = "arith.constant 0"
-        if self.problem.batched:
-            number = f"simt.workgroup_id {batch}"
+    def text_of_panels(self, name: str, axis: str, body: str) -> str:
         steps = f"""
-  %steps = arith.ceildivui %k, %c{self.step} : index
-  %batch = {number} : index
-  %before_a = arith.muli %batch, %panels_a : index
-  %before_b = arith.muli %batch, %panels_b : index"""
-        return self.text(name, steps, body)
+  %steps = arith.ceildivui %k, %c{self.step} : index"""
+        return self.text(name, steps + self.matrix_of_batch(axis), body)
 
 
 # --- the kernel that multiplies ------------------------------------------------------
@@ -219,7 +206,7 @@ def multiplying(g: AmxKernel) -> str:
       %to = arith.addi %from, %length : index{sums(g)}{end}
     }} }}
   }}"""
-    return g.text_of_steps("multiply", "z", body)
+    return g.text_of_panels("multiply", "z", body)
 
 
 def finish(g: AmxKernel) -> str:
@@ -285,16 +272,8 @@ def of_c(g: AmxKernel) -> str:
 
 def of_block(g: AmxKernel) -> str:
     """Return the end of a region that gives the place among the sums of the block."""
-    return f"""{in_block(g, "%kept_")}
+    return f"""{g.in_block("%kept_")}
         scf.yield %kept_ : {g.part}"""
-
-
-def in_block(g: AmxKernel, name: str) -> str:
-    inside = g.part_of(PANEL)
-    return f"""
-        %there = memref.subview %kept[%kept_row, 0] [{PANEL}, {PANEL}] [1, 1]
-          : {g.block_type} to {inside}
-        {name} = "memref.cast"(%there) : ({inside}) -> ({g.part})"""
 
 
 def sums(g: AmxKernel) -> str:
@@ -366,17 +345,7 @@ def packing(g: AmxKernel, what: str = "ab") -> str:
       %col0 = arith.muli %p, %c{PANEL} : index
       %panel = arith.addi %before_b, %p : index{step(g, g.b, "%col0", "%n", "%pb")}
     }}"""
-    both = f"""
-  %is_a = arith.cmpi ult, %group, %of_a : index
-  scf.if %is_a {{{of_a}
-  }} else {{{of_b}
-  }}"""
-    body = f"""{turned}
-  %group = simt.workgroup_id x : index
-  %of_a = arith.muli %panels_a, %c{int(g.packs_a and what == "ab")} : index{
-        {"ab": both, "a": of_a, "b": of_b}[what]
-    }"""
-    return g.text_of_steps("pack_b" if what == "b" else "pack", "y", body)
+    return g.packing(of_a, of_b, what, turned)
 
 
 def turned_of(g: AmxKernel, *matrices: GemmOperand) -> str:
@@ -410,12 +379,6 @@ def step(
     return where + turned + turning(g, to, buffer)
 
 
-def place(g: AmxKernel, memory: Memory, at: str, k: str) -> str:
-    """Return an element of memory, of a row of A or a column of B."""
-    pair = (at, k) if memory is g.a else (k, at)
-    return f"{memory.name}[{memory.place(*pair)}]"
-
-
 def rows_along_k(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str:
     """Return what packs rows that are along K: as they are, and zeros beyond."""
     mask, type = f"vector<{g.step}xi1>", memory.matrix.type
@@ -430,13 +393,13 @@ def rows_along_k(g: AmxKernel, memory: Memory, first: str, end: str, to: str) ->
         %there = arith.cmpi ult, %line, {end} : index
         %inside = arith.andi %there, %whole : i1
         %v = scf.if %inside -> ({g.row}) {{
-          %v0 = vector.load {place(g, memory, "%line", "%k0")} : {type}, {g.row}
+          %v0 = vector.load {g.element_at(memory, "%line", "%k0")} : {type}, {g.row}
           scf.yield %v0 : {g.row}
         }} else {{
           %rest = arith.select %there, %left, %c0 : index
           %near = arith.select %there, %line, %c0 : index
           %mask = vector.create_mask %rest : {mask}
-          %v1 = vector.maskedload {place(g, memory, "%near", "%k0")}, %mask, %none
+          %v1 = vector.maskedload {g.element_at(memory, "%near", "%k0")}, %mask, %none
             : {type}, {mask}, {g.row} into {g.row}
           scf.yield %v1 : {g.row}
         }}
@@ -491,14 +454,14 @@ def loads(g: AmxKernel, memory: Memory, first: str, masked: bool) -> str:
     type, row = memory.matrix.type, f"vector<{PANEL}x{g.element}>"
     lines = ""
     for t in range(g.channel):
-        load = f"vector.load {place(g, memory, first, f'%kr{t}')} : {type}, {row}"
+        load = f"vector.load {g.element_at(memory, first, f'%kr{t}')} : {type}, {row}"
         if masked:
             lines += f"""
           %in{t} = arith.cmpi ult, %kr{t}, %k : index
           %rest{t} = arith.select %in{t}, %left, %c0 : index
           %near{t} = arith.select %in{t}, %kr{t}, %c0 : index
           %mask{t} = vector.create_mask %rest{t} : {g.mask}"""
-            there = place(g, memory, first, f"%near{t}")
+            there = g.element_at(memory, first, f"%near{t}")
             load = f"""vector.maskedload {there}, %mask{t}, %none
             : {type}, {g.mask}, {row} into {row}"""
         lines += f"""

@@ -121,24 +121,11 @@ class VectorKernel(PackedKernel):
         return f"""
   %pb = "memref.cast"({name}) : ({self.prepacked}) -> ({self.packed})"""
 
-    def text_of_batch(self, name: str, batch: str, body: str) -> str:
-        """Return a kernel, as `text` does, of panels of a matrix of the batch.
-
-        Args:
-            name: of the function.
-            batch: the axis of the grid along which the batch is.
-            body: its operations.
-        """
-        number = "arith.constant 0"
-        if self.problem.batched:
-            number = f"simt.workgroup_id {batch}"
-        before = f"""
-  %batch = {number} : index
-  %before_a = arith.muli %batch, %panels_a : index
-  %before_b = arith.muli %batch, %panels_b : index
+    def text_of_panels(self, name: str, axis: str, body: str) -> str:
+        steps = f"""
   %steps = arith.ceildivui %k, %c{self.channel} : index
   %steps_b = arith.addi %steps, %c{int(self.biased)} : index"""
-        return self.text(name, before, body)
+        return self.text(name, self.matrix_of_batch(axis) + steps, body)
 
     def split(self, name: str, words: str) -> tuple[str, str]:
         """Return what makes %NAMEc of the words of a step, and its type."""
@@ -196,7 +183,7 @@ def multiplying(g: VectorKernel) -> str:
       %b_first = arith.addi %js, %s0 : index{tile(g)}{end}
     }} }}
   }}{finish}"""
-    return g.text_of_batch("multiply", "z", body)
+    return g.text_of_panels("multiply", "z", body)
 
 
 def kept(g: VectorKernel) -> str:
@@ -204,12 +191,8 @@ def kept(g: VectorKernel) -> str:
 
     Sums that begin with C are copied from there.
     """
-    type = g.part_of(g.cols)
     begin = f"""
-      %ii = arith.subi %i, %i0 : index{g.kept_row}
-      %there = memref.subview %kept[%kept_row, 0] [{g.rows}, {g.cols}] [1, 1]
-        : {g.block_type} to {type}
-      %sums = "memref.cast"(%there) : ({type}) -> ({g.part})"""
+      %ii = arith.subi %i, %i0 : index{g.kept_row}{g.in_block("%sums")}"""
     if g.fill is not None:
         return begin
     return f"""{begin}
@@ -364,7 +347,7 @@ def multiplying_thin(g: VectorKernel) -> str:
       }}
     }}
   }}{g.finish_block if split == 1 else thin_part(g, "store")}"""
-    return g.text_of_batch("multiply", "z", body)
+    return g.text_of_panels("multiply", "z", body)
 
 
 def adding_thin(g: VectorKernel) -> str:
@@ -372,7 +355,7 @@ def adding_thin(g: VectorKernel) -> str:
     body = f"""{begin_thin(g, whole=True)}
   scf.for %part = %c0 to %c{g.plan.split} step %c1 {{{thin_part(g, "add")}
   }}{g.finish_block}"""
-    return g.text_of_batch("add", "y", body)
+    return g.text_of_panels("add", "y", body)
 
 
 def begin_thin(g: VectorKernel, *, whole: bool) -> str:
@@ -457,7 +440,7 @@ def thin_words(g: VectorKernel, *, masked: bool) -> str:
       %left{u} = arith.subi %k, %near{u} : index
       %rest{u} = arith.select %in{u}, %left{u}, %c0 : index
       %mask{u} = vector.create_mask %rest{u} : {mask}"""
-        at = place(g, memory, f"%c{row}", f"%near{u}" if masked else f"%k{u}")
+        at = g.element_at(memory, f"%c{row}", f"%near{u}" if masked else f"%k{u}")
         load = f"vector.load {at} : {type}, {vector}"
         if masked:
             load = f"""vector.maskedload {at}, %mask{u}, %nothing
@@ -546,17 +529,7 @@ def packing(g: VectorKernel, what: str = "ab") -> str:
     %left = arith.subi %n, %first : index
     %base = arith.muli %panel, %steps_b : index{panel(g, g.b, g.cols, "%pb")}
     {bias(g) if g.biased else ""}"""
-    both = f"""
-  %is_a = arith.cmpi ult, %group, %of_a : index
-  scf.if %is_a {{{of_a}
-  }} else {{{of_b}
-  }}"""
-    body = f"""
-  %group = simt.workgroup_id x : index
-  %of_a = arith.muli %panels_a, %c{int(what == "ab")} : index{
-        {"ab": both, "a": of_a, "b": of_b}[what]
-    }"""
-    return g.text_of_batch("pack_b" if what == "b" else "pack", "y", body)
+    return g.packing(of_a, of_b, what)
 
 
 def panel(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
@@ -584,12 +557,6 @@ def bias(g: VectorKernel) -> str:
     %last = arith.addi %base, %steps : index
     %last_at = arith.muli %last, %c{g.cols} : index
     vector.store %less, %pb[%last_at] : {g.packed}, {g.sums}"""
-
-
-def place(g: VectorKernel, memory: Memory, at: str, k: str) -> str:
-    """Return where an element is, of a row of A or a column of B."""
-    pair = (at, k) if memory is g.a else (k, at)
-    return f"{memory.name}[{memory.place(*pair)}]"
 
 
 def converted(
@@ -672,14 +639,14 @@ def read(
         {k} = arith.addi {first_k}, %c{t} : index"""
         if not masked:
             text += f"""
-        %{own} = vector.load {place(g, memory, first, k)} : {type}, {vector}"""
+        %{own} = vector.load {g.element_at(memory, first, k)} : {type}, {vector}"""
             continue
         text += f"""
         %in_{own} = arith.cmpi ult, {k}, %k : index
         %near_{own} = arith.select %in_{own}, {k}, %c0 : index
         %rest_{own} = arith.select %in_{own}, {left}, %c0 : index
         %mask_{own} = vector.create_mask %rest_{own} : {mask}
-        %{own} = vector.maskedload {place(g, memory, first, f"%near_{own}")},
+        %{own} = vector.maskedload {g.element_at(memory, first, f"%near_{own}")},
           %mask_{own}, %nothing : {type}, {mask}, {vector} into {vector}"""
     return text
 
@@ -714,7 +681,7 @@ def lines(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
 
     Some steps of a row of A or a column of B are read at a time, then the rest.
     """
-    there, type = place(g, memory, "%line", "%k0"), memory.matrix.type
+    there, type = g.element_at(memory, "%line", "%k0"), memory.matrix.type
 
     def rows(steps: str, count: int) -> str:
         """Return the packing of so many steps at a time; one may be at the end."""

@@ -65,10 +65,9 @@ from coopc.dialects.coopmatrix import (
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.spirv import SpirvOp
 from coopc.emit import arith as shared
-from coopc.emit.simt import REDUCTIONS
+from coopc.emit.simt import BUILT_INS, REDUCTIONS
 from coopc.emit.spirv.coopmatrix import BINARY
-from coopc.emit.spirv.emission import ATOMIC_OPCODES
-from coopc.emit.spirv.simt import BUILT_INS, SHUFFLES
+from coopc.emit.spirv.simt import SHUFFLES
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.promote_matrix_arrays import promote_matrix_arrays
 from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import read_call
@@ -79,6 +78,7 @@ from coopc.passes.spirv_calls.reader import (
     bits_in_memory,
     matrix_memory,
 )
+from coopc.plan.atomic_form import ATOMIC_UPDATES
 
 _USES = {"MatrixA": Use.A, "MatrixB": Use.B, "MatrixAcc": Use.ACC}
 _LAYOUTS = {"RowMajor": Layout.ROW_MAJOR, "ColumnMajor": Layout.COL_MAJOR}
@@ -164,15 +164,16 @@ _WIDTHS: dict[str, tuple[type[Operation], type[Operation]]] = {
     "FConvert": (arith.ExtFOp, arith.TruncFOp),
 }
 """To more bits, and to fewer."""
-_BY_NAME = {name: op for op, name in BUILT_INS.items()}
+_BY_NAME = {name: op for op, (name, _) in BUILT_INS.items()}
 _SHUFFLED = {opcode[2:]: mode for mode, opcode in SHUFFLES.items()}
 _REDUCED = {
     f"GroupNonUniform{name}": (kind, sort == "signed")
     for (kind, sort), name in REDUCTIONS.items()
 }
 _UPDATES = {
-    re.sub(r"Op(.*)(EXT)", r"\2.\1", opcode).removeprefix("Op"): kind
-    for kind, opcode in ATOMIC_OPCODES.items()
+    re.sub(r"Op(.*)(EXT)", r"\2.\1", update.opcode).removeprefix("Op"): kind
+    for kind, update in ATOMIC_UPDATES.items()
+    if update.opcode
 }
 _SEMANTICS = ("semantics", "equal_semantics")
 _ORDERS = {
@@ -643,17 +644,12 @@ def _component(whole: SSAValue, at: int) -> SSAValue | None:
 
 
 def _insert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    at, rest = op.numbers("indices"), list(op.operands)
-    if at:
-        part, old = (r.value(x, op) for x in rest)
-        if isinstance(old.type, MatrixType):
-            return r.add(coopmatrix.InsertOp(part, old, r.number(at[0])))
-        return r.add(vector.InsertOp(part, old, at))
-    old, part = (r.value(x, op) for x in rest[:2])
-    where = _index(r, rest[2], op)
+    at, values = op.numbers("indices"), [r.value(x, op) for x in op.operands[:2]]
+    part, old = values if at else reversed(values)
     if isinstance(old.type, MatrixType):
-        return r.add(coopmatrix.InsertOp(part, old, where))
-    return r.add(vector.InsertOp(part, old, [where]))
+        index = r.number(at[0]) if at else _index(r, op.operands[2], op)
+        return r.add(coopmatrix.InsertOp(part, old, index))
+    return r.add(vector.InsertOp(part, old, at or [_index(r, op.operands[2], op)]))
 
 
 def _matrix_load(_: _Kernel, r: Reader, op: SpirvOp) -> Value:

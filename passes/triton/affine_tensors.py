@@ -18,9 +18,10 @@ Masks of Triton: comparisons of coordinates, as bounds along each dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from math import gcd, prod
 from typing import Any, get_args
 
 from xdsl.dialects import arith
@@ -29,10 +30,11 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
-from coopc.dialects.tt.types import PtrType, is_tensor, shape_of
+from coopc.dialects.narrow import is_tensor
+from coopc.dialects.tt.types import PtrType, shape_of
 from coopc.ir.control_flow import is_inside, yielded
-from coopc.ir.facts import constant_number
-from coopc.ir.polynomial import NOTHING, ONE, Polynomial
+from coopc.ir.facts import ValueFacts, constant_number
+from coopc.ir.polynomial import NOTHING, ONE, Monomial, Polynomial
 
 CASTS = (arith.ExtSIOp, arith.ExtUIOp, arith.IndexCastOp, arith.TruncIOp)
 ViewOp = tt.BroadcastOp | tt.ExpandDimsOp | tt.TransOp | ttg.ConvertLayoutOp
@@ -375,6 +377,19 @@ def _compare(indices: Indices, op: arith.CmpiOp) -> Mask:
     if kind[0] == "s":
         return Mask((difference,))
     return Mask((difference, Affine(-one.start - ONE, (-one).steps)))
+
+
+def indivisible(number: Polynomial, by: int) -> Iterator[tuple[Monomial, int, int]]:
+    """Yield the terms of a sum that are not known to be multiples of a number.
+
+    Each is its factors, what they are multiplied by, and what one of them has to be a
+    multiple of for that.
+    """
+    facts = ValueFacts()
+    for factors, times in number.terms.items():
+        have = gcd(times * prod(map(facts.divisor, factors)), by)
+        if have != by:
+            yield factors, times, by // have
 
 
 @dataclass(frozen=True, slots=True)

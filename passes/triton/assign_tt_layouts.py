@@ -44,8 +44,9 @@ from xdsl.traits import is_side_effect_free
 from coopc.device import Device
 from coopc.dialects import tt, ttg, xe
 from coopc.dialects.encodings import attribute_of
+from coopc.dialects.narrow import tensor_type
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import shape_of, sizes, tensor_of
+from coopc.dialects.tt.types import shape_of, sizes
 from coopc.dialects.xe import accumulators
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import defined_by, links
@@ -495,20 +496,10 @@ class LayoutPlan:
 
 def before(op: Operation, result: Encoding) -> Encoding:
     """Return the layout of what an operation takes by that of what it gives."""
-    found: Encoding | None
-    match op:
-        case tt.ExpandDimsOp():
-            found = SliceEncoding(axis_of(op), result)
-        case tt.TransOp():
-            found = transposed(op, back=True)(result)
-        case tt.ReshapeOp():
-            found = reshaped(op.result, op.src)(result)
-        case tt.SplitOp():
-            found = paired(op.low)(result)
-        case tt.JoinOp():
-            found = halved(op.result)(result)
-        case _:
-            found = result
+    if (rule := TIES.get(type(op))) is None:
+        return result
+    *_, back = rule(op)[0]
+    found = back(result)
     assert found is not None, op
     return found
 
@@ -682,7 +673,7 @@ def set_encoding(value: SSAValue, encoding: Encoding) -> SSAValue:
 
 
 def with_encoding(value: SSAValue, encoding: Encoding) -> TensorType[Attribute]:
-    type = tensor_of(value)
+    type = tensor_type(value)
     return TensorType(type.element_type, type.get_shape(), attribute_of(encoding))
 
 

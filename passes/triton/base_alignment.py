@@ -11,15 +11,14 @@ a loop that counts in steps, or by an argument, of which that becomes a conditio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd, prod
+from math import gcd
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import BlockArgument, SSAValue
 
 from coopc.dialects import tt
-from coopc.ir.facts import ValueFacts
 from coopc.ir.polynomial import NOTHING, Polynomial
-from coopc.passes.triton.affine_tensors import Indices, NotAffine
+from coopc.passes.triton.affine_tensors import Indices, NotAffine, indivisible
 
 SURFACE_ALIGNMENT = 64
 """Of a base, in bytes, on all devices that have surfaces."""
@@ -54,13 +53,9 @@ def alignment_of(base: SSAValue, element_bytes: int) -> Alignment | None:
     if found.base is None:
         return None
     unit = SURFACE_ALIGNMENT // gcd(SURFACE_ALIGNMENT, element_bytes)
-    facts = ValueFacts()
     needs: list[tuple[int, int]] = []
     rest: dict[tuple[SSAValue, ...], int] = {}
-    for factors, number in found.start.terms.items():
-        have = gcd(number * prod(map(facts.divisor, factors)), unit)
-        if have == unit:
-            continue
+    for factors, number, wanted in indivisible(found.start, unit):
         arguments = [
             x.index
             for x in factors
@@ -69,7 +64,7 @@ def alignment_of(base: SSAValue, element_bytes: int) -> Alignment | None:
             and isinstance(x.block.parent_op(), tt.FuncOp)
         ]
         if arguments:
-            needs.append((arguments[0], unit // have))
+            needs.append((arguments[0], wanted))
         else:
             rest[factors] = number
     return Alignment(found.base, found.start, tuple(needs), Polynomial(rest))

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.scf import ForOp, YieldOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
-from coopc.ir.control_flow import links
+from coopc.ir.control_flow import definer, links
 
 
 def remove_dead(root: Operation) -> None:
@@ -56,8 +56,7 @@ def needed_values(root: Operation) -> set[SSAValue]:
 
 def behind(value: SSAValue) -> Sequence[SSAValue]:
     """Return what a value needs itself."""
-    owner = value.owner
-    loop = owner.parent_op() if isinstance(owner, Block) else owner
+    owner, loop = value.owner, definer(value)
     if isinstance(owner, Operation) and is_removable(owner):
         return owner.operands
     if not isinstance(loop, ForOp):

@@ -26,8 +26,6 @@ from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
-    Float8E4M3FNType,
-    Float8E5M2Type,
     Float16Type,
     Float64Type,
     IntegerAttr,
@@ -61,19 +59,19 @@ from coopc.dialects.tt.types import (
 from coopc.emit.walker import NoForm
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
+from coopc.passes.generic.number import Num, nums
 from coopc.rounding import FORMATS
 
 table = Expansions()
 
 
 @table.on(tt.ClampFOp)
-def clamp(code: Code, op: tt.ClampFOp) -> SSAValue:
+def clamp(code: Code, op: tt.ClampFOp) -> Num:
     """The greater one, then the smaller one; both with NaN, or both without."""
+    x, least, most = nums(code, op.x, op.min, op.max)
     if member(PropagateNan, op.propagate_nan) is PropagateNan.ALL:
-        least = code(arith.MaximumfOp(op.x, op.min))
-        return code(arith.MinimumfOp(least, op.max))
-    least = code(arith.MaxnumfOp(op.x, op.min))
-    return code(arith.MinnumfOp(least, op.max))
+        return x.apply(arith.MaximumfOp, least).apply(arith.MinimumfOp, most)
+    return x.apply(arith.MaxnumfOp, least).apply(arith.MinnumfOp, most)
 
 
 @table.on(tt.MulhiUIOp)
@@ -95,49 +93,44 @@ def inexact(code: Code, op: tt.PreciseDivFOp | tt.PreciseSqrtOp) -> SSAValue:
 
 
 @table.on(tt.PreciseSqrtOp)
-def root(code: Code, op: tt.PreciseSqrtOp) -> SSAValue:
+def root(code: Code, op: tt.PreciseSqrtOp) -> Num:
     """In f64, whose root is rounded correctly; rounding it again never matters."""
-    return narrowed(code, code(math.SqrtOp(widened(code, op.x))), op.x)
+    return narrowed(widened(code, op.x).apply(math.SqrtOp), op.x)
 
 
 @table.on(tt.PreciseDivFOp)
-def quotient(code: Code, op: tt.PreciseDivFOp) -> SSAValue:
+def quotient(code: Code, op: tt.PreciseDivFOp) -> Num:
     """In f64: a product with the inverse, and what that left, divided again."""
     if isinstance(element_of(op.x.type), Float64Type):
-        return code(arith.DivfOp(op.x, op.y))
+        return Num(code, op.x) / Num(code, op.y)
     x, y = widened(code, op.x), widened(code, op.y)
-    one, zero = code.like(x, 1.0), code.like(x, 0.0)
-    inverse = code(arith.DivfOp(one, y))
-    near = code(arith.MulfOp(x, inverse))
-    back = code(arith.NegfOp(near))
-    left = code(math.FmaOp(back, y, x))
-    nearer = code(math.FmaOp(left, inverse, near))
+    one, zero = x.like(1.0), x.like(0.0)
+    inverse = one / y
+    near = x * inverse
+    left = near.apply(arith.NegfOp).apply(math.FmaOp, y, x)
+    nearer = left.apply(math.FmaOp, inverse, near)
     # Where nothing is left it is exact, and the sign of a zero is right; where NaN is,
     # something was infinite, or divided by zero, and the product is right.
-    some = code(arith.CmpfOp(left, zero, "one"))
-    return narrowed(code, code.select(some, nearer, near), op.x)
+    return narrowed(left.compare("one", zero).select(nearer, near), op.x)
 
 
 def is_short(value: SSAValue) -> bool:
     return isinstance(element_of(value.type), Float16Type | BFloat16Type)
 
 
-def widened(code: Code, value: SSAValue) -> SSAValue:
+def widened(code: Code, value: SSAValue) -> Num:
     """Return floats in f64, by way of f32."""
-    if is_short(value):
-        value = converted(code, value, f32)
-    return converted(code, value, f64)
+    found = Num(code, value)
+    return (found.to(f32) if is_short(value) else found).to(f64)
 
 
-def narrowed(code: Code, value: SSAValue, like: SSAValue) -> SSAValue:
+def narrowed(value: Num, like: SSAValue) -> Num:
     """Return quotients or roots of f64 in the format that operands had.
 
     Those of f16 and bf16 are rounded to f32 first, which has enough bits that it never
     matters: twice as many and two.
     """
-    if is_short(like):
-        value = converted(code, value, f32)
-    return converted(code, value, element_of(like.type))
+    return (value.to(f32) if is_short(like) else value).to(element_of(like.type))
 
 
 @table.on(
@@ -159,57 +152,51 @@ def is_of_floats(op: tt.FpToFpOp, target: Target) -> bool:
 
 
 @table.on(tt.FpToFpOp, when=lambda op, to: op.rounding_mode is Rounding.RTZ)
-def float_toward_zero(code: Code, op: tt.FpToFpOp) -> SSAValue:
+def float_toward_zero(code: Code, op: tt.FpToFpOp) -> Num:
     """A number of the format that is as near to zero, then exactly converted.
 
     Compilers take a number that is rounded and widened again for the number, so that
     it cannot be compared with what it was.
     """
-    value, element = op.src, element_of(op.result.type)
-    if is_short(value):
-        value = converted(code, value, f32)
-    wide = FORMATS[element_of(value.type).name]
-    narrow = FORMATS[element.name]
+    x, element = Num(code, op.src), element_of(op.result.type)
+    if is_short(op.src):
+        x = x.to(f32)
+    source = element_of(x.value.type)
+    wide, narrow = FORMATS[source.name], FORMATS[element.name]
     if (dropped := wide.fraction_bits - narrow.fraction_bits) <= 0:
-        return converted(code, value, element)
-    bits = code.cast(arith.BitcastOp, value, IntegerType(wide.bits))
-    bits = code(arith.AndIOp(bits, code.like(bits, -1 << dropped)))
-    cut = code.cast(arith.BitcastOp, bits, element_of(value.type))
-    size = code(math.AbsFOp(value))
+        return x.to(element)
+    cut = (x.bits(IntegerType(wide.bits)) & (-1 << dropped)).bits(source)
+    size = x.apply(math.AbsFOp)
     if narrow.min_exponent > wide.min_exponent:
         unit = ldexp(1.0, narrow.min_exponent - narrow.fraction_bits)
-        steps = code(arith.MulfOp(value, code.like(value, 1 / unit)))
-        small = code(arith.MulfOp(code(math.TruncOp(steps)), code.like(value, unit)))
-        least = code.like(value, ldexp(1.0, narrow.min_exponent))
-        is_small = code(arith.CmpfOp(size, least, "olt"))
-        cut = code.select(is_small, small, cut)
-    most = code.like(value, narrow.greatest)
-    cut = code(arith.MinnumfOp(cut, most))
-    cut = code(arith.MaxnumfOp(cut, code.like(value, -narrow.greatest)))
-    is_number = code(arith.CmpfOp(size, code.like(value, inf), "olt"))
-    rest = saturated(code, value, element)  # an infinity, or NaN
-    return converted(code, code.select(is_number, cut, rest), element)
+        small = (x * (1 / unit)).apply(math.TruncOp) * unit
+        is_small = size.compare("olt", ldexp(1.0, narrow.min_exponent))
+        cut = is_small.select(small, cut)
+    cut = cut.apply(arith.MinnumfOp, narrow.greatest)
+    cut = cut.apply(arith.MaxnumfOp, -narrow.greatest)
+    is_number = size.compare("olt", inf)
+    rest = saturated(x, element)  # an infinity, or NaN
+    return is_number.select(cut, rest).to(element)
 
 
 @table.on(tt.FpToFpOp, when=is_of_floats)
-def float_of_another_format(code: Code, op: tt.FpToFpOp) -> SSAValue:
+def float_of_another_format(code: Code, op: tt.FpToFpOp) -> Num:
     """Wider or narrower; of f8 what is too great becomes the greatest number.
 
     So do Triton's test_conversions.py (test_typeconvert_downcast_clamping) and its
     back ends; NaN stays.
     """
     element = element_of(op.result.type)
-    return converted(code, saturated(code, op.src, element), element)
+    return saturated(Num(code, op.src), element).to(element)
 
 
-def saturated(code: Code, value: SSAValue, element: Attribute) -> SSAValue:
+def saturated(x: Num, element: Attribute) -> Num:
     """Return a number that a format has room for, if it is one of f8."""
     most = FORMATS[element.name].greatest
-    source = FORMATS[element_of(value.type).name]
+    source = FORMATS[element_of(x.value.type).name]
     if element.name.startswith("f8") and source.greatest > most:
-        value = code(arith.MaximumfOp(value, code.like(value, -most)))
-        value = code(arith.MinimumfOp(value, code.like(value, most)))
-    return value
+        x = x.apply(arith.MaximumfOp, -most).apply(arith.MinimumfOp, most)
+    return x
 
 
 @table.on(tt.ExternElementwiseOp)
@@ -243,10 +230,6 @@ def function(code: Code, op: tt.ExternElementwiseOp) -> SSAValue:
 
 E8M0_NAN, E8M0_LEAST = 255, 0x00400000
 """The scale that is NaN, and the bits of f32 of the least one, 2^-127."""
-F8: dict[ScaledElement, AnyFloat] = {
-    ScaledElement.E4M3: Float8E4M3FNType(),
-    ScaledElement.E5M2: Float8E5M2Type(),
-}
 
 
 @table.on(tt.DotScaledOp)
@@ -310,7 +293,7 @@ def scaled(
         case ScaledElement.E2M1:
             value = of_e2m1(code, halves(code, value, turned=packs_k == is_right))
         case ScaledElement.E4M3 | ScaledElement.E5M2:
-            value = code.cast(arith.BitcastOp, value, F8[kind])
+            value = code.cast(arith.BitcastOp, value, tt.F8[kind])
             type = TensorType(f32, tt.shape_of(value.type))
             value = code(tt.FpToFpOp.create(operands=[value], result_types=[type]))
         case ScaledElement.BF16 | ScaledElement.FP16:
@@ -352,9 +335,9 @@ def halves(code: Code, value: SSAValue, turned: bool) -> SSAValue:
     if turned:
         return turn(code, halves(code, turn(code, value), False))
     rows, cols = tt.shape_of(value.type)
-    four = code.like(value, 4)
-    parts = [code(arith.AndIOp(value, code.like(value, 15)))]
-    parts.append(code(arith.ShRUIOp(value, four)))
+    x = Num(code, value)
+    four = x.like(4)
+    parts = [(x & 15).value, (x >> four).value]
     type = resized(value, (rows, cols, 2))
     pairs = code(tt.JoinOp.create(operands=parts, result_types=[type]))
     return reshaped(code, pairs, (rows, 2 * cols))
@@ -365,29 +348,21 @@ def of_e2m1(code: Code, bits: SSAValue) -> SSAValue:
 
     From 1 on exponent and mantissa are those of f32, moved; 0 and 0.5 are multiples.
     """
-    wide = code.cast(arith.ExtUIOp, bits, i32)
-    size = code(arith.AndIOp(wide, code.like(wide, 7)))
-    moved = code(arith.ShLIOp(size, code.like(size, 22)))
-    normal = code(arith.AddiOp(moved, code.like(size, 126 << 23)))
-    small = code(arith.MuliOp(size, code.like(size, 126 << 23)))
-    is_small = code(arith.CmpiOp(size, code.like(size, 2), "ult"))
-    found = code.select(is_small, small, normal)
-    sign = code(arith.AndIOp(wide, code.like(wide, 8)))
-    sign = code(arith.ShLIOp(sign, code.like(sign, 28)))
-    found = code(arith.OrIOp(found, sign))
-    return code.cast(arith.BitcastOp, found, f32)
+    wide = Num(code, bits).cast(arith.ExtUIOp, i32)
+    size = wide & 7
+    normal, small = (size << 22) + (126 << 23), size * (126 << 23)
+    found = size.compare("ult", 2).select(small, normal)
+    return (found | ((wide & 8) << 28)).bits(f32).value
 
 
 def of_e8m0(code: Code, scale: SSAValue) -> SSAValue:
     """Return 2^(s - 127) of bytes s, as f32."""
     if element_of(scale.type) != i8:
         raise NoForm(f"expected scales of bytes, got {scale.type}")
-    wide = code.cast(arith.ExtUIOp, scale, i32)
-    moved = code(arith.ShLIOp(wide, code.like(wide, 23)))
-    moved = code(arith.MaxSIOp(moved, code.like(wide, E8M0_LEAST)))
-    is_nan = code(arith.CmpiOp(wide, code.like(wide, E8M0_NAN), "eq"))
-    found = code.select(is_nan, code.like(wide, 0x7FC00000), moved)
-    return code.cast(arith.BitcastOp, found, f32)
+    wide = Num(code, scale).cast(arith.ExtUIOp, i32)
+    moved = (wide << 23).apply(arith.MaxSIOp, E8M0_LEAST)
+    is_nan = wide.compare("eq", E8M0_NAN)
+    return is_nan.select(wide.like(0x7FC00000), moved).bits(f32).value
 
 
 @table.on(tt.AtomicPollOp)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from coopc.dialects import tt, ttg
-from coopc.ir.control_flow import links
+from coopc.ir.control_flow import definer, links
 
 VIEWS = (
     tt.BitcastOp
@@ -48,8 +48,7 @@ def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
         return (owner.src,)
     if moved and isinstance(owner, tt.AddPtrOp):
         return (owner.ptr,)
-    flow = owner.parent_op() if isinstance(owner, Block) else owner
-    if flow is None:
+    if (flow := definer(value)) is None:
         return ()
     return [x for group in links(flow, {}) if value in group for x in group]
 

@@ -26,8 +26,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import effects, tt, ttg, ttig
+from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import shaped
-from coopc.dialects.tt.types import is_tensor, shape_of
+from coopc.dialects.tt.types import shape_of
 from coopc.ir.polynomial import ONE
 from coopc.passes.triton.affine_tensors import (
     Indices,

@@ -23,6 +23,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc import device as devices
 from coopc.dialects import tt, ttig, xe_plans
+from coopc.dialects.narrow import tensor_type
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import (
@@ -55,7 +56,7 @@ AccessOp: TypeAlias = LoadOp | StoreOp
 BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 
 
-def tensor_type(op: AccessOp) -> tt.Tensor | None:
+def accessed_type(op: AccessOp) -> tt.Tensor | None:
     """Return the type of what is loaded or stored; None for a scalar."""
     match op:
         case tt.DescriptorLoadOp() | tt.LoadOp():
@@ -222,7 +223,7 @@ def load_as_used(func: Operation, device: devices.Device) -> None:
     """Let messages load a tensor in the one layout that it is used in."""
     for load in [x for x in func.walk() if isinstance(x, tt.DescriptorLoadOp)]:
         copies = copies_of(load.result) or ()
-        wanted = {(tt.tensor_of(x), is_flipped) for x, is_flipped in copies}
+        wanted = {(tensor_type(x), is_flipped) for x, is_flipped in copies}
         if len(wanted) != 1:
             continue
         ((type, is_flipped),) = wanted
@@ -306,7 +307,7 @@ class PlanBlockIoPass(ModulePass):
         for op in func.walk():
             if isinstance(op, ttig.DescriptorPrefetchOp):
                 decided = decide_prefetch(op, device)
-            elif isinstance(op, AccessOp) and (type := tensor_type(op)) is not None:
+            elif isinstance(op, AccessOp) and (type := accessed_type(op)) is not None:
                 decided = FOR_ANY if for_any_memory else decide(op, type, device)
             else:
                 if self.explain and isinstance(op, ttig.PrefetchOp):

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from math import gcd, prod
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -22,9 +21,15 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from coopc.dialects import tt
 from coopc.dialects.tt.types import PtrType, bits_of, in_memory
-from coopc.ir.facts import ValueFacts
 from coopc.ir.polynomial import ONE, Polynomial
-from coopc.passes.triton.affine_tensors import Affine, Indices, Mask, NotAffine, mask_of
+from coopc.passes.triton.affine_tensors import (
+    Affine,
+    Indices,
+    Mask,
+    NotAffine,
+    indivisible,
+    mask_of,
+)
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
 MOST_BYTES = 16
@@ -129,12 +134,8 @@ def _follow(registers: RegisterLayout, dim: int, length: int) -> bool:
 
 def _to_be_multiple(number: Polynomial, of: int) -> list[Need] | None:
     """Return what arguments must be for a sum to be a multiple; None if none can."""
-    facts, found = ValueFacts(), list[Need]()
-    for factors, times in number.terms.items():
-        have = gcd(times * prod(map(facts.divisor, factors)), of)
-        if have == of:
-            continue
-        wanted = of // have
+    found: list[Need] = []
+    for factors, _, wanted in indivisible(number, of):
         told = [x for x in factors if _divisibility(x) % wanted == 0]
         if not told:
             return None

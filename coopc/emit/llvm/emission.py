@@ -50,6 +50,7 @@ from coopc.llvm.values import (
     width,
 )
 from coopc.passes.generic.expansion import Target
+from coopc.plan.atomic_form import AtomicUpdate
 
 # A memref while it is emitted: a pointer, its sizes and its strides.
 #
@@ -562,17 +563,11 @@ class Emission(emission.Emission[Value, View]):
         self.f.do("store atomic ", Typed(value), ", ", Typed(place), tail)
 
     def atomic_update(
-        self, kind: int, place: Value, value: Value, how: Ordered
+        self, update: AtomicUpdate, place: Value, value: Value, how: Ordered
     ) -> Value:
         tail = f" {self._order(how)}, align {bytes_of(value.type)}"
-        parts = (
-            f"atomicrmw {_ATOMIC_OPERATIONS[kind]} ",
-            Typed(place),
-            ", ",
-            Typed(value),
-            tail,
-        )
-        return self.f.emit(value.type, *parts)
+        parts = (Typed(place), ", ", Typed(value), tail)
+        return self.f.emit(value.type, f"atomicrmw {update.llvm} ", *parts)
 
     def compare_exchange(
         self, place: Value, old: Value, new: Value, how: Ordered
@@ -617,22 +612,6 @@ _ORDERS = {
     Ordering.ACQUIRE_RELEASE: "acq_rel",
     Ordering.SEQUENTIALLY_CONSISTENT: "seq_cst",
 }
-
-_ATOMIC_OPERATIONS = {
-    0: "fadd",
-    1: "add",
-    2: "xchg",
-    4: "max",
-    5: "umax",
-    7: "min",
-    8: "umin",
-    11: "or",
-    12: "and",
-    13: "fmax",
-    14: "fmin",
-    15: "xor",
-}
-"""Instructions by the number of a kind, where there is one."""
 
 
 # Which function emits which operation of which dialect.

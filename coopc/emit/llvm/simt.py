@@ -14,6 +14,7 @@ from coopc.emit import simt as shared
 from coopc.emit.llvm.emission import PURE, SPACES, Emission, Handlers, View
 from coopc.emit.llvm.mangling import builtin, letter
 from coopc.emit.simt import (
+    BUILT_INS,
     CROSS_WORKGROUP_MEMORY,
     HALVES,
     SCOPES,
@@ -41,24 +42,13 @@ handlers = Handlers(shared.handlers)
 CONVERGENT = "convergent nounwind"
 """Attributes of a function that work-items call together."""
 
-_NAMES: dict[type[simt.DimensionOp | simt.IdOp], str] = {
-    simt.WorkgroupIdOp: "get_group_id",
-    simt.NumWorkgroupsOp: "get_num_groups",
-    simt.LocalIdOp: "get_local_id",
-    simt.WorkgroupSizeOp: "get_local_size",
-    simt.SubgroupIdOp: "get_sub_group_id",
-    simt.NumSubgroupsOp: "get_num_sub_groups",
-    simt.LaneIdOp: "get_sub_group_local_id",
-    simt.SubgroupSizeOp: "get_sub_group_size",
-}
-
 _REDUCE = 0
 """GroupOperation in the SPIR-V specification."""
 
 _SUFFIXES = {8: "_uc", 16: "_us", 32: "_ui", 64: "_ul"}
 
 
-@handlers.on(*_NAMES)
+@handlers.on(*BUILT_INS)
 def built_in(e: Emission, op: simt.DimensionOp | simt.IdOp) -> None:
     """A constant that the kernel fixes, or a call."""
     if (size := known_size(e, op)) is not None:
@@ -66,7 +56,7 @@ def built_in(e: Emission, op: simt.DimensionOp | simt.IdOp) -> None:
     elif isinstance(op, simt.IdOp):
         e.set(op.result, _number(e, type(op)))
     else:
-        full = builtin(_NAMES[type(op)], (I32,), unsigned=(0,))
+        full = builtin(BUILT_INS[type(op)][1], (I32,), unsigned=(0,))
         e.set(op.result, e.call(full, I64, [integer(I32, op.axis)], attributes=PURE))
 
 
@@ -163,7 +153,7 @@ def reduce(e: Emission, op: simt.ReduceOp) -> None:
 
 def _of_subgroup(e: Emission, op: type[simt.IdOp]) -> Value:
     """A number of the subgroup as an i32: the names are mangled without parameters."""
-    return e.call(builtin(_NAMES[op], ()), I32, [], attributes=PURE)
+    return e.call(builtin(BUILT_INS[op][1], ()), I32, [], attributes=PURE)
 
 
 def _lane(e: Emission, index: SSAValue) -> Value:

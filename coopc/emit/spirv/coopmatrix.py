@@ -33,6 +33,7 @@ from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers, Kept
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.walker import Facts, NoForm
+from coopc.ir.control_flow import definer
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
 from coopc.passes.coopmatrix.supported_tiles import rows_move
@@ -651,8 +652,7 @@ def chains(op: scf.ForOp | scf.IfOp) -> list[tuple[SSAValue, Chain]]:
 
 def _is_inside(value: SSAValue, op: Operation) -> bool:
     """Whether a value is a result of `op`, or defined in it."""
-    owner = value.owner
-    around = owner.parent_op() if isinstance(owner, Block) else owner
+    around = definer(value)
     return around is not None and op.is_ancestor(around)
 
 

@@ -38,7 +38,7 @@ from coopc.emit.spirv.view import (
 from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Facts, NoForm, count_of, element_of
 from coopc.passes.generic.expansion import Code, Target
-from coopc.plan.atomic_form import LOGICAL, WORD
+from coopc.plan.atomic_form import LOGICAL, WORD, AtomicUpdate
 from coopc.spirv.instruction import Id, Instruction, Operand
 from coopc.spirv.module import Function, Module
 
@@ -702,9 +702,11 @@ class Emission(emission.Emission[Id, View]):
     def atomic_store(self, place: Id, value: Id, how: Ordered) -> None:
         self.do("OpAtomicStore", place, *self._order(place, how), value)
 
-    def atomic_update(self, kind: int, place: Id, value: Id, how: Ordered) -> Id:
+    def atomic_update(
+        self, update: AtomicUpdate, place: Id, value: Id, how: Ordered
+    ) -> Id:
         operands = (place, *self._order(place, how), value)
-        return self.emit(ATOMIC_OPCODES[kind], *operands, type=value.type)
+        return self.emit(update.opcode, *operands, type=value.type)
 
     def compare_exchange(
         self, place: Id, old: Id, new: Id, how: Ordered
@@ -779,22 +781,6 @@ _MEMORIES = {
     "Function": 0x0,
 }
 """Which memory an ordering is about, by storage class."""
-
-ATOMIC_OPCODES = {
-    0: "OpAtomicFAddEXT",
-    1: "OpAtomicIAdd",
-    2: "OpAtomicExchange",
-    4: "OpAtomicSMax",
-    5: "OpAtomicUMax",
-    7: "OpAtomicSMin",
-    8: "OpAtomicUMin",
-    11: "OpAtomicOr",
-    12: "OpAtomicAnd",
-    13: "OpAtomicFMaxEXT",
-    14: "OpAtomicFMinEXT",
-    15: "OpAtomicXor",
-}
-"""Instructions by the number of a kind, where there is one."""
 
 
 # Which function emits which operation of which dialect.

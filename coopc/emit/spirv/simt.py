@@ -14,6 +14,7 @@ from coopc.dialects import simt
 from coopc.dialects.simt import ShuffleMode
 from coopc.emit import simt as shared
 from coopc.emit.simt import (
+    BUILT_INS,
     CROSS_WORKGROUP_MEMORY,
     HALVES,
     SCOPES,
@@ -30,18 +31,6 @@ from coopc.emit.walker import count_of, element_of
 from coopc.spirv.instruction import Id
 
 handlers = Handlers(shared.handlers)
-
-BUILT_INS: dict[type[simt.DimensionOp | simt.IdOp], str] = {
-    simt.WorkgroupIdOp: "WorkgroupId",
-    simt.NumWorkgroupsOp: "NumWorkgroups",
-    simt.LocalIdOp: "LocalInvocationId",
-    simt.WorkgroupSizeOp: "WorkgroupSize",
-    simt.SubgroupIdOp: "SubgroupId",
-    simt.NumSubgroupsOp: "NumSubgroups",
-    simt.LaneIdOp: "SubgroupLocalInvocationId",
-    simt.SubgroupSizeOp: "SubgroupSize",
-}
-"""Built-in variables."""
 
 _UNIFORM_MEMORY = 0x40
 """Memory semantics, which storage buffers count as."""
@@ -77,7 +66,7 @@ def built_in(e: Emission, op: simt.DimensionOp | simt.IdOp) -> None:
     elif isinstance(op, simt.IdOp):
         e.set(op.result, _number(e, type(op)))
     else:
-        name, axis = BUILT_INS[type(op)], op.axis
+        (name, _), axis = BUILT_INS[type(op)], op.axis
         vector = e.types.vector(e.types.index, 3)
 
         def extract() -> Id:
@@ -88,7 +77,7 @@ def built_in(e: Emission, op: simt.DimensionOp | simt.IdOp) -> None:
 
 
 def _number(e: Emission, op: type[simt.IdOp]) -> Id:
-    return e.index_built_in(BUILT_INS[op])
+    return e.index_built_in(BUILT_INS[op][0])
 
 
 @handlers.on(*HALVES)

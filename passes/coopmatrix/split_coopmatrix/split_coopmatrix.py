@@ -40,6 +40,7 @@ from coopc.ir.control_flow import (
     Functions,
     callee,
     defined_by,
+    definer,
     functions,
     links,
 )
@@ -85,8 +86,7 @@ def is_known(type: MatrixType) -> bool:
 
 def maker(value: SSAValue) -> Operation:
     """Return the operation that gives a value, or whose block takes it."""
-    owner = value.owner
-    found = owner if isinstance(owner, Operation) else owner.parent_op()
+    found = definer(value)
     assert found is not None, value
     return found
 

@@ -47,7 +47,7 @@ from coopc.dialects.narrow import is_integer, is_memref, is_vector, vector_type
 from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.dialects.traits import Collective
 from coopc.ir.builder import INDEX, Values
-from coopc.ir.control_flow import yielded
+from coopc.ir.control_flow import block_of, yielded
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import VectorBuilder, is_shared
@@ -746,8 +746,7 @@ def _bases(op: scf.IfOp) -> list[SSAValue | None]:
             found.append(None)
             continue
         one, other = (_root(yielded(x)[place]) for x in op.regions)
-        owner = one.owner
-        parent = owner if isinstance(owner, Block) else owner.parent
+        parent = block_of(one)
         inside = parent is not None and any(x.block is parent for x in op.regions)
         if one is not other or inside or one in found:
             raise Refused(

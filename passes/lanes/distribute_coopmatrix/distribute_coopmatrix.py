@@ -21,9 +21,9 @@ the memref's.  What is not accessed is 0.
 
 Where a lane holds neighbours in a row, it accesses several at once.  On devices that
 gather slowly (`Device.subgroup_elements`) all lanes read the rows of a factor, and each
-selects its own (shared_rows.py); a product is then done in tiles whose sums fit into
-registers, and each tile reads its factors again.  Wide matrices over 16 lanes or more
-that are only such sums are scalars, and added up by a few columns (columns.py).
+selects its own (memory_products.py); a product is then done in tiles whose sums fit
+into registers, and each tile reads its factors again.  Wide matrices over 16 lanes or
+more that are only such sums are scalars, and added up by a few columns.
 
 A message of a plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
 components are moved to where lanes have them, by one shuffle a vector where their
@@ -99,10 +99,6 @@ from coopc.passes.coopmatrix.elementwise import (
     elementwise,
     fill_value,
 )
-from coopc.passes.lanes.distribute_coopmatrix.columns import (
-    ColumnsProduct,
-    multiply_columns,
-)
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -111,17 +107,19 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     inside,
     owner,
 )
+from coopc.passes.lanes.distribute_coopmatrix.memory_products import (
+    ColumnsProduct,
+    TiledProduct,
+    may_read_later,
+    multiply_columns,
+    multiply_tiles,
+    read_rows,
+)
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     LaneProduct,
     gathered,
     multiply_add,
     reduced,
-)
-from coopc.passes.lanes.distribute_coopmatrix.shared_rows import (
-    TiledProduct,
-    may_read_later,
-    multiply_tiles,
-    read_rows,
 )
 from coopc.plan.lane_access import (
     AccessFacts,

@@ -18,7 +18,7 @@ xor 1, 2, 4, ..., those that have elements of the same row or column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from functools import reduce as fold
@@ -197,20 +197,12 @@ def _columns(
     source = b.add(b.times(column, x.block_rows), row)
     mine = b.remainder(lane, x.block_rows)
     for step, channel in product(range(target.layout.steps), range(x.channels)):
-        offered = _chosen(b, sums[channel], mine, step * x.block_rows, x.block_rows)
+        start, own = step * x.block_rows, sums[channel]
+        offers = own[start : start + x.block_rows] or own[-1:]
+        offered = b.selected(tuple(offers), mine)
         value = offered if x.block_rows == 1 else b.from_lane(offered, source)
         at = component(b, target.layout, Digits.known(channel, step=step))
         found = target.put(b, found, at, value)
-    return found
-
-
-def _chosen(
-    b: Builder, values: Sequence[SSAValue], at: BoundedIndex, start: int, count: int
-) -> SSAValue:
-    """Return value number `start + at`, of those that there are."""
-    found = values[min(start, len(values) - 1)]
-    for number in range(1, min(count, len(values) - start)):
-        found = b.select(b.equal(at, number), values[start + number], found)
     return found
 
 
@@ -304,12 +296,8 @@ def multiply_add(
             return value
         if not product.slow_shuffles:
             return b.from_lane(value, b.add(row, BoundedIndex(r * rows)))
-        found, *others = (
-            b.from_lane(value, BoundedIndex(i + r * rows)) for i in range(rows)
-        )
-        for i, other in enumerate(others, 1):
-            found = b.select(b.equal(row, i), other, found)
-        return found
+        lanes = (BoundedIndex(i + r * rows) for i in range(rows))
+        return b.selected(tuple(b.from_lane(value, x) for x in lanes), row)
 
     versions = [tuple(version(r, each) for each in x) for r in range(plan.versions)]
     factors = _Factors(product, plan, tuple(versions), y)

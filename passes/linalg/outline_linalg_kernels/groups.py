@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16, f32
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -17,11 +17,11 @@ from coopc.passes.linalg.convert_attention_to_coopmatrix import (
     why_not_kernel,
 )
 from coopc.passes.linalg.fuse_linalg import (
-    constant_of,
     is_contraction,
     is_parallel,
     is_product,
     maps_of,
+    number_of,
     output_arguments,
 )
 from coopc.passes.linalg.rows import why_not_rows
@@ -90,14 +90,6 @@ def is_epilogue(product: linalg.GenericOp, op: linalg.GenericOp) -> bool:
             if not isinstance(x, linalg.YieldOp)
         )
     )
-
-
-def number_of(value: SSAValue) -> float | None:
-    """Return the number that every element of a tensor is, if it is known."""
-    found = constant_of(value)
-    op = found.owner if isinstance(found, SSAValue) else found
-    attr = op.value if isinstance(op, arith.ConstantOp) else None
-    return attr.value.data if isinstance(attr, FloatAttr | IntegerAttr) else None
 
 
 def attention_group(last: Group) -> Group | None:

@@ -53,6 +53,7 @@ from coopc.dialects.narrow import (
     tensor_type,
 )
 from coopc.ir.builder import INDEX, Builder, Size
+from coopc.ir.control_flow import definer
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.fuse_linalg import (
@@ -239,9 +240,7 @@ class KernelWriter:
         inside = set(op.walk())
         for each in op.body.walk():
             for x in each.operands:
-                owner = x.owner
-                around = owner.parent_op() if isinstance(owner, Block) else owner
-                if around not in inside:
+                if definer(x) not in inside:
                     self.operand(x)
         region = Region()
         op.body.clone_into(region, value_mapper=dict(self.known))
@@ -343,11 +342,10 @@ def leaves_of(
     seen: set[SSAValue] = set()
     while todo:
         value = todo.pop()
-        owner = value.owner
-        around = owner.parent_op() if isinstance(owner, Block) else owner
-        if value in seen or around in inside:
+        if value in seen or definer(value) in inside:
             continue
         seen.add(value)
+        owner = value.owner
         if is_tensor(value.type) or isinstance(owner, Block):
             found[value] = None
         elif owner.regions or owner.dialect_name() not in ("arith", "math", "tensor"):

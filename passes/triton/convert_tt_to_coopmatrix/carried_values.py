@@ -19,8 +19,8 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.dialects import tt
+from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import is_tensor
 from coopc.ir.builder import Builder, Values
 from coopc.ir.control_flow import is_inside, yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (

@@ -59,9 +59,10 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt, tt, ttg, ttig
 from coopc.dialects.layout import CoopmatrixAttr
 from coopc.dialects.llvm_assume import AssumeOp
+from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
-from coopc.dialects.tt.types import in_memory, is_tensor, shape_of, without
+from coopc.dialects.tt.types import in_memory, shape_of, without
 from coopc.interface import SECOND_ENTRY
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.device_option import device_of

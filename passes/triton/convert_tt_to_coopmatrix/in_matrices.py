@@ -14,7 +14,7 @@ element by element, a tile at a time.  Other uses have a buffer there.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -25,8 +25,9 @@ from coopc.device import Device
 from coopc.device.model import Matrix2
 from coopc.dialects import coopmatrix, tt
 from coopc.dialects.coopmatrix import MatrixType, Reduced, Reduction
+from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import is_tensor, shape_of
+from coopc.dialects.tt.types import shape_of
 from coopc.ir.builder import INDEX, Values
 from coopc.ir.control_flow import is_inside, yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import FREE, rewritten
@@ -40,12 +41,13 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
     load_tile,
     moved,
     staged,
+    unchecked,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     after,
     is_splat,
     is_store,
-    pointwise_users,
+    statements_of,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import LANE_SUMS
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
@@ -212,12 +214,10 @@ def is_factor(value: SSAValue) -> bool:
 
 def combination(op: tt.ReduceOp) -> type[Operation] | None:
     """Return what a reduction does with two elements, if that is one operation."""
-    block = op.combine.block
-    one, last = block.first_op, block.last_op
-    if one is None or last is None or one.next_op is not last:
+    one = op.only_operation
+    if one is None or {*one.operands} != {*op.combine.block.args}:
         return None
-    is_plain = {*one.operands} == {*block.args} and [*last.operands] == [*one.results]
-    return type(one) if is_plain and type(one) in REDUCTIONS else None
+    return type(one) if type(one) in REDUCTIONS else None
 
 
 def is_computed(value: SSAValue) -> bool:
@@ -341,9 +341,7 @@ def ends_of(use: Use, value: SSAValue) -> frozenset[Operation]:
         return frozenset({op})
     if type(op) not in ELEMENTWISE or len(op.results) != 1:
         return frozenset()
-    users = pointwise_users(op.results[0]) or {}
-    has_views = any(path.views for _, path in users.values())
-    return frozenset() if has_views else frozenset(users)
+    return statements_of(op.results[0])
 
 
 def in_memory(k: TtKernel, value: SSAValue) -> Tensor:
@@ -502,12 +500,6 @@ def product(k: TtKernel, op: tt.DotOp, factors: Values | None) -> Values:
     return b.either(
         whole, [x.type for x in sums], lambda: add(unchecked(right)), lambda: add(right)
     )
-
-
-def unchecked(tensor: Tensor) -> Tensor:
-    """Return a factor that is known to be in memory, aligned."""
-    assert tensor.matrix is not None, tensor
-    return replace(tensor, matrix=replace(tensor.matrix, checked=(), aligned=True))
 
 
 def factor_tiles(k: TtKernel, op: tt.DotOp, types: TileTypes) -> Values:

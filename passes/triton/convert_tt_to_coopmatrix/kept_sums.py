@@ -48,6 +48,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     is_splat,
     plan_rounds,
     pointwise_users,
+    statements_of,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import LANE_SUMS
 
@@ -135,9 +136,7 @@ def stored_by(
         index = uses[0].index - 3
         is_kept = are_next(loop, after) and is_sums(after, index, device)
         return stored_by(after, index, device) if is_kept else frozenset()
-    users = pointwise_users(value) or {}
-    has_views = any(path.views for _, path in users.values())
-    return frozenset() if has_views else frozenset(users)
+    return statements_of(value)
 
 
 def are_next(one: scf.ForOp, other: scf.ForOp) -> bool:

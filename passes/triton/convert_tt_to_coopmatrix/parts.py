@@ -27,9 +27,10 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from coopc.dialects import tt, ttg
-from coopc.dialects.tt.types import Tensor, block_io, is_tensor, shape_of
+from coopc.dialects.narrow import is_tensor
+from coopc.dialects.tt.types import Tensor, block_io, shape_of
 from coopc.ir.builder import Builder
-from coopc.ir.control_flow import links
+from coopc.ir.control_flow import definer, links
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import WRITES, is_splat
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import ELEMENTWISE
 from coopc.passes.triton.origins import bases_of
@@ -324,8 +325,7 @@ class Needs:
 
         None if the value does not come from control flow.
         """
-        owner = value.owner
-        flow = owner.parent_op() if isinstance(owner, Block) else owner
+        flow = definer(value)
         if not isinstance(flow, scf.ForOp | scf.IfOp | scf.WhileOp):
             return None
         if dim is not None and not isinstance(flow, scf.ForOp):

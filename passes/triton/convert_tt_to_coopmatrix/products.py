@@ -29,6 +29,7 @@ from coopc.dialects.narrow import is_integer
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Values
+from coopc.ir.control_flow import block_of
 from coopc.ir.facts import constant_number
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import rewritten
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
@@ -209,12 +210,7 @@ def add_whole_products(
     b, whole = k.b, k.b.both(*(x for each in factors for x in inside(k, each)))
 
     def add() -> Values:
-        one, other = (
-            x
-            if x.matrix is None
-            else replace(x, matrix=replace(x.matrix, checked=(), aligned=True))
-            for x in factors
-        )
+        one, other = map(unchecked, factors)
         return add_products(k, types, (one, other), at, sums, across)
 
     def add_checked() -> Values:
@@ -242,6 +238,13 @@ def inside(k: TtKernel, tensor: Tensor) -> list[SSAValue | bool]:
     return found
 
 
+def unchecked(tensor: Tensor) -> Tensor:
+    """Return a factor of which what is in memory is known to be inside, and aligned."""
+    if (matrix := tensor.matrix) is None:
+        return tensor
+    return replace(tensor, matrix=replace(matrix, checked=(), aligned=True))
+
+
 def dot(k: TtKernel, op: tt.DotOp) -> None:
     """Multiply tiles; into the buffer of c where nothing else needs that."""
     factors = factor(k, op.a), factor(k, op.b)
@@ -250,10 +253,9 @@ def dot(k: TtKernel, op: tt.DotOp) -> None:
         target = k.tensor(carried)
         k.assign(target, d)
         d = target
-    owner = op.c.owner
-    around = owner if isinstance(owner, Block) else owner.parent
     is_last = d.buffer is not None and op.c.has_one_use()
-    is_last = is_last and around is op.parent and not isinstance(owner, VIEWS)
+    is_last = is_last and block_of(op.c) is op.parent
+    is_last = is_last and not isinstance(op.c.owner, VIEWS)
     init = op.c if is_splat(op.c) and is_multiplied(op, k.options.device) else None
     if init is not None:
         d = k.buffer(d.shape, element_of(op.d.type), "product")

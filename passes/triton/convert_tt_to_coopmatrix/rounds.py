@@ -27,7 +27,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import simt, tt, ttg
-from coopc.dialects.tt.types import is_tensor, shape_of
+from coopc.dialects.narrow import is_tensor
+from coopc.dialects.tt.types import shape_of
 from coopc.ir.control_flow import yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import ELEMENTWISE, FUNCTIONS
 
@@ -221,6 +222,13 @@ def pointwise_users(value: SSAValue) -> Users | None:
                 if known.setdefault(result, there) != there:
                     return None
     return found
+
+
+def statements_of(value: SSAValue) -> frozenset[Operation]:
+    """Return the statements that use a tensor as it is, if all uses are of these."""
+    users = pointwise_users(value) or {}
+    has_views = any(path.views for _, path in users.values())
+    return frozenset() if has_views else frozenset(users)
 
 
 def is_store(op: Operation, operand: int) -> bool:

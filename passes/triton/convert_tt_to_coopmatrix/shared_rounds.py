@@ -26,10 +26,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.device import ELEMENT_BITS, Device, GemmTiles
 from coopc.dialects import coopmatrix, simt, tt, ttg
 from coopc.dialects.coopmatrix import Axis
-from coopc.dialects.narrow import is_integer
+from coopc.dialects.narrow import is_integer, is_tensor
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import bits_of
-from coopc.dialects.tt.types import block_io, is_tensor, shape_of
+from coopc.dialects.tt.types import block_io, shape_of
 from coopc.ir.builder import INDEX, Values
 from coopc.ir.control_flow import is_inside
 from coopc.ir.facts import constant_number

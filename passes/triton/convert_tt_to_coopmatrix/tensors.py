@@ -28,14 +28,9 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.coopmatrix import Axis
-from coopc.dialects.narrow import memref_type
+from coopc.dialects.narrow import is_tensor, memref_type
 from coopc.dialects.shaped_arith import Arith, element_of
-from coopc.dialects.tt.types import (
-    PtrType,
-    in_memory,
-    is_tensor,
-    shape_of,
-)
+from coopc.dialects.tt.types import PtrType, in_memory, shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.ir.transaction import Refused
 

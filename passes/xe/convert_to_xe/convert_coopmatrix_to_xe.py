@@ -43,6 +43,7 @@ from coopc.ir.builder import Builder
 from coopc.ir.control_flow import (
     block_arguments,
     defined_by,
+    definer,
     function_around,
     functions,
     has_matrices,
@@ -144,8 +145,7 @@ class Matrices:
 
     def of(self, value: SSAValue) -> DpasTiling:
         """Return how lanes hold a matrix."""
-        owner = value.owner
-        op = owner if isinstance(owner, Operation) else owner.parent_op()
+        op = definer(value)
         assert op is not None, value
         return self.tiling(matrix_type(value), op)
 

@@ -371,7 +371,8 @@ def _refused_access(op: coopmatrix.LoadOp) -> Refusal | None:
     if op.volatile is not None or op.nontemporal is not None:
         return Refusal(ChannelReason.SPECIAL, "it is one of them")
     if op.checked is not None:
-        return Refusal(ChannelReason.CHECKED, "along " + ", ".join(op.checked.data))
+        axes = (x for x in coopmatrix.Axis if x in op.checked.data)
+        return Refusal(ChannelReason.CHECKED, "along " + ", ".join(axes))
     if type.element_type != op.matrix.element_type:
         return Refusal(ChannelReason.POINTEE, str(type.element_type))
     if op.matrix_strides[1] != 1:

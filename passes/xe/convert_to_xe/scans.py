@@ -36,7 +36,6 @@ from coopc.passes.xe.convert_to_xe.group_memory import (
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     coordinates,
     is_first,
-    of_bases,
     row_major,
     times,
 )
@@ -44,6 +43,7 @@ from coopc.passes.xe.convert_to_xe.tensors import (
     combined,
     kept_layout,
     moved,
+    number_along,
     refuse_region,
     row_count,
 )
@@ -149,11 +149,7 @@ class Scan:
         if name == "lane":
             first, count = self.plan.distance.bit_length() - 1, self.plan.lanes
             bits = tuple(range(first, first + count.bit_length() - 1))
-        bases = [0] * (max(bits) + 2)  # with one that is masked
-        for number, bit in enumerate(bits):
-            bases[bit] = 1 << number
-        found = of_bases(self.b, name, bases).value
-        assert found is not None, bits
+        found = number_along(self.b, name, bits)
         if self.backwards:
             found = self.b.pure(arith.SubiOp, constant_i32(self.b, count - 1), found)
         return found

@@ -47,9 +47,9 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttig, xe_plans
-from coopc.dialects.narrow import memref_type
+from coopc.dialects.narrow import is_tensor, memref_type
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory, is_tensor
+from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
 from coopc.ir.polynomial import NOTHING, Polynomial

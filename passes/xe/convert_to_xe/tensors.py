@@ -34,7 +34,7 @@ from coopc.dialects import simt, tt, ttg
 from coopc.dialects.layout import LinearAttr
 from coopc.dialects.narrow import length_of, vector_type
 from coopc.dialects.shaped_arith import Arith, element_of
-from coopc.ir.builder import INDEX, Builder
+from coopc.ir.builder import INDEX, Builder, Id
 from coopc.ir.split_values import Results, Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.exchange import plan_exchange
@@ -369,7 +369,7 @@ def _through_memory(
         for number, target in enumerate(targets)
     ]
     places = row_major(b, targets[0])
-    own = moved(b, places, times(b, _number_along(b, bits), kept))
+    own = moved(b, places, times(b, number_along(b, "warp", bits), kept))
     barrier(b)
     flag = is_first(b, kept_layout(source.layout, axis), apart=bits)
     for at, memory in enumerate(memories):
@@ -440,13 +440,18 @@ def _across(op: tt.ReduceOp, values: list[SSAValue], b: Builder) -> list[SSAValu
     return values
 
 
-def _number_along(b: Builder, bits: Sequence[int]) -> SSAValue:
-    """Return the number of a subgroup among those along the axis, an i32."""
-    bases = [0] * (max(bits) + 1)
+def number_along(b: Builder, of: Id, bits: Sequence[int]) -> SSAValue:
+    """Return the number of a lane or subgroup among those along an axis, an i32.
+
+    Args:
+        b: the builder.
+        of: which of the two.
+        bits: those of its number that run along the axis.
+    """
+    bases = [0] * (max(bits) + 2)  # One more than there are, so that it is masked.
     for number, bit in enumerate(bits):
         bases[bit] = 1 << number
-    # One more bit than there are: so that it is always masked.
-    found = of_bases(b, "warp", [*bases, 0]).value
+    found = of_bases(b, of, bases).value
     assert found is not None, bits
     return found
 

@@ -15,10 +15,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i1, i32
 from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Attribute, SSAValue
 
-from coopc.dialects.narrow import length_of
+from coopc.dialects.narrow import is_tensor, length_of
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.simt import MAX_COMPONENTS, bits_of
-from coopc.dialects.tt.types import is_tensor
 from coopc.ir.builder import Builder
 from coopc.ir.split_values import Splitter
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of

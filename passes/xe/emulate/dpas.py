@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
-    Float16Type,
     IntegerType,
     MemRefType,
     VectorType,
+    f16,
     f32,
     i16,
     i32,
@@ -33,6 +33,7 @@ from coopc.dialects.narrow import length_of
 from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.passes.coopmatrix.elementwise import converted
+from coopc.passes.generic.number import Num
 from coopc.passes.xe.emulate.blocks import (
     element_bits,
     joined,
@@ -130,25 +131,19 @@ def _number(
     b: Builder, channel: SSAValue, precision: xe.Precision, at: int
 ) -> SSAValue:
     """Return an element of a channel, as f32 or i32."""
-    bits = precision.bits
+    bits, x = precision.bits, Num(b, channel)
     if precision is xe.Precision.F16:
-        half = resized(b, shifted_down(b, channel, at * bits), i16)
-        number = b.pure(arith.BitcastOp, half, Float16Type())
-        return b.pure(arith.ExtFOp, number, f32)
+        half = Num(b, resized(b, shifted_down(b, channel, at * bits), i16))
+        return half.bits(f16).to(f32).value
     if precision is xe.Precision.TF32:
-        kept = b.pure(arith.AndIOp, channel, b.constant(i32, TF32_MASK))
-        return b.pure(arith.BitcastOp, kept, f32)
-    up = (
-        b.pure(arith.ShLIOp, channel, b.constant(i32, CHANNEL_BITS - bits * (at + 1)))
-        if bits * (at + 1) < CHANNEL_BITS
-        else channel
-    )
+        return (x & TF32_MASK).bits(f32).value
+    if (above := CHANNEL_BITS - bits * (at + 1)) > 0:
+        x = x << above
     if precision is xe.Precision.BF16:
-        kept = b.pure(arith.AndIOp, up, b.constant(i32, -(1 << 16)))
-        return b.pure(arith.BitcastOp, kept, f32)
+        return (x & -(1 << 16)).bits(f32).value
     signed = precision in (xe.Precision.S8, xe.Precision.S4)
     shift = arith.ShRSIOp if signed else arith.ShRUIOp
-    return b.pure(shift, up, b.constant(i32, CHANNEL_BITS - bits))
+    return x.apply(shift, CHANNEL_BITS - bits).value
 
 
 def _added(b: Builder, total: SSAValue, p: SSAValue, q: SSAValue) -> SSAValue:

@@ -7,7 +7,7 @@ import pytest
 from coopc.compiler import new_context
 from coopc.device import BMG
 from coopc.dialects import coopmatrix, tt
-from coopc.dialects.tt.types import tensor_of
+from coopc.dialects.narrow import tensor_type
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
@@ -83,7 +83,7 @@ def pointers() -> object:
     }"""
     module = parse(new_context(everything()), Source(text, "test"))
     (load,) = (op for op in module.walk() if isinstance(op, tt.LoadOp))
-    return decide(load, tensor_of(load.result), BMG)
+    return decide(load, tensor_type(load.result), BMG)
 
 
 CASES: dict[Reason, tuple[Callable[[], object], str]] = {
