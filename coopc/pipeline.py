@@ -13,11 +13,12 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Self, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, SSAValue
+from xdsl.ir import Attribute, ErasedSSAValue, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -231,7 +232,6 @@ def verifies_all() -> bool:
     return os.environ.get("COOPC_VERIFY") == "all"
 
 
-Numbers: TypeAlias = dict[SSAValue | Block, int]
 Key: TypeAlias = tuple[object, ...]
 ALIKE = ("arith", "coopmatrix", "math", "memref", "vector", "xe")
 """Dialects whose operations without regions are verified by their attributes, by the
@@ -280,18 +280,23 @@ class Keys:
         return found
 
 
+STATE = attrgetter("parent", "_operands", "_successors", "results")
+TYPE = attrgetter("type")
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All of a module that verification looks at: equal for a module and its clone.
+    """All of a module that verification looks at: equal while no step changes that.
 
-    Values and blocks count by their order; names and locations are left out.
+    Operations, values and blocks are themselves, not what they are like; names and
+    locations are left out.
     """
 
     head: list[object]
     """The module and the operations directly in it, without their regions: all that
     the verification of one may ask of another."""
     bodies: list[list[object]]
-    """The regions of each operation directly in the module."""
+    """Each operation directly in the module, with its regions."""
     operations: int
     keys: Keys = field(compare=False)
     verified: list[set[Key]] = field(compare=False)
@@ -301,26 +306,20 @@ class Snapshot:
     @classmethod
     def of(cls, module: ModuleOp, before: Snapshot | None = None) -> Self:
         """Take one, perhaps after another of the same module."""
-        numbers: Numbers = {}
         head: list[object] = []
         bodies: list[list[object]] = []
         operations = 1
         for op in (module, *module.ops):
-            head += _described(op, numbers)
+            head += (type(op), op.properties.copy(), op.attributes.copy())
         for top in module.ops:
             body: list[object] = []
-            own = dict(numbers)
             for op in top.walk():
                 operations += 1
-                if op is not top and op.parent is not None:
-                    body.append(own[op.parent])
-                    body += _described(op, own)
+                body += (op, *STATE(op), op.properties.copy(), op.attributes.copy())
+                body += map(TYPE, op.results)
                 for region in op.regions:
-                    body.append(len(region.blocks))
                     for block in region.blocks:
-                        body.append(own.setdefault(block, len(own)))
-                        for value in block.args:
-                            body += (own.setdefault(value, len(own)), value.type)
+                        body += (block, block.args, *map(TYPE, block.args))
             bodies.append(body)
         keys = Keys() if before is None else before.keys
         if before is not None and before.head == head:
@@ -332,16 +331,6 @@ class Snapshot:
         if self.head != before.head:
             return [True] * len(self.bodies)
         return [x != y for x, y in zip(self.bodies, before.bodies, strict=True)]
-
-
-def _described(op: Operation, numbers: Numbers) -> list[object]:
-    """Return all of an operation but what is in its regions."""
-    found: list[object] = [type(op), *op.properties.items(), *op.attributes.items()]
-    for each in (*op.operands, *op.successors):
-        found.append(numbers.setdefault(each, len(numbers)))
-    for value in op.results:
-        found += (numbers.setdefault(value, len(numbers)), value.type)
-    return found
 
 
 def verify(
