@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Self, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, ErasedSSAValue, Operation
+from xdsl.ir import Attribute, ErasedSSAValue, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -233,9 +233,14 @@ def verifies_all() -> bool:
 
 
 Key: TypeAlias = tuple[object, ...]
-ALIKE = ("arith", "coopmatrix", "math", "memref", "vector", "xe")
+ALIKE = ("arith", "coopmatrix", "math", "memref", "simt", "tt", "vector", "xe")
 """Dialects whose operations without regions are verified by their attributes, by the
 types of what they use and define, and by the function around them."""
+STRUCTURED = ("scf.if", "scf.for", "scf.yield")
+"""Operations that are verified by the ends of their blocks, or by what they end."""
+STATE = attrgetter("parent", "_operands", "_successors", "results")
+OPERANDS = attrgetter("_operands")
+TYPE = attrgetter("type")
 
 
 @dataclass(slots=True)
@@ -249,39 +254,53 @@ class Keys:
     _by_id: dict[int, int] = field(default_factory=dict[int, int])
     _known: list[Attribute] = field(default_factory=list[Attribute])
     """Those in `_by_id`, which no other attributes are while they are here."""
-    _alike: dict[type, bool] = field(default_factory=dict[type, bool])
+    _alike: dict[type, str] = field(default_factory=dict[type, str])
+    """Kinds of operations: by their dialect, by their name, or no others are alike."""
 
     def of(self, op: Operation) -> Key | None:
         """Return the key of an operation, or None if it may not be like another."""
-        if op.regions or op.next_op is None:
-            return None
         if (alike := self._alike.get(type(op))) is None:
-            alike = self._alike[type(op)] = op.dialect_name() in ALIKE
-        operands = tuple(op.operands)
+            alike = "name" if op.name in STRUCTURED else ""
+            alike = "dialect" if op.dialect_name() in ALIKE else alike
+            self._alike[type(op)] = alike
+        operands = OPERANDS(op)
         if not alike or ErasedSSAValue in map(type, operands):
             return None
-        number = self._number
+        if alike == "dialect" and (op.regions or op.next_op is None):
+            return None
         return (
             type(op),
-            *[number(x.type) for x in operands],
+            *self._types(operands),
             None,
-            *[number(x.type) for x in op.results],
-            *[(name, number(x)) for name, x in op.properties.items()],
+            *self._types(op.results),
+            *[(name, self._number(x)) for name, x in op.properties.items()],
             None,
-            *[(name, number(x)) for name, x in op.attributes.items()],
+            *[(name, self._number(x)) for name, x in op.attributes.items()],
+            *(self._structure(op) if alike == "name" else ()),
         )
+
+    def _structure(self, op: Operation) -> Iterator[object]:
+        around = op.parent_op()
+        if op.name == "scf.yield" and around is not None:
+            yield from (op.next_op is None, type(around), *self._types(around.results))
+        for region in op.regions:
+            yield len(region.blocks)
+            for block in region.blocks:
+                yield from (type(block.last_op), *self._types(block.args), None)
+                if block.last_op is not None:
+                    yield from self._types(block.last_op.operands)
+
+    def _types(self, values: Iterable[SSAValue]) -> list[int]:
+        known, number = self._by_id.get, self._number
+        return [known(id(x)) or number(x) for x in map(TYPE, values)]
 
     def _number(self, attr: Attribute) -> int:
         """Return the number of an attribute, that of all equal ones; hashed once."""
         if (found := self._by_id.get(id(attr))) is None:
-            found = self._numbers.setdefault(attr, len(self._numbers))
+            found = self._numbers.setdefault(attr, len(self._numbers) + 1)
             self._by_id[id(attr)] = found
             self._known.append(attr)
         return found
-
-
-STATE = attrgetter("parent", "_operands", "_successors", "results")
-TYPE = attrgetter("type")
 
 
 @dataclass(frozen=True, slots=True)

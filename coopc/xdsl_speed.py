@@ -10,8 +10,9 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from xdsl import traits as xdsl_traits
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.ir import (
     Attribute,
@@ -35,6 +36,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.traits import (
     HasCanonicalizationPatternsTrait,
     IsolatedFromAbove,
+    IsTerminator,
     MemoryEffect,
     MemoryEffectKind,
     MemoryReadEffect,
@@ -42,7 +44,7 @@ from xdsl.traits import (
     OpTrait,
     Pure,
     RecursiveMemoryEffect,
-    get_effects,
+    SymbolOpInterface,
 )
 from xdsl.transforms import canonicalize, dead_code_elimination
 from xdsl.transforms.dead_code_elimination import LiveSet
@@ -293,32 +295,63 @@ def _isolated(verify: Callable[..., None]) -> Any:
 
 mend(IsolatedFromAbove, "verify", _isolated)
 
-HARMLESS = frozenset((NoMemoryEffect, Pure, MemoryReadEffect))
-"""Effects that leave everything as it is."""
-_effects: dict[type[Operation], tuple[frozenset[OpTrait], str]] = {}
-"""The traits of an operation, and what its effects are: see `_effects_of_type`."""
+
+class Effects(NamedTuple):
+    """What is known of the effects of a kind of operation."""
+
+    traits: frozenset[OpTrait]
+    """Its traits then; it may get others."""
+    kind: Literal["none", "reads", "nested", "unknown", "others"]
+    """`nested` are those of what is in it."""
+    stays: bool
+    """Whether it is no operation to delete, whatever its effects are."""
 
 
-def _effects_of_type(cls: type[Operation]) -> str:
-    """Return "harmless", "nested" if they are those of what is in it, or "other"."""
+_effects: dict[type[Operation], Effects] = {}
+
+
+def effects_of_type(cls: type[Operation]) -> Effects:
     traits, found = cls.traits.traits, _effects.get(cls)
-    if found is None or found[0] is not traits:
+    if found is None or found.traits is not traits:
         kinds = {type(x) for x in traits_of_type(cls, MemoryEffect)}
-        known = "harmless" if kinds and kinds <= HARMLESS else "other"
-        if kinds == {RecursiveMemoryEffect}:
-            known = "nested"
-        found = _effects[cls] = traits, known
-    return found[1]
+        stays = any(
+            cls.has_trait(x, value_if_unregistered=False)
+            for x in (IsTerminator, SymbolOpInterface)
+        )
+        kind = "others"
+        if kinds <= {NoMemoryEffect, Pure}:
+            kind = "none" if kinds else "unknown"
+        elif kinds <= {NoMemoryEffect, Pure, MemoryReadEffect}:
+            kind = "reads"
+        elif kinds == {RecursiveMemoryEffect}:
+            kind = "nested"
+        found = _effects[cls] = Effects(traits, kind, stays)
+    return found
+
+
+def _get_effects(ask: Callable[..., Any]) -> Any:
+    def get_effects(op: Operation) -> Any:
+        kind = effects_of_type(type(op)).kind
+        if kind == "none" or kind == "unknown":
+            return frozenset[Any]() if kind == "none" else None
+        return ask(op)
+
+    return get_effects
+
+
+mend(xdsl_traits, "get_effects", _get_effects)
 
 
 def _only_results(ask: Callable[[Operation], bool]) -> Any:
     def only_results(op: Operation, root: Operation | None = None) -> bool:
-        known = _effects_of_type(type(op))
-        if known == "nested":
+        kind = effects_of_type(type(op)).kind
+        if kind == "nested":
             return all(only_results(x, root or op) for x in _directly_in(op))
-        if known == "harmless" or root is None:
-            return known == "harmless" or ask(op)
-        effects = get_effects(op)
+        if kind != "others":
+            return kind != "unknown"
+        if root is None:
+            return ask(op)
+        effects = xdsl_traits.get_effects(op)
         return effects is not None and all(
             x.kind == MemoryEffectKind.READ
             or (
@@ -330,6 +363,28 @@ def _only_results(ask: Callable[[Operation], bool]) -> Any:
         )
 
     return only_results
+
+
+def _would_be_dead(_: Any) -> Any:
+    def would_be_dead(op: Operation) -> bool:
+        _, kind, stays = effects_of_type(type(op))
+        if stays or kind == "unknown":
+            return False
+        return kind in ("none", "reads") or dead_code_elimination.result_only_effects(
+            op
+        )
+
+    return would_be_dead
+
+
+def _is_dead(_: Any) -> Any:
+    def is_dead(op: Operation) -> bool:
+        for each in op.results:
+            if each.first_use is not None:
+                return False
+        return dead_code_elimination.would_be_trivially_dead(op)
+
+    return is_dead
 
 
 def _region_dce(_: Any) -> Any:
@@ -368,6 +423,8 @@ def _reachable(region: Region) -> list[Operation]:
 
 
 mend(dead_code_elimination, "result_only_effects", _only_results)
+mend(dead_code_elimination, "would_be_trivially_dead", _would_be_dead)
+mend(dead_code_elimination, "is_trivially_dead", _is_dead)
 mend(dead_code_elimination, "region_dce", _region_dce)
 mend(canonicalize, "region_dce", _region_dce)
 

@@ -1,6 +1,7 @@
 """Pipelines are their steps, and what goes wrong in a step has a place."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -430,3 +431,32 @@ def test_the_last_of_a_block_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -
     end = VALID.replace("%", "%x")
     with pytest.raises(CompileError, match="terminates block"):
         run(text=f"func.func @f() {{{VALID}{end}}}")
+
+
+BRANCH = """
+  {result}"scf.if"(%t) ({{
+    scf.yield{then}
+  }}, {{
+    {otherwise}
+  }}) : (i1) -> {types}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, None),
+        ({"then": " %t : i1"}, "yielded"),
+        ({"otherwise": "scf.yield %t : i1"}, "yielded"),
+        ({"otherwise": "%c = arith.constant 1 : i32"}, "terminates block"),
+        ({"result": "%r = ", "types": "i1"}, "yielded"),
+    ],
+)
+def test_branches_are_like_those_with_the_same_ends(
+    changes: dict[str, str], message: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COOPC_VERIFY", "")
+    plain = {"result": "", "then": "", "otherwise": "scf.yield", "types": "()"}
+    both = BRANCH.format(**plain) + BRANCH.format(**plain | changes)
+    with pytest.raises(CompileError, match=message) if message else nullcontext():
+        run(text=f"func.func @f(%t: i1) {{{both}  func.return\n}}")
