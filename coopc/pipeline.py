@@ -240,7 +240,7 @@ STRUCTURED = ("scf.if", "scf.for", "scf.yield")
 """Operations that are verified by the ends of their blocks, or by what they end."""
 STATE = attrgetter("parent", "_operands", "_successors", "results")
 OPERANDS = attrgetter("_operands")
-TYPE = attrgetter("type")
+TYPE = attrgetter("_type")
 
 
 @dataclass(slots=True)

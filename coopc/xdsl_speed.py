@@ -31,10 +31,12 @@ from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
     PatternRewriterListener,
+    PatternRewriteWalker,
     RewritePattern,
 )
 from xdsl.traits import (
     HasCanonicalizationPatternsTrait,
+    HasFolder,
     IsolatedFromAbove,
     IsTerminator,
     MemoryEffect,
@@ -426,28 +428,53 @@ mend(dead_code_elimination, "result_only_effects", _only_results)
 mend(dead_code_elimination, "would_be_trivially_dead", _would_be_dead)
 mend(dead_code_elimination, "is_trivially_dead", _is_dead)
 mend(dead_code_elimination, "region_dce", _region_dce)
-mend(canonicalize, "region_dce", _region_dce)
+setattr(canonicalize, "region_dce", dead_code_elimination.region_dce)  # noqa: B010
 
 _patterns: dict[type[Operation], tuple[frozenset[OpTrait], RewritePattern | None]] = {}
 """The traits of an operation, and what canonicalizes it."""
 
 
+def pattern_of_type(cls: type[Operation]) -> RewritePattern | None:
+    traits, found = cls.traits.traits, _patterns.get(cls)
+    if found is None or found[0] is not traits:
+        kinds: Any = traits_of_type(cls, HasCanonicalizationPatternsTrait)
+        each = [x for kind in kinds for x in kind.get_patterns(cls)]
+        all_of_them = GreedyRewritePatternApplier(each) if each else None
+        found = traits, each[0] if len(each) == 1 else all_of_them
+        _patterns[cls] = found
+    return found[1]
+
+
 def _rewrite(_: Any) -> Any:
     def match_and_rewrite(self: Any, op: Operation, rewriter: PatternRewriter) -> None:
-        cls, traits = type(op), type(op).traits.traits
-        found = _patterns.get(cls)
-        if found is None or found[0] is not traits:
-            kinds: Any = traits_of_type(cls, HasCanonicalizationPatternsTrait)
-            each = [x for kind in kinds for x in kind.get_patterns(cls)]
-            all_of_them = GreedyRewritePatternApplier(each) if each else None
-            found = traits, each[0] if len(each) == 1 else all_of_them
-            _patterns[cls] = found
-        if found[1] is not None:
-            found[1].match_and_rewrite(op, rewriter)
+        if (pattern := pattern_of_type(type(op))) is not None:
+            pattern.match_and_rewrite(op, rewriter)
 
     return match_and_rewrite
 
 
+def _is_idle(op: Operation) -> bool:
+    """Whether no pattern, fold or deletion is for an operation as it is."""
+    if pattern_of_type(type(op)) is not None or op.has_trait(HasFolder):
+        return False
+    return not dead_code_elimination.is_trivially_dead(op)
+
+
+def _populate(populate: Callable[..., None]) -> Any:
+    def populate_some(self: Any, region: Region) -> None:
+        """Leave out what is idle; where it dies, its users tell, or `region_dce`."""
+        if self.post_walk_func is not dead_code_elimination.region_dce:
+            return populate(self, region)
+        ops = [op for block in region.blocks for op in block.walk()]
+        for op in reversed(ops):
+            if not _is_idle(op):
+                self._worklist.push(op)
+        return None
+
+    return populate_some
+
+
+mend(PatternRewriteWalker, "_populate_worklist", _populate)
 mend(canonicalize.CanonicalizationRewritePattern, "match_and_rewrite", _rewrite)
 
 
