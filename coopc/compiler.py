@@ -6,8 +6,10 @@ coopc's tools are made of the same parts: `parse`, `Run.apply` and `emit`.
 from __future__ import annotations
 
 import builtins
+import gc
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from io import StringIO
 from pathlib import Path
@@ -201,6 +203,18 @@ def _cached(
     return artifact
 
 
+@contextmanager
+def collecting_rarely() -> Generator[None]:
+    """While this holds, garbage is looked for as rarely as in coopc's tools."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@collecting_rarely()
 def _compiled(
     text_or_module: str | ModuleOp,
     pipeline: str,

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Self, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, SSAValue
+from xdsl.ir import Attribute, ErasedSSAValue, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -231,11 +232,15 @@ def verifies_all() -> bool:
     return os.environ.get("COOPC_VERIFY") == "all"
 
 
-Numbers: TypeAlias = dict[SSAValue | Block, int]
 Key: TypeAlias = tuple[object, ...]
-ALIKE = ("arith", "coopmatrix", "math", "memref", "vector", "xe")
+ALIKE = ("arith", "coopmatrix", "math", "memref", "simt", "tt", "vector", "xe")
 """Dialects whose operations without regions are verified by their attributes, by the
 types of what they use and define, and by the function around them."""
+STRUCTURED = ("scf.if", "scf.for", "scf.yield")
+"""Operations that are verified by the ends of their blocks, or by what they end."""
+STATE = attrgetter("parent", "_operands", "_successors", "results")
+OPERANDS = attrgetter("_operands")
+TYPE = attrgetter("_type")
 
 
 @dataclass(slots=True)
@@ -249,32 +254,50 @@ class Keys:
     _by_id: dict[int, int] = field(default_factory=dict[int, int])
     _known: list[Attribute] = field(default_factory=list[Attribute])
     """Those in `_by_id`, which no other attributes are while they are here."""
-    _alike: dict[type, bool] = field(default_factory=dict[type, bool])
+    _alike: dict[type, str] = field(default_factory=dict[type, str])
+    """Kinds of operations: by their dialect, by their name, or no others are alike."""
 
     def of(self, op: Operation) -> Key | None:
         """Return the key of an operation, or None if it may not be like another."""
-        if op.regions or op.next_op is None:
-            return None
         if (alike := self._alike.get(type(op))) is None:
-            alike = self._alike[type(op)] = op.dialect_name() in ALIKE
-        operands = tuple(op.operands)
+            alike = "name" if op.name in STRUCTURED else ""
+            alike = "dialect" if op.dialect_name() in ALIKE else alike
+            self._alike[type(op)] = alike
+        operands = OPERANDS(op)
         if not alike or ErasedSSAValue in map(type, operands):
             return None
-        number = self._number
+        if alike == "dialect" and (op.regions or op.next_op is None):
+            return None
         return (
             type(op),
-            *[number(x.type) for x in operands],
+            *self._types(operands),
             None,
-            *[number(x.type) for x in op.results],
-            *[(name, number(x)) for name, x in op.properties.items()],
+            *self._types(op.results),
+            *[(name, self._number(x)) for name, x in op.properties.items()],
             None,
-            *[(name, number(x)) for name, x in op.attributes.items()],
+            *[(name, self._number(x)) for name, x in op.attributes.items()],
+            *(self._structure(op) if alike == "name" else ()),
         )
+
+    def _structure(self, op: Operation) -> Iterator[object]:
+        around = op.parent_op()
+        if op.name == "scf.yield" and around is not None:
+            yield from (op.next_op is None, type(around), *self._types(around.results))
+        for region in op.regions:
+            yield len(region.blocks)
+            for block in region.blocks:
+                yield from (type(block.last_op), *self._types(block.args), None)
+                if block.last_op is not None:
+                    yield from self._types(block.last_op.operands)
+
+    def _types(self, values: Iterable[SSAValue]) -> list[int]:
+        known, number = self._by_id.get, self._number
+        return [known(id(x)) or number(x) for x in map(TYPE, values)]
 
     def _number(self, attr: Attribute) -> int:
         """Return the number of an attribute, that of all equal ones; hashed once."""
         if (found := self._by_id.get(id(attr))) is None:
-            found = self._numbers.setdefault(attr, len(self._numbers))
+            found = self._numbers.setdefault(attr, len(self._numbers) + 1)
             self._by_id[id(attr)] = found
             self._known.append(attr)
         return found
@@ -282,16 +305,17 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All of a module that verification looks at: equal for a module and its clone.
+    """All of a module that verification looks at: equal while no step changes that.
 
-    Values and blocks count by their order; names and locations are left out.
+    Operations, values and blocks are themselves, not what they are like; names and
+    locations are left out.
     """
 
     head: list[object]
     """The module and the operations directly in it, without their regions: all that
     the verification of one may ask of another."""
     bodies: list[list[object]]
-    """The regions of each operation directly in the module."""
+    """Each operation directly in the module, with its regions."""
     operations: int
     keys: Keys = field(compare=False)
     verified: list[set[Key]] = field(compare=False)
@@ -301,26 +325,20 @@ class Snapshot:
     @classmethod
     def of(cls, module: ModuleOp, before: Snapshot | None = None) -> Self:
         """Take one, perhaps after another of the same module."""
-        numbers: Numbers = {}
         head: list[object] = []
         bodies: list[list[object]] = []
         operations = 1
         for op in (module, *module.ops):
-            head += _described(op, numbers)
+            head += (type(op), op.properties.copy(), op.attributes.copy())
         for top in module.ops:
             body: list[object] = []
-            own = dict(numbers)
             for op in top.walk():
                 operations += 1
-                if op is not top and op.parent is not None:
-                    body.append(own[op.parent])
-                    body += _described(op, own)
+                body += (op, *STATE(op), op.properties.copy(), op.attributes.copy())
+                body += map(TYPE, op.results)
                 for region in op.regions:
-                    body.append(len(region.blocks))
                     for block in region.blocks:
-                        body.append(own.setdefault(block, len(own)))
-                        for value in block.args:
-                            body += (own.setdefault(value, len(own)), value.type)
+                        body += (block, block.args, *map(TYPE, block.args))
             bodies.append(body)
         keys = Keys() if before is None else before.keys
         if before is not None and before.head == head:
@@ -332,16 +350,6 @@ class Snapshot:
         if self.head != before.head:
             return [True] * len(self.bodies)
         return [x != y for x, y in zip(self.bodies, before.bodies, strict=True)]
-
-
-def _described(op: Operation, numbers: Numbers) -> list[object]:
-    """Return all of an operation but what is in its regions."""
-    found: list[object] = [type(op), *op.properties.items(), *op.attributes.items()]
-    for each in (*op.operands, *op.successors):
-        found.append(numbers.setdefault(each, len(numbers)))
-    for value in op.results:
-        found += (numbers.setdefault(value, len(numbers)), value.type)
-    return found
 
 
 def verify(

@@ -221,10 +221,6 @@ class CoopcXePass(Pipeline):
         if self.prefetch != 0:
             options = {"steps": self.prefetch, "barriers": self.barriers}
             ahead = (step("prefetch-block-io", **options),)
-        shared = step("fuse-split-dpas", assumed=True, explain=self.explain)
-        cpu = SetTargetPass("intel-cpu")
-        together = step("converge-subgroup")
-        emulated = (step("emulate-xe"), step("normalize"), cpu, together)
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
@@ -249,10 +245,18 @@ class CoopcXePass(Pipeline):
             step("convert-coopmatrix-to-xe", explain=self.explain, fallback=fallback),
             step("expand-exchanges"),
             step("normalize"),
-            *((shared, step("normalize")) if self.split else ()),  # what is the same
+            *(self._sharing() if self.split else ()),
             step("check-lowered"),
-            *(emulated if self.emulate else ()),
+            *(self._emulating() if self.emulate else ()),
         )
+
+    def _sharing(self) -> tuple[ModulePass, ...]:
+        fuse = step("fuse-split-dpas", assumed=True, explain=self.explain)
+        return fuse, step("normalize")  # what is the same
+
+    def _emulating(self) -> tuple[ModulePass, ...]:
+        cpu = SetTargetPass("intel-cpu")
+        return step("emulate-xe"), step("normalize"), cpu, step("converge-subgroup")
 
 
 @dataclass(frozen=True)

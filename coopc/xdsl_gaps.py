@@ -38,9 +38,14 @@
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
 | unchecked updates | `memref.atomic_rmw addf` takes integers | `check_update` |
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
-| slow walks | each operation passes through a generator per level | `walk_nested` |
-| slow traits | each question looks at all traits | `traits_of_type` |
-| slow effects | those of nested loops are looked at once a level | `_only_results` |
+| slow walks | each operation passes through a generator per level | `xdsl_speed` |
+| slow traits | each question looks at all traits | the same |
+| slow effects | those of nested loops are looked at once a level | the same |
+| slow liveness | it is propagated over all operations until none changes | the same |
+| slow patterns | those of a kind of operation are made for each | the same |
+| slow isolation | each operand is followed to the function around it | the same |
+| slow builders | each part is a list, with sizes that few operations have | the same |
+| slow classes | `isinstance`, hashes and operands by name call Python | the same |
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its
@@ -51,12 +56,11 @@ is `coopc.parsing`.  When a new xDSL closes a gap, `test_xdsl_gaps.py` says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -68,26 +72,17 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnknownLoc,
 )
-from xdsl.ir import Block, IRNode, Operation, SSAValue, core
+from xdsl.ir import Block, IRNode, Operation, core
 from xdsl.irdl import OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
 from xdsl.traits import (
-    MemoryEffect,
-    MemoryEffectKind,
-    MemoryReadEffect,
-    NoMemoryEffect,
-    OpTrait,
-    Pure,
-    RecursiveMemoryEffect,
     SymbolOpInterface,
     SymbolTable,
-    get_effects,
 )
-from xdsl.transforms import dead_code_elimination
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ParseError, PyRDLOpDefinitionError, VerifyException
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Span, Token
 from xdsl.utils.mlir_lexer import (
     KIND_BY_PUNCTUATION_SPELLING,
     MLIRLexer,
@@ -96,6 +91,7 @@ from xdsl.utils.mlir_lexer import (
 )
 
 from coopc.rounding import FORMATS
+from coopc.xdsl_speed import mend
 
 
 @dataclass
@@ -157,86 +153,17 @@ class Lexer(MLIRLexer):
             return super().lex()
         end = self.pos = match.end()
         if (group := match.lastindex) is None:
-            kind = KIND_BY_PUNCTUATION_SPELLING[match[0][-1]]
-            return MLIRToken(kind, Span(end - 1, end, self.input))
-        kind = MLIRTokenKind.BARE_IDENT if group == 1 else MLIRTokenKind.PERCENT_IDENT
-        return MLIRToken(kind, Span(match.start(group), end, self.input))
+            start, kind = end - 1, KIND_BY_PUNCTUATION_SPELLING[match[0][-1]]
+        else:
+            names = (MLIRTokenKind.BARE_IDENT, MLIRTokenKind.PERCENT_IDENT)
+            start, kind = match.start(group), names[group - 1]
+        span = object.__new__(Span)  # frozen: filled at once, not field by field
+        vars(span).update(start=start, end=end, input=self.input)
+        return Token(kind, span)
 
     _unescaped_characters_regex = re.compile(
         r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
     )
-
-
-def walk_nested(ops: Iterator[Operation]) -> Iterator[Operation]:
-    """Yield operations, each before what is in it, in the order of `Operation.walk`."""
-    for top in ops:
-        yield top
-        if top.regions:
-            yield from _walk_in(top)
-
-
-def _walk_in(top: Operation) -> Iterator[Operation]:
-    around: list[tuple[Iterator[Block], Operation | None]] = []
-    blocks, op = _blocks_in(top), None
-    while True:
-        if op is not None:
-            following = op.next_op
-            yield op
-            if op.regions:
-                around.append((blocks, following))
-                blocks, op = _blocks_in(op), None
-            else:
-                op = following
-        elif (block := next(blocks, None)) is not None:
-            op = block.first_op
-        elif around:
-            blocks, op = around.pop()
-        else:
-            return
-
-
-def _blocks_in(op: Operation) -> Iterator[Block]:
-    for region in op.regions:
-        yield from region.blocks
-
-
-def _walk(walk: Callable[..., Iterator[Operation]]) -> Any:
-    def walk_fast(
-        self: Operation | Block, *, reverse: bool = False, region_first: bool = False
-    ) -> Iterator[Operation]:
-        if reverse or region_first:
-            return walk(self, reverse=reverse, region_first=region_first)
-        return walk_nested(iter((self,) if isinstance(self, Operation) else self.ops))
-
-    return walk_fast
-
-
-Asked: TypeAlias = tuple[frozenset[OpTrait], list[OpTrait]]
-_asked: dict[tuple[type[Operation], Any], Asked] = {}
-"""The traits of an operation, and those of a kind among them."""
-
-
-def traits_of_type(cls: type[Operation], kind: type[OpTrait]) -> list[OpTrait]:
-    """The traits of an operation that are of a kind."""
-    traits, found = cls.traits.traits, _asked.get((cls, kind))
-    if found is None or found[0] is not traits:
-        those = [trait for trait in traits if isinstance(trait, kind)]
-        found = _asked[cls, kind] = traits, those
-    return found[1]
-
-
-def _get_trait(get: Any) -> Any:
-    def get_trait(cls: type[Operation], trait: Any) -> OpTrait | None:
-        if not isinstance(trait, type):
-            return get.__func__(cls, trait)
-        found = traits_of_type(cls, trait)
-        return found[0] if found else None
-
-    return classmethod(get_trait)
-
-
-def _mend(owner: type | ModuleType, name: str, wrap: Callable[..., Any]) -> None:
-    setattr(owner, name, wrap(getattr(owner, name)))
 
 
 def _rounded(pack: Callable[..., bytes]) -> Any:
@@ -249,57 +176,8 @@ def _rounded(pack: Callable[..., bytes]) -> Any:
     return pack_rounded
 
 
-_mend(Float16Type, "pack", _rounded)
-_mend(Float32Type, "pack", _rounded)
-_mend(Operation, "walk", _walk)
-_mend(Block, "walk", _walk)
-_mend(Operation, "get_trait", _get_trait)
-setattr(Operation, "get_traits_of_type", classmethod(traits_of_type))  # noqa: B010
-
-HARMLESS = frozenset((NoMemoryEffect, Pure, MemoryReadEffect))
-"""Effects that leave everything as it is."""
-_effects: dict[type[Operation], tuple[frozenset[OpTrait], str]] = {}
-"""The traits of an operation, and what its effects are: see `_effects_of_type`."""
-
-
-def _effects_of_type(cls: type[Operation]) -> str:
-    """Return "harmless", "nested" if they are those of what is in it, or "other"."""
-    traits, found = cls.traits.traits, _effects.get(cls)
-    if found is None or found[0] is not traits:
-        kinds = {type(x) for x in traits_of_type(cls, MemoryEffect)}
-        known = "harmless" if kinds and kinds <= HARMLESS else "other"
-        if kinds == {RecursiveMemoryEffect}:
-            known = "nested"
-        found = _effects[cls] = traits, known
-    return found[1]
-
-
-def _only_results(ask: Callable[[Operation], bool]) -> Any:
-    def only_results(op: Operation, root: Operation | None = None) -> bool:
-        known = _effects_of_type(type(op))
-        if known == "nested":
-            return all(only_results(x, root or op) for x in _directly_in(op))
-        if known == "harmless" or root is None:
-            return known == "harmless" or ask(op)
-        effects = get_effects(op)
-        return effects is not None and all(
-            x.kind == MemoryEffectKind.READ
-            or (
-                x.kind == MemoryEffectKind.ALLOC
-                and isinstance(x.value, SSAValue)
-                and root.is_ancestor(x.value.owner)
-            )
-            for x in effects
-        )
-
-    return only_results
-
-
-_mend(dead_code_elimination, "result_only_effects", _only_results)
-
-
-def _directly_in(op: Operation) -> Iterator[Operation]:
-    return (x for block in _blocks_in(op) for x in block.ops)
+mend(Float16Type, "pack", _rounded)
+mend(Float32Type, "pack", _rounded)
 
 
 def float_of_hex(literal: str, type: AnyFloat) -> float | None:
@@ -421,7 +299,7 @@ def locate_by_neighbour(top: Operation) -> None:
     The first of a block gets its parent's.
     """
     for op in top.walk():
-        if isinstance(op.location, UnknownLoc):
+        if type(op.location) is UnknownLoc:
             near = op.prev_op or op.parent_op()
             if near is not None:
                 op.location = near.location

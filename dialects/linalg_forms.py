@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
@@ -47,7 +49,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import abstract_ops, ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
-from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Operation, OpTraits, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -61,6 +63,7 @@ from xdsl.irdl import (
     prop_def,
     var_result_def,
 )
+from xdsl.irdl.operations import get_accessors_from_op_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -410,9 +413,19 @@ def define(base: type[DefinedT], name: str) -> type[DefinedT]:
     """Define an operation of `linalg` of which the tables know more."""
     title = "".join(map(str.capitalize, name.split("_")))
     members = {"name": f"linalg.{name}", "__module__": __name__}
-    return irdl_op_definition(
-        cast("type[DefinedT]", type(f"{title}Op", (base,), members))
-    )
+    cls = cast("type[DefinedT]", type(f"{title}Op", (base,), members))
+    known = definition_of(base)
+    traits = OpTraits(known.traits.gen_traits)
+    own = replace(known, name=cls.name, traits=traits)
+    for key, value in get_accessors_from_op_def(own, cls.verify_).items():
+        setattr(cls, key, value)
+    return cls
+
+
+@cache
+def definition_of(base: type[IRDLOperation]) -> OpDef:
+    """The definition of all operations of a class, which takes longer than a class."""
+    return OpDef.from_pyrdl(type("Op", (base,), {"name": "linalg.op"}))
 
 
 KNOWN = {BatchMatmulOp.name, *(op.name for op in linalg.Linalg.operations)}

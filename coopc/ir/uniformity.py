@@ -100,10 +100,12 @@ class Uniformity:
 
     def _raise(self, values: Iterable[SSAValue], variation: Variation) -> None:
         for value in values:
+            if variation <= (known := self._values.get(value, Variation.NONE)):
+                continue
             most = variation
             if isinstance(value.type, coopmatrix.MatrixType):
                 most = min(variation, Variation.SUBGROUPS)
-            if most > self._values.get(value, Variation.NONE):
+            if most > known:
                 self._values[value] = most
                 self._changed = True
                 self._grown += isinstance(value, BlockArgument)
@@ -144,13 +146,18 @@ class Uniformity:
             transfer(self, op)  # results vary as what is yielded
 
     def visit_other(self, op: Operation) -> None:
-        variation = max(self.of(*op.operands), source(op))
-        if isinstance(op, simt.BroadcastOp | simt.ReduceOp):
-            variation = min(variation, Variation.SUBGROUPS)
-        if isinstance(op, coopmatrix.ApplyOp):
-            variation = Variation.LANES
-            self._enter(op.body, variation, op)
-        self._raise(op.results, max(variation, source(op)))
+        self._visit_plain(op, max(self.of(*op.operands), source(op)))
+
+    def visit_shared(self, op: simt.BroadcastOp | simt.ReduceOp) -> None:
+        """What they give is that of all lanes of a subgroup."""
+        self._raise(op.results, min(self.of(*op.operands), Variation.SUBGROUPS))
+
+    def visit_apply(self, op: coopmatrix.ApplyOp) -> None:
+        self._enter(op.body, Variation.LANES, op)
+        self._visit_plain(op, Variation.LANES)
+
+    def _visit_plain(self, op: Operation, variation: Variation) -> None:
+        self._raise(op.results, variation)
         for region in op.regions:
             self._raise(region.blocks[0].args if region.blocks else (), variation)
             if region.first_block is not region.last_block:
@@ -245,6 +252,9 @@ _TRANSFER: dict[type[Operation], Callable[[Uniformity, Any], None]] = {
     scf.WhileOp: Uniformity.visit_while,
     func.CallOp: Uniformity.visit_call,
     simt.LocalIdOp: Uniformity.visit_local_id,
+    simt.BroadcastOp: Uniformity.visit_shared,
+    simt.ReduceOp: Uniformity.visit_shared,
+    coopmatrix.ApplyOp: Uniformity.visit_apply,
     **dict.fromkeys(
         (
             arith.DivUIOp,

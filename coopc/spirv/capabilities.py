@@ -14,14 +14,14 @@ Some uses follow from types and values, not from an opcode or enumerant:
 - memory scopes of the whole device under the Vulkan memory model.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from coopc.spirv.grammar import Enumerant, InstructionFacts, Needs, Version, enumeration
 from coopc.spirv.instruction import Id, Instruction, Operand, ResolvedOperand, Selected
 from coopc.spirv.module import Module
 
-Placed = Iterable[tuple[Instruction, list[ResolvedOperand]]]
+Placed = Sequence[tuple[Instruction, list[ResolvedOperand]]]
 Alternatives = tuple[str, ...]
 
 _INTS = {8: "Int8", 16: "Int16", 64: "Int64"}
@@ -46,7 +46,7 @@ _ACCESS = {
 def capabilities(module: Module, placed: Placed) -> list[str]:
     """The capabilities to declare."""
     asked: dict[Alternatives, None] = {(name,): None for name in module.capabilities}
-    for needs in _needs(placed):
+    for needs in needed(placed):
         if needs.capabilities:
             asked[needs.capabilities] = None
     for alternatives in _typed_needs(module, placed):
@@ -62,19 +62,22 @@ def capabilities(module: Module, placed: Placed) -> list[str]:
 
 def extensions(module: Module, placed: Placed, declared: list[str]) -> list[str]:
     """The extensions to declare, beside those capabilities."""
-    needs = [*_needs(placed), *(_capability(name).needs for name in declared)]
+    needs = [*needed(placed), *(_capability(name).needs for name in declared)]
     found = (need.extension_in(module.version) for need in needs)
     return sorted({extension for extension in found if extension is not None})
 
 
-def _needs(placed: Placed) -> Iterator[Needs]:
-    for instruction, found in placed:
-        yield instruction.facts.needs
-        for operand in found:
-            if isinstance(operand, Selected):
-                yield from (member.needs for member in operand.members)
-            elif isinstance(operand, InstructionFacts):
-                yield operand.needs
+def needed(placed: Placed) -> Iterable[Needs]:
+    """What instructions and their operands need, each once."""
+    kinds = {id(instruction.facts): instruction.facts for instruction, _ in placed}
+    found = dict.fromkeys(facts.needs for facts in kinds.values())
+    for _, operands in placed:
+        for operand in operands:
+            if type(operand) is Selected:
+                found |= dict.fromkeys(member.needs for member in operand.members)
+            elif type(operand) is InstructionFacts:
+                found[operand.needs] = None
+    return found
 
 
 def _choose(choices: Alternatives, reached: set[str], version: Version) -> str:
@@ -104,6 +107,13 @@ def _capability(name: str) -> Enumerant:
     return member
 
 
+SCOPED = (
+    *("OpAtomic", "OpControlBarrier", "OpMemoryBarrier"),
+    *("OpLoad", "OpStore", "OpCopyMemory", "OpCooperativeMatrix"),
+)
+"""How the opcodes of instructions begin that may have a scope."""
+
+
 def _typed_needs(module: Module, placed: Placed) -> Iterator[Alternatives]:
     """What follows from types and values, possibly more than once."""
     kernel = "OpenCL" in module.memory_model.operands
@@ -116,7 +126,7 @@ def _typed_needs(module: Module, placed: Placed) -> Iterator[Alternatives]:
                 yield from _access_needs(instruction)
         elif name.startswith("OpAtomic"):
             yield from _atomic_needs(instruction)
-        if vulkan and _has_device_scope(instruction):
+        if vulkan and name.startswith(SCOPED) and _has_device_scope(instruction):
             yield ("VulkanMemoryModelDeviceScope",)
 
 

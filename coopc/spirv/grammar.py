@@ -64,8 +64,8 @@ class InstructionFacts(NamedTuple):
     parameters: tuple[Parameter, ...]
     """What follows type and result."""
     needs: Needs
-    id_count: int | None
-    """How many ids the operands are, if they are always that many ids."""
+    id_counts: range
+    """How many ids the operands may be, where all of them are ids."""
 
 
 class Enumerant(NamedTuple):
@@ -136,7 +136,6 @@ def instruction_facts(name: str) -> InstructionFacts:
     has_type = "IdResultType" in words
     has_result = "IdResult" in words
     parameters = tuple(map(_parameter, words[has_type + has_result :]))
-    fixed = all(not p.quantifier and p.kinds[0] in ID_KINDS for p in parameters)
     return InstructionFacts(
         name,
         row[0],
@@ -144,8 +143,21 @@ def instruction_facts(name: str) -> InstructionFacts:
         has_result,
         parameters,
         Needs(*row[2:]),
-        id_count=len(parameters) if fixed else None,
+        id_counts=_id_counts(parameters),
     )
+
+
+def _id_counts(parameters: tuple[Parameter, ...]) -> range:
+    least = most = 0
+    for kinds, quantifier in parameters:
+        are_ids = all(kind in ID_KINDS for kind in kinds)
+        if quantifier == "*" and are_ids:
+            return range(least, 1 << 16, len(kinds)) if most == least else range(0)
+        if not quantifier and not are_ids:
+            return range(0)
+        least += not quantifier
+        most += are_ids
+    return range(least, most + 1)
 
 
 def _parameter(word: str) -> Parameter:

@@ -136,6 +136,9 @@ ResolvedOperand = (
 """A str is a string; `InstructionFacts` are an opcode as an operand."""
 
 
+ONLY_IDS = {Id}
+
+
 def resolve_operands(instruction: Instruction) -> list[ResolvedOperand]:
     """Type, result and operands in the order of the binary.
 
@@ -151,14 +154,11 @@ def resolve_operands(instruction: Instruction) -> list[ResolvedOperand]:
         assert has == (id is not None), f"{instruction} with or without {word}"
         if id is not None:
             found.append(id)
-    if facts.id_count is None:
-        _Reader(instruction, found).read(facts.parameters)
+    operands = instruction.operands
+    if len(operands) in facts.id_counts and ONLY_IDS.issuperset(map(type, operands)):
+        found += operands
     else:
-        operands = instruction.operands
-        assert len(operands) == facts.id_count, f"{instruction} has other operands"
-        for operand in operands:
-            assert isinstance(operand, Id), f"{instruction}: expected an id"
-            found.append(operand)
+        _Reader(instruction, found).read(facts.parameters)
     return found
 
 

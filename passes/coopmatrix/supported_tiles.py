@@ -257,6 +257,9 @@ class HeldMatrices:
     _spilled: dict[MatrixType, bool] = field(
         default_factory=dict[MatrixType, bool], compare=False
     )
+    _layouts: dict[MatrixType, tuple[Layout, ...]] = field(
+        default_factory=dict[MatrixType, tuple[Layout, ...]], compare=False
+    )
 
     def is_spilled(self, matrix: Attribute) -> bool:
         """Whether there are no matrices of a type, so that memory holds them.
@@ -285,6 +288,11 @@ class HeldMatrices:
         None for a matrix of use `none`, that no matrix of the device divides, or whose
         sizes may be other ones than the device has.
         """
+        if (found := self._layouts.get(matrix)) is None:
+            found = self._layouts[matrix] = self._layouts_of(matrix)
+        return found
+
+    def _layouts_of(self, matrix: MatrixType) -> tuple[Layout, ...]:
         use, element = DEVICE_USES.get(matrix.use.data), str(matrix.element_type)
         if use is None or (not matrix.is_static and self.is_spilled(matrix)):
             return ()

@@ -59,14 +59,15 @@ def check_block(block: Block, visible: set[SSAValue]) -> None:
     """Check `block`, which sees the values `visible`; adds those that it defines."""
     visible.update(block.args)
     for op in block.ops:
-        for position, operand in enumerate(op.operands):
-            if operand not in visible:
-                name = f" %{operand.name_hint}" if operand.name_hint else ""
-                message = (
-                    f"expected operand {position}{name} to be defined before its use "
-                    "on every way to it"
-                )
-                op.emit_error(message, VerifyException(message))
+        if not visible.issuperset(op.operands):
+            operands = enumerate(op.operands)
+            position, operand = next(x for x in operands if x[1] not in visible)
+            name = f" %{operand.name_hint}" if operand.name_hint else ""
+            message = (
+                f"expected operand {position}{name} to be defined before its use "
+                "on every way to it"
+            )
+            op.emit_error(message, VerifyException(message))
         if op.regions:
             check_regions(op, visible)
         visible.update(op.results)

@@ -1,14 +1,17 @@
 """Pipelines are their steps, and what goes wrong in a step has a place."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, UnitAttr, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import (
     CommonSubexpressionElimination,
@@ -281,29 +284,61 @@ func.func @two(%x: i32) -> i32 {
 """
 
 
+def leave(_: FuncOp, __: FuncOp) -> None:
+    pass
+
+
+def use_argument(one: FuncOp, _: FuncOp) -> None:
+    returned = one.body.block.last_op
+    assert returned is not None
+    returned.operands[0] = one.args[0]
+
+
+def call_itself(_: FuncOp, two: FuncOp) -> None:
+    call = two.body.block.first_op
+    assert call is not None
+    call.properties["callee"] = SymbolRefAttr("two")
+
+
+def append_operation(_: FuncOp, two: FuncOp) -> None:
+    call = two.body.block.first_op
+    assert call is not None
+    two.body.block.insert_op_after(call.clone(), call)
+
+
+def mark(one: FuncOp, _: FuncOp) -> None:
+    one.attributes["k"] = UnitAttr()
+
+
+def change_type(one: FuncOp, _: FuncOp) -> None:
+    Rewriter.replace_value_with_new_type(one.args[0], i64)
+
+
 @pytest.mark.parametrize(
-    ("before", "after", "changed"),
+    ("change", "changed"),
     [
-        ("constant 1", "constant 1", [False, False]),
-        ("constant 1", "constant 2", [True, False]),
-        ("%c : i32\n", "%x : i32\n", [True, False]),
-        ("@one(%x) :", "@two(%x) :", [False, True]),
-        ("i32 {\n  %c", "i32 attributes {k} {\n  %c", [True, True]),
-        ("(%x: i32) -> i32 {\n  %c", "(%x: i64) -> i32 {\n  %c", [True, True]),
+        (leave, [False, False]),
+        (use_argument, [True, False]),
+        (change_type, [True, False]),
+        (call_itself, [False, True]),
+        (append_operation, [False, True]),
+        (mark, [True, True]),
     ],
 )
-def test_what_is_verified_again(before: str, after: str, changed: list[bool]) -> None:
-    assert before in TWO
-    ctx = new_context(everything())
-    one, two = (
-        parse(ctx, Source(text)) for text in (TWO, TWO.replace(before, after, 1))
-    )
-    first = Snapshot.of(one)
-    second = Snapshot.of(two, first)
+def test_what_is_verified_again(
+    change: Callable[[FuncOp, FuncOp], None], changed: list[bool]
+) -> None:
+    module = parse(new_context(everything()), Source(TWO))
+    first = Snapshot.of(module)
+    assert first.operations == sum(1 for _ in module.walk())
+    one, two = module.ops
+    assert isinstance(one, FuncOp)
+    assert isinstance(two, FuncOp)
+    change(one, two)
+    second = Snapshot.of(module, first)
     assert second.changed(first) == changed
+    assert (second == first) == (changed == [False, False])
     assert (second.verified is first.verified) == (second.head == first.head)
-    assert first == Snapshot.of(one.clone())
-    assert first.operations == sum(1 for _ in one.walk())
 
 
 @pytest.mark.parametrize(("asked", "times"), [("all", 3), ("", 2)])
@@ -396,3 +431,32 @@ def test_the_last_of_a_block_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -
     end = VALID.replace("%", "%x")
     with pytest.raises(CompileError, match="terminates block"):
         run(text=f"func.func @f() {{{VALID}{end}}}")
+
+
+BRANCH = """
+  {result}"scf.if"(%t) ({{
+    scf.yield{then}
+  }}, {{
+    {otherwise}
+  }}) : (i1) -> {types}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, None),
+        ({"then": " %t : i1"}, "yielded"),
+        ({"otherwise": "scf.yield %t : i1"}, "yielded"),
+        ({"otherwise": "%c = arith.constant 1 : i32"}, "terminates block"),
+        ({"result": "%r = ", "types": "i1"}, "yielded"),
+    ],
+)
+def test_branches_are_like_those_with_the_same_ends(
+    changes: dict[str, str], message: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COOPC_VERIFY", "")
+    plain = {"result": "", "then": "", "otherwise": "scf.yield", "types": "()"}
+    both = BRANCH.format(**plain) + BRANCH.format(**plain | changes)
+    with pytest.raises(CompileError, match=message) if message else nullcontext():
+        run(text=f"func.func @f(%t: i1) {{{both}  func.return\n}}")

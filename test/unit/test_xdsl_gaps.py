@@ -4,17 +4,19 @@ import json
 import struct
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from xdsl.dialects import arith, builtin, func, memref, vector
+from xdsl.dialects import arith, builtin, func, memref, scf, vector
 from xdsl.dialects.builtin import (
     FileLineColLoc,
     IntAttr,
     ModuleOp,
     StringAttr,
     StructPackableType,
+    i32,
 )
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
@@ -741,3 +743,56 @@ def test_slow_traits() -> None:
     assert MarkedOp.has_trait(Mark)
     assert MarkedOp.get_trait(mark) is mark
     assert MarkedOp.get_traits_of_type(MemoryEffect) == [Pure()]
+
+
+def test_slow_liveness() -> None:
+    """What loops hand on to nothing is dead, and so are blocks that cannot run."""
+    text = """
+func.func @f(%n: index, %m: memref<i32>) {
+  %one = arith.constant 1 : i32
+  %x = scf.for %i = %n to %n step %n iter_args(%y = %one) -> i32 {
+    %z = arith.addi %y, %one : i32
+    scf.yield %z : i32
+  }
+  cf.br ^end
+^never:
+  memref.store %one, %m[] : memref<i32>
+  cf.br ^end
+^end:
+  func.return
+}
+"""
+    module = parse(new_context(everything()), Source(text))
+    CanonicalizePass().apply(new_context(everything()), module)
+    assert [op.name for op in module.walk()][2:] == ["func.return"]
+
+
+@pytest.mark.parametrize(("used", "fits"), [("%c", False), ("%own", True)])
+def test_slow_isolation(used: str, fits: bool) -> None:
+    text = f"""
+%c = arith.constant 1 : i32
+func.func @f() {{
+  %own = arith.constant 1 : i32
+  %n = arith.constant true
+  scf.if %n {{
+    "test.op"({used}) : (i32) -> ()
+  }}
+  func.return
+}}
+"""
+    ctx = new_context(everything())
+    module = parse(ctx, Source(text))
+    with nullcontext() if fits else pytest.raises(VerifyException, match="Isolated"):
+        module.verify()
+
+
+def test_slow_builders() -> None:
+    """Lists of operands and attributes that are not given are as xDSL has them."""
+    number = arith.ConstantOp.from_int_and_width(1, i32)
+    built = scf.YieldOp(number, number.result)
+    assert list(built.operands) == [number.result] * 2
+    assert arith.AddiOp(number, number).overflow_flags.data == frozenset()
+    with pytest.raises(ValueError, match="Expected 2 operand, but got 1"):
+        arith.AddiOp.build(operands=[number], result_types=[i32])
+    with pytest.raises(ValueError, match="Sequence to non-variadic"):
+        arith.AddiOp.build(operands=[number, [number] * 2], result_types=[i32])

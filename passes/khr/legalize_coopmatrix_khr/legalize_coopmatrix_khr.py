@@ -102,6 +102,10 @@ class Decision:
     facts: frozenset[Fact] = frozenset()
 
 
+Known: TypeAlias = dict[tuple[object, ...], Decision]
+"""What is done with operations by what that depends on."""
+
+
 def decide(module: ModuleOp, target: HeldMatrices) -> list[Decision]:
     """Return what is done with operations on matrices in a module, in order.
 
@@ -111,13 +115,14 @@ def decide(module: ModuleOp, target: HeldMatrices) -> list[Decision]:
         Refused: the device cannot do one of them.
     """
     found: list[Decision] = []
+    known: Known = {}
     for op in module.walk():
         spilled = next((x for x in _matrices(op) if target.is_spilled(x)), None)
         named = isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name
         if target.for_lanes and not spilled and not named:
             continue
         if op.dialect_name() == "coopmatrix":
-            found.append(_decision(op, target))
+            found.append(_decision(op, target, known))
         elif isinstance(op, (*CONTROL, arith.SelectOp, PoisonOp)) and spilled:
             found.append(Decision(op, "memory"))
         elif spilled:
@@ -164,7 +169,17 @@ def decide_products(module: ModuleOp, target: HeldMatrices) -> list[Decision]:
     return found
 
 
-def _decision(op: Operation, target: HeldMatrices) -> Decision:
+def _decision(op: Operation, target: HeldMatrices, known: Known) -> Decision:
+    if not isinstance(op, coopmatrix.MulAddOp):  # most of a large program
+        return _decided(op, target)
+    key = (*op.operand_types, *op.properties.items())
+    if (like := known.get(key)) is not None:
+        return Decision(op, like.form, like.facts)
+    found = known[key] = _decided(op, target)
+    return found
+
+
+def _decided(op: Operation, target: HeldMatrices) -> Decision:
     facts = facts_of(op, target)
     row = _way(op, facts, target)
     if row.form == "refused":

@@ -306,8 +306,8 @@ def test_writing_asserts_on_operands():
     one = m.constant(uint, 1)
     cases: dict[str, tuple[str, tuple[Operand, ...]]] = {
         "unknown instruction OpFoo": ("OpFoo", ()),
-        "other operands": ("OpIAdd", (one,)),
-        "expected an id": ("OpIAdd", (one, 1)),
+        "expected IdRef next": ("OpIAdd", (one,)),
+        "expected IdRef as operand 1, got 1": ("OpIAdd", (one, 1)),
         "MemoryAccess has no Fast": ("OpLoad", (one, "Fast")),
         "expected LiteralInteger next": ("OpLoad", (one, "Aligned")),
         "1 operands too many": ("OpLoad", (one, "Volatile", 4)),
