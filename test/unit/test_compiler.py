@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from coopc.parsing import parse
 from coopc.source import Source
 from coopc.universe import everything
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 TEXT = "func.func @f() {\n  func.return\n}\n"
 
 
@@ -20,6 +22,14 @@ def test_text() -> None:
     artifact = coopc.compile(TEXT, "canonicalize", "mlir")
     assert "func.func @f()" in artifact.text
     assert artifact.bytes.decode() == artifact.text
+
+
+def test_threads() -> None:
+    text = (EXAMPLES / "gemm.mlir").read_text()
+    arguments = text, "coopc-khr{device=lavapipe}"
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: coopc.compile(*arguments).bytes, range(8)))
+    assert {*found} == {coopc.compile(*arguments).bytes}
 
 
 @pytest.mark.parametrize(
