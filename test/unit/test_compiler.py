@@ -5,6 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,9 +39,14 @@ def test_threads() -> None:
         (("func.func @f(", "", "mlir"), "<input>:1:14: error: "),
         ((TEXT, "cse,no-such"), "pass-pipeline:1:5: error: unknown pass 'no-such'"),
         ((TEXT, "", "no-such"), "target:1:1: error: unknown target 'no-such'"),
+        (
+            (TEXT.encode(),),
+            "coopc.compile: error: expected text, a Path or a module, got bytes",
+        ),
+        ((TEXT, None), "coopc.compile: error: expected a pipeline as text, got None"),
     ],
 )
-def test_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:
+def test_what_is_wrong(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(coopc.CompileError) as error:
         coopc.compile(*arguments)
     assert str(error.value).startswith(message)
