@@ -27,10 +27,12 @@ def test_text() -> None:
 
 def test_threads() -> None:
     text = (EXAMPLES / "gemm.mlir").read_text()
-    arguments = text, "coopc-khr{device=lavapipe}"
+
+    def compiled(text: str) -> bytes:
+        return coopc.compile(text, "coopc-khr{device=lavapipe}").bytes
+
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: coopc.compile(*arguments).bytes, range(8)))
-    assert {*found} == {coopc.compile(*arguments).bytes}
+        assert {*pool.map(compiled, [text] * 8)} == {compiled(text)}
 
 
 @pytest.mark.parametrize(
