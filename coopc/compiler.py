@@ -170,6 +170,15 @@ def compile(
     Raises:
         CompileError: Anything about the text, the pipeline or the target is wrong.
     """
+    given: tuple[tuple[str, object, tuple[type, ...]], ...] = (
+        ("text, a Path or a module", text_or_module, (str, Path, ModuleOp)),
+        ("a pipeline as text", pipeline, (str,)),
+        ("a target as text", target, (str,)),
+    )
+    for what, found, types in given:
+        if not isinstance(found, types):
+            kind = type(found).__name__
+            raise wrong_call("coopc.compile", f"expected {what}, got {kind}")
     if isinstance(text_or_module, Path):
         source = read_source(str(text_or_module))
         text_or_module, name = source.text, source.name

@@ -58,8 +58,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock, get_ident
 from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import (
@@ -205,17 +206,62 @@ def alias_positions(text: str) -> dict[str, int]:
     return found
 
 
+@dataclass(frozen=True)
+class Replaced:
+    """A method that some threads have replaced, each for itself."""
+
+    own: Any
+    """As the class has it: a static method is no plain function."""
+    plain: Callable[..., Any]
+    by_thread: dict[int, list[Callable[..., Any]]] = field(default_factory=lambda: {})
+    """What it is in a thread, last, by the thread's number."""
+
+    @property
+    def now(self) -> Callable[..., Any]:
+        """What it is in this thread."""
+        found = self.by_thread.get(get_ident())
+        return found[-1] if found else self.plain
+
+    @property
+    def method(self) -> Any:
+        """What the class has while some thread has replaced it."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:  # bound to an object, as it was
+            return self.now(*args, **kwargs)
+
+        return staticmethod(call) if isinstance(self.own, staticmethod) else call
+
+
+_replaced: dict[tuple[type, str], Replaced] = {}
+_replacing = Lock()
+
+
 @contextmanager
 def replacing(
     owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> Generator[None]:
-    """While this holds, the method `name` of `owner` is what `wrap` makes of it."""
-    own = owner.__dict__[name]  # a static method is no plain function
-    setattr(owner, name, wrap(getattr(owner, name)))
+    """While this holds, the method `name` of `owner` is what `wrap` makes of it.
+
+    That is so in this thread: others may compile, too.
+    """
+    key, thread = (owner, name), get_ident()
+    with _replacing:
+        if (found := _replaced.get(key)) is None:
+            found = Replaced(owner.__dict__[name], getattr(owner, name))
+            _replaced[key] = found
+            setattr(owner, name, found.method)
+        stack = found.by_thread.setdefault(thread, [])
+    stack.append(wrap(found.now))
     try:
         yield
     finally:
-        setattr(owner, name, own)
+        stack.pop()
+        with _replacing:
+            if not stack:
+                del found.by_thread[thread]
+            if not found.by_thread:
+                del _replaced[key]
+                setattr(owner, name, found.own)
 
 
 @contextmanager

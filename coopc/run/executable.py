@@ -6,6 +6,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -255,6 +256,8 @@ class Executable:
             CompileError: the arguments are wrong, or the kernel cannot be run.
         """
         with usage_errors(LAUNCH, OSError, *failures()):
+            if not float(seconds) > 0:
+                raise ValueError(f"expected seconds greater than 0, got {seconds!r}")
             found = [to_argument(each) for each in arguments]
             interface = self.kernel(kernel)
             given = self.with_results(interface, with_fields(interface, found))
@@ -317,8 +320,11 @@ def _given(
 
 
 def _three(grid: Grid) -> tuple[int, int, int]:
-    sizes = (grid,) if isinstance(grid, int) else tuple(grid)
+    try:
+        sizes = tuple(map(index, (grid,) if isinstance(grid, int) else grid))
+    except TypeError:  # a float is no number of work-groups
+        sizes = ()
     if not 1 <= len(sizes) <= 3 or min(sizes) < 0:
-        raise ValueError(f"expected a grid of one to three numbers, got {grid}")
-    x, y, z = (*map(int, sizes), 1, 1)[:3]
+        raise ValueError(f"expected a grid of one to three integers, got {grid}")
+    x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix
@@ -258,10 +259,12 @@ def fill(machine: Machine, op: coopmatrix.FillOp, value: Array | MemRef) -> Arra
 # The elements that a work-item owns, and row slices, which do not depend on owners.
 
 
-def elements_at(value: Array, index: Array) -> Array:
+def elements_at(machine: Machine, type: Attribute, value: Array, index: Array) -> Array:
     """Return elements of matrices by their row-major numbers; 0 where there are none.
 
     Args:
+        machine: the state.
+        type: of the elements.
         value: (G, T, L, M, N).
         index: a number for each work-item, or several.
     """
@@ -269,7 +272,8 @@ def elements_at(value: Array, index: Array) -> Array:
     inside = (index >= 0) & (index < flat.shape[-1])
     here = leading(flat, index.ndim - AXES)
     found: Array = flat[(*here, np.where(inside, index, 0))]
-    return np.where(inside, found, found.dtype.type(0))
+    zero = machine.numerics.constant(0, type)
+    return np.where(inside, found, zero.astype(found.dtype))
 
 
 def with_elements(
@@ -345,7 +349,9 @@ def length(machine: Machine, op: coopmatrix.LengthOp) -> Array:
 def extract(
     machine: Machine, op: coopmatrix.ExtractOp, value: Array, index: Array
 ) -> Array:
-    return elements_at(value, _number_of_slot(machine, matrix_type(op.matrix), index))
+    matrix = matrix_type(op.matrix)
+    number = _number_of_slot(machine, matrix, index)
+    return elements_at(machine, matrix.element_type, value, number)
 
 
 @implements(coopmatrix.InsertOp)
@@ -379,7 +385,7 @@ def extract_row_slice(
     together(machine, matrix)
     offset = agreed(machine, matrix, offset, "the offset of a row slice")
     (step,) = components(shape_of(op.result.type))
-    return elements_at(value, trailing(offset, 1) + step)
+    return elements_at(machine, matrix.element_type, value, trailing(offset, 1) + step)
 
 
 @implements(coopmatrix.InsertRowSliceOp)

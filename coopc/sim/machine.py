@@ -357,7 +357,8 @@ class Machine:
                 )
         if active is None:
             return values
-        return np.where(active, values, values.dtype.type(0))
+        zero = self.numerics.constant(0, memory.element_type)
+        return np.where(active, values, zero.astype(values.dtype))
 
     def store(
         self,

@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float64Type
 from xdsl.ir import Attribute
 
-from coopc.rounding import FORMATS, FiniteFormat, FloatFormat, ScaleFormat
+from coopc.rounding import FORMATS, FiniteFormat, FloatFormat, ScaleFormat, is_scale
 from coopc.sim.undefined import StoredErrors
 from coopc.sim.values import (
     CODED,
@@ -149,9 +149,13 @@ def float_bits(array: Array, type: FloatType) -> Array:
 
 
 def float_of_bits(bits: Array, type: Attribute) -> Array:
-    """Return the floats of a type that integers of its width are the bits of."""
+    """Return the floats of a type that integers of its width are the bits of.
+
+    Integers of 4 bits are signed bytes here.
+    """
     if isinstance(type, CodedType):
-        return decoded(bits.view(np.dtype(f"u{type.size}")), type.name)
+        codes = bits.view(np.dtype(f"u{type.size}"))
+        return decoded(codes & ((1 << FORMATS[type.name].bits) - 1), type.name)
     return bits.view(value_dtype(type))
 
 
@@ -484,7 +488,7 @@ class Numerics:
         if function.wide:
             args = tuple(x.astype(np.float64) for x in args)
         found = function.compute(*args)
-        if function.exact:
+        if function.exact and not is_scale(type.name):  # which has no sign
             return found.astype(value_dtype(type), copy=False)
         return rounded(found, type)
 

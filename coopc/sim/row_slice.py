@@ -66,7 +66,8 @@ def extract_element(
     machine: Machine, op: row_slice.ExtractElementOp, token: Token
 ) -> Array:
     """Give elements, 0 beyond the matrix."""
-    return elements_at(token.value, _elements(machine, token, op.result.type))
+    index = _elements(machine, token, op.result.type)
+    return elements_at(machine, token.type.element_type, token.value, index)
 
 
 @implements(row_slice.InsertElementOp)

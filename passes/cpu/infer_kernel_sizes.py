@@ -4,8 +4,8 @@ Before:  kernels with or without simt.subgroup_size and simt.work_group_size.
 After:   kernels with both: the subgroup size of the device or of the option, and a
          work-group of one subgroup if anything in the kernel depends on subgroups, else
          as many lanes as its work-items fill.
-Fails:   for unknown devices, invalid attributes, and kernels whose subgroup size
-         differs from the option.
+Fails:   for unknown devices, invalid attributes, kernels whose subgroup size differs
+         from the option, and work-groups with a part of a subgroup.
 """
 
 from __future__ import annotations
@@ -59,8 +59,15 @@ class InferKernelSizesPass(ModulePass):
             return said, group
         wanted = self.subgroup_size or lanes_of_device
         if uses_subgroups(kernel.func, module):
-            said = simt.WORK_GROUP_SIZE in kernel.func.attributes
-            return wanted, group if said else (wanted, 1, 1)
+            if simt.WORK_GROUP_SIZE not in kernel.func.attributes:
+                return wanted, (wanted, 1, 1)
+            if kernel.work_items % wanted:
+                reason = (
+                    f"expected a work-group size that is a multiple of {wanted}, so "
+                    f"that all subgroups are full, got {kernel.work_items} work-items"
+                )
+                kernel.func.emit_error(reason, PassFailedException(reason))
+            return wanted, group
         return widest(kernel.work_items, wanted), group
 
 

@@ -237,6 +237,8 @@ def generalize(op: Operation) -> None:
     Raises:
         Refused: it is none of those that are known.
     """
+    if isinstance(op, ops.CopyOp | SoftmaxOp) and not op.results:
+        raise Refused(op, f"expected tensors: {ADVICE['memref']}")
     if (rule := RULES.get(type(op))) is not None:
         rule(op)
     elif op.name in NORMAL:

@@ -103,6 +103,7 @@ class PackedB:
             channel.result.name_hint, at.result.name_hint = "channel", "place"
             new = load.clone()
             new.properties["layout"] = coopmatrix.LayoutAttr(Layout.PACKED)
+            new.alignment = None  # that was of B as it was
             new.operands = [packed, *load.positions[:-2], channel.result, at.result]
             new.result.name_hint = load.result.name_hint
             for op in (many, channel, at, new):
@@ -178,6 +179,8 @@ def packable(
     first, memory = loads[0], loads[0].memory
     if not isinstance(memory, BlockArgument) or memory.block is not func.body.block:
         raise Refused(first, "expected B to be an argument of the kernel")
+    if first.layout.data in coopmatrix.BLOCKED:
+        raise Refused(first, "expected B by rows or by columns, got it in blocks")
     found = PackedB(func, memory, tuple(loads))
     for load in loads:
         if load.memory is not memory or load.layout != first.layout:

@@ -415,12 +415,15 @@ def _statement(
     types = op.body.block.arg_types
     if isinstance(op, linalg.FillOp) and types[0] != types[-1]:
         raise Refused(op, "expected a fill by a number of the elements' type")
-    return Statement(
-        op,
-        tuple(map.data for map in op.get_indexing_maps()),
-        tuple(x.data != IteratorType.PARALLEL for x in op.get_iterator_types()),
-        tuple(versions.get(x, x) for x in (*op.inputs, *op.outputs)),
-    )
+    maps = tuple(map.data for map in op.get_indexing_maps())
+    reductions = tuple(x.data != IteratorType.PARALLEL for x in op.get_iterator_types())
+    for map in maps[len(op.inputs) :]:
+        if any(reductions[loop] for loop in map.used_dims()):
+            raise Refused(
+                op, f"expected outputs at places along parallel loops only, got {map}"
+            )
+    sources = tuple(versions.get(x, x) for x in (*op.inputs, *op.outputs))
+    return Statement(op, maps, reductions, sources)
 
 
 def _note_store(

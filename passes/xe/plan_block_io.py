@@ -57,7 +57,7 @@ BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 
 
 def accessed_type(op: AccessOp) -> tt.Tensor | None:
-    """Return the type of what is loaded or stored; None for a scalar."""
+    """Return the type of what is loaded or stored; None if it has no layout."""
     match op:
         case tt.DescriptorLoadOp() | tt.LoadOp():
             type = op.result.type
@@ -65,7 +65,7 @@ def accessed_type(op: AccessOp) -> tt.Tensor | None:
             type = op.src.type
         case tt.StoreOp():
             type = op.value.type
-    return type if tt.is_tensor(type) else None
+    return type if tt.is_tensor(type) and tt.has_encoding(type) else None
 
 
 def request_of(op: BlockOp, type: tt.Tensor) -> Request | Refusal:

@@ -30,6 +30,17 @@ func.func private @hidden() {
   func.return
 }
 
+// Of loads, LLVM takes only some widths as nontemporal, and aborts at others.
+// CHECK: define void @narrow
+func.func @narrow(%m: memref<4xi8>, %n: memref<4xi8>) {
+  // CHECK: load i8, ptr %m, align 1{{$}}
+  // CHECK: store i8 %{{.*}}, ptr %n, align 1, !nontemporal !0
+  %0 = arith.constant 0 : index
+  %x = memref.load %m[%0] {nontemporal = true} : memref<4xi8>
+  memref.store %x, %n[%0] {nontemporal = true} : memref<4xi8>
+  func.return
+}
+
 // CHECK: declare double @elsewhere(ptr, double) nounwind
 func.func private @elsewhere(%m: memref<4xf64>, %x: f64) -> f64
 

@@ -35,10 +35,22 @@ func.func @scaled(%m: memref<8x8xf16>) attributes {simt.kernel} {
 
 // -----
 
+// A product of lanes may be contracted: 0 * NaN is NaN all the same.
+// CHECK: OpExecutionMode %contracted SignedZeroInfNanPreserve 32
+func.func @contracted(%m: memref<4xf32>, %x: f32) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %y = arith.mulf %zero, %x fastmath<contract> : f32
+  memref.store %y, %m[%0] : memref<4xf32>
+  func.return
+}
+
+// -----
+
 // CHECK-NOT: SignedZeroInfNanPreserve
 func.func @allowed(%m: memref<4xf32>, %x: f32) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
-  %y = arith.divf %x, %x fastmath<contract> : f32
+  %y = arith.divf %x, %x fastmath<nnan,ninf,nsz,contract> : f32
   memref.store %y, %m[%0] : memref<4xf32>
   func.return
 }

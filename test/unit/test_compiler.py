@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from coopc.parsing import parse
 from coopc.source import Source
 from coopc.universe import everything
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 TEXT = "func.func @f() {\n  func.return\n}\n"
 
 
@@ -22,15 +25,30 @@ def test_text() -> None:
     assert artifact.bytes.decode() == artifact.text
 
 
+def test_threads() -> None:
+    text = (EXAMPLES / "gemm.mlir").read_text()
+
+    def compiled(text: str) -> bytes:
+        return coopc.compile(text, "coopc-khr{device=lavapipe}").bytes
+
+    with ThreadPoolExecutor(4) as pool:
+        assert {*pool.map(compiled, [text] * 8)} == {compiled(text)}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("func.func @f(", "", "mlir"), "<input>:1:14: error: "),
         ((TEXT, "cse,no-such"), "pass-pipeline:1:5: error: unknown pass 'no-such'"),
         ((TEXT, "", "no-such"), "target:1:1: error: unknown target 'no-such'"),
+        (
+            (TEXT.encode(),),
+            "coopc.compile: error: expected text, a Path or a module, got bytes",
+        ),
+        ((TEXT, None), "coopc.compile: error: expected a pipeline as text, got None"),
     ],
 )
-def test_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:
+def test_what_is_wrong(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(coopc.CompileError) as error:
         coopc.compile(*arguments)
     assert str(error.value).startswith(message)

@@ -170,7 +170,11 @@ def test_what_a_kernel_left_alone_is_not_written() -> None:
         (([1.0], 2.0), {}, "PyTorch, or a list of arrays, got a list with float"),
         ((list[float](), 2.0), {}, "PyTorch, or a list of arrays, got an empty list"),
         ((np.zeros(8, "f4"), "x"), {}, "got str"),
-        ((np.zeros(8, "f4"), 2.0), {"grid": (1, 2, 3, 4)}, "one to three numbers"),
+        ((np.zeros(8, "f4"), 2.0), {"grid": (1, 2, 3, 4)}, "one to three integers"),
+        ((np.zeros(8, "f4"), 2.0), {"grid": (1.5,)}, "one to three integers"),
+        ((np.zeros(8, "f4"), 2.0), {"grid": ("a",)}, "one to three integers"),
+        ((np.zeros(8, "f4"), 2.0), {"seconds": -1}, "seconds greater than 0, got -1"),
+        ((np.zeros(8, "f4"), 2.0), {"seconds": "x"}, "could not convert string to"),
         ((np.zeros(8, "f4"), 2.0), {"on": "gpu"}, "expected on=sim|vulkan|opencl|cpu"),
         (
             (np.zeros(8, "f4"), 2.0),

@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 from contextlib import nullcontext
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -247,6 +248,31 @@ def test_keeping_locations() -> None:
         PatternRewriteWalker(AddToTwo()).rewrite_module(module)
     assert module.body.block.last_op is not None
     assert module.body.block.last_op.location == location
+    assert PatternRewriter.insert is insert
+
+
+def test_replacing_in_threads() -> None:
+    """What one thread replaces is as it was in others, in any order of their ends."""
+    insert, first, second = PatternRewriter.insert, Event(), Event()
+    module, location = located_add()
+
+    def hold() -> None:
+        with keeping_locations():
+            first.set()
+            assert second.wait(60)
+
+    thread = Thread(target=hold)
+    thread.start()
+    assert first.wait(60)
+    PatternRewriteWalker(AddToTwo()).rewrite_module(module)
+    assert all(op.location != location for op in module.walk())
+    with keeping_locations():
+        second.set()
+        thread.join()
+        other, location = located_add()
+        PatternRewriteWalker(AddToTwo()).rewrite_module(other)
+        assert other.body.block.last_op is not None
+        assert other.body.block.last_op.location == location
     assert PatternRewriter.insert is insert
 
 

@@ -306,6 +306,13 @@ def _converted(e: Emission, op: Operation, opcode: str) -> None:
 CONTRACTED = ("OpFAdd", "OpFSub", "OpFMul")
 """What a driver may fuse with another."""
 
+UNCHECKED = {
+    FastMathFlag.NO_NANS,
+    FastMathFlag.NO_INFS,
+    FastMathFlag.NO_SIGNED_ZEROS,
+}
+"""What SignedZeroInfNanPreserve excludes."""
+
 _MODES = {
     FastMathFlag.NO_NANS: "NotNaN",
     FastMathFlag.NO_INFS: "NotInf",
@@ -319,9 +326,11 @@ def relax(
 ) -> None:
     """Say of an instruction what `fastmath` allows, and what it does not."""
     found = set(flags.data) if flags is not None else set[FastMathFlag]()
-    if opcode.startswith("OpF") and FastMathFlag.ALLOW_CONTRACT not in found:
-        e.whole.strict = True  # of quotients too: 0 / NaN is not 0
-        if opcode in CONTRACTED and e.facts.vulkan:
+    if opcode.startswith("OpF"):
+        contracts = FastMathFlag.ALLOW_CONTRACT in found
+        # Of quotients too: 0 / NaN is not 0.  Contraction alone keeps NaN on Vulkan.
+        e.whole.strict |= not contracts or (e.facts.vulkan and not found >= UNCHECKED)
+        if not contracts and opcode in CONTRACTED and e.facts.vulkan:
             e.module.decorate(id, "NoContraction")
     if found and not e.facts.vulkan:
         modes = [mode for flag, mode in _MODES.items() if flag in found]

@@ -744,7 +744,10 @@ def outline(func: FuncOp) -> None:
         found = writer.memory(value)
         if found.base is not target:
             writer.copy(last, found, writer.target(target, shape))
-        sizes = [x for x in shape if isinstance(x, SSAValue)]
+        known = memref_type(target).get_shape()
+        sizes = [
+            b.value(x) for n, x in zip(known, shape, strict=True) if n == DYNAMIC_INDEX
+        ]
         b.effect(simt.ResultOp(target, sizes))
     reuse_memory(entry)
     _replace(func, entry, writer, bool(results))

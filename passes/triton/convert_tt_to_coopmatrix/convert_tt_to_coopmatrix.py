@@ -222,7 +222,8 @@ def scalar(k: TtKernel, op: Operation) -> None:
         k.values[op.results[0]] = pointer
         return
     known = op.dialect_name() not in ("tt", "ttg", "ttig")
-    refuse(op, known and not op.regions)
+    is_of_tensors = any(is_tensor(x.type) for x in op.operands)
+    refuse(op, known and not op.regions and not is_of_tensors)
     operands = dict(zip(op.operands, k.numbers(op.operands), strict=True))
     new = k.b.effect(op.clone(dict[SSAValue, SSAValue](operands)))
     k.values.update(zip(op.results, new.results, strict=True))

@@ -98,3 +98,13 @@ func.func @batched(%a: memref<?x32x8xi8>, %b: memref<?x8x16xi8>, %c: memref<?x32
 func.func @other() {
   func.return
 }
+
+// Without columns there is no group of work-items, and rows have no pitch.
+
+// CHECK-LABEL: func.func @no_columns
+// CHECK-SAME:  simt.grid = affine_map<() -> (0, 1)>
+func.func @no_columns(%a: memref<4x8xf16>, %b: memref<8x0xf16>, %c: memref<4x0xf32>) {
+  // CHECK: coopmatrix.store {{.*}} memref<4x0xf32>
+  linalg.matmul ins(%a, %b : memref<4x8xf16>, memref<8x0xf16>) outs(%c : memref<4x0xf32>)
+  func.return
+}

@@ -81,3 +81,19 @@ func.func @store(%o: memref<8xf32>, %x: f32) {
   func.return
 }
 // CHECK: memref.store: expected linalg, memory and numbers, got memref.store
+
+// -----
+
+// What a reduction gives has no place along its loop.
+
+#p = affine_map<(d0, d1) -> (d0, d1)>
+
+func.func @along_reduction(%a: memref<6x6xf32>, %b: memref<6x6xf32>) {
+  linalg.generic {indexing_maps = [#p, #p], iterator_types = ["parallel", "reduction"]} ins(%a : memref<6x6xf32>) outs(%b : memref<6x6xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %s = arith.addf %x, %z : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+// CHECK: linalg.generic: expected outputs at places along parallel loops only, got (d0, d1) -> (d0, d1)

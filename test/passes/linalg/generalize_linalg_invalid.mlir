@@ -43,3 +43,19 @@ func.func @f(%x: tensor<8xf32>, %y: tensor<2xf32>, %at: tensor<index>) -> tensor
   %r = tensor.insert_slice %y into %x[%n] [2] [3] : tensor<2xf32> into tensor<8xf32>
   func.return %r : tensor<8xf32>
 }
+
+// -----
+
+// CHECK: linalg.softmax: expected tensors: run lift-memrefs-to-tensors before
+func.func @f(%x: memref<4x4xf32>, %y: memref<4x4xf32>) {
+  linalg.softmax dimension(0) ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: linalg.copy: expected tensors: run lift-memrefs-to-tensors before
+func.func @f(%x: memref<4x4xf32>, %y: memref<4x4xf32>) {
+  linalg.copy ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+  func.return
+}

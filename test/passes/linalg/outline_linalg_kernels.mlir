@@ -63,3 +63,14 @@ func.func @beside(%x: tensor<2x6xf32>, %y: tensor<3x6xf32>) -> tensor<5x6xf32> {
   %b = tensor.insert_slice %y into %a[2, 0] [3, 6] [1, 1] : tensor<3x6xf32> into tensor<5x6xf32>
   return %b : tensor<5x6xf32>
 }
+
+// A result has the sizes that its type leaves open, which others may know.
+
+// CHECK-LABEL: simt.sequence @cast(%x: memref<?x1x?xf32>, %result: memref<?x?x5xf32>) {
+// CHECK:         %[[ROWS:.*]] = memref.dim %x, %c0
+// CHECK:         %[[ONE:.*]] = arith.constant 1 : index
+// CHECK:         simt.result %result[%[[ROWS]], %[[ONE]]]
+func.func @cast(%x: tensor<?x1x?xf32>) -> tensor<?x?x5xf32> {
+  %y = tensor.cast %x : tensor<?x1x?xf32> to tensor<?x?x5xf32>
+  return %y : tensor<?x?x5xf32>
+}

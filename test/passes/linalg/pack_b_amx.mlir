@@ -17,18 +17,19 @@
 // CHECK:         scf.for %k = %c0 to %n step %c64 {
 // CHECK:           %channel = arith.divui %k, {{.*}} : index
 // CHECK:           %place = arith.muli %c0, {{.*}} : index
+// What was said of the alignment of B is not so of what is packed.
 // CHECK:           coopmatrix.load %b_packed[%channel, %place] packed : memref<?x?xi8> -> !coopmatrix.matrix<64x16xi8, b>
 func.func @loop(%b: memref<?x?xi8>, %c: memref<16x16xi32>, %n: index) attributes {simt.kernel, simt.grid = affine_map<(d0, d1, d2) -> (1)>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   scf.for %k = %c0 to %n step %c64 {
-    %x = coopmatrix.load %b[%k, %c0] row_major : memref<?x?xi8> -> !coopmatrix.matrix<64x16xi8, b>
+    %x = coopmatrix.load %b[%k, %c0] row_major alignment = 16 : memref<?x?xi8> -> !coopmatrix.matrix<64x16xi8, b>
 
   }
   func.return
 }
 
-// Left: a first row in the midst of a channel, a B that is written, edges.
+// Left: a first row in the midst of a channel, a B that is written, edges, blocks.
 // CHECK-LABEL: func.func @midst(
 // CHECK:         coopmatrix.load %b[%i, %i] row_major
 func.func @midst(%b: memref<?x?xi8>, %i: index) attributes {simt.kernel} {
@@ -48,5 +49,12 @@ func.func @written(%b: memref<?x?xf16>, %i: index) attributes {simt.kernel} {
 func.func @edges(%b: memref<?x?xf16>, %i: index) attributes {simt.kernel} {
   %c0 = arith.constant 0 : index
   %x = coopmatrix.load %b[%c0, %i] row_major checked(rows) : memref<?x?xf16> -> !coopmatrix.matrix<32x16xf16, b>
+  func.return
+}
+// CHECK-LABEL: func.func @blocks(
+// CHECK:         coopmatrix.load %b[%c0, %c0] row_blocked
+func.func @blocks(%b: memref<?x64xi8>) attributes {simt.kernel} {
+  %c0 = arith.constant 0 : index
+  %x = coopmatrix.load %b[%c0, %c0] row_blocked : memref<?x64xi8> -> !coopmatrix.matrix<4x16xi8, b>
   func.return
 }

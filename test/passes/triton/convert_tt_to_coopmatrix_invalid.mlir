@@ -76,3 +76,12 @@ tt.func @smallest(%p: !tt.ptr<f32>, %n: i32, %pitch: i64) {
 tt.func @given(%p: !tt.ptr<i32>, %x: tensor<16xi32>) {
   tt.return
 }
+
+// -----
+
+// CHECK: test.op: not supported: no engine has it
+tt.func @taken(%p: !tt.ptr<i32>) {
+  %x = arith.constant dense<1> : tensor<16xi32>
+  "test.op"(%x) : (tensor<16xi32>) -> ()
+  tt.return
+}

@@ -51,4 +51,14 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 32 : i32, "ttg.th
     %9 = tt.descriptor_load %a[%odd, %even] : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #dot_a>
     tt.return
   }
+  // Without layouts nobody knows which lane has what.
+  // CHECK-LABEL: tt.func public @no_layout
+  // CHECK-NOT:     xe.
+  // CHECK:         tt.return
+  tt.func public @no_layout(%p: !tt.ptr<f16>) {
+    %0 = tt.splat %p : !tt.ptr<f16> -> tensor<4x!tt.ptr<f16>>
+    %1 = tt.load %0 : tensor<4x!tt.ptr<f16>>
+    tt.store %0, %1 : tensor<4x!tt.ptr<f16>>
+    tt.return
+  }
 }

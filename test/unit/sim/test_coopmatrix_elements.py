@@ -151,6 +151,25 @@ def test_bitcast() -> None:
     assert (y == x.view(np.int32)).all()
 
 
+def test_bitcast_of_nibbles() -> None:
+    """An i4 is a signed byte in the simulator, and a code of 4 bits in the result."""
+    target = "!coopmatrix.matrix<2x8xf4E2M1FN, acc>"
+    body = f"%r = coopmatrix.bitcast %m : {{matrix}} -> {target}"
+    x = RANDOM.integers(0, 256, (2, 4)).astype(np.uint8)
+    y = np.zeros_like(x)
+    simulate(on_matrix((2, 8), "i4", body, result=target), "f", [x, y])
+    assert (y == x).all()
+
+
+def test_scale_has_no_sign() -> None:
+    """What a sign would make of a power of two is none."""
+    body = "%r = coopmatrix.neg %m : {matrix}"
+    x = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    y = np.zeros_like(x)
+    simulate(on_matrix(x.shape, "f8E8M0FNU", body), "f", [x, y])
+    assert (y == 0xFF).all()
+
+
 @pytest.mark.parametrize("broadcast", ["", "broadcast"])
 @pytest.mark.parametrize("axis", ["rows", "cols"])
 @pytest.mark.parametrize("name", ["add", "max", "min", "max signed", "min signed"])

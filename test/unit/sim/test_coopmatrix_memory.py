@@ -395,3 +395,28 @@ def test_specialisation_constants() -> None:
     assert (y[3] == [16, 16, 16, 0]).all()
     with pytest.raises(ValueError, match=r"one of M, N, S, got K"):
         simulate(module, "f", [y], constants={"K": 4})
+
+
+def test_no_scale() -> None:
+    """A type without 0 has its least number beyond memory and matrices."""
+    matrix = "!coopmatrix.matrix<4x4xf8E8M0FNU, acc>"
+    module = kernel(
+        "%m: memref<2x4xf8E8M0FNU>, %n: memref<4x4xf8E8M0FNU>, "
+        "%o: memref<4x4xf8E8M0FNU>",
+        f"""
+  %0 = arith.constant 0 : index
+  %14 = arith.constant 14 : index
+  %x = coopmatrix.load %m[%0, %0] row_major checked(rows)
+      : memref<2x4xf8E8M0FNU> -> {matrix}
+  %y = coopmatrix.abs %x : {matrix}
+  coopmatrix.store %y, %n[%0, %0] row_major : {matrix}, memref<4x4xf8E8M0FNU>
+  %s = coopmatrix.extract_row_slice %y[%14] : {matrix} -> vector<4xf8E8M0FNU>
+  %z = coopmatrix.insert_row_slice %s, %y[%0] : vector<4xf8E8M0FNU>, {matrix}
+  coopmatrix.store %z, %o[%0, %0] row_major : {matrix}, memref<4x4xf8E8M0FNU>
+""",
+    )
+    given = np.full((2, 4), 127, np.uint8)
+    loaded, sliced = np.ones((2, 4, 4), np.uint8)
+    simulate(module, "f", [given, loaded, sliced])
+    assert (loaded == np.repeat([[127], [0]], 2, axis=0)).all()
+    assert (sliced[0] == 0).all()
