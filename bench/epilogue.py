@@ -60,6 +60,8 @@ PROCESSES = 3
 ROUNDS = 15
 GPU_WARM, GPU_ROUNDS = 300, 101
 """Rounds until the clocks are up, and rounds that are measured."""
+LIMIT = 600
+"""Seconds that all rounds may take, where others use the processor."""
 GELU = """%s = arith.addf %x, %y : f32
     %u = arith.mulf %s, %root : f32
     %e = math.erf %u : f32
@@ -234,7 +236,11 @@ def by_vulkan(
         places = [[*memories].index(key) for key in keys]
         shaders[each] = shader_of(session, artifact.bytes, call, places)
     outcome = session.run_sequence(
-        [*shaders.values()], [*memories.values()], 0, repeats=warm + rounds
+        [*shaders.values()],
+        [*memories.values()],
+        0,
+        repeats=warm + rounds,
+        seconds=LIMIT,
     )
     count = len(shaders)
     times = outcome.milliseconds[warm * count :]

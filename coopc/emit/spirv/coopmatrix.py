@@ -301,13 +301,20 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
 
 
 def _hidden_zero(e: Emission, type: Id) -> Id:
-    """A zero that a compiler does not see: the highest bit of the number of a group."""
+    """A zero that a compiler does not see: the highest bit of a number that has none.
+
+    It is that of a group, or-ed with that of a lane for lavapipe (26.2.6), which
+    accesses matrices by the latter.  Computed in a loop first, and used behind it, this
+    were a variable that the loop masks: 4% more instructions.  Before, it is constant.
+    """
 
     def make() -> Id:
         u32 = e.types.u32
         ids = e.built_in("WorkgroupId", e.types.vector(u32, 3))
         group = e.emit("OpCompositeExtract", ids, 0, type=u32)
-        bit = e.emit("OpShiftRightLogical", group, e.types.enumerant(31), type=u32)
+        lane = e.built_in("SubgroupLocalInvocationId", u32)
+        either = e.emit("OpBitwiseOr", group, lane, type=u32)
+        bit = e.emit("OpShiftRightLogical", either, e.types.enumerant(31), type=u32)
         return e.emit("OpConvertUToF", bit, type=type)
 
     return e.once(("hidden zero", type), make)
