@@ -84,6 +84,8 @@ def main() -> None:
             clock = time.process_time
         else:
             time.sleep(case["pause"])
+        until = time.perf_counter() + case["warm"]
+        while time.perf_counter() < until:
             run()
         begin = clock()
         run()

@@ -45,6 +45,9 @@ SECONDS = 0.4
 """How long both sides of a row are measured, about, in each process."""
 PAUSE = 0.02
 """Before a side of several threads: those of the other spin for a while."""
+WARM = 0.003
+"""How long a side multiplies before it is measured: after other work, and after a
+pause, units of AMX take a while until they are as fast as they get."""
 BOUNDS = {"f32": 0.9, "bf16": 0.85, "i8": 0.85}
 """The least speed over the peer's, by the type of A and B."""
 WIDE = {"SkylakeX", "Cooperlake", "Sapphirerapids"}
@@ -150,6 +153,8 @@ def timed(case: Case, action: Callable[[], object]) -> Callable[[], float]:
     def run() -> float:
         if case.threads > 1:
             time.sleep(PAUSE)
+        until = time.perf_counter() + WARM
+        while time.perf_counter() < until:
             action()
         begin = clock()
         action()
@@ -254,7 +259,8 @@ def theirs(case: Case) -> tuple[str, Callable[[], float] | None]:
     if peer() is None:
         return "", None
     said = {x: y for x, y in asdict(case).items() if x not in ("beside", "tiles")}
-    answer = json.loads(ask(json.dumps({**said, "pause": PAUSE})) or '{"error": "end"}')
+    said |= {"pause": PAUSE, "warm": WARM}
+    answer = json.loads(ask(json.dumps(said)) or '{"error": "end"}')
     if "error" in answer:
         return f"no oneDNN: {answer['error']}", None
     return answer["name"], lambda: float(ask("run"))
