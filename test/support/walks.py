@@ -36,6 +36,7 @@ ROOT = Path(coopc.__file__).resolve().parent.parent
 WHOLE_MODULES = (
     "coopc/pipeline.py",
     "coopc/xdsl_gaps.py",
+    "coopc/xdsl_speed.py",
     "coopc/parsing.py",
     "coopc/explain.py",
     "coopc/ir/transaction.py",

@@ -18,7 +18,7 @@ xor 1, 2, 4, ..., those that have elements of the same row or column.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from functools import reduce as fold
@@ -197,13 +197,16 @@ def _columns(
     source = b.add(b.times(column, x.block_rows), row)
     mine = b.remainder(lane, x.block_rows)
     for step, channel in product(range(target.layout.steps), range(x.channels)):
-        start, own = step * x.block_rows, sums[channel]
-        offers = own[start : start + x.block_rows] or own[-1:]
-        offered = b.selected(tuple(offers), mine)
+        offered = b.selected(_of_step(sums[channel], step, x.block_rows), mine)
         value = offered if x.block_rows == 1 else b.from_lane(offered, source)
         at = component(b, target.layout, Digits.known(channel, step=step))
         found = target.put(b, found, at, value)
     return found
+
+
+def _of_step(sums: Sequence[SSAValue], step: int, count: int) -> tuple[SSAValue, ...]:
+    """Return those that rows offer in a step, or the last where there are no more."""
+    return tuple(sums[step * count :][:count] or sums[-1:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,11 @@ PROGRAMS: dict[str, str] = {
         %v = vector.broadcast %none : bf16 to vector<8xbf16>
         vector.store %v, %halves[%i, %z] : memref<4x8xbf16>, vector<8xbf16>
       }}
-      memref.store %e, %four2[%z, %z] : memref<4x4xf32>
+      %wide = vector.broadcast %e : f32 to vector<16xf32>
+      %narrow = avx512.truncf %wide : vector<16xf32> -> vector<16xbf16>
+      %first_narrow = vector.extract %narrow[0] : bf16 from vector<16xbf16>
+      %again = arith.extf %first_narrow : bf16 to f32
+      memref.store %again, %four2[%z, %z] : memref<4x4xf32>
       %row = vector.load %halves[%z, %z] : memref<4x8xbf16>, vector<8xbf16>
       %first = vector.load %four2[%z, %z] : memref<4x4xf32>, vector<4xf32>
       %sums = avx512.dot %row, %row, %first : vector<8xbf16>, vector<4xf32>

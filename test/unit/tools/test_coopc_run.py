@@ -426,7 +426,10 @@ def test_interrupt(tmp_path: Path):
     pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
     file = tmp_path / "k.mlir"
     file.write_text(ENDLESS)
-    code = "import sys; from coopc.tools.coopc_run import main; sys.exit(main())"
+    code = """import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who tests may ignore it
+from coopc.tools.coopc_run import main
+sys.exit(main())"""
     command = [sys.executable, "-c", code, str(file), "--on", "cpu"]
     with subprocess.Popen(
         [*command, "--arg", f"n={1 << 60}"],

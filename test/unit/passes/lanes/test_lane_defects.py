@@ -224,12 +224,12 @@ def no_mask(patch: pytest.MonkeyPatch) -> None:
 
 def first_columns(patch: pytest.MonkeyPatch) -> None:
     """7.2: the first columns are offered again."""
-    chosen = multiply._chosen  # pyright: ignore[reportPrivateUsage]
+    of_step = multiply._of_step  # pyright: ignore[reportPrivateUsage]
 
-    def wrong(b: Any, values: Any, at: Any, start: int, count: int) -> Any:
-        return chosen(b, values, at, 0, count)
+    def wrong(sums: Any, step: int, count: int) -> Any:
+        return of_step(sums, 0, count)
 
-    patch.setattr(multiply, "_chosen", wrong)
+    patch.setattr(multiply, "_of_step", wrong)
 
 
 def unpacked_stores(patch: pytest.MonkeyPatch) -> None:
