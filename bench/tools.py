@@ -20,6 +20,7 @@ process, in start-ups of xdsl-opt, and in seconds for a program that did it befo
 GROWTH = (10_000, 30_000, 100_000)
 """Operations of modules, in kernels of the least of them; the time of a processor is to
 be that much more, with a tenth for noise."""
+TRITON = "test/inputs/triton/matmul.ttir"
 
 
 def measure() -> Iterator[Row]:
@@ -41,6 +42,10 @@ def measure() -> Iterator[Row]:
             action = partial(compile, path.read_text(), pipeline, "spirv")
             (warm,) = interleaved((action,), 15, processor_time)
             yield Row(f"examples/{name} to SPIR-V, again", warm, "s", again)
+
+        run = command("coopc-opt", TRITON, "-p", "coopc-xe{device=bmg}", "-t", "spirv")
+        (whole,) = interleaved((run,), 15, processor_time)
+        yield Row(f"{TRITON} to SPIR-V, processor time", whole, "s", 0.7)
 
         device = "coopc-khr{device=lavapipe}"
         times: list[float] = []
