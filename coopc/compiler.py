@@ -170,11 +170,11 @@ def compile(
     Raises:
         CompileError: Anything about the text, the pipeline or the target is wrong.
     """
-    given: tuple[tuple[str, object, tuple[type, ...]], ...] = (
+    given: list[tuple[str, object, tuple[type, ...]]] = [
         ("text, a Path or a module", text_or_module, (str, Path, ModuleOp)),
         ("a pipeline as text", pipeline, (str,)),
         ("a target as text", target, (str,)),
-    )
+    ]
     for what, found, types in given:
         if not isinstance(found, types):
             kind = type(found).__name__
