@@ -29,6 +29,7 @@ from coopc.run.native import Native, optimised
 from coopc.run.tiles import Tiles, best, prepare
 
 SIZES = (512, 1024, 2048, 4096)
+LADDER = (512, 1024, 2048)
 SHAPES = (
     *((16, 4096, 4096), (1, 4096, 4096), (128, 4096, 4096)),
     *((1000, 1000, 1000), (4096, 256, 64)),
@@ -164,6 +165,8 @@ def rungs(element: str, size: int) -> list[Row]:
 
 
 def ladder(sizes: Sequence[int]) -> Iterator[Row]:
+    if best() is not Tiles.AMX:
+        return
     for element in SUMS:
         for size in sizes:
             with get_context("spawn").Pool(1) as pool:
@@ -200,7 +203,7 @@ def main() -> None:
     given = parser.parse_args()
     sizes, most = given.size or SIZES, given.seconds
     found = measure(given.threads, given.processes, sizes=sizes, seconds=most)
-    for row in ladder(sizes[:3]) if given.ladder else found:
+    for row in ladder(given.size or LADDER) if given.ladder else found:
         print(line(row), flush=True)
 
 

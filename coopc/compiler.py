@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from io import StringIO
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
@@ -212,15 +213,27 @@ def _cached(
     return artifact
 
 
+_thresholds: list[tuple[int, int, int]] = []
+"""Those of the collector when each compilation began that has not ended."""
+_collecting = Lock()
+
+
 @contextmanager
 def collecting_rarely() -> Generator[None]:
-    """While this holds, garbage is looked for as rarely as in coopc's tools."""
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 20)
+    """Collect garbage as rarely as coopc's tools do.
+
+    The collector is the process's: the last of several threads to end restores it.
+    """
+    with _collecting:
+        _thresholds.append(gc.get_threshold())
+        gc.set_threshold(100_000, 20, 20)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        with _collecting:
+            before = _thresholds.pop()  # the first one's, where it is the last
+            if not _thresholds:
+                gc.set_threshold(*before)
 
 
 @collecting_rarely()

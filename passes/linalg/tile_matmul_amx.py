@@ -159,13 +159,11 @@ def multiplying(g: AmxKernel) -> str:
         begin = f"""
         scf.if %outside {{{g.left}{g.from_edge("%value")}
         }}{of_c(g)}"""
-    done, end = (
-        of_c(g),
-        f"""
+    done = of_c(g)
+    end = f"""
       %copy = arith.andi %is_last, %outside : i1
       scf.if %copy {{{g.left}{g.to_edge}
-      }}""",
-    )
+      }}"""
     if g.outputs:
         done = f"""
         %of_tile = "memref.cast"(%edge) : ({g.own}) -> ({g.part})

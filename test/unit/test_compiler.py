@@ -1,5 +1,6 @@
 """The Python entry raises one kind of exception and gives what the tool writes."""
 
+import gc
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import coopc
-from coopc.compiler import new_context
+from coopc.compiler import collecting_rarely, new_context
 from coopc.parsing import parse
 from coopc.source import Source
 from coopc.universe import everything
@@ -33,6 +34,18 @@ def test_threads() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert {*pool.map(compiled, [text] * 8)} == {compiled(text)}
+
+
+def test_the_collector_is_restored() -> None:
+    """Compilations of several threads end in the order in which they began."""
+    before = gc.get_threshold()
+    both = collecting_rarely(), collecting_rarely()
+    for each in both:
+        each.__enter__()
+    for each in both:
+        assert gc.get_threshold() != before
+        each.__exit__(None, None, None)
+    assert gc.get_threshold() == before
 
 
 @pytest.mark.parametrize(

@@ -301,11 +301,12 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
 
 
 def _hidden_zero(e: Emission, type: Id) -> Id:
-    """A zero that a compiler does not see: the highest bit of a number that has none.
+    """A zero that a compiler does not see: the highest bit of two numbers or-ed.
 
-    It is that of a group, or-ed with that of a lane for lavapipe (26.2.6), which
-    accesses matrices by the latter.  Computed in a loop first, and used behind it, this
-    were a variable that the loop masks: 4% more instructions.  Before, it is constant.
+    They are those of the work-group and of the lane; both are less than 2^31.  The lane
+    is read here, before the loop of a product, for lavapipe (26.2.6): if the loop is
+    the first to read it, what accesses matrices after the loop keeps it in memory, and
+    the loop has 4% more instructions.
     """
 
     def make() -> Id:
