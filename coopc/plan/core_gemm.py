@@ -239,6 +239,18 @@ DOT_FEATURES = ("avx512bf16", "avx512vnni")
 """Of processors that multiply bf16 and bytes in vectors, as LLVM names them."""
 
 
+def check_features(features: Collection[str]) -> None:
+    """Check the option `features` of passes.
+
+    Raises:
+        ValueError: one is none of `DOT_FEATURES`.
+    """
+    if unknown := sorted({*features} - {*DOT_FEATURES}):
+        raise ValueError(
+            f"expected features of {', '.join(DOT_FEATURES)}, got {unknown[0]}"
+        )
+
+
 def packed_for_vectors(
     elements: tuple[str, str, str], features: Collection[str]
 ) -> Packed | None:

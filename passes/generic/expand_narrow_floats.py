@@ -362,5 +362,11 @@ class ExpandNarrowFloatsPass(ExpandPass):
     features: tuple[str, ...] = ()
     """What a processor has of avx512bf16, which rounds vectors to bf16."""
 
+    def __post_init__(self) -> None:
+        if self.features:
+            from coopc.plan.core_gemm import check_features  # few need it
+
+            check_features(self.features)
+
     def target(self, module: ModuleOp) -> Target:
         return replace(super().target(module), features=self.features)

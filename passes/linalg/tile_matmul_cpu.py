@@ -66,7 +66,7 @@ from coopc.passes.linalg.staged_by_packing import (
 )
 from coopc.plan.core_gemm import (
     CONVERTED,
-    DOT_FEATURES,
+    check_features,
     is_of_amx,
     is_thin,
     plan_vector_gemm,
@@ -754,10 +754,7 @@ class TileMatmulCpuPass(ModulePass):
     """Whether the caller packs B, by a kernel of its own."""
 
     def __post_init__(self) -> None:
-        if unknown := sorted({*self.features} - {*DOT_FEATURES}):
-            raise ValueError(
-                f"expected features of {', '.join(DOT_FEATURES)}, got {unknown[0]}"
-            )
+        check_features(self.features)
         if self.threads < 1:
             raise ValueError(f"expected 1 thread or more, got {self.threads}")
         if self.block and (len(self.block) != 3 or min(self.block) < 1):
