@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import atexit
+import gc
 import importlib.util
 import sys
 from collections.abc import Sequence
@@ -94,6 +96,8 @@ def source_of(args: argparse.Namespace) -> Source:
         raise wrong_call(TOOL, f"expected --signature, {what}")
     from coopc.triton.front_end import ttir
 
+    # Triton's bindings report as leaks what is not collected when the process ends.
+    atexit.unregister(gc.freeze)
     values = dict(constexpr(each) for each in args.constexpr)
     kernel = function_in(Path(file), name)
     return Source(ttir(kernel, args.signature, values, args.num_warps), f"{name}.ttir")

@@ -28,7 +28,7 @@ from operator import add
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, gpu, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
@@ -61,9 +61,9 @@ from coopc.layout.encodings import (
 )
 from coopc.layout.linear import LinearLayout, select_outs, transpose_outs
 from coopc.layout.linear import product as side_by_side
+from coopc.passes.triton.access_order import may_conflict, waiting_accesses
 from coopc.passes.triton.dead_values import remove_dead
-from coopc.passes.triton.layouts import ACCESSES, remark_warps, why_not_laid_out
-from coopc.passes.triton.origins import bases_of
+from coopc.passes.triton.layouts import remark_warps, why_not_laid_out
 from coopc.passes.xe.register_layout import precision_of
 from coopc.passes.xe.vector_plans import vectors_along
 from coopc.remarks import remark
@@ -92,14 +92,6 @@ MOST_ELEMENTS = 64
 """Of a tensor in a lane, where more subgroups can share it."""
 DEFAULT_STAGES = 2
 """Steps of a loop that are under way at a time, by Triton's default."""
-LOADS = tt.DescriptorGatherOp | tt.DescriptorLoadOp | tt.LoadOp
-DESCRIPTOR_ACCESSES = (
-    tt.DescriptorGatherOp
-    | tt.DescriptorLoadOp
-    | tt.DescriptorReduceOp
-    | tt.DescriptorScatterOp
-    | tt.DescriptorStoreOp
-)
 VECTOR_BITS = 128
 """What a lane moves at a time."""
 
@@ -733,45 +725,14 @@ class Assignment:
 # Accesses to the same memory.
 
 
-def wait_in(block: Block, before: Sequence[Operation]) -> Sequence[Operation]:
-    """Let lanes wait between accesses to what one argument points to.
-
-    Args:
-        block: of a kernel with layouts.
-        before: accesses since lanes last waited.
-
-    Returns:
-        Those after the block.
-    """
-    for op in block.ops:
-        if isinstance(op, ttg.BarrierOp | gpu.BarrierOp):
-            before = ()
-        elif isinstance(op, ACCESSES | DESCRIPTOR_ACCESSES):
-            if any(must_wait(x, op) for x in before):
-                domains = ttg.Domain.GLOBAL_READ | ttg.Domain.GLOBAL_WRITE
-                Builder.at(op).effect(ttg.BarrierOp(domains))
-                before = ()
-            before = (*before, op)
-        else:
-            blocks = [x for region in op.regions for x in region.blocks]
-            for inner in blocks * 2:  # a loop's also follows itself
-                before = tuple(dict.fromkeys((*before, *wait_in(inner, before))))
-    return before
-
-
 def must_wait(first: Operation, second: Operation) -> bool:
     """Whether a lane may access what another one does, and one of them writes."""
-    one, other = first.operands[0], second.operands[0]
-    if all(isinstance(x, LOADS) for x in (first, second)):
-        return False
-    if all(isinstance(x, tt.AtomicCASOp | tt.AtomicRMWOp) for x in (first, second)):
-        return False
-    if one is other and tt.is_tensor(one.type):
-        free = tt.layout_of(one.type).free_masks()
-        return bool(free["lane"] or free["warp"])
-    bases, others = bases_of(one), bases_of(other)
-    is_known = all(isinstance(x.owner, Block) for x in bases | others)
-    return not is_known or bool(bases & others)
+    pointers = first.operands[0]
+    if pointers is second.operands[0] and tt.is_tensor(pointers.type):
+        free = tt.layout_of(pointers.type).free_masks()
+        if not (free["lane"] or free["warp"]):
+            return False
+    return may_conflict(first, second)
 
 
 @dataclass(frozen=True)
@@ -799,4 +760,6 @@ class AssignTtLayoutsPass(ModulePass):
         op.attributes[tt.NUM_WARPS] = IntegerAttr(plan.warps, i32)
         op.attributes[tt.THREADS_PER_WARP] = IntegerAttr(plan.lanes, i32)
         Assignment(plan).apply(found[0])
-        wait_in(found[0].body.block, ())
+        domains = ttg.Domain.GLOBAL_READ | ttg.Domain.GLOBAL_WRITE
+        for access in waiting_accesses(found[0].body.block, must_wait):
+            Builder.at(access).effect(ttg.BarrierOp(domains))

@@ -277,7 +277,7 @@ def tensor_access(
         return
     if isinstance(op, tt.LoadOp | tt.DescriptorLoadOp) and k.options.block is not None:
         is_factor = matrix is not None and feeds_products(op)
-        if is_factor or waits(op, k.users):
+        if is_factor or value in k.repeated or waits(op, k.users):
             found = Tensor(shape, get, None, frozenset({base}))
             k.values[value] = replace(found, matrix=matrix if is_factor else None)
             return

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import prod
 from typing import TypeAlias
@@ -69,6 +70,7 @@ from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import CoopmatrixFamily
 from coopc.passes.generic.share_workgroup_memory import shared_bytes
+from coopc.passes.triton.access_order import may_conflict, waiting_accesses
 from coopc.passes.triton.convert_tt_to_coopmatrix import (
     accesses,
     carried_values,
@@ -93,8 +95,11 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     VIEWS,
+    WRITES,
     consumers,
+    is_of_elements,
     is_pair,
+    rematerialized,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import (
     WHOLE,
@@ -211,7 +216,8 @@ def of_elements(k: TtKernel, op: Operation) -> None:
         found = function_of(k.elements, op, srcs, result)
         k.values[result] = found
         is_kept = bool(found.reads) and not found.in_rounds
-        is_kept = is_kept and bool(result.uses) and result not in k.users
+        is_kept = is_kept and bool(result.uses)
+        is_kept = is_kept and result not in k.users and result not in k.repeated
         if is_kept and not isinstance(op, VIEWS) and not k.is_loaded(result):
             k.in_buffer(result)
 
@@ -446,6 +452,8 @@ RULES: Mapping[type[Operation], Rule] = {
 
 
 def write(k: TtKernel, op: Operation) -> None:
+    if op in k.waiting:
+        k.wait()
     if in_matrices.takes(k, op):
         return
     is_of_tensors = any(is_tensor(x.type) for x in op.results)
@@ -459,6 +467,8 @@ class Kernel:
     func: FuncOp
     apart: frozenset[tuple[int, int]] = frozenset()
     """Numbers of arguments that are loaded from, and stored to, and may not overlap."""
+    rematerializes: bool = False
+    """Whether it computes elements once more, which saves buffers."""
 
 
 def convert_function(
@@ -505,6 +515,7 @@ def convert_function(
     )
     if not fallback:
         return [func]
+    options = replace(options, rematerialize=found.rematerializes)
     with remarks_to(lambda line: None):
         second, _ = written(ctx, old, options, frozenset(old.walk()))
     second.sym_name = StringAttr(func.sym_name.data + SECOND_ENTRY)
@@ -534,7 +545,7 @@ def in_subgroup(ctx: Context, old: tt.FuncOp, options: SubgroupOptions) -> Kerne
     if same := loops_in_place(func, kernel):
         with remarks_to(lambda line: None):  # they were made before
             func, kernel = written(ctx, old, options, same)
-    return Kernel(func, conditions(func, kernel))
+    return Kernel(func, conditions(func, kernel), options.rematerialize)
 
 
 def loops_in_place(func: FuncOp, kernel: TtKernel) -> frozenset[Operation]:
@@ -611,17 +622,29 @@ def in_rounds(
     device: Device,
     whole: Kernel,
 ) -> Kernel:
-    """Return a kernel that does a program in parts, if it has no room as a whole."""
+    """Return a kernel that does a program in parts, if it has no room as a whole.
+
+    If it cannot, elements are computed once more, for which no buffer is needed.
+    """
     size, most = shared_bytes(whole.func), device.limits.local_bytes
+    if size <= most:
+        return whole
     room = f"its buffers take {size} bytes, {device.name} has room for {most}"
-    for count in ROUNDS if size > most else ():
+    why = ""
+    for count in ROUNDS:
         found = in_parts(ctx, old, options, count, 1)
         if isinstance(found, str):
-            remark(old, f"{room}, and it does not go in rounds: {found}")
+            why = f", and it does not go in rounds: {found}"
             break
         if shared_bytes(found.func) <= most:
             remark(old, f"{room}: it goes in {count} rounds")
             return found
+    with remarks_to(lambda line: None):  # they were made before
+        found = in_subgroup(ctx, old, replace(options, rematerialize=True))
+    if shared_bytes(found.func) <= most:
+        remark(old, f"{room}: it loads elements again instead of keeping them{why}")
+        return found
+    remark(old, f"{room}{why}")
     return whole
 
 
@@ -710,7 +733,15 @@ def written(
     func.attributes[simt.KERNEL] = UnitAttr()
     simt.set_sizes(func, options.lanes, (options.work_items,))
     b = Builder.at_end(entry, old.location)
-    kernel = TtKernel(ctx, b, options, write, in_place, consumers(old))
+    again = options.rematerialize
+    users = consumers(old, WRITES if again else ())  # they may write to what is loaded
+    repeated = rematerialized(old, users) if again else frozenset[SSAValue]()
+    waiting = frozenset[Operation]()
+    if options.work_items > 1:
+        has_sums = any(isinstance(x, tt.DotOp) for x in old.walk())
+        block = old.body.block
+        waiting |= {*waiting_accesses(block, partial(must_wait, has_sums=has_sums))}
+    kernel = TtKernel(ctx, b, options, write, in_place, users, repeated, waiting)
     for arg, new in zip(args, entry.args, strict=True):
         new.name_hint, new.location = arg.name_hint, arg.location
         is_pointer = isinstance(arg.type, tt.PtrType)
@@ -718,6 +749,18 @@ def written(
     kernel.block(old.body.block)
     b.effect(ReturnOp())
     return func, kernel
+
+
+def must_wait(first: Operation, second: Operation, has_sums: bool) -> bool:
+    """Whether lanes wait between two accesses, which one lane may not do for itself.
+
+    A lane has the same elements of all tensors, unless a kernel `has_sums`.
+    """
+    pointers = first.operands[0]
+    is_same = is_tensor(pointers.type) and pointers is second.operands[0]
+    both = first, second
+    is_own = is_same and not has_sums and all(map(is_of_elements, both))
+    return not is_own and may_conflict(first, second)
 
 
 @dataclass(frozen=True)

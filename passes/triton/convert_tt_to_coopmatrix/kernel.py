@@ -92,6 +92,8 @@ class SubgroupOptions:
     """Subgroups that each run a part of a program, with buffers of their own."""
     common: frozenset[Operation] = frozenset()
     """Loads that all these do alike: the work-group stages what they load."""
+    rematerialize: bool = False
+    """Whether elements are computed once more where that needs no buffer."""
 
     @property
     def work_items(self) -> int:
@@ -168,6 +170,10 @@ class TtKernel:
     """Loops that are written where they stand."""
     users: Mapping[SSAValue, Operation]
     """Where tensors are used that are used in one place."""
+    repeated: frozenset[SSAValue]
+    """Tensors that are computed where they are used, each time."""
+    waiting: frozenset[Operation]
+    """Accesses before which lanes wait for what others read and wrote."""
     elements: Elements = field(init=False)
     values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
     rounds: dict[Operation, Rounds | Tiles] = field(
@@ -377,15 +383,23 @@ class TtKernel:
         value = to_memory(self.b, value, kind_of(memory))
         self.b.effect(memref.StoreOp.get(value, memory, at))
 
+    def wait(self) -> None:
+        """Wait for those that run the same program, and what they did to memory."""
+        self.b.effect(simt.BarrierOp(self.scope))
+
+    @property
+    def scope(self) -> simt.FenceScope:
+        """Who runs a program: a subgroup of several, or the work-group."""
+        scopes = simt.FenceScope
+        return scopes.SUBGROUP if self.options.parts > 1 else scopes.WORKGROUP
+
     def barrier(self) -> None:
         """Wait for those that see the same buffers, if none did so just before."""
-        scopes = simt.FenceScope
-        scope = scopes.SUBGROUP if self.options.parts > 1 else scopes.WORKGROUP
         last = self.b.block.last_op
         while last is not None and is_passed(last):
             last = last.prev_op
         if not isinstance(last, simt.BarrierOp):
-            self.b.effect(simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP))
+            self.b.effect(simt.BarrierOp(self.scope, simt.MemorySpace.WORKGROUP))
 
     def fill_each(
         self, shape: Sequence[int], body: Callable[[Coordinates], object]

@@ -1,4 +1,4 @@
-"""Which products go in rounds, and which loads wait until they are used.
+"""Which products go in rounds, which loads wait until they are used, which run again.
 
     %sums = scf.for .. (%acc = 0) { .. yield tt.dot %a, %b, %acc }      128 x 128
     tt.store %p, f(%sums)
@@ -25,6 +25,7 @@ from typing import TypeAlias
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.narrow import is_tensor
@@ -32,6 +33,8 @@ from coopc.dialects.tt.types import shape_of
 from coopc.ir.control_flow import yielded
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import ELEMENTWISE, FUNCTIONS
 
+MOST_REPEATED = 16
+"""Loads, and operations on what they load, that are repeated to compute an element."""
 PASSED_ON = (tt.SplitOp, ttg.LocalAllocOp, ttg.LocalLoadOp, scf.ForOp, scf.WhileOp)
 """Operations that do not use elements where they stand."""
 WRITES = (
@@ -46,6 +49,8 @@ WRITES = (
 )
 OWNERS = (tt.DescriptorLoadOp, tt.DotOp, tt.LoadOp)
 """Operations whose results may have a buffer, which nothing else has."""
+DEFERRED = (tt.DescriptorLoadOp, tt.LoadOp)
+"""Loads that can run where their elements are used."""
 VIEWS = (
     tt.BroadcastOp,
     tt.ExpandDimsOp,
@@ -231,6 +236,11 @@ def statements_of(value: SSAValue) -> frozenset[Operation]:
     return frozenset() if has_views else frozenset(users)
 
 
+def is_of_elements(op: Operation) -> bool:
+    """Whether each lane accesses the elements that it has, however late."""
+    return not isinstance(op, DEFERRED) or bool(statements_of(op.result))
+
+
 def is_store(op: Operation, operand: int) -> bool:
     """Whether an operation stores what is an operand of it, and does no more."""
     match op:
@@ -297,16 +307,21 @@ def replaced(value: SSAValue) -> SSAValue | None:
 # Where tensors are used, and loads that wait until then
 
 
-def consumers(func: Operation) -> dict[SSAValue, Operation]:
+def consumers(
+    func: Operation, no: tuple[type[Operation], ...] = ()
+) -> dict[SSAValue, Operation]:
     """Return where elements of tensors are used, of those that are used in one place.
 
-    It is the operation in which all pointwise uses end, or that needs an element twice.
+    It is the operation in which all pointwise uses end, or that needs an element twice,
+    and `no` operation of some types.
     """
     found: dict[SSAValue, Operation] = {}
     for op in func.walk(reverse=True):
         for result in op.results:
             ends = {_end(x.operation, found) for x in result.uses}
             if len(ends) != 1 or (end := ends.pop()).parent is not op.parent:
+                continue
+            if isinstance(end, no):
                 continue
             if result.has_one_use() or not isinstance(end, tt.CatOp | tt.JoinOp):
                 found[result] = end
@@ -354,6 +369,70 @@ def waits(
         if others:
             return False
     return not any(map(writes, between(op, user)))
+
+
+def rematerialized(
+    func: Operation, users: Mapping[SSAValue, Operation]
+) -> frozenset[SSAValue]:
+    """Return tensors that need no buffer: their elements can be computed once more.
+
+    Until their last use nothing writes to memory.
+
+    Args:
+        func: the kernel.
+        users: where tensors are used that are used in one place.
+    """
+    found, ends = set[SSAValue](), dict[SSAValue, set[Operation]]()
+    # Sums are put in buffers elsewhere than where they are computed.
+    has_sums = any(isinstance(op, tt.DotOp) for op in func.walk())
+
+    def is_kept(value: SSAValue) -> bool:
+        is_view = isinstance(value.owner, (*VIEWS, tt.SplitOp))
+        return not (value in found or value in users or is_view)
+
+    def ends_of(value: SSAValue) -> set[Operation]:
+        last = set[Operation]()
+        for user in (x.operation for x in value.uses):
+            is_passed = type(user) in (*FUNCTIONS, *DEFERRED, tt.SplitOp)
+            if is_passed and (has_sums or not all(map(is_kept, user.results))):
+                last.update(*(ends[x] for x in user.results))
+            else:
+                last.add(user)
+        return last
+
+    for op in func.walk(reverse=True):
+        ends |= {x: ends_of(x) for x in op.results}
+        if type(op) in FUNCTIONS or (isinstance(op, DEFERRED) and not is_volatile(op)):
+            found |= {
+                x for x in op.results if all(is_same_until(op, y) for y in ends[x])
+            }
+    repeated = dict[SSAValue, int]()
+    for op in func.walk():
+        count = sum(repeated.get(x, 0) for x in op.operands)
+        count += bool(count) or isinstance(op, DEFERRED)
+        for result in op.results:
+            if count > MOST_REPEATED:
+                found.discard(result)
+            repeated[result] = 0 if is_kept(result) else count
+    return frozenset(found)
+
+
+def is_volatile(op: Operation) -> bool:
+    return isinstance(op, tt.LoadOp) and bool(op.is_volatile.value.data)
+
+
+def is_same_until(op: Operation, end: Operation) -> bool:
+    """Whether nothing writes to memory until another operation has used an element."""
+    block = op.parent
+    last = None if block is None else block.find_ancestor_op_in_block(end)
+    if last is None or isinstance(end, (*WRITES, scf.ForOp, scf.WhileOp)):
+        return False
+    is_carried = end.has_trait(IsTerminator) and not isinstance(
+        end.parent_op(), scf.IfOp
+    )
+    if is_carried or (last is not end and writes(last)):
+        return False
+    return not any(map(writes, between(op, last)))
 
 
 def feeds_products(op: Operation) -> bool:

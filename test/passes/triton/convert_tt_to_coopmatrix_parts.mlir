@@ -115,3 +115,75 @@ tt.func @kept(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %s: !tt.ptr<
   tt.descriptor_store %d[%zero, %zero], %sum : !tt.tensordesc<32x32xf32>, tensor<32x32xf32>
   tt.return
 }
+
+// -----
+
+// There is no room for both tensors: their elements are loaded where they are used, twice.
+// What is stored is computed before, as it is stored to what is loaded.
+
+// ALONE-LABEL: func.func @again
+// ALONE-NOT: memref<64x64xi32, #simt.memory<workgroup>>
+// ALONE: %reduced = memref.alloca() : memref<64xi32, #simt.memory<workgroup>>
+// ALONE-NOT: memref<64x64xi32, #simt.memory<workgroup>>
+// ALONE: %reduced_1 = memref.alloca() : memref<64xi32, #simt.memory<workgroup>>
+// ALONE: %r = memref.alloca() : memref<64x64xi32, #simt.memory<workgroup>>
+// ALONE-COUNT-2: memref.load %{{.+}} : memref<1099511627776xi32>
+// ALONE: memref.store %{{.+}}, %r[
+// ALONE: simt.barrier
+// ALONE-NOT: memref.load %{{.+}} : memref<1099511627776xi32>
+// ALONE: memref.load %r[
+// ALONE: func.return
+// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768: it loads elements again instead of keeping them, and it does not go in rounds: it stores to what it loads from
+tt.func @again(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %n: i32, %pitch: i64) {
+  %zero = arith.constant 0 : i32
+  %unit = arith.constant 1 : i64
+  %x = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <i32>, <64x64xi32>
+  %y = tt.make_tensor_descriptor %q, [%n, %n], [%pitch, %unit] : <i32>, <64x64xi32>
+  %a = tt.descriptor_load %x[%zero, %zero] : !tt.tensordesc<64x64xi32> -> tensor<64x64xi32>
+  %b = tt.descriptor_load %y[%zero, %zero] : !tt.tensordesc<64x64xi32> -> tensor<64x64xi32>
+  %s = "tt.reduce"(%a) <{axis = 1 : i32}> ({
+  ^bb0(%c: i32, %d: i32):
+    %e = arith.addi %c, %d : i32
+    tt.reduce.return %e : i32
+  }) : (tensor<64x64xi32>) -> tensor<64xi32>
+  %t = "tt.reduce"(%b) <{axis = 0 : i32}> ({
+  ^bb0(%c: i32, %d: i32):
+    %e = arith.addi %c, %d : i32
+    tt.reduce.return %e : i32
+  }) : (tensor<64x64xi32>) -> tensor<64xi32>
+  %s1 = tt.expand_dims %s {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %t1 = tt.expand_dims %t {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %s2 = tt.broadcast %s1 : tensor<64x1xi32> -> tensor<64x64xi32>
+  %t2 = tt.broadcast %t1 : tensor<1x64xi32> -> tensor<64x64xi32>
+  %u = arith.addi %a, %s2 : tensor<64x64xi32>
+  %v = arith.addi %b, %t2 : tensor<64x64xi32>
+  %r = arith.muli %u, %v : tensor<64x64xi32>
+  tt.descriptor_store %y[%zero, %zero], %r : !tt.tensordesc<64x64xi32>, tensor<64x64xi32>
+  tt.return
+}
+
+// -----
+
+// What is stored to before it is used is kept.
+
+// ALONE-LABEL: func.func @changed
+// ALONE: memref.alloca() : memref<64x64xi64, #simt.memory<workgroup>>
+// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768, and it does not go in rounds: it stores to what it loads from
+tt.func @changed(%p: !tt.ptr<i64>, %q: !tt.ptr<i64>, %n: i32, %pitch: i64) {
+  %zero = arith.constant 0 : i32
+  %unit = arith.constant 1 : i64
+  %x = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <i64>, <64x64xi64>
+  %y = tt.make_tensor_descriptor %q, [%n, %n], [%pitch, %unit] : <i64>, <64x64xi64>
+  %a = tt.descriptor_load %x[%zero, %zero] : !tt.tensordesc<64x64xi64> -> tensor<64x64xi64>
+  %s = "tt.reduce"(%a) <{axis = 1 : i32}> ({
+  ^bb0(%c: i64, %d: i64):
+    %e = arith.addi %c, %d : i64
+    tt.reduce.return %e : i64
+  }) : (tensor<64x64xi64>) -> tensor<64xi64>
+  %s1 = tt.expand_dims %s {axis = 1 : i32} : tensor<64xi64> -> tensor<64x1xi64>
+  %s2 = tt.broadcast %s1 : tensor<64x1xi64> -> tensor<64x64xi64>
+  tt.descriptor_store %x[%zero, %zero], %s2 : !tt.tensordesc<64x64xi64>, tensor<64x64xi64>
+  %r = arith.addi %a, %s2 : tensor<64x64xi64>
+  tt.descriptor_store %y[%zero, %zero], %r : !tt.tensordesc<64x64xi64>, tensor<64x64xi64>
+  tt.return
+}

@@ -352,6 +352,64 @@ def test_attention_on_lavapipe() -> None:
         np.testing.assert_allclose(given[3], wanted, atol=4e-3)
 
 
+AGAIN = """
+!t = tensor<64x64xi32>
+tt.func public @f(%x: !tt.ptr<i32>, %y: !tt.ptr<i32>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i64
+  %pitch = arith.extsi %n : i32 to i64
+  %xd = tt.make_tensor_descriptor %x, [%n, %n], [%pitch, %one] : <i32>, <64x64xi32>
+  %yd = tt.make_tensor_descriptor %y, [%n, %n], [%pitch, %one] : <i32>, <64x64xi32>
+  %a = tt.descriptor_load %xd[%zero, %zero] : !tt.tensordesc<64x64xi32> -> !t
+  %b = tt.descriptor_load %yd[%zero, %zero] : !tt.tensordesc<64x64xi32> -> !t
+  %d = arith.subi %a, %b : !t
+  %is = arith.cmpi sgt, %n, %zero : i32
+  %e = scf.if %is -> (!t) {
+    %m = arith.maxsi %d, %b : !t
+    scf.yield %m : !t
+  } else {
+    scf.yield %d : !t
+  }
+  %s = "tt.reduce"(%e) <{axis = 1 : i32}> ({
+  ^bb0(%p: i32, %q: i32):
+    %both = arith.addi %p, %q : i32
+    tt.reduce.return %both : i32
+  }) : (!t) -> tensor<64xi32>
+  %s1 = tt.expand_dims %s {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %s2 = tt.broadcast %s1 : tensor<1x64xi32> -> !t
+  %ta = tt.trans %d {order = array<i32: 1, 0>} : !t -> !t
+  %r = arith.addi %ta, %s2 : !t
+  %u = arith.xori %r, %b : !t
+  tt.descriptor_store %xd[%zero, %zero], %u : !tt.tensordesc<64x64xi32>, !t
+  tt.descriptor_store %yd[%zero, %zero], %s2 : !tt.tensordesc<64x64xi32>, !t
+  tt.return
+}"""
+
+
+@pytest.mark.parametrize("n", [64, 41])
+def test_loads_again(n: int) -> None:
+    """What has no room is loaded once more, unless it was stored to."""
+    passes = "convert-tt-to-coopmatrix{rounds=true device=lavapipe}"
+    module = parse(new_context(everything()), Source(AGAIN, "again.mlir"))
+    remarks: list[str] = []
+    with remarks_to(remarks.append):
+        steps = read_passes(f"{passes},share-workgroup-memory", everything().all_passes)
+        Run(new_context(everything()), Source(AGAIN, "again.mlir")).apply(module, steps)
+    assert "loads elements again" in remarks[0]
+    random = np.random.default_rng(n)
+    x, y = (random.integers(-9, 9, (n, n)).astype("i4") for _ in range(2))
+    a, b = (np.pad(each, (0, 64 - n)) for each in (x, y))
+    d = a - b
+    s = np.maximum(d, b).sum(1)
+    u, s = (d.T + s ^ b)[:n, :n], np.tile(s[:n], (n, 1))
+    after: list[Any] = [x.copy(), y.copy(), n]
+    simulate(module, "f", after, Options(grid=(1, 1, 1)))
+    np.testing.assert_array_equal(after[:2], (u, s))
+    artifact = coopc.compile(AGAIN, "coopc-khr{device=lavapipe}", "spirv-binary")
+    artifact.run(x, y, n, grid=(1, 1, 1))
+    np.testing.assert_array_equal((x, y), (u, s))
+
+
 SUMS = """
   %{0} = scf.for %k = %zero to %n step %c16 iter_args(%acc = %none) -> (!s) : i32 {{
     %x = tt.descriptor_load %ad[%zero, %k] : !dq -> !h
