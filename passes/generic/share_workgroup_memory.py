@@ -7,8 +7,9 @@ After:   one allocation for each element type, at the entry of the function, and
 Fails:   never; memory of a size that is not known stays where it is, as does memory
          that control flow or a call passes on, or that `memref.view` looks at.
 
-A buffer is needed from the first to the last operation beside its allocation that
-accesses it: all of a loop, if it is accessed in one.  Memory of different element types
+A buffer is needed from the last barrier before it is accessed, or else from where it is
+allocated, to the last operation beside its allocation that accesses it: to the end of a
+loop, if it is accessed in one.  Memory of different element types
 is not shared, as Vulkan has no pointer casts there.
 """
 
@@ -75,10 +76,27 @@ def lifetimes(func: FuncOp) -> dict[AllocaOp, Lifetime]:
         block = op.parent
         assert block is not None, op
         around = [x for x in map(block.find_ancestor_op_in_block, users) if x]
-        first = min(numbers[x] for x in around)
+        first = numbers[waits_at(op)]
         last = max(numbers[inner] for x in around for inner in x.walk())
         found[op] = Lifetime(first, last, type.element_count() // owners(op))
     return found
+
+
+def waits_at(op: AllocaOp) -> Operation:
+    """Return the last barrier before a buffer is accessed, or its allocation."""
+    found: Operation = op
+    users, current = {*(accesses(op.memref) or ())}, op.next_op
+    while current is not None and users.isdisjoint(current.walk()):
+        if isinstance(current, simt.BarrierOp) and waits(current, scope_of(op)):
+            found = current
+        current = current.next_op
+    return found
+
+
+def scope_of(op: AllocaOp) -> simt.FenceScope:
+    """Return who accesses the same elements of a buffer."""
+    scopes = simt.FenceScope
+    return scopes.WORKGROUP if owners(op) == 1 else scopes.SUBGROUP
 
 
 def owners(op: AllocaOp) -> int:
@@ -151,7 +169,7 @@ def share_memory(func: FuncOp) -> list[SharedBuffers]:
         memory = allocate(entry, type, "shared")
         for number, op in enumerate(each.ops):
             if each.plan.is_reused(number) or op.parent is not entry:
-                wait_before_use(op, each.owners)
+                wait_before_use(op)
             if each.owners == 1:
                 view(op, memory, each.plan.offsets[number])
             else:
@@ -192,19 +210,17 @@ def own_view(
     Rewriter.erase_op(op)
 
 
-def wait_before_use(op: AllocaOp, owners: int) -> None:
+def wait_before_use(op: AllocaOp) -> None:
     """Let other lanes finish with the memory, where no barrier does that yet."""
-    scope = simt.FenceScope.WORKGROUP if owners == 1 else simt.FenceScope.SUBGROUP
-    before, after = op.prev_op, op.next_op
+    before, scope = op.prev_op, scope_of(op)
     while before is not None and is_passed(before):
         before = before.prev_op
-    while after is not None and is_passed(after):
-        after = after.next_op
-    if any(isinstance(x, simt.BarrierOp) and waits(x, scope) for x in (before, after)):
+    if isinstance(before, simt.BarrierOp) and waits(before, scope):
         return
-    barrier = simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP)
-    barrier.location = op.location
-    Rewriter.insert_op(barrier, InsertPoint.after(op))
+    if waits_at(op) is op:
+        barrier = simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP)
+        barrier.location = op.location
+        Rewriter.insert_op(barrier, InsertPoint.after(op))
 
 
 def waits(barrier: simt.BarrierOp, scope: simt.FenceScope) -> bool:

@@ -103,9 +103,12 @@ PIPELINES = {
     "opencl": ("opencl", "coopc-lanes{device=intel-cpu}"),
     "staged": ("vulkan", "coopc-khr{device=lavapipe staged=true fallback=true}"),
     "xe": ("opencl", "coopc-xe{device=bmg emulate=true fallback=true}"),
+    "sim-lanes": ("sim", "coopc-lanes{device=intel-cpu fallback=true}"),
+    "sim-khr": ("sim", "coopc-khr{device=lavapipe fallback=true}"),
+    "sim-xe": ("sim", "coopc-xe{device=bmg fallback=true}"),
 }
 """Where a kernel runs and by which pipeline, instead of by matrices, which Intel's
-run-time only has on processors with AVX-512."""
+run-time only has on processors with AVX-512; the simulator sees races."""
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin")
 IN_PLACE = 0.25
 """Of kernels, those that store what they have in between to where they load from."""

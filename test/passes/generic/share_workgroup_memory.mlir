@@ -23,6 +23,37 @@ func.func @in_turn(%p: memref<64xf32>, %i: index) {
 
 // -----
 
+// What is read after an allocation, and before no other barrier, is needed there.
+
+// CHECK-LABEL: func.func @read_late
+func.func @read_late(%i: index, %j: index, %v: f32) {
+  // CHECK-NEXT: %[[M:.+]] = memref.alloca() : memref<16xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: %x = memref.reinterpret_cast %[[M]] to offset: [0], sizes: [8]
+  %x = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: simt.barrier
+  // CHECK-NEXT: memref.store
+  memref.store %v, %x[%i] : memref<8xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: %y = memref.reinterpret_cast %[[M]] to offset: [8], sizes: [8]
+  %y = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: %z = memref.reinterpret_cast %[[M]] to offset: [0], sizes: [8]
+  %z = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: simt.barrier
+  simt.barrier workgroup memory = <workgroup>
+  // CHECK-NEXT: memref.load %x
+  // CHECK-NEXT: memref.store %{{.+}}, %y
+  %0 = memref.load %x[%j] : memref<8xf32, #simt.memory<workgroup>>
+  memref.store %0, %y[%i] : memref<8xf32, #simt.memory<workgroup>>
+  // CHECK-NEXT: simt.barrier
+  simt.barrier workgroup memory = <workgroup>
+  // CHECK-NEXT: memref.load %y
+  // CHECK-NEXT: memref.store %{{.+}}, %z
+  %1 = memref.load %y[%j] : memref<8xf32, #simt.memory<workgroup>>
+  memref.store %1, %z[%i] : memref<8xf32, #simt.memory<workgroup>>
+  func.return
+}
+
+// -----
+
 // What a loop accesses is needed in all of it; what is allocated in it only from one
 // access to another. A barrier that is there is enough.
 

@@ -158,6 +158,32 @@ tt.func @shift(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>) {
 """
 
 
+TURNED = """
+tt.func @turned(%p: !tt.ptr<i32>) {
+  %at = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %last = arith.constant dense<63> : tensor<64xi32>
+  %back = arith.subi %last, %at : tensor<64xi32>
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %pa = tt.addptr %ps, %at : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  %pb = tt.addptr %ps, %back : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  %x = tt.load %pa : tensor<64x!tt.ptr<i32>>
+  tt.store %pb, %x : tensor<64x!tt.ptr<i32>>
+  %y = tt.load %pa : tensor<64x!tt.ptr<i32>>
+  %z = arith.addi %y, %x : tensor<64xi32>
+  tt.store %pb, %z : tensor<64x!tt.ptr<i32>>
+  tt.return
+}
+"""
+
+
+@NAMES
+def test_other_lanes(name: str) -> None:
+    """What one lane stores others have loaded before, or load after; they wait."""
+    array = np.arange(64, dtype="i4")
+    launched(name, array, text=TURNED)
+    assert array.tolist() == [63] * 64
+
+
 @NAMES
 def test_same_array_twice(name: str) -> None:
     """What is stored through one argument is loaded through another of its memory."""
