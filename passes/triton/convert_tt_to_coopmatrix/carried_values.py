@@ -10,7 +10,7 @@ from the number of the round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
@@ -30,6 +30,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     kept_as,
     kind_of,
 )
+from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import POINTWISE
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     ELEMENTWISE,
     Coordinates,
@@ -131,8 +132,8 @@ def hand_over(
 ) -> list[SSAValue]:
     """Write what is yielded to its buffers; return the numbers that are yielded.
 
-    A value without a form is not carried.  Buffers that are exchanged are so element by
-    element; of what is computed from several elements there is a copy first.
+    A value without a form is not carried.  Elements of buffers are computed in place
+    from the same elements of these; where others are needed, there is a copy first.
     """
     found: list[SSAValue] = []
     moves: dict[tuple[int, ...], list[tuple[Tensor, Tensor]]] = {}
@@ -151,17 +152,31 @@ def hand_over(
         assert form.base is value.base, old
         if value.buffer is form.buffer:
             continue
-        if value.buffer in targets:
+        if value.buffer is not None and value.buffer not in targets:
+            waiting.append((form, value))
+        elif needs_no_other(k, old, targets):
             moves.setdefault(value.shape, []).append((form, value))
-            continue
-        if value.reads & targets and value.buffer is None:
-            value = k.copy(value, kept_as(old), "next")
-        waiting.append((form, value))
+        else:
+            waiting.append((form, k.copy(value, kept_as(old), "next")))
     for shape, pairs in moves.items():
         exchange(k, shape, pairs)
     for form, value in waiting:
         k.assign(form, value)
     return found
+
+
+def needs_no_other(
+    k: TtKernel, old: SSAValue, targets: Container[SSAValue | None]
+) -> bool:
+    """Whether an element of a tensor needs no other element of what is in buffers."""
+    tensor, op = k.values[old], old.owner
+    if not isinstance(tensor, Tensor) or tensor.buffer is not None:
+        return True
+    if all(x not in targets for x in tensor.reads):
+        return True
+    if not isinstance(op, Operation) or type(op) not in POINTWISE:
+        return False
+    return all(needs_no_other(k, x, targets) for x in op.operands)
 
 
 def exchange(
