@@ -85,7 +85,8 @@ def lifetimes(func: FuncOp) -> dict[AllocaOp, Lifetime]:
 def waits_at(op: AllocaOp) -> Operation:
     """Return the last barrier before a buffer is accessed, or its allocation."""
     found: Operation = op
-    users, current = {*(accesses(op.memref) or ())}, op.next_op
+    users = {x for x in accesses(op.memref) or () if not is_passed(x)}
+    current = op.next_op
     while current is not None and users.isdisjoint(current.walk()):
         if isinstance(current, simt.BarrierOp) and waits(current, scope_of(op)):
             found = current

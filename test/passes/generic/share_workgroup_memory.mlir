@@ -149,7 +149,7 @@ func.func @viewed(%i: index, %v: f32) {
 // -----
 
 // What each subgroup has a part of, that no other one sees, is side by side: subgroups wait
-// for themselves alone. Other memory of the same elements is not shared with that.
+// for themselves alone, once. Other memory of the same elements is not shared with that.
 
 // CHECK-LABEL: func.func @owned
 func.func @owned(%i: index, %v: f32) {
@@ -164,10 +164,13 @@ func.func @owned(%i: index, %v: f32) {
   %x = memref.subview %0[%id, 0] [1, 6] [1, 1] : memref<4x6xf32, #simt.memory<workgroup>> to memref<6xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
   memref.store %v, %x[%i] : memref<6xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
   %1 = memref.load %x[%i] : memref<6xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
-  // CHECK: simt.barrier subgroup memory = <workgroup>
+  // CHECK-NOT: simt.barrier
   // CHECK: %y = memref.reinterpret_cast %[[OWN]] to offset: [%{{.+}}], sizes: [3], strides: [1]
+  // CHECK-NEXT: simt.barrier subgroup memory = <workgroup>
+  // CHECK-NEXT: memref.store
   %2 = memref.alloca() : memref<4x3xf32, #simt.memory<workgroup>>
   %y = memref.subview %2[%id, 0] [1, 3] [1, 1] : memref<4x3xf32, #simt.memory<workgroup>> to memref<3xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
+  simt.barrier subgroup memory = <workgroup>
   memref.store %1, %y[%i] : memref<3xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
   // CHECK: memref.store %{{.+}}, %all
   memref.store %1, %all[%i] : memref<8xf32, #simt.memory<workgroup>>
