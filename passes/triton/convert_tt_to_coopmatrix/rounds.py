@@ -17,7 +17,7 @@ not overlap is a condition of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeAlias
@@ -376,7 +376,7 @@ def rematerialized(
 ) -> frozenset[SSAValue]:
     """Return tensors that need no buffer: their elements can be computed once more.
 
-    Until their last use nothing writes to memory.
+    They are of what is in buffers, or until their last use nothing writes to memory.
 
     Args:
         func: the kernel.
@@ -386,14 +386,17 @@ def rematerialized(
     # Sums are put in buffers elsewhere than where they are computed.
     has_sums = any(isinstance(op, tt.DotOp) for op in func.walk())
 
+    views, computed = (*VIEWS, tt.SplitOp, tt.SplatOp), (*FUNCTIONS, *DEFERRED)
+
     def is_kept(value: SSAValue) -> bool:
-        is_view = isinstance(value.owner, (*VIEWS, tt.SplitOp))
-        return not (value in found or value in users or is_view)
+        if type(value.owner) in computed and (value in found or value in users):
+            return False
+        return not isinstance(value.owner, views)
 
     def ends_of(value: SSAValue) -> set[Operation]:
         last = set[Operation]()
         for user in (x.operation for x in value.uses):
-            is_passed = type(user) in (*FUNCTIONS, *DEFERRED, tt.SplitOp)
+            is_passed = type(user) in (*computed, tt.SplitOp)
             if is_passed and (has_sums or not all(map(is_kept, user.results))):
                 last.update(*(ends[x] for x in user.results))
             else:
@@ -402,19 +405,31 @@ def rematerialized(
 
     for op in func.walk(reverse=True):
         ends |= {x: ends_of(x) for x in op.results}
-        if type(op) in FUNCTIONS or (isinstance(op, DEFERRED) and not is_volatile(op)):
+        if type(op) in computed and not is_volatile(op):
             found |= {
                 x for x in op.results if all(is_same_until(op, y) for y in ends[x])
             }
-    repeated = dict[SSAValue, int]()
+    return frozenset(limited(func, found, is_kept))
+
+
+def limited(
+    func: Operation, found: set[SSAValue], is_kept: Callable[[SSAValue], bool]
+) -> set[SSAValue]:
+    """Leave out tensors that take long to compute, and add those of what is kept."""
+    # How often memory is read, and what is read is computed with.
+    counts, loading = dict[SSAValue, int](), set[SSAValue]()
     for op in func.walk():
-        count = sum(repeated.get(x, 0) for x in op.operands)
+        count = sum(counts.get(x, 0) for x in op.operands)
         count += bool(count) or isinstance(op, DEFERRED)
-        for result in op.results:
-            if count > MOST_REPEATED:
-                found.discard(result)
-            repeated[result] = 0 if is_kept(result) else count
-    return frozenset(found)
+        is_loading = isinstance(op, DEFERRED) or not loading.isdisjoint(op.operands)
+        if count > MOST_REPEATED:
+            found.difference_update(op.results)
+        elif type(op) in FUNCTIONS and not is_loading:
+            found.update(op.results)
+        tensors = [x for x in op.results if is_tensor(x.type)]
+        counts |= {x: 1 if is_kept(x) else count for x in tensors}
+        loading.update(x for x in tensors if is_loading and not is_kept(x))
+    return found
 
 
 def is_volatile(op: Operation) -> bool:
