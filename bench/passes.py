@@ -1,4 +1,4 @@
-"""How long passes over lanes take, and how much code they make.
+"""How long passes over lanes take.
 
 Python's collector looks at all that lives; what other measurements left is frozen, so
 that it looks at the kernel's operations alone.
@@ -9,13 +9,15 @@ from collections.abc import Iterator
 
 from xdsl.context import Context
 
-import coopc
 from bench.harness import Row, interleaved, seconds
-from coopc.generate.programs import kernel, module_of
+from coopc.compiler import new_context
+from coopc.parsing import parse
 from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import VectorizeSubgroupPass
 from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
     DistributeCoopmatrixPass,
 )
+from coopc.source import Source
+from coopc.universe import everything
 
 A = "!coopmatrix.matrix<32x32xf16, a>"
 B = "!coopmatrix.matrix<32x32xf16, b>"
@@ -37,14 +39,8 @@ SIZES = (200, 800)
 """Of kernels that `vectorize-subgroup` takes, in thirds of their operations."""
 
 
-def instructions_in_bodies(text: str) -> int:
-    lines = [line.split(";")[0].strip() for line in text.splitlines()]
-    first = next(n for n, line in enumerate(lines) if "OpFunction " in line)
-    return sum(bool(line) for line in lines[first:])
-
-
 def work_item_steps(size: int) -> str:
-    """Return operations that each work-item does on its element, one by one."""
+    """Return a kernel that does steps one by one, on an element of each work-item."""
     steps = "".join(
         f"""
   %v{at} = memref.load %m[%x] : memref<16xf32>
@@ -53,12 +49,18 @@ def work_item_steps(size: int) -> str:
         for at in range(size)
     )
     return f"""
+func.func @f(%m: memref<16xf32>, %a0: f32) attributes {{
+    simt.kernel, simt.subgroup_size = 16 : i32,
+    simt.work_group_size = array<i32: 16>, simt.grid = affine_map<() -> (1)>}} {{
   %x = simt.local_id x : index{steps}
-  memref.store %a{size}, %m[%x] : memref<16xf32>"""
+  memref.store %a{size}, %m[%x] : memref<16xf32>
+  func.return
+}}"""
 
 
 def measure() -> Iterator[Row]:
-    module = module_of(TILE)
+    ctx = new_context(everything())
+    module = parse(ctx, Source(TILE, "tile.mlir"))
     spread = DistributeCoopmatrixPass(16)
     yield Row(
         "distribute-coopmatrix of a 32x32x32 f16 tile",
@@ -66,13 +68,9 @@ def measure() -> Iterator[Row]:
         "s",
         0.5,
     )
-    pipeline = "coopc-lanes{subgroup-size=16 device=intel-cpu}"
-    text = coopc.compile(TILE, pipeline, "spirv").text
-    count = instructions_in_bodies(text)
-    yield Row("SPIR-V instructions in its functions", count, "", 400)
 
-    arguments = "%m: memref<16xf32>, %a0: f32"
-    modules = [kernel(arguments, work_item_steps(size)) for size in SIZES]
+    sources = [Source(work_item_steps(size), "steps.mlir") for size in SIZES]
+    modules = [parse(ctx, source) for source in sources]
     step = VectorizeSubgroupPass()
     gc.collect()
     gc.freeze()

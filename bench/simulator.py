@@ -36,12 +36,19 @@ func.func @f(%x: memref<16xf32>, %y: memref<512x16xf32>) attributes {{simt.kerne
 def measure() -> Iterator[Row]:
     import numpy as np
 
-    from coopc.generate.programs import module_of
+    from coopc.compiler import new_context
+    from coopc.parsing import parse
     from coopc.sim.simulate import simulate
     from coopc.sim.tracked import Inputs
+    from coopc.source import Source
+    from coopc.universe import everything
     from coopc.validate.step import first_mismatch
 
-    gemm = module_of(Path(ROOT / "examples" / "gemm.mlir").read_text())
+    text, ctx = (
+        Path(ROOT / "examples" / "gemm.mlir").read_text(),
+        new_context(everything()),
+    )
+    gemm = parse(ctx, Source(text, "gemm.mlir"))
     random = np.random.default_rng(0)
     a, b = random.standard_normal((2, SIZE, SIZE)).astype(np.float16)
     c = np.zeros((SIZE, SIZE), np.float32)
@@ -53,7 +60,7 @@ def measure() -> Iterator[Row]:
     yield Row(name, seconds(run), "s", 2)
     yield Row(f"{name}, with errors", seconds(lambda: run(track=Inputs.REAL)), "s")
 
-    loop = module_of(LOOP)
+    loop = parse(ctx, Source(LOOP, "loop.mlir"))
     x, y = np.ones(16, np.float32), np.zeros((512, 16), np.float32)
     whole = seconds(lambda: simulate(loop, "f", [x, y]), repeats=3)
     yield Row("an operation of 8,192 lanes", whole / (4 * LOOP_TRIPS) * 1e6, "us")

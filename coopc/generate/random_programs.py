@@ -21,11 +21,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from coopc.compiler import new_context
 from coopc.device import Device
-from coopc.generate.programs import module_of
+from coopc.parsing import parse
 from coopc.run.arguments import encode
 from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, simulate
 from coopc.sim.tracked import Inputs
+from coopc.source import Source
+from coopc.universe import everything
 from coopc.validate.compare import compare
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -113,7 +116,7 @@ class RandomProgram:
         """Return how the arrays after a run differ from the simulator's, or None."""
         expected = self.copies()
         run = simulate(
-            module_of(self.text),
+            parse(new_context(everything()), Source(self.text, "program")),
             "k",
             expected,
             subgroup_size=lanes or SIMULATED_SUBGROUP_SIZE,

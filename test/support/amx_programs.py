@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from support.programs import module_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from coopc.generate.programs import module_of
 from coopc.passes.cpu.convert_coopmatrix_to_amx import ConvertCoopmatrixToAmxPass
 from coopc.passes.generic.check_dominance import CheckDominancePass
 from coopc.sim.numerics import to_bf16

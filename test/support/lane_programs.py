@@ -9,11 +9,11 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from support.programs import module_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, VectorType
 
 from coopc.dialects import coopmatrix
-from coopc.generate.programs import module_of
 from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
     DistributeCoopmatrixPass,
 )

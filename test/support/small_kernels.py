@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from support.programs import kernel
 from xdsl.dialects.builtin import ModuleOp
-
-from coopc.generate.programs import kernel
 
 
 def on_matrix(

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from support.programs import module_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from coopc.generate.programs import module_of
 from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
 from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
 from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import VectorizeSubgroupPass

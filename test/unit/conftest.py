@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from support.khr_kernels import PIPELINE, Array
+from support.programs import module_of
 
 import coopc
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import opencl, tiles, toolchain, vulkan
 from coopc.run.execute import on_vulkan

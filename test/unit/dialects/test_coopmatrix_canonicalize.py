@@ -10,11 +10,11 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.programs import kernel
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
-from coopc.generate.programs import kernel
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from support.programs import module_of
+
 from coopc.dialects.spirv import OPERATIONS, Spirv
-from coopc.generate.programs import module_of
 from coopc.run import toolchain
 
 SHOWN = Path(__file__).parents[2] / "dialects/spirv"

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.programs import module_of
 
 import coopc
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import opencl, vulkan
 from coopc.run.execute import on_opencl, on_vulkan

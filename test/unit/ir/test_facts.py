@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.programs import module_of
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.test import Test
 from xdsl.ir import SSAValue
 
-from coopc.generate.programs import module_of
 from coopc.ir.facts import ANY, Facts, ValueFacts
 from coopc.sim.simulate import simulate
 

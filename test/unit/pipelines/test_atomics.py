@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from support.native import run_native
+from support.programs import module_of
 
 import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DG2, INTEL_CPU, LAVAPIPE, PVC, Device
 from coopc.diagnostic import CompileError
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.plan.atomic_form import atomic_form
 from coopc.run import opencl, toolchain, vulkan

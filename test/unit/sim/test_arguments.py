@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.programs import module_of
 
-from coopc.generate.programs import module_of
 from coopc.sim.errors import SimulationError
 from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.programs import module_of
 from support.small_kernels import on_matrix
 
-from coopc.generate.programs import module_of
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.matrices import row_slices
 from coopc.sim.simulate import simulate

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.programs import kernel
 
-from coopc.generate.programs import kernel
 from coopc.sim.simulate import simulate
 
 TYPES = {"i8": np.int8, "f16": np.float16, "i32": np.int32}

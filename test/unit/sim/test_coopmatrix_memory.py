@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.programs import kernel, module_of
 
-from coopc.generate.programs import kernel, module_of
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.nibbles import halves, packed, signed
+from support.programs import kernel
 
-from coopc.generate.programs import kernel
 from coopc.rounding import FORMATS, wrap
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.numerics import from_bf16, to_bf16

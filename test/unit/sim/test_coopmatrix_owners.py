@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.programs import kernel
 from support.small_kernels import on_matrix
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from coopc.dialects.coopmatrix import DISTRIBUTION
-from coopc.generate.programs import kernel
 from coopc.layout.distribution import Distribution
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.matrices import Provider, coopmatrix_layout, row_slices

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from support.programs import kernel
 
-from coopc.generate.programs import kernel
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.programs import module_of
 from xdsl.dialects import affine, func, math, memref, ub, vector
 from xdsl.ir import Dialect
 
@@ -11,7 +12,6 @@ from coopc.dialects.scf_forms import Scf
 from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
 from coopc.dialects.tensor_forms import Bufferization, Tensor
-from coopc.generate.programs import module_of
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import IMPLEMENTATIONS
 from coopc.sim.simulate import DIALECTS as SIMULATED

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.programs import kernel, module_of
 from support.small_kernels import lane_kernel
 
-from coopc.generate.programs import kernel, module_of
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 

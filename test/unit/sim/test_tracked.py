@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.programs import kernel
 from support.small_kernels import lane_kernel
 from xdsl.dialects.builtin import f32
 
-from coopc.generate.programs import kernel
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs, Tracked, errors_of, product_bound
 

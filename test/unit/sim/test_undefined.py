@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.programs import kernel
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from coopc.generate.programs import kernel
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.nibbles import packed
+from support.programs import module_of
 from support.small_kernels import lane_kernel
 
-from coopc.generate.programs import module_of
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.programs import module_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix
-from coopc.generate.programs import module_of
 from coopc.sim.tracked import Inputs
 from coopc.validate.step import Mismatch, Validator, allowed, first_mismatch
 

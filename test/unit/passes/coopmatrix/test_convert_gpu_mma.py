@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.programs import module_of
 
 import coopc
 from coopc.diagnostic import CompileError
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import toolchain, vulkan
 from coopc.run.execute import on_vulkan

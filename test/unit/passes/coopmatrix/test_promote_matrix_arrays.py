@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from support.native import tiles_of
+from support.programs import module_of
 
-from coopc.generate.programs import module_of
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 from coopc.tools.coopc_run import main

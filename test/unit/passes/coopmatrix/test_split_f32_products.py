@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.native import tiles_of
+from support.programs import module_of
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix
-from coopc.generate.programs import module_of
 from coopc.passes.coopmatrix.split_f32_products import SplitF32ProductsPass
 from coopc.rounding import PRECISIONS, PrecisionName
 from coopc.sim.numerics import rounded

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.programs import module_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,7 +20,6 @@ from coopc.device import (
     Device,
 )
 from coopc.dialects import coopmatrix
-from coopc.generate.programs import module_of
 from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
     SplitCoopmatrixPass,
     cut,

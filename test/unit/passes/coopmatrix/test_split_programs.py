@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.programs import module_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -11,7 +12,6 @@ from coopc.device import (
     Device,
 )
 from coopc.dialects import coopmatrix
-from coopc.generate.programs import module_of
 from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
     SplitCoopmatrixPass,
 )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.amx_programs import converted, integers, runs_alike
+from support.programs import module_of
 
-from coopc.generate.programs import module_of
 from coopc.sim.simulate import simulate
 
 ELEMENTS = {

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.layout_attributes import attribute_of
+from support.programs import module_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import coopc
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
-from coopc.generate.programs import module_of
 from coopc.interface_call import Call, pack
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.layout.distribution import RowSlices

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from support.native import run_native
+from support.programs import module_of
 
 import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DEVICES, DG2, INTEL_CPU, LAVAPIPE, PVC, Device
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan

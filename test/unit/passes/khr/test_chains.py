@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.khr_kernels import Array
+from support.programs import module_of
 
 import coopc
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import opencl
 from coopc.run.execute import on_opencl

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.programs import module_of
 from support.toolchain import is_locked
 
 import coopc
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import opencl
 from coopc.run.execute import on_opencl

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.checked_kernels import CHECKED, CheckedKernel, with_tensor_addressing
 from support.khr_kernels import ANY_F, Array, F, kernel, numbers
+from support.programs import module_of
 
 import coopc
-from coopc.generate.programs import module_of
 from coopc.run.toolchain import validate_spirv
 from coopc.sim.simulate import simulate
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from support.khr_kernels import ANY_F, ANY_I, INT, ONE, PIPELINE, F, kernel, numbers
+from support.programs import module_of
 
 import coopc
 from coopc.diagnostic import CompileError
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session

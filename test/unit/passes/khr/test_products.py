@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from support.khr_kernels import ANY_F, ONE, PIPELINE, Array, F, kernel, numbers
+from support.programs import module_of
 
 import coopc
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session

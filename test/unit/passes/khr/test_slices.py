@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.programs import module_of
 
 import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DG2, INTEL_CPU, LAVAPIPE, NVIDIA, PVC, Device
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan

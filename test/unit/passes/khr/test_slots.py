@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.programs import module_of
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 
 import coopc
 from coopc.device import INTEL_CPU, LAVAPIPE, Device
 from coopc.dialects.coopmatrix import MatrixType, Use
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.ir.builder import Builder
 from coopc.passes.coopmatrix.supported_tiles import HeldMatrices

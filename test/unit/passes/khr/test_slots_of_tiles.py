@@ -6,11 +6,11 @@ the whole matrix and with its tiles.
 
 import numpy as np
 import pytest
+from support.programs import module_of
 from xdsl.context import Context
 
 import coopc
 from coopc.dialects import coopmatrix
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
     SplitCoopmatrixPass,

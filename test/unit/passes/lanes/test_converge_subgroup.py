@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.programs import module_of
 from support.spirv_hints import DONT_INLINE, DONT_UNROLL, with_hints
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -17,7 +18,6 @@ from xdsl.dialects.func import CallOp
 
 import coopc
 from coopc.dialects import simt
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.passes.generic.set_target import SetTargetPass
 from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass

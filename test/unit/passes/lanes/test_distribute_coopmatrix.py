@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lane_programs import Case, check, pairwise_cases, spread
+from support.programs import kernel as program
+from support.programs import module_of
 from xdsl.utils.exceptions import PassFailedException
 
 import coopc
-from coopc.generate.programs import kernel as program
-from coopc.generate.programs import module_of
 from coopc.sim.simulate import simulate
 
 CASES = pairwise_cases()[::9]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.native import run_native
+from support.programs import module_of
 
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from support.lane_programs import numbers
+from support.programs import kernel as program
 from xdsl.context import Context
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import ModuleOp
@@ -14,7 +15,6 @@ from xdsl.dialects.scf import ForOp
 import coopc
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector
-from coopc.generate.programs import kernel as program
 from coopc.interface_call import pack
 from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
     DistributeCoopmatrixPass,

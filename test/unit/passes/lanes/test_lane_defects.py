@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lane_programs import Case, check, kernel, spread
+from support.programs import kernel as program
 from support.spirv_hints import widest_vector
 from xdsl.dialects import arith
 from xdsl.utils.exceptions import VerifyException
@@ -18,7 +19,6 @@ from xdsl.utils.exceptions import VerifyException
 import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import coopmatrix, simt
-from coopc.generate.programs import kernel as program
 from coopc.ir import facts
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.lanes.distribute_coopmatrix import fragments, multiply

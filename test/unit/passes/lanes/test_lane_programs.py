@@ -13,9 +13,9 @@ from support.lane_programs import (
     pairwise_cases,
     shapes,
 )
+from support.programs import module_of
 
 from coopc.dialects import coopmatrix
-from coopc.generate.programs import module_of
 from coopc.layout.coopmatrix import CoopmatrixLayout
 
 CASES = pairwise_cases()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy.typing as npt
 import pytest
 from support.lane_programs import ELEMENTS, LANES, USES, Case, kernel, pairwise_cases
+from support.programs import module_of
 from support.spirv_hints import (
     DONT_INLINE,
     DONT_UNROLL,
@@ -22,7 +23,6 @@ from support.spirv_hints import (
 )
 
 import coopc
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import execute, opencl, toolchain
 from coopc.sim.simulate import simulate

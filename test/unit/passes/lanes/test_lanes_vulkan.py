@@ -8,10 +8,10 @@ import os
 import numpy as np
 import pytest
 from support.lane_programs import ELEMENTS, SECTIONS, Case, kernel, pairwise_cases
+from support.programs import module_of
 from support.spirv_hints import widest_vector
 
 import coopc
-from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.run import execute, toolchain, vulkan
 from coopc.sim.simulate import simulate

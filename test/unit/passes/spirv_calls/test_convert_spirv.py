@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.programs import module_of
 from xdsl.dialects import func
 
 import coopc
 from coopc.device import device
 from coopc.diagnostic import CompileError
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.generate.programs import module_of
 from coopc.generate.random_programs import RandomProgram, random_program
 from coopc.interface_call import Call, dtype_of, pack
 from coopc.run import toolchain, vulkan
