@@ -292,7 +292,13 @@ handlers.add(arith.BitcastOp, same_bits)
 def _converted(e: Emission, op: Operation, opcode: str) -> None:
     def part(to: Id, ids: tuple[Id, ...]) -> Id:
         (x,) = ids
-        return x if x.type is to else e.emit(opcode, x, type=to)
+        if x.type is to:
+            return x
+        found = e.emit(opcode, x, type=to)
+        if isinstance(op, arith.TruncFOp) and e.facts.vulkan:
+            # Else lavapipe takes what is rounded and made wider for what it was.
+            e.module.decorate(found, "NoContraction")
+        return found
 
     e.each(op.results[0], op.operands, part)
 

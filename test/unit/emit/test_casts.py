@@ -76,6 +76,11 @@ def test_float_widths(runner: Any):
         "half": ("f16", "%r = arith.truncf %c : f64 to f16", a.astype(np.float16)),
         "halve": ("f16", "%r = arith.truncf %b : f32 to f16", y.astype(np.float16)),
         "float": ("f32", "%r = arith.truncf %c : f64 to f32", y),
+        "rounded": (
+            "f32",
+            "%h = arith.truncf %b : f32 to f16\n%r = arith.extf %h : f16 to f32",
+            y.astype(np.float16),
+        ),
         "widen": ("f32", "%r = arith.extf %a : f16 to f32", x.astype(np.float32)),
         "double": ("f64", "%r = arith.extf %b : f32 to f64", y.astype(np.float64)),
         "twice": ("f64", "%r = arith.extf %a : f16 to f64", x.astype(np.float64)),
