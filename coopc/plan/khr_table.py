@@ -41,6 +41,7 @@ Fact: TypeAlias = Literal[
     "same type",
     "same use",
     "of floats",
+    "widens",
     "of acc",
     "use changes",
     "rows move",
@@ -52,7 +53,7 @@ Fact: TypeAlias = Literal[
 
 `narrow float`: some elements are bf16 or f8, of which SPIR-V has no arithmetic.
 `inexact`: arithmetic on whole matrices of floats, which the device has none of that
-keeps zeros, infinities and NaN apart.
+keeps zeros, infinities and NaN apart, and numbers rounded.
 `from start`: of two dimensions, and memory that begins where a buffer does.
 `surface`: memory of 2D blocks, and a matrix that the device accesses so.
 `not held`: some matrix is of a type that no multiplication of the device has.
@@ -65,6 +66,7 @@ keeps zeros, infinities and NaN apart.
 the device does not access by matrices.
 `of floats`: bits of floats become integers, or the other way round.
 `of acc`: the matrix that is reduced is an accumulator.
+`widens`: floats get more bits.
 `use changes`: the device converts, or transposes, matrices of the use to the other one.
 `rows move`: lanes can get rows, of b columns, of a matrix, and make the other of them.
 `no function`: the body writes memory, or uses private memory or matrices from outside.
@@ -180,6 +182,7 @@ TABLE: tuple[Row, ...] = (
     _row("bitcast", "native", "rows move"),
     _row("bitcast", "staged", "of floats"),  # OpBitcast is of integers alone
     _row("convert bitcast", "staged", "narrow float"),
+    _row("convert", "staged", "inexact", "widens"),
     _row("convert", "native", "use changes", needs=("whole arithmetic",)),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
     _row("convert bitcast apply", "staged"),

@@ -31,6 +31,9 @@ FORMS = {
     %q = arith.divf %zero, %e : {t}
     coopmatrix.yield %q : {t}
   }}""",
+    "rounded": """
+  %h = coopmatrix.convert %x : !m -> !coopmatrix.matrix<8x8xf16, acc>
+  %r10 = coopmatrix.convert %h : !coopmatrix.matrix<8x8xf16, acc> -> !m""",
 }
 """On a matrix %x, of which %n is the negative, %f a matrix of zeros."""
 
@@ -72,7 +75,7 @@ func.func @k(%a: memref<8x8xf16>, %b: memref<8x8xf16>, %r: memref<8x8xf32>,
 """
 
 Array = np.ndarray[tuple[int, int], np.dtype[np.floating]]
-NUMBERS = [np.inf, -np.inf, np.nan, -1, 1, -0.0, 0.0, 60000]
+NUMBERS = [np.inf, -np.inf, np.nan, -1, 1, -0.0, 0.0, 60000, 0.1]
 
 
 def run(text: str, arrays: list[Array], session: vulkan.Session) -> list[Array]:
@@ -97,7 +100,7 @@ def results(type: str, session: vulkan.Session) -> dict[str, tuple[Array, Array]
     with np.errstate(all="ignore"):
         expected = [
             *(x * zero, x * -zero, zero * x, x + zero, zero - x, x - x, x - x),
-            *(zero / x, x, zero / x),
+            *(zero / x, x, zero / x, x.astype(np.float16)),
         ]
     found = run(text, [x, *(np.ones_like(x) for _ in FORMS)], session)[1:]
     return dict(zip(FORMS, zip(found, expected, strict=True), strict=True))
