@@ -325,6 +325,8 @@ def _three(grid: Grid) -> tuple[int, int, int]:
     except TypeError:  # a float is no number of work-groups
         sizes = ()
     if not 1 <= len(sizes) <= 3 or min(sizes) < 0:
-        raise ValueError(f"expected a grid of one to three integers, got {grid}")
+        raise ValueError(
+            f"expected a grid of one to three integers from 0 on, got {grid}"
+        )
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z

@@ -173,6 +173,7 @@ def test_what_a_kernel_left_alone_is_not_written() -> None:
         ((np.zeros(8, "f4"), 2.0), {"grid": (1, 2, 3, 4)}, "one to three integers"),
         ((np.zeros(8, "f4"), 2.0), {"grid": (1.5,)}, "one to three integers"),
         ((np.zeros(8, "f4"), 2.0), {"grid": ("a",)}, "one to three integers"),
+        ((np.zeros(8, "f4"), 2.0), {"grid": (-1,)}, "integers from 0 on, got (-1,)"),
         ((np.zeros(8, "f4"), 2.0), {"seconds": -1}, "seconds greater than 0, got -1"),
         ((np.zeros(8, "f4"), 2.0), {"seconds": "x"}, "could not convert string to"),
         ((np.zeros(8, "f4"), 2.0), {"on": "gpu"}, "expected on=sim|vulkan|opencl|cpu"),
