@@ -295,8 +295,8 @@ def _converted(e: Emission, op: Operation, opcode: str) -> None:
         if x.type is to:
             return x
         found = e.emit(opcode, x, type=to)
-        if isinstance(op, arith.TruncFOp) and e.facts.vulkan:
-            # Else lavapipe takes what is rounded and made wider for what it was.
+        if isinstance(op, arith.TruncFOp) and not e.facts.device.exact_matrices:
+            # Else the driver takes what is rounded and made wider for what it was.
             e.module.decorate(found, "NoContraction")
         return found
 

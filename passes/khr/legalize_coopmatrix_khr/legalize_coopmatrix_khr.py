@@ -237,7 +237,9 @@ def facts_of(op: Operation, target: HeldMatrices) -> frozenset[Fact]:
                 before.use.data, after.use.data, isinstance(op, coopmatrix.TransposeOp)
             )
             found["of floats"] = not found["integers"]
-            is_float = not is_integer(before.element_type)
+            # No driver rounds what is loaded.
+            is_loaded = isinstance(op.operands[0].owner, coopmatrix.LoadOp)
+            is_float = not (is_loaded or is_integer(before.element_type))
             found["widens"] = is_float and before.element_bits < after.element_bits
         case coopmatrix.ReduceOp():
             # Instructions halve the sizes by quads, and else keep them.
