@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     FixedBitwidthType,
     FusedLoc,
     IntAttr,
+    LocationAttr,
     ModuleOp,
     NoneAttr,
     StringAttr,
@@ -71,13 +72,96 @@ TYPE = re.compile(r"(?:index|[if]\d+)\b|(?:[a-z]+|![\w.$]+)<(?:[^<>]|<[^<>]*+>)*
 """What most types are written as; for others it may end elsewhere than they do."""
 
 
+LINE = re.compile(
+    r"(?:%([\w$.-]+) = )?(\w+\.[^\"\n/]+)\n"
+    r"(?=\s*+(?:}|(?:%[\w$.:-]+(?:, %[\w$.:-]+)* = )?\w+\.\w))"
+)
+"""A line that may be an operation, which no token that follows continues."""
+USE = re.compile(r"%([\w$.-]+)(?:#(\d+))?")
+
+
+class Line(NamedTuple):
+    """An operation without regions and successors that a line was read as."""
+
+    type: type[Operation]
+    operand_types: list[Attribute]
+    result_types: list[Attribute]
+    properties: dict[str, Attribute]
+    attributes: dict[str, Attribute]
+    location: LocationAttr
+
+
 class CachingParser(Parser):
-    """A parser that parses a type once, which is most of the time of operations."""
+    """A parser that parses once what the text repeats.
+
+    That is types, which are most of the time of operations, and the lines that differ
+    in the names of values alone, which are most of unrolled code.
+    """
 
     def __init__(self, ctx: Context, text: str, name: str = "<unknown>") -> None:
         super().__init__(ctx, "", name)
         self._parser_state = ParserState(Lexer(Input(text, name)))
         self._types: dict[str, TypeAttribute] = {}
+        self._lines: dict[str, Line] = {}
+        """By the line without names of values."""
+
+    def parse_operation(self) -> Operation:
+        line = LINE.match(self.lexer.input.content, self.pos)
+        if line is None:
+            return super().parse_operation()
+        key = USE.sub("%", line[0])
+        if (known := self._lines.get(key)) is None:
+            op = super().parse_operation()
+            self._know(key, line, op)
+            return op
+        operands = self._operands_of(line)
+        if operands is None or [x.type for x in operands] != known.operand_types:
+            return super().parse_operation()
+        op = known.type.create(
+            operands=operands,
+            result_types=known.result_types,
+            properties=known.properties,
+            attributes=known.attributes,
+            location=known.location,
+        )
+        if line[1] is not None:
+            span = Span(line.start(1) - 1, line.end(1), self.lexer.input)
+            self._register_ssa_definition(line[1], op.results, span)
+        self._resume_from(line.end())
+        return op
+
+    def _know(self, key: str, line: re.Match[str], op: Operation) -> None:
+        """Keep what a line was read as, if its names of values are the operands."""
+        operands = self._operands_of(line)
+        if (
+            operands is None
+            or len(op.results) != (line[1] is not None)
+            or op.regions
+            or op.successors
+            or tuple(operands) != tuple(op.operands)
+            or len(set(operands)) != len(operands)
+            or self.pos < line.end()
+            or self.lexer.input.content[line.end() : self.pos].strip()
+        ):
+            return
+        self._lines[key] = Line(
+            type(op),
+            [x.type for x in operands],
+            list(op.result_types),
+            op.properties.copy(),
+            op.attributes.copy(),
+            op.location,
+        )
+
+    def _operands_of(self, line: re.Match[str]) -> list[SSAValue] | None:
+        """Return the values that a line names; None if any is not defined yet."""
+        found: list[SSAValue] = []
+        for name, place in USE.findall(line[2]):
+            values, at = self.ssa_values.get(name, ()), int(place or 0)
+            if at >= len(values):
+                return None
+            found.append(values[at])
+        return found
 
     def parse_optional_type(self) -> TypeAttribute | None:
         text, start = self.lexer.input.content, self.pos
