@@ -41,7 +41,7 @@ Fact: TypeAlias = Literal[
     "same type",
     "same use",
     "of floats",
-    "widens",
+    "rounding",
     "of acc",
     "use changes",
     "rows move",
@@ -66,7 +66,7 @@ keeps zeros, infinities and NaN apart, and numbers rounded.
 the device does not access by matrices.
 `of floats`: bits of floats become integers, or the other way round.
 `of acc`: the matrix that is reduced is an accumulator.
-`widens`: floats get more bits.
+`rounding`: floats are rounded, or were, and not stored then, but computed with.
 `use changes`: the device converts, or transposes, matrices of the use to the other one.
 `rows move`: lanes can get rows, of b columns, of a matrix, and make the other of them.
 `no function`: the body writes memory, or uses private memory or matrices from outside.
@@ -182,7 +182,7 @@ TABLE: tuple[Row, ...] = (
     _row("bitcast", "native", "rows move"),
     _row("bitcast", "staged", "of floats"),  # OpBitcast is of integers alone
     _row("convert bitcast", "staged", "narrow float"),
-    _row("convert", "staged", "inexact", "widens"),
+    _row("convert", "staged", "inexact", "rounding"),
     _row("convert", "native", "use changes", needs=("whole arithmetic",)),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
     _row("convert bitcast apply", "staged"),

@@ -203,6 +203,19 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
         yield op.matrix_type
 
 
+def is_rounding_seen(
+    op: coopmatrix.ConvertOp | coopmatrix.BitcastOp | coopmatrix.TransposeOp,
+) -> bool:
+    """Whether floats are rounded, or were, and are computed with after that."""
+    before, after = (matrix_type(x).element_bits for x in (op.value, op.result))
+    if before < after:
+        return not isinstance(op.value.owner, coopmatrix.LoadOp)
+    seen = (coopmatrix.StoreOp, coopmatrix.ConvertOp)  # this one is asked itself
+    return before > after and not all(
+        isinstance(x.operation, seen) for x in op.result.uses
+    )
+
+
 def facts_of(op: Operation, target: HeldMatrices) -> frozenset[Fact]:
     matrices, device = list(_matrices(op)), target.device
     found: dict[Fact, bool] = {
@@ -237,10 +250,7 @@ def facts_of(op: Operation, target: HeldMatrices) -> frozenset[Fact]:
                 before.use.data, after.use.data, isinstance(op, coopmatrix.TransposeOp)
             )
             found["of floats"] = not found["integers"]
-            # No driver rounds what is loaded.
-            is_loaded = isinstance(op.operands[0].owner, coopmatrix.LoadOp)
-            is_float = not (is_loaded or is_integer(before.element_type))
-            found["widens"] = is_float and before.element_bits < after.element_bits
+            found["rounding"] = not found["integers"] and is_rounding_seen(op)
         case coopmatrix.ReduceOp():
             # Instructions halve the sizes by quads, and else keep them.
             halves = op.axis.data is Reduced.QUADS

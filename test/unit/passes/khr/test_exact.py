@@ -74,6 +74,24 @@ func.func @k(%a: memref<8x8xf16>, %b: memref<8x8xf16>, %r: memref<8x8xf32>,
 }
 """
 
+ROUNDED = """
+!c = !coopmatrix.matrix<8x8xf32, acc>
+!h = !coopmatrix.matrix<8x8xf16, a>
+func.func @k(%a: memref<8x8xf32>, %b: memref<8x8xf16>, %r: memref<8x8xf32>)
+    attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %x = coopmatrix.load %a[%0, %0] row_major : memref<8x8xf32> -> !c
+  %y = coopmatrix.load %b[%0, %0] row_major
+    : memref<8x8xf16> -> !coopmatrix.matrix<8x8xf16, b>
+  %h = coopmatrix.convert %x : !c -> !h
+  %c = coopmatrix.fill %zero : f32 -> !c
+  %p = coopmatrix.mul_add %h, %y, %c : !h, !coopmatrix.matrix<8x8xf16, b>, !c
+  coopmatrix.store %p, %r[%0, %0] row_major : !c, memref<8x8xf32>
+  func.return
+}
+"""
+
 Array = np.ndarray[tuple[int, int], np.dtype[np.floating]]
 NUMBERS = [np.inf, -np.inf, np.nan, -1, 1, -0.0, 0.0, 60000, 0.1]
 
@@ -133,8 +151,16 @@ def products(session: vulkan.Session) -> bool:
     return all(same(a, b + 0) for a, b in zip(found, expected, strict=True))
 
 
+def rounds_factors(session: vulkan.Session) -> bool:
+    """Whether a product is of what a factor was rounded to."""
+    x, y = np.full((8, 8), 0.1, np.float32), np.eye(8, dtype=np.float16)
+    found = run(ROUNDED, [x, y, np.zeros_like(x)], session)[2]
+    return same(found, x.astype(np.float16).astype(np.float32))
+
+
 def test_products(lavapipe: vulkan.Session) -> None:
     assert products(lavapipe)
+    assert rounds_factors(lavapipe)
 
 
 def test_the_driver_needs_it(
@@ -147,3 +173,4 @@ def test_the_driver_needs_it(
     wrong = {form for form, pair in found.items() if not same(*pair)}
     assert wrong == set(FORMS) - {"neg"}
     assert not products(lavapipe)
+    assert not rounds_factors(lavapipe)
