@@ -20,18 +20,53 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects import affine, func, llvm, math, memref, scf, ub, vector
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.ir import Dialect
+from xdsl.parser import Parser
 
-from coopc.compiler import new_context
 from coopc.device import Device
-from coopc.parsing import parse
+from coopc.dialects.coopmatrix import Coopmatrix
+from coopc.dialects.layout import Layout
+from coopc.dialects.row_slice import RowSlice
+from coopc.dialects.shaped_arith import Arith
+from coopc.dialects.simt import Simt
 from coopc.run.arguments import encode
 from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, simulate
 from coopc.sim.tracked import Inputs
-from coopc.source import Source
-from coopc.universe import everything
 from coopc.validate.compare import compare
 
 Array: TypeAlias = npt.NDArray[Any]
+
+DIALECTS = (
+    Builtin,
+    affine.Affine,
+    Arith,
+    func.Func,
+    llvm.LLVM,
+    math.Math,
+    memref.MemRef,
+    scf.Scf,
+    ub.UB,
+    vector.Vector,
+    Coopmatrix,
+    Layout,
+    RowSlice,
+    Simt,
+)
+"""What programs may use."""
+
+
+def module_of(text: str, *more: Dialect) -> ModuleOp:
+    """Return the verified module that a text is, which may use more dialects."""
+    context = Context()
+    for dialect in (*DIALECTS, *more):
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return module
+
 
 AXES = (
     "product",
@@ -116,7 +151,7 @@ class RandomProgram:
         """Return how the arrays after a run differ from the simulator's, or None."""
         expected = self.copies()
         run = simulate(
-            parse(new_context(everything()), Source(self.text, "program")),
+            module_of(self.text),
             "k",
             expected,
             subgroup_size=lanes or SIMULATED_SUBGROUP_SIZE,
