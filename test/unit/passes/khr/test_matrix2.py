@@ -1,6 +1,7 @@
 """`coopc-khr`: what SPV_NV_cooperative_matrix2 has instructions for, on lavapipe."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from support.khr_kernels import ANY_F, Array, F, kernel, numbers
 from support.programs import module_of
 
 import coopc
+from coopc import device as devices
 from coopc.run.toolchain import validate_spirv
 from coopc.sim.simulate import simulate
 
@@ -126,7 +128,12 @@ def test_apply_with_memory(on_lavapipe: OnLavapipe) -> None:
 
 
 @pytest.mark.parametrize("use", ["a", "b"])
-def test_conversion_of_use_and_type(use: str, on_lavapipe: OnLavapipe) -> None:
+def test_conversion_of_use_and_type(
+    use: str, on_lavapipe: OnLavapipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of numbers that need no rounding, which lavapipe would leave out."""
+    as_if = replace(devices.LAVAPIPE, exact_matrices=True)
+    monkeypatch.setitem(devices.DEVICES, "lavapipe", as_if)
     other = f"!coopmatrix.matrix<8x8xf16, {use}>"
     half = "!coopmatrix.matrix<8x8xf16, acc>"
     left, right = ("%p", "%q") if use == "a" else ("%q", "%p")
