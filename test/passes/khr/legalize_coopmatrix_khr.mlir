@@ -51,7 +51,7 @@ func.func @use(%x: !coopmatrix.matrix<8x8xf16, a>) -> !coopmatrix.matrix<8x8xf16
 // SPV_NV_cooperative_matrix2 has instructions for these, but not for a body that stores.
 
 // CHECK-LABEL: func.func @matrix2
-func.func @matrix2(%x: !coopmatrix.matrix<8x8xf32, acc>, %m: memref<8x8xf32>, %s: f32) -> (!coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>) {
+func.func @matrix2(%x: !coopmatrix.matrix<8x8xf32, acc>, %m: memref<8x8xf32>, %h: memref<8x8xf16>, %0: index, %s: f32) -> !coopmatrix.matrix<8x8xf32, acc> {
   // CHECK:      %sums = coopmatrix.reduce add rows broadcast %x
   %sums = coopmatrix.reduce add rows broadcast %x : !coopmatrix.matrix<8x8xf32, acc> -> !coopmatrix.matrix<8x8xf32, acc>
   // CHECK-NEXT: %scaled = coopmatrix.apply
@@ -62,7 +62,9 @@ func.func @matrix2(%x: !coopmatrix.matrix<8x8xf32, acc>, %m: memref<8x8xf32>, %s
     coopmatrix.yield %z : f32
   }
   // CHECK:      %b = coopmatrix.convert %scaled
+  // CHECK-NEXT: coopmatrix.store %b, %h
   %b = coopmatrix.convert %scaled : !coopmatrix.matrix<8x8xf32, acc> -> !coopmatrix.matrix<8x8xf16, b>
+  coopmatrix.store %b, %h[%0, %0] row_major : !coopmatrix.matrix<8x8xf16, b>, memref<8x8xf16>
   // CHECK:      simt.barrier subgroup
   // CHECK-NOT:  coopmatrix.apply
   // CHECK:      memref.store {{.*}}, %m
@@ -70,7 +72,18 @@ func.func @matrix2(%x: !coopmatrix.matrix<8x8xf32, acc>, %m: memref<8x8xf32>, %s
     memref.store %v, %m[%i, %j] : memref<8x8xf32>
     coopmatrix.yield %s : f32
   }
-  func.return %b, %stored : !coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
+  func.return %stored : !coopmatrix.matrix<8x8xf32, acc>
+}
+
+// The driver does not round what is not only stored.
+
+// CHECK-LABEL: func.func @rounded
+func.func @rounded(%x: !coopmatrix.matrix<8x8xf32, acc>) -> !coopmatrix.matrix<8x8xf16, acc> {
+  // CHECK-NOT:  coopmatrix.convert
+  // CHECK:      arith.truncf %{{.+}} : f32 to f16
+  // CHECK:      %y = coopmatrix.load %scratch
+  %y = coopmatrix.convert %x : !coopmatrix.matrix<8x8xf32, acc> -> !coopmatrix.matrix<8x8xf16, acc>
+  func.return %y : !coopmatrix.matrix<8x8xf16, acc>
 }
 
 // The lanes that share the work are written down.
