@@ -44,11 +44,8 @@ def measure() -> Iterator[Row]:
     from coopc.universe import everything
     from coopc.validate.step import first_mismatch
 
-    text, ctx = (
-        Path(ROOT / "examples" / "gemm.mlir").read_text(),
-        new_context(everything()),
-    )
-    gemm = parse(ctx, Source(text, "gemm.mlir"))
+    ctx, path = new_context(everything()), Path(ROOT / "examples" / "gemm.mlir")
+    gemm = parse(ctx, Source(path.read_text(), "gemm.mlir"))
     random = np.random.default_rng(0)
     a, b = random.standard_normal((2, SIZE, SIZE)).astype(np.float16)
     c = np.zeros((SIZE, SIZE), np.float32)

@@ -201,7 +201,7 @@ class Device:
     exact_matrices: bool = True
     """Whether its compiler keeps signed zeros, infinities and NaN in what it makes of
     whole matrices of floats, as modules ask it to; else it takes 0 * x and x - x for
-    0, 0 + x for x, and for what is rounded and made wider again what it was."""
+    0, 0 + x for x, and computes with the number as it was before it was rounded."""
     exact_quotients: bool = True
     """Whether its compiler knows that 0 / x is not 0 for every x."""
     element_access: bool = True

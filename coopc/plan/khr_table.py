@@ -66,7 +66,7 @@ keeps zeros, infinities and NaN apart, and numbers rounded.
 the device does not access by matrices.
 `of floats`: bits of floats become integers, or the other way round.
 `of acc`: the matrix that is reduced is an accumulator.
-`rounding`: floats are rounded, or were, and not stored then, but computed with.
+`rounding`: it rounds floats that are not only stored, or widens what may be rounded.
 `use changes`: the device converts, or transposes, matrices of the use to the other one.
 `rows move`: lanes can get rows, of b columns, of a matrix, and make the other of them.
 `no function`: the body writes memory, or uses private memory or matrices from outside.

@@ -76,13 +76,13 @@ def lifetimes(func: FuncOp) -> dict[AllocaOp, Lifetime]:
         block = op.parent
         assert block is not None, op
         around = [x for x in map(block.find_ancestor_op_in_block, users) if x]
-        first = numbers[waits_at(op)]
+        first = numbers[needed_from(op)]
         last = max(numbers[inner] for x in around for inner in x.walk())
         found[op] = Lifetime(first, last, type.element_count() // owners(op))
     return found
 
 
-def waits_at(op: AllocaOp) -> Operation:
+def needed_from(op: AllocaOp) -> Operation:
     """Return the last barrier before a buffer is accessed, or its allocation."""
     found: Operation = op
     users = {x for x in accesses(op.memref) or () if not is_passed(x)}
@@ -218,7 +218,7 @@ def wait_before_use(op: AllocaOp) -> None:
         before = before.prev_op
     if isinstance(before, simt.BarrierOp) and waits(before, scope):
         return
-    if waits_at(op) is op:
+    if needed_from(op) is op:
         barrier = simt.BarrierOp(scope, simt.MemorySpace.WORKGROUP)
         barrier.location = op.location
         Rewriter.insert_op(barrier, InsertPoint.after(op))

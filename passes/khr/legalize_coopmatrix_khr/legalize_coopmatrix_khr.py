@@ -206,14 +206,12 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
 def is_rounding_seen(
     op: coopmatrix.ConvertOp | coopmatrix.BitcastOp | coopmatrix.TransposeOp,
 ) -> bool:
-    """Whether floats are rounded, or were, and are computed with after that."""
+    """Whether floats are rounded and not only stored, or made wider and not loaded."""
     before, after = (matrix_type(x).element_bits for x in (op.value, op.result))
     if before < after:
         return not isinstance(op.value.owner, coopmatrix.LoadOp)
-    seen = (coopmatrix.StoreOp, coopmatrix.ConvertOp)  # this one is asked itself
-    return before > after and not all(
-        isinstance(x.operation, seen) for x in op.result.uses
-    )
+    users = [x.operation for x in op.result.uses]
+    return before > after and not all(isinstance(x, coopmatrix.StoreOp) for x in users)
 
 
 def facts_of(op: Operation, target: HeldMatrices) -> frozenset[Fact]:

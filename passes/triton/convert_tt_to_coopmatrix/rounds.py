@@ -308,12 +308,12 @@ def replaced(value: SSAValue) -> SSAValue | None:
 
 
 def consumers(
-    func: Operation, no: tuple[type[Operation], ...] = ()
+    func: Operation, excluded: tuple[type[Operation], ...] = ()
 ) -> dict[SSAValue, Operation]:
     """Return where elements of tensors are used, of those that are used in one place.
 
     It is the operation in which all pointwise uses end, or that needs an element twice,
-    and `no` operation of some types.
+    unless its type is excluded.
     """
     found: dict[SSAValue, Operation] = {}
     for op in func.walk(reverse=True):
@@ -321,7 +321,7 @@ def consumers(
             ends = {_end(x.operation, found) for x in result.uses}
             if len(ends) != 1 or (end := ends.pop()).parent is not op.parent:
                 continue
-            if isinstance(end, no):
+            if isinstance(end, excluded):
                 continue
             if result.has_one_use() or not isinstance(end, tt.CatOp | tt.JoinOp):
                 found[result] = end
@@ -409,13 +409,13 @@ def rematerialized(
             found |= {
                 x for x in op.results if all(is_same_until(op, y) for y in ends[x])
             }
-    return frozenset(limited(func, found, is_kept))
+    return frozenset(within_limit(func, found, is_kept))
 
 
-def limited(
+def within_limit(
     func: Operation, found: set[SSAValue], is_kept: Callable[[SSAValue], bool]
 ) -> set[SSAValue]:
-    """Leave out tensors that take long to compute, and add those of what is kept."""
+    """Drop tensors that take too long to compute, and add those of what is kept."""
     # How often memory is read, and what is read is computed with.
     counts, loading = dict[SSAValue, int](), set[SSAValue]()
     for op in func.walk():

@@ -23,7 +23,8 @@ func.func @in_turn(%p: memref<64xf32>, %i: index) {
 
 // -----
 
-// What is read after an allocation, and before no other barrier, is needed there.
+// A buffer that is read between the allocation of another one and the next barrier does
+// not share memory with that.
 
 // CHECK-LABEL: func.func @read_late
 func.func @read_late(%i: index, %j: index, %v: f32) {

@@ -75,7 +75,7 @@ func.func @matrix2(%x: !coopmatrix.matrix<8x8xf32, acc>, %m: memref<8x8xf32>, %h
   func.return %stored : !coopmatrix.matrix<8x8xf32, acc>
 }
 
-// The driver does not round what is not only stored.
+// lavapipe drops a rounding, unless the result is only stored: this one goes through memory.
 
 // CHECK-LABEL: func.func @rounded
 func.func @rounded(%x: !coopmatrix.matrix<8x8xf32, acc>) -> !coopmatrix.matrix<8x8xf16, acc> {

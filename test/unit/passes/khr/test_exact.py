@@ -77,8 +77,9 @@ func.func @k(%a: memref<8x8xf16>, %b: memref<8x8xf16>, %r: memref<8x8xf32>,
 ROUNDED = """
 !c = !coopmatrix.matrix<8x8xf32, acc>
 !h = !coopmatrix.matrix<8x8xf16, a>
-func.func @k(%a: memref<8x8xf32>, %b: memref<8x8xf16>, %r: memref<8x8xf32>)
-    attributes {simt.kernel} {
+!s = !coopmatrix.matrix<8x8xf16, acc>
+func.func @k(%a: memref<8x8xf32>, %b: memref<8x8xf16>, %r: memref<8x8xf32>,
+             %s: memref<8x8xf32>) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %x = coopmatrix.load %a[%0, %0] row_major : memref<8x8xf32> -> !c
@@ -88,6 +89,10 @@ func.func @k(%a: memref<8x8xf32>, %b: memref<8x8xf16>, %r: memref<8x8xf32>)
   %c = coopmatrix.fill %zero : f32 -> !c
   %p = coopmatrix.mul_add %h, %y, %c : !h, !coopmatrix.matrix<8x8xf16, b>, !c
   coopmatrix.store %p, %r[%0, %0] row_major : !c, memref<8x8xf32>
+  %t = coopmatrix.convert %x : !c -> !s
+  %g = coopmatrix.convert %t : !s -> !h
+  %q = coopmatrix.mul_add %g, %y, %c : !h, !coopmatrix.matrix<8x8xf16, b>, !c
+  coopmatrix.store %q, %s[%0, %0] row_major : !c, memref<8x8xf32>
   func.return
 }
 """
@@ -152,10 +157,10 @@ def products(session: vulkan.Session) -> bool:
 
 
 def rounds_factors(session: vulkan.Session) -> bool:
-    """Whether a product is of what a factor was rounded to."""
+    """Whether products are of what a factor was rounded to, at once or before."""
     x, y = np.full((8, 8), 0.1, np.float32), np.eye(8, dtype=np.float16)
-    found = run(ROUNDED, [x, y, np.zeros_like(x)], session)[2]
-    return same(found, x.astype(np.float16).astype(np.float32))
+    found = run(ROUNDED, [x, y, np.zeros_like(x), np.zeros_like(x)], session)[2:]
+    return all(same(each, x.astype(np.float16).astype(np.float32)) for each in found)
 
 
 def test_products(lavapipe: vulkan.Session) -> None:
