@@ -118,8 +118,10 @@ def test_length() -> None:
     for head in (64, 128):
         text = coopc.compile(attention(2, 40, 48, head), passes, "spirv").text
         assert text.count("OpCooperativeMatrixMulAddKHR") == 2
-        lengths.append(len(text.splitlines()))
-    assert lengths[0] == lengths[1] < 800
+        # Constants apart: of two sizes, some happen to be one number.
+        body = text.splitlines()
+        lengths.append(len([line for line in body if "OpConstant" not in line]))
+    assert lengths[0] == lengths[1] < 700
 
 
 def test_on_lavapipe() -> None:
