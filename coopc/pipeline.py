@@ -117,8 +117,8 @@ class Observer:
         """Called after `step`, which is the `last` or not; may fail as a pass does."""
 
 
-MOST_WORK = 200_000
-"""Operations that all passes of a run look at: some 8 seconds of a processor."""
+MOST_WORK = 500_000
+"""Operations that all passes of a run look at: 5 to 20 seconds of a CPU."""
 MOST_EACH = 100
 """The same for each operation of a large program: steps are some 30, and a few of them
 put most operations into a block, at `PLACING` each."""

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 NAME = "coopc"
 """Of the backend, and of what it makes last."""
+TORCH_DEVICE = "cpu"
+"""The backend of targets: the type of PyTorch's devices whose tensors kernels take,
+which libraries take it for."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class CoopcBackend(BaseBackend):
 
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
-        return target.backend == NAME
+        return target.backend == TORCH_DEVICE
 
     def hash(self) -> str:
         """What a cached kernel depends on besides its source: coopc and its engine."""

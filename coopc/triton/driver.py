@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
-from coopc.triton.compiler import NAME, target_of
+from coopc.triton.compiler import NAME, TORCH_DEVICE, target_of
 from coopc.triton.version import why_not
 
 if TYPE_CHECKING:
@@ -169,13 +169,13 @@ class CoopcDriver(DriverBase):
     def get_current_target(self) -> GPUTarget:
         place = self.get_current_device()
         target_of(place)
-        return GPUTarget(NAME, place, 1)
+        return GPUTarget(TORCH_DEVICE, place, 1)
 
     def get_current_stream(self, device: object) -> int:
         return 0
 
     def get_active_torch_device(self) -> Any:
-        return import_module("torch").device("cpu")
+        return import_module("torch").device(TORCH_DEVICE)
 
     def get_benchmarker(self) -> Any:
         return benchmark

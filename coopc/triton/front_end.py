@@ -102,7 +102,7 @@ def ttir(
     from triton.compiler.errors import CompilationError
     from triton.runtime.jit import JITFunction
 
-    from coopc.triton.compiler import NAME, CoopcBackend, make_ttir
+    from coopc.triton.compiler import TORCH_DEVICE, CoopcBackend, make_ttir
 
     with usage_errors(TOOL):
         if not isinstance(kernel, JITFunction):
@@ -111,7 +111,7 @@ def ttir(
         types, values, attributes = arguments_of(
             kernel.arg_names, signature, constexprs
         )
-    backend = CoopcBackend(GPUTarget(NAME, "cpu", 1))
+    backend = CoopcBackend(GPUTarget(TORCH_DEVICE, "cpu", 1))
     options = backend.parse_options(
         {"num_warps": num_warps, "num_stages": num_stages, "debug": debug}
     )

@@ -59,6 +59,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
     CacheModifier,
+    CachePolicyAttr,
     ElidedBlockPtr,
     ElidedPtr,
     EnumConstraint,
@@ -96,7 +97,8 @@ def parse_named(
 ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
     """Parse clauses and the attribute dictionary; return properties and attributes.
 
-    The dictionary may have properties, too: those of clauses as well.
+    The dictionary may have properties, too: those of clauses as well, by themselves or
+    in a `cachePolicy`.
 
     Args:
         parser: stands behind the operands.
@@ -112,6 +114,9 @@ def parse_named(
         properties[name] = parse_keyword(parser, enum)
     known = op.get_irdl_definition().properties
     attributes = parser.parse_optional_attr_dict()
+    if isinstance(policy := attributes.get("cachePolicy"), CachePolicyAttr):
+        del attributes["cachePolicy"]
+        attributes |= {"cache": policy.cache, "evict": policy.evict}
     for name in [name for name in attributes if name in known]:
         properties.setdefault(name, attributes.pop(name))
     attributes.pop(SEGMENTS, None)

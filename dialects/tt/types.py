@@ -186,7 +186,7 @@ def member(enum: type[Enum], attr: IntegerAttr[I32]) -> Enum:
     return enum(attr.value.data)
 
 
-def parse_keyword(parser: Parser, enum: type[TritonEnum]) -> IntegerAttr[I32]:
+def parse_keyword(parser: AttrParser, enum: type[TritonEnum]) -> IntegerAttr[I32]:
     members = {each.keyword: each for each in enum}
     position = parser.pos
     found = parser.parse_identifier()
@@ -240,6 +240,36 @@ GLOBAL = 1
 """The address space that Triton does not print."""
 WORKGROUP = 3
 """The address space of memory that the lanes of a work-group share."""
+
+
+@irdl_attr_definition
+class CachePolicyAttr(ParametrizedAttribute):
+    """What the caches do with an access, as Triton 3.9 prints it in one attribute.
+
+    `#tt.cache_policy<cache_modifier = ca, eviction_policy = evict_normal>`
+    """
+
+    name = "tt.cache_policy"
+
+    cache: IntegerAttr[I32]
+    evict: IntegerAttr[I32]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("cache_modifier")
+            parser.parse_punctuation("=")
+            cache = parse_keyword(parser, CacheModifier)
+            parser.parse_punctuation(",")
+            parser.parse_keyword("eviction_policy")
+            parser.parse_punctuation("=")
+            return cache, parse_keyword(parser, EvictionPolicy)
+
+    def print_parameters(self, printer: Printer) -> None:
+        cache = member(CacheModifier, self.cache).keyword
+        evict = member(EvictionPolicy, self.evict).keyword
+        with printer.in_angle_brackets():
+            printer.print_string(f"cache_modifier = {cache}, eviction_policy = {evict}")
 
 
 @irdl_attr_definition

@@ -23,6 +23,8 @@ tt.func @pointers(%p: !tt.ptr<f16>, %ps: tensor<64x32x!tt.ptr<f16>>, %i: tensor<
   %e = tt.load %ps evictionPolicy = evict_first cacheModifier = cg : tensor<64x32x!tt.ptr<f16>>
   // CHECK-NEXT: %f = tt.load %ps cacheModifier = cg : tensor<64x32x!tt.ptr<f16>>
   %f = tt.load %ps {cache = 3 : i32, evict = 1 : i32, isVolatile = false} : tensor<64x32x!tt.ptr<f16>>
+  // CHECK-NEXT: %f2 = tt.load %ps cacheModifier = cs evictionPolicy = evict_last : tensor<64x32x!tt.ptr<f16>>
+  %f2 = tt.load %ps {cachePolicy = #tt.cache_policy<cache_modifier = cs, eviction_policy = evict_last>} : tensor<64x32x!tt.ptr<f16>>
   // CHECK-NEXT: %g = tt.load %p : !tt.ptr<f16>
   %g = tt.load %p : !tt.ptr<f16> -> f16
   // CHECK-NEXT: tt.store %p, %v : !tt.ptr<f16>
@@ -31,6 +33,8 @@ tt.func @pointers(%p: !tt.ptr<f16>, %ps: tensor<64x32x!tt.ptr<f16>>, %i: tensor<
   tt.store %ps, %o, %m : tensor<64x32x!tt.ptr<f16>>
   // CHECK-NEXT: tt.store %ps, %o cacheModifier = wb {note} : tensor<64x32x!tt.ptr<f16>>
   tt.store %ps, %o cacheModifier = wb {note} : tensor<64x32x!tt.ptr<f16>>
+  // CHECK-NEXT: tt.store %ps, %o cacheModifier = wt : tensor<64x32x!tt.ptr<f16>>
+  tt.store %ps, %o {cachePolicy = #tt.cache_policy<cache_modifier = wt, eviction_policy = evict_normal>} : tensor<64x32x!tt.ptr<f16>>
   // CHECK-NEXT: tt.return
   tt.return
 }

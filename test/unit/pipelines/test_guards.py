@@ -17,7 +17,7 @@ func.func @k(%a: !t) attributes {simt.kernel} {
   %f = arith.constant 1.0 : f32
 """
 END = "  func.return\n}\n"
-WORK = "expected at most 200000 operations for all passes to look at"
+WORK = "expected at most 500000 operations for all passes to look at"
 
 
 def moves(count: int, matrix: str = "!m") -> str:
@@ -87,7 +87,7 @@ VULKAN = "spirv-binary{device=lavapipe}"
     ("text", "pipeline", "target", "message"),
     [
         (moves(700, "!large"), LANES, "mlir", WORK),
-        (moves(1200), "coopc-cpu", "mlir", WORK.replace("200000", "240500")),
+        (moves(3000), "coopc-cpu", "mlir", WORK.replace("500000", "600500")),
         (calls(30, 2), "", VULKAN, "a function of at most 50000 operations"),
         (large(256, 256), ONE_LANE, "mlir", "each of 1 lanes to hold at most 4096"),
         (large(256, 256), "coopc-cpu", "mlir", "to hold at most 16384 elements"),

@@ -208,7 +208,7 @@ def test_hash_names_what_code_depends_on() -> None:
     from coopc.triton.compiler import CoopcBackend
 
     found = [
-        CoopcBackend(GPUTarget("coopc", x, 1)).hash() for x in ("cpu", "opencl:bmg")
+        CoopcBackend(GPUTarget("cpu", x, 1)).hash() for x in ("cpu", "opencl:bmg")
     ]
     version = installed("coopc")
     assert found[0].startswith(f"coopc-{version}-cpu-coopc-")
