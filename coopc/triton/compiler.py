@@ -141,7 +141,8 @@ def make_ttir(module: Any, metadata: dict[str, Any], warps: int | None = None) -
     if warps is not None:
         number = ir.builder(module.context).get_int32_attr(warps)
         module.set_attr("ttg.num-warps", number)
-    metadata["name"], metadata["shared"] = module.get_entry_func_name(), 0
+    metadata["name"] = module.get_entry_func_name()
+    metadata["shared"] = 1  # byte: hosts divide what a device has by it
     return module
 
 

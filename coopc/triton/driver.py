@@ -23,13 +23,25 @@ if TYPE_CHECKING:
     from coopc.run.executable import Executable
 
 PLACE = "COOPC_TRITON"
+PLACES: dict[str, int] = {}
+"""Where kernels ran so far, and its number as a device of Triton's."""
 BACKEND = "TRITON_DEFAULT_BACKEND"
 """Triton's own variable, which it asks before it asks drivers."""
 BENCHMARK_SECONDS = 0.1
 """How long a configuration of an autotuner is measured, at least three times."""
+REGISTERS = 32
+"""Of a lane, as a host reads it that asks how many programs a core can hold."""
+WARPS = 32
+"""Of a core, likewise."""
+SHARED_MEMORY = 1 << 16
+"""Bytes of a core, likewise; kernels have tiles as on a small GPU."""
 
 if os.environ.get(PLACE):
     os.environ.setdefault(BACKEND, NAME)
+
+
+def current_place() -> str:
+    return os.environ.get(PLACE) or "cpu"
 
 
 def flat(values: Any) -> Iterator[Any]:
@@ -96,14 +108,22 @@ def loaded(metadata: Any, binary: bytes) -> Executable:
 
 
 class Utils:
-    """What Triton asks of a device."""
+    """What Triton and hosts ask of a device."""
 
-    def get_device_properties(self, device: object) -> dict[str, int]:
-        return {"max_shared_mem": 0}
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        """Return what hosts size grids by: a core is a multiprocessor of one lane."""
+        from coopc.run.cpu import cores
 
-    def load_binary(self, name: str, binary: bytes, shared: int, device: object) -> Any:
+        return {
+            "max_num_regs": REGISTERS * WARPS,
+            "max_shared_mem": SHARED_MEMORY,
+            "multiprocessor_count": len(cores()),
+            "warpSize": 1,
+        }
+
+    def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> Any:
         """Return module, function, registers, spills, most threads of a program."""
-        return None, binary, 0, 0, 1 << 30
+        return None, binary, REGISTERS, 0, 1 << 30
 
     def unload_module(self, module: object) -> None:
         """Nothing was loaded."""
@@ -162,12 +182,12 @@ class CoopcDriver(DriverBase):
     def map_python_to_cpp_type(self, ty: str) -> str:
         return ty
 
-    def get_current_device(self) -> str:
-        """Return where kernels run now: a change is another device."""
-        return os.environ.get(PLACE) or "cpu"
+    def get_current_device(self) -> int:
+        """Return the number of where kernels run now, in the order of first use."""
+        return PLACES.setdefault(current_place(), len(PLACES))
 
     def get_current_target(self) -> GPUTarget:
-        place = self.get_current_device()
+        place = current_place()
         target_of(place)
         return GPUTarget(TORCH_DEVICE, place, 1)
 

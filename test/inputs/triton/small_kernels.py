@@ -9,9 +9,9 @@ from triton.language.extra import libdevice
 def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
-    x = tl.load(x_ptr + at, mask=inside, other=0)
-    y = tl.load(y_ptr + at, mask=inside, other=0)
-    tl.store(out_ptr + at, x + y, mask=inside)
+    x = tl.load(x_ptr + at, mask=inside, other=0, cache_modifier=".cg")
+    y = tl.load(y_ptr + at, mask=inside, other=0, eviction_policy="evict_first")
+    tl.store(out_ptr + at, x + y, mask=inside, cache_modifier=".cs")
 
 
 @triton.autotune(

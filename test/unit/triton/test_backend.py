@@ -207,9 +207,7 @@ def test_hash_names_what_code_depends_on() -> None:
 
     from coopc.triton.compiler import CoopcBackend
 
-    found = [
-        CoopcBackend(GPUTarget("cpu", x, 1)).hash() for x in ("cpu", "opencl:bmg")
-    ]
+    found = [CoopcBackend(GPUTarget("cpu", x, 1)).hash() for x in ("cpu", "opencl:bmg")]
     version = installed("coopc")
     assert found[0].startswith(f"coopc-{version}-cpu-coopc-")
     assert found[1].startswith(f"coopc-{version}-opencl:bmg-coopc-xe{{device=bmg")
@@ -244,6 +242,28 @@ def test_autotuner() -> None:
     assert (x == 2).all()
     assert len(small.increment.configs_timings) == 2
     assert all(len(times) == 3 for times in small.increment.configs_timings.values())
+
+
+def test_what_hosts_ask_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries take its number for an index, its backend for a device of PyTorch.
+
+    A persistent kernel has as many programs as the device can hold of it.
+    """
+    driver = triton.runtime.driver.active
+    assert driver.get_current_target().backend == "cpu"
+    here = driver.get_current_device()
+    assert (0, 1)[here] == here
+    has = driver.utils.get_device_properties(here)
+    x = coopc.triton.array(np.zeros(50, np.float32))
+    kernel = small.double.warmup(x, 1, 1, COLUMNS=16, grid=(1,))
+    kernel._init_handles()
+    used = kernel.n_regs * has["warpSize"] * kernel.metadata.num_warps
+    held = has["max_shared_mem"] // kernel.metadata.shared
+    assert min(has["max_num_regs"] // used, held) * has["multiprocessor_count"] >= 1
+    monkeypatch.setenv("COOPC_TRITON", "opencl")
+    assert driver.get_current_device() != here
+    monkeypatch.undo()
+    assert driver.get_current_device() == here
 
 
 def test_errors_are_one_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
