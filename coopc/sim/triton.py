@@ -30,8 +30,10 @@ def with_functions(module: ModuleOp) -> ModuleOp:
     # Triton's dialects are too much to import for other programs.
     from coopc.dialects import tt
     from coopc.dialects.tt.types import ModuleFacts, in_memory
+    from coopc.emit.walker import NoForm
     from coopc.ir.transaction import Refused
     from coopc.passes.generic.early_returns import return_at_the_end
+    from coopc.passes.triton.library_functions import expand_functions
     from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 
     copy = module.clone()
@@ -43,6 +45,8 @@ def with_functions(module: ModuleOp) -> ModuleOp:
             return_at_the_end(op)
         if op.is_kernel and len(op.body.blocks) == 1:
             make_host_descriptors(op)
+        with suppress(NoForm):  # the pass says what is wrong with a call
+            expand_functions(op)
         inputs = [
             MemRefType(in_memory(type.pointee), [])
             if isinstance(type, tt.PtrType)

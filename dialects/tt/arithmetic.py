@@ -52,7 +52,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.narrow import tensor_type
-from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.shaped_arith import RemfOp, element_of
 from coopc.dialects.tt.types import (
     EnumConstraint,
     InputPrecision,
@@ -357,14 +357,15 @@ FUNCTIONS: Mapping[str, type[IRDLOperation]] = {
     "fabs": math.AbsFOp,
     "fmax": arith.MaxnumfOp,
     "fmin": arith.MinnumfOp,
+    "fmod": RemfOp,
     "nearbyint": math.RoundEvenOp,
     "pow": math.PowFOp,
     "rint": math.RoundEvenOp,
 }
 """By the name that the C library has for a function of f64."""
 
-_LIBRARY = re.compile(r"__(?:imf|nv)_(?P<name>\w+)")
-"""Intel's library for devices, and CUDA's."""
+_LIBRARY = re.compile(r"__(?:imf|nv)_(?:fast_)?(?P<name>\w+)")
+"""Intel's library for devices, and CUDA's, where some have a less exact twin."""
 _BUILTIN = re.compile(r"_Z(?P<length>\d+)(?P<rest>__spirv_ocl_\w+)")
 """OpenCL's, as LLVM IR spells them: the length of the name, the name, the operands."""
 
@@ -379,13 +380,21 @@ def function_of(symbol: str) -> type[IRDLOperation] | None:
     >>> function_of("_Z15__spirv_ocl_expf").name
     'math.exp'
     """
+    name = bare_name(symbol)
+    return FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f"))
+
+
+def bare_name(symbol: str) -> str:
+    """Return what a library calls a function, less what says which library it is.
+
+    >>> bare_name("__nv_fast_sinf"), bare_name("_Z15__spirv_ocl_expf"), bare_name("f")
+    ('sinf', 'exp', '')
+    """
     if (found := _BUILTIN.fullmatch(symbol)) is not None:
         name = found["rest"][: int(found["length"])]
-        return FUNCTIONS.get(name.removeprefix("__spirv_ocl_"))
-    if (found := _LIBRARY.fullmatch(symbol)) is None:
-        return None
-    name = found["name"]
-    return FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f"))
+        return name.removeprefix("__spirv_ocl_")
+    found = _LIBRARY.fullmatch(symbol)
+    return "" if found is None else found["name"]
 
 
 class PureOrNot(MemoryEffect):

@@ -6,8 +6,8 @@ Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
 After:   operations of `arith` and `math` on tensors of the same encodings; `tt.dot` of
          bf16, or of f16 where one factor is, for a scaled product; a loop around
          `tt.atomic_cas`.
-Fails:   for library functions that `math` does not have, for factors of 6-bit floats,
-         and for correct rounding on devices without f64. The module is then unchanged.
+Fails:   for library functions that neither `math` nor `library_functions` has, for
+         factors of 6-bit floats, and for correct rounding on devices without f64. The module is then unchanged.
 
 `arith.divf` and `math.sqrt` may be 2.5 and 3 units in the last place off, as OpenCL has
 it, so what is to be rounded correctly is computed in f64.  A quotient of f64 that is
@@ -47,7 +47,7 @@ from coopc import device as devices
 from coopc.diagnostic import near_match
 from coopc.dialects import simt, tt
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.arithmetic import FUNCTIONS, function_of
+from coopc.dialects.tt.arithmetic import FUNCTIONS, bare_name, function_of
 from coopc.dialects.tt.types import (
     InputPrecision,
     PropagateNan,
@@ -60,6 +60,7 @@ from coopc.emit.walker import NoForm
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 from coopc.passes.generic.number import Num, nums
+from coopc.passes.triton.library_functions import FORMS, of_numbers
 from coopc.rounding import FORMATS
 
 table = Expansions()
@@ -207,9 +208,10 @@ def function(code: Code, op: tt.ExternElementwiseOp) -> SSAValue:
         NoForm: it is none.
     """
     symbol = op.symbol.data
+    if (made := of_numbers(code, op)) is not None:
+        return made.value
     if (found := function_of(symbol)) is None:
-        bare = symbol.removeprefix("__imf_").removeprefix("__nv_").removesuffix("f")
-        close = near_match(bare, FUNCTIONS)
+        close = near_match(bare_name(symbol).removesuffix("f"), {**FUNCTIONS, **FORMS})
         raise NoForm(f"expected a function of mathematics, got {symbol!r}{close}")
     definition = found.get_irdl_definition()
     wanted = len(definition.operands)

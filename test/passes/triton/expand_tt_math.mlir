@@ -80,12 +80,19 @@ tt.func @functions(%x: tensor<64xf32, #blocked>, %s: f64) {
   %y = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "__imf_tanhf"} : (tensor<64xf32, #blocked>) -> tensor<64xf32, #blocked>
   // CHECK-NEXT: %z = math.fma %s, %s, %s : f64
   %z = tt.extern_elementwise %s, %s, %s {libname = "", libpath = "", pure = true, symbol = "__nv_fma"} : (f64, f64, f64) -> f64
+  // A truth is a number of the result's type.
+  // CHECK-NEXT: [[N:%.+]] = arith.cmpf uno, %s, %s : f64
+  // CHECK-NEXT: %n = arith.extui [[N]] : i1 to i32
+  %n = tt.extern_elementwise %s {libname = "", libpath = "", pure = true, symbol = "__nv_isnand"} : (f64) -> i32
+  // CHECK-NEXT: [[D:%.+]] = math.floor %x : tensor<64xf32, #blocked>
+  // CHECK-NEXT: %w = arith.fptosi [[D]] : tensor<64xf32, #blocked> to tensor<64xi32, #blocked>
+  %w = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "__nv_float2int_rd"} : (tensor<64xf32, #blocked>) -> tensor<64xi32, #blocked>
   // Other formats of floats.
   // CHECK-NEXT: %t = arith.truncf %s : f64 to f32
   %t = tt.fp_to_fp %s, rounding = rtne : f64 -> f32
   // CHECK-NEXT: %u = arith.truncf %y : tensor<64xf32, #blocked> to tensor<64xf16, #blocked>
   %u = tt.fp_to_fp %y, rounding = rtne : tensor<64xf32, #blocked> -> tensor<64xf16, #blocked>
-  "test.op"(%z, %t, %u) : (f64, f32, tensor<64xf16, #blocked>) -> ()
+  "test.op"(%z, %t, %u, %n, %w) : (f64, f32, tensor<64xf16, #blocked>, i32, tensor<64xi32, #blocked>) -> ()
   tt.return
 }
 

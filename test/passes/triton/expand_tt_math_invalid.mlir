@@ -34,6 +34,14 @@ tt.func @types(%x: f32) {
 
 // -----
 
+tt.func @kinds(%x: f32) {
+  // CHECK: tt.extern_elementwise: expected floats, integers for '__nv_ldexpf', got f32, f32 to f32
+  %y = tt.extern_elementwise %x, %x {libname = "", libpath = "", pure = true, symbol = "__nv_ldexpf"} : (f32, f32) -> f32
+  tt.return
+}
+
+// -----
+
 module attributes {simt.target = #simt.target<opencl, dg2>} {
   tt.func @no_f64(%x: f32) {
     // CHECK: tt.precise_divf: expected a device with f64, in which it is rounded correctly, got one without

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable
-from math import isnan
-from typing import Any
+from math import frexp, isinf, isnan
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -239,6 +239,135 @@ def test_functions_of_libraries(
         return function(*wide).astype("f4")
 
     check(text, "f32", compute, None)
+
+
+Computes: TypeAlias = (
+    Callable[[Array], Any]
+    | Callable[[Array, Array], Any]
+    | Callable[[Array, Array, Array], Any]
+)
+NUMBERS: dict[str, tuple[str, str, Computes]] = {
+    "isnanf": ("f4", "i4", np.isnan),
+    "isinfd": ("f8", "i4", np.isinf),
+    "finitef": ("f4", "i4", np.isfinite),
+    "signbitd": ("f8", "i4", np.signbit),
+    "llrintf": ("f4", "i8", np.rint),
+    "llround": ("f8", "i8", lambda x: np.trunc(x + np.copysign(0.5, x))),
+    "float2int_rd": ("f4", "i4", np.floor),
+    "double2uint_rz": ("f8", "i4", lambda x: np.trunc(x).astype("u4")),
+    "double2ll_ru": ("f8", "i8", np.ceil),
+    "ull2float_rn": ("i8", "f4", lambda x: x.view("u8")),
+    "float_as_int": ("f4", "i4", lambda x: x.view("i4")),
+    "longlong_as_double": ("i8", "f8", lambda x: x.view("f8")),
+    "frcp_rn": ("f4", "f4", lambda x: 1 / x),
+    "dsqrt_rn": ("f8", "f8", np.sqrt),
+    "popcll": ("i8", "i4", lambda x: np.bitwise_count(x.view("u8"))),
+    "clz": ("i4", "i4", lambda x: [32 - int(n).bit_length() for n in x.view("u4")]),
+    "ffsll": ("i8", "i4", lambda x: [(int(n) & -int(n)).bit_length() for n in x]),
+    "brev": ("i4", "i4", lambda x: [int(f"{n:032b}"[::-1], 2) for n in x.view("u4")]),
+    "ilogbf": ("f4", "i4", lambda x: [exponent(float(n)) for n in x]),
+    "ilogb": ("f8", "i4", lambda x: [exponent(float(n)) for n in x]),
+    "fdim": ("f8 f8", "f8", lambda x, y: np.where(x <= y, 0, x - y)),
+    "nextafterf": ("f4 f4", "f4", np.nextafter),
+    "nextafter": ("f8 f8", "f8", np.nextafter),
+    "fdiv_rn": ("f4 f4", "f4", np.divide),
+    "fmodf": ("f4 f4", "f4", np.fmod),
+    "fma_rn": ("f8 f8 f8", "f8", lambda x, y, z: x * y + z),
+}
+"""Functions by their names: types of operands and of the result as numpy has them, and
+what computes it."""
+NEAR: dict[str, tuple[str, str, Computes]] = {
+    "saturatef": ("f4", "f4", lambda x: np.where(np.isnan(x), 0, np.clip(x, 0, 1))),
+    "hypotf": ("f4 f4", "f4", np.hypot),
+    "rhypot": ("f8 f8", "f8", lambda x, y: 1 / np.hypot(x, y)),
+    "cospif": ("f4", "f4", lambda x: np.cos(np.pi * x.astype("f8")).round(9)),
+    "sinpi": ("f8", "f8", lambda x: np.sin(np.pi * x).round(9)),
+    "exp10f": ("f4", "f4", lambda x: np.power(10.0, x)),
+    "rcbrt": ("f8", "f8", lambda x: 1 / np.cbrt(x)),
+    "fast_sinf": ("f4", "f4", np.sin),
+    "fast_fdividef": ("f4 f4", "f4", np.divide),
+    "ldexpf": ("f4 i4", "f4", lambda x, n: np.ldexp(x.astype("f8"), n)),
+    "scalbn": ("f8 i4", "f8", np.ldexp),
+    "powif": ("f4 i4", "f4", lambda x, n: np.power(x.astype("f8"), n)),
+}
+"""The same of functions that may be a few units in the last place off."""
+
+
+def exponent(x: float) -> int:
+    if isnan(x) or x == 0:
+        return -(1 << 31)
+    return (1 << 31) - 1 if isinf(x) else frexp(x)[1] - 1
+
+
+def sample(dtype: str, seed: int, is_exponent: bool) -> Array:
+    """Numbers that are special, of all sizes, and small; small ones if asked."""
+    random, kind = np.random.default_rng(seed), dtype[0] + str(8 * int(dtype[1]))
+    if is_exponent:
+        return random.integers(-300, 300, SIZE).astype(dtype)
+    return awkward(kind, seed)
+
+
+@pytest.mark.parametrize("name", {**NUMBERS, **NEAR})
+def test_numbers(name: str) -> None:
+    """Before and after, and in vectors of a processor."""
+    types, result, compute = {**NUMBERS, **NEAR}[name]
+    dtypes = types.split()
+    is_mixed = types.endswith("f4 i4") or types.endswith("f8 i4")
+    inputs = [sample(x, n, is_mixed and n == 1) for n, x in enumerate(dtypes)]
+    if name in ("fma_rn", "powif", "cospif", "sinpi", "exp10f", "fast_sinf"):
+        small = np.random.default_rng(0).integers(-16, 17, (len(dtypes), SIZE))
+        inputs = [
+            n.astype(x) if x[0] == "i" else n.astype(x) / 2
+            for n, x in zip(small, dtypes, strict=True)
+        ]
+    if "2" in name or name.startswith("ll"):  # others have no integer
+        inputs = [np.where(abs(x) < 1e9, x, 7).astype(x.dtype) for x in inputs]
+    if name == "double2uint_rz":
+        inputs = [abs(inputs[0])]
+    with np.errstate(all="ignore"):
+        found = compute(*inputs)
+        if isinstance(found, list):
+            found = np.array(found, "i8")
+        expected = found.astype(result)
+    module = after(of_library(name, dtypes, result), "")
+    for passes in ("", "expand-tt-math"):
+        out = np.zeros(SIZE, result)
+        run = after(of_library(name, dtypes, result), passes) if passes else module
+        simulate(with_functions(run), "k", [*inputs, out], grid=(1,))
+        if name in NUMBERS:
+            assert same(out, expected), passes
+        else:
+            np.testing.assert_allclose(out, expected, 1e-5 if result == "f4" else 1e-13)
+
+
+def of_library(name: str, dtypes: list[str], result: str) -> str:
+    """A kernel that calls a function for each element."""
+    types = [f"{x[0]}{8 * int(x[1])}" for x in (*dtypes, result)]
+    lines: list[str] = []
+    for n, type in enumerate(types):
+        pointers = f"tensor<{SIZE}x!tt.ptr<{type}>>"
+        lines += [
+            f"%s{n} = tt.splat %p{n} : !tt.ptr<{type}> -> {pointers}",
+            f"%a{n} = tt.addptr %s{n}, %i : {pointers}, tensor<{SIZE}xi32>",
+        ]
+    *given, to = (f"tensor<{SIZE}x{type}>" for type in types)
+    lines += [
+        f"%v{n} = tt.load %a{n} : tensor<{SIZE}x!tt.ptr<{type}>>"
+        for n, type in enumerate(types[:-1])
+    ]
+    operands = ", ".join(f"%v{n}" for n in range(len(given)))
+    arguments = ", ".join(f"%p{n}: !tt.ptr<{type}>" for n, type in enumerate(types))
+    body = "\n".join(lines)
+    return f"""
+tt.func public @k({arguments}) {{
+  %i = tt.make_range {{end = {SIZE} : i32, start = 0 : i32}} : tensor<{SIZE}xi32>
+  {body}
+  %f = tt.extern_elementwise {operands}
+       {{libname = "", libpath = "", pure = true, symbol = "__nv_{name}"}}
+       : ({", ".join(given)}) -> {to}
+  tt.store %a{len(given)}, %f : tensor<{SIZE}x!tt.ptr<{types[-1]}>>
+  tt.return
+}}"""
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -1,0 +1,268 @@
+"""Functions of a device's library as arithmetic.
+
+    __nv_isnanf         x unordered with itself
+    __nv_float2int_rd   math.floor, then arith.fptosi
+
+NVIDIA's library and Intel's call them the same.  Functions that are one operation of
+`math` are in `coopc.dialects.tt.arithmetic`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from math import inf, ldexp, pi
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerType, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import tt
+from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.tt.arithmetic import bare_name
+from coopc.emit.walker import NoForm
+from coopc.passes.generic.expansion import Code
+from coopc.passes.generic.number import Num, nums
+from coopc.rounding import FORMATS, FloatFormat
+
+Form = Callable[..., Num]
+
+
+def format_of(x: Num) -> FloatFormat:
+    return FORMATS[element_of(x.value.type).name]
+
+
+def bits_of(x: Num) -> Num:
+    return x.bits(IntegerType(format_of(x).bits))
+
+
+def magnitude(x: Num) -> Num:
+    return x.apply(math.AbsFOp)
+
+
+def is_negative(x: Num) -> Num:
+    return bits_of(x).compare("slt", 0)
+
+
+def saturated(x: Num) -> Num:
+    """Between 0 and 1, and 0 for NaN."""
+    return x.apply(arith.MaxnumfOp, 0.0).apply(arith.MinnumfOp, 1.0)
+
+
+def positive_difference(x: Num, y: Num) -> Num:
+    return x.compare("ole", y).select(x.like(0.0), x - y)
+
+
+def hypotenuse(x: Num, y: Num) -> Num:
+    """The greater side times a function of the ratio, so that no square overflows."""
+    x, y = magnitude(x), magnitude(y)
+    most, least = x.apply(arith.MaximumfOp, y), x.apply(arith.MinimumfOp, y)
+    ratio = most.compare("oeq", 0.0).select(most, least / most)
+    found = most * (ratio * ratio + 1.0).apply(math.SqrtOp)
+    is_infinite = x.compare("oeq", inf).apply(arith.OrIOp, y.compare("oeq", inf))
+    return is_infinite.select(x.like(inf), found)
+
+
+def sine_of_half_turns(x: Num, is_cosine: bool = False) -> Num:
+    """Of pi times what is left of the nearest integer, turned back for odd ones."""
+    whole = x.apply(math.RoundEvenOp)
+    rest = x - whole
+    found = ((0.5 - magnitude(rest) if is_cosine else rest) * pi).apply(math.SinOp)
+    half = whole * 0.5
+    is_odd = half.compare("one", half.apply(math.FloorOp))
+    return is_odd.select(found.apply(arith.NegfOp), found)
+
+
+def exactly(op: type[Operation]) -> Callable[..., Operation]:
+    """Triton's division or root that is rounded to the nearest."""
+    return lambda *operands: op.create(
+        operands=operands, result_types=[operands[0].type]
+    )
+
+
+def times_power_of_two(x: Num, n: Num) -> Num:
+    """In three steps: each power is a normal number, and all reach every result."""
+    element, form = element_of(x.value.type), format_of(x)
+    bias = 1 - form.min_exponent
+    n = n.apply(arith.MinSIOp, 3 * (bias - 1)).apply(arith.MaxSIOp, 3 * (1 - bias))
+    third = n.apply(arith.DivSIOp, 3)
+    for part in (third, third, n - third - third):
+        power = (part + bias).to(IntegerType(form.bits)) << form.fraction_bits
+        x = x * power.bits(element)
+    return x
+
+
+def exponent(x: Num) -> Num:
+    """That of the greatest bit; of 0 and NaN the least integer, of inf the greatest."""
+    form, size = format_of(x), magnitude(x)
+    up = form.fraction_bits + 1
+    is_subnormal = size.compare("olt", ldexp(1.0, form.min_exponent))
+    normal = is_subnormal.select(size * 2.0**up, size)
+    biased = (bits_of(normal) >> form.fraction_bits).to(i32)
+    found = biased - is_subnormal.select(biased.like(up), 0) - (1 - form.min_exponent)
+    found = size.compare("ogt", 0.0).select(found, -(1 << 31))
+    return size.compare("oeq", inf).select(found.like((1 << 31) - 1), found)
+
+
+def next_after(x: Num, y: Num) -> Num:
+    """One more or one less in the bits; the least number of the other sign from 0."""
+    element, bits = element_of(x.value.type), bits_of(x)
+    grows = x.compare("olt", y).apply(arith.XOrIOp, is_negative(x))
+    near = grows.select(bits + 1, bits - 1).bits(element)
+    least = bits.like(1).bits(element).apply(math.CopySignOp, y)
+    near = x.compare("oeq", 0.0).select(least, near)
+    near = x.compare("oeq", y).select(y, near)
+    return x.compare("uno", y).select(x + y, near)
+
+
+def reversed_bits(x: Num) -> Num:
+    """Halves change places, then halves of these, down to single bits."""
+    width = element_of(x.value.type)
+    assert isinstance(width, IntegerType), width
+    part = width.bitwidth // 2
+    while part:
+        low = ((1 << width.bitwidth) - 1) // ((1 << part) + 1)
+        x = ((x >> part) & low) | ((x & low) << part)
+        part //= 2
+    return x
+
+
+def lowest_bit(x: Num) -> Num:
+    """Its number, from 1; 0 if there is none."""
+    found = x.apply(math.CountTrailingZerosOp) + 1
+    return x.compare("eq", 0).select(x.like(0), found)
+
+
+def converted(
+    rounds: type[Operation] | None, element: Attribute, signed: bool, x: Num
+) -> Num:
+    return (x if rounds is None else x.apply(rounds)).to(element, signed)
+
+
+ROUNDINGS: dict[str, type[Operation] | None] = {
+    "rn": math.RoundEvenOp,
+    "rd": math.FloorOp,
+    "ru": math.CeilOp,
+    "rz": None,
+}
+FLOATS = {"float": f32, "double": f64}
+INTEGERS = {
+    **{"int": (i32, True), "uint": (i32, False)},
+    **{"ll": (i64, True), "ull": (i64, False)},
+}
+
+
+def conversions() -> Iterator[tuple[str, str, Form]]:
+    """Yield `float2int_rz`, `int2float_rn` and their like."""
+    for name, float in FLOATS.items():
+        for whole, (integer, signed) in INTEGERS.items():
+            for suffix, rounds in ROUNDINGS.items():
+                form = partial(converted, rounds, integer, signed)
+                yield f"{name}2{whole}_{suffix}", "f", form
+            yield f"{whole}2{name}_rn", "i", partial(converted, None, float, signed)
+
+
+OF_FLOAT: Mapping[str, Callable[[Num], Num]] = {
+    "isnan": lambda x: x.compare("uno", x),
+    "isinf": lambda x: magnitude(x).compare("oeq", inf),
+    "finite isfinite": lambda x: magnitude(x).compare("olt", inf),
+    "signbit": is_negative,
+    "cospi": partial(sine_of_half_turns, is_cosine=True),
+    "sinpi": sine_of_half_turns,
+    "exp10": lambda x: x.like(10.0).apply(math.PowFOp, x),
+    "rcbrt": lambda x: x.like(1.0) / x.apply(math.CbrtOp),
+    "saturate": saturated,
+    "ilogb": exponent,
+    "llrint": partial(converted, math.RoundEvenOp, i64, True),
+    "llround": partial(converted, math.RoundOp, i64, True),
+    "frcp_rn drcp_rn": lambda x: x.like(1.0).apply(exactly(tt.PreciseDivFOp), x),
+    "fsqrt_rn dsqrt_rn": lambda x: x.apply(exactly(tt.PreciseSqrtOp)),
+    "float_as_int float_as_uint": lambda x: x.bits(i32),
+    "double_as_longlong": lambda x: x.bits(i64),
+}
+OF_FLOATS: Mapping[str, Callable[[Num, Num], Num]] = {
+    "fdim": positive_difference,
+    "fdivide": lambda x, y: x / y,
+    "hypot": hypotenuse,
+    "rhypot": lambda x, y: x.like(1.0) / hypotenuse(x, y),
+    "nextafter": next_after,
+    "fadd_rn dadd_rn": lambda x, y: x + y,
+    "fsub_rn dsub_rn": lambda x, y: x - y,
+    "fmul_rn dmul_rn": lambda x, y: x * y,
+    "fdiv_rn ddiv_rn": lambda x, y: x.apply(exactly(tt.PreciseDivFOp), y),
+}
+OF_FLOAT_AND_INTEGER: Mapping[str, Callable[[Num, Num], Num]] = {
+    "ldexp scalbn": times_power_of_two,
+    "powi": lambda x, n: x.apply(math.PowFOp, n.to(element_of(x.value.type))),
+}
+OF_INTEGER: Mapping[str, Callable[[Num], Num]] = {
+    "int_as_float uint_as_float": lambda x: x.bits(f32),
+    "longlong_as_double": lambda x: x.bits(f64),
+    "abs llabs": lambda x: x.apply(math.AbsIOp),
+    "popc popcll": lambda x: x.apply(math.CtPopOp),
+    "clz clzll": lambda x: x.apply(math.CountLeadingZerosOp),
+    "ffs ffsll": lowest_bit,
+    "brev brevll": reversed_bits,
+}
+
+
+def fused(x: Num, y: Num, z: Num) -> Num:
+    return x.apply(math.FmaOp, y, z)
+
+
+TABLES: Sequence[tuple[str, Mapping[str, Form]]] = (
+    *(("f", OF_FLOAT), ("ff", OF_FLOATS), ("fff", {"fma_rn fmaf_rn": fused})),
+    *(("fi", OF_FLOAT_AND_INTEGER), ("i", OF_INTEGER)),
+)
+FORMS: Mapping[str, tuple[str, Form]] = {
+    **{name: (kinds, form) for name, kinds, form in conversions()},
+    **{
+        name: (kinds, form)
+        for kinds, table in TABLES
+        for names, form in table.items()
+        for name in names.split()
+    },
+}
+"""By the name without what says the type: whether operands are floats or integers, and
+what makes the result.  A truth is a number of the result's type."""
+
+
+def form_of(symbol: str) -> tuple[str, Form] | None:
+    """Return what operands of a function are, and what it makes of them.
+
+    >>> form_of("__nv_isnanf")[0], form_of("__imf_ldexp")[0], form_of("__nv_j0f")
+    ('f', 'fi', None)
+    """
+    name = bare_name(symbol)
+    return FORMS.get(name) or FORMS.get(name[:-1] if name[-1:] in "fd" else name)
+
+
+def of_numbers(code: Code, op: tt.ExternElementwiseOp) -> Num | None:
+    """Insert what a function makes of floats and integers, if it has a form.
+
+    Raises:
+        NoForm: its operands or its result are others.
+    """
+    if (known := form_of(op.symbol.data)) is None:
+        return None
+    kinds, form = known
+    types = [element_of(value.type) for value in (*op.srcs, op.result)]
+    *found, to = ("i" if isinstance(x, IntegerType) else "f" for x in types)
+    floats = {x for x, kind in zip(types, found, strict=False) if kind == "f"}
+    if found == [*kinds] and len(floats) < 2:
+        made = form(*nums(code, *op.srcs))
+        element = element_of(made.value.type)
+        if to == "i" and isinstance(element, IntegerType):
+            made = made.to(types[-1], signed=element != i1)
+        if made.value.type == op.result.type:
+            return made
+    what = ", ".join("floats" if kind == "f" else "integers" for kind in kinds)
+    got = ", ".join(str(x.type) for x in op.srcs) + f" to {op.result.type}"
+    raise NoForm(f"expected {what} for {op.symbol.data!r}, got {got}")
+
+
+def expand_functions(func: Operation) -> None:
+    """Replace the calls of functions that have forms, for the simulator."""
+    for op in [x for x in func.walk() if isinstance(x, tt.ExternElementwiseOp)]:
+        insert = partial(Rewriter.insert_op, insertion_point=InsertPoint.before(op))
+        if (made := of_numbers(Code(insert), op)) is not None:
+            Rewriter.replace_op(op, [], [made.value])
