@@ -84,10 +84,12 @@ def _memory_at(tensor: Any) -> Array:
     type = np.dtype(BITS.get(name, name))
     shape = tuple(tensor.shape)
     steps = [int(each) * type.itemsize for each in tensor.stride()]
-    size = type.itemsize + sum((n - 1) * x for n, x in zip(shape, steps, strict=True))
-    size = size if all(shape) else 0
-    memory = memoryview((ctypes.c_char * size).from_address(tensor.data_ptr()))
-    return np.ndarray(shape, type, memory, strides=steps)
+    reach = [(n - 1) * x for n, x in zip(shape, steps, strict=True)]
+    before = -sum(x for x in reach if x < 0) if all(shape) else 0
+    size = type.itemsize + sum(map(abs, reach)) if all(shape) else 0
+    start = tensor.data_ptr() - before
+    memory = memoryview((ctypes.c_char * size).from_address(start))
+    return np.ndarray(shape, type, memory, before, steps)
 
 
 def start_of(array: Array) -> int:

@@ -7,7 +7,8 @@ After:   operations of `arith` and `math` on tensors of the same encodings; `tt.
          bf16, or of f16 where one factor is, for a scaled product; a loop around
          `tt.atomic_cas`.
 Fails:   for library functions that neither `math` nor `library_functions` has, for
-         factors of 6-bit floats, and for correct rounding on devices without f64. The module is then unchanged.
+         factors of 6-bit floats, and for correct rounding on devices without f64.
+         The module is then unchanged.
 
 `arith.divf` and `math.sqrt` may be 2.5 and 3 units in the last place off, as OpenCL has
 it, so what is to be rounded correctly is computed in f64.  A quotient of f64 that is
