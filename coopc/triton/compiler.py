@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "coopc"
 """Of the backend, and of what it makes last."""
+PLACE = "COOPC_TRITON"
 TORCH_DEVICE = "cpu"
 """The backend of targets: the type of PyTorch's devices whose tensors kernels take,
 which libraries take it for."""
@@ -55,6 +57,15 @@ class TritonOptions:
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
+def current_place() -> str:
+    return os.environ.get(PLACE) or "cpu"
+
+
+def place_of(target: GPUTarget) -> str:
+    """Return where a kernel runs: here, for targets of others, who know only a type."""
+    return str(target.arch or current_place())
+
+
 def target_of(place: str) -> LaunchTarget:
     """Return where `COOPC_TRITON` says that kernels run.
 
@@ -81,8 +92,8 @@ class CoopcBackend(BaseBackend):
 
     def hash(self) -> str:
         """What a cached kernel depends on besides its source: coopc and its engine."""
-        passes = target_of(str(self.target.arch)).passes("tt")
-        known = f"{NAME}-{installed('coopc')}-{self.target.arch}-{passes}"
+        place = place_of(self.target)
+        known = f"{NAME}-{installed('coopc')}-{place}-{target_of(place).passes('tt')}"
         return f"{known}-{source_hash()}"
 
     def parse_options(self, options: dict[str, Any]) -> TritonOptions:
@@ -107,7 +118,7 @@ class CoopcBackend(BaseBackend):
     def add_stages(
         self, stages: dict[str, Any], options: TritonOptions, language: Any
     ) -> None:
-        place, made = str(self.target.arch), list["Build"]()
+        place, made = place_of(self.target), list["Build"]()
 
         def lower(module: Any, metadata: dict[str, Any]) -> str:
             made[:] = [built(str(module), place, metadata)]

@@ -16,13 +16,19 @@ from typing import TYPE_CHECKING, Any
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
-from coopc.triton.compiler import NAME, TORCH_DEVICE, target_of
+from coopc.triton.compiler import (
+    NAME,
+    PLACE,
+    TORCH_DEVICE,
+    current_place,
+    place_of,
+    target_of,
+)
 from coopc.triton.version import why_not
 
 if TYPE_CHECKING:
     from coopc.run.executable import Executable
 
-PLACE = "COOPC_TRITON"
 PLACES: dict[str, int] = {}
 """Where kernels ran so far, and its number as a device of Triton's."""
 BACKEND = "TRITON_DEFAULT_BACKEND"
@@ -38,10 +44,6 @@ SHARED_MEMORY = 1 << 16
 
 if os.environ.get(PLACE):
     os.environ.setdefault(BACKEND, NAME)
-
-
-def current_place() -> str:
-    return os.environ.get(PLACE) or "cpu"
 
 
 def flat(values: Any) -> Iterator[Any]:
@@ -96,7 +98,7 @@ def loaded(metadata: Any, binary: bytes) -> Executable:
     from coopc.run.execute import executable_on_driver, on_program
     from coopc.run.tiles import Tiles
 
-    target = target_of(metadata.target.arch)
+    target = target_of(place_of(metadata.target))
     interface = tuple(map(Interface.from_json, metadata.interface))
     if target.on == "cpu":
         program = Program.of_text(binary.decode(), Tiles(metadata.tiles))

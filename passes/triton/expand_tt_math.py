@@ -2,10 +2,11 @@
 
 Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
          `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp`,
-         `tt.dot_scaled` of tensors without encodings; `tt.atomic_poll`.
+         `tt.dot_scaled` of tensors without encodings; `tt.atomic_poll`; divisions of
+         integers by tensors.
 After:   operations of `arith` and `math` on tensors of the same encodings; `tt.dot` of
          bf16, or of f16 where one factor is, for a scaled product; a loop around
-         `tt.atomic_cas`.
+         `tt.atomic_cas`; divisions by 1 in place of 0.
 Fails:   for library functions that neither `math` nor `library_functions` has, for
          factors of 6-bit floats, and for correct rounding on devices without f64.
          The module is then unchanged.
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, ldexp
+from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import (
@@ -48,6 +50,7 @@ from coopc import device as devices
 from coopc.diagnostic import near_match
 from coopc.dialects import simt, tt
 from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.simt import bits_of
 from coopc.dialects.tt.arithmetic import FUNCTIONS, bare_name, function_of
 from coopc.dialects.tt.types import (
     InputPrecision,
@@ -58,6 +61,7 @@ from coopc.dialects.tt.types import (
     member,
 )
 from coopc.emit.walker import NoForm
+from coopc.ir.facts import splat_number
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 from coopc.passes.generic.number import Num, nums
@@ -74,6 +78,34 @@ def clamp(code: Code, op: tt.ClampFOp) -> Num:
     if member(PropagateNan, op.propagate_nan) is PropagateNan.ALL:
         return x.apply(arith.MaximumfOp, least).apply(arith.MinimumfOp, most)
     return x.apply(arith.MaxnumfOp, least).apply(arith.MinnumfOp, most)
+
+
+Division: TypeAlias = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp
+
+
+def may_trap(op: Division, target: Target) -> bool:
+    """Whether an element may be divided by 0: not by constants, nor by one number.
+
+    What masks leave out of tensors is 0, too, and processors trap.
+    """
+    match op.rhs.owner:
+        case arith.ConstantOp() | tt.SplatOp():
+            return False
+        case arith.SelectOp() as select:
+            return splat_number(select.lhs) != 1
+        case _:
+            return isinstance(op.rhs.type, TensorType)
+
+
+@table.on(*(arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp), when=may_trap)
+def division(code: Code, op: Division) -> Num:
+    """By 1 in place of 0, and of -1 where the quotient is no number of the type."""
+    x, y = nums(code, op.lhs, op.rhs)
+    traps = y.compare("eq", 0)
+    if isinstance(op, arith.DivSIOp | arith.RemSIOp):
+        least = -1 << (bits_of(element_of(op.lhs.type)) - 1)
+        traps |= x.compare("eq", least) & y.compare("eq", -1)
+    return x.apply(type(op), traps.select(y.like(1), y))
 
 
 @table.on(tt.MulhiUIOp)

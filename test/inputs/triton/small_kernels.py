@@ -42,3 +42,11 @@ def tanh(x_ptr, BLOCK: tl.constexpr):
 def double(x_ptr, row, column, COLUMNS: tl.constexpr):
     at = tl.program_id(0) * row + tl.arange(0, COLUMNS) * column
     tl.store(x_ptr + at, 2 * tl.load(x_ptr + at))
+
+
+@triton.jit
+def remainder(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    y = tl.load(y_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, x // y * 8 + x % y, mask=at < n)

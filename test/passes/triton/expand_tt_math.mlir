@@ -97,3 +97,26 @@ tt.func @functions(%x: tensor<64xf32, #blocked>, %s: f64) {
 }
 
 }
+
+// What is masked may be 0, which a processor does not divide by; one number is not.
+
+// CHECK-LABEL: @division
+tt.func @division(%x: tensor<64xi32>, %y: tensor<64xi32>, %n: i32) {
+  // CHECK: [[ZERO:%.+]] = arith.cmpi eq, %y, {{.*}} : tensor<64xi32>
+  // CHECK: arith.cmpi eq, %x, {{.*}} : tensor<64xi32>
+  // CHECK: arith.cmpi eq, %y, {{.*}} : tensor<64xi32>
+  // CHECK: [[SAFE:%.+]] = arith.select {{.*}}, %y : tensor<64xi1>, tensor<64xi32>
+  // CHECK-NEXT: %q = arith.divsi %x, [[SAFE]] : tensor<64xi32>
+  %q = arith.divsi %x, %y : tensor<64xi32>
+  // CHECK: [[ZERO:%.+]] = arith.cmpi eq, %y, {{.*}} : tensor<64xi32>
+  // CHECK-NOT: arith.cmpi
+  // CHECK: [[SAFE:%.+]] = arith.select [[ZERO]], {{.*}}, %y : tensor<64xi1>, tensor<64xi32>
+  // CHECK-NEXT: %r = arith.remui %x, [[SAFE]] : tensor<64xi32>
+  %r = arith.remui %x, %y : tensor<64xi32>
+  // CHECK-NEXT: %s = tt.splat %n : i32 -> tensor<64xi32>
+  %s = tt.splat %n : i32 -> tensor<64xi32>
+  // CHECK-NEXT: %t = arith.remsi %x, %s : tensor<64xi32>
+  %t = arith.remsi %x, %s : tensor<64xi32>
+  "test.op"(%q, %r, %t) : (tensor<64xi32>, tensor<64xi32>, tensor<64xi32>) -> ()
+  tt.return
+}

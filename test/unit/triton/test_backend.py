@@ -161,6 +161,22 @@ def test_places(
     assert start in kernel.asm[code]
 
 
+@pytest.mark.parametrize("dtype", ["i1", "i4", "i8", "u2"])
+def test_division_by_what_is_masked(dtype: str) -> None:
+    """What a load leaves out is 0, which traps; so does the least integer by -1."""
+    x = np.arange(-25, 25).astype(dtype)
+    y = (np.arange(50) % 7 + 1).astype(dtype)
+    if dtype in ("i4", "i8"):
+        x[0], y[0] = np.iinfo(dtype).min, -1
+    out = np.zeros(50, dtype)
+    given = [coopc.triton.array(each) for each in (x, y, out)]
+    small.remainder[(1,)](*given, 50, BLOCK=64)
+    with np.errstate(all="ignore"):
+        rest = np.fmod(x, y)
+        wanted = ((x - rest) // y).astype("i8") * 8 + rest
+    assert np.array_equal(out, wanted.astype(dtype))
+
+
 def test_read_only_arrays() -> None:
     x, out = np.arange(32), np.zeros(32, np.int64)
     x.flags.writeable = False
