@@ -8,7 +8,7 @@
 | `xe`             | refused                  | `emulate-xe`                     |
 
 Where subgroups share products (`shares_gemm` of the device), `coopc-khr` is staged.
-On a processor without AVX-512 Intel's run-time has no matrices: there it is
+On a processor without AVX-512 Intel's runtime has no matrices: there it is
 `coopc-lanes`. On the simulator it runs as it is, on the processor after `coopc-amx`
 where that has tiles for it, else after `coopc-cpu`.
 """
@@ -175,7 +175,7 @@ class LaunchTarget:
 
     @property
     def why_no_matrices(self) -> str | None:
-        """Why Intel's run-time has no matrices on this processor; None if it has."""
+        """Why Intel's runtime has no matrices on this processor; None if it has."""
         from coopc.run.tiles import cpu_flags, why_impossible
 
         if self.on != "opencl" or self.device not in (None, PLACES["opencl"]):
@@ -677,7 +677,7 @@ def launch(
         kernel: Its name, where there are several.
         tiles: Of AMX, on cpu: auto, amx, emulated or none.
         threads: Of cpu.
-        spec: Values of specialisation constants.
+        spec: Values of specialization constants.
         seconds: How long it may take.
 
     Raises:

@@ -132,7 +132,7 @@ def cpu_flags(path: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
 def why_impossible(flags: Collection[str]) -> str | None:
     """Why OpenCL code for AMX cannot run on a CPU, emulated or not, or None.
 
-    Intel's run-time compiles the code around the tiles for AVX-512.
+    Intel's runtime compiles the code around the tiles for AVX-512.
 
     >>> why_impossible({"avx2", "avx512f", "avx512bw", "avx512cd", "avx512dq"})
     'this CPU has no avx512vl'

@@ -251,7 +251,7 @@ class HeldMatrices:
 
     device: Device
     constants: Mapping[str, int]
-    """The specialisation constants of the module, as they are by default."""
+    """The specialization constants of the module, as they are by default."""
     for_lanes: bool = False
     """Whether lanes hold all matrices whose sizes and scope are numbers."""
     _spilled: dict[MatrixType, bool] = field(

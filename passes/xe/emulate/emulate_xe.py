@@ -21,7 +21,7 @@ is called for each piece.
     payload_create                 x and y in private memory; a known surface
     payload_set_x, payload_add_y   a store to that memory
     barrier_arrive, barrier_wait   nothing, and a whole barrier
-    a component of a mask          computed by itself: Intel's run-time for CPUs aborts
+    a component of a mask          computed by itself: Intel's runtime for CPUs aborts
                                    where many lanes have masks of many components
 """
 
@@ -291,7 +291,7 @@ class Emulator:
             func = private_function(
                 self.module, name, types, results, body, op.location, self.unroll
             )
-            # Inlined at each call, it would take Intel's CPU run-time minutes.
+            # Inlined at each call, it would take Intel's CPU runtime minutes.
             func.attributes["no_inline"] = UnitAttr()
             self.names[key] = func.sym_name.data
         call = CallOp(self.names[key], values, results)
