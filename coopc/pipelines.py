@@ -185,13 +185,13 @@ class CoopcXePass(Pipeline):
     explain: bool = False
     """Print a remark for each access with its plan, or the reason why it has none."""
     prefetch: int | None = None
-    """How many loop iterations ahead to prefetch tiles; 0 for none. By default, one less
-    than a loop's `tt.num_stages`, which `assign-tt-layouts` sets; none without it."""
+    """How many loop iterations ahead to prefetch tiles; 0 for none. By default, one
+    less than a loop's `tt.num_stages`, which `assign-tt-layouts` sets, or none."""
     barriers: bool = False
     """Keep subgroups in step in loops with prefetches, by split barriers."""
     fallback: bool = False
-    """Give kernels that have conditions a second entry point, `.fallback`, for arguments
-    that violate them."""
+    """Give kernels that have conditions a second entry point, `.fallback`, for
+    arguments that violate them."""
     any: bool | None = None
     """Deprecated: use `fallback`."""
     payload: Literal["none", "prefetch", "all"] = "all"

@@ -2,7 +2,7 @@
 
     coopc-tune examples/matmul.mlir --on vulkan --device nvidia
     coopc-tune examples/matmul.mlir --on cpu --threads 8 --seconds 60 -o cpu.toml
-    coopc-opt examples/matmul.mlir -p 'coopc-cpu{threads=8 tuning="cpu.toml"}' -t llvm-ir
+    coopc-opt examples/matmul.mlir -p "coopc-cpu{tuning=cpu.toml}" -t llvm-ir
 
 It tries tiles, stages, blocks and pipelines, starting with the built-in plans.
 Each candidate is compiled, run in a separate process, checked and timed.

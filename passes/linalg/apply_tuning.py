@@ -1,14 +1,14 @@
-"""apply-tuning: says of products which plans a tuning file has for them.
+"""apply-tuning: attaches the plans of a tuning file to matrix products.
 
-Before:  functions of one product of linalg each, as for `tile-matmul-khr`.
-After:   those that the file has say so: `coopmatrix.tuned`, which the passes that lower
-         products follow. A remark says for each product what decides its plan.
-Fails:   where the file is wrong, or is for another device, driver, version, pipeline or
-         number of threads, naming the key; where it has none of the products.
+Before:  functions with one linalg product each, as for `tile-matmul-khr`.
+After:   products found in the file have the attribute `coopmatrix.tuned`, which later
+         passes follow. A remark per product says what determines its plan.
+Fails:   if the file is malformed, or is for another device, driver, version, pipeline
+         or number of threads, naming the key; if it has none of the products.
 
-What decides is an option of the pipeline, or else the file, the row of the device, or
-the model.  Where the machine cannot be asked for its device, as where no driver is
-installed, the file is followed, with a remark.
+An option of the pipeline takes precedence over the file, the file over the device
+table, and the table over the cost model.  If the machine's device cannot be queried,
+for instance without a driver, the file is used, with a remark.
 """
 
 from __future__ import annotations

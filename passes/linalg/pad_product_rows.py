@@ -2,10 +2,10 @@
 
 Before:  functions of linalg on tensors, as `fuse-linalg` leaves them, or of one product
          of memrefs.
-After:   operands of large products whose rows are no multiple of 16 bytes apart are
-         copied first, to memory with longer rows. Where these go along K, the product
-         stays as it is. Else it has more rows or columns, which are computed of memory
-         that nothing wrote, and which nothing reads.
+After:   operands of large products whose row pitch is not a multiple of 16 bytes are
+         first copied to memory with padded rows. If rows run along K, the product is
+         unchanged. Otherwise it gains rows or columns, which are computed from
+         uninitialized memory and never read.
 Fails:   never: products of unknown sizes, and those that a copy would not make faster,
          stay.
 

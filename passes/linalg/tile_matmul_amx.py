@@ -16,18 +16,17 @@ Fails:   never; other multiplications stay, with a remark where AMX multiplies t
 Where a column of work-groups has all rows of C, each packs its panels of B itself, some
 steps at a time; A that is read as it is needs no @pack then.
 
-Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
-the rows of two tiles, those of B with rows of K by turns.  The memref of it has 32 rows
-of 64 bytes from each element on: a tile is named by its first element alone, which one
-register counts.  The panels of a batch follow those of the last.
+In packed A and B, step s of panel p is two tiles, 32 rows of 64 bytes, at offset
+(p * steps + s) * 2 KiB; rows of B are interleaved along K (VNNI).  The memref type lets
+any element start a 32-row tile, so one register addresses a tile.  Batches are stored
+one after the other.
 
-Rows of memory along K are rows of A, packed; rows along M or N are rows of B, once as
-many as share a row are interleaved.  The other two cases are the transposes of these,
-in words of 32 bits: 16 x 16 words of a tile are turned in registers.
+If memory rows run along K for A, or along N for B (after interleaving), rows are copied
+as they are.  Otherwise tiles are transposed in registers, as 16 x 16 words of 32 bits.
 
-The sums of a panel of A and one of B are loaded, grow along K, and are stored.  At
-first they come from C or what it is filled with, at last they go to C; in between they
-are in memory of the function.
+Accumulators of a panel of A and a panel of B are loaded, accumulated along K, and
+stored.  They start as C or its fill value and end in C; between steps of K they are in
+scratch memory.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """legalize-coopmatrix-khr: expands what SPV_KHR_cooperative_matrix does not have.
 
 Before:  coopmatrix operations on tiles that the device has, or on other matrices.
-After:   the operations that are instructions on the device; loops over elements, and
-         work-group memory with barriers, for the others, as `coopc.plan.khr_table`
-         decides.  Specialization constants state the values that this is right for.
-Fails:   where the table refuses an operation on the device, with the reason; for
-         unknown devices. The module is then unchanged.
+After:   only operations that are instructions on the device; `coopc.plan.khr_table`
+         decides which others become loops over elements, or go through work-group
+         memory with barriers. Specialization constants record the values that the
+         rewrite assumes.
+Fails:   if the table rejects an operation on the device, with the reason; for unknown
+         devices. The module is then unchanged.
 """
 
 from __future__ import annotations
@@ -679,9 +680,9 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     """A device of `--list devices`; by default that of `simt.target`."""
 
     only: Only = "all"
-    """What is rewritten: `products` are multiplications of types and sizes that the
-    device lacks, before `split-coopmatrix` cuts what is then loaded and stored; `named`
-    are matrices and layouts of specialization constants, before lanes hold the rest."""
+    """What to rewrite. `products`: only multiplications whose types or sizes the device
+    lacks (run before `split-coopmatrix`). `named`: only matrices and layouts given by
+    specialization constants (run before `distribute-coopmatrix`)."""
     subgroup_size: int | None = None
     """Lanes; by default what kernels say, or else the device."""
 

@@ -824,8 +824,8 @@ class OutlineLinalgKernelsPass(ModulePass):
     name = "outline-linalg-kernels"
 
     sequence: bool = True
-    """Whether there is a `simt.sequence`: passes that make several functions of a
-    kernel leave nothing to launch."""
+    """Emit a `simt.sequence`; off if later passes split kernels into several functions
+    (CPU pipelines), which a sequence cannot launch."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:

@@ -17,14 +17,15 @@ A tensor that a loop carries has a buffer, unless it only moves by the same amou
 time: then it is computed from the number of the round. Buffers are allocated where they
 are first written, for `share-workgroup-memory` to place.
 
-With `shared=true` several subgroups run a program, where its sums, or parts of it, are
-shared out, and stage factors that they have in common; else a program whose buffers
-exceed work-group memory is done in parts.
+With `shared=true`, several subgroups run a program if its accumulators or its work can
+be divided among them; they stage common operands in work-group memory. Otherwise, a
+program whose buffers exceed work-group memory is processed part by part.
 
-With `rounds=true` blocks of memory that are factors are loaded as matrices, and a loop
-that only adds products is written around what stores its sums (rounds.py). That the
-memory of two arguments does not overlap may then be a condition of the kernel; with
-`fallback=true` it has a second entry point without one, where loops are as they were.
+With `rounds=true`, `tt.dot` operands that are blocks of memory are loaded as matrices,
+and a loop that only accumulates products is repeated for each block of accumulators,
+together with the code that stores them (rounds.py). The kernel may then require that
+two arguments do not overlap; with `fallback=true` it gets a second entry point without
+that condition, in which loops are unchanged.
 """
 
 from __future__ import annotations
@@ -784,8 +785,8 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     """Whether a work-group of several subgroups runs a program, if it only stores what
     becomes of products, or is cut in parts; with `rounds`."""
     dpas: bool = False
-    """Whether products are for DPAS: a kernel with others states the distribution of
-    lanes, with a remark."""
+    """Target DPAS: kernels with products that DPAS does not support get the lane
+    distribution `#layout.coopmatrix`, with a remark."""
 
     def __post_init__(self) -> None:
         lanes = self.subgroup_size
