@@ -1,4 +1,4 @@
-"""converge-subgroup: inserts barriers where a compiler runs lanes separately.
+"""converge-subgroup: inserts barriers where a compiler splits a subgroup.
 
 Before:  scf.if %in { .. }           scf.for .. {
          %x = func.call @f(%v)         %y = arith.select %in, %a, %b

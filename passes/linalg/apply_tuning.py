@@ -45,11 +45,11 @@ class ApplyTuningPass(ModulePass):
     pipeline: PipelineName
     """The pipeline that this is a step of."""
     threads: int = 1
-    """Threads that share a product, on a processor."""
+    """Threads that share a product, on a CPU."""
     staged: bool = False
-    """Whether several subgroups share tiles, for which devices have rows."""
+    """Whether several subgroups share tiles: the device table then has plans."""
     explicit: str = ""
-    """The option of the pipeline that decides plans, if one is given."""
+    """The pipeline option that overrides plans, if one is given."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = simt.target_of(op)

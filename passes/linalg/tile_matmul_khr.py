@@ -880,11 +880,11 @@ class TileMatmulKhrPass(ModulePass):
     """Rows of tiles per band that work-groups traverse column by column (for L2 reuse);
     0 for row-major order."""
     unroll: bool = False
-    """Whether to ask the driver to unroll the loop along K, or not to."""
+    """Ask the driver to unroll the loop along K; by default, not to."""
     sliced: bool = False
     """Load B in slices of one instruction's K; requires stages=1."""
     split: int = 1
-    """Subgroups that share K, each a part of a step."""
+    """Into how many parts subgroups split each step along K."""
     ahead: int = 1
     """How many steps ahead tiles are loaded from global memory into registers."""
     remark: bool = False

@@ -1,9 +1,9 @@
-"""unroll-loops: unrolls the loops in functions of linalg.
+"""unroll-loops: unrolls the loops of linalg functions.
 
-Before:  functions of linalg with `scf.for` and `scf.forall` of constant bounds, and
+Before:  linalg functions with `scf.for` and `scf.forall` of constant bounds, and
          `scf.if` of a constant.
-After:   the same without them: the body as often as it runs, and the region that runs.
-         Index arithmetic of `affine` is a constant, or `arith`; assertions are remarks.
+After:   the same, fully unrolled, with only the region that runs. `affine` index
+         arithmetic is a constant, or `arith`; assertions become remarks.
 Fails:   for other control flow, naming it, and for more than 1,024 trips in a function.
          The module is then unchanged.
 

@@ -1,4 +1,4 @@
-"""assign-tt-layouts: gives the tensors of Triton's kernels layouts for Xe.
+"""assign-tt-layouts: gives the tensors of Triton kernels layouts for Xe.
 
 Before:  a module with one Triton kernel without layouts, whose products DPAS supports.
 After:   all tensors have encodings, as in Triton GPU IR, and `ttg.num-warps` is set:

@@ -1,11 +1,11 @@
 """convert-tt-pointers-to-descriptors: rewrites pointers to tensor descriptors.
 
-Before:  loads, stores and prefetches of Triton GPU IR through tensors of pointers with
-         `ttig.block_io`, and through block pointers; loads of 2D blocks.
-After:   accesses of descriptor blocks, where the offsets form a 2D block; masks become
-         the sizes of the descriptor. Arithmetic without other uses is removed.
-Fails:   never; other accesses stay, with the reason in `xe.no_matrix`, and in a remark
-         with `explain=true`.
+Before:  loads, stores and prefetches through tensors of pointers with `ttig.block_io`,
+         and through block pointers; loads of 2D blocks.
+After:   accesses through descriptors, if the offsets form a 2D block; masks become the
+         sizes of the descriptor. Dead arithmetic is removed.
+Fails:   never; other accesses are unchanged, with the reason in `xe.no_matrix`, and in
+         a remark with `explain=true`.
 
 Loads of `tt.dot` operands need no `ttig.block_io` if index arithmetic shows that one
 stride is 1 and the other is a kernel argument or a constant. If both strides are
@@ -504,10 +504,9 @@ class ConvertTtPointersToDescriptorsPass(ModulePass):
     name = "convert-tt-pointers-to-descriptors"
 
     explain: bool = False
-    """Whether it is said why accesses stay as they are."""
+    """Print a remark for each access that stays, with the reason."""
     known: bool = False
-    """Whether loads without `ttig.block_io` are looked at, too, of which one stride is
-    known to be 1."""
+    """Also convert loads without `ttig.block_io`, if one stride is known to be 1."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in op.ops:

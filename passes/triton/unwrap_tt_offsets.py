@@ -4,7 +4,7 @@ Before: (pid * 64 + range) % m    rows of a tile in a matrix of m rows; those be
                                   end are its first rows again, as in Triton's tutorial
         where(row < m, row, 0)    or all its first one, as in its persistent kernel
 After:  pid * 64 + range          and what is loaded there is masked
-Fails:  never; the offsets stay where rows behind the end may be seen.
+Fails:  never; offsets are unchanged if rows past the end may have an effect.
 
 A value loaded at row i only affects row i of the product and of its elementwise users.
 If every store masks rows from m on, wrapped rows have no effect, and the tile can be

@@ -1,4 +1,4 @@
-"""split-coopmatrix: splits matrices into tiles that the device multiplies.
+"""split-coopmatrix: splits matrices into tiles that the device supports.
 
 Before:  coopmatrix operations on matrices of any size.
 After:   the same operations on tiles, each of a shape that the device has; a matrix

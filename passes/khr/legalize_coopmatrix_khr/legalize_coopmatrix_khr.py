@@ -1,4 +1,4 @@
-"""legalize-coopmatrix-khr: expands what SPV_KHR_cooperative_matrix does not have.
+"""legalize-coopmatrix-khr: expands operations that SPV_KHR_cooperative_matrix lacks.
 
 Before:  coopmatrix operations on tiles that the device has, or on other matrices.
 After:   only operations that are instructions on the device; `coopc.plan.khr_table`
@@ -684,7 +684,7 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     lacks (run before `split-coopmatrix`). `named`: only matrices and layouts given by
     specialization constants (run before `distribute-coopmatrix`)."""
     subgroup_size: int | None = None
-    """Lanes; by default what kernels say, or else the device."""
+    """Subgroup size; by default that of the kernel, or else of the device."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

@@ -1,21 +1,21 @@
-"""convert-tt-to-coopmatrix: lowers Triton's kernels to subgroups with matrices.
+"""convert-tt-to-coopmatrix: lowers Triton kernels to subgroups with matrices.
 
-Before:  kernels of Triton, their calls inlined and its own arithmetic expanded. Layouts
+Before:  Triton kernels, with calls inlined and Triton's arithmetic expanded. Layouts
          are ignored. The module has a target, or `subgroup-size` is given.
-After:   kernels whose work-groups are one subgroup, a program each. Tensors that come
+After:   kernels whose work-groups are one subgroup, which runs one program. Tensors
          from memory, loops and products are in work-group memory; all others are
-         computed where an element of them is used. `tt.dot` is coopmatrix.mul_add of
+         computed where their elements are used. `tt.dot` becomes coopmatrix.mul_add of
          tiles. No operation of `tt`, `ttg` and `ttig` is left.
-Fails:   naming the first operation that cannot be converted. The module is then
+Fails:   if an operation cannot be converted, naming the first. The module is then
          unchanged.
 
     tt.func @f(%p: !tt.ptr<f16>, %n: i32)
     func.func @f(%p: memref<f16>, %n: i32)
         attributes {simt.kernel, simt.subgroup_size, simt.work_group_size}
 
-A tensor that a loop carries has a buffer, unless it only moves by the same amount each
-time: then it is computed from the number of the round. Buffers are allocated where they
-are first written, for `share-workgroup-memory` to place.
+A loop-carried tensor has a buffer, unless it only advances by a constant amount: then
+it is computed from the iteration number. Buffers are allocated where they are first
+written; `share-workgroup-memory` places them.
 
 With `shared=true`, several subgroups run a program if its accumulators or its work can
 be divided among them; they stage common operands in work-group memory. Otherwise, a
@@ -771,19 +771,19 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     name = "convert-tt-to-coopmatrix"
 
     subgroup_size: int | None = None
-    """Lanes that run a program; by default those of the device."""
+    """Subgroup size; by default the device's."""
     device: str | None = None
     """The device, if the module has no target."""
     tile: tuple[int, ...] = (16, 16, 16)
     """The most M, N and K of one product."""
     rounds: bool = False
-    """Whether to load factors as matrices straight from memory, where the device can,
-    and to keep sums in matrices, as many at a time as suit it."""
+    """Load operands from memory as matrices where the device can, and keep accumulators
+    in matrices, as many at a time as suit it."""
     fallback: bool = False
-    """Whether kernels that have conditions get a second entry point, `.fallback`."""
+    """Give kernels that have conditions a second entry point, `.fallback`."""
     shared: bool = False
-    """Whether a work-group of several subgroups runs a program, if it only stores what
-    becomes of products, or is cut in parts; with `rounds`."""
+    """Run a program on several subgroups, if it only stores results of products or can
+    be split in parts; requires `rounds`."""
     dpas: bool = False
     """Target DPAS: kernels with products that DPAS does not support get the lane
     distribution `#layout.coopmatrix`, with a remark."""
