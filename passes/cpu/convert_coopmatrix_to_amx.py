@@ -5,9 +5,9 @@ After:   tiles of at most 16 rows of 64 bytes in place of each matrix, through l
          branches; zero fills, products, loads and stores are amx operations, and other
          operations use a buffer on the stack.
 Fails:   for types that AMX does not support, saturation, volatile accesses, other
-         scopes, matrices as function arguments or selected by arith.select, atomics,
-         reductions other than broadcasts of rows, and elements owned by work-items. The
-         module is then unchanged.
+         scopes, matrices as function arguments, atomics, reductions other than
+         broadcasts of rows, and elements owned by work-items. The module is then
+         unchanged.
 
 It works in three steps:
 

@@ -19,9 +19,10 @@ A panel of A has as many rows as a tile, a panel of B as many columns.  The word
 step along K are contiguous: word (s, i) of panel p is at (p * steps + s) * size + i.
 Batches are stored one after the other.  Words, and the operations that multiply them:
 
-    an element, converted to the accumulator type vector.fma two of bf16 along K
-    avx512.dot, with AVX512_BF16 four bytes along K avx512.dot, with AVX512_VNNI two
-    bytes along K, converted to i16 products of i32, added in pairs
+    an element, converted to the accumulator type    vector.fma
+    two of bf16 along K                              avx512.dot, with AVX512_BF16
+    four bytes along K                               avx512.dot, with AVX512_VNNI
+    two bytes along K, converted to i16              products of i32, added in pairs
 
 `avx512.dot` takes the bytes of A as unsigned.  Signed bytes are packed as a + 128, and
 each panel of B has an additional step: -128 times its column sums, the initial

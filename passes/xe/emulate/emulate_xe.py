@@ -11,13 +11,18 @@ There is one private function per operation and shape.  A block of several piece
 has one function, which is called for each piece; its last argument is the first slot of
 the piece.
 
-    block_load_2d, payload_load calls, one for each piece block_load a call, of a block
-    in a row of all memory block_store_2d calls, one for each piece prefetches nothing
-    dpas a call split_dpas a call that gathers a through work-group memory, and one that
-    multiplies payload_create x and y in private memory; a known surface payload_set_x,
-    payload_add_y a store to that memory barrier_arrive, barrier_wait nothing, and a
-    whole barrier a component of a mask computed separately: Intel's runtime for CPUs
-    aborts if many lanes have masks of many components
+    block_load_2d, payload_load    calls, one for each piece
+    block_load                     a call, of a block in a row of all memory
+    block_store_2d                 calls, one for each piece
+    prefetches                     nothing
+    dpas                           a call
+    split_dpas                     a call that gathers a through work-group memory,
+                                   and one that multiplies
+    payload_create                 x and y in private memory; a known surface
+    payload_set_x, payload_add_y   a store to that memory
+    barrier_arrive, barrier_wait   nothing, and a whole barrier
+    a component of a mask          computed separately: Intel's runtime for CPUs aborts
+                                   if many lanes have masks of many components
 """
 
 from __future__ import annotations
