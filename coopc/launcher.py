@@ -132,7 +132,7 @@ class LaunchTarget:
             raise ValueError(f"expected on={'|'.join(PLACES)}, got {self.on!r}")
         if self.on == "cpu" and self.device is not None:
             raise ValueError(
-                f"expected no device with on='cpu', which compiles for this processor, "
+                f"expected no device with on='cpu', which compiles for this CPU, "
                 f"got {self.device!r}"
             )
 
@@ -442,7 +442,7 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
         known = prepacked(interfaces(kernels, source, PLACES["cpu"]), program)
     else:
         if target.pipeline is None and (reason := target.why_no_matrices) is not None:
-            remark_product(module, f"done by lanes, not by matrices: {reason}")
+            remark_product(module, f"computed by lanes, not by matrices: {reason}")
         artifact = compile(
             source.text or module,
             passes,
@@ -514,7 +514,7 @@ def for_processor(
     tiles, owners = target.tiles_used, Owners()
     if target.pipeline is not None or target.tiles != "auto":
         return after(module, source, steps, owners), tiles, owners
-    reason = "this processor has no AMX; --tiles emulated is slower"
+    reason = "this CPU has no AMX; --tiles emulated is slower"
     if tiles is Tiles.AMX:
         try:
             program = after(module, source, steps, owners)
@@ -527,11 +527,11 @@ def for_processor(
             needed = {x for func in funcs for x in features(func)}
             if not (missing := lacking(needed, cpu_flags())):
                 return program, tiles, owners
-            reason = f"this processor has no {', '.join(missing)}"
+            reason = f"this CPU has no {', '.join(missing)}"
         steps = read_passes(target.vectors, everything().all_passes)
         owners = Owners()
     program = after(module, source, steps, owners)
-    remark_product(module, f"done by vectors, not by tiles of AMX: {reason}")
+    remark_product(module, f"computed by vectors, not by AMX tiles: {reason}")
     return program, Tiles.NONE, owners
 
 

@@ -88,7 +88,7 @@ class StepForDialect(ConditionalStep):
             if (found := why_not_by_layouts(op)) is None:
                 return
             if self.pass_name == TO_MATRICES and found[0] is not op:
-                remark(found[0], f"the kernel is one of one subgroup: {found[1]}")
+                remark(found[0], f"the kernel runs on one subgroup: {found[1]}")
         step(self.pass_name, **self.options).apply(ctx, op)
 
 

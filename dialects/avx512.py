@@ -84,8 +84,8 @@ class DotOp(IRDLOperation):
             )
         if self.length % 4 or factor.get_shape() != (channels * self.length,):
             raise VerifyException(
-                f"expected {channels} N of {self.element} for N sums, a multiple of 4, "
-                f"got {factor} for {sums}"
+                f"expected {channels} N of {self.element} for N accumulators, "
+                f"a multiple of 4, got {factor} for {sums}"
             )
 
 

@@ -83,7 +83,7 @@ INTEL_CPU = Device(
 
 AMX = Device(
     name="amx",
-    title="x86-64 processors with AMX, as LLVM IR",
+    title="x86-64 CPUs with AMX, as LLVM IR",
     family="amx",
     source=(
         "Intel Architecture Instruction Set Extensions, chapter on AMX: palette 1; "

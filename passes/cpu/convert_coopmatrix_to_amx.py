@@ -159,7 +159,7 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
 def unsupported_matrix(type: MatrixType, scopes: tuple[ScopeAttr, ...]) -> str | None:
     """Say why a matrix cannot be tiles, or None."""
     if not type.is_static:
-        return f"expected sizes that are known, to cut into tiles, got {type}"
+        return f"expected static sizes, to split into tiles, got {type}"
     if type.scope not in scopes:
         return f"expected a matrix of a subgroup, which is a core, got {type}"
     if not is_tile_element(type.element_type):
@@ -409,7 +409,7 @@ def _check_product(op: coopmatrix.MulAddOp) -> None:
             f"got {a} * {b} + {c} -> {result}",
         )
     if op.saturating is not None:
-        raise Refused(op, "sums of AMX wrap around, they do not saturate")
+        raise Refused(op, "accumulators of AMX wrap around, they do not saturate")
 
 
 # Accesses to memory

@@ -80,7 +80,7 @@ class ApplyTuningPass(ModulePass):
 
     def _apply(self, op: ModuleOp, tuning: Tuning, target: str) -> None:
         has_row = self.staged and bool(target and device(target).gemm_tiles)
-        otherwise = f"the row of {target}" if has_row else "the model"
+        otherwise = f"the device table of {target}" if has_row else "the cost model"
         products = [(func, described(x.problem), x) for func, x in matches(op)]
         has, given = {x.product for x in tuning.products}, {x for _, x, _ in products}
         if not has & given:

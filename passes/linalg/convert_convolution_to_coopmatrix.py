@@ -270,8 +270,8 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
         if channels is None or 2 * channels < plan.depth:
             remark(
                 found.op,
-                f"done without matrices: {channels} channels fill less than half of "
-                f"the K of {plan.depth} of a product of {device.name}",
+                f"computed without matrices: {channels} channels fill less than half "
+                f"of the K of {plan.depth} of a product of {device.name}",
             )
             return
         batch, height, across = (extent(func, out, x) for x in range(3))

@@ -275,8 +275,8 @@ class Nest:
     def _why_not_again(self, made: Made) -> str | None:
         if made.by.reduces:
             return (
-                "expected sums that depend on the shared loops only, which the row "
-                f"keeps, got those of a {made.by.op.name} with other parallel loops"
+                "expected reductions that depend on the shared loops only, which the "
+                f"row keeps, got those of a {made.by.op.name} with other parallel loops"
             )
         loops = set(plain(made.map))
         own = range(len(made.by.reductions))

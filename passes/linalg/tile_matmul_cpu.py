@@ -805,7 +805,7 @@ class TileMatmulCpuPass(ModulePass):
         if not self.amx and not thin:
             left, right, sums = problem.elements
             reason = f"AMX does not multiply {left} and {right} into {sums}"
-            remark(found.op, f"done by vectors, not by tiles of AMX: {reason}")
+            remark(found.op, f"computed by vectors, not by AMX tiles: {reason}")
         self._by(plan, ctx, func, found)
 
     def _by(

@@ -940,7 +940,7 @@ class TileMatmulKhrPass(ModulePass):
                     tuned_plan = "" if self.tiles else "the tuned plan: "
                     raise Refused(found.op, f"{tuned_plan}{plan}")
                 if isinstance(plan, str):
-                    reason = "one subgroup a work-group multiplies, not several"
+                    reason = "one subgroup per work-group multiplies, not several"
                     remark(func, f"{reason}: {plan}")
                     continue
                 whole = None if chosen else plan_whole_gemm(found.problem, device)
@@ -953,7 +953,7 @@ class TileMatmulKhrPass(ModulePass):
             if not found.tuned and not isinstance(plan, str):
                 remark(
                     func,
-                    "one subgroup a work-group multiplies; with staged=true several "
+                    "one subgroup per work-group multiplies; with staged=true several "
                     "share tiles in work-group memory, which is far faster on "
                     f"{device.name}",
                 )

@@ -112,7 +112,7 @@ class Unroller:
             raise Refused(
                 op,
                 f"expected at most {MOST_TRIPS} trips of the loops of a function, "
-                "which are written out: write one operation of linalg in place of "
+                "which are unrolled: write one operation of linalg in place of "
                 "its tiles",
             )
 
@@ -122,8 +122,8 @@ class Unroller:
         if low is None or high is None or step is None or step <= 0:
             raise Refused(
                 op,
-                f"expected {op.name} with constant bounds, so that it can be written "
-                "out: make the sizes static, or write linalg.generic",
+                f"expected {op.name} with constant bounds, so that it can be "
+                "unrolled: make the sizes static, or write linalg.generic",
             )
         return range(low, high, step)
 

@@ -468,7 +468,7 @@ def _why_slow(op: Operation, facts: frozenset[Fact], target: HeldMatrices) -> st
         types = device.multiplications(*product.elements, product.saturating)
         what = f"{product} of {product.types}" if types else product.types
         return (
-            f"{device.name} does not multiply {what}: its lanes do it, element by "
+            f"{device.name} does not multiply {what}: its lanes compute it, element by "
             "element"
         )
     if "not held" in facts:

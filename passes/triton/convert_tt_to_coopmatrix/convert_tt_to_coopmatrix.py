@@ -532,7 +532,7 @@ def leave_to_lanes(kernels: Sequence[FuncOp], device: Device, lanes: int) -> Non
     reasons = ((x, why_not_dpas(x, device, lanes)) for x in products)
     for op, reason in reasons:
         if reason is not None:
-            remark(op, f"the kernel's products are done by lanes: {reason}")
+            remark(op, f"the kernel's products are computed by lanes: {reason}")
             for func in kernels:
                 func.attributes[coopmatrix.DISTRIBUTION] = CoopmatrixAttr(
                     CoopmatrixFamily()
@@ -586,7 +586,7 @@ def in_subgroups(
         else:
             if not loops_in_place(func, kernel):
                 return Kernel(func, conditions(func, kernel))
-            reason = "it may store to what it loads factors from"
+            reason = "it may store to memory that it loads operands from"
     assert isinstance(reason, str), old
     dots = [x for x in old.walk() if isinstance(x, tt.DotOp)]
     least, why_not = options.tile[0] if dots else 1, ""
@@ -603,7 +603,9 @@ def in_subgroups(
         if size <= device.limits.local_bytes:
             if dots:
                 turns = f", in {rounds} rounds" if rounds > 1 else ""
-                remark(old, f"{subgroups} subgroups do a part each{turns}: {reason}")
+                remark(
+                    old, f"{subgroups} subgroups compute a part each{turns}: {reason}"
+                )
             return found
         why_not = f"{subgroups} parts take {size} bytes of buffers"
     return f"{reason}, and {why_not}"
@@ -635,10 +637,10 @@ def in_rounds(
     for count in ROUNDS:
         found = in_parts(ctx, old, options, count, 1)
         if isinstance(found, str):
-            why = f", and it does not go in rounds: {found}"
+            why = f", and it cannot be computed in rounds: {found}"
             break
         if shared_bytes(found.func) <= most:
-            remark(old, f"{room}: it goes in {count} rounds")
+            remark(old, f"{room}: it is computed in {count} rounds")
             return found
     with remarks_to(lambda line: None):  # they were made before
         found = in_subgroup(ctx, old, replace(options, rematerialize=True))
@@ -678,7 +680,7 @@ def in_parts(
     except Refused as error:  # of the whole program it names the operation
         return error.reason
     if loops_in_place(func, kernel):
-        return "it may store to what it loads factors from"
+        return "it may store to memory that it loads operands from"
     return Kernel(func, plan.apart)
 
 

@@ -349,7 +349,9 @@ class Matrices:
         if x is not y and not (x.is_integer and y.is_integer):
             raise Refused(op, f"expected a and b of one type, got {a} and {b}")
         if op.saturating is not None:
-            what = "expected a sum that wraps around, as that of DPAS, got saturating"
+            what = (
+                "expected an accumulator that wraps around, as DPAS has, got saturating"
+            )
             raise Refused(op, what)
         c, result = op.matrices[Operand.C], op.matrices[Operand.RESULT]
         if c != result:
