@@ -1,4 +1,4 @@
-"""The `avx512` dialect: what vector registers of x86-64 do that `vector` has not."""
+"""The `avx512` dialect: x86-64 vector operations that `vector` lacks."""
 
 from typing import ClassVar
 

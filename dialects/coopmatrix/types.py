@@ -584,7 +584,7 @@ def _parse_scope(parser: AttrParser) -> ScopeAttr | SymbolRefAttr:
 
 @irdl_op_definition
 class SpecConstantOp(IRDLOperation):
-    """A named number, fixed when a module is specialised, not when it is compiled.
+    """A named number, fixed when a module is specialized, not when it is compiled.
 
     Matrix types name it where they would have a size or a scope.  `id` is the SpecId
     by which a driver sets it; constants without one get the least that are free, in the
