@@ -67,7 +67,7 @@ PIPELINES = {
 }
 """The columns of the table in the documentation."""
 HEAD = """\
-# Functions of linalg and coopc's engines
+# linalg programs on each engine
 
 How each pipeline compiles the programs in `test/inputs/linalg`: the unit that computes
 matrix products (or everything, if there are none), or why the program is refused.

@@ -44,7 +44,7 @@ MATRIX_ENGINES = {
 """What an operation that is left shows."""
 
 HEAD = """\
-# Triton's kernels and coopc's engines
+# Triton kernels on each engine
 
 How each pipeline compiles the kernels in `test/inputs/triton` with default options:
 the unit that computes matrix products (or everything, if there are none), or why the
