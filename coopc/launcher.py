@@ -7,10 +7,10 @@
 | `tt` and layouts | `coopc-khr{.. fallback}` | `coopc-xe{.. emulate, fallback}` |
 | `xe`             | refused                  | `emulate-xe`                     |
 
-Where subgroups share products (`shares_gemm` of the device), `coopc-khr` is staged.
-On a processor without AVX-512 Intel's runtime has no matrices: there it is
-`coopc-lanes`. On the simulator it runs as it is, on the processor after `coopc-amx`
-where that has tiles for it, else after `coopc-cpu`.
+If subgroups of the device share tiles of products (`shares_gemm`), `coopc-khr` is
+staged. On a CPU without AVX-512, Intel's runtime has no matrices: `coopc-lanes` is used
+instead. On the simulator a module runs as it is, on the CPU after `coopc-amx` if AMX
+has tiles for it, else after `coopc-cpu`.
 """
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ class Nest:
         own = range(len(made.by.reductions))
         if any(n not in loops and self.size(made.by, n) != 1 for n in own):
             return (
-                "expected what is computed again to be at an index that says all of "
+                "expected a rematerialized value at an index that determines all of "
                 f"its loops, got {made.map}"
             )
         return None

@@ -645,7 +645,7 @@ def in_rounds(
     with remarks_to(lambda line: None):  # they were made before
         found = in_subgroup(ctx, old, replace(options, rematerialize=True))
     if shared_bytes(found.func) <= most:
-        remark(old, f"{room}: it computes elements again instead of keeping them{why}")
+        remark(old, f"{room}: elements are rematerialized, not buffered{why}")
         return found
     remark(old, f"{room}{why}")
     return whole

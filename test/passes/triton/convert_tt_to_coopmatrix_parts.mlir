@@ -133,7 +133,7 @@ tt.func @kept(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %s: !tt.ptr<
 // ALONE-NOT: memref.load %{{.+}} : memref<1099511627776xi32>
 // ALONE: memref.load %r[
 // ALONE: func.return
-// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768: it computes elements again instead of keeping them, and it cannot be computed in rounds: it stores to what it loads from
+// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768: elements are rematerialized, not buffered, and it cannot be computed in rounds: it stores to what it loads from
 tt.func @again(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %unit = arith.constant 1 : i64

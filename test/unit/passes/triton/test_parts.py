@@ -398,7 +398,7 @@ def test_loads_again(n: int) -> None:
     with remarks_to(remarks.append):
         steps = read_passes(f"{passes},share-workgroup-memory", everything().all_passes)
         Run(new_context(everything()), Source(AGAIN, "again.mlir")).apply(module, steps)
-    assert "computes elements again" in remarks[0]
+    assert "elements are rematerialized" in remarks[0]
     random = np.random.default_rng(n)
     x, y = (random.integers(-9, 9, (n, n)).astype("i4") for _ in range(2))
     a, b = (np.pad(each, (0, 64 - n)) for each in (x, y))
