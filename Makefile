@@ -16,13 +16,13 @@ help: ## show this help
 demo: $(VENV)/.run ## compile a matrix multiplication, simulate it, compare with numpy
 	@$(BIN)/python examples/demo.py
 
-test: dev toolchain ## every test, with all they need installed first
+test: dev toolchain ## install compilers and drivers, then run the test suite
 	$(MAKE) check
 
 test-frameworks: $(FRAMEWORKS)/.triton ## Triton's kernels from Python, in an environment with Triton
 	$(FRAMEWORKS)/bin/python -m pytest -q -n 2 test/unit/triton test/unit/test_readme.py::test_triton
 
-check: lint types unit lit ## all of it, on what is installed
+check: lint types unit lit ## lint, types and all tests, on what is installed
 
 lint: ## style and formatting
 	ruff check .

@@ -1,4 +1,4 @@
-"""Products on plain lanes, beside a naive kernel on Intel's OpenCL run-time for CPUs.
+"""Products on plain lanes, beside a naive kernel on Intel's OpenCL runtime for CPUs.
 
 C = A B of 256 x 256 matrices: by tiles that a subgroup holds, and by work-items that
 each add up one element of C in a loop over K.  Both are compiled by coopc and run in

@@ -72,7 +72,7 @@ class Artifact:
         if self.device is None:
             message = (
                 "expected what spirv-binary gave, which a driver runs: coopc.launch "
-                "compiles for processors, too"
+                "compiles for CPUs, too"
             )
             raise wrong_call("Artifact.run", message)
         from coopc.run.execute import executable_on_driver

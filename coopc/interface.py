@@ -1,6 +1,6 @@
 """How a kernel is called: its arguments, its grid, what the host must check first.
 
-A kernel's arguments are memrefs and scalars.  What the run-time gets depends on the
+A kernel's arguments are memrefs and scalars.  What the runtime gets depends on the
 flavour of the module:
 
 | flavour | memref                                         | scalar              |

@@ -120,7 +120,7 @@ def value_of(interface: Interface, given: Sequence[Given], field: Field) -> Any:
     if field.what == What.VALUE:
         return each
     if field.what == What.ADDRESS:
-        return 0  # the run-time writes it: see `Interface.addresses`
+        return 0  # the runtime writes it: see `Interface.addresses`
     if field.what == What.OFFSET:
         return argument.offset or 0 if isinstance(argument, Buffer) else 0
     array = np.asarray(each)
@@ -189,7 +189,7 @@ def entry_for(
 def violated_condition(interface: Interface, given: Sequence[Given]) -> str | None:
     """Return which condition arguments violate, that the host can check, or None.
 
-    Addresses are the run-time's.
+    Addresses are the runtime's.
     """
     for condition in interface.conditions:
         if condition.what == "address":

@@ -7,10 +7,10 @@
 | `tt` and layouts | `coopc-khr{.. fallback}` | `coopc-xe{.. emulate, fallback}` |
 | `xe`             | refused                  | `emulate-xe`                     |
 
-Where subgroups share products (`shares_gemm` of the device), `coopc-khr` is staged.
-On a processor without AVX-512 Intel's run-time has no matrices: there it is
-`coopc-lanes`. On the simulator it runs as it is, on the processor after `coopc-amx`
-where that has tiles for it, else after `coopc-cpu`.
+If subgroups of the device share tiles of products (`shares_gemm`), `coopc-khr` is
+staged. On a CPU without AVX-512, Intel's runtime has no matrices: `coopc-lanes` is used
+instead. On the simulator a module runs as it is, on the CPU after `coopc-amx` if AMX
+has tiles for it, else after `coopc-cpu`.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class LaunchTarget:
             raise ValueError(f"expected on={'|'.join(PLACES)}, got {self.on!r}")
         if self.on == "cpu" and self.device is not None:
             raise ValueError(
-                f"expected no device with on='cpu', which compiles for this processor, "
+                f"expected no device with on='cpu', which compiles for this CPU, "
                 f"got {self.device!r}"
             )
 
@@ -175,7 +175,7 @@ class LaunchTarget:
 
     @property
     def why_no_matrices(self) -> str | None:
-        """Why Intel's run-time has no matrices on this processor; None if it has."""
+        """Why Intel's runtime has no matrices on this processor; None if it has."""
         from coopc.run.tiles import cpu_flags, why_impossible
 
         if self.on != "opencl" or self.device not in (None, PLACES["opencl"]):
@@ -442,7 +442,7 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
         known = prepacked(interfaces(kernels, source, PLACES["cpu"]), program)
     else:
         if target.pipeline is None and (reason := target.why_no_matrices) is not None:
-            remark_product(module, f"done by lanes, not by matrices: {reason}")
+            remark_product(module, f"computed by lanes, not by matrices: {reason}")
         artifact = compile(
             source.text or module,
             passes,
@@ -514,7 +514,7 @@ def for_processor(
     tiles, owners = target.tiles_used, Owners()
     if target.pipeline is not None or target.tiles != "auto":
         return after(module, source, steps, owners), tiles, owners
-    reason = "this processor has no AMX; --tiles emulated is slower"
+    reason = "this CPU has no AMX; --tiles emulated is slower"
     if tiles is Tiles.AMX:
         try:
             program = after(module, source, steps, owners)
@@ -527,11 +527,11 @@ def for_processor(
             needed = {x for func in funcs for x in features(func)}
             if not (missing := lacking(needed, cpu_flags())):
                 return program, tiles, owners
-            reason = f"this processor has no {', '.join(missing)}"
+            reason = f"this CPU has no {', '.join(missing)}"
         steps = read_passes(target.vectors, everything().all_passes)
         owners = Owners()
     program = after(module, source, steps, owners)
-    remark_product(module, f"done by vectors, not by tiles of AMX: {reason}")
+    remark_product(module, f"computed by vectors, not by AMX tiles: {reason}")
     return program, Tiles.NONE, owners
 
 
@@ -677,7 +677,7 @@ def launch(
         kernel: Its name, where there are several.
         tiles: Of AMX, on cpu: auto, amx, emulated or none.
         threads: Of cpu.
-        spec: Values of specialisation constants.
+        spec: Values of specialization constants.
         seconds: How long it may take.
 
     Raises:

@@ -88,7 +88,7 @@ class StepForDialect(ConditionalStep):
             if (found := why_not_by_layouts(op)) is None:
                 return
             if self.pass_name == TO_MATRICES and found[0] is not op:
-                remark(found[0], f"the kernel is one of one subgroup: {found[1]}")
+                remark(found[0], f"the kernel runs on one subgroup: {found[1]}")
         step(self.pass_name, **self.options).apply(ctx, op)
 
 
@@ -96,12 +96,12 @@ class StepForDialect(ConditionalStep):
 class CoopcKhrPass(Pipeline):
     """Compile for SPV_KHR_cooperative_matrix, for `-t spirv`.
 
-    Before: kernels of Triton, functions of linalg, or operations on
-            matrices of any size.
-    After:  kernels of the operations on matrices that the device has as instructions,
-            with loops over elements and work-group memory for the rest; a remark says
-            what is far slower for that.
-    Fails:  naming an operation that the device cannot do; for unknown devices.
+    Before: Triton kernels, linalg functions, or coopmatrix operations on matrices of
+            any size.
+    After:  kernels with only those matrix operations that the device has instructions
+            for; loops over elements and work-group memory replace the rest, with a
+            remark where that is much slower.
+    Fails:  if the device cannot do an operation, naming it; for unknown devices.
     """
 
     name = "coopc-khr"
@@ -109,24 +109,25 @@ class CoopcKhrPass(Pipeline):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     flavour: Flavour | None = None
-    """The environment of SPIR-V; the device's, if it has only one."""
+    """The SPIR-V environment; by default the device's, if it has only one."""
     tile: tuple[int, ...] = ()
-    """m, n and k that a subgroup computes of a linalg.matmul; else the device's."""
+    """m, n and k of a subgroup's tile of a linalg.matmul; default: the device's."""
     pack_b: bool = False
-    """Whether a kernel of its own packs B where the device wants it packed, rather than
-    each work-group what it needs."""
+    """For devices that need B packed, pack it once in a separate kernel; otherwise each
+    work-group packs the part it needs."""
     staged: bool = False
-    """Whether a linalg.matmul, or a kernel of Triton that only stores what becomes of
-    products, is one of work-groups of several subgroups, with tiles in work-group
-    memory that suit the device, and other kernels of Triton are cut for subgroups."""
+    """Use work-groups of several subgroups that share tiles in work-group memory, for
+    linalg.matmul and for Triton kernels that only store results of products; split
+    other Triton kernels across subgroups."""
     fallback: bool = False
-    """Whether kernels of Triton that have conditions get a second entry point,
-    `.fallback`."""
+    """Give Triton kernels that have conditions a second entry point, `.fallback`, for
+    arguments that violate them."""
     precision: PrecisionName = "ieee"
-    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
-    three products of bf16 or f16, or by one."""
+    """How f32 is multiplied: ieee, exactly; bf16x3 or f16x3, as three products on the
+    matrix engine; bf16, f16 or tf32, as one. Products that the device does not support
+    stay exact, with a remark."""
     tuning: str | None = None
-    """A file of `coopc-tune`, which says by which plans products are done."""
+    """A tuning file from `coopc-tune`, with the plan for each matrix product."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
@@ -170,11 +171,11 @@ class CoopcKhrPass(Pipeline):
 class CoopcXePass(Pipeline):
     """Compile for Intel Xe: 2D block messages, shuffles and DPAS.
 
-    Before: kernels of Triton, functions of linalg, or coopmatrix operations.
-            Tensors without layouts, or with operations that have none, become matrices.
-    After:  kernels of one lane: loads and stores are messages of 2D blocks where there
-            is a plan, lane by lane where there is none; products are `xe.dpas`.
-    Fails:  naming an operation that cannot be converted; for devices without DPAS.
+    Before: Triton kernels, linalg functions, or coopmatrix operations. Triton kernels
+            that cannot get layouts become coopmatrix operations.
+    After:  SIMT code for one lane: loads and stores are 2D block messages where there
+            is a plan, and per lane otherwise; products are `xe.dpas`.
+    Fails:  if an operation cannot be converted, naming it; for devices without DPAS.
     """
 
     name = "coopc-xe"
@@ -182,28 +183,30 @@ class CoopcXePass(Pipeline):
     device: str | None = None
     """dg2, pvc, bmg, lnl or ptl; by default that of `simt.target`."""
     explain: bool = False
-    """Whether the plan of each access is printed, or the reason against one."""
+    """Print a remark for each access with its plan, or the reason why it has none."""
     prefetch: int | None = None
-    """How many steps of a loop ahead tiles are prefetched; 0 adds no prefetch. Without
-    it, what `num_stages` says in kernels of Triton that have no layouts yet."""
+    """How many loop iterations ahead to prefetch tiles; 0 for none. By default, one
+    less than a loop's `tt.num_stages`, which `assign-tt-layouts` sets, or none."""
     barriers: bool = False
-    """Whether subgroups go through the steps of such loops together."""
+    """Keep subgroups in step in loops with prefetches, by split barriers."""
     fallback: bool = False
-    """Whether kernels that have conditions get a second entry point, `.fallback`."""
+    """Give kernels that have conditions a second entry point, `.fallback`, for
+    arguments that violate them."""
     any: bool | None = None
-    """The old name of `fallback`."""
+    """Deprecated: use `fallback`."""
     payload: Literal["none", "prefetch", "all"] = "all"
-    """Which addresses of messages loops hold in registers, by builtins of the compiler
-    that no specification has: those of prefetches, of loads too, or none."""
+    """Which message addresses loops keep in registers, through undocumented builtins of
+    Intel's compiler: none, those of prefetches, or those of loads as well."""
     split: bool = False
-    """Whether pairs of subgroups share A in split DPAS, as dg2 can; which two are a
-    pair is only assumed there."""
+    """Use split DPAS, in which pairs of subgroups share A (dg2 only). That adjacent
+    subgroups form the pairs is an assumption."""
     emulate: bool = False
-    """Whether to expand what the device does into plain code, for Intel's OpenCL
-    run-time for CPUs; the plans stay those for `device`."""
+    """Expand block messages and DPAS into plain code, to run on Intel's OpenCL runtime
+    for CPUs; plans are still those for `device`."""
     precision: PrecisionName = "ieee"
-    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
-    three products of bf16 or f16, or by one, also of tf32."""
+    """How f32 is multiplied: ieee, exactly; bf16x3 or f16x3, as three products on the
+    matrix engine; bf16, f16 or tf32, as one. Products that the device does not support
+    stay exact, with a remark."""
 
     def __post_init__(self) -> None:
         if self.device is not None and device(self.device).dpas is None:
@@ -261,34 +264,34 @@ class CoopcXePass(Pipeline):
 
 @dataclass(frozen=True)
 class CoopcLanesPass(Pipeline):
-    """Compile to plain code of lanes, for any device with subgroups.
+    """Compile to plain code per lane, for any device with subgroups.
 
-    Before: kernels of Triton, functions of linalg, or operations on
-            matrices of a subgroup.
-    After:  kernels in which matrices are the vectors that each lane holds; those whose
-            sizes are specialisation constants are in work-group memory. No matrix
-            engine is used.
-    Fails:  for matrices of several subgroups, and for elements of other than 8, 16, 32
-            or 64 bits, naming the operation.
+    Before: Triton kernels, linalg functions, or coopmatrix operations on matrices of
+            a subgroup.
+    After:  kernels in which each lane holds its share of a matrix in vectors; matrices
+            sized by specialization constants are in work-group memory. No matrix engine
+            is used.
+    Fails:  for matrices of several subgroups, and for elements that are not 8, 16, 32
+            or 64 bits wide, naming the operation.
     """
 
     name = "coopc-lanes"
 
     subgroup_size: int | None = None
-    """Lanes; by default what kernels say, or else the device."""
+    """Subgroup size; by default that of the kernel, or else of the device."""
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     flavour: Flavour | None = None
-    """The environment of SPIR-V; the device's, if it has only one."""
+    """The SPIR-V environment; by default the device's, if it has only one."""
     unroll: bool = False
-    """Whether all loops over what a lane holds are written out, not only short ones."""
+    """Fully unroll all loops over a lane's components, not only short ones."""
     explain: bool = False
-    """Whether standard error says how each access to memory is done, and why."""
+    """Print a remark for each memory access that says how it was lowered and why."""
     fallback: bool = False
-    """Whether kernels of Triton that have conditions get a second entry point,
-    `.fallback`."""
+    """Give Triton kernels that have conditions a second entry point, `.fallback`, for
+    arguments that violate them."""
     tuning: str | None = None
-    """A file of `coopc-tune`, which says by which plans products are done."""
+    """A tuning file from `coopc-tune`, with the plan for each matrix product."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
@@ -329,39 +332,40 @@ class CoopcLanesPass(Pipeline):
 
 
 CPU_TILE = (32, 32)
-"""Rows and columns that a work-group computes of a linalg.matmul on a processor."""
+"""Rows and columns of a linalg.matmul that a work-group computes on a CPU."""
 
 
 @dataclass(frozen=True)
 class CoopcAmxPass(Pipeline):
-    """Compile to functions on tiles of AMX, for `-t llvm-ir`.
+    """Compile to functions on AMX tiles, for `-t llvm-ir`.
 
-    Before: kernels of Triton, functions of linalg, or operations on
-            matrices of a subgroup.
-    After:  functions that loop over a part of the work-groups of a grid; matrices are
-            tiles of AMX.
-    Fails:  naming an operation on types that AMX does not hold or multiply, or one that
-            has no form of vectors over lanes.
+    Before: Triton kernels, linalg functions, or coopmatrix operations on matrices of
+            a subgroup.
+    After:  functions that loop over a range of the grid's work-groups; matrices are AMX
+            tiles.
+    Fails:  for operations on types that AMX does not support, or that cannot be
+            vectorized over lanes, naming the operation.
     """
 
     name = "coopc-amx"
 
     subgroup_size: int | None = None
-    """Lanes; by default what kernels say, or else 16."""
+    """Subgroup size; by default that of the kernel, or else 16."""
     block: tuple[int, ...] = ()
-    """Of a linalg.matmul: panels of A and of B, and steps of K, at a time."""
+    """Cache block of a linalg.matmul: panels of A, panels of B, and steps along K."""
     threads: int = 1
     """Threads that share a linalg.matmul."""
     precision: PrecisionName = "ieee"
-    """How the matrix engine multiplies f32: exactly (ieee, not by matrices), by
-    three products of bf16 or f16, or by one."""
+    """How f32 is multiplied: ieee, exactly; bf16x3 or f16x3, as three products on the
+    matrix engine; bf16, f16 or tf32, as one. Products that the device does not support
+    stay exact, with a remark."""
     tuning: str | None = None
-    """A file of `coopc-tune`, which says by which plans products are done."""
+    """A tuning file from `coopc-tune`, with the plan for each matrix product."""
     features: tuple[str, ...] = ()
-    """What the processor has of avx512bf16 and avx512vnni: vectors do what tiles do
-    not, and products with few rows."""
+    """Which of avx512bf16 and avx512vnni the CPU has. Vector code handles what tiles
+    cannot, and products with few rows."""
     prepack: Literal["none", "b"] = "none"
-    """Whether a linalg.matmul takes B packed, by a kernel of its own, `.pack_b`."""
+    """Take B of a linalg.matmul packed, and emit a kernel `.pack_b` that packs it."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
@@ -424,31 +428,31 @@ class CoopcAmxPass(Pipeline):
 
 @dataclass(frozen=True)
 class CoopcCpuPass(Pipeline):
-    """Compile to vector code for x86-64 processors, for `-t llvm-ir`.
+    """Compile to vector code for x86-64 CPUs, for `-t llvm-ir`.
 
-    Before: kernels of Triton, functions of linalg, or operations on
-            matrices of a subgroup.
-    After:  functions that loop over a part of the work-groups of a grid; matrices are
+    Before: Triton kernels, linalg functions, or coopmatrix operations on matrices of
+            a subgroup.
+    After:  functions that loop over a range of the grid's work-groups; matrices are
             vectors.
-    Fails:  naming an operation that has no form of vectors over lanes.
+    Fails:  if an operation cannot be vectorized over lanes, naming it.
     """
 
     name = "coopc-cpu"
 
     subgroup_size: int | None = None
-    """Lanes; by default what kernels say, or else 16."""
+    """Subgroup size; by default that of the kernel, or else 16."""
     block: tuple[int, ...] = ()
-    """Of a linalg.matmul: panels of A and of B, and K, at a time."""
+    """Cache block of a linalg.matmul: panels of A, panels of B, and K."""
     threads: int = 1
     """Threads that share a linalg.matmul."""
     tile: tuple[int, ...] = (6, 16)
-    """Rows and columns of sums in registers: 12,32 suits AVX-512."""
+    """Rows and columns of the accumulator tile in registers; 12,32 suits AVX-512."""
     tuning: str | None = None
-    """A file of `coopc-tune`, which says by which plans products are done."""
+    """A tuning file from `coopc-tune`, with the plan for each matrix product."""
     features: tuple[str, ...] = ()
-    """What the processor has of avx512bf16 and avx512vnni."""
+    """Which of avx512bf16 and avx512vnni the CPU has."""
     prepack: Literal["none", "b"] = "none"
-    """Whether a linalg.matmul takes B packed, by a kernel of its own, `.pack_b`."""
+    """Take B of a linalg.matmul packed, and emit a kernel `.pack_b` that packs it."""
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""

@@ -385,7 +385,7 @@ class Search:
                 raise next(iter(errors.values()))
             others = (f"; {x}: {y.diagnostic.message}" for x, y in errors.items())
             raise ValueError(
-                f"{self.program.source.name}: expected a product of linalg whose plan "
+                f"{self.program.source.name}: expected a linalg matmul whose plan "
                 f"can be chosen, got none{''.join(others)}"
             )
         self.executor.submit(prepare, self.program).result()

@@ -1,4 +1,4 @@
-"""The `amx` dialect: tiles of a processor with AMX, as upstream MLIR spells them.
+"""The `amx` dialect: AMX tiles, as upstream MLIR spells them.
 
 What it prints, `mlir-opt` of LLVM 22 reads, and the other way round.
 """
@@ -272,7 +272,7 @@ class TileStoreOp(IRDLOperation):
 
 @irdl_op_definition
 class TileZeroOp(IRDLOperation):
-    """A tile of zeros, in a register of its own.
+    """A tile of zeros, in a separate register.
 
     Equal ones are never merged: one register for two accumulators would have to be
     copied, which only memory does.
@@ -377,7 +377,7 @@ class TileMulFOp(TileMulOp):
 
 @irdl_op_definition
 class TileMulIOp(TileMulOp):
-    """Multiply tiles of bytes: `result = lhs * rhs + acc`, sums wrap around.
+    """Multiply tiles of bytes: `result = lhs * rhs + acc`, which wraps around.
 
     | value       | tile      | of                              |
     |-------------|-----------|---------------------------------|

@@ -1,4 +1,4 @@
-"""The `avx512` dialect: what vector registers of x86-64 do that `vector` has not."""
+"""The `avx512` dialect: x86-64 vector operations that `vector` lacks."""
 
 from typing import ClassVar
 
@@ -84,8 +84,8 @@ class DotOp(IRDLOperation):
             )
         if self.length % 4 or factor.get_shape() != (channels * self.length,):
             raise VerifyException(
-                f"expected {channels} N of {self.element} for N sums, a multiple of 4, "
-                f"got {factor} for {sums}"
+                f"expected {channels} N of {self.element} for N accumulators, "
+                f"a multiple of 4, got {factor} for {sums}"
             )
 
 

@@ -299,7 +299,7 @@ class BlockStore2DOp(BlockOp):
 
 @irdl_op_definition
 class BlockPrefetch2DOp(BlockOp):
-    """Bring a block nearer to the registers; a hint without a result.
+    """Prefetch a block into a cache; a hint without a result.
 
     ```mlir
     %p, %x, %y, %w, %h, %pitch = "test.op"() : () ->
@@ -383,7 +383,7 @@ ALIGNMENT = 4
 
 @irdl_op_definition
 class BlockLoadOp(IRDLOperation):
-    """Load slots of 8, 16 or 32 bits that follow each other, with the whole subgroup.
+    """Load consecutive slots of 8, 16 or 32 bits with the whole subgroup.
 
     | value  | what                                                             |
     |--------|------------------------------------------------------------------|
@@ -857,7 +857,7 @@ class PayloadLoadOp(PayloadAccessOp):
 
 @irdl_op_definition
 class PayloadPrefetchOp(PayloadAccessOp):
-    """Bring the block at a payload nearer to the registers; a hint without a result.
+    """Prefetch the block at a payload into a cache; a hint without a result.
 
     ```mlir
     %p = "test.op"() : () -> !xe.payload<16, 32x16x2>

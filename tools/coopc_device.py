@@ -5,8 +5,8 @@
     coopc-device --from-driver
     coopc-device --list
 
-Edit the file, or let another extend it: `coopc/device/file.py` describes the keys.  The
-standard error says which of the fields no source tells.
+Edit the file, or extend it from another one (`extends`): see `coopc/device/file.py`.
+Fields whose values are unknown are listed on standard error.
 """
 
 from __future__ import annotations

@@ -52,11 +52,11 @@ def main(args: Sequence[str] | None = None) -> int:
 def parser() -> ArgumentParser:
     found = ArgumentParser(
         prog=TOOL,
-        description="Count the instructions that Intel's offline compiler makes of a "
-        "module.",
-        epilog="KEY is a column of the table or a kind of instruction, as in "
-        "load_block2d.d16; inner.KEY counts in the innermost loop, NAME:KEY in one "
-        "kernel.",
+        description="Count the instructions that Intel's offline compiler, ocloc, "
+        "emits for a module.",
+        epilog="KEY is a column of the table or a kind of instruction, such as "
+        "load_block2d.d16. inner.KEY counts only the innermost loop, NAME:KEY only "
+        "kernel NAME.",
     )
     add = found.add_argument
     add("file", help="IR, SPIR-V text or binary; - for the standard input")

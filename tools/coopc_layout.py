@@ -515,14 +515,14 @@ def parser() -> LayoutArguments:
     what = "only this subgroup of the hardware view"
     add("--warp", type=whole_number(), metavar="NUMBER", help=what)
     add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
-    add = found.add_argument_group("2D block messages that load it").add_argument
-    what = "those of the fewest instructions (the default), or the fewest ones"
+    add = found.add_argument_group("2D block load plans").add_argument
+    what = "minimize instructions (cheapest, the default) or messages (fewest)"
     add("--plan", nargs="?", choices=WISHES, const="cheapest", help=what)
     what = f"how the tensor is in memory (default: {ORDERS[0]})"
     add("--order", choices=ORDERS, help=what)
     add("--device", metavar="NAME", help="whose messages (default: bmg)")
     add = found.add_argument_group("output").add_argument
-    what = f"{'|'.join(FORMATS)} (default: as FILE is named, or table)"
+    what = f"{'|'.join(FORMATS)} (default: from FILE's suffix, or table)"
     add("--format", choices=FORMATS, metavar="FORMAT", help=what)
     add("-o", dest="output", metavar="FILE", help="where to write")
     about = found.add_argument_group("about the tool").add_argument

@@ -248,8 +248,8 @@ def parser() -> ArgumentParser:
     found = ArgumentParser(
         prog=TOOL,
         usage=USAGE,
-        description="Run passes over IR, coopc's and xDSL's, and print the result, or "
-        "what a target makes of it.",
+        description="Run coopc and xDSL passes on IR, then print it or translate it "
+        "to a target.",
         add_help=False,
     )
     add = found.add_argument_group("input").add_argument
@@ -267,8 +267,8 @@ def parser() -> ArgumentParser:
 
     add = found.add_argument_group("compilation").add_argument
     what = (
-        "passes with options, as in 'set-target{device=bmg},canonicalize'; those of "
-        "several -p run in order"
+        "passes with options, as in 'set-target{device=bmg},canonicalize'; repeated "
+        "-p are concatenated"
     )
     add("-p", "--passes", action="append", default=[], help=what)
     what = "what to write, with options, as in 'spirv{device=lavapipe}' (default: mlir)"
@@ -280,24 +280,24 @@ def parser() -> ArgumentParser:
     flag("--validate", help="compare what each kernel does before and after each pass")
     seed, what = whole_number(), "seed of the inputs of --validate (default: 0)"
     add("--validate-seed", type=seed, metavar="N", default=0, help=what)
-    flag("--disable-verify", help="verify neither the input nor what passes make of it")
-    what = "write the diagnostic of a check, a pass or a target as output, status 0"
+    flag("--disable-verify", help="skip verification of the input and after passes")
+    what = "print the error of a verifier, pass or target as output, with status 0"
     flag("--verify-diagnostics", help=what)
-    what = "write the diagnostic of the parser as output, status 0"
+    what = "print the error of the parser as output, with status 0"
     flag("--parsing-diagnostics", help=what)
     flag("--time-passes", help="print the time that each pass takes")
     flag(
         "--shrink",
-        help="succeed only if a ShrinkException is raised",
+        help="for Shrink Ray: exit with 0 only if a ShrinkException is raised",
     )
 
-    add = found.add_argument_group("how IR is printed").add_argument
+    add = found.add_argument_group("IR printing").add_argument
     flag = partial(add, action="store_true")
-    flag("--print-between-passes", help="also after each pass")
-    flag("--print-op-generic", help="in the generic format")
-    flag("--print-no-properties", help="with properties among the attributes")
-    flag("--print-debuginfo", help="with locations")
-    flag("--syntax-highlight", help="in colours")
+    flag("--print-between-passes", help="print the IR after each pass")
+    flag("--print-op-generic", help="print the generic form")
+    flag("--print-no-properties", help="print properties as attributes")
+    flag("--print-debuginfo", help="print locations")
+    flag("--syntax-highlight", help="print in colour")
 
     add = found.add_argument_group("about the tool").add_argument
     add_help(add)

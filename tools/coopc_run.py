@@ -81,9 +81,9 @@ def parser() -> ArgumentParser:
     found = ArgumentParser(
         prog=TOOL,
         description="Compile a kernel, run it, and compare its results.",
-        epilog="VALUE is exact (small integers, whose sums are exact; the default), "
-        "rand, zeros, ones or iota, with a shape if needed, as in rand:256x64xf16; a "
-        "file x.npy; or a number, for all elements.",
+        epilog="VALUE is exact (the default: small integers, whose sums are exact), "
+        "rand, zeros, ones or iota, optionally with a shape, as in rand:256x64xf16; or "
+        "a .npy file; or a number that fills all elements.",
         formatter_class=Help,
     )
     add = found.add_argument
@@ -100,8 +100,8 @@ def parser() -> ArgumentParser:
         "--tiles",
         choices=["auto", "amx", "emulated", "none"],
         default="auto",
-        help="AMX tiles, with --on cpu: the processor's, emulated ones (slow), or "
-        "none; auto: the processor's if it supports the kernel's types, else none",
+        help="AMX tiles, with --on cpu: the CPU's, emulated ones (slow), or "
+        "none; auto: the CPU's if it supports the kernel's types, else none",
     )
     threads = whole_number(1, MAX_THREADS)
     number("--threads", 1, threads, metavar="N", help="threads, with --on cpu")
@@ -118,7 +118,7 @@ def parser() -> ArgumentParser:
     several(
         "--arg", metavar="NAME=VALUE", help="set an argument; VALUE is described below"
     )
-    several("--spec", metavar="NAME=N", help="set a specialisation constant")
+    several("--spec", metavar="NAME=N", help="set a specialization constant")
     what = "size of the dynamic dimensions that no --arg gives"
     number("--size", 64, whole_number(), metavar="N", help=what)
     number("--seed", 0, whole_number(), metavar="N", help="seed of random arguments")

@@ -1,4 +1,4 @@
-"""coopc-triton: compile a kernel of Triton, from its Python or from its IR.
+"""coopc-triton: compile a Triton kernel from Python or Triton IR.
 
     coopc-triton kernels.py:add --signature "*fp32:16, *fp32:16, i32" --constexpr B=128
     coopc-triton add.ttir -t spirv --on vulkan
@@ -36,12 +36,12 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def parser() -> ArgumentParser:
     found = ArgumentParser(
-        prog=TOOL, description="Compile a kernel of Triton, from its Python or its IR."
+        prog=TOOL, description="Compile a Triton kernel from Python or Triton IR."
     )
     add = found.add_argument
     add("kernel", help="FILE.py:FUNCTION, or a file of Triton's IR")
-    what = 'types of the arguments, as in "*fp16:16, i32, 3": :16 says that 16 divides '
-    add("--signature", metavar="TYPES", help=f"{what}it, a number is a constexpr")
+    what = 'argument types, as in "*fp16:16, i32, 3": :16 means divisible by 16, '
+    add("--signature", metavar="TYPES", help=f"{what}a number is a constexpr")
     what = "set a constexpr: a number, True, False, None or a string"
     add("--constexpr", metavar="N=VALUE", action="append", default=[], help=what)
     warps = whole_number(1, 64)

@@ -1,17 +1,16 @@
 """coopc-tune: find the fastest plans for the products of a program on this machine.
 
     coopc-tune examples/matmul.mlir --on vulkan --device nvidia
-    coopc-tune gemm.mlir --on cpu --threads 8 --seconds 60 -o gemm.toml
-    coopc-opt gemm.mlir -p 'coopc-cpu{threads=8 tuning="gemm.toml"}' -t llvm-ir
+    coopc-tune examples/matmul.mlir --on cpu --threads 8 --seconds 60 -o cpu.toml
+    coopc-opt examples/matmul.mlir -p "coopc-cpu{tuning=cpu.toml}" -t llvm-ir
 
-It tries tiles, stages, blocks and pipelines, the built-in plans first. Each
-candidate is compiled, run in another process, compared with what is expected,
-and timed. One that is wrong, crashes or hangs is reported and never chosen. The
-tuning file is for this device, driver, version of coopc and these sizes, and is
-refused elsewhere.
+It tries tiles, stages, blocks and pipelines, starting with the built-in plans.
+Each candidate is compiled, run in a separate process, checked and timed.
+Candidates that are wrong, crash or hang are reported and dropped. The tuning
+file is only valid for this device, driver and coopc version, and these sizes.
 
-The same command continues an interrupted search, or searches longer: FILE.log
-has what was measured.
+Run the same command again to resume an interrupted search or to extend it;
+FILE.log keeps the measurements.
 """
 
 from __future__ import annotations
@@ -62,12 +61,12 @@ def parser() -> ArgumentParser:
         text = f"{text} (default: {default})"
         add(flag, type=range, default=default, metavar=unit, help=text)
 
-    add("file", metavar="PROGRAM", help="a module with a function of linalg")
+    add("file", metavar="PROGRAM", help="a module with a linalg function")
     add("--on", choices=PLACES, required=True, help="where it runs")
     what = "compile for this device (default with --on vulkan: lavapipe)"
     add("--device", metavar="NAME", help=what)
     add_list(add, "devices")
-    number("--threads", 1, "N", "threads that compute a product, with --on cpu")
+    number("--threads", 1, "N", "threads that share a product, with --on cpu")
     number("--seconds", 300, "SECONDS", "how long the search may take")
     number("--timeout", 20, "SECONDS", "how long one candidate may run")
     add("--kernel", metavar="NAME", help="the function to tune, if there are several")

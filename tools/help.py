@@ -2,7 +2,8 @@
 
 All of it is read where it is written: what a pass takes and gives in its docstring
 (Before, After, Fails), its options in the fields of its class and their docstrings, the
-names in the tables of `coopc.universe` and `coopc.device`.
+operations of a dialect in their classes and docstrings, the names in the tables of
+`coopc.universe` and `coopc.device`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from coopc.device import DEVICES, Device
 from coopc.device.factory import SUMMARIES, usage
@@ -26,6 +27,9 @@ from coopc.options import options_of
 from coopc.tools.driver import write_output
 from coopc.universe import DIALECTS, PASSES, PIPELINES, TARGETS, everything
 
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
 LISTS = ("passes", "pipelines", "dialects", "devices", "targets")
 """What `--list` can list."""
 
@@ -33,6 +37,12 @@ NAME_COLUMNS = 36
 """Columns for names, at most; what a longer one is follows in the next line."""
 MIN_COLUMNS = 40
 """Text is wrapped for terminals at least so wide."""
+
+LEGEND = (
+    "Each device: its family, its subgroup size (lanes), the largest M x N x K of its "
+    "matrix engine, and whether compiled kernels were run on it (run) or not (not run)."
+)
+"""What the line of a device says."""
 
 NO_BREAK = "\u00a0"
 """A space that is in no line's end."""
@@ -84,7 +94,7 @@ def without_name(text: str) -> str:
 
 
 def described(name: str, columns: int = 80) -> str | None:
-    """The help for the passes and targets of a name; None if there are none."""
+    """The help for what has a name: passes, targets, a dialect; None if nothing has."""
     from coopc.pipeline import Pipeline, flatten
 
     texts: list[str] = []
@@ -105,10 +115,21 @@ def described(name: str, columns: int = 80) -> str | None:
             example = f"-{flag} '{name}{{{next(iter(options))}=..}}'"
             text += f"\nOptions, as in {example}:\n\n{table(rows, columns)}"
         if issubclass(made, Pipeline):
-            steps = "".join(f"  {step}\n" for step in flatten([made()]))
+            steps = "".join(f"  {as_typed(step)}\n" for step in flatten([made()]))
             text += f"\nSteps, without options:\n\n{steps}"
         texts.append(text)
+    if name in DIALECTS:
+        dialect = universe.all_dialects[name]()
+        text = reflowed(f"{name}: {summary_of(dialect)}.", columns)
+        ops = {x.name: first_paragraph(x.__doc__ or "") for x in dialect.operations}
+        rows = sorted(ops.items())
+        texts.append(f"{text}\nOperations:\n\n{table(rows, columns)}" if rows else text)
     return "\n".join(texts) or None
+
+
+def as_typed(step: ModulePass) -> str:
+    """A pass with its options, named as in the lists of options: by hyphens."""
+    return re.sub(r"(?<=[{ ])\w+(?==)", lambda x: x[0].replace("_", "-"), str(step))
 
 
 def reflowed(text: str, columns: int) -> str:
@@ -188,7 +209,8 @@ def listed(
         rows = [(x.name, x.summary) for x in devices]
         if fits is None:
             rows += [(f"{x}{{..}}", f"{y}: {usage(x)}") for x, y in SUMMARIES.items()]
-        return table(rows, columns)
+        legend = wrapped(LEGEND, columns or 80)
+        return "\n".join([table(rows, columns), *legend, ""])
     universe = everything()
     names, known = {
         "passes": ([x for x in PASSES if x not in PIPELINES], universe.all_passes),
@@ -204,12 +226,17 @@ def listed(
 
 
 def summary_of(found: Any) -> str:
-    """Return the first sentence on a dialect, or on the class of a pass or a target."""
+    """Return the first paragraph on a dialect, or on the class of a pass or target."""
     if isinstance(found, type):
         text = Documentation.of(found).text
     else:
         module = DIALECTS[found.name].partition(":")[0]
         text = without_name(sys.modules[module].__doc__ or "")
+    return first_paragraph(text)
+
+
+def first_paragraph(text: str) -> str:
+    """The first paragraph of a docstring in one line, without the full stop."""
     return " ".join(text.split("\n\n")[0].split()).removesuffix(".")
 
 
@@ -220,7 +247,7 @@ def add_help(add: Callable[..., argparse.Action]) -> None:
         nargs="?",
         action=HelpAction,
         metavar="NAME",
-        help="print this, or what a pass, pipeline or target does, and exit",
+        help="describe a pass, pipeline, target or dialect, or this tool, and exit",
     )
 
 
@@ -230,7 +257,7 @@ def add_list(
     fits: Callable[[Device], bool] | None = None,
 ) -> None:
     """Add `--list`; where there is one list, its name may be left out."""
-    what = f"print {', '.join(lists)}, a line each, and exit"
+    what = f"list {' | '.join(lists)} and exit"
     only = lists[0] if len(lists) == 1 else None
     nargs, name = ("?", only) if only else (None, "WHAT")
     named = partial(add, "--list", nargs=nargs, const=only, metavar=name, help=what)
@@ -247,9 +274,10 @@ class HelpAction(argparse.Action):
             finish(parser, f"{parser.format_help()}\npipelines:\n{pipelines}")
         text = described(values, columns)
         if text is None:
-            known = {**everything().all_passes, **everything().all_targets}
+            universe = everything()
+            known = {*universe.all_passes, *universe.all_targets, *DIALECTS}
             near = near_match(values, known) or ", see --list passes"
-            parser.error(f"unknown pass, pipeline or target '{values}'{near}")
+            parser.error(f"unknown pass, pipeline, target or dialect '{values}'{near}")
         finish(parser, text)
 
 

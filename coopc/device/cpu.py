@@ -1,4 +1,4 @@
-"""Processors with AMX: through Intel's OpenCL run-time, and as tiles of LLVM IR."""
+"""Processors with AMX: through Intel's OpenCL runtime, and as tiles of LLVM IR."""
 
 from coopc.device.model import Amx, Device, Limits
 from coopc.device.shape import AccessRule, MatrixShape, shapes
@@ -19,10 +19,10 @@ def _tiles(amx: Amx, rows: range) -> tuple[MatrixShape, ...]:
 
 INTEL_CPU = Device(
     name="intel-cpu",
-    title="Intel's OpenCL run-time for CPUs",
+    title="Intel's OpenCL runtime for CPUs",
     family="opencl-cpu",
     source=(
-        "Intel's CPU OpenCL run-time 2026.2 with CL_CONFIG_CPU_TARGET_ARCH="
+        "Intel's CPU OpenCL runtime 2026.2 with CL_CONFIG_CPU_TARGET_ARCH="
         "graniterapids, tried: tiles of M <= 16, N <= 16, K of at most 64 bytes"
     ),
     flavours=("opencl",),
@@ -54,7 +54,7 @@ INTEL_CPU = Device(
     aligned=False,
     whole_arithmetic=False,
     element_access=False,
-    # It crashes on a scope or a layout that is a specialisation constant.
+    # It crashes on a scope or a layout that is a specialization constant.
     specialised=frozenset({"sizes"}),
     # Its pass "Lower AMX type for load/store" crashes on a phi of two branches.
     branched_matrices=False,
@@ -83,7 +83,7 @@ INTEL_CPU = Device(
 
 AMX = Device(
     name="amx",
-    title="x86-64 processors with AMX, as LLVM IR",
+    title="x86-64 CPUs with AMX, as LLVM IR",
     family="amx",
     source=(
         "Intel Architecture Instruction Set Extensions, chapter on AMX: palette 1; "

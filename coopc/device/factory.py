@@ -23,8 +23,8 @@ FACTORIES = {
 }
 """Where factories are, by name: the core imports nothing that runs drivers."""
 SUMMARIES = {
-    "any": "what the API guarantees of any device; abi-json lists what else is needed",
-    "driver": "what a Vulkan driver of this machine says of itself",
+    "any": "the API's guaranteed minimum; -t abi-json lists what else a module needs",
+    "driver": "as reported by a Vulkan driver of this machine",
 }
 """What they make, for help."""
 

@@ -13,11 +13,12 @@ The keys are the fields of `coopc.device.Device`, and `version`, which is 1:
     work_items = 1024
     ...
 
-A multiplication is a text, M x N x K and the element types of A, B and C, and of the
-result where that has another one, or a table of the fields of `MatrixShape`.  With
-`extends = "nvidia"`, or another file, what the file does not say is that device's.
-Without, `REQUIRED` has to be there; the name is the file's, the preferred subgroup size
-the first of them, and matrices are accessed in rows or columns.
+A multiplication is a string, M x N x K and the element types of A, B, C and, if it
+differs from C's, of the result; or a table of the fields of `MatrixShape`.  With
+`extends = "nvidia"`, or another file, other keys are inherited from that device.
+Otherwise the keys in `REQUIRED` must be given; the name is that of the file, the
+preferred subgroup size the first of `subgroup_sizes`, and matrices are accessed in
+row-major or column-major order.
 
 Law (test/unit/device/test_file.py):
   written   a device that `written` writes is read again as it is

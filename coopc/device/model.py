@@ -207,7 +207,7 @@ class Device:
     element_access: bool = True
     """Whether a work-item can reach its elements, through a matrix variable."""
     specialised: frozenset[Specialised] = frozenset({"sizes", "scope", "use", "layout"})
-    """What of matrices specialisation constants may set."""
+    """What of matrices specialization constants may set."""
     unrolls: bool = True
     """Whether its compiler takes long code without loops in reasonable time."""
     branched_matrices: bool = True

@@ -266,7 +266,7 @@ def _spec_constant(op: coopmatrix.SpecConstantOp, id: int) -> SpecConstant:
 
 
 def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:
-    """Specialisation constants, in order, and their SpecIds.
+    """Specialization constants, in order, and their SpecIds.
 
     Those without an id get the least ones that are free.
     """
@@ -382,7 +382,7 @@ def _allocated_bytes(op: memref.AllocaOp, facts: Facts) -> int:
 
 
 def _default(size: SSAValue, allocation: Operation) -> int:
-    """What a size is unless its specialisation constant is set.
+    """What a size is unless its specialization constant is set.
 
     Raises:
         PassFailedException: it is none.

@@ -34,12 +34,12 @@ class DeviceTarget(Target):
     """A target that says what a module is emitted for, or leaves it to the module."""
 
     flavour: Flavour | None = None
-    """The environment of SPIR-V; the device's, if it has only one."""
+    """The SPIR-V environment; by default the device's, if it has only one."""
     device: str | None = None
     """A device of `--list devices`."""
     addresses: bool = False
-    """Whether Vulkan's kernels get addresses of physical storage buffers, not bound
-    buffers; where the module computes addresses, they do without it."""
+    """Pass addresses of physical storage buffers to Vulkan kernels, not bound buffers;
+    this is implied if the module computes addresses."""
 
     def facts(self, module: ModuleOp) -> Facts:
         """What a module is emitted for; options go before what the module says.

@@ -139,7 +139,7 @@ def check_block(block: Block) -> None:
     size = rows * cols * PANEL * PANEL * 4
     if size > SUM_BYTES:
         raise ValueError(
-            f"expected at most {SUM_BYTES} bytes of sums in a block, got {size}"
+            f"expected at most {SUM_BYTES} bytes of accumulators in a block, got {size}"
         )
 
 

@@ -124,7 +124,7 @@ class AccessFacts:
 
 ROW_ELEMENTS = 64
 """Elements that all lanes access at once as vectors, if these have more than 4: of more
-elements Intel's run-time for CPUs takes far longer to compile (one kernel, one run)."""
+elements Intel's runtime for CPUs takes far longer to compile (one kernel, one run)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from coopc.layout.coopmatrix import CoopmatrixLayout
 
 BUDGET = 256
 """Operations on vectors that one product is written out as, at most: four times as many
-were no faster in a few runs, and took Intel's run-time for CPUs longer to compile."""
+were no faster in a few runs, and took Intel's runtime for CPUs longer to compile."""
 TILE_BUDGET, MOST_DEPTH = 64, 16
 """Products of vectors that all tiles of a product are written out as, at most, and
 steps along K of a tile."""

@@ -251,7 +251,7 @@ def built_in_plan(problem: Problem, engine: Engine) -> GemmPlan | str:
     device, threads = engine.device, engine.threads
     few = is_thin(problem) or is_of_dots(problem)
     if engine.pipeline in ("coopc-amx", "coopc-cpu") and few:
-        return f"B is read as it is for fewer than {THIN_ROWS} rows of C"
+        return f"B is read in place for fewer than {THIN_ROWS} rows of C"
     if engine.pipeline == "coopc-amx" and is_of_amx(problem):
         return plan_amx_gemm(problem, threads)
     if engine.pipeline in ("coopc-amx", "coopc-cpu"):

@@ -1,1 +1,1 @@
-"""Run-times: compiled kernels on real drivers, and the tools that check them."""
+"""Runtimes: compiled kernels on real drivers, and the tools that check them."""

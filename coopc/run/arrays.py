@@ -79,7 +79,7 @@ def _memory_at(tensor: Any) -> Array:
     """Return the memory of what is like a tensor of PyTorch."""
     device = str(getattr(tensor, "device", "cpu"))
     if not device.startswith("cpu"):
-        raise ValueError(f"expected a tensor in the processor's memory, got {device}")
+        raise ValueError(f"expected a tensor in CPU memory, got {device}")
     name = str(tensor.dtype).rpartition(".")[2]
     type = np.dtype(BITS.get(name, name))
     shape = tuple(tensor.shape)

@@ -2,7 +2,7 @@
 
 Each takes a module and a `Call` (arguments packed as the interface asks) and gives an
 `Outcome`: the arrays of the kernel's memrefs afterwards, the times, and on what it ran.
-`spec` has values of specialisation constants by name, `threads` run parts of the grid,
+`spec` has values of specialization constants by name, `threads` run parts of the grid,
 `repeats` is how often the kernel runs, and `seconds` how long compiling and running may
 take.  What fails is a RunFailed, a wrong argument a ValueError.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from coopc.run.vulkan_device import Shader
 
 SPEC_BYTES = 4
-"""Specialisation constants are i32."""
+"""Specialization constants are i32."""
 AnyWorker = TypeVar("AnyWorker", bound=Worker)
 
 _started: dict[tuple[object, ...], Worker] = {}
@@ -272,7 +272,7 @@ def _unpacked(call: Call, found: Outcome) -> Outcome:
 
 
 def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, bytes]:
-    """Specialisation constants by their ids, as bytes.
+    """Specialization constants by their ids, as bytes.
 
     Raises:
         ValueError: the kernel's module has no constant of a name, or the kernel was
@@ -281,7 +281,7 @@ def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, byte
     ids = {constant.name: constant.id for constant in interface.spec_constants}
     if unknown := [name for name in spec if name not in ids]:
         raise ValueError(
-            f"expected a specialisation constant, one of {', '.join(ids) or 'none'}, "
+            f"expected a specialization constant, one of {', '.join(ids) or 'none'}, "
             f"got {unknown[0]}"
         )
     values = {each.name: each.default for each in interface.spec_constants} | {**spec}

@@ -1,4 +1,4 @@
-"""Runs OpenCL kernels on numpy arrays, on Intel's OpenCL run-time for CPUs.
+"""Runs OpenCL kernels on numpy arrays, on Intel's OpenCL runtime for CPUs.
 
     with Session.start() as session:
         result = session.run(
@@ -6,7 +6,7 @@
         )
     result.arrays[1]
 
-The run-time comes as Python packages.  It compiles cooperative matrices to AMX; where
+The runtime comes as Python packages.  It compiles cooperative matrices to AMX; where
 the CPU has none, `Session.start(amx=True)` emulates it.  It does not check modules, and
 some of its errors end the process: hence spirv-val first, and a process of its own.
 """
@@ -77,12 +77,12 @@ class Session(Worker):
 
     @classmethod
     def start(cls, *, amx: bool = False) -> Self:
-        """Open Intel's run-time for CPUs; with `amx` it compiles to emulated AMX.
+        """Open Intel's runtime for CPUs; with `amx` it compiles to emulated AMX.
 
         Raises:
             ToolMissing: a package, or for `amx` a C compiler, is not there.
-            RunFailed: the run-time cannot be opened, or the CPU lacks AVX-512, which
-                the run-time's code for AMX needs.
+            RunFailed: the runtime cannot be opened, or the CPU lacks AVX-512, which
+                the runtime's code for AMX needs.
         """
         runtime = find_runtime()
         environment = dict(os.environ)
@@ -135,7 +135,7 @@ class Session(Worker):
         Raises:
             ValueError: no such kernel, sizes of 0 or that do not divide, no SPIR-V
                 module.
-            RunFailed: the module is invalid, the run-time cannot run it, or it crashed,
+            RunFailed: the module is invalid, the runtime cannot run it, or it crashed,
                 or took too long.
         """
         sizes = (tuple(global_size), tuple(local_size))
@@ -187,7 +187,7 @@ def why_unsupported(
 
 
 def find_runtime() -> Path:
-    """The library of Intel's OpenCL run-time.
+    """The library of Intel's OpenCL runtime.
 
     Raises:
         ToolMissing: a package is not installed.
@@ -304,7 +304,7 @@ class OpenCLServer:
 
 
 def subgroup_sizes(device: Any, loader_path: str) -> list[int]:
-    """The subgroup sizes of a device, asked through the run-time's own loader."""
+    """The subgroup sizes of a device, asked through the runtime's own loader."""
     loader = ctypes.CDLL(loader_path)
     handle = ctypes.c_void_p(device.int_ptr)
     size = ctypes.c_size_t()

@@ -72,7 +72,7 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
     vectors = {x for x in needed if not x.startswith("amx-")}
     if missing := lacking(vectors, cpu_flags()):
         raise ValueError(
-            f"expected a processor with {', '.join(missing)}, which the kernel needs"
+            f"expected a CPU with {', '.join(missing)}, which the kernel needs"
         )
     needed = {*needed} - vectors
     if not needed:
@@ -81,13 +81,13 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
         case Tiles.AMX:
             if missing := lacking(needed, cpu_flags()):
                 raise ValueError(
-                    f"expected a processor with {', '.join(missing)}, which the kernel "
+                    f"expected a CPU with {', '.join(missing)}, which the kernel "
                     "needs, got one without; --tiles none does without tiles"
                 )
             library = ctypes.CDLL(None, use_errno=True)
             if library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA):
                 raise ValueError(
-                    "expected the kernel to let this process use tiles of AMX, got "
+                    "expected the kernel to let this process use AMX tiles, got "
                     f"error {ctypes.get_errno()}; --tiles none does without"
                 )
         case Tiles.EMULATED:
@@ -96,14 +96,14 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
             if "amx_tile" in cpu_flags():
                 raise ValueError(
                     "tiles can be emulated only where their instructions trap, "
-                    "but this processor has AMX"
+                    "but this CPU has AMX"
                 )
             emulation().amxemu_install()
         case Tiles.NONE:
             raise ValueError(
                 "expected code without tiles, got some that needs "
                 f"{', '.join(sorted(needed))}; --tiles emulated runs it on any "
-                "processor, slowly"
+                "CPU, slowly"
             )
 
 
@@ -132,7 +132,7 @@ def cpu_flags(path: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
 def why_impossible(flags: Collection[str]) -> str | None:
     """Why OpenCL code for AMX cannot run on a CPU, emulated or not, or None.
 
-    Intel's run-time compiles the code around the tiles for AVX-512.
+    Intel's runtime compiles the code around the tiles for AVX-512.
 
     >>> why_impossible({"avx2", "avx512f", "avx512bw", "avx512cd", "avx512dq"})
     'this CPU has no avx512vl'

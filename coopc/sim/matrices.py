@@ -180,7 +180,7 @@ class MatrixTypes:
     work_items: int
     """Of a work-group."""
     constants: Mapping[str, int]
-    """The specialisation constants."""
+    """The specialization constants."""
     _static: dict[MatrixType, MatrixType] = field(default_factory=lambda: {})
     _ownership: dict[MatrixType, Ownership] = field(default_factory=lambda: {})
 
@@ -239,7 +239,7 @@ class MatrixTypes:
 
 
 def constants_of(module: ModuleOp, given: Mapping[str, int]) -> dict[str, int]:
-    """Return the specialisation constants of a module, with the values given.
+    """Return the specialization constants of a module, with the values given.
 
     Raises:
         ValueError: a value is given for a constant that the module does not have.
@@ -247,7 +247,7 @@ def constants_of(module: ModuleOp, given: Mapping[str, int]) -> dict[str, int]:
     found = default_constants(module)
     if unknown := sorted(set(given) - set(found)):
         raise ValueError(
-            f"expected a specialisation constant, one of {', '.join(found) or 'none'}, "
+            f"expected a specialization constant, one of {', '.join(found) or 'none'}, "
             f"got {unknown[0]}"
         )
     return found | dict(given)

@@ -104,7 +104,7 @@ class Options:
     distribution: Provider | None = None
     """Who owns which element; what the kernel says if it is None."""
     constants: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Values of specialisation constants, by name."""
+    """Values of specialization constants, by name."""
     track: Inputs | None = None
     """Whether errors are tracked, and for which kind of input."""
     precision: PrecisionName = "ieee"

@@ -1,7 +1,7 @@
-"""What a run-time must know of a SPIR-V module before it gives it to a driver.
+"""What a runtime must know of a SPIR-V module before it gives it to a driver.
 
 Drivers do not check modules: a missing entry point or buffer crashes them, and a matrix
-shape that they do not have gives wrong numbers.  So the run-times read these facts from
+shape that they do not have gives wrong numbers.  So the runtimes read these facts from
 the binary and refuse first.
 """
 

@@ -230,7 +230,7 @@ class Module:
         Args:
             type: of the constant.
             ids: its members; of a cooperative matrix the one that each element is.
-            is_late: whether specialisation constants are among them.
+            is_late: whether specialization constants are among them.
         """
         opcode = "OpSpecConstantComposite" if is_late else "OpConstantComposite"
         return self._global(opcode, tuple(ids), type)
@@ -300,7 +300,7 @@ class Module:
         Args:
             model: "GLCompute" or "Kernel".
             function: `Function.id`.
-            name: by which the run-time asks for it.
+            name: by which the runtime asks for it.
             interface: from version 1.4, all global variables that it uses.
         """
         operands = (model, function, name, *interface)

@@ -1,4 +1,4 @@
-"""The `coopmatrix` dialect: matrices that work-items hold together, for any device.
+"""The `coopmatrix` dialect: matrices distributed over work-items, for any device.
 
 A `!coopmatrix.matrix` says what a subgroup holds and for which operand of a
 multiplication, not which lane holds what: a kernel fixes that with the attribute

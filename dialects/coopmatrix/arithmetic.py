@@ -363,7 +363,7 @@ class NegOp(UnaryOp):
 
 @elementwise_op_definition(Algebra(int.__abs__, abs))
 class AbsOp(UnaryOp):
-    """The magnitude; integers count as signed, and the least one stays as it is."""
+    """The absolute value; integers are signed, and the least one stays as it is."""
 
     name = "coopmatrix.abs"
 

@@ -71,7 +71,7 @@ _ELEMENT = Inferred("M", lambda matrix: matrix.element_type)
 
 @irdl_op_definition
 class LengthOp(IRDLOperation):
-    """How many slots a work-item has for the elements of a matrix; the same for all.
+    """The number of slots of each work-item for the elements of a matrix.
 
     ```mlir
     %n = coopmatrix.length !coopmatrix.matrix<7x9xi32, acc> : index

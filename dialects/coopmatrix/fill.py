@@ -53,7 +53,7 @@ class ReadsIfPointer(MemoryEffect):
 
 @irdl_op_definition
 class FillOp(CanonicalOp, ConditionallySpeculatableInterface):
-    """A matrix of which every element is one value.
+    """A matrix with all elements equal to one value.
 
     | value  | what                                                               |
     |--------|--------------------------------------------------------------------|

@@ -444,7 +444,7 @@ class StoreOp(PlainAccessOp):
 
 @irdl_op_definition
 class PrefetchOp(AccessOp):
-    """Ask for what a load of `matrix_type` would read; a hint without a result.
+    """Prefetch what a load of `matrix_type` would read; a hint without a result.
 
     `level` is the cache that is wanted nearest, 1 for L1; a hint for a level that the
     device does not have is ignored.

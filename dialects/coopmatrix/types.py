@@ -290,7 +290,7 @@ CHANNEL_BITS = 32
 """The channel that narrow elements are packed into (VNNI)."""
 
 Size: TypeAlias = int | str
-"""A number of rows or columns, or the name of a specialisation constant."""
+"""A number of rows or columns, or the name of a specialization constant."""
 
 
 @irdl_attr_definition
@@ -329,7 +329,7 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
         scope: Scope | str = Scope.SUBGROUP,
         use_name: str | None = None,
     ) -> "MatrixType":
-        """Return the type from plain values; a `str` names a specialisation constant.
+        """Return the type from plain values; a `str` names a specialization constant.
 
         A `Scope` is a `str` too, and is a scope.
         """
@@ -381,7 +381,7 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The specialisation constants that the type names."""
+        """The specialization constants that the type names."""
         attrs = self.rows, self.cols, self.scope, self.use_name
         return tuple(
             attr.root_reference.data
@@ -413,7 +413,7 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def specialises(self) -> "frozenset[Specialised]":
-        """What the type names specialisation constants for."""
+        """What the type names specialization constants for."""
         named: tuple[tuple[Attribute, Specialised], ...] = (
             (self.rows, "sizes"),
             (self.cols, "sizes"),
@@ -584,7 +584,7 @@ def _parse_scope(parser: AttrParser) -> ScopeAttr | SymbolRefAttr:
 
 @irdl_op_definition
 class SpecConstantOp(IRDLOperation):
-    """A named number, fixed when a module is specialised, not when it is compiled.
+    """A named number, fixed when a module is specialized, not when it is compiled.
 
     Matrix types name it where they would have a size or a scope.  `id` is the SpecId
     by which a driver sets it; constants without one get the least that are free, in the
@@ -648,7 +648,7 @@ class SpecConstantOp(IRDLOperation):
 
 
 def default_constants(module: Operation) -> dict[str, int]:
-    """Return the specialisation constants of a module, by name."""
+    """Return the specialization constants of a module, by name."""
     return {
         op.sym_name.data: op.value.value.data
         for region in module.regions
@@ -723,7 +723,7 @@ class NamesConstants(SymbolUserOpInterface):
 
 @irdl_op_definition
 class SpecValueOp(IRDLOperation):
-    """The number of a specialisation constant, which is 0 or more.
+    """The number of a specialization constant, which is 0 or more.
 
     Work-group memory has sizes of it: the number is known when a kernel is started.
 

@@ -592,7 +592,7 @@ class ReduceOp(LaneOp):
 
 @irdl_op_definition
 class ExchangeOp(IRDLOperation):
-    """The same elements in another layout, which lanes read of each other.
+    """The same elements in another layout, exchanged between lanes.
 
     | value   | components, those of all vectors counted through                      |
     |---------|----------------------------------------------------------------------|

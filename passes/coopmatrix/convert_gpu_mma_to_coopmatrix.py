@@ -4,7 +4,7 @@ Before:  kernels of gpu.func in a gpu.module, or func.func, with gpu.subgroup_mm
          and barriers of gpu, as mlir-opt prints them.
 After:   func.func with coopmatrix and simt operations. Kernels of gpu.func are
          simt kernels, with the work-group size of known_block_size.
-Fails:   naming an operation that cannot be raised. The module is then unchanged.
+Fails:   if an operation cannot be raised, naming it. The module is then unchanged.
 
     %m = gpu.subgroup_mma_load_matrix %a[%i, %j] {leadDimension = 64 : index}
         : memref<?x64xf16> -> !gpu.mma_matrix<16x16xf16, "AOp">
@@ -234,7 +234,7 @@ class ConvertGpuMmaToCoopmatrixPass(ModulePass):
     name = "convert-gpu-mma-to-coopmatrix"
 
     subgroup_size: int | None = None
-    """Lanes of a subgroup, which kernels get; by default the device chooses."""
+    """Subgroup size of the kernels; by default the device chooses."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:

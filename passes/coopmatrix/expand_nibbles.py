@@ -1,11 +1,11 @@
-"""expand-nibbles: computes 4-bit numbers in bytes.
+"""expand-nibbles: computes 4-bit elements in bytes.
 
-Before:  matrices, numbers and memory of i4 or f4E2M1FN.
-After:   i4 is i8, sign extended; f4E2M1FN is f8E4M3FN, which has all its numbers.
-         Memory is bytes of two numbers, also in the interface of a kernel.  Loads read
-         the byte of each element; stores multiply by a matrix that puts neighbours
-         together.  What is rounded to f4E2M1FN saturates.
-Fails:   where rows do not begin at whole bytes, half a byte would be written, or an
+Before:  matrices, scalars and memory of i4 or f4E2M1FN.
+After:   i4 is sign-extended to i8; f4E2M1FN becomes f8E4M3FN, which represents all its
+         values.  Memory holds two elements per byte, also in the interface of a kernel.
+         Loads read the byte of each element; stores pack neighbours by a product with a
+         matrix.  Conversions to f4E2M1FN saturate.
+Fails:   if rows do not begin at whole bytes, half a byte would be written, or an
          operation has no form on bytes; naming it.
 
     %x = coopmatrix.load %m[%i, %j] row_major : memref<8x64xi4> -> <8x16xi4, a>
@@ -16,9 +16,9 @@ Fails:   where rows do not begin at whole bytes, half a byte would be written, o
       coopmatrix.yield <its lower or upper half>
     }
 
-Products of i4 are those of i8, so that devices which multiply i8 do.  With `dpas`,
-those stay whose operands are only loaded as DPAS has them: two that share a byte follow
-each other along K, in rows of A and in columns of B.
+Products of i4 become products of i8.  With `dpas`, products are kept if their operands
+are only loaded, and in the order of DPAS: the two elements of a byte are adjacent along
+K, in rows of A and in columns of B.
 
     %x = coopmatrix.load %m[%i, %k] row_major : memref<8x64xi4> -> <8x64xi4, a>
 ->  %h = %k / 2
@@ -714,7 +714,7 @@ class ExpandNibblesPass(ModulePass):
     name = "expand-nibbles"
 
     dpas: bool = False
-    """Whether products of i4 stay that the DPAS of the module's device multiplies."""
+    """Keep products of i4 that the device's DPAS supports."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(has_nibbles([x.type for x in _values(each)]) for each in op.walk()):

@@ -1,16 +1,16 @@
 """narrow-matrix-scope: gives matrices of one-subgroup work-groups subgroup scope.
 
 Before:  matrices of scope `workgroup`.
-After:   matrices of scope `subgroup`.  All stay as they are where one may be in a
-         work-group of several subgroups, or of a number that is unknown.
+After:   matrices of scope `subgroup`.  All are unchanged if one may be in a work-group
+         of several subgroups, or of an unknown number.
 Fails:   never.
 
     !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>
 ->  !coopmatrix.matrix<8x8xf32, acc>
 
 Only `coopc-amx` and `coopc-cpu`, and `coopc-khr` for devices that list them, have
-matrices of several subgroups.  Which elements a work-item owns is open before and
-after.
+matrices of several subgroups.  The mapping of elements to work-items is unspecified
+before and after.
 """
 
 from __future__ import annotations

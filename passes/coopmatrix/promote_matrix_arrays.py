@@ -1,18 +1,19 @@
 """promote-matrix-arrays: replaces arrays of matrices in private memory by values.
 
-Before:  `memref.alloca` of matrices, of a static shape, which are loaded and stored one
-         by one, in structured control flow.
-After:   a value for each matrix, which loops and conditionals carry.  Where the index
-         varies, each value is selected.  What is read before it is written is zero.
-Fails:   where an array is used otherwise, or in other control flow.
+Before:  `memref.alloca` of matrices, of static shape, whose matrices are loaded and
+         stored one by one, in structured control flow.
+After:   an SSA value for each matrix, carried through loops and conditionals.  A
+         variable index becomes selects.  A matrix that is read before it is written is
+         zero.
+Fails:   if an array is used otherwise, or in other control flow.
 
     %t = memref.alloca() : memref<2x!coopmatrix.matrix<8x8xf32, acc>>
     memref.store %x, %t[%c1]
     %y = memref.load %t[%i]
 ->  %y = arith.select %i == 1, %x, %zero
 
-SPIR-V has matrices in variables of a function, but an array of them is indexed at run
-time as slowly, and not every driver takes it.
+SPIR-V allows matrices in variables of a function, but indexing an array of them at run
+time is as slow, and not every driver supports it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """split-f32-products: multiplies f32 as sums of products of narrower floats.
 
-Before:  products of f32 matrices with f32 sums.
-After:   where `to` asks for it and the device multiplies that type, products of parts
-         of the operands in it; the module attribute `coopmatrix.precision` says so.
-         Other products stay exact, with a remark.
+Before:  products of f32 matrices with f32 accumulators.
+After:   if the device supports the type of `to`, products of parts of the operands in
+         it; the module attribute `coopmatrix.precision` records it. Other products stay
+         exact, with a remark.
 Fails:   never.
 
     to      x becomes                     a * b + c becomes
@@ -13,16 +13,16 @@ Fails:   never.
     tf32    x                             one product of xe.dpas, which drops 13 bits
     ieee    x                             nothing is changed
 
-`coopc.rounding.PRECISIONS` has the errors.  Of 65,536 or more f16x3 gives infinities
-or NaN, and never another number; so does f16 from 65,520 on.  Units of 2^-11 keep the
-parts of numbers from 2^-14 on normal.
+`coopc.rounding.PRECISIONS` has the errors.  For values of 65,536 or more, f16x3 gives
+infinity or NaN, never a wrong finite number; f16 does from 65,520 on.  Scaling lo by
+2^11 keeps the parts of values from 2^-14 on normal.
 
 Infinities and NaN: hi is finite, 1 with the sign of x, and lo is x.  So an infinity
-meets a nonzero hi in one product, and no other product has a NaN.  What hi rounds
-to 0, below 2^-25 in f16, gives NaN with an infinity.
+meets a nonzero hi in one product, and no other product has a NaN.  A value that hi
+rounds to 0, below 2^-25 in f16, gives NaN with an infinity.
 
-A matrix is taken apart as an accumulator, the use in which engines have f32: what is
-loaded is loaded so.
+Operands are split as accumulators, the only use in which engines support f32; they are
+also loaded as such.
 """
 
 from __future__ import annotations
@@ -191,7 +191,8 @@ class SplitF32ProductsPass(ModulePass):
     name = "split-f32-products"
 
     to: PrecisionName = "ieee"
-    """As what f32 is multiplied: three products of parts in bf16 or f16, or one."""
+    """How f32 is multiplied: as three products of bf16 or f16 parts, or as one
+    product."""
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
 

@@ -206,7 +206,7 @@ class SupportedTiles:
             why = "it would saturate at each"
             if not product.saturating:
                 _, _, c, result = product.elements
-                why = f"the sums between them would be {wider(c, result)}"
+                why = f"the accumulators between them would be {wider(c, result)}"
             return f"{has}; {product} needs several steps along K, and {why}"
         return (
             f"{has}; none of them suits {product} together with the operations that "
@@ -251,7 +251,7 @@ class HeldMatrices:
 
     device: Device
     constants: Mapping[str, int]
-    """The specialisation constants of the module, as they are by default."""
+    """The specialization constants of the module, as they are by default."""
     for_lanes: bool = False
     """Whether lanes hold all matrices whose sizes and scope are numbers."""
     _spilled: dict[MatrixType, bool] = field(

@@ -1,9 +1,9 @@
 """widen-products: widens f8 operands that the device does not multiply.
 
 Before:  products of types that the device does not list.
-After:   where it lists them for operands of a wider type that has all numbers of the
-         narrow one, the operands are converted first; a remark says so.  Products of
-         open sizes stay, since conversions may go through memory.
+After:   if the device lists them for a wider operand type that represents all values of
+         the narrow one, the operands are converted first, with a remark.  Products of
+         dynamic sizes stay, since conversions may go through memory.
 Fails:   never.
 
     %d = mul_add %a, %b, %c : <f8E4M3FN, a>, <f8E5M2, b>, <f32, acc>
@@ -11,8 +11,8 @@ Fails:   never.
     %y = convert %b : <f8E5M2, b> -> <f16, b>
     %d = mul_add %x, %y, %c : <f16, a>, <f16, b>, <f32, acc>
 
-f16, bf16 and f32 have every f8, but f16 not every f8E8M0FNU, and a product of two is
-exact in f32, so each sum has the same terms as before.
+f16, bf16 and f32 represent every f8 value, except f16 for f8E8M0FNU. The product of two
+is exact in f32, so each accumulator adds the same terms as before.
 """
 
 from __future__ import annotations

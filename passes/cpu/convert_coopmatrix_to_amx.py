@@ -2,26 +2,26 @@
 
 Before:  coopmatrix operations on matrices of a subgroup, which is one core.
 After:   tiles of at most 16 rows of 64 bytes in place of each matrix, through loops and
-         branches; zero fills, products, loads and stores are amx operations, and the
-         rest works on a buffer on the stack.
-Fails:   for types that AMX does not hold or multiply, saturation, volatile accesses,
-         other scopes, matrices that functions take or that are selected, atomics, other
-         reductions than broadcasts of rows, and elements owned by work-items. The
-         module is then unchanged.
+         branches; zero fills, products, loads and stores are amx operations, and other
+         operations use a buffer on the stack.
+Fails:   for types that AMX does not support, saturation, volatile accesses, other
+         scopes, matrices as function arguments, atomics, reductions other than
+         broadcasts of rows, and elements owned by work-items. The module is then
+         unchanged.
 
 It works in three steps:
 
-1. Row slices, and operations on elements, which tiles do not have, go through memory:
+1. Row slices and operations on elements, which tiles lack, go through memory:
 
        %y = coopmatrix.neg %x    store %x, %scratch; loop over it; %y = load %scratch
 
-The loops are over the rows of a matrix, or over its elements where each loads others,
+The loops iterate over the rows of a matrix, or over its elements if each loads others,
 so padding stays zero.
 
 2. Each matrix becomes the tiles of its `TileGrid`, through control flow.
 
-3. A load or a store accesses tiles where memory has the order of a tile.  Otherwise
-   each tile goes through scratch memory, element by element; B is packed on the way.
+3. A load or store accesses tiles if memory has the order of a tile.  Otherwise each
+   tile goes through scratch memory, element by element, where B is packed.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
 def unsupported_matrix(type: MatrixType, scopes: tuple[ScopeAttr, ...]) -> str | None:
     """Say why a matrix cannot be tiles, or None."""
     if not type.is_static:
-        return f"expected sizes that are known, to cut into tiles, got {type}"
+        return f"expected static sizes, to split into tiles, got {type}"
     if type.scope not in scopes:
         return f"expected a matrix of a subgroup, which is a core, got {type}"
     if not is_tile_element(type.element_type):
@@ -409,7 +409,7 @@ def _check_product(op: coopmatrix.MulAddOp) -> None:
             f"got {a} * {b} + {c} -> {result}",
         )
     if op.saturating is not None:
-        raise Refused(op, "sums of AMX wrap around, they do not saturate")
+        raise Refused(op, "accumulators of AMX wrap around, they do not saturate")
 
 
 # Accesses to memory

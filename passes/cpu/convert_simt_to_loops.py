@@ -14,7 +14,8 @@ Fails:   for subgroups of several lanes, barriers between the work-items of a
       %x = simt.workgroup_id x : index           %x = arith.remui %group, %groups_x
       ..                                         ..
 
-Threads call the function for parts of the grid.  What it allocates is allocated once.
+Threads call the function for ranges of the grid.  Allocations are hoisted out of the
+loop.
 """
 
 from __future__ import annotations

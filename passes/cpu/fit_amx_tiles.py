@@ -1,16 +1,16 @@
-"""fit-amx-tiles: spills AMX tiles where the register allocator of LLVM could not.
+"""fit-amx-tiles: spills AMX tiles where LLVM's register allocator cannot.
 
 Before:  any number of tiles of any shapes.
 After:   loads sink to the first use of their tile; tiles that control flow only selects
-         are loaded where they are selected; a function that needs too many tiles of
-         different shapes at once keeps all of its tiles on the stack.
-Fails:   where such a function passes tiles through control flow other than scf.for and
-         scf.if, or its accesses have strides of their own. The module is then
-         unchanged.
+         are loaded where they are selected; a function with too many live tiles of
+         different shapes keeps all of its tiles on the stack.
+Fails:   if such a function passes tiles through control flow other than scf.for and
+         scf.if, or its accesses have strides other than their memref. The module is
+         then unchanged.
 
 Each function goes through four steps:
 
-1. Loads sink to their first use (`sink_loads`), so that fewer tiles live at once.
+1. Loads sink to their first use (`sink_loads`), so that fewer tiles are live at once.
 
 2. Tiles that control flow only selects are loaded where they are selected, except for
    one of them (`reload_choices`):
@@ -26,16 +26,15 @@ Each function goes through four steps:
 LLVM would turn such a choice into a select, which x86 does not have for tiles, and
 abort.  Of the values that a loop carries, the initial one stays.
 
-3. `most_live` counts the tiles of each shape that live at once; `why_spill_tiles`
-   decides.
+3. `most_live` counts the live tiles of each shape; `why_spill_tiles` decides.
 
 4. `TileSpiller` gives each tile a slot on the stack, as large as a tile can be:
 
        %t = amx.tile_mulf %x, %y, %s     load %x_slot, %y_slot, %s_slot; multiply;
                                          store into %t_slot
 
-All registers then have one shape, 16 rows of 64 bytes, and three are enough.  Beyond
-the tile a slot is zero: products of zeros add nothing.
+All registers then have one shape, 16 rows of 64 bytes, and three are enough.  A slot is
+zero outside of its tile, so products of the padding add nothing.
 """
 
 from __future__ import annotations

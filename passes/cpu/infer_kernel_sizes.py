@@ -33,7 +33,7 @@ class InferKernelSizesPass(ModulePass):
     device: str = "amx"
     """The device whose subgroup size kernels get."""
     subgroup_size: int | None = None
-    """Lanes, instead of the device's."""
+    """Subgroup size, instead of the device's."""
 
     def __post_init__(self) -> None:
         check_subgroup_size(self.subgroup_size)

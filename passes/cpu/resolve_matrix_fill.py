@@ -1,9 +1,9 @@
 """resolve-matrix-fill: expands fills that the device does not support into loops.
 
-Before:  coopmatrix.fill with numbers of any type and with pointers.
-After:   fills with +0 only, unless the device fills with any value. A loop over
+Before:  coopmatrix.fill with scalars of any type and with pointers.
+After:   fills with +0 only, unless the device supports any value. A loop over
          coopmatrix.length inserts other values, which are loaded and converted first.
-         Functions whose matrices lanes hold keep their fills.
+         Functions whose matrices are distributed over lanes keep their fills.
 Fails:   for unknown devices.
 
     %m = coopmatrix.fill %v : i32 -> !M

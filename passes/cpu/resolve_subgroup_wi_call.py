@@ -3,8 +3,8 @@
 Before:  row_slice operations on S lanes, as vectorize-subgroup leaves them.
 After:   constants in place of lengths; row slices are extracted from matrices and
          inserted into them at offset index * S.
-Fails:   for row_slice operations that are not vectorized, or by another number of
-         lanes, and for a token that is used outside the block that defines it.
+Fails:   for row_slice operations that are not vectorized, or with another subgroup
+         size, and for a token used outside the block that defines it.
 
     %t = row_slice.id %m[%i] : !M
     %v = row_slice.extract_element %t : vector<16xi32>
@@ -37,7 +37,7 @@ class ResolveSubgroupWiCallPass(ModulePass):
     name = "resolve-subgroup-wi-call"
 
     subgroup_size: int | None = None
-    """S, which operations are checked against; what they say if it is absent."""
+    """Subgroup size, which operations are checked against; by default theirs."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:

@@ -1,4 +1,4 @@
-"""stage-row-slices: moves row slices of matrices through memory on the stack.
+"""stage-row-slices: lowers row slices of matrices to accesses of a stack buffer.
 
 Before:  coopmatrix.extract_row_slice and coopmatrix.insert_row_slice.
 After:   a matrix with row slices is stored once, where it is defined, and its slices
@@ -12,7 +12,8 @@ Fails:   for matrices whose sizes are specialization constants.
       %n = insert_row_slice .., %m[%k]          vector.maskedstore %scratch }
       scf.yield %n }                          %r = load %scratch
 
-It is for kernels of one work-item, which holds its matrices alone: no distribution.
+It is for kernels of one work-item, which holds whole matrices: there is no
+distribution.
 """
 
 from __future__ import annotations

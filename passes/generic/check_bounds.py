@@ -2,11 +2,11 @@
 
 Before:  any IR that verifies.
 After:   the same.
-Fails:   where an access at constant positions, which runs whenever its function does,
-         is outside a memref of static shape.
+Fails:   if an access at constant indices, which runs whenever its function does, is
+         outside a memref of static shape.
 
-What stands under a condition may never run, and is left to the simulator.  Along a
-dimension that is checked nothing is outside.
+Accesses under a condition may never run, and are left to the simulator.  Nothing is out
+of bounds along a checked dimension.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Before:  any IR that verifies.
 After:   the same.
-Fails:   where a definition does not dominate one of its uses.
+Fails:   if a definition does not dominate one of its uses.
 
-The order in the body of a `builtin.module` means nothing, nor does it in regions of
-operations that are not registered, as in MLIR.
+As in MLIR, the body of a `builtin.module` and regions of unregistered operations have
+no order.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Before:  any IR that verifies.
 After:   the same.
-Fails:   naming an operation of linalg, of Triton or of coopmatrix, or one with
-         matrices. With `matrices`, those of coopmatrix may stay.
+Fails:   if an operation of linalg, Triton or coopmatrix, or one on matrices, is left,
+         naming it. With `matrices`, those of coopmatrix may be left.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CheckLoweredPass(ModulePass):
     name = "check-lowered"
 
     matrices: bool = False
-    """Whether matrices may be left, for emission."""
+    """Allow operations of coopmatrix, for emission."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in op.walk():

@@ -2,12 +2,12 @@
 
 Before:  any IR that verifies.
 After:   the same.
-Fails:   where an operation of a whole subgroup or work-group is in divergent control
-         flow, or has a position, memref or scalar that is not uniform; and for invalid
+Fails:   if a collective operation of a subgroup or work-group is in divergent control
+         flow, or has a position, memref or scalar that is not uniform; for invalid
          attributes of kernels.
 
-`coopmatrix.extract` and `insert`, and what each work-item does alone, may stand
-anywhere.  What is taken for the same for whom says `coopc.ir.uniformity`.
+`coopmatrix.extract` and `insert`, and operations of a single work-item, may stand
+anywhere.  `coopc.ir.uniformity` is the analysis.
 """
 
 from __future__ import annotations

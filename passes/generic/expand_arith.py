@@ -1,14 +1,14 @@
-"""expand-arith: expands rounding divisions, i1 arithmetic, strict extremes, negations.
+"""expand-arith: expands rounding divisions, i1 arithmetic, strict extrema, negations.
 
 Before:  operations of `arith` for which targets have no instruction.
 After:   operations of `arith` that the target has.
-Fails:   never; an operation without an expansion stays.
+Fails:   never; an operation without an expansion is unchanged.
 
     %c = arith.floordivsi %a, %b : i32      a quotient, corrected by one where the rest
                                             is not 0 and has another sign than %b
 
-An i1 is a bool in SPIR-V, so its arithmetic, which wraps around at 2, is logic: of two
-bools one is less than the other where it alone is 0, or 1 where 1 is -1.
+An i1 is a bool in SPIR-V, so its arithmetic, which wraps around at 2, becomes logic:
+unsigned x < y is !x & y; signed, where 1 is -1, it is x & !y.
 """
 
 from __future__ import annotations

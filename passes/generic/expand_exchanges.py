@@ -1,9 +1,9 @@
-"""expand-exchanges: lowers changes of layout between lanes to shuffles and selects.
+"""expand-exchanges: lowers layout changes between lanes to shuffles and selects.
 
 Before:  %r = simt.exchange %v from #rows to #columns : vector<4xi8> -> vector<4xi8>
 After:   the steps of a plan: `vector.shuffle` and `arith.select` by the lane number,
          `simt.shuffle` of 32-bit words, and a final `vector.shuffle`.
-Fails:   for layouts between which work-group memory is cheaper than shuffles.
+Fails:   if work-group memory is cheaper than shuffles for the two layouts.
 
 The plan is that of `coopc.layout.exchange`, which `coopc-layout --compare` prints.
 """

@@ -1,14 +1,14 @@
-"""expand-math: expands functions that a target does not have, and constant powers.
+"""expand-math: expands functions that a target lacks, and constant powers.
 
 Before:  operations of `math`, `arith.remf`.
 After:   operations of `math` and `arith` that the target has.
-Fails:   never; an operation without an expansion stays.
+Fails:   never; an operation without an expansion is unchanged.
 
-GLSL's functions take f16 and f32, its counts of bits 32 bits.  What it lacks is
-computed to the same accuracy where that is known how.  A power with a small constant
-exponent becomes products on every target.  On x86-64 f16 is computed in
-f32, and a power of an integer in f64; exp, log, tanh and erf of vectors of f32 are
-polynomials, as a library has them of single numbers only.
+GLSL's functions take f16 and f32, its bit counts 32 bits.  Missing functions are
+computed to the same accuracy where possible.  A power with a small constant exponent
+becomes multiplications on every target.  On x86-64, f16 is computed in f32, and an
+integer power in f64; exp, log, tanh and erf of f32 vectors are polynomials, because the
+library has only scalar ones.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""expand-narrow-floats: computes in f32 what targets do not compute in bf16 or f8.
+"""expand-narrow-floats: computes in f32 what targets cannot compute in bf16 or f8.
 
 Before:  operations on bf16, f8E4M3FN, f8E5M2 or f8E8M0FNU, or on vectors of them.
-After:   extensions to f32, the operations on f32, and a truncation each.  Where
-         the target does not convert them, conversions become shifts and integer
-         arithmetic, or avx512.truncf with the feature avx512bf16.  Between lanes
-         narrow floats and i1 go as integers.
-Fails:   where an `index` is converted to bf16.
+After:   extensions to f32, the operation on f32, and a truncation.  Conversions that
+         the target lacks become shifts and integer arithmetic, or avx512.truncf with
+         the feature avx512bf16.  Narrow floats and i1 are exchanged between lanes as
+         integers.
+Fails:   if an `index` is converted to bf16.
 
     %c = arith.addf %a, %b : bf16        %x = arith.extf %a : bf16 to f32
                                          %y = arith.extf %b : bf16 to f32
                                          %z = arith.addf %x, %y : f32
                                          %c = arith.truncf %z : f32 to bf16
 
-That is exactly the operation on bf16 and f8 for +, -, *, / and sqrt: f32 has more than
-twice the bits and two.  A number of more bits than f32 is first rounded to odd: what is
-cut off is remembered in the last bit, so that rounding once more gives the nearest.
+This is exact for +, -, *, / and sqrt, since f32 has more than twice as many bits plus
+two.  A value of more bits than f32 is first rounded to odd, so that the second rounding
+gives the nearest value.
 """
 
 from __future__ import annotations
@@ -360,7 +360,7 @@ class ExpandNarrowFloatsPass(ExpandPass):
     table = table
 
     features: tuple[str, ...] = ()
-    """What a processor has of avx512bf16, which rounds vectors to bf16."""
+    """avx512bf16, if the CPU has it; it rounds vectors to bf16."""
 
     def __post_init__(self) -> None:
         if self.features:

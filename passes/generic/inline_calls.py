@@ -1,19 +1,18 @@
-"""inline-calls: inlines what kernels of Triton and functions of linalg call.
+"""inline-calls: inlines calls in Triton kernels and linalg functions.
 
-Before:  kernels of Triton GPU IR, and functions of linalg or on tensors, that call
-         functions of the module. With `matrices`, calls of functions that take or
-         return matrices instead.
-After:   the bodies of these functions in place of the calls. Triton's functions that
-         are no kernels, private ones and those on matrices are erased. Of matrices,
-         calls of functions without a body stay. Functions of Triton return at their
-         ends alone: see `coopc.passes.generic.early_returns`.
-Fails:   for recursion, for functions of several blocks, of Triton for loops of these,
-         and, except for matrices, for those without a body. The module is then
+Before:  Triton kernels, and linalg or tensor functions, that call functions of the
+         module. With `matrices`, only calls of functions that take or return matrices.
+After:   the bodies of these functions in place of the calls. Triton functions that are
+         not kernels, private functions and those on matrices are erased. With
+         `matrices`, calls of functions without a body stay. Triton functions return
+         only at their end: see `coopc.passes.generic.early_returns`.
+Fails:   for recursion, for functions of several blocks (in Triton: loops of blocks),
+         and, without `matrices`, for functions without a body. The module is then
          unchanged.
 
     %n = func.call @twice(%m) : (!M) -> !M      %n = coopmatrix.add %m, %m : !M
 
-`matrices` is for devices whose matrices no function can pass: tiles of AMX are
+`matrices` is for devices whose matrices cannot be passed to functions: AMX tiles are
 registers that LLVM assigns within a function.
 """
 
@@ -40,7 +39,7 @@ class InlineCallsPass(ModulePass):
     name = "inline-calls"
 
     matrices: bool = False
-    """Whether functions that take or return matrices are inlined, and no others."""
+    """Inline only functions that take or return matrices."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.matrices:

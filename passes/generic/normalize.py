@@ -13,25 +13,25 @@ After:   %0 = arith.muli %n, %c4
          }
 Fails:   never
 
-Constants are folded, and what nothing uses goes.  Only operations without effects and
-without regions are shared or moved, by the traits that they have:
+Constants are folded, and dead operations are erased.  CSE and LICM apply only to
+operations without effects and regions, by their traits:
 
-    | operation                | is shared       | leaves a loop            |
+    | operation                | CSE             | LICM                     |
     |--------------------------|-----------------|--------------------------|
-    | pure                     | with the first  | yes                      |
-    | division, shift, casts   | with the first  | if surely defined or (1) |
-    | collective               | with the first  | no                       |
+    | pure                     | yes             | yes                      |
+    | division, shift, casts   | yes             | if surely defined or (1) |
+    | collective               | yes             | no                       |
     | shuffle, broadcast       | in its block    | no                       |
 
-(1) if the loop is known to have a first round, in which the operation runs anyway.
+(1) if the loop is known to run at least once, and the operation in its first iteration.
 
-Sums and products of integers wrap around, so they may be computed in another order:
+Integer sums and products wrap around, so they are reassociated:
 
     (%i + 4) + 12        %i + 16
     %i + %n, %n + %i     one of them
     (%i + %n) + %m       %i + (%n + %m)    where only %i changes in a loop
 
-It takes time linear in the operations, however loops are nested.
+The time is linear in the number of operations, however loops are nested.
 """
 
 from __future__ import annotations

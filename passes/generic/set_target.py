@@ -2,7 +2,7 @@
 
 Before:  any module.
 After:   the same, with `simt.target`.
-Fails:   for unknown devices, for a flavour that the device does not have, and where
+Fails:   for unknown devices, for a flavour that the device does not have, and if
          neither the options nor the module decide flavour and device.
 """
 
@@ -52,9 +52,9 @@ class SetTargetPass(ModulePass):
     name = "set-target"
 
     device: str | None = None
-    """A device of `--list devices`; without it, the module's own target stays."""
+    """A device of `--list devices`; by default that of the module's target."""
     flavour: Flavour | None = None
-    """The environment of SPIR-V; the device's, if it has only one."""
+    """The SPIR-V environment; by default the device's, if it has only one."""
     asked: str = field(default=name, init=False, compare=False, repr=False)
     """Whose option `device` messages name."""
 

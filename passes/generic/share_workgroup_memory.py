@@ -1,16 +1,16 @@
 """share-workgroup-memory: overlaps buffers that are not live together.
 
-Before:  work-group memory that is allocated anywhere in structured control flow: what
-         it holds is lost where it is allocated anew.
-After:   one allocation for each element type, at the entry of the function, and views
-         of it. A barrier stands before memory that had another use.
-Fails:   never; memory of a size that is not known stays where it is, as does memory
-         that control flow or a call passes on, or that `memref.view` looks at.
+Before:  work-group memory that is allocated anywhere in structured control flow; each
+         execution of an allocation loses its contents.
+After:   one allocation per element type, at the entry of the function, and views of it.
+         A barrier precedes the reuse of memory.
+Fails:   never; memory of dynamic size is unchanged, as is memory that control flow or a
+         call passes on, or that `memref.view` uses.
 
-A buffer is needed from the last barrier before it is accessed, or else from where it is
-allocated, to the last operation beside its allocation that accesses it: to the end of a
-loop, if it is accessed in one.  Memory of different element types
-is not shared, as Vulkan has no pointer casts there.
+A buffer is live from the last barrier before its first access, or else from its
+allocation, to the last operation of the same block that accesses it: to the end of a
+loop, if it is accessed in one.  Memory of different element types is not shared,
+because Vulkan has no pointer casts there.
 """
 
 from __future__ import annotations

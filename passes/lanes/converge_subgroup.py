@@ -1,4 +1,4 @@
-"""converge-subgroup: inserts barriers where a compiler runs lanes separately.
+"""converge-subgroup: inserts barriers where a compiler splits a subgroup.
 
 Before:  scf.if %in { .. }           scf.for .. {
          %x = func.call @f(%v)         %y = arith.select %in, %a, %b
@@ -9,14 +9,14 @@ After:   scf.if %in { .. }           scf.for .. {
          scf.if %in { .. }             .. }
 Fails:   never; nothing is changed for devices that keep lanes together
 
-`Device.keeps_lanes_together` says whose compiler does not.  It calls @f once for the
-lanes that are in and once for the others, so that what @f broadcasts comes from some of
-them; and it makes two loops of the one, for either value of %in, and some lanes run
-neither.  It moves no barrier, and nothing that holds one.  Calls of functions that do
-nothing together need none, nor loops in which lanes decide nothing, or by what changes
-from round to round: only for what stays the same are two loops made.  In control flow
-that differs between lanes there must be no barrier.  Each costs: the same compiler ends
-with SIGSEGV where vectors of many components live across several, under a condition.
+`Device.keeps_lanes_together` is false for compilers that split a subgroup: they call @f
+separately for the lanes with %in and for the others, so @f broadcasts among only some
+lanes; and they unswitch the loop on %in, after which some lanes run neither copy.
+They do not move barriers, or code that contains them.  No barrier is needed for calls
+without collective operations, nor for loops without a loop-invariant condition that
+differs between lanes.  None may stand in divergent control flow.  Barriers have a cost:
+the same compiler crashes if long vectors are live across several of them, under a
+condition.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""apply-tuning: says of products which plans a tuning file has for them.
+"""apply-tuning: attaches the plans of a tuning file to matrix products.
 
-Before:  functions of one product of linalg each, as for `tile-matmul-khr`.
-After:   those that the file has say so: `coopmatrix.tuned`, which the passes that lower
-         products follow. A remark says for each product what decides its plan.
-Fails:   where the file is wrong, or is for another device, driver, version, pipeline or
-         number of threads, naming the key; where it has none of the products.
+Before:  functions with one linalg product each, as for `tile-matmul-khr`.
+After:   products found in the file have the attribute `coopmatrix.tuned`, which later
+         passes follow. A remark per product says what determines its plan.
+Fails:   if the file is malformed, or is for another device, driver, version, pipeline
+         or number of threads, naming the key; if it has none of the products.
 
-What decides is an option of the pipeline, or else the file, the row of the device, or
-the model.  Where the machine cannot be asked for its device, as where no driver is
-installed, the file is followed, with a remark.
+An option of the pipeline takes precedence over the file, the file over the device
+table, and the table over the cost model.  If the machine's device cannot be queried,
+for instance without a driver, the file is used, with a remark.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class ApplyTuningPass(ModulePass):
     pipeline: PipelineName
     """The pipeline that this is a step of."""
     threads: int = 1
-    """Threads that share a product, on a processor."""
+    """Threads that share a product, on a CPU."""
     staged: bool = False
-    """Whether several subgroups share tiles, for which devices have rows."""
+    """Whether several subgroups share tiles: the device table then has plans."""
     explicit: str = ""
-    """The option of the pipeline that decides plans, if one is given."""
+    """The pipeline option that overrides plans, if one is given."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = simt.target_of(op)
@@ -80,7 +80,7 @@ class ApplyTuningPass(ModulePass):
 
     def _apply(self, op: ModuleOp, tuning: Tuning, target: str) -> None:
         has_row = self.staged and bool(target and device(target).gemm_tiles)
-        otherwise = f"the row of {target}" if has_row else "the model"
+        otherwise = f"the device table of {target}" if has_row else "the cost model"
         products = [(func, described(x.problem), x) for func, x in matches(op)]
         has, given = {x.product for x in tuning.products}, {x for _, x, _ in products}
         if not has & given:

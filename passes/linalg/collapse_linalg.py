@@ -1,17 +1,17 @@
 """collapse-linalg: merges the loops over batches and heads.
 
-Before:  functions of linalg.generic on tensors, as `generalize-linalg` makes them.
-After:   the loops of a product's batches are one, and so are those of a generic that
-         reads an expanded tensor, or whose result is only collapsed, over what is
-         expanded or collapsed.  Dimensions of size 1 that hold what a row is reduced to
-         are gone, and so are results without a use.
-Fails:   never; what has no such form stays as it is.
+Before:  functions of `linalg.generic` on tensors, as from `generalize-linalg`.
+After:   the batch loops of a product are one loop; so are the expanded or collapsed
+         loops of a generic that reads an expanded tensor or whose result is only
+         collapsed.  Unit dimensions that hold the reduction of a row are removed, and
+         so are dead results.
+Fails:   never; other operations are unchanged.
 
     %x = tensor.expand_shape %s [[0, 1], [2], [3]] : .. into tensor<2x4x5x6xf32>
     %y = linalg.generic ins(%x, %mask) .. (b, h, m, n)
 
-becomes a generic of (b * 4 + h, m, n) that reads %s, and of which %y is expanded.  A
-tensor that has only one of b and h is read at a quotient or a remainder.
+becomes a generic of (b * 4 + h, m, n) that reads %s, and whose result is expanded to
+%y.  A tensor that has only one of b and h is indexed by the quotient or the remainder.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """convert-attention-to-coopmatrix: lowers attention to one kernel.
 
-Before:  a function on memrefs of two products of matrices with a softmax between them,
-         as `outline-linalg-kernels` makes it.
+Before:  a function on memrefs of two products with a softmax between them, as from
+         `outline-linalg-kernels`.
 After:   a kernel with a grid.  Each work-group is a subgroup that computes rows of the
-         result in a loop over the rows of K and V.  Where the matrix unit of the device
-         does not multiply the types, the kernel states the distribution
-         `#layout.coopmatrix`, for distribute-coopmatrix, and a remark says so.
-Fails:   for a device that there is not; other functions stay as they are.
+         result in a loop over the rows of K and V.  If the matrix unit of the device
+         does not support the types, the kernel states the distribution
+         `#layout.coopmatrix`, for `distribute-coopmatrix`, with a remark.
+Fails:   for unknown devices; other functions are unchanged.
 
     scores  = score(Q * K^T)            elementwise: a scale, a mask, ..
     top     = max of each row of scores
@@ -14,10 +14,10 @@ Fails:   for a device that there is not; other functions stay as they are.
     weights = exp(scores - top) / total
     result  = epilogue(weights * V)     elementwise, too
 
-All but the operands of products is computed in f32, where the program has f16 or bf16.
-The kernel goes over K and V in blocks of rows and keeps a running maximum and sum of
-each row, by which it corrects what it has summed up: no scores are stored.  A subgroup
-computes some rows of the result: see `AttentionPlan`.
+Everything except the operands of products is computed in f32 if the program has f16 or
+bf16.  The kernel iterates over K and V in blocks of rows and keeps a running maximum
+and sum of each row, by which it rescales its accumulators: scores are not stored.  See
+`AttentionPlan` for the rows of a subgroup.
 """
 
 from __future__ import annotations
@@ -549,7 +549,7 @@ class ConvertAttentionToCoopmatrixPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     precision: PrecisionName = "ieee"
-    """As what `split-f32-products` lets the device multiply f32."""
+    """How f32 is multiplied, as for `split-f32-products`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not uses_dialect(op, "linalg"):

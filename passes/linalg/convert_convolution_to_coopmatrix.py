@@ -1,23 +1,22 @@
-"""convert-convolution-to-coopmatrix: lowers convolutions to implicit products.
+"""convert-convolution-to-coopmatrix: lowers convolutions to implicit GEMMs.
 
-Before:  a func.func of a convolution in NHWC, as linalg.generic on memref arguments, of
-         types that the device multiplies, optionally after a linalg.fill and before
-         operations that use its sums element by element.  Channels, filters and the
-         window are of known sizes.
+Before:  a func.func with an NHWC convolution, as linalg.generic on memref arguments, of
+         types that the device supports; a linalg.fill may precede it, and elementwise
+         operations on its result may follow.  Channels, filters and window have static
+         sizes.
 After:   a kernel with a grid.  Each work-group computes a tile of a row of the result,
-         x by filters, in a loop over the window, unless it is one place, and the
-         channels.
-Fails:   never; other functions stay as they are, with a remark where the channels are
-         too few for the matrices of the device.
+         x by filters, in a loop over the window, unless it is 1x1, and the channels.
+Fails:   never; other functions are unchanged, with a remark if there are too few
+         channels for the matrices of the device.
 
-Nothing is copied: for a row y of the result and a place (ky, kx) of the window,
+The image is not copied: for row y of the result and filter tap (ky, kx),
 
     A = image[n, y * sy + ky * dy, kx * dx + (0, sx, 2 sx, ..), :]     x by channels
     B = weights[ky, kx, :, :]                                          channels by f
     C = result[n, y, :, :]                                             x by f
 
 are matrices in memory.  In NCHW they are not: neither rows nor columns of the weights
-of a place are consecutive.
+of a tap are consecutive.
 """
 
 from __future__ import annotations
@@ -246,7 +245,7 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     precision: PrecisionName = "ieee"
-    """As what `split-f32-products` lets the device multiply f32."""
+    """How f32 is multiplied, as for `split-f32-products`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not uses_dialect(op, "linalg"):
@@ -271,8 +270,8 @@ class ConvertConvolutionToCoopmatrixPass(ModulePass):
         if channels is None or 2 * channels < plan.depth:
             remark(
                 found.op,
-                f"done without matrices: {channels} channels fill less than half of "
-                f"the K of {plan.depth} of a product of {device.name}",
+                f"computed without matrices: {channels} channels fill less than half "
+                f"of the K of {plan.depth} of a product of {device.name}",
             )
             return
         batch, height, across = (extent(func, out, x) for x in range(3))

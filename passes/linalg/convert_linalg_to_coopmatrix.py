@@ -1,14 +1,13 @@
 """convert-linalg-to-coopmatrix: lowers products to kernels of one tile per subgroup.
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
-         arguments, optionally after a linalg.fill of the output, and before
-         linalg.generic operations that use its sums element by element.
+         arguments; a linalg.fill of the output may precede it, and elementwise
+         linalg.generic operations on its result may follow.
 After:   a kernel with a grid. Each work-group computes one tile of C in a loop over K
-         by coopmatrix operations; accesses that may be out of bounds are checked.
-         Functions of linalg without a product stay, for convert-linalg-to-simt; so
-         do products of types that DPAS, or AMX, does not multiply, as generic ones.
-Fails:   where a function is neither, or has an operation that cannot be fused, naming
-         it.
+         with coopmatrix operations; accesses that may be out of bounds are checked.
+         linalg functions without a product stay, for `convert-linalg-to-simt`; so do
+         products of types that DPAS or AMX does not support, as generics.
+Fails:   if a function is neither, or has an operation that cannot be fused, naming it.
 """
 
 from __future__ import annotations
@@ -49,14 +48,13 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
     name = "convert-linalg-to-coopmatrix"
 
     tile: tuple[int, ...] = ()
-    """m, n and k: what a work-group computes at a time; the device of `simt.target`
-    decides without it."""
+    """m, n and k of a work-group's tile; default: the device's."""
     amx: bool = False
-    """Whether products are those of tiles of AMX, and others are left."""
+    """Use AMX tiles, and leave products that AMX does not support."""
     lanes: bool = False
-    """Whether lanes do all products, also those that the device has as instructions."""
+    """Compute all products on lanes, even if the device has instructions for them."""
     precision: PrecisionName = "ieee"
-    """As what `split-f32-products` lets the device multiply f32."""
+    """How f32 is multiplied, as for `split-f32-products`."""
 
     def __post_init__(self) -> None:
         if self.tile and (len(self.tile) != 3 or min(self.tile) < 1):

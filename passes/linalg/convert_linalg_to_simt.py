@@ -1,16 +1,16 @@
-"""convert-linalg-to-simt: lowers linalg without products to loops over rows.
+"""convert-linalg-to-simt: lowers linalg without matrix products to loops over rows.
 
-Before:  a func.func of linalg on memrefs without a product of matrices, whose
-         operations share their parallel loops; memory of its own in memref.alloc.
+Before:  a linalg function on memrefs without a matrix product, whose operations share
+         their parallel loops; it may have temporaries (memref.alloc).
 After:   a kernel with a grid. A work-item computes some iterations of the shared loops
          (a row each), or a subgroup does, whose lanes share the reductions of a row and
-         combine them by simt.reduce. Nothing is allocated: what depends on a row only
-         is kept, the rest is computed where it is read.
-Fails:   where such a function has an operation that no row can compute, naming it.
+         combine them by simt.reduce. Nothing is allocated: values per row are kept,
+         others are recomputed where they are read.
+Fails:   if such a function has an operation that cannot be computed by rows, naming it.
 
-Sums and products of floats of a row are reassociated over lanes: linalg does not say an
-order.  Of a maximum of 0.0 and -0.0 (`maximumf`), either may be the result over lanes;
-NaN is kept.  `coopc.plan.rows` decides, `coopc.passes.linalg.rows` says what a row is.
+Float sums and products of a row are reassociated over lanes, since linalg prescribes no
+order.  The maximum of 0.0 and -0.0 (`maximumf`) may be either; NaN is kept.
+`coopc.plan.rows` decides, and `coopc.passes.linalg.rows` defines a row.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ class ConvertLinalgToSimtPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     subgroup_size: int | None = None
-    """Lanes, instead of the device's."""
+    """Subgroup size, instead of the device's."""
     explain: bool = False
-    """Whether a remark says how the loops of each kernel are shared, and why."""
+    """Print a remark for each kernel that says how its loops are shared, and why."""
     threads: int = 1
-    """Threads of a processor that share what is summed by columns."""
+    """CPU threads that share column reductions."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:

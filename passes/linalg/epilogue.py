@@ -126,14 +126,14 @@ class Consumers:
         if not isinstance(op, linalg.GenericOp):
             raise Refused(
                 op,
-                "expected linalg.generic behind a product, which uses its sums "
-                f"element by element, got {op.name}",
+                "expected an elementwise linalg.generic on the result of the product, "
+                f"got {op.name}",
             )
         if any(x.data is not IteratorType.PARALLEL for x in op.iterator_types):
             raise Refused(
                 op,
-                "expected loops that are all parallel, as those over elements of the "
-                "product's sums are",
+                "expected only parallel loops, over the elements of the product's "
+                "result",
             )
         values = (*op.inputs, *op.outputs)
         maps = [attr.data for attr in op.get_indexing_maps()]
@@ -152,8 +152,8 @@ class Consumers:
             if len(at) != len(loops) or {*at} != {*loops}:
                 raise Refused(
                     op,
-                    "expected an output that has an element for each sum, got "
-                    f"{map} for {memory.type}",
+                    "expected an output with an element for each one of the product's "
+                    f"result, got {map} for {memory.type}",
                 )
             self.results[memory] = Result(memory, at, value)
 
@@ -173,10 +173,12 @@ class Consumers:
                 return tuple(found[x] for x in range(map.num_dims))
             raise Refused(
                 op,
-                "expected one loop for each dimension of the product's sums, "
+                "expected one loop for each dimension of the product's result, "
                 f"got {map}",
             )
-        raise Refused(op, "expected an operation on the sums of the product before it")
+        raise Refused(
+            op, "expected an operation on the result of the product before it"
+        )
 
     def _read(
         self, op: Operation, memory: SSAValue, at: Place, arg: BlockArgument
@@ -185,7 +187,9 @@ class Consumers:
             return Load(memory, at)
         if at != known.at and arg.uses:
             raise Refused(
-                op, "expected each of the product's sums to be used where it is, alone"
+                op,
+                "expected each element of the product's result to be used at its own "
+                "position only",
             )
         return known.value
 

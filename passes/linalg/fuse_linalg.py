@@ -1,15 +1,14 @@
 """fuse-linalg: computes elementwise operations where their results are used.
 
-Before:  functions of linalg.generic on tensors, as `generalize-linalg` makes them.
-After:   a generic that is elementwise, or a constant in every element, has become part
-         of those that read it; what nothing reads is gone.  A generic reads each tensor
-         once by each map, and no elementwise one reads its outputs.
-Fails:   never; what is not fused stays as it is.
+Before:  functions of `linalg.generic` on tensors, as from `generalize-linalg`.
+After:   generics that are elementwise, or fill with a constant, are fused into their
+         consumers; dead operations are erased.  A generic reads each tensor once per
+         indexing map, and elementwise ones do not read their outputs.
+Fails:   never; other operations are unchanged.
 
-What is computed is the same, element by element and in the same order: a value that
-several generics read may be computed in each of them.  The operands of a product of
-matrices stay tensors of their own unless they are only transposed or extended, which
-the product does.
+Each element is computed as before and in the same order; a value with several consumers
+may be recomputed in each.  Producers of matmul operands are fused only if they
+transpose or extend.
 
     %h = linalg.generic ins(%x) outs(%e) { exp }
     %y = linalg.generic ins(%h, %b) outs(%e) { add }

@@ -1,10 +1,10 @@
-"""generalize-linalg: makes every operation of a function of linalg a generic one.
+"""generalize-linalg: rewrites the operations of linalg functions to `linalg.generic`.
 
-Before:  functions of linalg on tensors, of one block, without loops and calls.
-After:   the same of `linalg.generic`, `linalg.fill`, slices, shapes and casts of
-         tensors, and arithmetic on numbers. What is not used is gone.
-Fails:   for operations that none of these is, naming them and what could be done. The
-         module is then unchanged.
+Before:  linalg functions on tensors, of one block, without loops and calls.
+After:   only `linalg.generic`, `linalg.fill`, tensor slices, reshapes and casts, and
+         scalar arithmetic. Dead operations are erased.
+Fails:   for any other operation, naming it and an alternative. The module is then
+         unchanged.
 
     tensor.extract_slice %x[%i]      with %i an element of a tensor: a generic operation
                                      that reads each element of the slice

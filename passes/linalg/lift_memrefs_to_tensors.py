@@ -1,10 +1,10 @@
-"""lift-memrefs-to-tensors: gives functions of linalg value semantics.
+"""lift-memrefs-to-tensors: gives linalg functions value semantics.
 
-Before:  functions of linalg of one block, without loops and calls, on memrefs.
+Before:  linalg functions of one block, without loops and calls, on memrefs.
 After:   the same on tensors. A memref argument is read once, by `to_tensor` at the
          beginning, and written once, by `materialize_in_destination` at the end.
          Memrefs that are returned are tensors.
-Fails:   for memrefs whose memory is not known, naming the operation. The module is then
+Fails:   for memrefs of unknown origin, naming the operation. The module is then
          unchanged.
 
     %s = memref.subview %c[0, 4] ..        %s = tensor.extract_slice %c[0, 4] ..

@@ -1,11 +1,11 @@
 """pack-b-amx: packs B once, in a stage before the kernel.
 
-Before:  a kernel that loads matrices of use b from one argument in loops, beginning at
+Before:  a kernel that loads matrices of use b from one argument in loops, starting at
          whole channels.
 After:   @f.pack, which packs all of B, and @f, which loads packed B from one more
          argument. The module attribute `cpu.kernels` tells how to run them, see
          tile-matmul-amx.
-Fails:   never; other kernels pack what they load each time.
+Fails:   never; other kernels pack B at each load.
 
 See `coopc.passes.linalg.packing`.  Arguments are taken not to overlap.
 """

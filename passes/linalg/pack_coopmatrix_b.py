@@ -1,20 +1,21 @@
-"""pack-coopmatrix-b: packs B for devices that multiply only packed B.
+"""pack-coopmatrix-b: packs B for devices that require packed B.
 
 Before:  loads of matrices of use b in row-major or column-major order.
-After:   where the device needs another order, lanes pack each matrix into work-group
-         memory and load it from there. Matrices that the device does not have stay.
+After:   if the device needs another order, lanes pack each matrix into work-group
+         memory and load it from there. Matrices that the device does not support are
+         unchanged.
 Fails:   for unknown devices, and for matrices whose sizes or scope are specialization
          constants. The module is then unchanged.
 
-With `kernel`, a kernel of its own, `<name>.pack_b`, packs the whole of B, once, and the
-kernel takes B packed:
+With `kernel`, a separate kernel `<name>.pack_b` packs all of B once, and the kernel
+takes packed B:
 
 Before:  func.func @f(%a, %b: memref<KxN>, %c) of loads of %b by rows or columns
 After:   func.func @f.pack_b(%b: memref<KxN>, %b_packed: memref<K/w x N*w>), and
          func.func @f(%a, %b: memref<K/w x N*w>, %c) of loads of %b as it is packed,
          w the elements of 32 bits
-Fails:   where something else uses %b, the grid does, or a load may begin in the midst
-         of a channel
+Fails:   if anything else uses %b, such as the grid, or a load may begin inside a
+         channel
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class PackCoopmatrixBPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     kernel: bool = False
-    """Whether a kernel of its own packs all of B, not each work-group its part."""
+    """Pack all of B once in a separate kernel; otherwise each work-group packs its
+    part."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

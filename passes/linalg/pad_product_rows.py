@@ -1,22 +1,22 @@
 """pad-product-rows: copies operands of products whose rows are not aligned.
 
-Before:  functions of linalg on tensors, as `fuse-linalg` leaves them, or of one product
-         of memrefs.
-After:   operands of large products whose rows are no multiple of 16 bytes apart are
-         copied first, to memory with longer rows. Where these go along K, the product
-         stays as it is. Else it has more rows or columns, which are computed of memory
-         that nothing wrote, and which nothing reads.
-Fails:   never: products of unknown sizes, and those that a copy would not make faster,
-         stay.
+Before:  linalg functions on tensors, as from `fuse-linalg`, or with one product of
+         memrefs.
+After:   operands of large products whose row pitch is not a multiple of 16 bytes are
+         first copied to memory with padded rows. If rows run along K, the product is
+         unchanged. Otherwise it gains rows or columns, which are computed from
+         uninitialized memory and never read.
+Fails:   never; products of dynamic sizes, and those that a copy would not make faster,
+         are unchanged.
 
     %e = tensor.empty() : tensor<4096x4104xf16>
     %p = tensor.insert_slice %b into %e[0, 0] [4096, 4097] [1, 1] : ..
     %r = linalg.matmul ins(%a, %p) .. -> tensor<4096x4104xf32>
     %c = tensor.extract_slice %r[0, 0] [4096, 4097] [1, 1] : ..
 
-Such rows are copied element by element to work-group memory otherwise, by each
-work-group: 4095 x 4097 x 4099 of f16 took 2.15 ms on an H100, and 0.57 ms with the
-copies of A, B and C, 0.03 ms each.
+Otherwise each work-group copies such rows to work-group memory element by element: 4095
+x 4097 x 4099 in f16 took 2.15 ms on an H100, and takes 0.57 ms with the copies of A, B
+and C, 0.03 ms each.
 """
 
 from __future__ import annotations

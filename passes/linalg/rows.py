@@ -275,14 +275,14 @@ class Nest:
     def _why_not_again(self, made: Made) -> str | None:
         if made.by.reduces:
             return (
-                "expected sums that depend on the shared loops only, which the row "
-                f"keeps, got those of a {made.by.op.name} with other parallel loops"
+                "expected reductions that depend on the shared loops only, which the "
+                f"row keeps, got those of a {made.by.op.name} with other parallel loops"
             )
         loops = set(plain(made.map))
         own = range(len(made.by.reductions))
         if any(n not in loops and self.size(made.by, n) != 1 for n in own):
             return (
-                "expected what is computed again to be at an index that says all of "
+                "expected a rematerialized value at an index that determines all of "
                 f"its loops, got {made.map}"
             )
         return None

@@ -1,11 +1,11 @@
-"""split-product-k: computes products with few tiles and a long K in parts along K.
+"""split-product-k: splits products with few tiles and a long K along K.
 
-Before:  functions of linalg on tensors, as `pad-product-rows` leaves them, or of one
-         product of memrefs.
-After:   where that is faster, by the costs of the device's tiles, a batch of products
-         of parts of K, and a sum of these: the same bits each time.
-Fails:   never: products of unknown sizes, of a batch, of memory with gaps between rows,
-         and of devices whose tiles have no costs stay.
+Before:  linalg functions on tensors, as from `pad-product-rows`, or with one product of
+         memrefs.
+After:   if the costs of the device's tiles say that it is faster, a batch of products
+         of parts of K, and their sum: deterministic, the same bits in each run.
+Fails:   never; products of dynamic sizes, of a batch, of memory with gaps between rows,
+         and for devices whose tiles have no costs are unchanged.
 
     %x = tensor.expand_shape %a [[0], [1, 2]] : .. into tensor<16x4x1024xf16>
     %y = tensor.expand_shape %b [[0, 1], [2]] : .. into tensor<4x1024x4096xf16>

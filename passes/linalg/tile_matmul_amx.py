@@ -1,33 +1,32 @@
 """tile-matmul-amx: lowers products to packed and blocked AMX kernels.
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
-         arguments of types that AMX multiplies, optionally after a linalg.fill of the
-         output with a constant, and before linalg.generic operations that use its sums
-         element by element. A and B may be transposed, and there may be a batch.
-After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
-         more arguments. The module attribute `cpu.kernels` tells how to run them.
-Fails:   never; other multiplications stay, with a remark where AMX multiplies the
-         types. Those of a C of few rows stay for tile-matmul-cpu, without one.
+         arguments of types that AMX supports; a linalg.fill of the output with a
+         constant may precede it, and elementwise linalg.generic operations on its
+         result may follow. A and B may be transposed, and there may be a batch.
+After:   two kernels, @f.pack and @f.multiply. A and B are packed in two additional
+         arguments. The module attribute `cpu.kernels` says how to run them.
+Fails:   never; other products are unchanged, with a remark if AMX supports their types.
+         Products with few rows of C are left to `tile-matmul-cpu`, without one.
 
     @pack      a work-group packs a panel of A, or as much of a step of K of B, or all
                of it where K is not known
     @multiply  a work-group computes a block of C, panel by panel
 
-Where a column of work-groups has all rows of C, each packs its panels of B itself, some
-steps at a time; A that is read as it is needs no @pack then.
+If a column of work-groups has all rows of C, each packs its own panels of B, some steps
+at a time; if A is read in place, there is no @pack.
 
-Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
-the rows of two tiles, those of B with rows of K by turns.  The memref of it has 32 rows
-of 64 bytes from each element on: a tile is named by its first element alone, which one
-register counts.  The panels of a batch follow those of the last.
+In packed A and B, step s of panel p is two tiles, 32 rows of 64 bytes, at offset
+(p * steps + s) * 2 KiB; rows of B are interleaved along K (VNNI).  The memref type lets
+any element start a 32-row tile, so one register addresses a tile.  Batches are stored
+one after the other.
 
-Rows of memory along K are rows of A, packed; rows along M or N are rows of B, once as
-many as share a row are interleaved.  The other two cases are the transposes of these,
-in words of 32 bits: 16 x 16 words of a tile are turned in registers.
+If memory rows run along K for A, or along N for B (after interleaving), rows are copied
+as they are.  Otherwise tiles are transposed in registers, as 16 x 16 words of 32 bits.
 
-The sums of a panel of A and one of B are loaded, grow along K, and are stored.  At
-first they come from C or what it is filled with, at last they go to C; in between they
-are in memory of the function.
+Accumulators of a panel of A and a panel of B are loaded, accumulated along K, and
+stored.  They start as C or its fill value and end in C; between steps of K they are in
+scratch memory.
 """
 
 from __future__ import annotations
@@ -547,11 +546,11 @@ class TileMatmulAmxPass(ModulePass):
     name = "tile-matmul-amx"
 
     block: tuple[int, ...] = ()
-    """Panels of A and of B, and steps of K, that a work-group computes at a time."""
+    """Cache block: panels of A, panels of B, and steps along K."""
     threads: int = 1
     """Threads that share the work."""
     prepack: Operand = "none"
-    """Whether the caller packs B, by a kernel of its own."""
+    """Let the caller pack B, by a separate kernel."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:

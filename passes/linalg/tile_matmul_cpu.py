@@ -1,40 +1,41 @@
-"""tile-matmul-cpu: lowers products to packed and blocked kernels of vectors.
+"""tile-matmul-cpu: lowers products to packed and blocked vector kernels.
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
-         arguments whose sums are f32, f64, or i32 of bytes, optionally after a
-         linalg.fill of the output with a constant, and before linalg.generic operations
-         that use its sums element by element.
-After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
-         more arguments. The module attribute `cpu.kernels` tells how to run them.
-         Where C has few rows nothing is packed; if K is shared, @f.add follows. With
-         a transposed B they are dot products: a kernel as of convert-linalg-to-simt.
-Fails:   never; other multiplications stay, with a remark.
+         arguments with accumulators of f32, f64, or i32 of bytes; a linalg.fill of the
+         output with a constant may precede it, and elementwise linalg.generic
+         operations on its result may follow.
+After:   two kernels, @f.pack and @f.multiply. A and B are packed in two additional
+         arguments. The module attribute `cpu.kernels` says how to run them. If C has
+         few rows, nothing is packed; if K is split, @f.add follows. If B is transposed,
+         too, they are dot products, in a kernel as from `convert-linalg-to-simt`.
+Fails:   never; other products are unchanged, with a remark.
 
 See `coopc.passes.linalg.staged_by_packing`.
 
     @pack      a work-group packs a panel of A or of B
     @multiply  a work-group computes a block of C, tile by tile
 
-A panel of A is as many rows as a tile has, one of B as many columns, with the words of
-each step along K side by side: word (s, i) of panel p is at (p * steps + s) * size + i.
-The panels of a batch follow those of the last.  What a word is, and what multiplies it:
+A panel of A has as many rows as a tile, a panel of B as many columns.  The words of one
+step along K are contiguous: word (s, i) of panel p is at (p * steps + s) * size + i.
+Batches are stored one after the other.  Words, and the operations that multiply them:
 
-    an element, converted to the type of the sums    vector.fma
+    an element, converted to the accumulator type    vector.fma
     two of bf16 along K                              avx512.dot, with AVX512_BF16
     four bytes along K                               avx512.dot, with AVX512_VNNI
     two bytes along K, converted to i16              products of i32, added in pairs
 
-`avx512.dot` takes the bytes of A as unsigned.  Signed ones are packed as a + 128, and
-each panel of B has one more step: -128 times the sums of its columns, which sums begin
-with.
+`avx512.dot` takes the bytes of A as unsigned.  Signed bytes are packed as a + 128, and
+each panel of B has an additional step: -128 times its column sums, the initial
+accumulators.
 
-The sums of a tile are one vector a row, in registers along a step of K; between steps
-they are in C.
+The accumulators of a tile are one vector per row, in registers during a step of K and
+in C between steps.
 
-With few rows of C, B is used once for each: its words are made where they are used, of
-some rows of B along all columns of a work-group.  Sums are in memory of the function,
-and each word of B is multiplied by -128, too, where bytes of A are a + 128.  Where rows
-of B are short for that many threads, @multiply has parts of sums, which @add adds.
+With few rows of C, each element of B is used once per row: its words are formed at
+their use, from some rows of B along all columns of a work-group.  Accumulators are in
+scratch memory, and each word of B is also multiplied by -128 if bytes of A are a + 128.
+If rows of B are too short for the number of threads, @multiply computes partial sums,
+which @add adds.
 """
 
 from __future__ import annotations
@@ -739,19 +740,19 @@ class TileMatmulCpuPass(ModulePass):
     name = "tile-matmul-cpu"
 
     block: tuple[int, ...] = ()
-    """Panels of A and of B, and K, that a work-group computes at a time."""
+    """Cache block: panels of A, panels of B, and K."""
     threads: int = 1
     """Threads that share the work."""
     tile: tuple[int, ...] = VECTOR_TILE
-    """Rows and columns of sums in registers: 12,32 suits AVX-512."""
+    """Rows and columns of the accumulator tile in registers; 12,32 suits AVX-512."""
     amx: bool = True
-    """Whether products of types that AMX multiplies are among them."""
+    """Also convert products of types that AMX supports."""
     precision: PrecisionName = "ieee"
-    """As what `split-f32-products` lets AMX multiply f32."""
+    """How f32 is multiplied, as for `split-f32-products`."""
     features: tuple[str, ...] = ()
-    """What the processor has of avx512bf16 and avx512vnni."""
+    """Which of avx512bf16 and avx512vnni the CPU has."""
     prepack: Operand = "none"
-    """Whether the caller packs B, by a kernel of its own."""
+    """Let the caller pack B, by a separate kernel."""
 
     def __post_init__(self) -> None:
         check_features(self.features)
@@ -804,7 +805,7 @@ class TileMatmulCpuPass(ModulePass):
         if not self.amx and not thin:
             left, right, sums = problem.elements
             reason = f"AMX does not multiply {left} and {right} into {sums}"
-            remark(found.op, f"done by vectors, not by tiles of AMX: {reason}")
+            remark(found.op, f"computed by vectors, not by AMX tiles: {reason}")
         self._by(plan, ctx, func, found)
 
     def _by(

@@ -1,21 +1,21 @@
 """tile-matmul-khr: lowers products to kernels that stage tiles in work-group memory.
 
 Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
-         arguments, optionally after a linalg.fill of the output, and before
-         linalg.generic operations that use its sums element by element.
+         arguments; a linalg.fill of the output may precede it, and elementwise
+         linalg.generic operations on its result may follow.
 After:   a kernel with a grid. Each work-group copies tiles of A and B to work-group
-         memory, and its subgroups multiply them; where C has few tiles, several
-         subgroups share K. Edges of C, what is left of K after whole steps, and rows
-         that are not a multiple of the copied vectors, are checked. Where sizes are
-         not known, and no tiles given, @f is for multiples of the tiles, by conditions,
-         and checks nothing; @f.fallback is for all others.
-Fails:   where such a function has an operation that cannot be fused, naming it; where
-         tiles are given that do not suit the device or exceed its work-group memory.
-         Without, a function that no tiles of the device suit stays, with a remark.
+         memory, and its subgroups multiply them; if C has few tiles, subgroups split K.
+         Accesses are checked at the edges of C, in the remainder of K, and in rows
+         that are not a multiple of the vector copied. For dynamic sizes without given
+         tiles, @f requires multiples of the tiles and checks nothing; @f.fallback
+         handles all other sizes.
+Fails:   if the function has an operation that cannot be fused, naming it; if given
+         tiles do not suit the device or exceed its work-group memory. If the device has
+         no suitable tiles, the function is unchanged, with a remark.
 
-What a work-group does in a step along K is a schedule of `coopc.plan.gemm_schedule`;
-here each action of it becomes text.  There are two loops along K, one for pieces that
-are inside of memory or beyond it, and one that checks each element:
+A work-group's actions in one step along K are a schedule (`coopc.plan.gemm_schedule`);
+this pass emits each action as MLIR text.  There are two loops along K: one for pieces
+entirely inside or outside of memory, and one that checks each element:
 
     if pieces are whole:
       the beginning of the pipeline
@@ -25,15 +25,15 @@ are inside of memory or beyond it, and one that checks each element:
       a step with checked copies
     store C, checked at its edge
 
-Rows and columns beyond C are no reason to check copies: the last ones of A and B are
-copied in their place, as the sums of these are not stored.
+Copies for rows and columns beyond C need no checks: they copy the last row of A or
+column of B instead, and the results are not stored.
 
 Piece number p of a tile is copied by work-item p modulo the work-items of the
 work-group.
 
-Subgroups that share K are numbered one tile of C after the other, part after part of a
-step: of 2 x 2 tiles, subgroup 5 has tile 1 and the second part.  In the end all but the
-first add their sums to those of the first, through work-group memory.
+With split K, subgroup s computes tile s % T of C, in part s / T of each step, where T
+is the number of tiles: with 2 x 2 tiles, subgroup 5 has tile 1 and the second part.
+Finally, all partial sums are added to those of part 0, through work-group memory.
 """
 
 from __future__ import annotations
@@ -875,20 +875,21 @@ class TileMatmulKhrPass(ModulePass):
     stages: int = 2
     """1 or 2 tiles of A and of B in work-group memory."""
     gaps: bool = True
-    """Whether rows in work-group memory have gaps, against bank conflicts."""
+    """Pad rows in work-group memory to avoid bank conflicts."""
     band: int = 0
-    """Rows of tiles in which work-groups go column by column; 0 for row by row."""
+    """Rows of tiles per band that work-groups traverse column by column (for L2 reuse);
+    0 for row-major order."""
     unroll: bool = False
-    """Whether to ask the driver to unroll the loop along K, or not to."""
+    """Ask the driver to unroll the loop along K; by default, not to."""
     sliced: bool = False
-    """Whether B comes in slices of the K of one multiplication; with 1 stage."""
+    """Load B in slices of one instruction's K; requires stages=1."""
     split: int = 1
-    """Subgroups that share K, each a part of a step."""
+    """Into how many parts subgroups split each step along K."""
     ahead: int = 1
-    """Steps whose tiles are on their way from memory to registers."""
+    """How many steps ahead tiles are loaded from global memory into registers."""
     remark: bool = False
-    """Whether functions stay as they are but for those that `apply-tuning` has tiles
-    for, and a remark says which would be faster."""
+    """Convert only functions that `apply-tuning` gave tiles; for others, print a remark
+    if this pass would make them faster."""
 
     def __post_init__(self) -> None:
         given = (self.group, self.subgroup)
@@ -939,7 +940,7 @@ class TileMatmulKhrPass(ModulePass):
                     tuned_plan = "" if self.tiles else "the tuned plan: "
                     raise Refused(found.op, f"{tuned_plan}{plan}")
                 if isinstance(plan, str):
-                    reason = "one subgroup a work-group multiplies, not several"
+                    reason = "one subgroup per work-group multiplies, not several"
                     remark(func, f"{reason}: {plan}")
                     continue
                 whole = None if chosen else plan_whole_gemm(found.problem, device)
@@ -952,7 +953,7 @@ class TileMatmulKhrPass(ModulePass):
             if not found.tuned and not isinstance(plan, str):
                 remark(
                     func,
-                    "one subgroup a work-group multiplies; with staged=true several "
+                    "one subgroup per work-group multiplies; with staged=true several "
                     "share tiles in work-group memory, which is far faster on "
                     f"{device.name}",
                 )

@@ -1,9 +1,9 @@
-"""unroll-loops: unrolls the loops in functions of linalg.
+"""unroll-loops: unrolls the loops of linalg functions.
 
-Before:  functions of linalg with `scf.for` and `scf.forall` of constant bounds, and
+Before:  linalg functions with `scf.for` and `scf.forall` of constant bounds, and
          `scf.if` of a constant.
-After:   the same without them: the body as often as it runs, and the region that runs.
-         Index arithmetic of `affine` is a constant, or `arith`; assertions are remarks.
+After:   the same, fully unrolled, with only the region that runs. `affine` index
+         arithmetic is a constant, or `arith`; assertions become remarks.
 Fails:   for other control flow, naming it, and for more than 1,024 trips in a function.
          The module is then unchanged.
 
@@ -112,7 +112,7 @@ class Unroller:
             raise Refused(
                 op,
                 f"expected at most {MOST_TRIPS} trips of the loops of a function, "
-                "which are written out: write one operation of linalg in place of "
+                "which are unrolled: write one operation of linalg in place of "
                 "its tiles",
             )
 
@@ -122,8 +122,8 @@ class Unroller:
         if low is None or high is None or step is None or step <= 0:
             raise Refused(
                 op,
-                f"expected {op.name} with constant bounds, so that it can be written "
-                "out: make the sizes static, or write linalg.generic",
+                f"expected {op.name} with constant bounds, so that it can be "
+                "unrolled: make the sizes static, or write linalg.generic",
             )
         return range(low, high, step)
 

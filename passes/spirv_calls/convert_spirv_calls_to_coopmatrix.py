@@ -7,7 +7,7 @@ Before:  functions of the llvm dialect with calls of
 After:   func.func with coopmatrix operations. Functions of the calling convention
          spir_kernelcc are kernels, with sizes from intel_reqd_sub_group_size and
          reqd_work_group_size.
-Fails:   naming an operation that cannot be raised. The module is then unchanged.
+Fails:   if an operation cannot be raised, naming it. The module is then unchanged.
 
     %m = llvm.call @__spirv_CooperativeMatrixLoadKHR(%p, %row, %stride, %none)
 

@@ -8,7 +8,7 @@ After:   func.func with coopmatrix, simt and arith operations for each entry poi
          arguments are the buffers that it uses, by set and binding, then the members of
          its push constants; where it is the only entry point, all buffers.
          Specialization constants are coopmatrix.spec_constant.
-Fails:   naming an operation that cannot be raised. The module is then unchanged.
+Fails:   if an operation cannot be raised, naming it. The module is then unchanged.
 
     %m = spirv.KHR.CooperativeMatrixLoad %p, %stride, <RowMajor>
         : !spirv.ptr<f16, StorageBuffer>, i32
@@ -978,7 +978,7 @@ class ConvertSpirvToCoopmatrixPass(ModulePass):
     name = "convert-spirv-to-coopmatrix"
 
     subgroup_size: int | None = None
-    """Lanes of a subgroup, which kernels get; by default the device chooses."""
+    """Subgroup size of the kernels; by default the device chooses."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:

@@ -1,9 +1,9 @@
 """add-fallback-entry: adds an entry point for arguments that violate conditions.
 
-Before:  kernels of Triton GPU IR.
-After:   each kernel @f has a copy, @f.fallback, that accesses all tensors lane by lane,
-         for any pitch, width and base. The host calls it where a condition of @f fails.
-         It is a copy because a second loop in @f would slow down the first.
+Before:  Triton kernels with layouts.
+After:   each kernel @f has a copy, @f.fallback, that accesses all tensors per lane, for
+         any pitch, width and base. The host calls it if a condition of @f fails. It is
+         a copy because a second loop in @f would slow down the first.
 Fails:   never
 """
 

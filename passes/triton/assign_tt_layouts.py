@@ -1,20 +1,20 @@
-"""assign-tt-layouts: gives the tensors of Triton's kernels layouts for Xe.
+"""assign-tt-layouts: gives the tensors of Triton kernels layouts for Xe.
 
-Before:  a module of one Triton kernel without layouts, whose products DPAS does.
-After:   all tensors have encodings, as in Triton GPU IR, and the module says how many
-         subgroups share a program: as many as it asked for before (`ttg.num-warps`), or
-         what suits its tensors. What is made of ranges and scalars alone is computed in
-         each layout that it is used in; other tensors are converted. Barriers stand
-         between accesses to one argument that different lanes may have.
-Fails:   never; other kernels stay as they are.
+Before:  a module with one Triton kernel without layouts, whose products DPAS supports.
+After:   all tensors have encodings, as in Triton GPU IR, and `ttg.num-warps` is set:
+         the requested number, or one that suits the tensors. Tensors computed from
+         ranges and scalars only are recomputed in each layout they are used in; others
+         are converted. Barriers separate accesses by different lanes to the same
+         argument.
+Fails:   never; other kernels are unchanged.
 
-A product gives its sums the layout of DPAS, its factors those of operands.  From there
-layouts spread over all that is computed element by element, in control flow too, from
-loads to their pointers and masks; sums first, then factors, then what is left, which
-gets rows of consecutive elements.  The first layout that reaches a value is its own.
+The accumulator of a `tt.dot` gets the DPAS layout, and its operands get dot-operand
+layouts.  Layouts propagate through elementwise operations and control flow, and from
+loads to their pointers and masks: from accumulators first, then from operands; what
+remains gets a row-major blocked layout.  The first layout to reach a value wins.
 
-Without a product layouts spread from loads and stores: lanes have the vectors that
-memory has, and follow each other along the dimension in which addresses do.
+Without a `tt.dot`, layouts propagate from loads and stores: each lane has a contiguous
+vector, and consecutive lanes follow the contiguous dimension of memory.
 """
 
 from __future__ import annotations

@@ -1,28 +1,26 @@
 """convert-tt-pointers-to-descriptors: rewrites pointers to tensor descriptors.
 
-Before:  loads, stores and prefetches of Triton GPU IR through tensors of pointers with
-         `ttig.block_io`, and through block pointers; loads of 2D blocks.
-After:   accesses of descriptor blocks, where the offsets form a 2D block; masks become
-         the sizes of the descriptor. Arithmetic without other uses is removed.
-Fails:   never; other accesses stay, with the reason in `xe.no_matrix`, and in a remark
-         with `explain=true`.
+Before:  loads, stores and prefetches through tensors of pointers with `ttig.block_io`,
+         and through block pointers; loads of 2D blocks.
+After:   accesses through descriptors, if the offsets form a 2D block; masks become the
+         sizes of the descriptor. Dead arithmetic is removed.
+Fails:   never; other accesses are unchanged, with the reason in `xe.no_matrix`, and in
+         a remark with `explain=true`.
 
-Loads of what a `tt.dot` takes need no `ttig.block_io` where arithmetic says which
-stride is 1, and the other one is an argument of the kernel or a constant; where both
-are arguments, the kernel has the condition that the second is 1. With `known=true` no
-load needs it where one stride is known.
+Loads of `tt.dot` operands need no `ttig.block_io` if index arithmetic shows that one
+stride is 1 and the other is a kernel argument or a constant. If both strides are
+arguments, the kernel gets the condition that the second is 1. With `known=true`, no
+load with a known stride needs it.
 
-Matrices behind pointers: base, rows, columns and pitch out of index arithmetic.
-
-A tensor of pointers with `ttig.block_io`, which is Triton's promise that one stride is
-1 and the other one a pitch, points to
+Base, rows, columns and pitch are recovered from index arithmetic. `ttig.block_io` is
+Triton's promise that one stride is 1 and the other a pitch; such pointers have the form
 
     base + start + i * pitch + j
 
-of which the multiples of the pitch in `start` are rows, and the rest is columns.  A
-mask that compares rows and columns with sizes is where the matrix ends: what is outside
-is not read, and is 0.  Where a mask says nothing of rows or columns nothing is known of
-the matrix's size; then the base moves to the tile, and the matrix is the tile.
+Multiples of the pitch in `start` are rows, the remainder is a column.  A mask that
+compares rows or columns with sizes gives the bounds of the matrix; elements outside are
+not read and are 0.  Without such a mask the size is unknown: then the base moves to the
+tile, and the matrix is just that tile.
 """
 
 from __future__ import annotations
@@ -506,10 +504,9 @@ class ConvertTtPointersToDescriptorsPass(ModulePass):
     name = "convert-tt-pointers-to-descriptors"
 
     explain: bool = False
-    """Whether it is said why accesses stay as they are."""
+    """Print a remark for each access that stays, with the reason."""
     known: bool = False
-    """Whether loads without `ttig.block_io` are looked at, too, of which one stride is
-    known to be 1."""
+    """Also convert loads without `ttig.block_io`, if one stride is known to be 1."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in op.ops:

@@ -1,8 +1,8 @@
-"""drop-fallback-entries: removes second entry points that the device has no room for.
+"""drop-fallback-entries: removes fallback entry points that exceed device limits.
 
 Before:  kernels, some with a `.fallback`, as they are emitted. A target.
-After:   each `.fallback` is gone that the device has no room for, with a remark: a call
-         for arguments that violate a condition is then refused.
+After:   a `.fallback` that exceeds the limits of the device is removed, with a remark:
+         a call with arguments that violate a condition is then rejected.
 Fails:   never
 """
 

@@ -1,21 +1,21 @@
-"""expand-tt-math: expands Triton's own arithmetic to `arith` and `math`.
+"""expand-tt-math: expands Triton's arithmetic to `arith` and `math`.
 
 Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
          `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp`,
          `tt.dot_scaled` of tensors without encodings; `tt.atomic_poll`; divisions of
          integers by tensors.
 After:   operations of `arith` and `math` on tensors of the same encodings; `tt.dot` of
-         bf16, or of f16 where one factor is, for a scaled product; a loop around
+         bf16, or of f16 if one operand is f16, for a scaled product; a loop around
          `tt.atomic_cas`; divisions by 1 in place of 0.
 Fails:   for library functions that neither `math` nor `library_functions` has, for
-         factors of 6-bit floats, and for correct rounding on devices without f64.
-         The module is then unchanged.
+         operands of 6-bit floats, and for correct rounding on devices without f64. The
+         module is then unchanged.
 
-`arith.divf` and `math.sqrt` may be 2.5 and 3 units in the last place off, as OpenCL has
-it, so what is to be rounded correctly is computed in f64.  A quotient of f64 that is
-rounded to f32 compilers take for one of f32, which is why it is a product with the
-inverse and one correction here (Markstein's): its error is much less than the 2^-49 by
-which a quotient of two f32 is off the middle between two others.
+`arith.divf` and `math.sqrt` may be off by 2.5 and 3 ulp, as in OpenCL, so correctly
+rounded operations are computed in f64.  Compilers narrow an f64 division that is
+rounded to f32, so it is a multiplication by the inverse with one correction
+(Markstein's): its error is much less than 2^-49, the least distance of a quotient of
+two f32 from a tie.
 """
 
 from __future__ import annotations

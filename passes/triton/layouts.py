@@ -50,7 +50,7 @@ def why_not_laid_out(module: ModuleOp) -> tuple[Operation, str] | None:
     """Return what convert-ttgir-to-xe does not do with any layouts, and why."""
     for op in module.walk():
         if isinstance(op, UNPLANNED):
-            return op, "not done by layouts"
+            return op, "not lowered by layouts"
         if isinstance(op, ACCESSES):
             is_of_one = len(bases_of(op.ptr)) == 1
             if tt.is_tensor(op.ptr.type):

@@ -4,9 +4,9 @@ Before:  Triton GPU IR with descriptors of any rank and padding.
 After:   descriptors that the host passes are built in the kernel, from a base, sizes
          and strides that become its arguments. Blocks of rank 2 come from descriptors
          of rank 2, with the leading dimensions in their base. Padding with NaN becomes
-         zeros and a select. Reads of the fields of a descriptor are replaced by the
-         fields. Bases are aligned as surfaces require, where that can be proven.
-Fails:   never; descriptors that loops carry in several forms stay.
+         zeros and a select. Reads of descriptor fields are folded. Bases are aligned as
+         surfaces require, if that can be proven.
+Fails:   never; descriptors that loops carry in several forms are unchanged.
 
 A descriptor that the host passes:
 
@@ -15,17 +15,17 @@ A descriptor that the host passes:
     tt.func @f(%x: !tt.ptr<f32>, %x_shape0: i32, %x_shape1: i32, %x_stride0: i64) {
       tt.make_tensor_descriptor %x, [%x_shape0, %x_shape1], [%x_stride0, %c1]
 
-Its last stride is 1, and elements outside are read as zeros, which is the default of
-Triton's host descriptors.  Arguments %x.shape.0, .. and %x.stride.0, .. behind it, as
-Triton 3.9 has them, are its sizes and strides.
+Its last stride is 1, and elements outside are read as zeros, the default of Triton's
+host descriptors.  If arguments %x.shape.0, .. and %x.stride.0, .. follow it, as in
+Triton 3.9, they are its sizes and strides.
 
 A base that is not aligned moves to the last aligned address before it:
 
     base + moved          columns from x on, of width w
     base + (moved - r)    columns from x + r on, of width w + r
 
-where r is `moved` modulo 64 bytes.  This is done only for matrices of the width of a
-tile, as others might then be wider than their pitch.
+where r is `moved` modulo 64 bytes.  This is done only for matrices as wide as a tile,
+since others might become wider than their pitch.
 """
 
 from __future__ import annotations

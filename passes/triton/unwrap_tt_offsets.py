@@ -4,12 +4,12 @@ Before: (pid * 64 + range) % m    rows of a tile in a matrix of m rows; those be
                                   end are its first rows again, as in Triton's tutorial
         where(row < m, row, 0)    or all its first one, as in its persistent kernel
 After:  pid * 64 + range          and what is loaded there is masked
-Fails:  never; the offsets stay where rows behind the end may be seen.
+Fails:  never; offsets are unchanged if rows past the end may have an effect.
 
-What is loaded at row i goes into row i of a product, and of what is computed of it
-element by element; where all of that is stored below the end only, the rest does not
-matter.  Then the rows are a matrix, which is loaded by blocks.  Coordinates are taken
-to be at least 0, as a matrix begins at its pointer.
+A value loaded at row i only affects row i of the product and of its elementwise users.
+If every store masks rows from m on, wrapped rows have no effect, and the tile can be
+loaded as a 2D block.  Coordinates are assumed to be non-negative, since a matrix begins
+at its pointer.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """fuse-split-dpas: lets two subgroups share A, each loading half of its rows.
 
-Before:  DPAS of a pair of subgroups that both load the same A and multiply it by their
-         own B.
-After:   the first subgroup loads the first half of the rows, the second the rest, and
-         both use split DPAS. An A that they cannot share is loaded as before.
+Before:  DPAS in a pair of subgroups that load the same A and multiply it by different
+         B.
+After:   the first subgroup loads the first half of the rows, the second the other half,
+         and both use split DPAS. An A that they cannot share is loaded as before.
 Fails:   for unknown devices and those without split DPAS.
 
-Which two subgroups are a pair is a fact of the device.  Where it is only assumed,
-nothing is fused unless `assumed=true` asks for it.
+The device defines which two subgroups are a pair.  If that is an assumption, nothing is
+fused without `assumed=true`.
 
 Which operands A of DPAS two subgroups can share, half each, or why not.
 
@@ -355,9 +355,9 @@ class FuseSplitDpasPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     assumed: bool = False
-    """Whether also where it is only assumed which subgroups are a pair."""
+    """Also fuse if the pairs of the device are an assumption."""
     explain: bool = False
-    """Whether each decision is printed to the standard error."""
+    """Print a remark for each decision."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

@@ -1,11 +1,11 @@
 """plan-block-io: decides which 2D block messages load and store tensors.
 
-Before:  loads and stores of Triton's tensors, with their encodings.
+Before:  loads and stores of Triton tensors with encodings.
 After:   each has `xe.plan`, messages that provably give every register of every lane
-         and subgroup its element, or `xe.no_plan`, the reason why there are none; with
-         `explain=true` both are also remarks. Accesses through pointers that are
-         vectors of a lane have `xe.vector`. A tensor that is only converted to another
-         layout is loaded in that layout, if there are messages for it.
+         and subgroup its element, or `xe.no_plan`, the reason why there is no plan;
+         with `explain=true` both are also remarks. Accesses through pointers that are
+         vectors per lane have `xe.vector`. A tensor that is only converted to another
+         layout is loaded in that layout, if there is a plan for it.
 Fails:   for unknown devices.
 """
 
@@ -289,7 +289,7 @@ class PlanBlockIoPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     explain: bool = False
-    """Whether each decision is printed to the standard error."""
+    """Print a remark for each decision."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

@@ -1,11 +1,11 @@
 """prefetch-block-io: prefetches the tiles of later loop iterations.
 
-Before:  loops that load tiles through descriptors at positions that are computed of the
-         induction variable and of values from outside.
+Before:  loops that load tiles through descriptors at positions computed from the
+         induction variable and from values outside the loop.
 After:   prefetches of the first tiles before the loop, and in the loop a prefetch of
-         the tile some iterations ahead, per descriptor. Loops that already prefetch
-         stay. With `barriers`, a split barrier around each iteration. Without `steps`,
-         loops with `tt.num_stages` alone: one iteration less ahead.
+         the tile some iterations ahead, per descriptor. Loops that already prefetch are
+         unchanged. With `barriers`, a split barrier around each iteration. Without
+         `steps`, only loops with `tt.num_stages`, one iteration less ahead.
 Fails:   never
 """
 
@@ -107,10 +107,11 @@ class PrefetchBlockIoPass(ModulePass):
     name = "prefetch-block-io"
 
     steps: int | None = None
-    """How many steps ahead; without it, what `tt.num_stages` of loops says."""
+    """How many iterations ahead; by default, one less than the loop's
+    `tt.num_stages`."""
     barriers: bool = False
-    """Whether subgroups go through the steps together, by split barriers: each fetches
-    a part of what all of them load."""
+    """Keep subgroups in step by split barriers, since each prefetches a part of what
+    all of them load."""
 
     def __post_init__(self) -> None:
         if self.steps is not None and self.steps < 1:

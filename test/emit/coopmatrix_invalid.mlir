@@ -176,7 +176,7 @@ module attributes {simt.target = #simt.target<opencl, intel-cpu>} {
 coopmatrix.spec_constant @S = 3 : i32
 func.func @named_scope() attributes {simt.kernel} {
   %n = arith.constant 0.0 : f32
-  // CHECK: error: coopmatrix.fill: intel-cpu takes no specialisation constant for the scope of a matrix, got !coopmatrix.matrix<8x16xf32, acc, scope = @S>
+  // CHECK: error: coopmatrix.fill: intel-cpu takes no specialization constant for the scope of a matrix, got !coopmatrix.matrix<8x16xf32, acc, scope = @S>
   %a = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x16xf32, acc, scope = @S>
   func.return
 }
@@ -188,7 +188,7 @@ module attributes {simt.target = #simt.target<opencl, intel-cpu>} {
 coopmatrix.spec_constant @L = 0 : i32
 func.func @named_layout(%m: memref<8x16xf32>) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
-  // CHECK: error: coopmatrix.load: intel-cpu takes no specialisation constant for the layout of a matrix, got @L
+  // CHECK: error: coopmatrix.load: intel-cpu takes no specialization constant for the layout of a matrix, got @L
   %a = coopmatrix.load %m[%0, %0] row_major = @L : memref<8x16xf32> -> !coopmatrix.matrix<8x16xf32, acc>
   func.return
 }

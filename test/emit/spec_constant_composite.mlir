@@ -1,7 +1,7 @@
 // RUN: coopc-opt %s -t 'spirv{device=lavapipe}' | filecheck %s
 // VALID: lavapipe
 
-// A matrix each element of which is a specialisation constant is a constant itself.
+// A matrix each element of which is a specialization constant is a constant itself.
 
 // CHECK: %V = OpSpecConstant %uint 5
 // CHECK: %[[X:.*]] = OpSpecConstantComposite %coopmat_uint_{{.*}} %V

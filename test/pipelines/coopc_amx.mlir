@@ -35,10 +35,10 @@
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: resolve-matrix-fill
 // STEPS-NEXT: resolve-matrix-wi-slice
-// STEPS-NEXT: vectorize-subgroup{whole_groups=true}
+// STEPS-NEXT: vectorize-subgroup{whole-groups=true}
 // STEPS-NEXT: resolve-subgroup-wi-call
 // STEPS-NEXT: canonicalize
-// STEPS-NEXT: distribute-coopmatrix{subgroup_size=1 max_vector=16 block_access=false stated=true}
+// STEPS-NEXT: distribute-coopmatrix{subgroup-size=1 max-vector=16 block-access=false stated=true}
 // STEPS-NEXT: convert-coopmatrix-to-amx
 // STEPS-NEXT: normalize
 // STEPS-NEXT: fit-amx-tiles

@@ -36,7 +36,7 @@
 // STEPS-NEXT: widen-products
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: legalize-coopmatrix-khr{only="products"}
-// STEPS-NEXT: split-coopmatrix{by_lanes=true}
+// STEPS-NEXT: split-coopmatrix{by-lanes=true}
 // STEPS-NEXT: pack-coopmatrix-b
 // STEPS-NEXT: legalize-coopmatrix-khr
 // STEPS-NEXT: normalize

@@ -3,8 +3,8 @@
 
 // A product in a layout of another device, or of none, is one of lanes.
 
-// REMARK: remark: tt.dot: the kernel is one of one subgroup: its result is not in a layout of DPAS
-// REMARK: remark: coopmatrix.mul_add: the kernel's products are done by lanes: DPAS does not multiply
+// REMARK: remark: tt.dot: the kernel runs on one subgroup: its result is not in a layout of DPAS
+// REMARK: remark: coopmatrix.mul_add: the kernel's products are computed by lanes: DPAS does not multiply
 // CHECK: func.func @exact
 // CHECK-SAME: simt.work_group_size = array<i32: 16>
 // CHECK-NOT: xe.dpas

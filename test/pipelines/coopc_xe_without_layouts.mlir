@@ -1,9 +1,9 @@
 // RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' 2>&1 | filecheck %s
 
-// Layouts are not planned for tt.gather: the kernel is one of one subgroup, as are those
+// Layouts are not planned for tt.gather: the kernel runs on one subgroup, as do those
 // whose tensors have no layouts.
 
-// CHECK: remark: tt.gather: the kernel is one of one subgroup: not done by layouts
+// CHECK: remark: tt.gather: the kernel runs on one subgroup: not lowered by layouts
 // CHECK-LABEL: func.func @turned(
 // CHECK-SAME: simt.work_group_size = array<i32: 16>
 // CHECK-NOT: tt.

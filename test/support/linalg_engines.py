@@ -67,14 +67,15 @@ PIPELINES = {
 }
 """The columns of the table in the documentation."""
 HEAD = """\
-# Functions of linalg and coopc's engines
+# linalg programs on each engine
 
-What each pipeline makes of the programs in `test/inputs/linalg`, with their floats as
-f32 and, where a type follows the name, as f16 or bf16: which unit does the products
-(or, in a program without, all), or why the program is refused.
-`khr` is for nvidia, `xe` for bmg.  `coopc.launch` with `on="cpu"` takes `cpu` where
-`amx` has no tiles for the products.  Printed by `python -m support.linalg_engines` in
-`test`; `test/unit/passes/linalg/test_engines.py` compares it.
+How each pipeline compiles the programs in `test/inputs/linalg`: the unit that computes
+matrix products (or everything, if there are none), or why the program is refused.
+Floats are f32, or the type that follows the name; *kernels* is the number of kernels.
+`khr` is compiled for nvidia, `xe` for bmg.  `coopc.launch` with `on="cpu"` uses `cpu`
+if `amx` has no tiles for the products.  Regenerate with
+`python -m support.linalg_engines` in `test`; `test/unit/passes/linalg/test_engines.py`
+checks this page.
 
 | program | kernels | khr | lanes | xe | amx | cpu |
 |---|---|---|---|---|---|---|

@@ -44,13 +44,13 @@ MATRIX_ENGINES = {
 """What an operation that is left shows."""
 
 HEAD = """\
-# Triton's kernels and coopc's engines
+# Triton kernels on each engine
 
-What each pipeline makes of the kernels in `test/inputs/triton`, at default options:
-which unit does the products (or, in a kernel without, all), or why the kernel is
-refused. Kernels are the IR of Triton 3.9, without layouts. Printed by
-`python test/support/triton_cases.py`; `test/unit/pipelines/test_triton_kernels.py`
-compares it.
+How each pipeline compiles the kernels in `test/inputs/triton` with default options:
+the unit that computes matrix products (or everything, if there are none), or why the
+kernel is refused. Kernels are Triton 3.9 IR without layouts. Regenerate with `python
+test/support/triton_cases.py`; `test/unit/pipelines/test_triton_kernels.py` checks this
+page.
 
 """
 

@@ -180,7 +180,7 @@ def test_what_a_kernel_left_alone_is_not_written() -> None:
         (
             (np.zeros(8, "f4"), 2.0),
             {"on": "cpu", "device": "bmg"},
-            "expected no device with on='cpu', which compiles for this processor, got ",
+            "expected no device with on='cpu', which compiles for this CPU, got ",
         ),
         (
             (np.zeros(8, "f4"), 2.0),

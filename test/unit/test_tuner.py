@@ -226,7 +226,7 @@ func.func @two(%a: memref<8x4xf32>, %b: memref<4x8xf32>, %c: memref<8x8xf32>) {
 @pytest.mark.parametrize(
     ("text", "words", "message"),
     [
-        ("func.func @f() { func.return }", (), "f: expected a product of linalg whose"),
+        ("func.func @f() { func.return }", (), "f: expected a linalg matmul whose"),
         ("func.func @f( {", (), "f:1:15: error: Expected argument or type"),
         (GEMM.text, ("z=rand",), "expected an argument of .*, one of a, b, c, got 'z'"),
     ],

@@ -158,7 +158,7 @@ def _layout(e: Emission, name: str, constant: SymbolRefAttr | None) -> Id:
         return e.types.enumerant(layout.value)
     if "layout" not in e.facts.device.specialised:
         raise NoForm(
-            f"{e.facts.device.name} takes no specialisation constant for the layout "
+            f"{e.facts.device.name} takes no specialization constant for the layout "
             f"of a matrix, got {constant}"
         )
     return e.types.named(constant.root_reference.data)
@@ -452,7 +452,7 @@ def signed_operands(
 
     Of c and the result the sign changes nothing where they have one width and do not
     saturate.  A Vulkan driver lists it all the same; under OpenCL it is left out, since
-    Intel's run-time for CPUs then takes a and b for signed too.
+    Intel's runtime for CPUs then takes a and b for signed too.
     """
     found = [operand for operand in _FLAGS if op.is_signed(operand)]
     c, result = (op.matrices[each] for each in (MatrixOperand.C, MatrixOperand.RESULT))

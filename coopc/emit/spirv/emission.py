@@ -589,7 +589,7 @@ class Emission(emission.Emission[Id, View]):
         return View(base, type.element_type)
 
     def _length(self, type: MemRefType, elements: Sequence[Num]) -> Id:
-        """The number of elements of an array, by specialisation constants too."""
+        """The number of elements of an array, by specialization constants too."""
         count, *named = elements
         assert isinstance(count, int), elements
         found = self.module.constant(self.types.u32, count)

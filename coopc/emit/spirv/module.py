@@ -273,7 +273,7 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
     for op in source.ops:
         known = func.FuncOp | coopmatrix.SpecConstantOp | simt.SequenceOp
         if not isinstance(op, known):
-            refuse(op, "expected functions and specialisation constants at the top")
+            refuse(op, "expected functions and specialization constants at the top")
     for op, number in spec_constant_ids(source):
         name = op.sym_name.data
         whole.spec_constants[name] = whole.module.spec_constant(

@@ -1,6 +1,6 @@
 """`simt`: built-in variables, barriers, and operations between the lanes of a subgroup.
 
-Vulkan has the non-uniform group operations.  Under OpenCL, Intel's run-times have
+Vulkan has the non-uniform group operations.  Under OpenCL, Intel's runtimes have
 SPV_INTEL_subgroups, and OpenCL's own group operations, on all of which they run.
 """
 
@@ -135,13 +135,13 @@ def block_write(e: Emission, op: simt.BlockWriteOp) -> None:
 def _has_block_io(e: Emission, view: View, type: Attribute) -> bool:
     """Whether one instruction reads or writes a block.
 
-    Intel's run-times move integers of up to 8 components, or 16 of 8 bits.  The
+    Intel's runtimes move integers of up to 8 components, or 16 of 8 bits.  The
     instruction wants the address of a read aligned to 4 bytes, of a write to 16, and is
     used in global memory only.
     """
     bits = e.types.bits(element_of(type))
     if e.facts.device.family == "opencl-cpu" and bits != 32:
-        # Intel's run-time 2026.2 runs a kernel with these alone on one lane.
+        # Intel's runtime 2026.2 runs a kernel with these alone on one lane.
         return False
     longest = 16 if bits == 8 else 8
     return view.storage == "CrossWorkgroup" and count_of(type) <= longest
@@ -183,7 +183,7 @@ def shuffle(e: Emission, op: simt.ShuffleOp) -> None:
     mode, offset = op.mode.data, _lane(e, op.offset)
     is_move = e.facts.device.family == "xe" and mode in MOVES
     if not e.facts.vulkan and mode in _STEPS and not is_move:
-        # OpenCL's run-times have this with the lane's number on all versions.
+        # OpenCL's runtimes have this with the lane's number on all versions.
         mine = e.built_in("SubgroupLocalInvocationId", e.types.u32)
         offset = e.emit(_STEPS[mode], mine, offset, type=e.types.u32)
         mode = ShuffleMode.IDX

@@ -39,7 +39,7 @@ def why_no_matrix(
     """Why a flavour has no such matrix type, or None.
 
     Args:
-        type: a type, which may name specialisation constants.
+        type: a type, which may name specialization constants.
         default: what it is with the defaults of these.
         facts: of flavour and device.
     """
@@ -51,7 +51,7 @@ def why_no_matrix(
     if not type.specialises <= facts.device.specialised:
         what = min(type.specialises - facts.device.specialised)
         return (
-            f"{facts.device.name} takes no specialisation constant for the {what} "
+            f"{facts.device.name} takes no specialization constant for the {what} "
             f"of a matrix, got {type}"
         )
     scope = default.scope
@@ -360,12 +360,12 @@ class Types:
         return self.module.type("OpTypeFloat", 8, encoding)
 
     def by_default(self, type: coopmatrix.MatrixType) -> coopmatrix.MatrixType:
-        """What a matrix type is unless its specialisation constants are set."""
+        """What a matrix type is unless its specialization constants are set."""
         defaults = {name: self._default(name) for name in type.names}
         return type.specialised(defaults)
 
     def _default(self, name: str) -> int:
-        """The number that a specialisation constant is unless it is set."""
+        """The number that a specialization constant is unless it is set."""
         definition = self.named(name).definition
         assert definition is not None, name
         value = definition.operands[0]

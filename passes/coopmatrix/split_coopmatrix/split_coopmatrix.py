@@ -1,16 +1,15 @@
-"""split-coopmatrix: splits matrices into tiles that the device multiplies.
+"""split-coopmatrix: splits matrices into tiles that the device supports.
 
 Before:  coopmatrix operations on matrices of any size.
 After:   the same operations on tiles, each of a shape that the device has; a matrix
          becomes several values, through loops, branches, calls and functions.
-Fails:   where no tiles suit an operation and those that share its matrices; where a
-         row slice goes through several tiles, unless `by-lanes`; for unknown devices.
-         The module is then unchanged.
+Fails:   if no tile shape fits an operation and all operations that share its matrices;
+         if a row slice crosses tiles, unless `by-lanes`; for unknown devices. The
+         module is then unchanged.
 
-The parts of a matrix are its tiles in row-major order, and its slots are those of its
-tiles in this order: slot s is slot `s % length` of tile `s / length`, `length` that of
-a tile.  Rules for `coopc.ir.split_values`, which does the rest; `Cutter.rules` is the
-table.
+A matrix becomes its tiles in row-major order.  Slots are numbered tile by tile: slot s
+is slot `s % length` of tile `s / length`, where `length` is the length of a tile.
+`Cutter.rules` has the rewrite rules, and `coopc.ir.split_values` applies them.
 """
 
 from __future__ import annotations
@@ -787,8 +786,8 @@ class SplitCoopmatrixPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     by_lanes: bool = False
-    """Whether what no tiles suit is left whole, for `legalize-coopmatrix-khr`, rather
-    than refused."""
+    """Leave matrices that fit no tile shape whole, for `legalize-coopmatrix-khr`,
+    instead of failing."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

@@ -5,18 +5,19 @@ After:   one work-item stands for S lanes. Uniform values stay scalars; values t
          differ between lanes become vectors with one component per lane. Kernels have a
          subgroup size of 1, and work-groups of as many work-items as they had
          subgroups.
-Fails:   naming an operation that cannot be vectorized: matrices, memrefs and row slices
-         that differ between lanes, collective operations in divergent control flow, and
-         accesses to single elements of matrices. The module is then unchanged.
+Fails:   if an operation cannot be vectorized, naming it: for matrices, memrefs and row
+         slices that differ between lanes, collective operations in divergent control
+         flow, and accesses to single elements of matrices. The module is then
+         unchanged.
 
-Control flow that differs between lanes runs under masks: both sides of a branch, a loop
-until no lane goes on.  A side that no lane takes is not run, so what is uniform there
-is as safe as before.  Accesses to memory are vectors where lane l has element l of a
-row, else a loop over active lanes.
+Divergent control flow runs under masks: both sides of a branch, and a loop until no
+lane is active.  A side that no lane takes is skipped, so uniform operations in it stay
+safe.  Memory accesses are vectors if lane l accesses element l of a row, else a loop
+over active lanes.
 
 Where a work-group of several subgroups holds matrices, one work-item stands for all of
 them: the row slices of such a matrix are as long as the work-group.  With
-`whole-groups` also where subgroups wait for each other.
+`whole-groups`, also if subgroups wait for each other.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ class VectorizeSubgroupPass(ModulePass):
     name = "vectorize-subgroup"
 
     subgroup_size: int | None = None
-    """S; what kernels say if it is absent."""
+    """Subgroup size; by default that of the kernel."""
     whole_groups: bool = False
-    """Whether one work-item stands for a work-group whose subgroups wait for each
-    other, too."""
+    """Also let one work-item stand for a work-group whose subgroups wait for each
+    other."""
 
     def __post_init__(self) -> None:
         check_subgroup_size(self.subgroup_size)

@@ -1,11 +1,12 @@
-"""legalize-coopmatrix-khr: expands what SPV_KHR_cooperative_matrix does not have.
+"""legalize-coopmatrix-khr: expands operations that SPV_KHR_cooperative_matrix lacks.
 
 Before:  coopmatrix operations on tiles that the device has, or on other matrices.
-After:   the operations that are instructions on the device; loops over elements, and
-         work-group memory with barriers, for the others, as `coopc.plan.khr_table`
-         decides.  Specialization constants state the values that this is right for.
-Fails:   where the table refuses an operation on the device, with the reason; for
-         unknown devices. The module is then unchanged.
+After:   only operations that are instructions on the device; `coopc.plan.khr_table`
+         decides which others become loops over elements, or go through work-group
+         memory with barriers. Specialization constants record the values that the
+         rewrite assumes.
+Fails:   if the table rejects an operation on the device, with the reason; for unknown
+         devices. The module is then unchanged.
 """
 
 from __future__ import annotations
@@ -467,7 +468,7 @@ def _why_slow(op: Operation, facts: frozenset[Fact], target: HeldMatrices) -> st
         types = device.multiplications(*product.elements, product.saturating)
         what = f"{product} of {product.types}" if types else product.types
         return (
-            f"{device.name} does not multiply {what}: its lanes do it, element by "
+            f"{device.name} does not multiply {what}: its lanes compute it, element by "
             "element"
         )
     if "not held" in facts:
@@ -679,11 +680,11 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     """A device of `--list devices`; by default that of `simt.target`."""
 
     only: Only = "all"
-    """What is rewritten: `products` are multiplications of types and sizes that the
-    device lacks, before `split-coopmatrix` cuts what is then loaded and stored; `named`
-    are matrices and layouts of specialization constants, before lanes hold the rest."""
+    """What to rewrite. `products`: only multiplications whose types or sizes the device
+    lacks (run before `split-coopmatrix`). `named`: only matrices and layouts given by
+    specialization constants (run before `distribute-coopmatrix`)."""
     subgroup_size: int | None = None
-    """Lanes; by default what kernels say, or else the device."""
+    """Subgroup size; by default that of the kernel, or else of the device."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)

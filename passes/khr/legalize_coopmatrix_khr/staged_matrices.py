@@ -178,7 +178,7 @@ class SharedMemory:
         return self._ids
 
     def constant(self, name: str) -> SSAValue:
-        """The number of a specialisation constant, at the entry of the function."""
+        """The number of a specialization constant, at the entry of the function."""
         if (found := self._constants.get(name)) is None:
             self._known()  # behind which memory is allocated
             found = self._entry().pure(coopmatrix.SpecValueOp, name)

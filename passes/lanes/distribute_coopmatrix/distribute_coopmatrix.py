@@ -1,33 +1,34 @@
-"""distribute-coopmatrix: distributes matrices over lanes, as vectors.
+"""distribute-coopmatrix: distributes matrices over lanes as vectors.
 
 Before:  coopmatrix operations on matrices of a subgroup.
-After:   the vectors that a lane holds in place of each matrix, through loops, branches,
-         calls and functions. Kernels state subgroup size and distribution.
-Fails:   for specialization constants as sizes, other scopes, elements that do not have
-         8, 16, 32 or 64 bits, other distributions, and subgroup sizes that a kernel or
-         the device contradicts. The module is then unchanged.
+After:   each lane's vectors in place of each matrix, through loops, branches, calls and
+         functions. Kernels state subgroup size and distribution.
+Fails:   for specialization constants as sizes, other scopes, elements that are not 8,
+         16, 32 or 64 bits wide, other distributions, and a subgroup size that the
+         kernel or the device excludes. The module is then unchanged.
 
-Accesses to memory: each lane its own elements, or all together by blocks.
+Memory accesses are per lane, or by blocks of the whole subgroup.
 
     %x = memref.load %memory[%p0 + row, %p1 + column]
 
-Padding is masked by the size of the matrix, never by the memref's; `checked` axes by
-the memref's.  What is not accessed is 0.
+Padding is masked by the size of the matrix, never of the memref; `checked` axes by the
+size of the memref.  Masked elements are 0.
 
     %m = simt.block_read %memory[%p0, %p1] : memref<8x32xf32> -> vector<2xf32>
     %v = vector.shuffle %now, %m [0, 8, 2, 3, 4, 9, 6, 7]
 
     %v = vector.load %memory[%p0 + row, %p1] : memref<8x32xf32>, vector<4xf32>
 
-Where a lane holds neighbours in a row, it accesses several at once.  On devices that
-gather slowly (`Device.subgroup_elements`) all lanes read the rows of a factor, and each
-selects its own (memory_products.py); a product is then done in tiles whose sums fit
-into registers, and each tile reads its factors again.  Wide matrices over 16 lanes or
-more that are only such sums are scalars, and added up by a few columns.
+A lane accesses adjacent elements of a row at once.  On devices with slow gathers
+(`Device.subgroup_elements`) all lanes read the rows of an operand, and each selects its
+own elements (memory_products.py); products are then computed in tiles whose
+accumulators fit into registers, and each tile reads its operands again.  Wide matrices
+over 16 lanes or more that are only such accumulators are scalars, accumulated a few
+columns at a time.
 
 A message of a plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
-components are moved to where lanes have them, by one shuffle a vector where their
-numbers are known, and one by one in loops.
+components are moved to their places by one shuffle per vector if their numbers are
+static, and one by one in loops.
 """
 
 from __future__ import annotations
@@ -884,18 +885,18 @@ class DistributeCoopmatrixPass(ModulePass):
     name = "distribute-coopmatrix"
 
     subgroup_size: int | None = None
-    """Lanes; by default what kernels say, or else the device."""
+    """Subgroup size; by default that of the kernel, or else of the device."""
     unroll: bool = False
-    """Whether to unroll all loops over what a lane holds, not only short ones."""
+    """Fully unroll all loops over a lane's components, not only short ones."""
     max_vector: int | None = None
     """Components of the longest vector: 4, 8 or 16; by default the device's, or 16."""
     block_access: bool = True
-    """Whether consecutive elements are read and written by the whole subgroup."""
+    """Access consecutive elements by block operations of the whole subgroup."""
     explain: bool = False
-    """Whether standard error says how each access to memory is done, and why."""
+    """Print a remark for each memory access that says how it was lowered and why."""
     stated: bool = False
-    """Whether to distribute only kernels that state the distribution
-    #layout.coopmatrix, and leave the others to another engine."""
+    """Distribute only kernels that state the distribution #layout.coopmatrix; leave the
+    others to another engine."""
 
     def __post_init__(self) -> None:
         if self.subgroup_size not in (None, *SUBGROUP_SIZES):

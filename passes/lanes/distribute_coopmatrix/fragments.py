@@ -4,7 +4,7 @@ V components are one vector, or several of one width; what is left over at the e
 never used.  The widths are powers of two that SPIR-V has, so that a number that is
 known at run time picks a component with one instruction a vector.  Vectors of 3 are
 not among them: they save nothing, being as large as those of 4, and Intel's CPU
-run-time mixes up the lanes' where functions that are not inlined take or return them.
+runtime mixes up the lanes' where functions that are not inlined take or return them.
 
 | V  | of at most 16 | of at most 4   |
 |----|---------------|----------------|

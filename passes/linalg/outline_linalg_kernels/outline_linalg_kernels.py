@@ -1,18 +1,17 @@
-"""outline-linalg-kernels: splits functions of linalg into kernels to launch in turn.
+"""outline-linalg-kernels: splits linalg functions into kernels launched in turn.
 
-Before:  functions of linalg.generic, linalg.fill and views on tensors, as
-         `fuse-linalg` leaves them; memrefs are read at the beginning and written at
-         the end.
-After:   a function on memrefs for each group of operations that one kernel does, and a
-         `simt.sequence` of the name of the function, which launches them.  Tensors
-         that the function returns are memrefs behind its arguments.  A function on
-         memrefs that is one group is a function of its name, without a sequence.
-Fails:   naming the first operation that is no part of a kernel and that the host does
-         not do; the module is then unchanged.
+Before:  functions of `linalg.generic`, `linalg.fill` and views on tensors, as from
+         `fuse-linalg`; memrefs are read at the beginning and written at the end.
+After:   a function on memrefs for each group of operations that become one kernel, and
+         a `simt.sequence` with the name of the function, which launches them.  Returned
+         tensors become memrefs after its arguments.  A function on memrefs with a
+         single group keeps its name, without a sequence.
+Fails:   if neither a kernel nor the host can execute an operation, naming the first;
+         the module is then unchanged.
 
-A group is a product of matrices and the elementwise operation that reads all of it, or
-one other operation.  What a group reads is not written by it, unless each element is
-written where it was read.  Temporary memory is used again when nothing reads it.
+A group is a product and the elementwise operation that reads all of its result, or one
+other operation.  A group does not write what it reads, unless each element is written
+where it was read.  Temporary memory is reused when nothing reads it any more.
 """
 
 from __future__ import annotations
@@ -824,8 +823,8 @@ class OutlineLinalgKernelsPass(ModulePass):
     name = "outline-linalg-kernels"
 
     sequence: bool = True
-    """Whether there is a `simt.sequence`: passes that make several functions of a
-    kernel leave nothing to launch."""
+    """Emit a `simt.sequence`; off if later passes split kernels into several functions
+    (CPU pipelines), which a sequence cannot launch."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:

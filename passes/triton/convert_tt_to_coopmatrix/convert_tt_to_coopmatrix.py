@@ -1,30 +1,31 @@
-"""convert-tt-to-coopmatrix: lowers Triton's kernels to subgroups with matrices.
+"""convert-tt-to-coopmatrix: lowers Triton kernels to subgroups with matrices.
 
-Before:  kernels of Triton, their calls inlined and its own arithmetic expanded. Layouts
+Before:  Triton kernels, with calls inlined and Triton's arithmetic expanded. Layouts
          are ignored. The module has a target, or `subgroup-size` is given.
-After:   kernels whose work-groups are one subgroup, a program each. Tensors that come
+After:   kernels whose work-groups are one subgroup, which runs one program. Tensors
          from memory, loops and products are in work-group memory; all others are
-         computed where an element of them is used. `tt.dot` is coopmatrix.mul_add of
+         computed where their elements are used. `tt.dot` becomes coopmatrix.mul_add of
          tiles. No operation of `tt`, `ttg` and `ttig` is left.
-Fails:   naming the first operation that cannot be converted. The module is then
+Fails:   if an operation cannot be converted, naming the first. The module is then
          unchanged.
 
     tt.func @f(%p: !tt.ptr<f16>, %n: i32)
     func.func @f(%p: memref<f16>, %n: i32)
         attributes {simt.kernel, simt.subgroup_size, simt.work_group_size}
 
-A tensor that a loop carries has a buffer, unless it only moves by the same amount each
-time: then it is computed from the number of the round. Buffers are allocated where they
-are first written, for `share-workgroup-memory` to place.
+A loop-carried tensor has a buffer, unless it only advances by a constant amount: then
+it is computed from the iteration number. Buffers are allocated where they are first
+written; `share-workgroup-memory` places them.
 
-With `shared=true` several subgroups run a program, where its sums, or parts of it, are
-shared out, and stage factors that they have in common; else a program whose buffers
-exceed work-group memory is done in parts.
+With `shared=true`, several subgroups run a program if its accumulators or its work can
+be divided among them; they stage common operands in work-group memory. Otherwise, a
+program whose buffers exceed work-group memory is processed part by part.
 
-With `rounds=true` blocks of memory that are factors are loaded as matrices, and a loop
-that only adds products is written around what stores its sums (rounds.py). That the
-memory of two arguments does not overlap may then be a condition of the kernel; with
-`fallback=true` it has a second entry point without one, where loops are as they were.
+With `rounds=true`, `tt.dot` operands that are blocks of memory are loaded as matrices,
+and a loop that only accumulates products is repeated for each block of accumulators,
+together with the code that stores them (rounds.py). The kernel may then require that
+two arguments do not overlap; with `fallback=true` it gets a second entry point without
+that condition, in which loops are unchanged.
 """
 
 from __future__ import annotations
@@ -531,7 +532,7 @@ def leave_to_lanes(kernels: Sequence[FuncOp], device: Device, lanes: int) -> Non
     reasons = ((x, why_not_dpas(x, device, lanes)) for x in products)
     for op, reason in reasons:
         if reason is not None:
-            remark(op, f"the kernel's products are done by lanes: {reason}")
+            remark(op, f"the kernel's products are computed by lanes: {reason}")
             for func in kernels:
                 func.attributes[coopmatrix.DISTRIBUTION] = CoopmatrixAttr(
                     CoopmatrixFamily()
@@ -585,7 +586,7 @@ def in_subgroups(
         else:
             if not loops_in_place(func, kernel):
                 return Kernel(func, conditions(func, kernel))
-            reason = "it may store to what it loads factors from"
+            reason = "it may store to memory that it loads operands from"
     assert isinstance(reason, str), old
     dots = [x for x in old.walk() if isinstance(x, tt.DotOp)]
     least, why_not = options.tile[0] if dots else 1, ""
@@ -602,7 +603,9 @@ def in_subgroups(
         if size <= device.limits.local_bytes:
             if dots:
                 turns = f", in {rounds} rounds" if rounds > 1 else ""
-                remark(old, f"{subgroups} subgroups do a part each{turns}: {reason}")
+                remark(
+                    old, f"{subgroups} subgroups compute a part each{turns}: {reason}"
+                )
             return found
         why_not = f"{subgroups} parts take {size} bytes of buffers"
     return f"{reason}, and {why_not}"
@@ -634,15 +637,15 @@ def in_rounds(
     for count in ROUNDS:
         found = in_parts(ctx, old, options, count, 1)
         if isinstance(found, str):
-            why = f", and it does not go in rounds: {found}"
+            why = f", and it cannot be computed in rounds: {found}"
             break
         if shared_bytes(found.func) <= most:
-            remark(old, f"{room}: it goes in {count} rounds")
+            remark(old, f"{room}: it is computed in {count} rounds")
             return found
     with remarks_to(lambda line: None):  # they were made before
         found = in_subgroup(ctx, old, replace(options, rematerialize=True))
     if shared_bytes(found.func) <= most:
-        remark(old, f"{room}: it computes elements again instead of keeping them{why}")
+        remark(old, f"{room}: elements are rematerialized, not buffered{why}")
         return found
     remark(old, f"{room}{why}")
     return whole
@@ -677,7 +680,7 @@ def in_parts(
     except Refused as error:  # of the whole program it names the operation
         return error.reason
     if loops_in_place(func, kernel):
-        return "it may store to what it loads factors from"
+        return "it may store to memory that it loads operands from"
     return Kernel(func, plan.apart)
 
 
@@ -770,22 +773,22 @@ class ConvertTtToCoopmatrixPass(ModulePass):
     name = "convert-tt-to-coopmatrix"
 
     subgroup_size: int | None = None
-    """Lanes that run a program; by default those of the device."""
+    """Subgroup size; by default the device's."""
     device: str | None = None
     """The device, if the module has no target."""
     tile: tuple[int, ...] = (16, 16, 16)
     """The most M, N and K of one product."""
     rounds: bool = False
-    """Whether to load factors as matrices straight from memory, where the device can,
-    and to keep sums in matrices, as many at a time as suit it."""
+    """Load operands from memory as matrices where the device can, and keep accumulators
+    in matrices, as many at a time as suit it."""
     fallback: bool = False
-    """Whether kernels that have conditions get a second entry point, `.fallback`."""
+    """Give kernels that have conditions a second entry point, `.fallback`."""
     shared: bool = False
-    """Whether a work-group of several subgroups runs a program, if it only stores what
-    becomes of products, or is cut in parts; with `rounds`."""
+    """Run a program on several subgroups, if it only stores results of products or can
+    be split in parts; requires `rounds`."""
     dpas: bool = False
-    """Whether products are for DPAS: a kernel with others states the distribution of
-    lanes, with a remark."""
+    """Target DPAS: kernels with products that DPAS does not support get the lane
+    distribution `#layout.coopmatrix`, with a remark."""
 
     def __post_init__(self) -> None:
         lanes = self.subgroup_size

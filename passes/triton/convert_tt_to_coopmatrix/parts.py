@@ -135,7 +135,7 @@ def written_shape(op: Operation) -> tuple[int, ...] | str:
             found = block_type(op.src.type)
         case _:
             found = None
-    return f"{op.name} is done once" if found is None else found.get_shape()
+    return f"{op.name} is computed once" if found is None else found.get_shape()
 
 
 def block_type(type: Attribute) -> Tensor | None:
@@ -196,7 +196,7 @@ def reshaped(op: tt.ReshapeOp, dim: int) -> Dimensions | str:
     old, new = sizes
     if old == new or (dim == after[0] and old[0] == new[0]):
         return [before[after.index(dim)]]
-    return "a view of other sizes is not cut"
+    return "a view of other sizes is not split"
 
 
 def of_product(op: tt.DotOp, dim: int) -> Dimensions:
@@ -210,12 +210,14 @@ def of_gather(op: tt.GatherOp, dim: int) -> Dimensions:
 
 def of_scan(op: tt.ScanOp, dim: int) -> Dimensions | str:
     is_axis = dim == op.axis.value.data
-    return "a scan goes along what is cut" if is_axis else [dim] * len(op.operands)
+    return (
+        "a scan runs along the split dimension" if is_axis else [dim] * len(op.operands)
+    )
 
 
 def of_joined(op: tt.JoinOp, dim: int) -> Dimensions | str:
     is_last = dim == len(shape_of(op.operands[0].type))
-    return "pairs are not cut" if is_last else [dim, dim]
+    return "pairs are not split" if is_last else [dim, dim]
 
 
 def of_reduced(op: tt.ReduceOp, dim: int) -> Dimensions:
@@ -311,7 +313,7 @@ class Needs:
             return group
         assert isinstance(owner, Operation), value
         if (rule := NEEDS.get(type(owner))) is None:
-            return f"what {owner.name} makes is not cut"
+            return f"the result of {owner.name} is not split"
         needs = rule(owner, dim)
         if isinstance(needs, str):
             return needs
@@ -329,7 +331,7 @@ class Needs:
         if not isinstance(flow, scf.ForOp | scf.IfOp | scf.WhileOp):
             return None
         if dim is not None and not isinstance(flow, scf.ForOp):
-            return f"a result of {flow.name} is not cut"
+            return f"a result of {flow.name} is not split"
         group = {x for group in links(flow, {}) if value in group for x in group}
         own = (x for x in group if flow in (x.owner, x.owner.parent_op()))
         if len({dim}.union(*map(self._dims, own))) > 1:

@@ -103,22 +103,22 @@ def plan_rounds(
     (number,) = tensors
     dot, shape = ends[number].owner, shape_of(args[number].type)
     if not isinstance(dot, tt.DotOp) or dot.parent is not body or len(shape) != 2:
-        return "what it carries is no sum of products"
+        return "it does not carry an accumulator of products"
     if dot.c is not args[number] or not (dot.c.has_one_use() and dot.d.has_one_use()):
-        return "the sums are used in it"
+        return "the accumulators are used in it"
     if writes(loop):
         return "it writes to memory"
     if not is_splat(loop.iter_args[number]):
-        return "the sums do not begin with the same number"
+        return "the accumulators do not start with the same number"
     users = pointwise_users(loop.results[number])
     if not users:
-        return "not all uses are by statements, element by element"
+        return "not all uses are elementwise statements"
     found: list[RoundsPlan] = []
     for statement, (source, path) in users.items():
         if any(map(writes, {*between(loop, statement)} - {*users})):
-            return "memory is written before the sums are used"
+            return "memory is written before the accumulators are used"
         if (begin := path.begin(shape_of(source.type))) is None:
-            return "it is no block of the sums that is used"
+            return "the part of the accumulators that is used is no block"
         pairs = zip(block, shape_of(source.type), strict=True)
         rows, cols = (min(x, y) for x, y in pairs)
         plan = RoundsPlan(loop, number, dot, statement, source, begin, (rows, cols))

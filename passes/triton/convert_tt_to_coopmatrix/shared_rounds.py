@@ -111,12 +111,12 @@ def plan_shared(
 def why_not_written(func: tt.FuncOp, statements: Sequence[Operation]) -> str | None:
     """Return why what is written is not that of sums, or of tensors, if it is not."""
     if len({*statements}) < len(statements):
-        return "a statement uses the sums of two loops"
+        return "a statement uses the accumulators of two loops"
     others = (x for x in func.walk() if isinstance(x, WRITES) and x not in statements)
     for op in others:
         is_store = isinstance(op, tt.DescriptorStoreOp | tt.StoreOp)
         if not (is_store and is_tensor(op.operands[1].type)):
-            return f"{op.name} is not of sums"
+            return f"{op.name} does not use accumulators"
     return None
 
 
@@ -138,7 +138,7 @@ def plan_loop(plans: Sequence[RoundsPlan], device: Device) -> SharedPlan | str:
         return gemm
     strip = gemm.subgroup[0], gemm.part_cols
     if any(x % y for each in plans for x, y in zip(each.block, strip, strict=True)):
-        return "less than a strip of the sums is used"
+        return "less than a strip of the accumulators is used"
     return SharedPlan(gemm, problem, moved)
 
 
@@ -161,7 +161,7 @@ def moved_factors(plan: RoundsPlan) -> frozenset[Source] | str:
         across = block.starts[1 - dim] + block.moves[1 - dim]
         whole = block.starts[dim] + block.moves[dim]
         if whole != along or any(is_inside(x, loop) for x in across.values):
-            return "blocks of factors do not follow each other along K"
+            return "blocks of operands are not consecutive along K"
         if block.moves[dim]:
             if block.sizes[dim] != Polynomial.number(depth):
                 return "memory that moves along K has no blocks that are whole"
@@ -175,7 +175,7 @@ def plan_tiles(
     """Return how many subgroups compute which of the sums, or why they cannot."""
     size = problem.c.element_bytes
     rows, cols = shape
-    reason, few = f"{rows} x {cols} sums are few", None
+    reason, few = f"{rows} x {cols} accumulators are few", None
     for tiles in tiles_of((rows, cols), problem, device):
         gemm = staged_by(tiles, problem, device)
         if isinstance(gemm, str):
@@ -229,7 +229,7 @@ class FactorBlock:
 def block_of(value: SSAValue, loop: scf.ForOp) -> FactorBlock | str:
     """Return where a factor of a loop is in memory, or why that is not known."""
     loaded, transposed = views(value)
-    indices, why_not = Indices(through=True), "a factor is no block of memory"
+    indices, why_not = Indices(through=True), "an operand is no block of memory"
     match loaded.owner:
         case tt.DescriptorLoadOp() as load if len(load.indices) == 2:
             starts = tuple(map(indices.number, load.indices))
@@ -250,14 +250,14 @@ def block_of(value: SSAValue, loop: scf.ForOp) -> FactorBlock | str:
         tuple(map(indices.number, x)) for x in (memory.shape, memory.strides)
     )
     if any(is_inside(x, loop) for each in strides for x in each.values):
-        return "a loop changes the strides of a factor"
+        return "a loop changes the strides of an operand"
     moves: list[Polynomial] = []
     for stride in strides:
         by, offset = offset.divided(stride)
         moves.append(by)
     is_moved = pointer.base is None or is_inside(pointer.base, loop)
     if is_moved or any(is_inside(x, loop) for x in offset.values):
-        return "a loop moves the memory of a factor"
+        return "a loop moves the memory of an operand"
     found = FactorBlock(starts, tuple(inner_terms(x, loop) for x in moves), sizes)
     if not transposed ^ is_column_major(loaded.owner):
         return found
@@ -422,7 +422,7 @@ def first_factors(k: TtKernel, plan: RoundsPlan) -> tuple[MatrixInMemory, ...]:
             k.operation(op)
         factor = k.tensor(value)
         if factor.matrix is None:
-            raise NotShared("a factor is not loaded from a block of memory")
+            raise NotShared("an operand is not loaded from a block of memory")
         k.reads |= factor.reads
         found.append(factor.matrix)
     k.values = known
@@ -453,7 +453,7 @@ def dimension(matrix: MatrixInMemory, axis: Axis) -> int:
 def view_of(matrix: MatrixInMemory) -> memref.ReinterpretCastOp:
     view = matrix.memory.owner
     if not isinstance(view, memref.ReinterpretCastOp):
-        raise NotShared("a factor is not loaded from a block of memory")
+        raise NotShared("an operand is not loaded from a block of memory")
     return view
 
 

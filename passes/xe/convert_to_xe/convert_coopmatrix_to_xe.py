@@ -1,16 +1,15 @@
 """convert-coopmatrix-to-xe: lowers matrices to DPAS operands and 2D block messages.
 
-Before:  coopmatrix operations on matrices of any multiple of the DPAS shape of the
-         device.
-After:   the vectors that a lane holds of a matrix's tiles. Loads, stores and prefetches
-         are 2D block messages where a plan exists, and lane by lane otherwise; products
-         are `xe.dpas`. Kernels state their subgroup size and the conditions that the
-         host checks; with `fallback`, @f.fallback is for arguments that violate them.
-Fails:   naming the first operation that cannot be converted. The module is then
+Before:  coopmatrix operations on matrices whose sizes are multiples of the DPAS shape.
+After:   each lane's vectors of a matrix's tiles. Loads, stores and prefetches are 2D
+         block messages where a plan exists, and per lane otherwise; products are
+         `xe.dpas`. Kernels state their subgroup size and the conditions that the host
+         checks; with `fallback`, @f.fallback is for arguments that violate them.
+Fails:   if an operation cannot be converted, naming the first. The module is then
          unchanged.
 
-Loads, stores, products and conversions are those of tensors: a matrix is a tensor in a
-layout of DPAS (`coopc.passes.xe.register_layout`).
+Loads, stores, products and conversions share code with tensors: a matrix is a tensor in
+a DPAS layout (`coopc.passes.xe.register_layout`).
 """
 
 from __future__ import annotations
@@ -350,7 +349,9 @@ class Matrices:
         if x is not y and not (x.is_integer and y.is_integer):
             raise Refused(op, f"expected a and b of one type, got {a} and {b}")
         if op.saturating is not None:
-            what = "expected a sum that wraps around, as that of DPAS, got saturating"
+            what = (
+                "expected an accumulator that wraps around, as DPAS has, got saturating"
+            )
             raise Refused(op, what)
         c, result = op.matrices[Operand.C], op.matrices[Operand.RESULT]
         if c != result:
@@ -557,10 +558,10 @@ class ConvertCoopmatrixToXePass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`."""
     explain: bool = False
-    """Whether the plan of each access is printed, or the reason against one."""
+    """Print a remark for each access with its plan, or the reason why it has none."""
     fallback: bool = False
-    """Whether kernels whose 2D blocks have conditions get a second entry point,
-    `.fallback`, which moves all matrices lane by lane."""
+    """Give kernels with conditions on 2D blocks a second entry point, `.fallback`,
+    which accesses all matrices per lane."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(

@@ -1,19 +1,19 @@
-"""convert-ttgir-to-xe: lowers Triton's tensors to vectors per lane, by their plans.
+"""convert-ttgir-to-xe: lowers Triton tensors to vectors per lane, by their plans.
 
-Before:  kernels of Triton GPU IR whose accesses plan-block-io has planned.
-After:   functions of one lane. Loads and stores are `xe.block_load_2d` and
-         `xe.block_store_2d` where a plan exists, and per lane otherwise; `tt.dot` is
-         `xe.dpas`. No operation of `tt`, `ttg` and `ttig` is left.
-Fails:   naming the first operation that cannot be converted. The module is then
+Before:  Triton kernels with layouts whose accesses `plan-block-io` has planned.
+After:   SIMT functions. Loads and stores are `xe.block_load_2d` and `xe.block_store_2d`
+         where a plan exists, and per lane otherwise; `tt.dot` is `xe.dpas`. No
+         operation of `tt`, `ttg` and `ttig` is left.
+Fails:   if an operation cannot be converted, naming the first. The module is then
          unchanged.
 
-Triton's kernels as functions, and the scalars in them.
+Triton kernels as functions, and their scalars.
 
     tt.func public @f(%a: !tt.ptr<f16>, %n: i32)
     func.func @f(%a: memref<f16>, %n: i32)
         attributes {simt.kernel, simt.subgroup_size, simt.work_group_size}
 
-A pointer becomes a memref of rank 0, which stands for all the memory behind it.
+A pointer becomes a memref of rank 0, which stands for all memory after it.
 """
 
 from __future__ import annotations
@@ -308,7 +308,8 @@ class ConvertTtgirToXePass(ModulePass):
     name = "convert-ttgir-to-xe"
 
     payload: Payload = "none"
-    """Which addresses are held in payloads: those of prefetches, or of loads too."""
+    """Which message addresses are kept in registers: none, those of prefetches, or
+    those of loads as well."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):

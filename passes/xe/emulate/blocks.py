@@ -124,7 +124,7 @@ class UnitSurface:
     ) -> UnitSurface:
         """Return the surface that the operands of a message say."""
         base, *numbers = values
-        # Intel's CPU run-time 2026.2 takes the first value of a loop's counter for all
+        # Intel's CPU runtime 2026.2 takes the first value of a loop's counter for all
         # of them where the counter itself is extended, so not it but its broadcast is.
         first = b.constant(INDEX, 0)
         x, y = (b.pure(simt.BroadcastOp, n, first) for n in numbers[:2])

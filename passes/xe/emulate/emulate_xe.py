@@ -3,13 +3,13 @@
 Before:  operations of `xe` and split barriers, in kernels of 8, 16 or 32 lanes.
 After:   calls of private functions of `simt`, `vector`, `arith`, `memref` and `scf`,
          one per operation and shape; whole barriers; no prefetches.
-Fails:   where the lanes of a kernel are unknown or do not hold the blocks; for split
-         DPAS that not all subgroups execute, or an odd number of them; for payloads
-         that blocks or calls pass on. The module is then unchanged.
+Fails:   if the subgroup size of a kernel is unknown or does not fit the blocks; for
+         split DPAS that not all subgroups execute, or an odd number of them; for
+         payloads passed through blocks or calls. The module is then unchanged.
 
-There is one private function for each operation and shape.  A block of several pieces
-is one function too: it gives the piece from a slot on, which is its last argument, and
-is called for each piece.
+There is one private function per operation and shape.  A block of several pieces also
+has one function, which is called for each piece; its last argument is the first slot of
+the piece.
 
     block_load_2d, payload_load    calls, one for each piece
     block_load                     a call, of a block in a row of all memory
@@ -21,8 +21,8 @@ is called for each piece.
     payload_create                 x and y in private memory; a known surface
     payload_set_x, payload_add_y   a store to that memory
     barrier_arrive, barrier_wait   nothing, and a whole barrier
-    a component of a mask          computed by itself: Intel's run-time for CPUs aborts
-                                   where many lanes have masks of many components
+    a component of a mask          computed separately: Intel's runtime for CPUs aborts
+                                   if many lanes have masks of many components
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ class Emulator:
             func = private_function(
                 self.module, name, types, results, body, op.location, self.unroll
             )
-            # Inlined at each call, it would take Intel's CPU run-time minutes.
+            # Inlined at each call, it would take Intel's CPU runtime minutes.
             func.attributes["no_inline"] = UnitAttr()
             self.names[key] = func.sym_name.data
         call = CallOp(self.names[key], values, results)
@@ -378,7 +378,7 @@ class EmulateXePass(ModulePass):
     name = "emulate-xe"
 
     unroll: bool = False
-    """Whether loops over what a lane holds are written out."""
+    """Unroll loops over a lane's components."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(map(_is_emulated, op.walk())):

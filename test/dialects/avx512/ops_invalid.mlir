@@ -19,7 +19,7 @@ func.func @float_sums(%a: vector<16xi8>, %c: vector<4xf32>) {
 // -----
 
 func.func @half(%a: vector<16xbf16>, %c: vector<16xf32>) {
-  // CHECK: expected 2 N of bf16 for N sums, a multiple of 4, got vector<16xbf16> for vector<16xf32>
+  // CHECK: expected 2 N of bf16 for N accumulators, a multiple of 4, got vector<16xbf16> for vector<16xf32>
   %x = avx512.dot %a, %a, %c : vector<16xbf16>, vector<16xf32>
   func.return
 }
@@ -27,7 +27,7 @@ func.func @half(%a: vector<16xbf16>, %c: vector<16xf32>) {
 // -----
 
 func.func @two(%a: vector<8xi8>, %c: vector<2xi32>) {
-  // CHECK: expected 4 N of i8 for N sums, a multiple of 4, got vector<8xi8> for vector<2xi32>
+  // CHECK: expected 4 N of i8 for N accumulators, a multiple of 4, got vector<8xi8> for vector<2xi32>
   %x = avx512.dot %a, %a, %c : vector<8xi8>, vector<2xi32>
   func.return
 }

@@ -23,7 +23,7 @@ func.func @size(%m: memref<8x8xf32>, %i: index) {
   func.return
 }
 coopmatrix.spec_constant @M = 8 : i32
-// CHECK: expected sizes that are known, to cut into tiles, got !coopmatrix.matrix<@M x 8 x f32, acc>
+// CHECK: expected static sizes, to split into tiles, got !coopmatrix.matrix<@M x 8 x f32, acc>
 
 // -----
 
@@ -57,7 +57,7 @@ func.func @saturating(%m: memref<8x8xi8>, %n: memref<8x8xi32>, %i: index) {
   %d = coopmatrix.mul_add %a, %b, %c signed(result) saturating : !coopmatrix.matrix<8x8xi8, a>, !coopmatrix.matrix<8x8xi8, b>, !coopmatrix.matrix<8x8xi32, acc>
   func.return
 }
-// CHECK: sums of AMX wrap around, they do not saturate
+// CHECK: accumulators of AMX wrap around, they do not saturate
 
 // -----
 

@@ -1,6 +1,6 @@
 // RUN: coopc-opt %s -p 'set-target{device=intel-cpu},distribute-coopmatrix{subgroup-size=4},normalize' | filecheck %s
 
-// Intel's run-time for CPUs gathers what lanes read each at a place of its own: so all
+// Intel's runtime for CPUs gathers what lanes read each at a place of its own: so all
 // lanes read all rows of a factor, and each selects its own.
 func.func @rows(%a: memref<?x?xf32>, %b: memref<4x16xf32>, %c: !coopmatrix.matrix<4x16xf32, acc>) -> !coopmatrix.matrix<4x16xf32, acc> {
   %z = arith.constant 0 : index

@@ -8,8 +8,8 @@
 
 // CHECK: remark: func.func: planned by {{.*}}nvidia.toml: group 64x32, subgroup 32x16, step 32
 // CHECK: remark: func.func: planned by {{.*}}nvidia.toml: tile 16x16x16
-// CHECK: remark: func.func: planned by the row of nvidia: {{.*}}nvidia.toml does not have 64x64x64 f16 f16 f32, added to c
-// MODEL: remark: func.func: planned by the model: {{.*}}nvidia.toml does not have 64x64x64
+// CHECK: remark: func.func: planned by the device table of nvidia: {{.*}}nvidia.toml does not have 64x64x64 f16 f16 f32, added to c
+// MODEL: remark: func.func: planned by the cost model: {{.*}}nvidia.toml does not have 64x64x64
 // EXPLICIT: remark: func.func: planned by the option tile, not by {{.*}}nvidia.toml
 // EXPLICIT-NOT: coopmatrix.tuned
 

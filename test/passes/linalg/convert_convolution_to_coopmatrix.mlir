@@ -8,7 +8,7 @@
 #by_filter = affine_map<(n, y, x, f, i, j, c) -> (f, i, j, c)>
 #out = affine_map<(n, y, x, f, i, j, c) -> (n, y, x, f)>
 
-// CHECK:       remark: linalg.generic: done without matrices: 4 channels fill less than half of the K of 16 of a product of nvidia
+// CHECK:       remark: linalg.generic: computed without matrices: 4 channels fill less than half of the K of 16 of a product of nvidia
 // CHECK-LABEL: func.func @steps
 // CHECK-SAME:  simt.grid = affine_map<() -> (1, 4, 2)>
 func.func @steps(%a: memref<2x9x20x16xf16>, %b: memref<3x2x16x16xf16>, %d: memref<2x4x6x16xf32>) {

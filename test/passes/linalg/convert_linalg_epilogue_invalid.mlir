@@ -27,7 +27,7 @@ func.func @besides(%a: memref<8x8xf32>, %c: memref<8x8xf32>, %d: memref<8x8xf32>
   }
   func.return
 }
-// CHECK: linalg.generic: expected an operation on the sums of the product before it
+// CHECK: linalg.generic: expected an operation on the result of the product before it
 
 // -----
 
@@ -36,7 +36,7 @@ func.func @named(%a: memref<8x8xf32>, %c: memref<8x8xf32>, %d: memref<8x8xf32>) 
   linalg.add ins(%c, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%d : memref<8x8xf32>)
   func.return
 }
-// CHECK: linalg.add: expected linalg.generic behind a product, which uses its sums element by element, got linalg.add
+// CHECK: linalg.add: expected an elementwise linalg.generic on the result of the product, got linalg.add
 
 // -----
 
@@ -53,7 +53,7 @@ func.func @reduction(%a: memref<8x8xf32>, %c: memref<8x8xf32>, %d: memref<8xf32>
   }
   func.return
 }
-// CHECK: linalg.generic: expected loops that are all parallel, as those over elements of the product's sums are
+// CHECK: linalg.generic: expected only parallel loops, over the elements of the product's result
 
 // -----
 
@@ -70,7 +70,7 @@ func.func @elsewhere(%a: memref<8x8xf32>, %c: memref<8x8xf32>, %d: memref<8x8xf3
   }
   func.return
 }
-// CHECK: linalg.generic: expected each of the product's sums to be used where it is, alone
+// CHECK: linalg.generic: expected each element of the product's result to be used at its own position only
 
 // -----
 

@@ -9,7 +9,7 @@
 // RUN: not coopc-opt %s -p 'coopc-amx{threads=0}' 2>&1 | filecheck %s --check-prefix THREADS
 
 // A multiplication is two kernels: one packs A and B once, one multiplies what is packed.
-// LARGE: expected at most 1048576 bytes of sums in a block, got 16777216
+// LARGE: expected at most 1048576 bytes of accumulators in a block, got 16777216
 // COUNT: pass-pipeline:1:1: error: coopc-amx: expected a block of 3 numbers, panels of A, panels of B and steps of K, got 4,2
 // NONE: tile-matmul-amx: expected a block of 1 or more of each, got 4 x 0 panels and 8 steps
 // THREADS: pass-pipeline:1:1: error: coopc-amx: expected 1 thread or more, got 0

@@ -3,14 +3,14 @@
 
 // Products that no tiles of the device suit are done by one subgroup a work-group.
 
-// CHECK: remark: func.func: one subgroup a work-group multiplies, not several: expected a memref whose last stride is 1, got memref<64x64xf16, strided<[1, 64]>>
-// CHECK: remark: func.func: one subgroup a work-group multiplies, not several: nvidia does not multiply f32 * f32 + f32 -> f32
+// CHECK: remark: func.func: one subgroup per work-group multiplies, not several: expected a memref whose last stride is 1, got memref<64x64xf16, strided<[1, 64]>>
+// CHECK: remark: func.func: one subgroup per work-group multiplies, not several: nvidia does not multiply f32 * f32 + f32 -> f32
 // CHECK: func.func @strided
 // CHECK-NEXT: linalg.matmul
 // CHECK: func.func @wide
 // CHECK-NEXT: linalg.matmul
 
-// ALL: remark: coopmatrix.mul_add: nvidia does not multiply f32 * f32 + f32 -> f32: its lanes do it, element by element
+// ALL: remark: coopmatrix.mul_add: nvidia does not multiply f32 * f32 + f32 -> f32: its lanes compute it, element by element
 // ALL: OpEntryPoint GLCompute %strided
 // ALL: OpEntryPoint GLCompute %wide
 

@@ -1,6 +1,6 @@
 // RUN: coopc-opt %s -p unroll-loops --verify-diagnostics --split-input-file | filecheck %s
 
-// CHECK: scf.for: expected scf.for with constant bounds, so that it can be written out: make the sizes static, or write linalg.generic
+// CHECK: scf.for: expected scf.for with constant bounds, so that it can be unrolled: make the sizes static, or write linalg.generic
 func.func @f(%m: memref<4xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -12,7 +12,7 @@ func.func @f(%m: memref<4xf32>, %n: index) {
 
 // -----
 
-// CHECK: scf.for: expected at most 1024 trips of the loops of a function, which are written out
+// CHECK: scf.for: expected at most 1024 trips of the loops of a function, which are unrolled
 func.func @f(%m: memref<4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -3,7 +3,7 @@
 
 // Lanes multiply what DPAS does not: f32 exactly, and bytes of half its K.
 
-// REMARK: remark: coopmatrix.mul_add: the kernel's products are done by lanes: DPAS does not multiply !coopmatrix.matrix<16x16xf32, a> and !coopmatrix.matrix<16x16xf32, b> exactly
+// REMARK: remark: coopmatrix.mul_add: the kernel's products are computed by lanes: DPAS does not multiply !coopmatrix.matrix<16x16xf32, a> and !coopmatrix.matrix<16x16xf32, b> exactly
 // CHECK: func.func @exact
 // CHECK-SAME: coopmatrix.distribution = #layout.coopmatrix
 module attributes {simt.target = #simt.target<opencl, bmg>} {
@@ -20,7 +20,7 @@ module attributes {simt.target = #simt.target<opencl, bmg>} {
 
 // -----
 
-// REMARK: done by lanes: expected K to be a multiple of 32 (DPAS operand a on bmg), got 16 in
+// REMARK: computed by lanes: expected K to be a multiple of 32 (DPAS operand a on bmg), got 16 in
 // CHECK: func.func @shallow
 // CHECK-SAME: coopmatrix.distribution = #layout.coopmatrix
 module attributes {simt.target = #simt.target<opencl, bmg>} {
@@ -37,7 +37,7 @@ module attributes {simt.target = #simt.target<opencl, bmg>} {
 
 // -----
 
-// REMARK-NOT: done by lanes
+// REMARK-NOT: computed by lanes
 // CHECK: func.func @narrow
 // CHECK-NOT: coopmatrix.distribution
 module attributes {simt.target = #simt.target<opencl, bmg>} {

@@ -47,7 +47,7 @@ tt.func @rows(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32, %pitch: i64) {
 // ALONE-SAME: simt.conditions = [{argument = 1 : i64, what = "memory", apart_from_argument = 0 : i64,
 // ALONE: scf.for %part = %{{.+}} to %{{.+}} step
 // ALONE: memref.alloca() : memref<32x64xi64, #simt.memory<workgroup>>
-// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768: it goes in 2 rounds
+// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768: it is computed in 2 rounds
 tt.func @rounds(%p: !tt.ptr<i64>, %q: !tt.ptr<i64>, %o: !tt.ptr<i64>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %unit = arith.constant 1 : i64
@@ -90,7 +90,7 @@ tt.func @rounds(%p: !tt.ptr<i64>, %q: !tt.ptr<i64>, %o: !tt.ptr<i64>, %n: i32, %
 // CHECK: } else {
 // CHECK: checked(rows, cols)
 // CHECK-COUNT-2: coopmatrix.store
-// REMARK: remark: tt.func: 2 subgroups do a part each: of a loop of products, the sums are used in it
+// REMARK: remark: tt.func: 2 subgroups compute a part each: of a loop of products, the accumulators are used in it
 tt.func @kept(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %s: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %sixteen = arith.constant 16 : i32
@@ -133,7 +133,7 @@ tt.func @kept(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %s: !tt.ptr<
 // ALONE-NOT: memref.load %{{.+}} : memref<1099511627776xi32>
 // ALONE: memref.load %r[
 // ALONE: func.return
-// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768: it computes elements again instead of keeping them, and it does not go in rounds: it stores to what it loads from
+// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768: elements are rematerialized, not buffered, and it cannot be computed in rounds: it stores to what it loads from
 tt.func @again(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %unit = arith.constant 1 : i64
@@ -168,7 +168,7 @@ tt.func @again(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %n: i32, %pitch: i64) {
 
 // ALONE-LABEL: func.func @changed
 // ALONE: memref.alloca() : memref<64x64xi64, #simt.memory<workgroup>>
-// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768, and it does not go in rounds: it stores to what it loads from
+// ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768, and it cannot be computed in rounds: it stores to what it loads from
 tt.func @changed(%p: !tt.ptr<i64>, %q: !tt.ptr<i64>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %unit = arith.constant 1 : i64

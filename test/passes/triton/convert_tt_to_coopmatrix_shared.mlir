@@ -47,7 +47,7 @@ tt.func @shared(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %
 // CHECK-SAME: simt.work_group_size = array<i32: 16>
 // CHECK: scf.for
 // CHECK: coopmatrix.load %{{.*}} : memref<?x?xf16, strided<[?, 1], offset: ?>> -> !coopmatrix.matrix<16x8xf16, a>
-// REMARK: remark: tt.func: 2 subgroups do a part each: a loop along K has no constant steps
+// REMARK: remark: tt.func: 2 subgroups compute a part each: a loop along K has no constant steps
 tt.func @apart(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %sixteen = arith.constant 16 : i32
@@ -72,7 +72,7 @@ tt.func @apart(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %p
 
 // CHECK-LABEL: func.func @moved
 // CHECK-SAME: simt.work_group_size = array<i32: 16>
-// REMARK: remark: tt.func: 2 subgroups do a part each: blocks of factors do not follow each other along K
+// REMARK: remark: tt.func: 2 subgroups compute a part each: blocks of operands are not consecutive along K
 tt.func @moved(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64, %list: !tt.ptr<i64>) {
   %zero = arith.constant 0 : i32
   %eight = arith.constant 8 : i32
@@ -100,7 +100,7 @@ tt.func @moved(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %p
 
 // CHECK-LABEL: func.func @counted
 // CHECK-SAME: simt.work_group_size = array<i32: 8>
-// REMARK: remark: tt.func: one subgroup runs a program: tt.atomic_rmw is not of sums
+// REMARK: remark: tt.func: one subgroup runs a program: tt.atomic_rmw does not use accumulators
 tt.func @counted(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64, %count: !tt.ptr<i32>) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -158,7 +158,7 @@ tt.func @large(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %p
 
 // CHECK-LABEL: func.func @in_place
 // CHECK-SAME: simt.work_group_size = array<i32: 8>
-// REMARK: remark: tt.func: one subgroup runs a program: it may store to what it loads factors from
+// REMARK: remark: tt.func: one subgroup runs a program: it may store to memory that it loads operands from
 tt.func @in_place(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %eight = arith.constant 8 : i32

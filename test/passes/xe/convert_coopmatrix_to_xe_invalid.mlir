@@ -60,7 +60,7 @@ func.func @mixed(%a: !coopmatrix.matrix<8x16xf16, a>, %b: !coopmatrix.matrix<16x
 // -----
 
 func.func @saturating(%a: !coopmatrix.matrix<8x32xi8, a>, %b: !coopmatrix.matrix<32x16xi8, b>, %c: !coopmatrix.matrix<8x16xi32, acc>) {
-  // CHECK: coopmatrix.mul_add: expected a sum that wraps around, as that of DPAS, got saturating
+  // CHECK: coopmatrix.mul_add: expected an accumulator that wraps around, as DPAS has, got saturating
   %d = coopmatrix.mul_add %a, %b, %c saturating : !coopmatrix.matrix<8x32xi8, a>, !coopmatrix.matrix<32x16xi8, b>, !coopmatrix.matrix<8x16xi32, acc>
   func.return
 }

@@ -46,7 +46,9 @@ def test_shares_of_threads_are_near_squares(
 
 
 def test_a_block_that_is_too_large() -> None:
-    with pytest.raises(ValueError, match="at most 1048576 bytes of sums in a block"):
+    with pytest.raises(
+        ValueError, match="at most 1048576 bytes of accumulators in a block"
+    ):
         check_block((32, 32, 4))
 
 

@@ -30,7 +30,7 @@ def test_features(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, EMERALD)
     with pytest.raises(ValueError, match="with amx-fp16, which the kernel needs"):
         tiles.prepare(Tiles.AMX, {"amx-tile", "amx-fp16"})
-    with pytest.raises(ValueError, match="this processor has AMX"):
+    with pytest.raises(ValueError, match="this CPU has AMX"):
         tiles.prepare(Tiles.EMULATED, INT8)
     with pytest.raises(ValueError, match="got some that needs amx-tile"):
         tiles.prepare(Tiles.NONE, {"amx-tile"})
@@ -69,7 +69,7 @@ func.func @f(%a: memref<5x9x{0}>)
     : !coopmatrix.matrix<5x9x{0}, acc>, memref<5x9x{0}>
   func.return
 }}"""
-VECTORS = "remark: linalg.matmul: done by vectors, not by tiles of AMX: "
+VECTORS = "remark: linalg.matmul: computed by vectors, not by AMX tiles: "
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ VECTORS = "remark: linalg.matmul: done by vectors, not by tiles of AMX: "
     [
         (MATMUL, "bf16 f32", EMERALD, Tiles.AMX, ""),
         (MATMUL, "f16 f32", EMERALD | {"amx_fp16"}, Tiles.AMX, ""),
-        (MATMUL, "f16 f32", EMERALD, Tiles.NONE, "this processor has no amx-fp16\n"),
+        (MATMUL, "f16 f32", EMERALD, Tiles.NONE, "this CPU has no amx-fp16\n"),
         (MATMUL, "f32 f32", EMERALD, Tiles.AMX, "AMX does not multiply f32 and f32"),
         (MATMUL, "f64 f64", EMERALD, Tiles.AMX, "AMX does not multiply f64 and f64"),
-        (MATMUL, "bf16 f32", {"avx2"}, Tiles.NONE, "this processor has no AMX; "),
+        (MATMUL, "bf16 f32", {"avx2"}, Tiles.NONE, "this CPU has no AMX; "),
         (SUM, "f32", EMERALD, Tiles.AMX, ""),
         (SUM, "i16", EMERALD, Tiles.NONE, ""),
         (SUM, "i64", EMERALD, Tiles.NONE, ""),

@@ -111,7 +111,9 @@ def test_not_by_layouts(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     passes = read_passes("coopc-xe{device=bmg}", universe.all_passes)
     Run(ctx, source).apply(module, passes)
-    remark = "remark: tt.gather: the kernel is one of one subgroup: not done by layouts"
+    remark = (
+        "remark: tt.gather: the kernel runs on one subgroup: not lowered by layouts"
+    )
     assert remark in capsys.readouterr().err
     out = np.zeros_like(X)
     simulate(module, "k", [X.copy(), NUMBERS.astype("i4"), out], grid=(1,))

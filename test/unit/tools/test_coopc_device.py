@@ -29,7 +29,7 @@ def test_a_driver_and_what_it_does_not_tell(
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--list"])
-    lines = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.partition("\n\n")[0].splitlines()
     assert len(lines) == len(DEVICES) + 2
     (rdna3,) = (x for x in lines if x.split()[0] == "rdna3")
     assert rdna3.endswith("32 lanes, 16x16x16, not run")

@@ -8,7 +8,7 @@ import pytest
 from coopc.device import DEVICES
 from coopc.device.factory import FACTORIES
 from coopc.options import options_of
-from coopc.pipeline import flatten
+from coopc.pipeline import flatten, read_passes
 from coopc.tools import coopc_isa, coopc_layout, coopc_opt, coopc_run
 from coopc.tools.help import HEADING, LISTS, Documentation, described, listed
 from coopc.universe import (
@@ -64,7 +64,24 @@ def test_help_for_a_pipeline_has_its_steps(name: str) -> None:
     assert text is not None
     steps = text.split("Steps, without options:\n\n")[1].splitlines()
     made = everything().all_passes[name]()
-    assert steps == [f"  {step}" for step in flatten([made()])]
+    typed = read_passes(",".join(steps), everything().all_passes)
+    assert [*map(str, typed)] == [str(step) for step in flatten([made()])]
+    assert not any("_" in step for step in steps)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_help_for_a_dialect_has_its_operations(name: str) -> None:
+    text = described(name)
+    assert text is not None
+    assert text.startswith(f"{name}: ")
+    for op in everything().all_dialects[name]().operations:
+        assert any(f"\n  {op.name}{end}" in text for end in " \n")
+
+
+def test_operations_are_described() -> None:
+    text = described("simt")
+    assert text is not None
+    assert "\n  simt.barrier           Wait for every work-item of the scope" in text
 
 
 def test_help_says_types_and_defaults() -> None:
@@ -118,7 +135,7 @@ def test_passes_of_xdsl_have_help() -> None:
 def test_lists_have_all_names(what: str, tables: list[set[str]]) -> None:
     assert what in LISTS
     first, *others = tables
-    rows, _, more = listed(what).partition("\n\nOf xDSL: ")
+    rows, _, more = listed(what).partition("\n\n")
     names = dict(line.split(maxsplit=1) for line in rows.splitlines())
     assert names.keys() == {*first}
     assert all(len(text) > 10 for text in names.values())
@@ -165,10 +182,16 @@ def test_devices_of_a_tool(
     capsys: Capture, main: Callable[[list[str]], int], names: set[str]
 ) -> None:
     """Those that it can do something for."""
-    lines = prints(capsys, main, "--list", "devices").splitlines()
+    lines = prints(capsys, main, "--list", "devices").partition("\n\n")[0].splitlines()
     assert {line.split()[0] for line in lines} == names
     every = [line.split() for line in listed("devices").splitlines()]
     assert all(line.split() in every for line in lines)
+
+
+def test_devices_are_explained(capsys: Capture) -> None:
+    _, _, legend = prints(capsys, coopc_isa.main, "--list").partition("\n\n")
+    assert "largest M x N x K" in legend
+    assert "were run on it (run)" in " ".join(legend.split())
 
 
 def test_help_alone(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,17 +208,17 @@ def test_help_alone(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             ["--help", "split-coopmatrx"],
-            "unknown pass, pipeline or target 'split-coopmatrx', did you mean "
+            "unknown pass, pipeline, target or dialect 'split-coopmatrx', did you mean "
             "'split-coopmatrix'?",
         ),
         (
             ["--help", "add-any-entry"],
-            "unknown pass, pipeline or target 'add-any-entry', did you mean "
+            "unknown pass, pipeline, target or dialect 'add-any-entry', did you mean "
             "'add-fallback-entry' (renamed)?",
         ),
         (
             ["--help", "zzz"],
-            "unknown pass, pipeline or target 'zzz', see --list passes",
+            "unknown pass, pipeline, target or dialect 'zzz', see --list passes",
         ),
         (["--list", "pases"], "unknown list 'pases', did you mean 'passes'?"),
         (["--list", "zzz"], f"unknown list 'zzz', expected {', '.join(LISTS)}"),

@@ -113,8 +113,7 @@ def test_tool_takes_dumps(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         ([f"{__file__}:f"], 'the types of what f takes, as in "*fp16, i32"'),
         (
             [str(INPUTS / "softmax.ttir"), "--device", "bmg"],
-            "expected no device with on='cpu', which compiles for this processor, got "
-            "'bmg'",
+            "expected no device with on='cpu', which compiles for this CPU, got 'bmg'",
         ),
         (
             [str(INPUTS / "softmax.ttir"), "-t", "isa", "-o", "none/isa"],

@@ -84,9 +84,9 @@ def test_the_sums_between_steps_are_of_the_wider_type():
     product = Product(8, 8, 16, mixed.elements)
     assert SupportedTiles(both).product(product) == (mixed,)
     assert not SupportedTiles(alone).product(product)
-    assert "the sums between them would be f32" in SupportedTiles(alone).why_no_product(
-        product
-    )
+    assert "the accumulators between them would be f32" in SupportedTiles(
+        alone
+    ).why_no_product(product)
     assert SupportedTiles(alone).product(replace(product, k=8)) == (mixed,)
 
 

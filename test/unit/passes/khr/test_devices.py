@@ -120,7 +120,7 @@ BY_LANES = {
     "f16 -> f16 on dg2": (
         MatrixShape(8, 8, 16, "f16", "f16", "f16", "f16"),
         "row_major",
-        "dg2 does not multiply f16 * f16 + f16 -> f16: its lanes do it",
+        "dg2 does not multiply f16 * f16 + f16 -> f16: its lanes compute it",
     ),
     "col_major A on dg2": (
         MatrixShape(8, 8, 16, "f16", "f16", "f32", "f32"),
@@ -135,12 +135,12 @@ BY_LANES = {
     "f16 + f32 -> f16 on dg2": (
         MatrixShape(8, 8, 16, "f16", "f16", "f32", "f16"),
         "row_major",
-        "dg2 does not multiply f16 * f16 + f32 -> f16: its lanes do it",
+        "dg2 does not multiply f16 * f16 + f32 -> f16: its lanes compute it",
     ),
     "K of 5 on dg2": (
         MatrixShape(8, 8, 5, "f16", "f16", "f32", "f32"),
         "row_major",
-        "dg2 does not multiply 8 x 5 by 5 x 8 of f16 * f16 + f32 -> f32: its lanes do",
+        "dg2 does not multiply 8 x 5 by 5 x 8 of f16 * f16 + f32 -> f32: its lanes",
     ),
 }
 

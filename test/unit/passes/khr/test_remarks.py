@@ -27,12 +27,12 @@ def moving(matrix: str, memory: str) -> str:
 
 
 STAGED = (
-    "func.func: one subgroup a work-group multiplies; with staged=true several share "
+    "func.func: one subgroup per work-group multiplies; with staged=true several share "
     "tiles in work-group memory, which is far faster on nvidia",
 )
 NO_F32 = (
     "coopmatrix.mul_add: nvidia does not multiply f32 * f32 + f32 -> f32: its lanes "
-    "do it, element by element",
+    "compute it, element by element",
     *(
         "coopmatrix.load: nvidia has no matrices of "
         f"!coopmatrix.matrix<16x16xf32, {use}>: they stay in work-group memory, and "

@@ -201,7 +201,7 @@ def test_attention(
     kernel, remarks = text(load, end, element, loops), list[str]()
     with remarks_to(remarks.append):
         lowered = parsed(kernel, PASSES)
-    is_cut = any("2 subgroups do a part each" in x for x in remarks)
+    is_cut = any("2 subgroups compute a part each" in x for x in remarks)
     assert is_cut != (end in ("loaded", "chosen"))
     reductions = [x for x in lowered.walk() if isinstance(x, coopmatrix.ReduceOp)]
     assert len(reductions) == REDUCTIONS.get(end, 2) * loops * (1 if is_cut else 2)

@@ -129,9 +129,9 @@ BODIES = {
 """,
 }
 REFUSED = {
-    ("scanned", 0): "a scan goes along what is cut",
-    ("scanned_down", 1): "a scan goes along what is cut",
-    ("paired", 0): "a view of other sizes is not cut",
+    ("scanned", 0): "a scan runs along the split dimension",
+    ("scanned_down", 1): "a scan runs along the split dimension",
+    ("paired", 0): "a view of other sizes is not split",
 }
 """Why programs are not cut along the columns, or the rows, of what they store."""
 
@@ -205,8 +205,11 @@ BOTH = """
         (TOTAL + STORE, "each part needs all that tt.reduce makes"),
         (BOTH + STORE + line(1), "each part needs all that tt.reduce makes"),
         ("  tt.store %xp, %one : !p\n", "it stores to what it loads from"),
-        (BODIES["pointwise"] + STORE + "  gpu.barrier\n", "gpu.barrier is done once"),
-        (ONE, "tt.store is done once"),
+        (
+            BODIES["pointwise"] + STORE + "  gpu.barrier\n",
+            "gpu.barrier is computed once",
+        ),
+        (ONE, "tt.store is computed once"),
         ("", "nothing is stored"),
     ],
 )
@@ -337,7 +340,7 @@ def test_attention_simulated(device: str, length: int, pitch: int) -> None:
     remarks: list[str] = []
     with remarks_to(remarks.append):
         Run(new_context(everything()), source).apply(module, steps)
-    assert "2 subgroups do a part each" in remarks[0]
+    assert "2 subgroups compute a part each" in remarks[0]
     given, wanted = launch(length, pitch)
     simulate(module, "f", given, Options(grid=(-(-length // 32), 1, 1)))
     np.testing.assert_allclose(given[3], wanted, atol=4e-3)
@@ -395,7 +398,7 @@ def test_loads_again(n: int) -> None:
     with remarks_to(remarks.append):
         steps = read_passes(f"{passes},share-workgroup-memory", everything().all_passes)
         Run(new_context(everything()), Source(AGAIN, "again.mlir")).apply(module, steps)
-    assert "computes elements again" in remarks[0]
+    assert "elements are rematerialized" in remarks[0]
     random = np.random.default_rng(n)
     x, y = (random.integers(-9, 9, (n, n)).astype("i4") for _ in range(2))
     a, b = (np.pad(each, (0, 64 - n)) for each in (x, y))
