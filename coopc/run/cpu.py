@@ -24,8 +24,8 @@ from coopc.run.native import (
     PREFIX,
     Native,
     address_of,
-    binding,
     needed_features,
+    processor,
     slots,
     version,
 )
@@ -127,8 +127,7 @@ class Program:
             Tiles.EMULATED: "tiles emulated",
             Tiles.NONE: "without tiles",
         }[self.tiles if "amx-tile" in self.needed else Tiles.NONE]
-        processor = binding().get_host_cpu_name()  # as LLVM knows it
-        return f"{processor}, {version()}, {what}"
+        return f"{processor()}, {version()}, {what}"
 
     def prepared(
         self,

@@ -14,7 +14,7 @@ import functools
 import importlib.util
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,13 @@ def define(name: str, function: Any) -> None:
     binding().add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
 
 
+@functools.cache
+def processor() -> str:
+    """This processor, as LLVM names it."""
+    return str(binding().get_host_cpu_name())
+
+
+@functools.cache
 def version() -> str:
     major, minor, _ = binding().llvm_version_info
     return f"LLVM {major}.{minor}"
@@ -109,22 +116,36 @@ class Native:
         Raises:
             ValueError: there is no such function.
         """
-        try:
-            function = self.module.get_function(self._symbol(name))
-        except NameError as error:
-            raise ValueError(f"expected a function, got {name!r}") from error
-        return [str(argument.type) for argument in function.arguments]
+        symbol = self._symbol(name)
+        if symbol not in self._types:
+            raise ValueError(f"expected a function, got {name!r}")
+        return self._types[symbol]
 
     def address(self, name: str) -> int:
         return int(self.engine.get_function_address(name))
 
     def slots_address(self, name: str) -> int:
         """Where what calls a function is, with its arguments from slots: a `KIND`."""
-        return self.address(_slots_name(self._symbol(name)))
+        symbol = self._symbol(name)
+        if symbol not in self._entries:
+            self._entries[symbol] = self.address(_slots_name(symbol))
+        return self._entries[symbol]
+
+    @functools.cached_property
+    def _types(self) -> Mapping[str, list[str]]:
+        """The types of the parameters of each function."""
+        return {
+            each.name: [str(argument.type) for argument in each.arguments]
+            for each in self.module.functions
+        }
+
+    @functools.cached_property
+    def _entries(self) -> dict[str, int]:
+        """The addresses of functions that were called, as a call asks for them."""
+        return {}
 
     def _symbol(self, name: str) -> str:
-        known = {each.name for each in self.module.functions}
-        return PREFIX + name if PREFIX + name in known else name
+        return PREFIX + name if PREFIX + name in self._types else name
 
     def call(self, name: str, arguments: Sequence[Argument]) -> None:
         packed = slots(arguments)
@@ -154,7 +175,7 @@ def optimised(text: str, level: int = 3, cpu: str | None = None) -> tuple[Any, A
     except RuntimeError as error:
         raise RunFailed(f"LLVM does not take its input: {error}") from error
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name() if cpu is None else cpu,
+        cpu=processor() if cpu is None else cpu,
         features=given,
         opt=level,
         codemodel="jitdefault",

@@ -124,8 +124,11 @@ class Utils:
         }
 
     def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> Any:
-        """Return module, function, registers, spills, most threads of a program."""
-        return None, binary, REGISTERS, 0, 1 << 30
+        """Return module, function, registers, spills, most threads of a program.
+
+        Triton loads again, before each launch, a kernel whose module is None.
+        """
+        return binary, binary, REGISTERS, 0, 1 << 30
 
     def unload_module(self, module: object) -> None:
         """Nothing was loaded."""

@@ -260,6 +260,23 @@ def test_autotuner() -> None:
     assert all(len(times) == 3 for times in small.increment.configs_timings.values())
 
 
+def test_code_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = import_module("coopc.triton.driver")
+    loaded: list[object] = []
+    load = driver.loaded
+
+    def counted(metadata: object, binary: bytes) -> object:
+        loaded.append(metadata)
+        return load(metadata, binary)
+
+    monkeypatch.setattr(driver, "loaded", counted)
+    x = coopc.triton.array(np.ones(16, np.float32))
+    for _ in range(3):
+        small.double[(1,)](x, 0, 1, COLUMNS=16)
+    assert (x.data == 8).all()
+    assert len(loaded) == 1
+
+
 def test_what_hosts_ask_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Libraries take its number for an index, its backend for a device of PyTorch.
 
