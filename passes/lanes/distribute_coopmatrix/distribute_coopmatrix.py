@@ -387,13 +387,13 @@ def _put_all(
             new = b.extract(value, at)
             now = held.put(b, now, number, new)
         return now
+    masks: dict[int, list[int]] = {}
+    for at, number in enumerate(known):
+        assert number is not None
+        each, place = divmod(number, held.width)
+        masks.setdefault(each, list(range(held.width)))[place] = held.width + at
     found = list(now)
-    for each in range(held.count):
-        mask = list(range(held.width))
-        for at, number in enumerate(known):
-            assert number is not None
-            if number // held.width == each:
-                mask[number % held.width] = held.width + at
+    for each, mask in masks.items():
         found[each] = _shuffled(b, held, found[each], value, mask)
     return tuple(found)
 
