@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntAttr,
-    IntegerType,
+    i1,
     i8,
 )
 from xdsl.dialects.func import FuncOp
@@ -162,7 +162,7 @@ class Types:
             return Int(type.width.data)
         if isinstance(type, BFloat16Type):
             return BFLOAT if self.facts.matrix else I16
-        return _FLOATS.get(type.__class__) or self.number(IntegerType(8))
+        return _FLOATS.get(type.__class__) or self.number(i8)
 
     def vector(self, element: Int | Float, length: int) -> Type:
         """A vector; of one component, the number."""
@@ -202,7 +202,7 @@ class Types:
 
     def in_memory(self, type: Attribute) -> Int | Float:
         """The type of an element of a memref: an i1 is a byte."""
-        return I8 if type == IntegerType(1) else self.number(type)
+        return I8 if type == i1 else self.number(type)
 
     def pointee(self, type: Attribute) -> Type:
         """The type of an element of a memref, which may be a vector."""
