@@ -25,7 +25,7 @@ from coopc.explain import usage_errors, wrong_call
 from coopc.launcher import PLACES, LaunchTarget, build
 from coopc.source import Source, read_source
 from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
-from coopc.tools.help import add_list
+from coopc.tools.help import add_about
 
 TOOL = "coopc-triton"
 
@@ -54,7 +54,7 @@ def parser() -> ArgumentParser:
         help="where the kernel will run (default: cpu)",
     )
     add("--device", metavar="NAME", help="compile for this device, such as lavapipe")
-    add_list(add, "devices")
+    add_about(add, "devices")
     add("-p", "--pipeline", metavar="PASSES", help="run these passes, not the device's")
     what = "what to print: Triton's IR, the IR after the passes, code, or the "
     kinds = ("ttir", "mlir", "spirv", "llvm-ir", "isa")

@@ -1,4 +1,4 @@
-"""What the tools say of themselves: `--help NAME` and `--list WHAT`.
+"""What the tools say of themselves: `--help NAME`, `--list WHAT` and `--version`.
 
 All of it is read where it is written: what a pass takes and gives in its docstring
 (Before, After, Fails), its options in the fields of its class and their docstrings, the
@@ -23,7 +23,7 @@ from coopc.device import DEVICES, Device
 from coopc.device.factory import SUMMARIES, usage
 from coopc.diagnostic import near_match
 from coopc.options import options_of
-from coopc.tools.driver import write_output
+from coopc.tools.driver import versions, write_output
 from coopc.universe import DIALECTS, PASSES, PIPELINES, TARGETS, everything
 
 LISTS = ("passes", "pipelines", "dialects", "devices", "targets")
@@ -224,17 +224,19 @@ def add_help(add: Callable[..., argparse.Action]) -> None:
     )
 
 
-def add_list(
+def add_about(
     add: Callable[..., argparse.Action],
     *lists: str,
     fits: Callable[[Device], bool] | None = None,
 ) -> None:
-    """Add `--list`; where there is one list, its name may be left out."""
+    """Add `--list` and `--version`; the name of the only list may be left out."""
     what = f"print {', '.join(lists)}, a line each, and exit"
     only = lists[0] if len(lists) == 1 else None
     nargs, name = ("?", only) if only else (None, "WHAT")
     named = partial(add, "--list", nargs=nargs, const=only, metavar=name, help=what)
     named(action=ListAction, lists=lists, fits=fits)
+    what = "print the versions of coopc and of the tools it uses, and exit"
+    add("-v", "--version", nargs=0, action=VersionAction, help=what)
 
 
 class HelpAction(argparse.Action):
@@ -276,6 +278,11 @@ class ListAction(argparse.Action):
         terminal = sys.stdout.isatty()
         columns = shutil.get_terminal_size().columns if terminal else None
         finish(parser, listed(what, columns, self.fits))
+
+
+class VersionAction(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        finish(parser, versions(parser.prog))
 
 
 def finish(parser: argparse.ArgumentParser, text: str) -> NoReturn:
