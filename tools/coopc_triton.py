@@ -114,7 +114,10 @@ def constexpr(text: str) -> tuple[str, object]:
 
 
 def function_in(path: Path, name: str) -> Any:
-    """Run a file of Python and return what a name is in it."""
+    """Run a file of Python and return what a name is in it.
+
+    What it prints goes to the standard error: the output is the kernel alone.
+    """
     read_source(str(path))
     sys.path.insert(0, str(path.parent.absolute()))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -122,13 +125,14 @@ def function_in(path: Path, name: str) -> Any:
     assert spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-        return getattr(module, name)
-    except AttributeError as error:
-        raise wrong_call(TOOL, f"expected a function {name} in {path}") from error
-    except Exception as error:
+        with redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
         what = f"{path} cannot be imported: {type(error).__name__}: {error}"
         raise wrong_call(TOOL, what) from error
+    if not hasattr(module, name):
+        raise wrong_call(TOOL, f"expected a function {name} in {path}")
+    return getattr(module, name)
 
 
 def isa(args: argparse.Namespace, source: Source) -> int:
