@@ -549,6 +549,7 @@ scf.for %slot = %c0 to %length step %c1 {{
             self.lines.append("simt.barrier workgroup")
             other = self.put(f"coopmatrix.neg {x.name} : {x.type}", x)
             self.lines.append(f"coopmatrix.store {other.name}, {store}")
+        self.lines.append("simt.barrier workgroup")  # a loop stores again
         return found
 
     def update(self, x: Matrix) -> Matrix:
