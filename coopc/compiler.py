@@ -84,7 +84,16 @@ class Artifact:
 
     @property
     def text(self) -> str:
-        return self.bytes.decode("utf-8")
+        """The output of a target that gives text.
+
+        Raises:
+            CompileError: It is another one.
+        """
+        try:
+            return self.bytes.decode("utf-8")
+        except UnicodeDecodeError as error:
+            message = "expected the output of a target of text, got that of a binary"
+            raise wrong_call("Artifact.text", message) from error
 
 
 @dataclass

@@ -164,6 +164,11 @@ def read_specs(source: Source) -> tuple[tuple[int, ArgSpec], ...]:
         column = re.search(r":1:(\d+)$", lines[1])
         offset = kept[int(column[1]) - 1] if column else 0
         message = lines[-1].strip() or "expected names with options"
+        if message == "Unknown token":
+            found = source.text[offset]
+            message = f"unexpected {found} outside of quotes"
+            if found == '"':
+                message = "expected the quotes to end"
         raise wrong(source, message, offset) from error
     except StopIteration as error:
         message = "expected the list of options to end"

@@ -19,7 +19,7 @@ from coopc.device import device
 from coopc.device.file import SUFFIXES, written
 from coopc.explain import usage_errors, wrong_call
 from coopc.tools.driver import ArgumentParser, RawHelpFormatter, run_tool, write_output
-from coopc.tools.help import add_list
+from coopc.tools.help import add_about
 
 TOOL = "coopc-device"
 
@@ -35,7 +35,7 @@ def print_device(args: Sequence[str] | None) -> None:
         action="store_true",
         help="ask the system's Vulkan loader, as the device driver{} does",
     )
-    add_list(add, "devices")
+    add_about(add, "devices")
     add("--output", "-o", metavar="FILE", help="where to write it, a .toml file")
     given = parser.read(args)
     if given.from_driver == (given.device is not None):

@@ -27,7 +27,7 @@ from coopc.run.offline_compiler import CompilerRefused, compile_kernel, options
 from coopc.run.toolchain import ToolMissing, assemble_spirv, validate_spirv
 from coopc.source import decode, read_bytes
 from coopc.tools.driver import FAILED, ArgumentParser, run_tool
-from coopc.tools.help import add_list
+from coopc.tools.help import add_about
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -66,7 +66,7 @@ def parser() -> ArgumentParser:
         metavar="NAMES",
         help="devices, as in dg2,pvc (default: bmg)",
     )
-    add_list(add, "devices", fits=lambda device: device.dpas is not None)
+    add_about(add, "devices", fits=lambda device: device.dpas is not None)
     add("-p", "--passes", default="", help="passes to run, as with coopc-opt")
     add("-t", "--target", help="a target that gives SPIR-V (default: spirv-binary)")
     add("--registers", type=int, help="general registers per thread: 128, 256, ...")

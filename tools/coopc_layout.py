@@ -66,7 +66,7 @@ from coopc.tools.driver import (
     whole_number,
     write_output,
 )
-from coopc.tools.help import add_list
+from coopc.tools.help import add_about
 from coopc.universe import COOPC_UNIVERSE
 
 TOOL = "coopc-layout"
@@ -527,7 +527,7 @@ def parser() -> LayoutArguments:
     add("-o", dest="output", metavar="FILE", help="where to write")
     about = found.add_argument_group("about the tool").add_argument
     about("-h", "--help", action="help", help="print this, and exit")
-    add_list(about, "devices", fits=lambda device: device.block_io is not None)
+    add_about(about, "devices", fits=lambda device: device.block_io is not None)
     return found
 
 

@@ -35,11 +35,10 @@ from coopc.tools.driver import (
     ArgumentParser,
     report,
     run_tool,
-    versions,
     whole_number,
     write_output,
 )
-from coopc.tools.help import LISTS, ListAction, add_help, add_list
+from coopc.tools.help import LISTS, ListAction, add_about, add_help
 from coopc.universe import everything
 
 if TYPE_CHECKING:
@@ -79,9 +78,7 @@ class CoopcOpt:
         Raises:
             CompileError: Something is wrong with the arguments or the input.
         """
-        if self.args.version:
-            self.output.append(versions(TOOL))
-        elif self.args.shrink:
+        if self.args.shrink:
             self.shrink()
         else:
             self.compile()
@@ -301,12 +298,10 @@ def parser() -> ArgumentParser:
 
     add = found.add_argument_group("about the tool").add_argument
     add_help(add)
-    add_list(add, *LISTS)
+    add_about(add, *LISTS)
     # As it was once called.
     once = partial(add, nargs=0, const="pipelines", help=argparse.SUPPRESS)
     once("--list-pipelines", action=ListAction, lists=LISTS)
-    what = "print the versions of coopc and of the tools it uses, and exit"
-    add("-v", "--version", action="store_true", help=what)
     return found
 
 

@@ -22,7 +22,7 @@ from coopc.launcher import PLACES, Build, LaunchTarget, build, source_name
 from coopc.run.executable import LAUNCH_SECONDS, failures
 from coopc.source import read_source
 from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
-from coopc.tools.help import add_list
+from coopc.tools.help import add_about
 
 if TYPE_CHECKING:
     from coopc.interface import Interface
@@ -95,7 +95,7 @@ def parser() -> ArgumentParser:
     add("file", help="the module, as coopc-opt reads it")
     add("--on", choices=[*PLACES], default="sim", help="where it runs")
     add("--device", metavar="NAME", help="compile for this device, such as lavapipe")
-    add_list(add, "devices")
+    add_about(add, "devices")
     add(
         "--tiles",
         choices=["auto", "amx", "emulated", "none"],

@@ -25,7 +25,7 @@ from coopc.explain import usage_errors, wrong_call
 from coopc.launcher import PLACES, LaunchTarget, build
 from coopc.source import Source, read_source
 from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
-from coopc.tools.help import add_list
+from coopc.tools.help import add_about
 
 TOOL = "coopc-triton"
 
@@ -54,7 +54,7 @@ def parser() -> ArgumentParser:
         help="where the kernel will run (default: cpu)",
     )
     add("--device", metavar="NAME", help="compile for this device, such as lavapipe")
-    add_list(add, "devices")
+    add_about(add, "devices")
     add("-p", "--pipeline", metavar="PASSES", help="run these passes, not the device's")
     what = "what to print: Triton's IR, the IR after the passes, code, or the "
     kinds = ("ttir", "mlir", "spirv", "llvm-ir", "isa")
@@ -114,7 +114,10 @@ def constexpr(text: str) -> tuple[str, object]:
 
 
 def function_in(path: Path, name: str) -> Any:
-    """Run a file of Python and return what a name is in it."""
+    """Run a file of Python and return what a name is in it.
+
+    What it prints goes to the standard error: the output is the kernel alone.
+    """
     read_source(str(path))
     sys.path.insert(0, str(path.parent.absolute()))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -122,13 +125,14 @@ def function_in(path: Path, name: str) -> Any:
     assert spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-        return getattr(module, name)
-    except AttributeError as error:
-        raise wrong_call(TOOL, f"expected a function {name} in {path}") from error
-    except Exception as error:
+        with redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
         what = f"{path} cannot be imported: {type(error).__name__}: {error}"
         raise wrong_call(TOOL, what) from error
+    if not hasattr(module, name):
+        raise wrong_call(TOOL, f"expected a function {name} in {path}")
+    return getattr(module, name)
 
 
 def isa(args: argparse.Namespace, source: Source) -> int:

@@ -37,7 +37,7 @@ from coopc.tools.driver import (
     whole_number,
     write_output,
 )
-from coopc.tools.help import add_list
+from coopc.tools.help import add_about
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +65,7 @@ def parser() -> ArgumentParser:
     add("--on", choices=PLACES, required=True, help="where it runs")
     what = "compile for this device (default with --on vulkan: lavapipe)"
     add("--device", metavar="NAME", help=what)
-    add_list(add, "devices")
+    add_about(add, "devices")
     number("--threads", 1, "N", "threads that share a product, with --on cpu")
     number("--seconds", 300, "SECONDS", "how long the search may take")
     number("--timeout", 20, "SECONDS", "how long one candidate may run")

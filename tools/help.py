@@ -1,4 +1,4 @@
-"""What the tools say of themselves: `--help NAME` and `--list WHAT`.
+"""What the tools say of themselves: `--help NAME`, `--list WHAT` and `--version`.
 
 All of it is read where it is written: what a pass takes and gives in its docstring
 (Before, After, Fails), its options in the fields of its class and their docstrings, the
@@ -14,18 +14,18 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from coopc.device import DEVICES, Device
+from coopc.device import DEVICES, Device, packaged_devices
 from coopc.device.factory import SUMMARIES, usage
 from coopc.diagnostic import near_match
 from coopc.options import options_of
-from coopc.tools.driver import write_output
-from coopc.universe import DIALECTS, PASSES, PIPELINES, TARGETS, everything
+from coopc.tools.driver import versions, write_output
+from coopc.universe import DIALECTS, PASSES, TARGETS, XDSL_UNIVERSE, everything
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
@@ -95,7 +95,7 @@ def without_name(text: str) -> str:
 
 def described(name: str, columns: int = 80) -> str | None:
     """The help for what has a name: passes, targets, a dialect; None if nothing has."""
-    from coopc.pipeline import Pipeline, flatten
+    from coopc.pipeline import flatten
 
     texts: list[str] = []
     universe = everything()
@@ -114,7 +114,7 @@ def described(name: str, columns: int = 80) -> str | None:
         if rows:
             example = f"-{flag} '{name}{{{next(iter(options))}=..}}'"
             text += f"\nOptions, as in {example}:\n\n{table(rows, columns)}"
-        if issubclass(made, Pipeline):
+        if is_pipeline(made):
             steps = "".join(f"  {as_typed(step)}\n" for step in flatten([made()]))
             text += f"\nSteps, without options:\n\n{steps}"
         texts.append(text)
@@ -207,30 +207,66 @@ def listed(
     if what == "devices":
         devices = (x for x in DEVICES.values() if fits is None or fits(x))
         rows = [(x.name, x.summary) for x in devices]
+        rows += packaged_rows(fits)
         if fits is None:
             rows += [(f"{x}{{..}}", f"{y}: {usage(x)}") for x, y in SUMMARIES.items()]
         legend = wrapped(LEGEND, columns or 80)
         return "\n".join([table(rows, columns), *legend, ""])
-    universe = everything()
-    names, known = {
-        "passes": ([x for x in PASSES if x not in PIPELINES], universe.all_passes),
-        "pipelines": (PIPELINES, universe.all_passes),
-        "dialects": (DIALECTS, universe.all_dialects),
-        "targets": (TARGETS, universe.all_targets),
-    }[what]
-    text = table([(name, summary_of(known[name]())) for name in names], columns)
+    part = f"all_{what}".replace("pipelines", "passes")
+    known = getattr(everything(), part)
+    others = sorted(getattr(XDSL_UNIVERSE, part))
+    own = {"all_passes": PASSES, "all_dialects": DIALECTS, "all_targets": TARGETS}
+    rows: list[tuple[str, str]] = []
+    for name in [*own[part], *(known.keys() - own[part].keys() - {*others})]:
+        found = loaded(known[name])
+        if part != "all_passes" or is_pipeline(found) == (what == "pipelines"):
+            rows.append((name, summary_of(found)))
+    text = table(rows, columns)
     if what == "pipelines":
         return text
-    others = ", ".join(sorted(known.keys() - {*names, *PIPELINES}))
-    return "\n".join([text, *wrapped(f"Of xDSL: {others}", columns or 80, "  "), ""])
+    more = wrapped(f"Of xDSL: {', '.join(others)}", columns or 80, "  ")
+    return "\n".join([text, *more, ""])
+
+
+def loaded(load: Callable[[], Any]) -> Any:
+    """Return what another package may have, or the text why it cannot be loaded."""
+    try:
+        return load()
+    except Exception as error:
+        return f"cannot be loaded: {error}"
+
+
+def packaged_rows(fits: Callable[[Device], bool] | None) -> Iterator[tuple[str, str]]:
+    """Yield the devices of other packages, by the names of their entry points."""
+    for name, load in packaged_devices().items():
+        try:
+            found = load()
+        except ValueError as error:
+            yield name, str(error)
+        else:
+            if fits is None or fits(found):
+                yield name, found.summary
+
+
+def is_pipeline(found: object) -> bool:
+    from coopc.pipeline import Pipeline
+
+    return isinstance(found, type) and issubclass(found, Pipeline)
 
 
 def summary_of(found: Any) -> str:
-    """Return the first paragraph on a dialect, or on the class of a pass or target."""
+    """Return the first paragraph on a dialect, or on the class of a pass or target.
+
+    A text is returned as it is.
+    """
+    if isinstance(found, str):
+        return found
     if isinstance(found, type):
         text = Documentation.of(found).text
     else:
-        module = DIALECTS[found.name].partition(":")[0]
+        defined = [*found.operations, *found.attributes]
+        own = defined[0].__module__ if defined else __name__
+        module = DIALECTS.get(found.name, own).partition(":")[0]
         text = without_name(sys.modules[module].__doc__ or "")
     return first_paragraph(text)
 
@@ -251,17 +287,19 @@ def add_help(add: Callable[..., argparse.Action]) -> None:
     )
 
 
-def add_list(
+def add_about(
     add: Callable[..., argparse.Action],
     *lists: str,
     fits: Callable[[Device], bool] | None = None,
 ) -> None:
-    """Add `--list`; where there is one list, its name may be left out."""
+    """Add `--list` and `--version`; the name of the only list may be left out."""
     what = f"list {' | '.join(lists)} and exit"
     only = lists[0] if len(lists) == 1 else None
     nargs, name = ("?", only) if only else (None, "WHAT")
     named = partial(add, "--list", nargs=nargs, const=only, metavar=name, help=what)
     named(action=ListAction, lists=lists, fits=fits)
+    what = "print the versions of coopc and of the tools it uses, and exit"
+    add("-v", "--version", nargs=0, action=VersionAction, help=what)
 
 
 class HelpAction(argparse.Action):
@@ -304,6 +342,11 @@ class ListAction(argparse.Action):
         terminal = sys.stdout.isatty()
         columns = shutil.get_terminal_size().columns if terminal else None
         finish(parser, listed(what, columns, self.fits))
+
+
+class VersionAction(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        finish(parser, versions(parser.prog))
 
 
 def finish(parser: argparse.ArgumentParser, text: str) -> NoReturn:

@@ -10,6 +10,7 @@ MatrixShape(m=8, n=8, k=8, a='f16', b='f16', c='f32', result='f32', saturating=F
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -94,6 +95,24 @@ def _written(found: Device) -> str:
     return written(found)
 
 
+def packaged_devices() -> dict[str, Callable[[], Device]]:
+    """Return what imports the devices of other packages, which may raise ValueError."""
+    from importlib.metadata import EntryPoint, entry_points
+
+    def load(point: EntryPoint) -> Device:
+        where = f"the entry point {point.value} of {point.name!r}"
+        try:
+            found: object = point.load()
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{where} cannot be loaded: {reason}") from error
+        if isinstance(found, Device):
+            return found
+        raise ValueError(f"expected {where} to be a Device, got {found!r}")
+
+    return {x.name: partial(load, x) for x in entry_points(group="coopc.devices")}
+
+
 def _found(name: str) -> Device:
     """Return a device from elsewhere."""
     if name.endswith((".toml", ".json")):
@@ -102,16 +121,9 @@ def _found(name: str) -> Device:
         return read_device(Path(name), device)
     if (made := made_device(name)) is not None:
         return made
-    from importlib.metadata import entry_points
-
-    points = entry_points(group="coopc.devices")
-    if name in points.names:
-        loaded: object = points[name].load()
-        if isinstance(loaded, Device):
-            return loaded
-        expected = f"the entry point {points[name].value} of {name!r} to be a Device"
-        raise ValueError(f"expected {expected}, got {loaded!r}")
-    known = [*DEVICES, *FACTORIES, *points.names]
+    if name in (packaged := packaged_devices()):
+        return packaged[name]()
+    known = [*DEVICES, *FACTORIES, *packaged]
     near = near_match(name.lower(), known)
     if not near and Path(name).suffix:
         near = ": a file is named .toml or .json"

@@ -32,6 +32,7 @@ from coopc.dialects.layout import Layout
 from coopc.dialects.row_slice import RowSlice
 from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
+from coopc.interface_call import element_strides, strided_zeros
 from coopc.run.arguments import encode
 from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, simulate
 from coopc.sim.tracked import Inputs
@@ -141,9 +142,18 @@ class RandomProgram:
     axes: frozenset[str]
     """Those that had an effect."""
     products: tuple[RandomProduct, ...] = ()
+    grid: tuple[int, int, int] = (1, 1, 1)
+    """Work-groups along x, y, z."""
 
     def copies(self) -> list[Array]:
-        return [array.copy() for array in self.arrays]
+        """Return the arrays, to be changed in place: with the same strides."""
+        found: list[Array] = []
+        for array in self.arrays:
+            strides = element_strides(array)
+            assert strides is not None, array.strides
+            found.append(strided_zeros(array.shape, strides, array.dtype))
+            found[-1][...] = array
+        return found
 
     def difference(
         self, found: Sequence[Array], lanes: int | None = None
@@ -160,7 +170,7 @@ class RandomProgram:
         for n, (x, y) in enumerate(zip(found, expected, strict=True)):
             bound = run.errors[n]
             memory = self.text.split(f"%m{n}: ")[1].split(">")[0]
-            element = memory.rpartition("x")[2]
+            element = re.split("[x<]", memory.partition(",")[0])[-1]
             both = None if bound is None else 2 * bound
             if not (compared := compare(x, y, bound=both, element=element)).ok:
                 return f"argument {n}: {compared}"

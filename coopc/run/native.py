@@ -51,7 +51,7 @@ def binding() -> Any:
         ToolMissing: it is not installed.
     """
     if importlib.util.find_spec("llvmlite") is None:
-        raise ToolMissing("llvmlite", "run `pip install llvmlite`")
+        raise ToolMissing("llvmlite", "run `pip install coopc[llvm]`")
     import llvmlite.binding as llvm  # pyright: ignore[reportMissingTypeStubs]
 
     llvm.initialize_native_target()

@@ -172,7 +172,10 @@ def load(machine: Machine, op: coopmatrix.AccessOp, *_: Any) -> Array:
     memory, coordinates, active = access(machine, op)
     axes = machine.matrices.axes(op.matrix)
     is_atomic = isinstance(op, coopmatrix.AtomicLoadOp)
-    found = machine.load(memory, coordinates, active, axes, is_atomic=is_atomic)
+    numbers = None if _is_packed(op) else machine.matrices.elements(op.matrix)
+    found = machine.load(
+        memory, coordinates, active, axes, elements=numbers, is_atomic=is_atomic
+    )
     if _is_packed(op):
         axis = _packed_axis(machine, op)
         first = found[..., ::2] if axis == -1 else found[..., ::2, :]
@@ -205,7 +208,10 @@ def store(
         value = (low & np.uint8(15) | high << np.uint8(4)).view(np.int8)
         coordinates = [_halves(x, axis)[0] for x in coordinates]
     _check_apart(memory, coordinates, active)
-    machine.store(memory, coordinates, value, active, axes, is_atomic=is_atomic)
+    numbers = None if _is_packed(op) else machine.matrices.elements(op.matrix)
+    machine.store(
+        memory, coordinates, value, active, axes, elements=numbers, is_atomic=is_atomic
+    )
 
 
 @implements(coopmatrix.PrefetchOp)
@@ -232,7 +238,14 @@ def atomic_update(
     sizes = (1 if axis in axes else size for axis, size in enumerate(machine.shape))
     value = machine.environment[op.value]
     found = machine.update(
-        memory, coordinates, value, active, combine, (*sizes, 1, 1), axes
+        memory,
+        coordinates,
+        value,
+        active,
+        combine,
+        (*sizes, 1, 1),
+        axes,
+        machine.matrices.elements(op.matrix),
     )
     machine.acquire(memory.buffer, op.ordering.data)
     return found

@@ -320,6 +320,7 @@ class Machine:
         active: Array | None,
         together: Sequence[int] = (),
         *,
+        elements: Array | None = None,
         is_atomic: bool = False,
     ) -> Array:
         """Return the elements at some coordinates; 0 where it is not active.
@@ -330,6 +331,7 @@ class Machine:
             active: which elements are read; all if it is None.
             together: axes along which work-items do it together; with that of the
                 work-groups, these do it as one work-item.
+            elements: which element of a matrix each one is, if they are of one.
             is_atomic: whether it is atomic.
 
         Raises:
@@ -339,7 +341,8 @@ class Machine:
         if isinstance(memory.buffer, AddressSpace):
             type, found = memory.element_type, None
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
-                one = self.load(part, [at], here, together, is_atomic=is_atomic)
+                given = (part, [at], here, together)
+                one = self.load(*given, elements=elements, is_atomic=is_atomic)
                 found = one if found is None else np.where(here, one, found)
             return self.numerics.constant(0, type) if found is None else found
         index = linear_index(memory, coordinates, active)
@@ -350,7 +353,8 @@ class Machine:
             cells = shadow.cells(places, buffer.data.itemsize)
             shadow.check_written(cells, active)
             kind = ATOMIC if is_atomic else PLAIN
-            self._find_races(shadow, cells, active, together, kind, is_write=False)
+            who = (together, elements)
+            self._find_races(shadow, cells, active, who, kind, is_write=False)
             if shadow.errors is not None:
                 values = self.numerics.with_stored_errors(
                     values, memory.element_type, shadow.errors, cells, active
@@ -368,6 +372,7 @@ class Machine:
         active: Array | None,
         together: Sequence[int] = (),
         *,
+        elements: Array | None = None,
         is_atomic: bool = False,
     ) -> None:
         """Write elements at some coordinates, where it is active; see `load`.
@@ -380,7 +385,8 @@ class Machine:
         """
         if isinstance(memory.buffer, AddressSpace):
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
-                self.store(part, [at], values, here, together, is_atomic=is_atomic)
+                given = (part, [at], values, here, together)
+                self.store(*given, elements=elements, is_atomic=is_atomic)
             return
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
@@ -399,7 +405,7 @@ class Machine:
             kind: int | Array = ATOMIC
             if shadow.races is not None and not is_atomic:
                 kind = np.where(_same(flat[places], stored), UNCHANGED, PLAIN)
-            self._note_write(shadow, cells, active, together, kind)
+            self._note_write(shadow, cells, active, (together, elements), kind)
             self._store_errors(shadow, cells, values, type, active)
         if active is not None:
             places, stored = places[active], stored[active]
@@ -416,6 +422,7 @@ class Machine:
         combine: Callable[[Array, Array], Array],
         executions: tuple[int, ...],
         together: Sequence[int] = (),
+        elements: Array | None = None,
     ) -> Array:
         """Replace elements by what `combine` makes of them and values; see `load`.
 
@@ -431,6 +438,7 @@ class Machine:
             combine: from old elements and values to new elements.
             executions: the shape over which it happens once each.
             together: axes along which work-items do it together.
+            elements: which element of a matrix each one is, if they are of one.
 
         Returns:
             The old elements, 0 where it is not active.
@@ -440,7 +448,7 @@ class Machine:
             found = np.zeros((1,) * AXES, dtype)
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
                 more = (part, [at], values, here, combine, executions, together)
-                found = np.where(here, self.update(*more), found)
+                found = np.where(here, self.update(*more, elements), found)
             return found
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
@@ -457,7 +465,8 @@ class Machine:
         if shadow is not None and cells is not None:
             here, wanted = cells.reshape(*shape, -1), chosen.reshape(shape)
             shadow.check_written(here, wanted)
-            self._note_write(shadow, here, wanted, together, ATOMIC)
+            who = (together, elements)
+            self._note_write(shadow, here, wanted, who, ATOMIC)
         old = np.zeros(values.shape, numerics.value_dtype(type))
         positions = np.flatnonzero(chosen)
         turns = _turns(places[positions])
@@ -517,7 +526,7 @@ class Machine:
         shadow: Shadow,
         cells: Array,
         active: Array | None,
-        together: Sequence[int],
+        who: tuple[Sequence[int], Array | None],
         kind: int | Array,
     ) -> None:
         """Note that cells are written; for the arguments see `load`.
@@ -527,14 +536,14 @@ class Machine:
         """
         if shadow.written is not None:
             shadow.written[cells if active is None else cells[active]] = True
-        self._find_races(shadow, cells, active, together, kind, is_write=True)
+        self._find_races(shadow, cells, active, who, kind, is_write=True)
 
     def _find_races(
         self,
         shadow: Shadow,
         cells: Array,
         active: Array | None,
-        together: Sequence[int],
+        who: tuple[Sequence[int], Array | None],
         kind: int | Array,
         *,
         is_write: bool,
@@ -546,6 +555,7 @@ class Machine:
         """
         if shadow.races is None:
             return
+        together, elements = who
         lane, subgroup, first = self.lane, self.subgroup, self.local_id
         if GROUP_AXIS in together:
             first = lane = np.zeros((1,) * AXES, np.int32)
@@ -565,6 +575,8 @@ class Machine:
         when = (times.group.copy(), subgroup_time.copy())
         axes = cells.ndim - 1 - AXES
         fields = [trailing(x, axes) for x in (self.group, subgroup, lane, first, *when)]
+        if elements is not None and lane.flat[0] == TOGETHER:
+            fields[2] = TOGETHER - elements.reshape(*(1,) * AXES, *elements.shape)
         access = CellAccess(cells, active, (*fields, np.asarray(kind)), is_write)
         shadow.races.note(access, shadow.element)
 

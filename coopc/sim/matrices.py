@@ -183,6 +183,7 @@ class MatrixTypes:
     """The specialization constants."""
     _static: dict[MatrixType, MatrixType] = field(default_factory=lambda: {})
     _ownership: dict[MatrixType, Ownership] = field(default_factory=lambda: {})
+    _elements: dict[MatrixType, Array] = field(default_factory=lambda: {})
 
     def static(self, matrix: MatrixType) -> MatrixType:
         """Return a type with numbers for its sizes and its scope."""
@@ -205,6 +206,16 @@ class MatrixTypes:
 
     def shape(self, matrix: MatrixType) -> tuple[int, int]:
         return self.static(matrix).shape
+
+    def elements(self, matrix: MatrixType) -> Array:
+        """Return numbers, from 1 on, of the elements of no other type of matrix."""
+        static = self.static(matrix)
+        if (found := self._elements.get(static)) is None:
+            first = 1 + sum(x.size for x in self._elements.values())
+            rows, cols = static.shape
+            found = first + np.arange(rows * cols).reshape(rows, cols)
+            self._elements[static] = found
+        return found
 
     def scope(self, matrix: MatrixType) -> Scope:
         """Return who holds matrices of a type.

@@ -147,11 +147,12 @@ class Poisons:
 # the simulator does not know for whom.
 #
 # An operation that lanes execute together, such as a load of a matrix, is by none of
-# them in particular.  In global memory it is ordered with what they did together
-# before, for programs that update matrices in place; in memory of work-groups it is
-# not.  A program of Triton is one work-item.  Where its tensors are in lanes, several
-# may load copies of an element, of which the first one is stored: in global memory the
-# first work-item of a work-group that has read an element may write it.
+# them in particular.  In global memory it is ordered with what they did together before
+# to the same element of a matrix of the same type, which the same lane has: programs
+# update matrices in place.  In memory of work-groups it is not.  A program of Triton is
+# one work-item.  Where its tensors are in lanes, several may load copies of an element,
+# of which the first one is stored: in global memory the first work-item of a work-group
+# that has read an element may write it.
 #
 # What does not depend on the order is no race: two atomic accesses, a write of what is
 # there already.  The record of such a write is kept: another one may follow.
@@ -161,7 +162,8 @@ SEVERAL = -1
 EACH_LANE = -2
 """In place of a lane: every one of the subgroup does it, on its own."""
 TOGETHER = -3
-"""In place of a lane or a subgroup: they all do it together."""
+"""In place of a lane or a subgroup: they all do it together; less the number of an
+element, one of them does, who has it."""
 
 Name: TypeAlias = Callable[[int], str]
 
@@ -353,7 +355,7 @@ class RaceDetector:
         one = (now["subgroup"] >= 0) & (now["lane"] >= 0)
         if not self.is_shared:
             # Those who do things together count as one lane.
-            one = one | ((now["subgroup"] != SEVERAL) & (now["lane"] == TOGETHER))
+            one = one | ((now["subgroup"] != SEVERAL) & (now["lane"] <= TOGETHER))
         same = _same_subgroup(before, now) & (before["lane"] == now["lane"])
         return np.where(elsewhere, outside, inside) & ~(same & one & (group >= 0))
 
@@ -389,8 +391,12 @@ def _race(
     kinds = {int(before["kind"]), int(now["kind"])}
     if ATOMIC in kinds and len(kinds) > 1:
         problem = f"atomic mixed with plain access, {problem}"
+    how = ""
+    if not apart and now["lane"] < TOGETHER and before["lane"] < 0:
+        how = " as another element, or of another type of matrix"
+    place = name(int(cells[first]))
     return UndefinedBehaviour(
-        f"{problem}: {new} {does} {name(int(cells[first]))}, which {old} {verbs[1]}"
+        f"{problem}: {new} {does} {place}, which {old} {verbs[1]}{how}"
     )
 
 

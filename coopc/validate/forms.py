@@ -34,6 +34,7 @@ from xdsl.utils.hints import isa
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import as_bytes
 from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
+from coopc.interface_call import row_major
 from coopc.ir.control_flow import functions
 from coopc.passes.cpu.convert_simt_to_loops import EXTRA
 from coopc.passes.cpu.stages import Stages
@@ -48,8 +49,8 @@ CHANNEL_BITS = 32
 MAX_WORK_GROUPS = 4096
 """Of a grid: a function with more is not run."""
 
-Scratch: TypeAlias = tuple[AffineMap, MemRefType]
-"""Memory that stages share: factors of its bytes, and its type."""
+Scratch: TypeAlias = tuple[AffineMap, AffineMap, MemRefType]
+"""Memory that stages share: factors of its bytes, its dynamic sizes, and its type."""
 
 
 def loses_errors(module: ModuleOp) -> bool:
@@ -177,21 +178,26 @@ class FunctionForm:
             raise SimulationError(str(error)) from error
 
     def _scratch(self, sizes: Sequence[int]) -> Iterator[Array]:
-        """Yield memory that stages share: a dynamic dimension takes all there is."""
-        for factors, type in self.scratch:
+        """Yield memory that stages share: a dimension of unknown size takes it all."""
+        for factors, dynamic, type in self.scratch:
             dtype = memory_dtype(type.get_element_type())
             memory = np.zeros(prod(factors.eval(sizes, [])), np.uint8).view(dtype)
-            shape = type.get_shape()
-            strides = [step or 0 for step in type.get_strides() or ()]
+            numbers = iter(dynamic.eval(sizes, []))
+            shape = [
+                min(next(numbers), memory.size) if size == DYNAMIC_INDEX else size
+                for size in type.get_shape()
+            ]
+            steps = zip(type.get_strides() or (), row_major(shape), strict=True)
+            strides = [default if step is None else step for step, default in steps]
             rest = sum(
                 (size - 1) * step
-                for size, step in zip(shape, strides, strict=True)
+                for size, step in zip(type.get_shape(), strides, strict=True)
                 if size != DYNAMIC_INDEX
             )
             # Stages count through all of it from any row: what is after is not theirs.
             yield np.lib.stride_tricks.as_strided(
                 np.concatenate([memory, np.zeros(rest, dtype)]),
-                [memory.size if size == DYNAMIC_INDEX else size for size in shape],
+                shape,
                 [dtype.itemsize * step for step in strides],
             )
 
@@ -268,14 +274,16 @@ def _staged(
             return f"its stage @{name} is missing"
         types = func.function_type.inputs.data
         memories = types[count : count + len(staged.scratch)]
+        if len(memories) < len(staged.scratch):
+            return "what its stages share is among its arguments"
         plain = (*origin.function_type.inputs, *memories)
         kernel = kernels.get(name) if _is_looped(plain, func) else None
         if types != plain and kernel is None:
             return f"its stage @{name} does not take what it takes"
         stages.append(FunctionStage(func, groups, kernel))
         scratch = [
-            (factors, type)
-            for (factors, _), type in zip(staged.scratch, memories, strict=True)
+            (*maps, type)
+            for maps, type in zip(staged.scratch, memories, strict=True)
             if isa(type, MemRefType)
         ]
     return FunctionForm(origin, module, tuple(stages), tuple(scratch))

@@ -60,7 +60,13 @@ from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
 
 
 class AccessOp(IRDLOperation, ABC):
-    """What every access to memory has: a memref, positions, a layout, checks."""
+    """What every access to memory has: a memref, positions, a layout, checks.
+
+    In global memory accesses of a subgroup are ordered where the same element of
+    matrices of one type is at the same place, so that matrices are updated in place.
+    Another lane may have another element, or that of another type of matrix: what one
+    access writes and another one reads or writes so needs a `simt.barrier` between.
+    """
 
     memory = operand_def(MemRefType)
     positions = var_operand_def(IndexType())

@@ -116,6 +116,12 @@ func.func @f(%m : memref<?xf32>, %n : index)
 """
 
 
+def test_a_binary_is_no_text() -> None:
+    artifact = coopc.compile(KERNEL, "", "spirv-binary{device=lavapipe}")
+    with pytest.raises(coopc.CompileError, match=r"Artifact\.text: error: expected"):
+        _ = artifact.text
+
+
 def test_interface() -> None:
     by_pipeline = coopc.compile(KERNEL, "coopc-khr{device=lavapipe}")
     by_option = coopc.compile(KERNEL, "", "spirv-binary{device=lavapipe}")

@@ -1,5 +1,6 @@
 """One file has one module name, in a checkout as in a wheel."""
 
+import re
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = PYPROJECT["tool"]["setuptools"]
 FOLDERS: dict[str, str] = SETUPTOOLS["package-dir"]
 
 
@@ -26,3 +28,11 @@ def test_every_package_is_listed() -> None:
     }
     files = [import_module(package).__file__ for package in SETUPTOOLS["packages"]]
     assert {Path(file).resolve().parent for file in files if file} == found
+
+
+def test_extras() -> None:
+    """What is missing is installed in the version that coopc is for: by an extra."""
+    files = [f for folder in FOLDERS.values() for f in (ROOT / folder).rglob("*.py")]
+    text = "".join(file.read_text() for file in {*files})
+    named = set(re.findall(r"coopc\[(\w+)\]", text))
+    assert named == set(PYPROJECT["project"]["optional-dependencies"])

@@ -165,6 +165,8 @@ def test_read_passes() -> None:
             "mark{label=marc} , marc",
             "1:20: error: unknown pass 'marc', did you mean 'mark'?",
         ),
+        ("mark{label=a.toml}", "1:13: error: unexpected . outside of quotes"),
+        ('mark{label="a.toml}', "1:12: error: expected the quotes to end"),
         (
             "mark{label}",
             "1:1: error: option label of mark: expected a word, got none",

@@ -22,6 +22,7 @@ them: the row slices of such a matrix are as long as the work-group.  With
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -30,11 +31,15 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType
-from coopc.ir.control_flow import defined_by, why_not_structured
+from coopc.ir.control_flow import (
+    defined_by,
+    functions,
+    reached,
+    why_not_structured,
+)
 from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP
@@ -77,14 +82,15 @@ class VectorizeSubgroupPass(ModulePass):
             for func in module.walk()
             if isinstance(func, FuncOp) and func.body.blocks and func not in alone
         ]
-        shared = bool(scopes) or whole or any(x not in own for x in written)
-        if shared and (kinds := len({*own.values()})) > 1:
-            raise PassFailedException(
-                f"{self.name}: expected kernels of one subgroup size and, with "
-                f"functions or matrices of work-groups, one work-group size, got "
-                f"{kinds} kinds"
-            )
         lanes = own[kernels[0].func]
+        other = next((func for func in own if own[func] != lanes), None)
+        if whole and other is not None:
+            raise Refused(
+                other,
+                "expected kernels of one subgroup size and one work-group size, as a "
+                f"work-item stands for a work-group, got {_sizes(own[other], lanes)}",
+            )
+        groups = _groups(module, own)
         who = "a work-group" if lanes.is_whole_group else "a subgroup or a work-group"
         for each, type in _matrices(module):
             is_own = type.scope == SUBGROUP and not lanes.is_whole_group
@@ -100,7 +106,7 @@ class VectorizeSubgroupPass(ModulePass):
         least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
         varying = varying_values(module, least)
         for func in written:
-            _vectorize(func, own.get(func, lanes), varying)
+            _vectorize(func, groups.get(func, lanes), varying)
         for kernel in kernels:
             its = own[kernel.func]
             items = prod(its.work_group_size) // its.count
@@ -130,6 +136,34 @@ class VectorizeSubgroupPass(ModulePass):
                 f"expected a work-group size that is a multiple of {size}, got {items}",
             )
         return LaneGroup(items if whole else size, size, group)
+
+
+def _groups(
+    module: ModuleOp, own: Mapping[FuncOp, LaneGroup]
+) -> dict[FuncOp, LaneGroup]:
+    """Return the lanes of kernels, and of the functions that they call.
+
+    Raises:
+        Refused: kernels of different lanes call one.
+    """
+    groups, known = {**own}, functions(module)
+    for kernel, lanes in own.items():
+        for func in reached(kernel, known):
+            if (found := groups.setdefault(func, lanes)) != lanes:
+                raise Refused(
+                    func,
+                    "expected callers of one subgroup size and one work-group size, "
+                    f"got {_sizes(found, lanes)}",
+                )
+    return groups
+
+
+def _sizes(*groups: LaneGroup) -> str:
+    """Name what several kernels have."""
+    return " and ".join(
+        f"{prod(x.work_group_size)} work-items in subgroups of {x.subgroup_size}"
+        for x in groups
+    )
 
 
 def check_subgroup_size(size: int | None) -> None:

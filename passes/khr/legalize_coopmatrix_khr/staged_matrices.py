@@ -36,10 +36,11 @@ Where a driver gives access to single elements, matrices that go through this me
 the entry of a function say which element that is: one holds its rows, one its columns.
 
     %r, %c = coopmatrix.coord %m[%i]
-->  %r = coopmatrix.extract %rows[%i], %c = coopmatrix.extract %cols[%i]
+->  %r = coopmatrix.extract %rows[%i] - 1, %c = coopmatrix.extract %cols[%i]
 
-A driver spreads all matrices of one type alike.  Every element type holds the numbers
-below 128, and no matrix of a device has more rows or columns (`test_khr_table.py`).
+A driver spreads all matrices of one type alike.  Rows count from 1, because slots that
+hold no element are read as 0.  Where the element type does not hold all numbers, as f8
+those above 8, there is a matrix for each digit that it holds.
 
 Where a memref holds other numbers than the matrix, or vectors of numbers, lanes access
 units: the wider of an element and of what the memref holds, whose bits are cast.
@@ -49,7 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf, ub, vector
@@ -96,9 +97,22 @@ from coopc.passes.coopmatrix.elementwise import (
 )
 from coopc.passes.coopmatrix.supported_tiles import HeldMatrices
 from coopc.passes.generic.number import Num
+from coopc.rounding import FORMATS
 
 CONTROL = (*(TRANSPARENT - {CallOp, ReturnOp}),)
 """Control flow that passes on matrices which stay in memory."""
+
+
+def _middle(matrix: MatrixType) -> Attribute:
+    """The type by way of which numbers become elements of a matrix."""
+    return i32 if is_integer(matrix.element_type) else f32
+
+
+def _digit_bits(element: Attribute) -> int:
+    """How many bits the integers from 0 on may have that a type of elements holds."""
+    if is_integer(element):
+        return element.width.data
+    return FORMATS[element.name].fraction_bits + 1
 
 
 def memory_shape(
@@ -272,10 +286,10 @@ class StagedMatrices:
     is_spilled: Callable[[Attribute], bool]
     """Whether values of a type stay there."""
     buffers: dict[SSAValue, SharedBuffer] = field(default_factory=lambda: {})
-    _coordinates: dict[MatrixType, tuple[SSAValue, SSAValue]] = field(
-        default_factory=dict[MatrixType, tuple[SSAValue, SSAValue]]
+    _coordinates: dict[MatrixType, tuple[Values, Values]] = field(
+        default_factory=dict[MatrixType, tuple[Values, Values]]
     )
-    """The matrices of rows and of columns."""
+    """The matrices of the digits of rows and of columns."""
 
     def lower(self, b: Builder, op: Operation) -> Values:
         """Do an operation in work-group memory.
@@ -528,27 +542,63 @@ class StagedMatrices:
 
     def _driver_coord(self, b: Builder, matrix: MatrixType, slot: SSAValue) -> Values:
         """Return where an element is that the driver has in a slot."""
-        middle = i32 if is_integer(matrix.element_type) else f32
-        if (pair := self._coordinates.get(matrix)) is None:
-            buffer = self.shared.of(matrix)
-            start = Builder.after(buffer.memory, self.shared.func.location)
+        if (held := self._coordinates.get(matrix)) is None:
+            held = self._coordinates[matrix] = self._held_coordinates(matrix)
+        middle, width = _middle(matrix), _digit_bits(matrix.element_type)
 
-            def filled(name: str) -> SSAValue:
-                def one(at: Element) -> SSAValue:
-                    place = start.index(at.row if name == "rows" else at.col)
-                    number = Num(start, place).cast(arith.IndexCastOp, i32)
-                    number = number.to(middle, signed=False)
-                    return number.to(matrix.element_type, signed=False).value
+        def number(digits: Values) -> Num:
+            found: list[Num] = []
+            for digit in digits:
+                extracted = Num(b, b.pure(coopmatrix.ExtractOp, digit, slot))
+                whole = extracted.to(middle, signed=False).to(i32, signed=False)
+                found.append(whole << (width * len(found)))
+            return reduce(Num.__or__, found)
+
+        row, col = map(number, held)
+        outside = row.compare("eq", 0)
+        places = (row - 1, col)
+        return tuple(
+            b.select(
+                outside.value,
+                b.index(b.sized(size)),
+                place.cast(arith.IndexCastOp, INDEX).value,
+            )
+            for place, size in zip(places, self.shared.shape(matrix), strict=True)
+        )
+
+    def _held_coordinates(self, matrix: MatrixType) -> tuple[Values, Values]:
+        """Insert matrices of the digits of rows, from 1 on, and of columns."""
+        buffer, middle = self.shared.of(matrix), _middle(matrix)
+        start = Builder.after(buffer.memory, self.shared.func.location)
+        width = _digit_bits(matrix.element_type)
+
+        def filled(name: str, most: int, place: Callable[[Element], Num]) -> Values:
+            found: list[SSAValue] = []
+            for shift in range(0, max(1, most.bit_length()), width):
+
+                def one(at: Element, shift: int = shift) -> SSAValue:
+                    digit = place(at)
+                    if shift:
+                        digit = digit >> shift
+                    if most >> shift >> width:
+                        digit = digit & ((1 << width) - 1)
+                    digit = digit.to(middle, signed=False)
+                    return digit.to(matrix.element_type, signed=False).value
 
                 self._computed(start, buffer, one)
                 result = self.shared.take(start, buffer, matrix)
                 result.name_hint = name
-                return result
+                found.append(result)
+            return tuple(found)
 
-            pair = self._coordinates[matrix] = filled("rows"), filled("cols")
-        numbers = (Num(b, b.pure(coopmatrix.ExtractOp, held, slot)) for held in pair)
-        whole = (x.to(middle, signed=False).to(i32, signed=False) for x in numbers)
-        return tuple(x.cast(arith.IndexCastOp, INDEX).value for x in whole)
+        def counted(number: BoundedIndex) -> Num:
+            return Num(start, start.index(number)).cast(arith.IndexCastOp, i32)
+
+        rows, cols = (start.sized(x).most for x in self.shared.shape(matrix))
+        return (
+            filled("rows", rows, lambda at: counted(at.row) + 1),
+            filled("cols", cols - 1, lambda at: counted(at.col)),
+        )
 
     # Row slices
 

@@ -924,7 +924,7 @@ class DistributeCoopmatrixPass(ModulePass):
             roots = [x for x in draft.ops if is_of_lanes(x)] if self.stated else [draft]
             inside = [x for root in roots for x in root.walk()]
             for func in (x for x in inside if isinstance(x, FuncOp)):
-                _check_kernel(func, lanes)
+                self._check_kernel(func, lanes)
             known, family = functions(draft), CoopmatrixAttr(CoopmatrixFamily())
             for kernel in list(simt.kernels(draft)):
                 if kernel.func in inside and has_matrices(kernel.func, known):
@@ -959,6 +959,21 @@ class DistributeCoopmatrixPass(ModulePass):
             )
         return lanes
 
+    def _check_kernel(self, func: FuncOp, lanes: int) -> None:
+        """Refuse a function that says of its subgroups what is not so."""
+        found = func.attributes.get(coopmatrix.DISTRIBUTION)
+        if found is not None and not isinstance(rule_in(found), CoopmatrixFamily):
+            raise Refused(
+                func,
+                f"expected {coopmatrix.DISTRIBUTION} to be #layout.coopmatrix, which "
+                f"lanes hold matrices in, got {found}",
+            )
+        asked = ", the subgroup size asked for"
+        if self.subgroup_size is None:
+            asked = ", as the other kernels of the module"
+        if (reason := why_not_of_lanes(func, lanes, asked)) is not None:
+            raise Refused(func, reason)
+
     def _longest(self, module: ModuleOp) -> int:
         if self.max_vector is not None:
             return self.max_vector
@@ -968,17 +983,3 @@ class DistributeCoopmatrixPass(ModulePass):
     def tell(self, op: Operation, text: str) -> None:
         if self.explain:
             remark(op, text, by=self.name)
-
-
-def _check_kernel(func: FuncOp, lanes: int) -> None:
-    """Refuse a function that says of its subgroups what is not so."""
-    found = func.attributes.get(coopmatrix.DISTRIBUTION)
-    if found is not None and not isinstance(rule_in(found), CoopmatrixFamily):
-        raise Refused(
-            func,
-            f"expected {coopmatrix.DISTRIBUTION} to be #layout.coopmatrix, which lanes "
-            f"hold matrices in, got {found}",
-        )
-    asked = ", the subgroup size asked for"
-    if (reason := why_not_of_lanes(func, lanes, asked)) is not None:
-        raise Refused(func, reason)

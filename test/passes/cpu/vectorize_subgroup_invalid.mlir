@@ -76,3 +76,34 @@ func.func @apply(%m: !coopmatrix.matrix<4x4xi32, acc>) attributes {simt.kernel, 
   }
   func.return
 }
+
+// -----
+
+// A function is vectorized once, for all that call it.
+
+// CHECK: func.func: expected callers of one subgroup size and one work-group size, got 16 work-items in subgroups of 16 and 32 work-items in subgroups of 16
+func.func private @called() {
+  func.return
+}
+func.func @one() attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  func.call @called() : () -> ()
+  func.return
+}
+func.func @two() attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 32>} {
+  func.call @called() : () -> ()
+  func.return
+}
+
+// -----
+
+// Matrices of work-groups are spread alike.
+
+// CHECK: func.func: expected kernels of one subgroup size and one work-group size, as a work-item stands for a work-group, got 64 work-items in subgroups of 16 and 32 work-items in subgroups of 16
+func.func @small(%m: !coopmatrix.matrix<4x4xi32, acc, scope = workgroup>) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 32>} {
+  %n = coopmatrix.add %m, %m : !coopmatrix.matrix<4x4xi32, acc, scope = workgroup>
+  func.return
+}
+func.func @great(%m: !coopmatrix.matrix<4x4xi32, acc, scope = workgroup>) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 64>} {
+  %n = coopmatrix.add %m, %m : !coopmatrix.matrix<4x4xi32, acc, scope = workgroup>
+  func.return
+}

@@ -22,6 +22,7 @@ from coopc.run.vulkan import TARGET_ENV
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.spirv.facts import spirv_facts
+from coopc.tools.help import listed
 from coopc.universe import everything
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -188,7 +189,10 @@ def test_a_package_adds_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (about / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: engines\nVersion: 1.0\n"
     )
-    points = "engine = engines:ENGINE", "number = engines:__name__"
+    points = (
+        *("engine = engines:ENGINE", "number = engines:__name__"),
+        "absent = engines:ABSENT",
+    )
     (about / "entry_points.txt").write_text("\n".join(("[coopc.devices]", *points)))
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     assert device("engine") == replace(NVIDIA, name="engine")
@@ -196,6 +200,11 @@ def test_a_package_adds_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         device("engin")
     with pytest.raises(ValueError, match="engines:__name__ of 'number' to be a Device"):
         device("number")
+    with pytest.raises(ValueError, match="engines:ABSENT of 'absent' cannot be loaded"):
+        device("absent")
+    rows = dict(line.split(maxsplit=1) for line in listed("devices").splitlines())
+    assert rows["engine"] == device("engine").summary
+    assert rows["absent"].startswith("the entry point engines:ABSENT of 'absent'")
 
 
 GEMM = """

@@ -5,6 +5,8 @@ COOPC_RANDOM_PROGRAMS=2000 runs so many; COOPC_RANDOM_FIRST says from which seed
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,15 @@ import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
 from coopc.generate.random_programs import RandomProgram, random_program
-from coopc.interface_call import pack
+from coopc.generate.random_statements import ANY, BLOCKS, TILES, random_statements
+from coopc.interface_call import Call, pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run import opencl, toolchain, vulkan
+from coopc.run.arrays import Outcome
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.tiles import Tiles
+from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -75,22 +80,26 @@ def same(
 def on_driver(
     program: RandomProgram,
     pipeline: str,
-    session: Any,
-    run: Callable[..., Any],
     env: str,
+    run: Callable[[bytes, Call], Outcome] | None = None,
 ) -> None:
-    """Run a program on a driver and compare."""
+    """Simulate what is compiled, run it on a driver, if it is at hand, and compare."""
     artifact = compiled(program, pipeline)
     assert toolchain.validate_spirv(artifact.bytes, env) is None, program.text
     (interface,) = artifact.interface
     try:
-        call = pack(interface, program.copies(), (1, 1, 1))
+        call = pack(interface, program.copies(), program.grid)
     except ValueError as error:
         if not interface.conditions:
             raise
         raise Refused(str(error)) from error  # its interface says so
-    outcome = run(artifact.bytes, call, session)
-    same(program, interface.subgroup_size, list(outcome.arrays), pipeline)
+    lanes, found = interface.subgroup_size, program.copies()
+    text = coopc.compile(program.text, pipeline, "mlir").text
+    lowered = parse(new_context(UNIVERSE), Source(text, "lowered"))
+    simulate(lowered, "k", found, grid=program.grid)
+    same(program, lanes, found, f"{pipeline}, simulated")
+    if run is not None:
+        same(program, lanes, [*run(artifact.bytes, call).arrays], pipeline)
 
 
 def on_processor(program: RandomProgram, pipeline: str, tiles: Tiles) -> None:
@@ -100,7 +109,7 @@ def on_processor(program: RandomProgram, pipeline: str, tiles: Tiles) -> None:
     after = module.clone()
     try:
         Run(ctx, source).apply(after, read_passes(pipeline, UNIVERSE.all_passes))
-        found = run_native(module, after, program.copies(), tiles, groups=(1, 1, 1))
+        found = run_native(module, after, program.copies(), tiles, groups=program.grid)
     except CompileError as error:
         refused(error, program, pipeline)
         raise Refused from error
@@ -124,24 +133,45 @@ ENGINES = (
 )
 
 
+def on_engine(
+    program: RandomProgram,
+    pipeline: str,
+    intel_cpu: opencl.Session,
+    lavapipe: vulkan.Session,
+) -> None:
+    """Compile a program for an engine; run it there, if it is at hand, and compare."""
+    if pipeline == "coopc-amx":
+        on_processor(program, pipeline, best_or_emulated())
+    elif pipeline == "coopc-cpu":
+        on_processor(program, pipeline, Tiles.NONE)
+    elif "nvidia" in pipeline:
+        on_driver(program, pipeline, "vulkan1.3")
+    elif "khr{device=bmg" in pipeline:
+        on_driver(program, pipeline, "spv1.4")
+    elif "lavapipe" in pipeline:
+        run = partial(on_vulkan, session=lavapipe)
+        on_driver(program, pipeline, "vulkan1.3", run)
+    else:
+        on_driver(program, pipeline, "spv1.4", partial(on_opencl, session=intel_cpu))
+
+
 @pytest.mark.parametrize("seed", [*range(FIRST, FIRST + COUNT), *MENDED])
 def test_random_program(
     seed: int, intel_cpu: opencl.Session, lavapipe: vulkan.Session
 ) -> None:
     """One engine for each seed, in turn."""
     program, pipeline = random_program(seed), ENGINES[seed % len(ENGINES)]
-    try:
-        if pipeline == "coopc-amx":
-            on_processor(program, pipeline, best_or_emulated())
-        elif pipeline == "coopc-cpu":
-            on_processor(program, pipeline, Tiles.NONE)
-        elif "nvidia" in pipeline or "khr{device=bmg" in pipeline:
-            env = "vulkan1.3" if "nvidia" in pipeline else "spv1.4"
-            binary = compiled(program, pipeline).bytes
-            assert toolchain.validate_spirv(binary, env) is None, program.text
-        elif "lavapipe" in pipeline:
-            on_driver(program, pipeline, lavapipe, on_vulkan, "vulkan1.3")
-        else:
-            on_driver(program, pipeline, intel_cpu, on_opencl, "spv1.4")
-    except Refused:
-        pass
+    with suppress(Refused):
+        on_engine(program, pipeline, intel_cpu, lavapipe)
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT // 2))
+def test_random_statements(
+    seed: int, intel_cpu: opencl.Session, lavapipe: vulkan.Session
+) -> None:
+    """The same of several statements, which most engines refuse a part of."""
+    pipeline = ENGINES[seed % len(ENGINES)]
+    kinds = {"coopc-amx": TILES, "coopc-xe": BLOCKS}
+    program = random_statements(seed, kinds.get(pipeline.partition("{")[0], ANY))
+    with suppress(Refused):
+        on_engine(program, pipeline, intel_cpu, lavapipe)

@@ -220,3 +220,50 @@ def test_an_argument_may_be_written_in_any_way(way: str) -> None:
     """
     with pytest.raises(UndefinedBehaviour, match=r"expected a barrier: .* reads"):
         run(body)
+
+
+MATRICES = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = coopmatrix.load %x[%c0, %c0] row_major : memref<9x9xf32> -> MATRIX
+"""
+ELSEWHERE = {
+    "transposed": ("[%c0, %c0] col_major", "8x8xf32, acc"),
+    "shifted": ("[%c0, %c1] row_major", "8x8xf32, acc"),
+    "use": ("[%c0, %c0] row_major", "8x8xf32, a"),
+    "size": ("[%c0, %c0] row_major", "8x4xf32, acc"),
+}
+"""Where the same place has another element, or one of another type of matrix."""
+
+
+def run_matrices(body: str) -> None:
+    text = (MATRICES + body).replace("MATRIX", "!coopmatrix.matrix<8x8xf32, acc>")
+    array = np.arange(81, dtype=np.float32).reshape(9, 9)
+    simulate(kernel("%x: memref<9x9xf32>", text), "f", [array])
+
+
+def test_matrices_are_updated_in_place() -> None:
+    run_matrices("""
+      %n = coopmatrix.add %m, %m : MATRIX
+      coopmatrix.store %n, %x[%c0, %c0] row_major : MATRIX, memref<9x9xf32>
+      %o = coopmatrix.load %x[%c0, %c0] row_major : memref<9x9xf32> -> MATRIX
+    """)
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_elements_of_other_lanes_need_a_barrier(where: str) -> None:
+    access, type = ELSEWHERE[where]
+    other = f"!coopmatrix.matrix<{type}>"
+    read = f"%o = coopmatrix.load %x{access} : memref<9x9xf32> -> {other}"
+    for first, second in (("", read), (read, "")):  # after the write, and before
+        body = f"""
+          {first}
+          {{barrier}}
+          %n = coopmatrix.add %m, %m : MATRIX
+          coopmatrix.store %n, %x[%c0, %c0] row_major : MATRIX, memref<9x9xf32>
+          {{barrier}}
+          {second}
+        """
+        run_matrices(body.replace("{barrier}", "simt.barrier subgroup"))
+        with pytest.raises(UndefinedBehaviour, match=r"barrier.* as another"):
+            run_matrices(body.replace("{barrier}", ""))

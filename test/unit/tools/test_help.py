@@ -1,14 +1,18 @@
 """What `--help NAME` and `--list WHAT` print, and that there is something to print."""
 
+import re
 import sys
 from collections.abc import Callable
 
 import pytest
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
 
 from coopc.device import DEVICES
 from coopc.device.factory import FACTORIES
 from coopc.options import options_of
-from coopc.pipeline import flatten, read_passes
+from coopc.pipeline import Pipeline, flatten, read_passes
 from coopc.tools import coopc_isa, coopc_layout, coopc_opt, coopc_run
 from coopc.tools.help import HEADING, LISTS, Documentation, described, listed
 from coopc.universe import (
@@ -19,6 +23,7 @@ from coopc.universe import (
     REPLACED_TARGETS,
     TARGETS,
     everything,
+    joined,
 )
 
 Capture = pytest.CaptureFixture[str]
@@ -141,6 +146,37 @@ def test_lists_have_all_names(what: str, tables: list[set[str]]) -> None:
     assert all(len(text) > 10 for text in names.values())
     for table in others:
         assert {*table} <= {*more.replace(",", "").split()}
+
+
+class OwnPipeline(Pipeline):
+    """`own-pipeline`: what another package does."""
+
+    name = "own-pipeline"
+
+    def steps(self) -> tuple[ModulePass, ...]:
+        return ()
+
+
+def absent() -> type[ModulePass]:
+    raise ImportError("no module of that name")
+
+
+def test_lists_have_what_other_packages_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what each is, and not among what xDSL has."""
+    added = Universe(
+        all_dialects={"own": lambda: Dialect("own")},
+        all_passes={"own-pipeline": lambda: OwnPipeline, "absent": absent},
+    )
+    found = joined(everything(), added)
+    monkeypatch.setattr("coopc.tools.help.everything", lambda: found)
+    lists = {what: listed(what).partition("\n\nOf xDSL: ") for what in LISTS}
+    assert "\n  own-pipeline    what another package does\n" in lists["pipelines"][0]
+    assert re.search(
+        "\n  absent +cannot be loaded: no module of that name", lists["passes"][0]
+    )
+    assert re.search("\n  own ", lists["dialects"][0])
+    for _, _, more in lists.values():
+        assert not {"own", "own-pipeline", "absent"} & {*more.replace(",", "").split()}
 
 
 @pytest.mark.parametrize("what", LISTS)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.triton_cases import INPUTS, ROOT
 
+from coopc.diagnostic import CompileError
 from coopc.tools import coopc_triton
 from coopc.triton.front_end import arguments_of
 from coopc.triton.tensor import array
@@ -129,6 +130,29 @@ def test_wrong_calls_of_the_tool(
 ) -> None:
     assert coopc_triton.main(arguments) == 1
     assert message in capsys.readouterr().err
+
+
+def test_files_that_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a file prints when it runs is not output of the tool."""
+    path = tmp_path / "prints.py"
+    path.write_text("print('printed')\ndef f(): pass\n")
+    assert coopc_triton.function_in(path, "f").__name__ == "f"
+    assert capsys.readouterr() == ("", "printed\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys; sys.nothing", "cannot be imported: AttributeError: module 'sys'"),
+        ("import sys; sys.exit(0)", "cannot be imported: SystemExit: 0"),
+        ("x = 1", "expected a function f in "),
+    ],
+)
+def test_files_without_the_kernel(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "no_kernel.py"
+    path.write_text(text)
+    with pytest.raises(CompileError, match=message):
+        coopc_triton.function_in(path, "f")
 
 
 def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -21,6 +21,7 @@ from coopc.validate.inputs import Contract, slots_of, tiles_of
 from coopc.validate.step import Mismatch, Validator
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+GEMM = (EXAMPLES / "gemm.mlir").read_text()
 MATMUL = (EXAMPLES / "matmul.mlir").read_text()
 UNIVERSE = everything()
 
@@ -141,6 +142,13 @@ def drop_store(module: ModuleOp) -> None:
                 op.erase()
 
 
+def drop_packing(module: ModuleOp) -> None:
+    """Pack nothing."""
+    store = first(module, memref.StoreOp, "gemm.pack")
+    store.detach()
+    store.erase()
+
+
 def swap_packed(module: ModuleOp) -> None:
     """Take the packed operand from another place."""
     load = next(
@@ -185,10 +193,11 @@ PACK = "pack-coopmatrix-b{device=intel-cpu kernel=true}"
     [
         (LOADS, "coopc-cpu", drop_work_group),
         (SMALL, "coopc-amx", drop_store),
+        (GEMM, "coopc-amx", drop_packing),
         (ROWS, PACK, swap_packed),
         (COLUMNS, PACK, swap_packed),
     ],
-    ids=["loops", "stages", "packed rows", "packed columns"],
+    ids=["loops", "stages", "packing", "packed rows", "packed columns"],
 )
 def test_forms(text: str, pipeline: str, mistake: Callable[[ModuleOp], None]) -> None:
     module, steps = run(text, pipeline)
@@ -200,6 +209,17 @@ def test_forms(text: str, pipeline: str, mistake: Callable[[ModuleOp], None]) ->
     assert found is not None
 
 
+def test_a_program_that_is_in_stages_already() -> None:
+    """Who gives the stages their memory is not in the module: so it is said."""
+    module, _ = run(GEMM, "coopc-amx")
+    said: list[str] = []
+    assert Validator(module.clone()).mismatch(module, said.append) is None
+    (why,) = not_compared(said)
+    assert why == (
+        "@gemm is not compared: what its stages share is among its arguments"
+    )
+
+
 def test_memory_of_vectors_is_compared() -> None:
     text = LOADS.replace("memref<8x16xf32>", "memref<8x4xvector<4xf32>>")
     text = text.replace("%c8 = arith.constant 8", "%c2 = arith.constant 2")
@@ -209,8 +229,7 @@ def test_memory_of_vectors_is_compared() -> None:
 
 
 def test_inputs_keep_the_conditions_of_the_interface() -> None:
-    text = (EXAMPLES / "gemm.mlir").read_text()
-    _, steps = run(text, "coopc-xe{device=bmg any=false}")
+    _, steps = run(GEMM, "coopc-xe{device=bmg any=false}")
     assert steps.found == []
     assert [x for x in not_compared(steps.said) if "real inputs" not in x] == []
 

@@ -72,12 +72,14 @@ BODIES = {
         %low = arith.constant -5 : index
         %r = coopmatrix.load %m[%low, %two_index] row_major checked(rows, cols)
           : memref<?x?xf32> -> T
+        simt.barrier subgroup
         coopmatrix.store %r, %m[%two_index, %low] col_major checked(rows, cols)
           : T, memref<?x?xf32>
     """,
     "atomics": """
         %old = coopmatrix.atomic_add %x, %m[%one, %zero] row_major relaxed
           : T, memref<?x?xf32> -> T
+        simt.barrier subgroup
         coopmatrix.atomic_store %old, %m[%zero, %one] col_major relaxed
           : T, memref<?x?xf32>
     """,
@@ -133,6 +135,7 @@ def program(body: str) -> ModuleOp:
       %two = arith.constant 2.0 : f32
       %x = coopmatrix.load %m[%zero, %one] row_major : memref<?x?xf32> -> T
       %y = coopmatrix.load %m[%one, %zero] col_major : memref<?x?xf32> -> T
+      simt.barrier subgroup
       {body}
       func.return
     }}

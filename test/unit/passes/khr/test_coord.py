@@ -73,3 +73,57 @@ def test_coordinates(type: str, lavapipe: Session) -> None:
         simulate(module, "k", given, grid=(1, 1, 1), subgroup_size=8)
         np.testing.assert_array_equal(given[1], expected, err_msg=pipeline)
         np.testing.assert_array_equal(given[2], transposed, err_msg=pipeline)
+
+
+PLACES = """
+func.func @k(%m: memref<{m}x{n}x{t}>, %p: memref<{m}x{n}xi32>)
+    attributes {{simt.kernel}} {{
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %thousand = arith.constant 1000 : index
+  %rows = arith.constant {m} : index
+  %x = coopmatrix.load %m[%0, %0] row_major : memref<{m}x{n}x{t}> -> {matrix}
+  %n = coopmatrix.length {matrix} : index
+  scf.for %i = %0 to %n step %1 {{
+    %r, %c = coopmatrix.coord %x[%i] : {matrix}
+    %inside = arith.cmpi ne, %r, %rows : index
+    scf.if %inside {{
+      %thousands = arith.muli %r, %thousand : index
+      %sum = arith.addi %thousands, %c : index
+      %number = arith.index_cast %sum : index to i32
+      memref.store %number, %p[%r, %c] : memref<{m}x{n}xi32>
+    }}
+  }}
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "rows", "cols", "element"),
+    [
+        ("rdna4", 16, 16, "f8E5M2"),
+        ("rdna4", 16, 16, "f8E4M3FN"),
+        ("any{subgroup-size=32}", 8, 300, "i8"),
+        ("any{subgroup-size=32}", 300, 8, "bf16"),
+        ("bmg", 5, 32, "i8"),
+    ],
+    ids=["f8E5M2", "f8E4M3FN", "i8", "bf16", "padding"],
+)
+def test_places(device: str, rows: int, cols: int, element: str) -> None:
+    """Also of numbers that elements do not hold, and not of slots without an element.
+
+    Of no known driver slots are without: the simulator has such, of 5 rows.
+    """
+    matrix = f"!coopmatrix.matrix<{rows}x{cols}x{element}, a>"
+    text = PLACES.format(m=rows, n=cols, t=element, matrix=matrix)
+    universe, source = everything(), Source(text, "test")
+    context = new_context(universe)
+    module = parse(context, source)
+    pipeline = f"coopc-khr{{device={device}}}"
+    Run(context, source).apply(module, read_passes(pipeline, universe.all_passes))
+    code: Any = {"bf16": np.uint16, "i8": np.int8}.get(element, np.uint8)
+    found = np.full((rows, cols), -1, np.int32)
+    simulate(module, "k", [np.zeros((rows, cols), code), found], grid=(1, 1, 1))
+    expected = 1000 * np.arange(rows)[:, None] + np.arange(cols)
+    np.testing.assert_array_equal(found, expected)
