@@ -33,6 +33,7 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
+    IntegerType,
     MemRefType,
     UnitAttr,
     i1,
@@ -372,18 +373,30 @@ def stride(b: VectorBuilder, value: SSAValue) -> int | None:
     return b.strides.get(value) if value in b.varying else 0
 
 
+LEAST_INDEX_BITS = 32
+
+
 def stride_of_result(b: VectorBuilder, op: Operation) -> int | None:
-    """Return the stride of what an operation computes of indices; None if unknown."""
+    """Return the stride of what an operation computes of integers; None if unknown.
+
+    As of an index: an integer of 32 bits or more that wraps around from lane to lane
+    and is extended by its sign is negative, so that no memory is there.
+    """
+    type = op.results[0].type if op.results else None
+    if isinstance(type, IntegerType) and type.bitwidth < LEAST_INDEX_BITS:
+        return None
     match op:
-        case arith.AddiOp() | arith.SubiOp() if op.result.type == INDEX:
+        case arith.AddiOp() | arith.SubiOp():
             one, other = stride(b, op.lhs), stride(b, op.rhs)
             if one is not None and other is not None:
                 return one + other if isinstance(op, arith.AddiOp) else one - other
-        case arith.MuliOp() if op.result.type == INDEX:
+        case arith.MuliOp():
             for factor, value in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
                 number, one = constant_number(factor), stride(b, value)
                 if number is not None and one is not None:
                     return one * number
+        case arith.IndexCastOp() | arith.ExtSIOp() | arith.TruncIOp():
+            return stride(b, op.input)
         case _:
             pass
     return None

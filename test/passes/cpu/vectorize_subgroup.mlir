@@ -42,3 +42,42 @@ func.func @mask(%index: index, %v: i32) attributes {simt.kernel, simt.subgroup_s
   "test.op"(%r) : (!coopmatrix.matrix<12x12xi32, none>) -> ()
   func.return
 }
+
+// Integers that count lanes, as wide as an index or extended by their sign: a vector,
+// under the mask of the branch.  Without their sign they may wrap around to 0, which
+// is an element; narrow ones do.
+
+// CHECK-LABEL: func.func @counted(
+// CHECK:       [[I:%.+]] = arith.extsi {{.*}} : vector<16xi32> to vector<16xi64>
+// CHECK:       vector.maskedload %a
+// CHECK:       vector.maskedstore %a
+// CHECK:       arith.extui {{.*}} : vector<16xi32> to vector<16xi64>
+// CHECK:       scf.for
+// CHECK:       memref.load %a
+// CHECK:       arith.trunci {{.*}} : vector<16xi32> to vector<16xi8>
+// CHECK:       scf.for
+// CHECK:       memref.load %a
+// CHECK:       func.return
+func.func @counted(%a: memref<?xf32>, %from: i32, %n: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  %lane = simt.lane_id : index
+  %short = arith.index_cast %lane : index to i32
+  %i = arith.subi %short, %from : i32
+  %wide = arith.extsi %i : i32 to i64
+  %at = arith.index_cast %wide : i64 to index
+  %in = arith.cmpi ult, %i, %n : i32
+  scf.if %in {
+    %x = memref.load %a[%at] : memref<?xf32>
+    %y = arith.addf %x, %x : f32
+    memref.store %y, %a[%at] : memref<?xf32>
+  }
+  %unsigned = arith.extui %i : i32 to i64
+  %at2 = arith.index_cast %unsigned : i64 to index
+  %x2 = memref.load %a[%at2] : memref<?xf32>
+  %narrow = arith.trunci %short : i32 to i8
+  %wider = arith.extsi %narrow : i8 to i64
+  %at3 = arith.index_cast %wider : i64 to index
+  %x3 = memref.load %a[%at3] : memref<?xf32>
+  %sum = arith.addf %x2, %x3 : f32
+  memref.store %sum, %a[%at] : memref<?xf32>
+  func.return
+}
