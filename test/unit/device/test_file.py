@@ -202,7 +202,8 @@ def test_a_package_adds_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         device("number")
     with pytest.raises(ValueError, match="engines:ABSENT of 'absent' cannot be loaded"):
         device("absent")
-    rows = dict(line.split(maxsplit=1) for line in listed("devices").splitlines())
+    table, _ = listed("devices").split("\n\n")
+    rows = dict(line.split(maxsplit=1) for line in table.splitlines())
     assert rows["engine"] == device("engine").summary
     assert rows["absent"].startswith("the entry point engines:ABSENT of 'absent'")
 
