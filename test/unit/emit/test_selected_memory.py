@@ -28,6 +28,7 @@ func.func @k(%m: memref<?x8xf16>, %n: memref<?x8xf16>, %r: memref<8x8xf16>, %i: 
     : memref<?x8xf16> -> !coopmatrix.matrix<8x8xf16, a>
   coopmatrix.store %a, %r[%0, %0] row_major
     : !coopmatrix.matrix<8x8xf16, a>, memref<8x8xf16>
+  simt.barrier subgroup
   coopmatrix.store %a, %p[%0, %0] row_major
     : !coopmatrix.matrix<8x8xf16, a>, memref<?x8xf16>
   func.return
