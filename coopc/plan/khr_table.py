@@ -33,7 +33,6 @@ Fact: TypeAlias = Literal[
     "inexact",
     "not held",
     "not multiplied",
-    "wide saturation",
     "no unit stride",
     "misaligned",
     "other layout",
@@ -58,7 +57,6 @@ keeps zeros, infinities and NaN apart, and numbers rounded.
 `surface`: memory of 2D blocks, and a matrix that the device accesses so.
 `not held`: some matrix is of a type that no multiplication of the device has.
 `not multiplied`: a multiplication of types or sizes that the device does not list.
-`wide saturation`: one of 64 bits that saturates.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
 `misaligned`: rows that are surely not aligned as the device needs them.
 `other layout`: a layout in which the device does not access the matrix.
@@ -126,13 +124,6 @@ ROW_SLICES = "extract_row_slice insert_row_slice"
 
 TABLE: tuple[Row, ...] = (
     # Multiplications.
-    _row(
-        "mul_add",
-        "refused",
-        "not multiplied",
-        "wide saturation",
-        reason="there are no integers wide enough to see whether it saturates",
-    ),
     _row("mul_add", "staged", "not multiplied"),
     # Where matrices of a type do not exist, work-group memory holds them.
     _row(f"{WHOLE} {SINGLE} fill", "memory", "not held"),

@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, SSAValue
 
+from coopc.dialects.narrow import is_integer
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.passes.coopmatrix.elementwise import Inserts, Make, converted
 
@@ -108,3 +109,18 @@ Operand: TypeAlias = "Num | float"
 
 def nums(b: Inserts, *values: SSAValue) -> list[Num]:
     return [Num(b, value) for value in values]
+
+
+def saturating_sum(one: Num, other: Num, signed: bool) -> Num:
+    """Return the sum of two integers of one type, or the nearest one that it has."""
+    found = one + other
+    if not signed:
+        return found.compare("ult", other).select(found.like(-1), found)
+    element = element_of(one.value.type)
+    assert is_integer(element), element
+    bits = element.width.data
+    # It has overflowed if its sign is neither that of one nor that of the other.
+    changed = (one ^ found) & (other ^ found)
+    least, most = found.like(-1 << (bits - 1)), found.like((1 << (bits - 1)) - 1)
+    limit = one.compare("slt", 0).select(least, most)
+    return changed.compare("slt", 0).select(limit, found)

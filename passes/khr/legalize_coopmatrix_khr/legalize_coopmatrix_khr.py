@@ -266,8 +266,6 @@ def facts_of(op: Operation, target: HeldMatrices) -> frozenset[Fact]:
                 sizes, element_names(op), saturates, a.scope.data
             )
             found["not multiplied"] = shape is None or found["not held"]
-            bits = matrix_type(op.result).element_bits
-            found["wide saturation"] = saturates and bits > 32
         case _:
             pass
     return frozenset(fact for fact, true in found.items() if true)

@@ -62,7 +62,6 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i32,
-    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -96,7 +95,7 @@ from coopc.passes.coopmatrix.elementwise import (
     reduction,
 )
 from coopc.passes.coopmatrix.supported_tiles import HeldMatrices
-from coopc.passes.generic.number import Num
+from coopc.passes.generic.number import Num, saturating_sum
 from coopc.rounding import FORMATS
 
 CONTROL = (*(TRANSPARENT - {CallOp, ReturnOp}),)
@@ -755,20 +754,12 @@ class StagedMatrices:
             c = z.load(b, at)
             start = b.constant(wide, 0) if is_whole else extended(Operand.C, c, wide)
             (total,) = b.loop(x.shape[1], (start,), step)
-            if is_whole and op.saturating is not None:
-                total = saturated(total, c)
-            elif is_whole:
-                total = b.pure(arith.AddiOp, total, extended(Operand.C, c, wide))
+            if is_whole:
+                sum, own = Num(b, total), Num(b, extended(Operand.C, c, wide))
+                if op.saturating is not None:
+                    return saturating_sum(sum, own, op.is_signed(Operand.RESULT)).value
+                return (sum + own).value
             return converted(b, total, element, signed=False)
-
-        def saturated(product: SSAValue, c: SSAValue) -> SSAValue:
-            """Return the sum with c, which is done in 64 bits."""
-            assert is_integer(element)
-            bits, signed = element.bitwidth, op.is_signed(Operand.RESULT)
-            sum = Num(b, converted(b, product, i64, signed))
-            total = sum + Num(b, extended(Operand.C, c, i64))
-            total = total.apply(arith.MaxSIOp, -(1 << (bits - 1)) if signed else 0)
-            return total.apply(arith.MinSIOp, (1 << (bits - signed)) - 1).value
 
         return self._computed(b, target, one)
 

@@ -43,7 +43,7 @@ from coopc.passes.coopmatrix.elementwise import (
     neutral,
     reduction,
 )
-from coopc.passes.generic.number import Num
+from coopc.passes.generic.number import Num, saturating_sum
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -498,15 +498,7 @@ def _end(b: Builder, product: LaneProduct, total: SSAValue, z: SSAValue) -> SSAV
     element = product.result.element
     if not is_integer(element):
         return converted(b, total, element, signed=True)
-    sum, bits = Num(b, total), element.width.data
-    c = Num(b, converted(b, z, element, product.signed[2]))
-    found = sum + c
-    if not product.saturating:
-        return found.value
-    if not product.signed[3]:
-        return found.compare("ult", c).select(found.like(-1), found).value
-    # It has overflowed if its sign is neither that of one nor that of the other.
-    changed = (sum ^ found) & (c ^ found)
-    least, most = found.like(-1 << (bits - 1)), found.like((1 << (bits - 1)) - 1)
-    limit = sum.compare("slt", 0).select(least, most)
-    return changed.compare("slt", 0).select(limit, found).value
+    sum, c = Num(b, total), Num(b, converted(b, z, element, product.signed[2]))
+    if product.saturating:
+        return saturating_sum(sum, c, product.signed[3]).value
+    return (sum + c).value
