@@ -581,6 +581,12 @@ def _by_slots(b: Builder, op: Operation) -> SSAValue:
             else value
             for value in op.operands
         ]
+        type = values[-1].type
+        if isinstance(op, coopmatrix.DivOp | coopmatrix.RemOp) and is_integer(type):
+            # A slot without an element has any number, also 0.
+            zero, unit = (b.constant(type, number) for number in (0, 1))
+            is_zero = b.pure(arith.CmpiOp, values[1], zero, "eq")
+            values[1] = b.pure(arith.SelectOp, is_zero, unit, values[1])
         return b.pure(coopmatrix.InsertOp, elementwise(b, op, values), made, slot)
 
     return over_slots(b, op.operands[0], one)

@@ -127,3 +127,29 @@ def test_places(device: str, rows: int, cols: int, element: str) -> None:
     simulate(module, "k", [np.zeros((rows, cols), code), found], grid=(1, 1, 1))
     expected = 1000 * np.arange(rows)[:, None] + np.arange(cols)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("operation", ["rem", "rem signed", "div"])
+def test_slots_without_elements_are_not_divided_by(operation: str) -> None:
+    matrix = "!coopmatrix.matrix<17x1xi32, acc>"
+    text = f"""
+    func.func @k(%m: memref<17x16xi32>) attributes {{simt.kernel}} {{
+      %0 = arith.constant 0 : index
+      %three = arith.constant 3 : i32
+      %x = coopmatrix.load %m[%0, %0] row_major : memref<17x16xi32> -> {matrix}
+      %y = coopmatrix.fill %three : i32 -> {matrix}
+      %z = coopmatrix.{operation} %x, %y : {matrix}
+      coopmatrix.store %z, %m[%0, %0] row_major : {matrix}, memref<17x16xi32>
+      func.return
+    }}
+    """
+    universe, source = everything(), Source(text, "test")
+    context = new_context(universe)
+    module = parse(context, source)
+    pipeline = "coopc-khr{device=any{subgroup-size=32}}"
+    Run(context, source).apply(module, read_passes(pipeline, universe.all_passes))
+    numbers = np.arange(17 * 16, dtype=np.int32).reshape(17, 16)
+    found = numbers.copy()
+    simulate(module, "k", [found], grid=(1, 1, 1))
+    expected = numbers // 3 if operation == "div" else numbers % 3
+    np.testing.assert_array_equal(found[:, 0], expected[:, 0])
