@@ -3,15 +3,15 @@
 import hashlib
 
 import pytest
-
-from coopc.generate.random_programs import module_of
-from coopc.generate.random_statements import (
+from support.random_statements import (
     ANY,
     BLOCKS,
     TILES,
     Drawn,
     random_statements,
 )
+
+from coopc.generate.random_programs import module_of
 from coopc.sim.simulate import simulate
 
 SEEDS = range(300)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.native import best_or_emulated, run_native
+from support.random_statements import ANY, BLOCKS, TILES, random_statements
 from xdsl.utils.exceptions import PassFailedException
 
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
 from coopc.generate.random_programs import RandomProgram, random_program
-from coopc.generate.random_statements import ANY, BLOCKS, TILES, random_statements
 from coopc.interface_call import Call, pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
