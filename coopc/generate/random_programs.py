@@ -100,6 +100,9 @@ BITS = {
     **{"f16": 16, "bf16": 16, "f32": 32, "f64": 64},
     **{f"i{bits}": bits for bits in (8, 16, 32, 64)},
 }
+ARITHMETIC = ("add", "sub", "mul", "min", "max", "neg", "abs", "scale", "div", "rem")
+BITWISE = ("and", "or", "xor", "not", "shl", "shr")
+"""Of integers alone."""
 USES = ("a", "b", "acc", "none")
 WHOLE = (8, 16, 32)
 """Sizes that devices multiply."""
@@ -462,10 +465,7 @@ class ProgramWriter:
                 return x
 
     def elementwise(self, x: Matrix) -> Matrix:
-        kinds = ["add", "sub", "mul", "min", "max", "neg", "abs", "scale", "div", "rem"]
-        if not x.is_float:
-            kinds += ["and", "or", "xor", "not", "shl", "shr"]
-        kind = self.one_of(kinds)
+        kind = self.one_of(ARITHMETIC if x.is_float else (*ARITHMETIC, *BITWISE))
         if kind in ("neg", "abs", "not"):
             return self.put(f"coopmatrix.{kind} {x.name} : {x.type}", x)
         number = self.fresh()

@@ -126,10 +126,7 @@ class Native:
 
     def slots_address(self, name: str) -> int:
         """Where what calls a function is, with its arguments from slots: a `KIND`."""
-        symbol = self._symbol(name)
-        if symbol not in self._entries:
-            self._entries[symbol] = self.address(_slots_name(symbol))
-        return self._entries[symbol]
+        return self.address(_slots_name(self._symbol(name)))
 
     @functools.cached_property
     def _types(self) -> Mapping[str, list[str]]:
@@ -138,11 +135,6 @@ class Native:
             each.name: [str(argument.type) for argument in each.arguments]
             for each in self.module.functions
         }
-
-    @functools.cached_property
-    def _entries(self) -> dict[str, int]:
-        """The addresses of functions that were called, as a call asks for them."""
-        return {}
 
     def _symbol(self, name: str) -> str:
         return PREFIX + name if PREFIX + name in self._types else name

@@ -162,8 +162,8 @@ SEVERAL = -1
 EACH_LANE = -2
 """In place of a lane: every one of the subgroup does it, on its own."""
 TOGETHER = -3
-"""In place of a lane or a subgroup: they all do it together; less the number of an
-element, one of them does, who has it."""
+"""In place of a lane or a subgroup: all do it together.  TOGETHER minus the number of
+an element stands for the lane that holds it."""
 
 Name: TypeAlias = Callable[[int], str]
 

@@ -24,8 +24,7 @@ NAME = "coopc"
 """Of the backend, and of what it makes last."""
 PLACE = "COOPC_TRITON"
 TORCH_DEVICE = "cpu"
-"""The backend of targets: the type of PyTorch's devices whose tensors kernels take,
-which libraries take it for."""
+"""`GPUTarget.backend`, which libraries use as the type of a PyTorch device."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,10 @@ def current_place() -> str:
 
 
 def place_of(target: GPUTarget) -> str:
-    """Return where a kernel runs: here, for targets of others, who know only a type."""
+    """Return where kernels run: the current place, if the target names none.
+
+    PyTorch's inductor makes such targets.
+    """
     return str(target.arch or current_place())
 
 
@@ -153,7 +155,7 @@ def make_ttir(module: Any, metadata: dict[str, Any], warps: int | None = None) -
         number = ir.builder(module.context).get_int32_attr(warps)
         module.set_attr("ttg.num-warps", number)
     metadata["name"] = module.get_entry_func_name()
-    metadata["shared"] = 1  # byte: hosts divide what a device has by it
+    metadata["shared"] = 1  # byte; hosts divide the memory of a device by it
     return module
 
 

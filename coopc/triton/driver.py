@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from coopc.run.executable import Executable
 
 PLACES: dict[str, int] = {}
-"""Where kernels ran so far, and its number as a device of Triton's."""
+"""The places used so far, and the number of each as a device of Triton."""
 BACKEND = "TRITON_DEFAULT_BACKEND"
 """Triton's own variable, which it asks before it asks drivers."""
 BENCHMARK_SECONDS = 0.1
 """How long a configuration of an autotuner is measured, at least three times."""
-REGISTERS = 32
-"""Of a lane, as a host reads it that asks how many programs a core can hold."""
-WARPS = 32
-"""Of a core, likewise."""
+REGISTERS, WARPS = 32, 32
+"""Registers of a lane and warps of a core, as reported to hosts, which compute from
+them how many programs a core can hold."""
 SHARED_MEMORY = 1 << 16
-"""Bytes of a core, likewise; kernels have tiles as on a small GPU."""
+"""Bytes of a core, as reported: libraries choose tiles by it, here those of a small
+GPU."""
 
 if os.environ.get(PLACE):
     os.environ.setdefault(BACKEND, NAME)
@@ -113,7 +113,7 @@ class Utils:
     """What Triton and hosts ask of a device."""
 
     def get_device_properties(self, device: int) -> dict[str, int]:
-        """Return what hosts size grids by: a core is a multiprocessor of one lane."""
+        """Return what hosts size grids by: each core is a multiprocessor."""
         from coopc.run.cpu import cores
 
         return {
@@ -126,7 +126,7 @@ class Utils:
     def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> Any:
         """Return module, function, registers, spills, most threads of a program.
 
-        Triton loads again, before each launch, a kernel whose module is None.
+        Triton loads a kernel again before each launch if its module is None.
         """
         return binary, binary, REGISTERS, 0, 1 << 30
 
@@ -188,7 +188,7 @@ class CoopcDriver(DriverBase):
         return ty
 
     def get_current_device(self) -> int:
-        """Return the number of where kernels run now, in the order of first use."""
+        """Return the number of the current place, in the order of first use."""
         return PLACES.setdefault(current_place(), len(PLACES))
 
     def get_current_target(self) -> GPUTarget:

@@ -178,7 +178,7 @@ class FunctionForm:
             raise SimulationError(str(error)) from error
 
     def _scratch(self, sizes: Sequence[int]) -> Iterator[Array]:
-        """Yield memory that stages share: a dimension of unknown size takes it all."""
+        """Yield memory that stages share; a dynamic dimension takes all of it."""
         for factors, dynamic, type in self.scratch:
             dtype = memory_dtype(type.get_element_type())
             memory = np.zeros(prod(factors.eval(sizes, [])), np.uint8).view(dtype)
@@ -275,7 +275,7 @@ def _staged(
         types = func.function_type.inputs.data
         memories = types[count : count + len(staged.scratch)]
         if len(memories) < len(staged.scratch):
-            return "what its stages share is among its arguments"
+            return "the memory that its stages share is among its arguments"
         plain = (*origin.function_type.inputs, *memories)
         kernel = kernels.get(name) if _is_looped(plain, func) else None
         if types != plain and kernel is None:

@@ -84,9 +84,9 @@ Division: TypeAlias = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemU
 
 
 def may_trap(op: Division, target: Target) -> bool:
-    """Whether an element may be divided by 0: not by constants, nor by one number.
+    """Whether a masked element, which is 0, may be a divisor: x86 CPUs then trap.
 
-    What masks leave out of tensors is 0, too, and processors trap.
+    A constant or a splat is no masked load, and a guarded divisor is a select with 1.
     """
     match op.rhs.owner:
         case arith.ConstantOp() | tt.SplatOp():
@@ -99,7 +99,7 @@ def may_trap(op: Division, target: Target) -> bool:
 
 @table.on(*(arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp), when=may_trap)
 def division(code: Code, op: Division) -> Num:
-    """By 1 in place of 0, and of -1 where the quotient is no number of the type."""
+    """Divide by 1 in place of 0, and of -1 where the quotient overflows."""
     x, y = nums(code, op.lhs, op.rhs)
     traps = y.compare("eq", 0)
     if isinstance(op, arith.DivSIOp | arith.RemSIOp):

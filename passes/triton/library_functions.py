@@ -31,7 +31,7 @@ def format_of(x: Num) -> FloatFormat:
     return FORMATS[element_of(x.value.type).name]
 
 
-def bits_of(x: Num) -> Num:
+def as_integer(x: Num) -> Num:
     return x.bits(IntegerType(format_of(x).bits))
 
 
@@ -39,31 +39,31 @@ def magnitude(x: Num) -> Num:
     return x.apply(math.AbsFOp)
 
 
-def is_negative(x: Num) -> Num:
-    return bits_of(x).compare("slt", 0)
+def signbit(x: Num) -> Num:
+    return as_integer(x).compare("slt", 0)
 
 
-def saturated(x: Num) -> Num:
-    """Between 0 and 1, and 0 for NaN."""
+def saturate(x: Num) -> Num:
+    """Clamp to [0, 1]; NaN becomes 0."""
     return x.apply(arith.MaxnumfOp, 0.0).apply(arith.MinnumfOp, 1.0)
 
 
-def positive_difference(x: Num, y: Num) -> Num:
+def fdim(x: Num, y: Num) -> Num:
     return x.compare("ole", y).select(x.like(0.0), x - y)
 
 
-def hypotenuse(x: Num, y: Num) -> Num:
-    """The greater side times a function of the ratio, so that no square overflows."""
+def hypot(x: Num, y: Num) -> Num:
+    """Max * sqrt(1 + (min / max)^2), in which no square overflows."""
     x, y = magnitude(x), magnitude(y)
     most, least = x.apply(arith.MaximumfOp, y), x.apply(arith.MinimumfOp, y)
     ratio = most.compare("oeq", 0.0).select(most, least / most)
     found = most * (ratio * ratio + 1.0).apply(math.SqrtOp)
-    is_infinite = x.compare("oeq", inf).apply(arith.OrIOp, y.compare("oeq", inf))
+    is_infinite = x.compare("oeq", inf) | y.compare("oeq", inf)
     return is_infinite.select(x.like(inf), found)
 
 
-def sine_of_half_turns(x: Num, is_cosine: bool = False) -> Num:
-    """Of pi times what is left of the nearest integer, turned back for odd ones."""
+def sinpi(x: Num, is_cosine: bool = False) -> Num:
+    """sin(pi x), or cos(pi x), by the distance of x to the nearest integer."""
     whole = x.apply(math.RoundEvenOp)
     rest = x - whole
     found = ((0.5 - magnitude(rest) if is_cosine else rest) * pi).apply(math.SinOp)
@@ -72,15 +72,15 @@ def sine_of_half_turns(x: Num, is_cosine: bool = False) -> Num:
     return is_odd.select(found.apply(arith.NegfOp), found)
 
 
-def exactly(op: type[Operation]) -> Callable[..., Operation]:
-    """Triton's division or root that is rounded to the nearest."""
+def precise(op: type[Operation]) -> Callable[..., Operation]:
+    """Triton's division or square root, rounded to nearest."""
     return lambda *operands: op.create(
         operands=operands, result_types=[operands[0].type]
     )
 
 
-def times_power_of_two(x: Num, n: Num) -> Num:
-    """In three steps: each power is a normal number, and all reach every result."""
+def scalbn(x: Num, n: Num) -> Num:
+    """X * 2^n by three factors, as 2^n itself may be no normal number."""
     element, form = element_of(x.value.type), format_of(x)
     bias = 1 - form.min_exponent
     n = n.apply(arith.MinSIOp, 3 * (bias - 1)).apply(arith.MaxSIOp, 3 * (1 - bias))
@@ -91,22 +91,22 @@ def times_power_of_two(x: Num, n: Num) -> Num:
     return x
 
 
-def exponent(x: Num) -> Num:
-    """That of the greatest bit; of 0 and NaN the least integer, of inf the greatest."""
+def ilogb(x: Num) -> Num:
+    """The exponent of x; INT_MIN for 0 and NaN, INT_MAX for infinity."""
     form, size = format_of(x), magnitude(x)
     up = form.fraction_bits + 1
     is_subnormal = size.compare("olt", ldexp(1.0, form.min_exponent))
     normal = is_subnormal.select(size * 2.0**up, size)
-    biased = (bits_of(normal) >> form.fraction_bits).to(i32)
+    biased = (as_integer(normal) >> form.fraction_bits).to(i32)
     found = biased - is_subnormal.select(biased.like(up), 0) - (1 - form.min_exponent)
     found = size.compare("ogt", 0.0).select(found, -(1 << 31))
     return size.compare("oeq", inf).select(found.like((1 << 31) - 1), found)
 
 
-def next_after(x: Num, y: Num) -> Num:
-    """One more or one less in the bits; the least number of the other sign from 0."""
-    element, bits = element_of(x.value.type), bits_of(x)
-    grows = x.compare("olt", y).apply(arith.XOrIOp, is_negative(x))
+def nextafter(x: Num, y: Num) -> Num:
+    """The bits plus or minus 1; from 0, the least subnormal with the sign of y."""
+    element, bits = element_of(x.value.type), as_integer(x)
+    grows = x.compare("olt", y) ^ signbit(x)
     near = grows.select(bits + 1, bits - 1).bits(element)
     least = bits.like(1).bits(element).apply(math.CopySignOp, y)
     near = x.compare("oeq", 0.0).select(least, near)
@@ -114,8 +114,8 @@ def next_after(x: Num, y: Num) -> Num:
     return x.compare("uno", y).select(x + y, near)
 
 
-def reversed_bits(x: Num) -> Num:
-    """Halves change places, then halves of these, down to single bits."""
+def brev(x: Num) -> Num:
+    """Reverse the bits: swap halves, then halves of these, down to single bits."""
     width = element_of(x.value.type)
     assert isinstance(width, IntegerType), width
     part = width.bitwidth // 2
@@ -126,13 +126,13 @@ def reversed_bits(x: Num) -> Num:
     return x
 
 
-def lowest_bit(x: Num) -> Num:
-    """Its number, from 1; 0 if there is none."""
+def ffs(x: Num) -> Num:
+    """The position of the lowest 1, counted from 1; 0 if there is none."""
     found = x.apply(math.CountTrailingZerosOp) + 1
     return x.compare("eq", 0).select(x.like(0), found)
 
 
-def converted(
+def rounded_to(
     rounds: type[Operation] | None, element: Attribute, signed: bool, x: Num
 ) -> Num:
     return (x if rounds is None else x.apply(rounds)).to(element, signed)
@@ -156,42 +156,42 @@ def conversions() -> Iterator[tuple[str, str, Form]]:
     for name, float in FLOATS.items():
         for whole, (integer, signed) in INTEGERS.items():
             for suffix, rounds in ROUNDINGS.items():
-                form = partial(converted, rounds, integer, signed)
+                form = partial(rounded_to, rounds, integer, signed)
                 yield f"{name}2{whole}_{suffix}", "f", form
-            yield f"{whole}2{name}_rn", "i", partial(converted, None, float, signed)
+            yield f"{whole}2{name}_rn", "i", partial(rounded_to, None, float, signed)
 
 
 OF_FLOAT: Mapping[str, Callable[[Num], Num]] = {
     "isnan": lambda x: x.compare("uno", x),
     "isinf": lambda x: magnitude(x).compare("oeq", inf),
     "finite isfinite": lambda x: magnitude(x).compare("olt", inf),
-    "signbit": is_negative,
-    "cospi": partial(sine_of_half_turns, is_cosine=True),
-    "sinpi": sine_of_half_turns,
+    "signbit": signbit,
+    "cospi": partial(sinpi, is_cosine=True),
+    "sinpi": sinpi,
     "exp10": lambda x: x.like(10.0).apply(math.PowFOp, x),
     "rcbrt": lambda x: x.like(1.0) / x.apply(math.CbrtOp),
-    "saturate": saturated,
-    "ilogb": exponent,
-    "llrint": partial(converted, math.RoundEvenOp, i64, True),
-    "llround": partial(converted, math.RoundOp, i64, True),
-    "frcp_rn drcp_rn": lambda x: x.like(1.0).apply(exactly(tt.PreciseDivFOp), x),
-    "fsqrt_rn dsqrt_rn": lambda x: x.apply(exactly(tt.PreciseSqrtOp)),
+    "saturate": saturate,
+    "ilogb": ilogb,
+    "llrint": partial(rounded_to, math.RoundEvenOp, i64, True),
+    "llround": partial(rounded_to, math.RoundOp, i64, True),
+    "frcp_rn drcp_rn": lambda x: x.like(1.0).apply(precise(tt.PreciseDivFOp), x),
+    "fsqrt_rn dsqrt_rn": lambda x: x.apply(precise(tt.PreciseSqrtOp)),
     "float_as_int float_as_uint": lambda x: x.bits(i32),
     "double_as_longlong": lambda x: x.bits(i64),
 }
 OF_FLOATS: Mapping[str, Callable[[Num, Num], Num]] = {
-    "fdim": positive_difference,
+    "fdim": fdim,
     "fdivide": lambda x, y: x / y,
-    "hypot": hypotenuse,
-    "rhypot": lambda x, y: x.like(1.0) / hypotenuse(x, y),
-    "nextafter": next_after,
+    "hypot": hypot,
+    "rhypot": lambda x, y: x.like(1.0) / hypot(x, y),
+    "nextafter": nextafter,
     "fadd_rn dadd_rn": lambda x, y: x + y,
     "fsub_rn dsub_rn": lambda x, y: x - y,
     "fmul_rn dmul_rn": lambda x, y: x * y,
-    "fdiv_rn ddiv_rn": lambda x, y: x.apply(exactly(tt.PreciseDivFOp), y),
+    "fdiv_rn ddiv_rn": lambda x, y: x.apply(precise(tt.PreciseDivFOp), y),
 }
 OF_FLOAT_AND_INTEGER: Mapping[str, Callable[[Num, Num], Num]] = {
-    "ldexp scalbn": times_power_of_two,
+    "ldexp scalbn": scalbn,
     "powi": lambda x, n: x.apply(math.PowFOp, n.to(element_of(x.value.type))),
 }
 OF_INTEGER: Mapping[str, Callable[[Num], Num]] = {
@@ -200,8 +200,8 @@ OF_INTEGER: Mapping[str, Callable[[Num], Num]] = {
     "abs llabs": lambda x: x.apply(math.AbsIOp),
     "popc popcll": lambda x: x.apply(math.CtPopOp),
     "clz clzll": lambda x: x.apply(math.CountLeadingZerosOp),
-    "ffs ffsll": lowest_bit,
-    "brev brevll": reversed_bits,
+    "ffs ffsll": ffs,
+    "brev brevll": brev,
 }
 
 
@@ -222,12 +222,12 @@ FORMS: Mapping[str, tuple[str, Form]] = {
         for name in names.split()
     },
 }
-"""By the name without what says the type: whether operands are floats or integers, and
-what makes the result.  A truth is a number of the result's type."""
+"""From a name without its type suffix to the kinds of its operands, `f` for floats and
+`i` for integers, and its expansion.  An i1 is extended to the type of the result."""
 
 
 def form_of(symbol: str) -> tuple[str, Form] | None:
-    """Return what operands of a function are, and what it makes of them.
+    """Return the kinds of a function's operands and its expansion, if it has one.
 
     >>> form_of("__nv_isnanf")[0], form_of("__imf_ldexp")[0], form_of("__nv_j0f")
     ('f', 'fi', None)
@@ -237,7 +237,7 @@ def form_of(symbol: str) -> tuple[str, Form] | None:
 
 
 def of_numbers(code: Code, op: tt.ExternElementwiseOp) -> Num | None:
-    """Insert what a function makes of floats and integers, if it has a form.
+    """Insert the expansion of a call, if its function has one.
 
     Raises:
         NoForm: its operands or its result are others.
@@ -261,7 +261,7 @@ def of_numbers(code: Code, op: tt.ExternElementwiseOp) -> Num | None:
 
 
 def expand_functions(func: Operation) -> None:
-    """Replace the calls of functions that have forms, for the simulator."""
+    """Expand the calls of functions in `FORMS`, for the simulator."""
     for op in [x for x in func.walk() if isinstance(x, tt.ExternElementwiseOp)]:
         insert = partial(Rewriter.insert_op, insertion_point=InsertPoint.before(op))
         if (made := of_numbers(Code(insert), op)) is not None:

@@ -24,7 +24,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from coopc.generate.random_programs import (
+    ARITHMETIC,
     BITS,
+    BITWISE,
     PRODUCTS,
     USES,
     Array,
@@ -239,10 +241,7 @@ class StatementWriter(ProgramWriter):
         return "" if x.is_float else self.one_of(("", "signed "))
 
     def arithmetic(self, x: Matrix) -> Matrix:
-        kinds = ["add", "sub", "mul", "min", "max", "neg", "abs", "scale", "div", "rem"]
-        if not x.is_float:
-            kinds += ["and", "or", "xor", "not", "shl", "shr"]
-        kind = self.one_of(kinds)
+        kind = self.one_of(ARITHMETIC if x.is_float else (*ARITHMETIC, *BITWISE))
         if kind in ("neg", "abs", "not"):
             return self.put(f"coopmatrix.{kind} {x.name} : {x.type}", x)
         divides = kind in ("div", "rem", "shl", "shr")

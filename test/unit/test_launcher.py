@@ -137,6 +137,20 @@ def test_tensors_elsewhere_are_refused() -> None:
     assert found.dtype == np.uint16
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (0, 4)])
+def test_tensors_with_negative_strides(shape: tuple[int, int]) -> None:
+    """Their memory begins before the first element."""
+    memory = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape)
+    view = memory[::-1, ::-2]
+    found = to_argument(Tensor(view))
+    assert isinstance(found, np.ndarray)
+    assert np.array_equal(found, view)
+    if found.size:
+        assert start_of(found) == start_of(view)
+        found[0, 0] = 7
+        assert memory[-1, -1] == 7
+
+
 def test_what_a_kernel_left_alone_is_not_written() -> None:
     """So that an array may be two arguments."""
     before = np.arange(4, dtype=np.float32)

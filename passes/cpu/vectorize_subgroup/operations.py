@@ -377,10 +377,10 @@ LEAST_INDEX_BITS = 32
 
 
 def stride_of_result(b: VectorBuilder, op: Operation) -> int | None:
-    """Return the stride of what an operation computes of integers; None if unknown.
+    """Return the stride of an integer result; None if unknown.
 
-    As of an index: an integer of 32 bits or more that wraps around from lane to lane
-    and is extended by its sign is negative, so that no memory is there.
+    An integer of 32 bits or more that wraps around between lanes becomes negative when
+    it is sign-extended, and an access there is out of bounds.
     """
     type = op.results[0].type if op.results else None
     if isinstance(type, IntegerType) and type.bitwidth < LEAST_INDEX_BITS:

@@ -218,7 +218,7 @@ def test_subgroups_that_are_asked_for() -> None:
         assert not [x for x in artifact.remarks if "num_warps" in x]
 
 
-def test_hash_names_what_code_depends_on() -> None:
+def test_hash_names_what_code_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
     from triton.backends.compiler import GPUTarget
 
     from coopc.triton.compiler import CoopcBackend
@@ -227,6 +227,8 @@ def test_hash_names_what_code_depends_on() -> None:
     version = installed("coopc")
     assert found[0].startswith(f"coopc-{version}-cpu-coopc-")
     assert found[1].startswith(f"coopc-{version}-opencl:bmg-coopc-xe{{device=bmg")
+    monkeypatch.setenv("COOPC_TRITON", "opencl:bmg")
+    assert CoopcBackend(GPUTarget("cpu", "", 1)).hash() == found[1]  # as inductor makes
 
 
 def test_hash_is_of_the_source(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def test_a_program_that_is_in_stages_already() -> None:
     assert Validator(module.clone()).mismatch(module, said.append) is None
     (why,) = not_compared(said)
     assert why == (
-        "@gemm is not compared: what its stages share is among its arguments"
+        "@gemm is not compared: the memory that its stages share is among its arguments"
     )
 
 
