@@ -47,6 +47,11 @@ ROUND_BYTES = 1 << 20
 second cache of a core, of 2 MiB on Sapphire Rapids, where the next step reads it."""
 
 
+PARTS = 4
+"""Of a step for each thread, at most: whoever is done takes parts of the others, which
+may share their core with other programs."""
+
+
 @dataclass(frozen=True)
 class Steps:
     """What one call of a kernel runs: functions, one after the other."""
@@ -178,12 +183,12 @@ class Program:
                     f"expected {expected} arguments of @{name}, got {len(given)}"
                 )
             of_one = prod(groups) // steps.matrices
-            shares = parts(of_one * len(some), threads)
+            shares = parts(of_one * len(some), threads * PARTS if threads > 1 else 1)
             ends = [(of_one * some.start + np.array((x.start, x.stop))) for x in shares]
             packed = [slots([*given, *map(np.int64, (*groups, *x))]) for x in ends]
             kept += packed
             calls.append((self.code.slots_address(name), [*map(address_of, packed)]))
-        if any(len(addresses) > 1 for _, addresses in calls):
+        if threads > 1 and any(len(addresses) > 1 for _, addresses in calls):
             in_threads = ThreadPool.of(threads).prepared(calls)
         else:
             one = [(KIND(entry), address) for entry, (address,) in calls]

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from coopc.run.cpu import Program, Steps, parts
+from coopc.run.cpu import PARTS, Program, Steps, parts
+from coopc.run.native import Native
+from coopc.run.thread_pool import ThreadPool
 from coopc.run.tiles import Tiles
 
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
@@ -54,8 +56,42 @@ def test_each_part_once_a_run(threads: int) -> None:
         for _ in range(20):
             run()
         expected = np.zeros(16, np.int64)
-        expected[[part.start for part in parts(groups, threads)]] = 20
+        most = threads * PARTS if threads > 1 else 1
+        expected[[part.start for part in parts(groups, most)]] = 20
         np.testing.assert_array_equal(out, expected)
+
+
+SLOW = """
+define void @slow(ptr %slot) {
+entry:
+  br label %again
+again:
+  %i = phi i64 [ 0, %entry ], [ %j, %again ]
+  %j = add i64 %i, 1
+  %n = load volatile i64, ptr %slot
+  %more = icmp ult i64 %j, 100000
+  br i1 %more, label %again, label %end
+end:
+  %o = atomicrmw add ptr %slot, i64 1 monotonic
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 40])
+def test_parts_that_others_take(count: int) -> None:
+    """Each part of each step runs once, whoever of three threads is done first."""
+    code, pool = Native.compile(SLOW), ThreadPool(3)
+    numbers = np.zeros(8 * count, np.int64)
+    places = [numbers.ctypes.data + 64 * part for part in range(count)]
+    entry = code.address("slow")
+    run = pool.prepared([(entry, places), (entry, places[:1]), (entry, places)])
+    for _ in range(10):
+        run()
+    pool.stop()
+    expected = np.full(count, 20)
+    expected[0] += 10
+    np.testing.assert_array_equal(numbers[::8], expected)
 
 
 def test_arguments_are_counted() -> None:
