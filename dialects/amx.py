@@ -48,6 +48,8 @@ MAX_ROWS = 16
 """Rows of a tile, at most."""
 MAX_ROW_BYTES = 64
 """Bytes of a row of a tile, at most."""
+NONTEMPORAL = "nontemporal"
+"""An attribute of loads."""
 CHANNEL_BYTES = 4
 """The bytes that an accumulator takes in k for each of its elements."""
 
@@ -190,6 +192,9 @@ class TileLoadOp(IRDLOperation):
     %a = amx.tile_load %m[%i, %i] : memref<?x?xbf16> into !amx.tile<16x32xbf16>
     %b = amx.tile_load %m[%i, %i], %s : memref<?x?xbf16> into !amx.tile<16x32xbf16>
     ```
+
+    With the attribute `nontemporal`, which upstream's operation has not, its lines need
+    not stay in caches: `tileloaddt1`.
     """
 
     name = "amx.tile_load"

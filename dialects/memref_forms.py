@@ -4,31 +4,49 @@
     memref.cast %a : memref<?xf32> to memref<4xf32>
     memref.global "private" constant @w : memref<2xf32> = dense<1.0>
 
+And one that it lacks:
+
+    memref.prefetch %a[%i], read, locality<3>, data : memref<4xf32>
+
 Importing this module changes xDSL's classes in place, since whoever has to do with an
 operation finds it by its class.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
+    I32,
+    BoolAttr,
     DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
     StringAttr,
     TensorType,
     UnitAttr,
+    i32,
 )
-from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects import effects
-from coopc.dialects.narrow import as_tensor, is_memref
+from coopc.dialects.narrow import as_tensor, is_memref, memref_type
+from coopc.dialects.traits import FillsCache
 from coopc.xdsl_gaps import DeferredFormat
-
-MemRef = effects.MemRef
 
 
 def set_format(op: type[IRDLOperation], text: str) -> None:
@@ -94,6 +112,95 @@ def print_global(self: memref.GlobalOp, printer: Printer) -> None:
         rest["alignment"] = self.alignment
     printer.print_op_attributes(rest)
 
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Bring an element's cache line nearer: a hint, which may be out of bounds.
+
+    `locality` is how near, from 0, which is to be used once, to 3, the first cache.
+    """
+
+    name = "memref.prefetch"
+
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType())
+    is_write = prop_def(BoolAttr, prop_name="isWrite")
+    locality = prop_def(IntegerAttr[I32], prop_name="localityHint")
+    is_data = prop_def(BoolAttr, prop_name="isDataCache")
+
+    traits = traits_def(FillsCache())
+
+    def __init__(
+        self,
+        memref: SSAValue,
+        indices: Sequence[SSAValue],
+        locality: int,
+        *,
+        is_write: bool = False,
+        is_data: bool = True,
+    ) -> None:
+        flags = {
+            "isWrite": BoolAttr.from_bool(is_write),
+            "localityHint": IntegerAttr(locality, i32),
+            "isDataCache": BoolAttr.from_bool(is_data),
+        }
+        super().__init__(operands=[memref, indices], properties=flags)
+
+    def verify_(self) -> None:
+        rank, count = memref_type(self.memref).get_num_dims(), len(self.indices)
+        if rank != count:
+            raise VerifyException(f"expected {rank} indices, got {count}")
+        if not 0 <= (locality := self.locality.value.data) <= 3:
+            raise VerifyException(f"expected a locality of 0 to 3, got {locality}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PrefetchOp:
+        memory = parser.parse_unresolved_operand()
+        found = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
+        )
+        words = list[str]()
+        for choice in (("read", "write"), ("locality",), ("data", "instr")):
+            parser.parse_punctuation(",")
+            word = parser.parse_optional_keyword_in(choice)
+            if word is None:
+                parser.raise_error(f"expected {' or '.join(choice)}")
+            words.append(word)
+            if word == "locality":
+                with parser.in_angle_brackets():
+                    words.append(str(parser.parse_integer(allow_boolean=False)))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        op = cls(
+            parser.resolve_operand(memory, type),
+            [parser.resolve_operand(x, IndexType()) for x in found],
+            int(words[2]),
+            is_write=words[0] == "write",
+            is_data=words[3] == "data",
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.memref)
+        with printer.in_square_brackets():
+            printer.print_list(self.indices, printer.print_ssa_value)
+        access = "write" if self.is_write.value.data else "read"
+        cache = "data" if self.is_data.value.data else "instr"
+        locality = self.locality.value.data
+        printer.print_string(f", {access}, locality<{locality}>, {cache}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.memref.type)
+
+
+MemRef = Dialect(
+    "memref",
+    [*effects.MemRef.operations, PrefetchOp],
+    [*effects.MemRef.attributes],
+)
 
 set_format(
     memref.CopyOp,

@@ -22,6 +22,7 @@ from xdsl.traits import SymbolTable
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType
+from coopc.dialects.memref_forms import PrefetchOp
 from coopc.dialects.simt import MemorySpace
 from coopc.plan.atomic_form import ATOMIC_UPDATES
 from coopc.sim.arith import call, function_of
@@ -50,7 +51,7 @@ from coopc.sim.values import (
 
 implements(memref.CastOp, memref.MemorySpaceCastOp)(forward)
 # A definition does nothing by itself; accesses to freed memory are not noticed.
-implements(memref.DeallocOp, memref.GlobalOp)(nothing)
+implements(memref.DeallocOp, memref.GlobalOp, PrefetchOp)(nothing)
 
 
 @dataclass(eq=False, slots=True)

@@ -63,6 +63,7 @@ from coopc.dialects.coopmatrix import (
     is_zero,
     matrix_type,
 )
+from coopc.dialects.memref_forms import PrefetchOp
 from coopc.dialects.narrow import is_vector, length_of, memref_type
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
@@ -189,7 +190,7 @@ def through_memory(root: Operation, buffers: StackBuffers) -> None:
     for op in tuple(root.walk()):
         match op:
             case coopmatrix.PrefetchOp():
-                Rewriter.erase_op(op)
+                prefetch_rows(op)
             case coopmatrix.FillOp():
                 if not is_zero(fill_constant(op.result)):  # one instruction
                     stage_elements(op, buffers)
@@ -197,6 +198,20 @@ def through_memory(root: Operation, buffers: StackBuffers) -> None:
                 chooses = isinstance(op, arith.SelectOp) and any(_matrices(op))
                 if chooses or isinstance(op, IN_MEMORY):
                     stage_elements(op, buffers)
+
+
+def prefetch_rows(op: coopmatrix.PrefetchOp) -> None:
+    """Prefetch each row of tiles, a line, if memory has them; else nothing."""
+    b, matrix, layout = Builder.at(op), op.matrix, op.layout.data
+    cuts, stride = grid_of(matrix).cuts, op.matrix_strides[1]
+    level = 1 if op.level is None else op.level.value.data
+    if not why_staged(cuts, str(layout), stride, op.checked is not None):
+        for cut in cuts:
+            *leading, outer, inner = tile_place(op, cut, b)
+            for row in range(cut.shape[0]):
+                place = *leading, b.plus(outer, row), inner
+                b.effect(PrefetchOp(op.memory, place, max(4 - level, 0)))
+    Rewriter.erase_op(op)
 
 
 def stage_elements(op: Operation, buffers: StackBuffers) -> None:
@@ -428,7 +443,10 @@ class TileAccess:
         for cut, type, (memory, place) in zip(cuts, types, places, strict=True):
             if memory is not op.memory:
                 _copy_elements(b, op, cut, memory)
-            parts.append(b.effect(amx.TileLoadOp(memory, place, type)).result)
+            tile = b.effect(amx.TileLoadOp(memory, place, type))
+            if op.nontemporal is not None and memory is op.memory:
+                tile.attributes[amx.NONTEMPORAL] = UnitAttr()
+            parts.append(tile.result)
         return [tuple(parts)]
 
     def store(self, op: coopmatrix.StoreOp, b: Splitter) -> Sequence[Values]:
@@ -452,13 +470,15 @@ class TileAccess:
             shapes = [cut.shape for cut in cuts]
             get = self.buffers.get
             return [(get(b, x, element, "tile"), origin(b)) for x in shapes]
-        *leading, outer, inner = op.positions
-        places: list[tuple[SSAValue, Values]] = []
-        for cut in cuts:
-            offset = memory_offset(layout, cut.row, cut.col, matrix.element_bits)
-            place = b.plus(outer, offset[0]), b.plus(inner, offset[1])
-            places.append((op.memory, (*leading, *place)))
-        return places
+        return [(op.memory, tile_place(op, cut, b)) for cut in cuts]
+
+
+def tile_place(op: Access | coopmatrix.PrefetchOp, cut: TileCut, b: Builder) -> Values:
+    """Return where in memory a tile of an access begins."""
+    *leading, outer, inner = op.positions
+    bits = op.matrix.element_bits
+    rows, cols = memory_offset(op.layout.data, cut.row, cut.col, bits)
+    return *leading, b.plus(outer, rows), b.plus(inner, cols)
 
 
 def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> None:

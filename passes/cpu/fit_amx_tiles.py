@@ -60,6 +60,7 @@ from coopc.dialects.amx import (
     element_bytes,
     tile_type,
 )
+from coopc.dialects.memref_forms import PrefetchOp
 from coopc.dialects.narrow import memref_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import defined_by
@@ -228,7 +229,8 @@ def _first_use(op: amx.TileLoadOp) -> Operation | None:
 
 def _writes(op: Operation) -> bool:
     if op.dialect_name() in ("amx", "vector", "memref"):
-        return not op.results or op.name.startswith("memref.atomic")
+        is_hint = isinstance(op, PrefetchOp)
+        return not (op.results or is_hint) or op.name.startswith("memref.atomic")
     return op.dialect_name() not in ("arith", "math")
 
 

@@ -60,3 +60,13 @@ func.func @halves(%a: memref<?xf16>, %b: memref<16x32xbf16>, %c: memref<1x16x16x
 func.func @plain() {
   func.return
 }
+
+// What is read once passes caches.
+// CHECK-LABEL: define void @streamed(
+// CHECK: call x86_amx @llvm.x86.tileloaddt164.internal(i16 16, i16 64, ptr %a, i64 64)
+func.func @streamed(%a: memref<16x32xbf16>, %b: memref<16x32xbf16>) {
+  %c0 = arith.constant 0 : index
+  %x = amx.tile_load %a[%c0, %c0] {nontemporal} : memref<16x32xbf16> into !amx.tile<16x32xbf16>
+  amx.tile_store %b[%c0, %c0], %x : memref<16x32xbf16>, !amx.tile<16x32xbf16>
+  func.return
+}

@@ -1,7 +1,8 @@
 """`amx` as intrinsics of LLVM on `x86_amx`: LLVM assigns and configures registers.
 
     tile_zero    llvm.x86.tilezero.internal(rows, bytes)
-    tile_load    llvm.x86.tileloadd64.internal(rows, bytes, pointer, pitch)
+    tile_load    llvm.x86.tileloadd64.internal(rows, bytes, pointer, pitch);
+                 tileloaddt164 if it is nontemporal
     tile_store   llvm.x86.tilestored64.internal(rows, bytes, pointer, pitch, tile)
     tile_mulf    llvm.x86.tdpbf16ps.internal(rows, bytes, bytes of k, acc, lhs, rhs)
     tile_muli    llvm.x86.tdpbssd.internal and its kin, likewise
@@ -61,7 +62,8 @@ def zero(e: Emission, op: amx.TileZeroOp) -> None:
 def load(e: Emission, op: amx.TileLoadOp) -> None:
     place = _place(e, e.view(op.base), op.indices, op.stride)
     arguments = [*_shape(op.result.type), *place]
-    e.set(op.result, e.intrinsic("x86.tileloadd64.internal", TILE, arguments, ()))
+    name = "tileloaddt164" if amx.NONTEMPORAL in op.attributes else "tileloadd64"
+    e.set(op.result, e.intrinsic(f"x86.{name}.internal", TILE, arguments, ()))
 
 
 @handlers.on(amx.TileStoreOp)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from xdsl.dialects import llvm, vector
 
+from coopc.dialects.memref_forms import PrefetchOp
 from coopc.emit import memref
 from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers, id_of
@@ -29,6 +30,15 @@ from coopc.llvm.values import (
 )
 
 handlers = Handlers(memref.handlers)
+
+
+@handlers.on(PrefetchOp)
+def prefetch(e: Emission, op: PrefetchOp) -> None:
+    view, what = e.view(op.memref), (op.is_write, op.locality, op.is_data)  # true is -1
+    at = e.index.linear(view, e.nums(op.indices))
+    place = e.pointer(view, at, inbounds=False)
+    numbers = [integer(I32, abs(x.value.data)) for x in what]
+    e.intrinsic("prefetch", VOID, [place, *numbers], [place.type])
 
 
 @handlers.on(vector.BroadcastOp)

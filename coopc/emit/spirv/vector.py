@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Attribute
 
 from coopc.dialects import simt
+from coopc.dialects.memref_forms import PrefetchOp
 from coopc.emit import memref
 from coopc.emit.arith import is_i1
 from coopc.emit.memref import alignment_of, hints_of, masked_load, masked_store
@@ -28,6 +29,7 @@ from coopc.spirv.instruction import Id
 handlers = Handlers(memref.handlers)
 handlers.add(vector.MaskedLoadOp, masked_load)
 handlers.add(vector.MaskedStoreOp, masked_store)
+handlers.add(PrefetchOp, lambda e, op: None)
 
 
 @handlers.on(vector.BroadcastOp)

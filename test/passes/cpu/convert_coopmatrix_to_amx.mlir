@@ -123,12 +123,17 @@ func.func @known_slices(%m: memref<2x4xf32>) -> (vector<4xf32>, vector<4xf32>) {
   func.return %s, %t : vector<4xf32>, vector<4xf32>
 }
 
-// A hint is dropped, and with the matrices what says who holds them.
+// A hint is one for each row of a tile, and dropped where memory has no such rows.
 // CHECK-LABEL: func.func @prefetch(
 // CHECK-NOT:  coopmatrix
+// CHECK:         memref.prefetch %m[%i, %i], read, locality<3>, data : memref<8x8xf32>
+// CHECK-COUNT-7: memref.prefetch %m[%{{.*}}, %i], read, locality<3>, data : memref<8x8xf32>
+// CHECK-NEXT:    memref.prefetch %m[%i, %i], read, locality<2>, data : memref<8x8xf32>
+// CHECK-NEXT:    func.return
 func.func @prefetch(%m: memref<8x8xf32>, %i: index) {
   coopmatrix.prefetch %m[%i, %i] row_major : memref<8x8xf32>, !coopmatrix.matrix<8x8xf32, acc>
-  // CHECK: func.return
+  coopmatrix.prefetch %m[%i, %i] row_major level = 2 : memref<8x8xf32>, !coopmatrix.matrix<1x8xf32, acc>
+  coopmatrix.prefetch %m[%i, %i] col_major : memref<8x8xf32>, !coopmatrix.matrix<8x8xf32, acc>
   func.return
 }
 
