@@ -19,7 +19,7 @@ from typing import TypeAlias
 from coopc.device import AMX, ELEMENT_BITS, Device
 from coopc.device.cpu import VECTOR_TILE
 from coopc.device.model import Amx
-from coopc.plan.gemm import Direct, GemmOperand, GemmPlan, Packed, Problem
+from coopc.plan.gemm import Direct, GemmPlan, Packed, Problem
 
 # --- AMX: blocks for the caches of a core --------------------------------------------
 
@@ -37,21 +37,26 @@ SUM_BYTES = 1 << 20
 do the panels that they need."""
 ROW_BYTES = 2048
 """From row to row of an A that is not packed, at most."""
-WHOLE_BYTES = 512 << 10
-"""Of an A that is not packed, at most: larger ones were faster packed."""
+FEW_COLS = 256
+"""Of C, with which one thread does not pack A: with more it was 4% faster to.  Several
+threads were 15% faster without, as they read what others packed from their caches."""
 PANEL_PRODUCTS = 2
 """Products of panels that take as long as it takes to bring one panel to a core."""
 
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
 
-ONE_THREAD_BLOCK: Block = (8, 8, 64)
-"""The block of large matrices: the best of 12 on an Emerald Rapids Xeon, of 2 MiB of
-second cache, for bf16 and i8 of 512 to 4096.  With 8, 16 or 32 steps it is as fast: the
-innermost loop takes three times as long as its products alone, whatever is in the first
-cache (`python -m bench.amx_gemm --ladder`)."""
-THREADS_BLOCK: Block = (4, 8, 64)
-"""The same where threads share them: the best of 8 with 16 threads."""
+ONE_THREAD_BLOCK: Block = (8, 8, 16)
+"""The block of large matrices, by variants of the innermost loop in machine code on an
+Emerald Rapids Xeon, bf16, 2048 x 2048 x 2048, in Gop/s: products alone 1,980, loads of
+tiles alone 880.  So loads from the second cache are the limit, and 16 steps leave room
+in the first one for a panel of B: 1,110; with loads of A that pass it by 1,190, and
+with the next panels prefetched to the second cache 1,390; 64 steps had 1,220.  With 8
+steps sums take longer, 12 are as fast; so are 8 x 12 and 12 x 8 panels."""
+ONE_PANEL_STEPS = 64
+"""Where A is one panel: none of B is read twice, and sums are loaded less often."""
+THREADS_BLOCK: Block = (4, 4, 16)
+"""The same where threads share them, with 16 of them: more blocks are more to share."""
 SLAB_STEPS = 16
 """Products along K of which a core packs B at a time, where it packs it as it goes."""
 
@@ -86,7 +91,7 @@ def plan_amx_gemm(
         steps * depth,
         depth,
         PANEL // 2,
-        Packed() if packs_a(problem.a) else Direct(),
+        Packed() if packs_a(problem, threads) else Direct(),
         Packed(4 // size, before=before),
         band=band_of(problem.c.shape, group, threads),
     )
@@ -157,6 +162,8 @@ def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
         return rows, cols, steps
     across, down = max(1, -(-n // PANEL)), max(1, -(-m // PANEL))
     rows, cols = min(rows, down), min(cols, across)
+    if rows == 1:
+        steps = ONE_PANEL_STEPS
     if threads == 1:
         return rows, cols, steps
 
@@ -194,13 +201,14 @@ def band_of(
     return band if band > 1 else 0
 
 
-def packs_a(a: GemmOperand) -> bool:
+def packs_a(problem: Problem, threads: int = 1) -> bool:
     """Return whether A is packed, too, and not read as it is.
 
     It is where rows of the memref are not along K, where there is a batch, where its
     panels and steps are not whole, where 16 rows of it would be in more than 8 lines of
-    a set of the first cache, which are 4 KiB apart, and where it is read often enough.
+    a set of the first cache, 4 KiB apart, and where one thread reads it often.
     """
+    a, n = problem.a, problem.c.shape[1]
     if a.transposed or a.batched:
         return True
     (m, k), row_stride, size = a.shape, a.strides[0], a.element_bytes
@@ -208,7 +216,8 @@ def packs_a(a: GemmOperand) -> bool:
         return True
     whole = m % PANEL == 0 and k * size % STEP_BYTES == 0
     far = row_stride * size > ROW_BYTES
-    return not whole or far or m * k * size > WHOLE_BYTES
+    often = threads == 1 and (n is None or n > FEW_COLS)
+    return not whole or far or often
 
 
 # --- any processor: tiles of vectors -------------------------------------------------

@@ -16,10 +16,15 @@ Fails:   never; other products are unchanged, with a remark if AMX supports thei
 If a column of work-groups has all rows of C, each packs its own panels of B, some steps
 at a time; if A is read in place, there is no @pack.
 
-In packed A and B, step s of panel p is two tiles, 32 rows of 64 bytes, at offset
-(p * steps + s) * 2 KiB; rows of B are interleaved along K (VNNI).  The memref type lets
-any element start a 32-row tile, so one register addresses a tile.  Batches are stored
-one after the other.
+In packed A and B, a step of a panel is two tiles, 32 rows of 64 bytes; rows of B are
+interleaved along K (VNNI).  The steps that a work-group computes at a time are one
+block of memory, panel by panel: step s of panel p of P is at offset
+(s0 * P + p * steps + s - s0) * 2 KiB, if the block has that many steps from s0 on.  The
+memref type lets any element start a 32-row tile, so one register addresses a tile.
+Batches are stored one after the other.
+
+A panel of B stays in the first cache while those of A stream past it (`nontemporal`:
+`tileloaddt1`), and the next block of either is prefetched to the second cache.
 
 If memory rows run along K for A, or along N for B (after interleaving), rows are copied
 as they are.  Otherwise tiles are transposed in registers, as 16 x 16 words of 32 bits.
@@ -39,7 +44,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
-from coopc.device import signless
+from coopc.device import ELEMENT_BITS, signless
 from coopc.dialects.narrow import memref_type
 from coopc.passes.linalg.kernel_text import Memory, zero
 from coopc.passes.linalg.match import Multiplication, dots_of, extent, matches
@@ -68,6 +73,8 @@ from coopc.remarks import remark
 
 HALF = PANEL // 2
 """Columns of a tile of B."""
+STREAMED = 12
+"""Steps of panels of A, of 2 KiB, that are half of the first cache of 48 KiB."""
 
 
 class AmxKernel(PackedKernel):
@@ -90,11 +97,21 @@ class AmxKernel(PackedKernel):
         """Whether A is packed, too: else it is whole panels and steps."""
         self.types = problem.a.type, problem.b.type, problem.c.type
         """Of the memrefs."""
+        self.packed_before = {"a": "i0"} if self.packs_a else {}
+        """Which of A and B is packed by kernels before, and the first panel of each."""
+        if not self.packs_b:
+            self.packed_before["b"] = "j0"
         self.unit = PANEL * self.step if self.packs_a else self.step
         """What the innermost loop counts a product as."""
         self.channel = plan.b.channel
         """Rows of B that share a row of its tile."""
         k = problem.a.size("cols")
+        more = k is None or k > plan.products * plan.depth
+        self.has_next = more and self.panels[0] > 1
+        """Whether a next block of steps is prefetched."""
+        steps = plan.products if k is None else min(plan.products, -(-k // self.step))
+        self.streams_a = self.panels[0] * steps > STREAMED
+        """Whether panels of A leave no room in the first cache for one of B."""
         self.panels_of_step = None if k is None else max(1, -(-k // self.step))
         """Panels of B of which a work-group packs a step of K, as much as a panel of A
         has; None for all."""
@@ -112,6 +129,13 @@ class AmxKernel(PackedKernel):
   %pb = memref.reinterpret_cast {name} to offset: [0], sizes: [{PANEL}, %pb_cols],
     strides: [{self.step}, 1] : {self.prepacked} to {self.packed}"""
 
+    def prefetched(self, of: str) -> int:
+        """Return the rows of packed A or B that a step of a tile of C prefetches.
+
+        All tiles of a work-group prefetch a block of as many panels.
+        """
+        return -(-PANEL // self.panels["ba".index(of)])
+
     def text_of_panels(self, name: str, axis: str, body: str) -> str:
         steps = f"""
   %steps = arith.ceildivui %k, %c{self.step} : index"""
@@ -123,33 +147,24 @@ class AmxKernel(PackedKernel):
 
 def multiplying(g: AmxKernel) -> str:
     size = PANEL * g.step
-    slab, of_b = (
-        "",
-        """
-      %panel_b = arith.addi %before_b, %j : index
-      %jb = arith.muli %panel_b, %steps : index""",
-    )
+    of_b = """
+      %from_j = arith.muli %j, %some : index
+      %sb = arith.addi %block_b, %from_j : index"""
     if g.packs_b:
-        slab, of_b = (
-            packing_slab(g),
-            f"""
+        of_b = f"""
       %nth = arith.subi %j, %j0 : index
-      %before_j = arith.muli %nth, %c{g.plan.products} : index
-      %jb = arith.subi %before_j, %s0 : index""",
-        )
+      %sb = arith.muli %nth, %c{g.plan.products} : index"""
     # The innermost loop counts elements of A: as it is packed, or along its rows.
+    first = """
+      %sa = arith.addi %s0, %c0 : index"""
     if g.packs_a:
-        first = f"""
-      %panel_a = arith.addi %before_a, %i : index
-      %ja = arith.muli %panel_a, %steps : index
-      %sa = arith.addi %ja, %s0 : index
-      %apart = arith.subi %jb, %ja : index
-      %from = arith.muli %sa, %c{size} : index
+        first = """
+      %from_i = arith.muli %i, %some : index
+      %sa = arith.addi %block_a, %from_i : index"""
+    first += f"""
+      %apart = arith.subi %sb, %sa : index
+      %from = arith.muli %sa, %c{g.unit} : index
       %to_b = arith.muli %apart, %c{size} : index"""
-    else:
-        first = f"""
-      %from = arith.muli %s0, %c{g.unit} : index
-      %to_b = arith.muli %jb, %c{size} : index"""
     # What sums begin with.
     begin = f"""
         %filled = "memref.cast"(%fill) : ({g.own}) -> ({g.part})
@@ -186,10 +201,12 @@ def multiplying(g: AmxKernel) -> str:
   %last = arith.maxui %steps, %c1 : index
   scf.for %s0 = %c0 to %last step %c{g.plan.products} {{
     %s_end = arith.addi %s0, %c{g.plan.products} : index
-    %s1 = arith.minui %s_end, %steps : index{slab}
+    %s1 = arith.minui %s_end, %steps : index{packing_slab(g) if g.packs_b else ""}
     %is_first = arith.cmpi eq, %s0, %c0 : index
     %is_last = arith.cmpi eq, %s1, %steps : index
-    %some = arith.subi %s1, %s0 : index
+    %some = arith.subi %s1, %s0 : index{blocks(g)}
+    %all = arith.constant -1 : index
+    %if_last = arith.select %is_last, %all, %c0 : index
     %rest = arith.remui %some, %c{UNROLL} : index
     %whole = arith.subi %some, %rest : index
     %length = arith.muli %some, %c{g.unit} : index
@@ -200,7 +217,7 @@ def multiplying(g: AmxKernel) -> str:
       }} else {{{of_block(g)}
       }}{target}{of_b}{first}
       %middle = arith.addi %from, %whole_length : index
-      %to = arith.addi %from, %length : index{sums(g)}{end}
+      %to = arith.addi %from, %length : index{to_prefetch(g)}{sums(g)}{end}
     }} }}
   }}"""
     return g.text_of_panels("multiply", "z", body)
@@ -280,7 +297,9 @@ def sums(g: AmxKernel) -> str:
       %left = coopmatrix.load %source[%c0, %c0] row_major : {g.part} -> {acc}
       %right = coopmatrix.load %source[%c0, %c{HALF}] row_major : {g.part} -> {acc}
       %l:2 = scf.for %s = %from to %middle step %c{UNROLL * g.unit}
-          iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{products(g, UNROLL)}
+          iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{prefetches(g)}{
+        products(g, UNROLL)
+    }
         scf.yield %t{UNROLL}, %v{UNROLL} : {acc}, {acc}
       }}
       %e:2 = scf.for %s = %middle to %to step %c{g.unit}
@@ -289,6 +308,97 @@ def sums(g: AmxKernel) -> str:
       }}
       coopmatrix.store %e#0, %target[%c0, %c0] row_major : {acc}, {g.part}
       coopmatrix.store %e#1, %target[%c0, %c{HALF}] row_major : {acc}, {g.part}"""
+
+
+def blocks(g: AmxKernel) -> str:
+    """Return where panels are in a block of steps, and in the next one, if packed."""
+    lines = f"""
+    %n0 = arith.select %is_last, %s0, %s1 : index
+    %n_left = arith.subi %steps, %n0 : index
+    %n_some = arith.minui %n_left, %c{g.plan.products} : index"""
+    for of, first in g.packed_before.items():
+        lines += block_at(of, "%s0") + block_at(of, "%n0", "next")
+        lines += f"""
+    %next_to_{first} = arith.muli %{first}, %n_some : index
+    %next_at_{first} = arith.addi %next_{of}, %next_to_{first} : index
+    %prefetched_{of} = arith.muli %next_at_{first}, %c{PANEL * g.step} : index"""
+    if not g.packs_a:
+        lines += f"""
+    %next_row = arith.muli %i0, %c{PANEL} : index
+    %next_col = arith.muli %n0, %c{g.step} : index"""
+    return lines
+
+
+def to_prefetch(g: AmxKernel) -> str:
+    """Return how many steps the tiles of a block have before those of one."""
+    steps = g.plan.products // UNROLL * UNROLL
+    return f"""
+      %steps_before = arith.muli %number, %c{steps} : index"""
+
+
+def prefetches(g: AmxKernel) -> str:
+    """Return which step of a tile, and of all tiles, an iteration begins with."""
+    return f"""
+        %so_far = arith.subi %s, %from : index
+        %of_tile = arith.divui %so_far, %c{g.unit} : index
+        %of_all = arith.addi %steps_before, %of_tile : index"""
+
+
+def prefetch(g: AmxKernel, number: int) -> str:
+    """Return what a step of an iteration prefetches: of the next block, and of C."""
+    lines = f"""
+        %of_all{number} = arith.addi %of_all, %c{number} : index"""
+    for of in g.packed_before if g.has_next else ():
+        rows = g.prefetched(of)
+        lines += f"""
+        %past{number}_{of} = arith.muli %of_all{number}, %c{rows * g.step} : index
+        %q{number}_{of} = arith.addi %prefetched_{of}, %past{number}_{of} : index
+        coopmatrix.prefetch %p{of}[%c0, %q{number}_{of}] row_major level = 2
+          : {g.packed}, {g.matrix("a", rows, HALF, g.step)}"""
+    if g.has_next and not g.packs_a:  # lines of a row
+        count = min(16, 1 << (g.prefetched("a") - 1).bit_length())
+        per = 16 // count
+        lines += f"""
+        %far{number} = arith.divui %of_all{number}, %c{per} : index
+        %in{number} = arith.remui %of_all{number}, %c{per} : index
+        %past{number} = arith.muli %in{number}, %c{count * g.step} : index
+        %q_row{number} = arith.addi %next_row, %far{number} : index
+        %q_col{number} = arith.addi %next_col, %past{number} : index
+        coopmatrix.prefetch %a[%q_row{number}, %q_col{number}] row_major level = 2
+          : {g.types[0]}, {g.matrix("a", 1, HALF, count * g.step)}"""
+    return lines + prefetch_c(g, number)
+
+
+def prefetch_c(g: AmxKernel, number: int) -> str:
+    """Return the prefetches of rows that the sums of a tile are stored to."""
+    rows = -(-PANEL // g.plan.products)
+    lines = f"""
+        %of_tile{number} = arith.addi %of_tile, %c{number} : index
+        %r{number}_c = arith.muli %of_tile{number}, %c{rows} : index"""
+    for row in range(rows):
+        at = f"{number}_{row}"
+        lines += f"""
+        %at{at} = arith.addi %r{number}_c, %c{row} : index"""
+        places = [("%target", f"%at{at}, %c{x}", g.part) for x in (0, HALF)]
+        if g.outputs:  # before the last block, only the first row
+            places = []
+            lines += f"""
+        %in{at} = arith.andi %at{at}, %if_last : index
+        %r{at} = arith.addi %row, %in{at} : index"""
+        for memory, _ in g.outputs:
+            line = 8 * STEP_BYTES // ELEMENT_BITS[memory.matrix.element]
+            for col in range(0, PANEL, line):
+                name = f"{memory.name}{at}_{col}"
+                lines += f"""
+        {name} = arith.addi %col, %c{col} : index"""
+                place = memory.place(f"%r{at}", name)
+                places.append((memory.name, place, memory.matrix.type))
+        lines += "".join(
+            f"""
+        memref.prefetch {name}[{place}], write, locality<3>, data : {type}"""
+            for name, place, type in places
+        )
+    return lines
 
 
 def products(g: AmxKernel, unroll: int) -> str:
@@ -303,16 +413,19 @@ def products(g: AmxKernel, unroll: int) -> str:
         lines = f"""
         %far = arith.muli %s, %c{PANEL} : index
         %r = arith.addi %far, %to_b : index"""
+    hint = " nontemporal" * g.streams_a
     for u in range(unroll):
         lines += f"""
         %ra{u} = arith.addi %s, %c{u * g.unit} : index
         %rb{u} = arith.addi %r, %c{u * PANEL * g.step} : index
         %rc{u} = arith.addi %r, %c{(u * PANEL + HALF) * g.step} : index
-        %p{u} = coopmatrix.load {at}, %ra{u}] row_major : {memory} -> {a}
+        %p{u} = coopmatrix.load {at}, %ra{u}] row_major{hint} : {memory} -> {a}
         %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.packed} -> {b}
         %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.packed} -> {b}
         {g.multiply(f"%t{u + 1}", f"%p{u}", f"%q{u}", f"%t{u}", g.tile)}
-        {g.multiply(f"%v{u + 1}", f"%p{u}", f"%o{u}", f"%v{u}", g.tile)}"""
+        {g.multiply(f"%v{u + 1}", f"%p{u}", f"%o{u}", f"%v{u}", g.tile)}{
+            prefetch(g, u) if unroll > 1 else ""
+        }"""
     return lines
 
 
@@ -324,8 +437,9 @@ def packing(g: AmxKernel, what: str = "ab") -> str:
     turned = turned_of(g, g.problem.a, g.problem.b)
     of_a = f"""
     %first_row = arith.muli %group, %c{PANEL} : index
-    %panel = arith.addi %before_a, %group : index
-    scf.for %s = %c0 to %steps step %c1 {{{step(g, g.a, "%first_row", "%m", "%pa")}
+    scf.for %s = %c0 to %steps step %c1 {{{
+        step(g, g.a, "%first_row", "%m", "%pa", in_order(g, "%group", "a"))
+    }
     }}"""
     of_b, some = "", "%c0 to %panels_b"
     if g.panels_of_step is not None:
@@ -339,8 +453,9 @@ def packing(g: AmxKernel, what: str = "ab") -> str:
     %number = arith.subi %group, %of_a : index{of_b}
     %s = arith.remui %number, %steps : index
     scf.for %p = {some} step %c1 {{
-      %col0 = arith.muli %p, %c{PANEL} : index
-      %panel = arith.addi %before_b, %p : index{step(g, g.b, "%col0", "%n", "%pb")}
+      %col0 = arith.muli %p, %c{PANEL} : index{
+        step(g, g.b, "%col0", "%n", "%pb", in_order(g, "%p", "b"))
+    }
     }}"""
     return g.packing(of_a, of_b, what, turned)
 
@@ -354,15 +469,27 @@ def turned_of(g: AmxKernel, *matrices: GemmOperand) -> str:
   %turned = memref.alloca() {{alignment = 64 : i64}} : {buffer}"""
 
 
-IN_ORDER = """
-      %before = arith.muli %panel, %steps : index
-      %at = arith.addi %before, %s : index"""
-"""Which step %s of a %panel is, in memory of all of them."""
+def in_order(g: AmxKernel, panel: str, of: str) -> str:
+    """Return which step %s of a panel is, in memory of all of A, or of B."""
+    return f"""
+      %in_block = arith.remui %s, %c{g.plan.products} : index
+      %s0 = arith.subi %s, %in_block : index
+      %s_left = arith.subi %steps, %s0 : index
+      %some = arith.minui %s_left, %c{g.plan.products} : index{block_at(of, "%s0")}
+      %from_p = arith.muli {panel}, %some : index
+      %before = arith.addi %block_{of}, %from_p : index
+      %at = arith.addi %before, %in_block : index"""
 
 
-def step(
-    g: AmxKernel, memory: Memory, first: str, end: str, to: str, at: str = IN_ORDER
-) -> str:
+def block_at(of: str, step: str, name: str = "block") -> str:
+    """Return where the panels of A, or of B, are from a step on that begins a block."""
+    return f"""
+      %{name}_of_{of} = arith.muli %before_{of}, %steps : index
+      %{name}_to_{of} = arith.muli {step}, %panels_{of} : index
+      %{name}_{of} = arith.addi %{name}_of_{of}, %{name}_to_{of} : index"""
+
+
+def step(g: AmxKernel, memory: Memory, first: str, end: str, to: str, at: str) -> str:
     """Return what packs step %s of rows or columns from `first` on, as step %at."""
     along_k = memory.matrix.transposed != (memory is g.a)
     pack = rows_along_k if along_k else channels

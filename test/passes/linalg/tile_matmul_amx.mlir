@@ -34,8 +34,13 @@
 // CHECK-LABEL: func.func @matmul.multiply(
 // CHECK:         memref.alloca() {alignment = 64 : i64} : memref<256x32xi32>
 // CHECK:         scf.for {{.*}} iter_args({{.*}}) -> (!coopmatrix.matrix<32x16xi32, acc>, !coopmatrix.matrix<32x16xi32, acc>) {
-// CHECK-COUNT-8:   coopmatrix.mul_add {{.*}} signed(a, b, c, result) : !coopmatrix.matrix<32x64xi8, a>, !coopmatrix.matrix<64x16xi8, b>, !coopmatrix.matrix<32x16xi32, acc>
-// CHECK-NEXT:      scf.yield
+// CHECK:           coopmatrix.load %pa[{{.*}}] row_major nontemporal
+// CHECK-COUNT-2:   coopmatrix.mul_add {{.*}} signed(a, b, c, result) : !coopmatrix.matrix<32x64xi8, a>, !coopmatrix.matrix<64x16xi8, b>, !coopmatrix.matrix<32x16xi32, acc>
+// CHECK:           coopmatrix.prefetch %pa[{{.*}}] row_major level = 2 : memref<32x?xi8, strided<[64, 1]>>, !coopmatrix.matrix<16x64xi8, a>
+// CHECK:           coopmatrix.prefetch %pb[{{.*}}] row_major level = 2 : memref<32x?xi8, strided<[64, 1]>>, !coopmatrix.matrix<8x64xi8, a>
+// CHECK-COUNT-8:   memref.prefetch %target[{{.*}}], write, locality<3>, data
+// CHECK-COUNT-6:   coopmatrix.mul_add
+// CHECK:           scf.yield
 // CHECK:         scf.for {{.*}} iter_args(
 // CHECK-COUNT-2:   coopmatrix.mul_add
 // CHECK-NEXT:      scf.yield
@@ -78,7 +83,7 @@ func.func @by_columns(%a: memref<64x64xbf16, strided<[1, 64]>>, %b: memref<64x64
   linalg.matmul ins(%a, %b : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
   func.return
 }
-// REMARK:     tile_matmul_amx.mlir:77:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK:     tile_matmul_amx.mlir:82:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
 // REMARK-NOT: remark
 
 // What AMX does not multiply stays, without one.
@@ -142,15 +147,18 @@ func.func @few(%a: memref<4x64xbf16>, %b: memref<64x64xbf16>, %c: memref<4x64xf3
   func.return
 }
 
-// Threads have shares near squares: of 16 x 8 blocks eight each, in bands of four. Parts
-// of a step of B are packed that are as large as a panel of A.
-// BAND: large = {stages = [{name = "large.pack", groups = affine_map<() -> (128)>}, {name = "large.multiply", groups = affine_map<() -> (8, 16)>}]
+// Threads have shares near squares: of 16 x 16 blocks 16 each, in bands of four. Parts of
+// a step of B are packed that are as large as a panel of A, which several threads read as
+// it is: rows of 2 KiB are prefetched, eight lines at a time.
+// BAND: large = {stages = [{name = "large.pack", groups = affine_map<() -> (64)>}, {name = "large.multiply", groups = affine_map<() -> (16, 16)>}]
 // BAND-LABEL: func.func @large.pack(
 // BAND:         %p0 = arith.muli %part, %c32
 // BAND-LABEL: func.func @large.multiply(
 // BAND:         %in_band = arith.muli %across, %c4
 // BAND:         %high = arith.minui %below, %c4
 // BAND:         %x = arith.divui %at_band, %high
+// BAND:         coopmatrix.load %a[%row, %{{.*}}] row_major nontemporal : memref<2048x2048xi8>
+// BAND:         coopmatrix.prefetch %a[%q_row0, %q_col0] row_major level = 2 : memref<2048x2048xi8>, !coopmatrix.matrix<1x512xi8, a>
 func.func @large(%a: memref<2048x2048xi8>, %b: memref<2048x2048xi8>, %c: memref<2048x2048xi32>) {
   linalg.matmul ins(%a, %b : memref<2048x2048xi8>, memref<2048x2048xi8>) outs(%c : memref<2048x2048xi32>)
   func.return

@@ -53,28 +53,33 @@ def test_a_block_that_is_too_large() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "element", "packs"),
+    ("sizes", "element", "threads", "packs"),
     [
-        ((512, 512), "f16", False),
-        ((500, 512), "f16", True),  # panels are not whole
-        ((128, 2048), "f16", True),  # rows are far apart
-        ((1024, 1024), "f16", True),  # read too often
-        ((96, 96), "bf16", False),
-        ((96, 96), "s8", True),  # steps of 64 are not whole
-        ((None, 512), "f16", True),
+        ((512, 64, 512), "f16", 1, False),
+        ((512, 512, 512), "f16", 1, True),  # read too often
+        ((512, 512, 512), "f16", 2, False),
+        ((1024, 1024, 1024), "f16", 2, False),
+        ((500, 64, 512), "f16", 2, True),  # panels are not whole
+        ((128, 64, 2048), "f16", 2, True),  # rows are far apart
+        ((96, 64, 96), "bf16", 1, False),
+        ((96, 64, 96), "s8", 1, True),  # steps of 64 are not whole
+        ((None, 64, 512), "f16", 1, True),
+        ((512, None, 512), "f16", 1, True),
+        ((512, None, 512), "f16", 2, False),
     ],
 )
 def test_an_a_that_is_packed(
-    sizes: tuple[int | None, int], element: str, packs: bool
+    sizes: tuple[int | None, int | None, int], element: str, threads: int, packs: bool
 ) -> None:
-    a = GemmOperand("memref", element, sizes, (sizes[1], 1))
-    assert packs_a(a) == packs
     kinds = ("s8", "s8", "s32") if element == "s8" else (element, element, "f32")
-    found = plan_amx_gemm(problem((sizes[0], 64, sizes[1]), kinds))
+    asked = problem(sizes, kinds)
+    assert packs_a(asked, threads) == packs
+    found = plan_amx_gemm(asked, threads)
     assert isinstance(found, GemmPlan)
     assert isinstance(found.a, Packed) == packs
     is_one_row = sizes[0] is not None and sizes[0] <= found.group[0]
-    assert found.b == Packed(4 // a.element_bytes, before=not is_one_row)
+    channel = 4 // asked.a.element_bytes
+    assert found.b == Packed(channel, before=not is_one_row)
 
 
 @pytest.mark.parametrize(
