@@ -155,7 +155,7 @@ def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
     of them is done first.
 
     >>> block_of(4096, 4096), block_of(512, 512, threads=16), block_of(512, 512, 15)
-    ((8, 8, 64), (4, 4, 64), (4, 6, 64))
+    ((8, 8, 16), (4, 4, 16), (3, 4, 16))
     """
     rows, cols, steps = THREADS_BLOCK if threads > 1 else ONE_THREAD_BLOCK
     if m is None or n is None:

@@ -206,10 +206,11 @@ def prefetch_rows(op: coopmatrix.PrefetchOp) -> None:
     cuts, stride = grid_of(matrix).cuts, op.matrix_strides[1]
     level = 1 if op.level is None else op.level.value.data
     if not why_staged(cuts, str(layout), stride, op.checked is not None):
+        *leading, outer, inner = op.positions
         for cut in cuts:
-            *leading, outer, inner = tile_place(op, cut, b)
-            for row in range(cut.shape[0]):
-                place = *leading, b.plus(outer, row), inner
+            first, col = memory_offset(layout, cut.row, cut.col, matrix.element_bits)
+            for row in range(first, first + cut.shape[0]):
+                place = *leading, b.plus(outer, row), b.plus(inner, col)
                 b.effect(PrefetchOp(op.memory, place, max(4 - level, 0)))
     Rewriter.erase_op(op)
 
@@ -470,15 +471,13 @@ class TileAccess:
             shapes = [cut.shape for cut in cuts]
             get = self.buffers.get
             return [(get(b, x, element, "tile"), origin(b)) for x in shapes]
-        return [(op.memory, tile_place(op, cut, b)) for cut in cuts]
-
-
-def tile_place(op: Access | coopmatrix.PrefetchOp, cut: TileCut, b: Builder) -> Values:
-    """Return where in memory a tile of an access begins."""
-    *leading, outer, inner = op.positions
-    bits = op.matrix.element_bits
-    rows, cols = memory_offset(op.layout.data, cut.row, cut.col, bits)
-    return *leading, b.plus(outer, rows), b.plus(inner, cols)
+        *leading, outer, inner = op.positions
+        places: list[tuple[SSAValue, Values]] = []
+        for cut in cuts:
+            offset = memory_offset(layout, cut.row, cut.col, matrix.element_bits)
+            place = b.plus(outer, offset[0]), b.plus(inner, offset[1])
+            places.append((op.memory, (*leading, *place)))
+        return places
 
 
 def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> None:
