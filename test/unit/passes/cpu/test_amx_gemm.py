@@ -157,7 +157,7 @@ def assembly(element: str, size: int | None = None) -> str:
 
 @pytest.mark.parametrize("element", SUMS)
 def test_instructions_of_the_innermost_loop(element: str) -> None:
-    """At most 19.5 for four products, with addresses of prefetches; no tile is spilled."""
+    """At most 19.5 for four products, with places of prefetches; no tile is spilled."""
     body = assembly(element)
     blocks = re.split(r"^(?=\.LBB)", body, flags=re.MULTILINE)
     loops: list[tuple[int, int]] = []
