@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from support.programs import module_of
-from xdsl.dialects import affine, func, math, memref, ub, vector
+from xdsl.dialects import affine, func, math, ub, vector
 from xdsl.ir import Dialect
 
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.linalg_forms import Linalg
+from coopc.dialects.memref_forms import MemRef
 from coopc.dialects.scf_forms import Scf
 from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
@@ -21,7 +22,7 @@ DIALECTS = (
     Arith,
     math.Math,
     vector.Vector,
-    memref.MemRef,
+    MemRef,
     Scf,
     ub.UB,
     func.Func,
