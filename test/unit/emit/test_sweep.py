@@ -49,6 +49,7 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.device import DEVICES, device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use
+from coopc.dialects.memref_forms import PrefetchOp
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit.llvm.types import Facts as LlvmFacts
@@ -380,6 +381,8 @@ def views(k: Kernel, type: MemRefType) -> None:
     k.add(memref.CastOp, [source], [MemRefType(element, [DYNAMIC_INDEX] * 2)])
     aligned = IntegerAttr(64, i32)
     k.add(memref.AssumeAlignmentOp, [source], [type], alignment=aligned)
+    at = k.constant(0)
+    k.keep(PrefetchOp(source, [at, at], 3, is_write=True))
     metadata = [MemRefType(element, []), *[IndexType()] * 5]
     k.add(memref.ExtractStridedMetaDataOp, [source], metadata)
     strided = StridedLayoutAttr([64, 1], 64)
