@@ -49,7 +49,7 @@ MAX_ROWS = 16
 MAX_ROW_BYTES = 64
 """Bytes of a row of a tile, at most."""
 NONTEMPORAL = "nontemporal"
-"""An attribute of loads."""
+"""An attribute of loads, which upstream lacks: the tile need not stay in caches."""
 CHANNEL_BYTES = 4
 """The bytes that an accumulator takes in k for each of its elements."""
 
@@ -193,8 +193,8 @@ class TileLoadOp(IRDLOperation):
     %b = amx.tile_load %m[%i, %i], %s : memref<?x?xbf16> into !amx.tile<16x32xbf16>
     ```
 
-    With the attribute `nontemporal`, which upstream's operation has not, its lines need
-    not stay in caches: `tileloaddt1`.
+    A load with the attribute `nontemporal` is `tileloaddt1`: the tile need not stay in
+    caches.
     """
 
     name = "amx.tile_load"

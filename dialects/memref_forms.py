@@ -115,9 +115,16 @@ def print_global(self: memref.GlobalOp, printer: Printer) -> None:
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """Bring an element's cache line nearer: a hint, which may be out of bounds.
+    """Prefetch the cache line of an element; a hint, which may be out of bounds.
 
-    `locality` is how near, from 0, which is to be used once, to 3, the first cache.
+    `locality` is 3 for the first cache, 2 and 1 for the next ones, and 0 for what is
+    used once.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<8x16xf32>, index, index)
+    memref.prefetch %memory[%i, %j], read, locality<2>, data : memref<8x16xf32>
+    memref.prefetch %memory[%i, %j], write, locality<3>, data : memref<8x16xf32>
+    ```
     """
 
     name = "memref.prefetch"
@@ -149,7 +156,10 @@ class PrefetchOp(IRDLOperation):
     def verify_(self) -> None:
         rank, count = memref_type(self.memref).get_num_dims(), len(self.indices)
         if rank != count:
-            raise VerifyException(f"expected {rank} indices, got {count}")
+            raise VerifyException(
+                f"expected {rank} indices, one for each dimension of the memref, "
+                f"got {count}"
+            )
         if not 0 <= (locality := self.locality.value.data) <= 3:
             raise VerifyException(f"expected a locality of 0 to 3, got {locality}")
 
@@ -159,25 +169,27 @@ class PrefetchOp(IRDLOperation):
         found = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, parser.parse_unresolved_operand
         )
-        words = list[str]()
-        for choice in (("read", "write"), ("locality",), ("data", "instr")):
+
+        def one_of(*words: str) -> str:
             parser.parse_punctuation(",")
-            word = parser.parse_optional_keyword_in(choice)
-            if word is None:
-                parser.raise_error(f"expected {' or '.join(choice)}")
-            words.append(word)
-            if word == "locality":
-                with parser.in_angle_brackets():
-                    words.append(str(parser.parse_integer(allow_boolean=False)))
+            return parser.expect(
+                lambda: parser.parse_optional_keyword_in(words),
+                f"expected {' or '.join(words)}",
+            )
+
+        access, _ = one_of("read", "write"), one_of("locality")
+        with parser.in_angle_brackets():
+            locality = parser.parse_integer(allow_boolean=False)
+        cache = one_of("data", "instr")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_type()
         op = cls(
             parser.resolve_operand(memory, type),
             [parser.resolve_operand(x, IndexType()) for x in found],
-            int(words[2]),
-            is_write=words[0] == "write",
-            is_data=words[3] == "data",
+            locality,
+            is_write=access == "write",
+            is_data=cache == "data",
         )
         op.attributes.update(attributes)
         return op

@@ -45,11 +45,9 @@ DEVICE = "amx"
 ROUND_BYTES = 1 << 20
 """Of memory that steps share, what a thread may fill for a round: it is still in the
 second cache of a core, of 2 MiB on Sapphire Rapids, where the next step reads it."""
-
-
 PARTS = 4
-"""Of a step for each thread, at most: whoever is done takes parts of the others, which
-may share their core with other programs."""
+"""Parts of a step for each of several threads, at most.  A thread that is done takes
+parts of others, which may be slower: their cores may run other programs, too."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +186,7 @@ class Program:
             packed = [slots([*given, *map(np.int64, (*groups, *x))]) for x in ends]
             kept += packed
             calls.append((self.code.slots_address(name), [*map(address_of, packed)]))
-        if threads > 1 and any(len(addresses) > 1 for _, addresses in calls):
+        if any(len(addresses) > 1 for _, addresses in calls):
             in_threads = ThreadPool.of(threads).prepared(calls)
         else:
             one = [(KIND(entry), address) for entry, (address,) in calls]

@@ -4,12 +4,13 @@
     run = pool.prepared([(entry, addresses)])
     run()                        # entry(addresses[n]) for each n, at once
 
-Each thread has a range of the parts, the same in each run, whose data may be in its
-caches.  When that is done it takes parts of longer ranges that are not begun.  A thread
-that waits spins for a while, then sleeps on a futex of Linux.  The threads of
-`concurrent.futures` need Python's lock to begin and to end each part; barriers of the C
-library wake all threads from sleep.  Medians, in ms, of a kernel that takes each of 16
-cores 0.1, 1 or 10 ms, of one that does nothing, and of 0.1 ms on 2 and 8 cores:
+Each thread begins with a range of the parts of its own, the same in each run, as their
+data may be in its caches.  Then it takes parts that others have not begun, if there are
+more parts than threads.  A thread that waits spins for a while, then sleeps on a futex
+of Linux.  The threads of `concurrent.futures` need Python's lock to begin and to end
+each part; barriers of the C library wake all threads from sleep.  Medians, in ms, of a
+kernel that takes each of 16 cores 0.1, 1 or 10 ms, of one that does nothing, and of 0.1
+ms on 2 and 8 cores:
 
     threads    16: 0    0.1    1      10     8: 0.1   2: 0.1
     this pool  0.005    0.15   1.03   10.6   0.16     0.10
@@ -33,8 +34,9 @@ from coopc.run.native import Native
 LINE = 8
 """Words of 8 bytes in a line of a cache."""
 TICKET, SIZE, DONE, STOP, STEP, TAKEN = 0, 1, LINE, 2 * LINE, 3 * LINE, 4 * LINE
-"""Where things are in the memory that threads share, in words.  What each thread's
-range has begun is in a line each, twice: for steps of even and of odd tickets."""
+"""Where things are in the memory that threads share, in words.  At `TAKEN` are two
+lines for each thread, which count the parts of its range that were begun: one for steps
+of even tickets, one for those of odd ones."""
 STEP_WORDS = 3
 """Of a step: the function, how many parts it has, and where their addresses are."""
 SPINS = 4_000
@@ -190,8 +192,8 @@ exit:
   ret void
 }}
 """
-"""A ticket is drawn for each step; who sees a new one takes parts, and says when none
-is left.  Each thread clears its count for the step after: nobody reads it before."""
+"""A ticket is drawn for each step; who sees a new one takes parts until none is left,
+and says so.  It also clears its count for the next step, which nobody reads yet."""
 
 
 WAIT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)

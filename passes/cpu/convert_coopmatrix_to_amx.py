@@ -2,8 +2,8 @@
 
 Before:  coopmatrix operations on matrices of a subgroup, which is one core.
 After:   tiles of at most 16 rows of 64 bytes in place of each matrix, through loops and
-         branches; zero fills, products, loads and stores are amx operations, and other
-         operations use a buffer on the stack.
+         branches; zero fills, products, loads and stores are amx operations, prefetches
+         are memref.prefetch, and other operations use a buffer on the stack.
 Fails:   for types that AMX does not support, saturation, volatile accesses, other
          scopes, matrices as function arguments, atomics, reductions other than
          broadcasts of rows, and elements owned by work-items. The module is then
@@ -201,7 +201,7 @@ def through_memory(root: Operation, buffers: StackBuffers) -> None:
 
 
 def prefetch_rows(op: coopmatrix.PrefetchOp) -> None:
-    """Prefetch each row of tiles, a line, if memory has them; else nothing."""
+    """Prefetch rows of tiles, a cache line each; drop the hint if memory has none."""
     b, matrix, layout = Builder.at(op), op.matrix, op.layout.data
     cuts, stride = grid_of(matrix).cuts, op.matrix_strides[1]
     level = 1 if op.level is None else op.level.value.data

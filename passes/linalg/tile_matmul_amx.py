@@ -17,14 +17,15 @@ If a column of work-groups has all rows of C, each packs its own panels of B, so
 at a time; if A is read in place, there is no @pack.
 
 In packed A and B, a step of a panel is two tiles, 32 rows of 64 bytes; rows of B are
-interleaved along K (VNNI).  The steps that a work-group computes at a time are one
-block of memory, panel by panel: step s of panel p of P is at offset
-(s0 * P + p * steps + s - s0) * 2 KiB, if the block has that many steps from s0 on.  The
+interleaved along K (VNNI).  The steps that a work-group computes at a time, of all
+panels, are a slab.  Slabs follow each other: of the one that begins with step s0 and
+has n steps, step s of panel p is at offset (s0 * panels + p * n + s - s0) * 2 KiB.  The
 memref type lets any element start a 32-row tile, so one register addresses a tile.
 Batches are stored one after the other.
 
-A panel of B stays in the first cache while those of A stream past it (`nontemporal`:
-`tileloaddt1`), and the next block of either is prefetched to the second cache.
+A panel of B stays in the first cache while those of A stream past it: they are loaded
+as `nontemporal`.  The next slab is prefetched to the second cache, and the rows of C
+that a tile is stored to, to the first.
 
 If memory rows run along K for A, or along N for B (after interleaving), rows are copied
 as they are.  Otherwise tiles are transposed in registers, as 16 x 16 words of 32 bits.
@@ -74,7 +75,7 @@ from coopc.remarks import remark
 HALF = PANEL // 2
 """Columns of a tile of B."""
 STREAMED = 12
-"""Steps of panels of A, of 2 KiB, that are half of the first cache of 48 KiB."""
+"""Steps of a panel, of 2 KiB each, that half of the first cache of 48 KiB holds."""
 
 
 class AmxKernel(PackedKernel):
@@ -97,21 +98,19 @@ class AmxKernel(PackedKernel):
         """Whether A is packed, too: else it is whole panels and steps."""
         self.types = problem.a.type, problem.b.type, problem.c.type
         """Of the memrefs."""
-        self.packed_before = {"a": "i0"} if self.packs_a else {}
-        """Which of A and B is packed by kernels before, and the first panel of each."""
-        if not self.packs_b:
-            self.packed_before["b"] = "j0"
+        packed_before = ("a", "i0", self.packs_a), ("b", "j0", not self.packs_b)
+        self.packed_before = {of: first for of, first, is_it in packed_before if is_it}
+        """Which of A and B is packed by kernels before, and its first panel."""
         self.unit = PANEL * self.step if self.packs_a else self.step
-        """What the innermost loop counts a product as."""
+        """Elements of A from a step to the next one: packed, or along a row."""
         self.channel = plan.b.channel
         """Rows of B that share a row of its tile."""
         k = problem.a.size("cols")
-        more = k is None or k > plan.products * plan.depth
-        self.has_next = more and self.panels[0] > 1
-        """Whether a next block of steps is prefetched."""
-        steps = plan.products if k is None else min(plan.products, -(-k // self.step))
-        self.streams_a = self.panels[0] * steps > STREAMED
-        """Whether panels of A leave no room in the first cache for one of B."""
+        steps = plan.products + 1 if k is None else -(-k // self.step)
+        self.prefetches_slabs = steps > plan.products and self.panels[0] > 1
+        """Whether there is a next slab, and B is not only read once, in its order."""
+        self.streams_a = self.panels[0] * min(steps, plan.products) > STREAMED
+        """Whether panels of A would leave no room in the first cache for one of B."""
         self.panels_of_step = None if k is None else max(1, -(-k // self.step))
         """Panels of B of which a work-group packs a step of K, as much as a panel of A
         has; None for all."""
@@ -129,10 +128,10 @@ class AmxKernel(PackedKernel):
   %pb = memref.reinterpret_cast {name} to offset: [0], sizes: [{PANEL}, %pb_cols],
     strides: [{self.step}, 1] : {self.prepacked} to {self.packed}"""
 
-    def prefetched(self, of: str) -> int:
-        """Return the rows of packed A or B that a step of a tile of C prefetches.
+    def lines(self, of: str) -> int:
+        """Return the lines of 64 bytes of A or B that a step of a tile of C prefetches.
 
-        All tiles of a work-group prefetch a block of as many panels.
+        All tiles of a work-group prefetch the work-group's part of the next slab.
         """
         return -(-PANEL // self.panels["ba".index(of)])
 
@@ -146,25 +145,23 @@ class AmxKernel(PackedKernel):
 
 
 def multiplying(g: AmxKernel) -> str:
-    size = PANEL * g.step
+    size, unrolled = PANEL * g.step, g.plan.products // UNROLL * UNROLL
     of_b = """
       %from_j = arith.muli %j, %some : index
-      %sb = arith.addi %block_b, %from_j : index"""
+      %sb = arith.addi %slab_b, %from_j : index"""
     if g.packs_b:
         of_b = f"""
       %nth = arith.subi %j, %j0 : index
       %sb = arith.muli %nth, %c{g.plan.products} : index"""
-    # The innermost loop counts elements of A: as it is packed, or along its rows.
-    first = """
-      %sa = arith.addi %s0, %c0 : index"""
+    sa, of_a = "%s0", ""
     if g.packs_a:
-        first = """
+        sa = "%sa"
+        of_a = """
       %from_i = arith.muli %i, %some : index
-      %sa = arith.addi %block_a, %from_i : index"""
-    first += f"""
-      %apart = arith.subi %sb, %sa : index
-      %from = arith.muli %sa, %c{g.unit} : index
-      %to_b = arith.muli %apart, %c{size} : index"""
+      %sa = arith.addi %slab_a, %from_i : index"""
+    first = f"""
+      %first_a = arith.muli {sa}, %c{g.unit} : index
+      %first_b = arith.muli %sb, %c{size} : index"""
     # What sums begin with.
     begin = f"""
         %filled = "memref.cast"(%fill) : ({g.own}) -> ({g.part})
@@ -204,20 +201,17 @@ def multiplying(g: AmxKernel) -> str:
     %s1 = arith.minui %s_end, %steps : index{packing_slab(g) if g.packs_b else ""}
     %is_first = arith.cmpi eq, %s0, %c0 : index
     %is_last = arith.cmpi eq, %s1, %steps : index
-    %some = arith.subi %s1, %s0 : index{blocks(g)}
-    %all = arith.constant -1 : index
-    %if_last = arith.select %is_last, %all, %c0 : index
+    %some = arith.subi %s1, %s0 : index{slabs(g)}
+    %ones = arith.constant -1 : index
+    %if_last = arith.select %is_last, %ones, %c0 : index
     %rest = arith.remui %some, %c{UNROLL} : index
     %whole = arith.subi %some, %rest : index
-    %length = arith.muli %some, %c{g.unit} : index
-    %whole_length = arith.muli %whole, %c{g.unit} : index
     scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}
       %ii = arith.subi %i, %i0 : index{g.kept_row}
       %source = scf.if %is_first -> ({g.part}) {{{begin}
       }} else {{{of_block(g)}
-      }}{target}{of_b}{first}
-      %middle = arith.addi %from, %whole_length : index
-      %to = arith.addi %from, %length : index{to_prefetch(g)}{sums(g)}{end}
+      }}{target}{of_b}{of_a}{first}
+      %steps_before = arith.muli %number, %c{unrolled} : index{sums(g)}{end}
     }} }}
   }}"""
     return g.text_of_panels("multiply", "z", body)
@@ -296,13 +290,11 @@ def sums(g: AmxKernel) -> str:
     return f"""
       %left = coopmatrix.load %source[%c0, %c0] row_major : {g.part} -> {acc}
       %right = coopmatrix.load %source[%c0, %c{HALF}] row_major : {g.part} -> {acc}
-      %l:2 = scf.for %s = %from to %middle step %c{UNROLL * g.unit}
-          iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{prefetches(g)}{
-        products(g, UNROLL)
-    }
+      %l:2 = scf.for %s = %c0 to %whole step %c{UNROLL}
+          iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{products(g, UNROLL)}
         scf.yield %t{UNROLL}, %v{UNROLL} : {acc}, {acc}
       }}
-      %e:2 = scf.for %s = %middle to %to step %c{g.unit}
+      %e:2 = scf.for %s = %whole to %some step %c1
           iter_args(%t0 = %l#0, %v0 = %l#1) -> ({acc}, {acc}) {{{products(g, 1)}
         scf.yield %t1, %v1 : {acc}, {acc}
       }}
@@ -310,77 +302,64 @@ def sums(g: AmxKernel) -> str:
       coopmatrix.store %e#1, %target[%c0, %c{HALF}] row_major : {acc}, {g.part}"""
 
 
-def blocks(g: AmxKernel) -> str:
-    """Return where panels are in a block of steps, and in the next one, if packed."""
+def slabs(g: AmxKernel) -> str:
+    """Return where the slab is, and what a work-group prefetches of the next one."""
     lines = f"""
     %n0 = arith.select %is_last, %s0, %s1 : index
     %n_left = arith.subi %steps, %n0 : index
-    %n_some = arith.minui %n_left, %c{g.plan.products} : index"""
+    %n_some = arith.minui %n_left, %c{g.plan.products} : index
+    %next_row = arith.muli %i0, %c{PANEL} : index
+    %next_col = arith.muli %n0, %c{g.step} : index"""
     for of, first in g.packed_before.items():
-        lines += block_at(of, "%s0") + block_at(of, "%n0", "next")
+        lines += slab_at(of, "%s0") + slab_at(of, "%n0", "next")
         lines += f"""
     %next_to_{first} = arith.muli %{first}, %n_some : index
     %next_at_{first} = arith.addi %next_{of}, %next_to_{first} : index
     %prefetched_{of} = arith.muli %next_at_{first}, %c{PANEL * g.step} : index"""
-    if not g.packs_a:
-        lines += f"""
-    %next_row = arith.muli %i0, %c{PANEL} : index
-    %next_col = arith.muli %n0, %c{g.step} : index"""
     return lines
 
 
-def to_prefetch(g: AmxKernel) -> str:
-    """Return how many steps the tiles of a block have before those of one."""
-    steps = g.plan.products // UNROLL * UNROLL
-    return f"""
-      %steps_before = arith.muli %number, %c{steps} : index"""
-
-
-def prefetches(g: AmxKernel) -> str:
-    """Return which step of a tile, and of all tiles, an iteration begins with."""
-    return f"""
-        %so_far = arith.subi %s, %from : index
-        %of_tile = arith.divui %so_far, %c{g.unit} : index
-        %of_all = arith.addi %steps_before, %of_tile : index"""
-
-
 def prefetch(g: AmxKernel, number: int) -> str:
-    """Return what a step of an iteration prefetches: of the next block, and of C."""
-    lines = f"""
-        %of_all{number} = arith.addi %of_all, %c{number} : index"""
-    for of in g.packed_before if g.has_next else ():
-        rows = g.prefetched(of)
-        lines += f"""
-        %past{number}_{of} = arith.muli %of_all{number}, %c{rows * g.step} : index
-        %q{number}_{of} = arith.addi %prefetched_{of}, %past{number}_{of} : index
-        coopmatrix.prefetch %p{of}[%c0, %q{number}_{of}] row_major level = 2
+    """Return what a step of an iteration prefetches: of the next slab, and of C."""
+    n, lines = number, ""
+    if g.prefetches_slabs:
+        lines = f"""
+        %before{n} = arith.addi %steps_before, %s : index
+        %step{n} = arith.addi %before{n}, %c{n} : index"""
+        for of in g.packed_before:
+            rows = g.lines(of)
+            lines += f"""
+        %past{n}_{of} = arith.muli %step{n}, %c{rows * g.step} : index
+        %q{n}_{of} = arith.addi %prefetched_{of}, %past{n}_{of} : index
+        coopmatrix.prefetch %p{of}[%c0, %q{n}_{of}] row_major level = 2
           : {g.packed}, {g.matrix("a", rows, HALF, g.step)}"""
-    if g.has_next and not g.packs_a:  # lines of a row
-        count = min(16, 1 << (g.prefetched("a") - 1).bit_length())
-        per = 16 // count
-        lines += f"""
-        %far{number} = arith.divui %of_all{number}, %c{per} : index
-        %in{number} = arith.remui %of_all{number}, %c{per} : index
-        %past{number} = arith.muli %in{number}, %c{count * g.step} : index
-        %q_row{number} = arith.addi %next_row, %far{number} : index
-        %q_col{number} = arith.addi %next_col, %past{number} : index
-        coopmatrix.prefetch %a[%q_row{number}, %q_col{number}] row_major level = 2
+        if not g.packs_a:
+            # A row has a line for each step of a slab: as many of them at a time.
+            row = g.plan.products
+            counts = [x for x in range(g.lines("a"), row) if row % x == 0]
+            count = min(counts, default=row)
+            lines += f"""
+        %far{n} = arith.divui %step{n}, %c{row // count} : index
+        %in{n} = arith.remui %step{n}, %c{row // count} : index
+        %past{n} = arith.muli %in{n}, %c{count * g.step} : index
+        %q_row{n} = arith.addi %next_row, %far{n} : index
+        %q_col{n} = arith.addi %next_col, %past{n} : index
+        coopmatrix.prefetch %a[%q_row{n}, %q_col{n}] row_major level = 2
           : {g.types[0]}, {g.matrix("a", 1, HALF, count * g.step)}"""
-    return lines + prefetch_c(g, number)
+    return lines + prefetch_c(g, n)
 
 
 def prefetch_c(g: AmxKernel, number: int) -> str:
     """Return the prefetches of rows that the sums of a tile are stored to."""
     rows = -(-PANEL // g.plan.products)
     lines = f"""
-        %of_tile{number} = arith.addi %of_tile, %c{number} : index
-        %r{number}_c = arith.muli %of_tile{number}, %c{rows} : index"""
+        %r{number} = arith.muli %s, %c{rows} : index"""
     for row in range(rows):
         at = f"{number}_{row}"
         lines += f"""
-        %at{at} = arith.addi %r{number}_c, %c{row} : index"""
+        %at{at} = arith.addi %r{number}, %c{number * rows + row} : index"""
         places = [("%target", f"%at{at}, %c{x}", g.part) for x in (0, HALF)]
-        if g.outputs:  # before the last block, only the first row
+        if g.outputs:  # before the last slab, only the first row
             places = []
             lines += f"""
         %in{at} = arith.andi %at{at}, %if_last : index
@@ -404,21 +383,18 @@ def prefetch_c(g: AmxKernel, number: int) -> str:
 def products(g: AmxKernel, unroll: int) -> str:
     """Return some steps: two tiles of A, two of B, four products."""
     a, b = (g.matrix(use, *g.tile) for use in ("a", "b"))
-    if g.packs_a:
-        at, memory = "%pa[%c0", g.packed
-        lines = """
-        %r = arith.addi %s, %to_b : index"""
-    else:
-        at, memory = "%a[%row", g.types[0]
-        lines = f"""
-        %far = arith.muli %s, %c{PANEL} : index
-        %r = arith.addi %far, %to_b : index"""
+    at, memory = ("%pa[%c0", g.packed) if g.packs_a else ("%a[%row", g.types[0])
     hint = " nontemporal" * g.streams_a
+    lines = f"""
+        %from_a = arith.muli %s, %c{g.unit} : index
+        %from_b = arith.muli %s, %c{PANEL * g.step} : index
+        %at_a = arith.addi %first_a, %from_a : index
+        %at_b = arith.addi %first_b, %from_b : index"""
     for u in range(unroll):
         lines += f"""
-        %ra{u} = arith.addi %s, %c{u * g.unit} : index
-        %rb{u} = arith.addi %r, %c{u * PANEL * g.step} : index
-        %rc{u} = arith.addi %r, %c{(u * PANEL + HALF) * g.step} : index
+        %ra{u} = arith.addi %at_a, %c{u * g.unit} : index
+        %rb{u} = arith.addi %at_b, %c{u * PANEL * g.step} : index
+        %rc{u} = arith.addi %at_b, %c{(u * PANEL + HALF) * g.step} : index
         %p{u} = coopmatrix.load {at}, %ra{u}] row_major{hint} : {memory} -> {a}
         %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.packed} -> {b}
         %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.packed} -> {b}
@@ -472,17 +448,17 @@ def turned_of(g: AmxKernel, *matrices: GemmOperand) -> str:
 def in_order(g: AmxKernel, panel: str, of: str) -> str:
     """Return which step %s of a panel is, in memory of all of A, or of B."""
     return f"""
-      %in_block = arith.remui %s, %c{g.plan.products} : index
-      %s0 = arith.subi %s, %in_block : index
+      %in_slab = arith.remui %s, %c{g.plan.products} : index
+      %s0 = arith.subi %s, %in_slab : index
       %s_left = arith.subi %steps, %s0 : index
-      %some = arith.minui %s_left, %c{g.plan.products} : index{block_at(of, "%s0")}
+      %some = arith.minui %s_left, %c{g.plan.products} : index{slab_at(of, "%s0")}
       %from_p = arith.muli {panel}, %some : index
-      %before = arith.addi %block_{of}, %from_p : index
-      %at = arith.addi %before, %in_block : index"""
+      %before = arith.addi %slab_{of}, %from_p : index
+      %at = arith.addi %before, %in_slab : index"""
 
 
-def block_at(of: str, step: str, name: str = "block") -> str:
-    """Return where the panels of A, or of B, are from a step on that begins a block."""
+def slab_at(of: str, step: str, name: str = "slab") -> str:
+    """Return which step of a panel a slab of A or B begins with, in memory of all."""
     return f"""
       %{name}_of_{of} = arith.muli %before_{of}, %steps : index
       %{name}_to_{of} = arith.muli {step}, %panels_{of} : index

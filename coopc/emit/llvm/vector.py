@@ -34,11 +34,13 @@ handlers = Handlers(memref.handlers)
 
 @handlers.on(PrefetchOp)
 def prefetch(e: Emission, op: PrefetchOp) -> None:
-    view, what = e.view(op.memref), (op.is_write, op.locality, op.is_data)  # true is -1
+    view = e.view(op.memref)
     at = e.index.linear(view, e.nums(op.indices))
     place = e.pointer(view, at, inbounds=False)
-    numbers = [integer(I32, abs(x.value.data)) for x in what]
-    e.intrinsic("prefetch", VOID, [place, *numbers], [place.type])
+    # True is -1 as an attribute, and 1 here.
+    numbers = [abs(x.value.data) for x in (op.is_write, op.locality, op.is_data)]
+    arguments = [place, *(integer(I32, x) for x in numbers)]
+    e.intrinsic("prefetch", VOID, arguments, [place.type])
 
 
 @handlers.on(vector.BroadcastOp)

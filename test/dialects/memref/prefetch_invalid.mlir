@@ -1,6 +1,6 @@
 // RUN: coopc-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
 
-// CHECK: expected 2 indices, got 1
+// CHECK: expected 2 indices, one for each dimension of the memref, got 1
 func.func @rank(%a: memref<8x16xf32>, %i: index) {
   memref.prefetch %a[%i], read, locality<2>, data : memref<8x16xf32>
   func.return

@@ -40,6 +40,7 @@
 // CHECK:           coopmatrix.prefetch %pb[{{.*}}] row_major level = 2 : memref<32x?xi8, strided<[64, 1]>>, !coopmatrix.matrix<8x64xi8, a>
 // CHECK-COUNT-8:   memref.prefetch %target[{{.*}}], write, locality<3>, data
 // CHECK-COUNT-6:   coopmatrix.mul_add
+// CHECK-NOT:       coopmatrix.mul_add
 // CHECK:           scf.yield
 // CHECK:         scf.for {{.*}} iter_args(
 // CHECK-COUNT-2:   coopmatrix.mul_add
@@ -83,7 +84,7 @@ func.func @by_columns(%a: memref<64x64xbf16, strided<[1, 64]>>, %b: memref<64x64
   linalg.matmul ins(%a, %b : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
   func.return
 }
-// REMARK:     tile_matmul_amx.mlir:82:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK:     tile_matmul_amx.mlir:83:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
 // REMARK-NOT: remark
 
 // What AMX does not multiply stays, without one.
@@ -120,11 +121,14 @@ func.func @one_row(%a: memref<50x300xbf16>, %b: memref<300x100xbf16>, %c: memref
 }
 
 // With prepack=b the caller has B packed by a kernel of its own, as large as the map
-// says, and gives it in the place of B. A that is read as it is needs no kernel.
+// says, and gives it in the place of B. A that is read as it is needs no kernel. Two steps
+// are one slab, and leave room in the first cache for A.
 // PREPACK: known.pack_b = {stages = [{name = "known.pack_b", groups = affine_map<(d0) -> (2)>}], scratch = []}
 // PREPACK-SAME: known = {stages = [{name = "known.multiply", groups = affine_map<(d0) -> (1, 1)>}], scratch = [{bytes = affine_map<(d0) -> (0, 2, 2048)>, {{.*}}}], packed = {argument = 1 : i64, type = memref<?xbf16>, elements = affine_map<(d0) -> (2, 2, 1024)>}}
 // PREPACK-LABEL: func.func @known.multiply(%a: memref<64x64xbf16>, %b: memref<?xbf16>, %c: memref<64x64xf32>, %pa: memref<32x?xbf16, strided<[32, 1]>>)
 // PREPACK:         memref.reinterpret_cast %b to offset: [0], sizes: [32, {{.*}}], strides: [32, 1] : memref<?xbf16> to memref<32x?xbf16, strided<[32, 1]>>
+// PREPACK-NOT:     nontemporal
+// PREPACK-NOT:     coopmatrix.prefetch
 // PREPACK-LABEL: func.func @known.pack_b(%b: memref<64x64xbf16>, %b_packed: memref<?xbf16>)
 func.func @known(%a: memref<64x64xbf16>, %b: memref<64x64xbf16>, %c: memref<64x64xf32>) {
   linalg.matmul ins(%a, %b : memref<64x64xbf16>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
