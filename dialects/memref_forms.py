@@ -172,10 +172,11 @@ class PrefetchOp(IRDLOperation):
 
         def one_of(*words: str) -> str:
             parser.parse_punctuation(",")
-            return parser.expect(
-                lambda: parser.parse_optional_keyword_in(words),
-                f"expected {' or '.join(words)}",
-            )
+            start, word = parser.pos, parser.parse_identifier()
+            if word not in words:
+                known = " or ".join(words)
+                parser.raise_error(f"expected {known}, got {word}", start, parser.pos)
+            return word
 
         access, _ = one_of("read", "write"), one_of("locality")
         with parser.in_angle_brackets():

@@ -16,7 +16,7 @@ func.func @far(%a: memref<8xf32>, %i: index) {
 
 // -----
 
-// CHECK: expected read or write
+// CHECK: prefetch_invalid.mlir:21:27: error: expected read or write, got look
 func.func @neither(%a: memref<8xf32>, %i: index) {
   memref.prefetch %a[%i], look, locality<3>, data : memref<8xf32>
   func.return
