@@ -11,6 +11,7 @@ Laws (test/unit/plan/test_core_gemm.py):
 That the tiles cover C is a law of `coopc.plan.gemm`, for these plans too.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import product
@@ -19,7 +20,7 @@ from typing import TypeAlias
 from coopc.device import AMX, ELEMENT_BITS, Device
 from coopc.device.cpu import VECTOR_TILE
 from coopc.device.model import Amx
-from coopc.plan.gemm import Direct, GemmPlan, Packed, Problem
+from coopc.plan.gemm import Axis, Direct, GemmPlan, Packed, Problem
 
 # --- AMX: blocks for the caches of a core --------------------------------------------
 
@@ -35,14 +36,28 @@ UNROLL = 4
 SUM_BYTES = 1 << 20
 """Of the sums of a work-group, at most: half of the second cache.  They stay there, as
 do the panels that they need."""
-ROW_BYTES = 2048
-"""From row to row of an A that is not packed, at most."""
+SETS, LINE_BYTES = 64, 64
+"""Of the first cache."""
+SET_LINES = 8
+"""Of 16 rows of an A that is not packed, in one set of the first cache, at most."""
 FEW_COLS = 256
 """Columns of C with which one thread reads A as it is, at most: with 512 it was 4%
 faster to pack A, with 256 and a K of 64 4% slower.  With 16 threads, products of 1024^3
 of bf16 were 15% faster without: a thread has to fetch what others pack."""
-PANEL_PRODUCTS = 2
-"""Products of panels that take as long as it takes to bring one panel to a core."""
+SPLIT_COLS = 1280
+"""Columns of C with which several threads read an A as it is whose rows begin within
+lines, at most: a row of a tile is then in two lines.  On 16 threads it was 1.7 times as
+fast for 640 x 192 x 917 of bf16, 1.25 times for 1155 x 1045 x 160, and 15% slower for
+2047 x 2049 x 513; and no faster where B is packed by others, for whom they wait."""
+OWN_ROWS = 2048
+OWN_BYTES = 1 << 20
+"""Rows of C, or else bytes of B, with which each of several threads packs B for itself,
+at most: it waits for nobody, and fetches nothing from the caches of others.  On 16
+threads it was 1.8 times as fast for 512^3, 1.25 times for 1024^3, no slower for 2048^3,
+and 7% (bf16) to 14% (i8) slower for 4096^3, where B is packed 16 times."""
+SHARED_WEIGHTS, OWN_WEIGHTS = (2, 2), (1, 3)
+"""Products of panels that take as long as it takes to bring a panel of A, or of B, to a
+core: where it is packed by others, and where A is read in place and B packed."""
 
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
@@ -58,9 +73,14 @@ steps sums are loaded and stored more often, 1,190; 12 steps, and blocks of 8 x 
 ONE_PANEL_STEPS = 64
 """Steps where A is one panel, so that B is read once: sums are loaded less often.  16
 steps were 8% slower for i8, 25% for bf16 (16 x 4096 x 4096, B packed before)."""
-THREADS_BLOCK: Block = (4, 4, 16)
-"""The block where threads share the work, by 16 of them: up to 25% faster than 4 x 8
-panels, as small blocks are shared more evenly."""
+SHARED_BLOCK: Block = (4, 4, 16)
+"""The largest block where threads share what is packed, by 16 of them: up to 25% faster
+than 4 x 8 panels, as small blocks are shared more evenly."""
+OWN_BLOCK: Block = (8, 4, 16)
+"""The same where each packs B for itself: for more rows."""
+NARROW = 8
+"""Panels of B with which a block has whole rows of C, at most, so that it writes memory
+without a gap: twice as fast for 4096 x 256 x 64 of i8."""
 SLAB_STEPS = 16
 """Products along K of which a core packs B at a time, where it packs it as it goes."""
 
@@ -83,9 +103,10 @@ def plan_amx_gemm(
         return reason
     (m, n), size = problem.c.shape, problem.a.element_bytes
     depth = STEP_BYTES // size
-    rows, cols, steps = block or block_of(m, n, threads)
+    own = packs_own_b(problem, threads)
+    rows, cols, steps = block or block_of(m, n, threads, own)
     # With work-groups in one row, each panel of B is packed by who multiplies it.
-    before = prepacked or m is None or m > rows * PANEL
+    before = prepacked or m is None or (not own and m > rows * PANEL)
     if not before and block is None:
         steps = SLAB_STEPS
     group = rows * PANEL, cols * PANEL
@@ -95,7 +116,7 @@ def plan_amx_gemm(
         steps * depth,
         depth,
         PANEL // 2,
-        Packed() if packs_a(problem, threads) else Direct(),
+        plan_of_a(problem, threads),
         Packed(4 // size, before=before),
         band=band_of(problem.c.shape, group, threads),
     )
@@ -152,30 +173,54 @@ def check_block(block: Block) -> None:
         )
 
 
-def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
+def packs_own_b(problem: Problem, threads: int) -> bool:
+    """Return whether each of several threads packs what it needs of B."""
+    (m, n), k = problem.c.shape, problem.a.size("cols")
+    if threads == 1 or m is None or n is None or k is None:
+        return False
+    return m <= OWN_ROWS or n * k * problem.b.element_bytes <= OWN_BYTES
+
+
+def block_of(
+    m: int | None, n: int | None, threads: int = 1, own: bool = False
+) -> Block:
     """Return the block of an M x N matrix; a size is None where it is not known.
 
     Of blocks up to the largest, it is the one with which the thread that has the most
-    of them is done first.
+    of them is done first, if it is late by one of several.
 
-    >>> block_of(4096, 4096), block_of(512, 512, threads=16), block_of(512, 512, 15)
-    ((8, 8, 16), (4, 4, 16), (3, 4, 16))
+    Args:
+        m: rows.
+        n: columns.
+        threads: that share the blocks.
+        own: whether each packs B for itself.
+
+    >>> block_of(4096, 4096), block_of(4096, 4096, threads=16)
+    ((8, 8, 16), (4, 4, 16))
+    >>> block_of(512, 512, 16, own=True), block_of(4096, 256, 16, own=True)
+    ((8, 2, 16), (8, 8, 16))
     """
-    rows, cols, steps = THREADS_BLOCK if threads > 1 else ONE_THREAD_BLOCK
+    rows, cols, steps = ONE_THREAD_BLOCK
+    if threads > 1:
+        rows, cols, steps = OWN_BLOCK if own else SHARED_BLOCK
     if m is None or n is None:
         return rows, cols, steps
     across, down = max(1, -(-n // PANEL)), max(1, -(-m // PANEL))
+    if own and across <= NARROW and down >= rows * threads:
+        return rows, across, steps
     rows, cols = min(rows, down), min(cols, across)
     if rows == 1:
         steps = ONE_PANEL_STEPS
     if threads == 1:
         return rows, cols, steps
+    of_a, of_b = OWN_WEIGHTS if own else SHARED_WEIGHTS
 
     def last(block: tuple[int, int]) -> tuple[int, int]:
         down_, across_ = block
         count = -(-down // down_) * -(-across // across_)
-        each = down_ * across_ + PANEL_PRODUCTS * (down_ + across_)
-        return -(-count // threads) * each, count
+        each = down_ * across_ + of_a * down_ + of_b * across_
+        rounds = -(-count // threads)
+        return (rounds + (rounds > 1)) * each, count
 
     rows, cols = min(product(range(1, rows + 1), range(1, cols + 1)), key=last)
     return rows, cols, steps
@@ -205,23 +250,37 @@ def band_of(
     return band if band > 1 else 0
 
 
-def packs_a(problem: Problem, threads: int = 1) -> bool:
-    """Return whether A is packed, too, and not read as it is.
+def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
+    """Return whether A is packed, too, or read as it is, and where that may leave it.
 
-    It is where rows of the memref are not along K, where there is a batch, where its
-    panels and steps are not whole, where 16 rows of it would be in more than 8 lines of
-    a set of the first cache, 4 KiB apart, and where one thread reads it often.
+    It is packed where rows of the memref are not along K, where there is a batch, where
+    16 rows of it would be in more than `SET_LINES` lines of a set of the first cache,
+    and where it is read often: by one thread, or if rows begin within lines.
     """
     a, n = problem.a, problem.c.shape[1]
-    if a.transposed or a.batched:
-        return True
     (m, k), row_stride, size = a.shape, a.strides[0], a.element_bytes
-    if m is None or k is None or row_stride is None:
-        return True
-    whole = m % PANEL == 0 and k * size % STEP_BYTES == 0
-    far = row_stride * size > ROW_BYTES
-    often = threads == 1 and (n is None or n > FEW_COLS)
-    return not whole or far or often
+    if a.transposed or a.batched or m is None or k is None or row_stride is None:
+        return Packed()
+    row_bytes = row_stride * size
+    often = n is None or n > FEW_COLS
+    if threads > 1:
+        wide = n is None or n > SPLIT_COLS or not packs_own_b(problem, threads)
+        often = row_bytes % LINE_BYTES > 0 and wide
+    if often or lines_of_set(row_bytes) > SET_LINES:
+        return Packed()
+    depth = STEP_BYTES // size
+    edges: dict[Axis, bool] = {"rows": m % PANEL > 0, "cols": k % depth > 0}
+    return Direct(tuple(axis for axis, is_edge in edges.items() if is_edge))
+
+
+def lines_of_set(row_bytes: int) -> int:
+    """Return how many rows of a tile begin in one set of the first cache, at most.
+
+    >>> [lines_of_set(x) for x in (1024, 2048, 4096, 5312 * 2)]
+    [4, 8, 16, 1]
+    """
+    sets = Counter(row * row_bytes // LINE_BYTES % SETS for row in range(TILE.rows))
+    return max(sets.values())
 
 
 # --- any processor: tiles of vectors -------------------------------------------------

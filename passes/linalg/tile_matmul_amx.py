@@ -13,8 +13,10 @@ Fails:   never; other products are unchanged, with a remark if AMX supports thei
                of it where K is not known
     @multiply  a work-group computes a block of C, panel by panel
 
-If a column of work-groups has all rows of C, each packs its own panels of B, some steps
-at a time; if A is read in place, there is no @pack.
+If a column of work-groups has all rows of C, or threads would wait for each other, each
+packs its own panels of B, some steps at a time.  If A is read in place, too, there is
+no @pack.  The last panel and the last step of such an A are copied where they end
+beyond it.
 
 In packed A and B, a step of a panel is two tiles, 32 rows of 64 bytes; rows of B are
 interleaved along K (VNNI).  The steps that a work-group computes at a time, of all
@@ -69,7 +71,7 @@ from coopc.plan.core_gemm import (
     is_thin,
     plan_amx_gemm,
 )
-from coopc.plan.gemm import AXES, GemmOperand, GemmPlan, Packed
+from coopc.plan.gemm import AXES, Direct, GemmOperand, GemmPlan, Packed
 from coopc.remarks import remark
 
 HALF = PANEL // 2
@@ -95,7 +97,11 @@ class AmxKernel(PackedKernel):
         if self.packs_b:
             self.scratch = ("%pa",)
         self.packs_a = isinstance(plan.a, Packed)
-        """Whether A is packed, too: else it is whole panels and steps."""
+        """Whether A is packed, too: else it is read as it is."""
+        edges = plan.a.checked if isinstance(plan.a, Direct) else ()
+        self.last_panel, self.last_step = "rows" in edges, "cols" in edges
+        """Whether the last panel, or the last step, of an A that is read as it is ends
+        beyond it: a work-group has it in memory of its own, with zeros beyond."""
         self.types = problem.a.type, problem.b.type, problem.c.type
         """Of the memrefs."""
         packed_before = ("a", "i0", self.packs_a), ("b", "j0", not self.packs_b)
@@ -114,6 +120,8 @@ class AmxKernel(PackedKernel):
         self.panels_of_step = None if k is None else max(1, -(-k // self.step))
         """Panels of B of which a work-group packs a step of K, as much as a panel of A
         has; None for all."""
+        self.panel = f"memref<{PANEL}x?x{self.element}, strided<[?, 1], offset: ?>>"
+        """The type of memory with a panel of A that may be the last one."""
         self.row = f"vector<{self.step}x{self.element}>"
         """The type of a row of a tile, packed: 64 bytes."""
         self.tile = PANEL, HALF, self.step
@@ -134,6 +142,14 @@ class AmxKernel(PackedKernel):
         All tiles of a work-group prefetch the work-group's part of the next slab.
         """
         return -(-PANEL // self.panels["ba".index(of)])
+
+    def place_of_a(self, at: str) -> tuple[str, str]:
+        """Return where a panel of A is from element `at` on, and the memory's type."""
+        if self.packs_a:
+            return f"%pa[%c0, {at}]", self.packed
+        if self.last_panel:
+            return f"%panel[%c0, {at}]", self.panel
+        return f"%a[%row, {at}]", self.types[0]
 
     def text_of_panels(self, name: str, axis: str, body: str) -> str:
         steps = f"""
@@ -159,8 +175,11 @@ def multiplying(g: AmxKernel) -> str:
         of_a = """
       %from_i = arith.muli %i, %some : index
       %sa = arith.addi %slab_a, %from_i : index"""
-    first = f"""
-      %first_a = arith.muli {sa}, %c{g.unit} : index
+    to_a = f"""
+      %first_a = arith.muli {sa}, %c{g.unit} : index"""
+    if g.last_panel:
+        to_a = of_panel(g)
+    first = f"""{to_a}
       %first_b = arith.muli %sb, %c{size} : index"""
     # What sums begin with.
     begin = f"""
@@ -194,7 +213,7 @@ def multiplying(g: AmxKernel) -> str:
   scf.for %r = %c0 to %c{PANEL} step %c1 {{
     vector.store %value, %fill[%r, %c0] : {g.own}, {g.sums}
     vector.store %value, %edge[%r, %c0] : {g.own}, {g.sums}
-  }}{of_slab(g)}{g.block}
+  }}{of_slab(g)}{memory_of_edges(g)}{g.block}
   %last = arith.maxui %steps, %c1 : index
   scf.for %s0 = %c0 to %last step %c{g.plan.products} {{
     %s_end = arith.addi %s0, %c{g.plan.products} : index
@@ -203,9 +222,9 @@ def multiplying(g: AmxKernel) -> str:
     %is_last = arith.cmpi eq, %s1, %steps : index
     %some = arith.subi %s1, %s0 : index{slabs(g)}
     %ones = arith.constant -1 : index
-    %if_last = arith.select %is_last, %ones, %c0 : index
-    %rest = arith.remui %some, %c{UNROLL} : index
-    %whole = arith.subi %some, %rest : index
+    %if_last = arith.select %is_last, %ones, %c0 : index{edges(g)}
+    %rest = arith.remui %full, %c{UNROLL} : index
+    %whole = arith.subi %full, %rest : index
     scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}
       %ii = arith.subi %i, %i0 : index{g.kept_row}
       %source = scf.if %is_first -> ({g.part}) {{{begin}
@@ -261,6 +280,74 @@ def packing_slab(g: AmxKernel) -> str:
     }} }}"""
 
 
+def memory_of_edges(g: AmxKernel) -> str:
+    """Return memory for the last panel and the last step of A, if they end beyond."""
+    lines, size = "", PANEL * g.step
+    if g.last_panel:
+        lines += f"""
+  %tail = memref.alloca() {{alignment = 64 : i64}} : {tail_of(g)}"""
+    if g.last_step:
+        rows = g.panels[0] * PANEL
+        buffer = f"memref<{rows}x{g.step}x{g.element}>"
+        lines += f"""
+  %beyond = memref.alloca() {{alignment = 64 : i64}} : {buffer}
+  %last_step = memref.reinterpret_cast %beyond to offset: [0],
+    sizes: [{PANEL}, %c{rows * g.step - size + g.step}], strides: [{g.step}, 1]
+    : {buffer} to {g.packed}"""
+    return lines
+
+
+def tail_of(g: AmxKernel) -> str:
+    """Return the type of memory for a slab of the last panel of A."""
+    return f"memref<{PANEL}x{g.plan.products * g.step}x{g.element}>"
+
+
+def edges(g: AmxKernel) -> str:
+    """Return how many steps of a slab are %full, and the copying of what is not."""
+    lines = """
+    %full = arith.subi %s1, %s0 : index"""
+    if g.last_step:
+        at = """
+      %at = arith.subi %i, %i0 : index"""
+        lines = f"""
+    %k_full = arith.divui %k, %c{g.step} : index
+    %s_full = arith.minui %s1, %k_full : index
+    %full = arith.subi %s_full, %s0 : index
+    scf.for %s = %s_full to %s1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{
+      %row0 = arith.muli %i, %c{PANEL} : index{
+            step(g, g.a, "%row0", "%m", "%last_step", at)
+        }
+    }} }}"""
+    if g.last_panel:
+        to = f"%tail[%row_, %at] : {tail_of(g)}"
+        lines += f"""
+    %base = arith.muli %s0, %c{g.step} : index
+    %i_full = arith.divui %m, %c{PANEL} : index
+    scf.for %i = %i_full to %i1 step %c1 {{ scf.for %s = %c0 to %full step %c1 {{
+      %row0 = arith.muli %i, %c{PANEL} : index
+      %at = arith.muli %s, %c{g.step} : index
+      %k0 = arith.addi %base, %at : index{rows_along_k(g, g.a, "%row0", "%m", to)}
+    }} }}"""
+    return lines
+
+
+def of_panel(g: AmxKernel) -> str:
+    """Return the %panel of A of a tile, and the first element of its slab there."""
+    tail, stride = tail_of(g), g.problem.a.strides[0]
+    part = f"memref<{PANEL}x?x{g.element}, strided<[{stride}, 1], offset: ?>>"
+    return f"""
+      %panel = scf.if %row_in -> ({g.panel}) {{
+        %of_a = memref.subview %a[%row, 0] [{PANEL}, %k] [1, 1] : {g.types[0]} to {part}
+        %of_a_ = "memref.cast"(%of_a) : ({part}) -> ({g.panel})
+        scf.yield %of_a_ : {g.panel}
+      }} else {{
+        %tail_ = "memref.cast"(%tail) : ({tail}) -> ({g.panel})
+        scf.yield %tail_ : {g.panel}
+      }}
+      %slab_at = arith.muli %s0, %c{g.step} : index
+      %first_a = arith.select %row_in, %slab_at, %c0 : index"""
+
+
 def of_c(g: AmxKernel) -> str:
     """Return the end of a region that gives a part of C, or at an edge its memory."""
     inside = g.part_of(g.problem.c.strides[0])
@@ -287,6 +374,17 @@ def of_block(g: AmxKernel) -> str:
 def sums(g: AmxKernel) -> str:
     """Return the loops along K: some steps at a time, then the rest."""
     acc = g.matrix("acc", *g.tile)
+    lines, last = "", "%e"
+    if g.last_step:
+        last = "%f"
+        lines = f"""
+      %f:2 = scf.for %s = %full to %some step %c1
+          iter_args(%t0 = %e#0, %v0 = %e#1) -> ({acc}, {acc}) {{
+        %at_ii = arith.muli %ii, %c{PANEL * g.step} : index{
+            products(g, 1, ("%last_step[%c0, %at_ii]", g.packed))
+        }
+        scf.yield %t1, %v1 : {acc}, {acc}
+      }}"""
     return f"""
       %left = coopmatrix.load %source[%c0, %c0] row_major : {g.part} -> {acc}
       %right = coopmatrix.load %source[%c0, %c{HALF}] row_major : {g.part} -> {acc}
@@ -294,12 +392,12 @@ def sums(g: AmxKernel) -> str:
           iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{products(g, UNROLL)}
         scf.yield %t{UNROLL}, %v{UNROLL} : {acc}, {acc}
       }}
-      %e:2 = scf.for %s = %whole to %some step %c1
+      %e:2 = scf.for %s = %whole to %full step %c1
           iter_args(%t0 = %l#0, %v0 = %l#1) -> ({acc}, {acc}) {{{products(g, 1)}
         scf.yield %t1, %v1 : {acc}, {acc}
-      }}
-      coopmatrix.store %e#0, %target[%c0, %c0] row_major : {acc}, {g.part}
-      coopmatrix.store %e#1, %target[%c0, %c{HALF}] row_major : {acc}, {g.part}"""
+      }}{lines}
+      coopmatrix.store {last}#0, %target[%c0, %c0] row_major : {acc}, {g.part}
+      coopmatrix.store {last}#1, %target[%c0, %c{HALF}] row_major : {acc}, {g.part}"""
 
 
 def slabs(g: AmxKernel) -> str:
@@ -380,10 +478,15 @@ def prefetch_c(g: AmxKernel, number: int) -> str:
     return lines
 
 
-def products(g: AmxKernel, unroll: int) -> str:
-    """Return some steps: two tiles of A, two of B, four products."""
+def products(g: AmxKernel, unroll: int, of_a: tuple[str, str] | None = None) -> str:
+    """Return some steps: two tiles of A, two of B, four products.
+
+    Args:
+        g: the kernel.
+        unroll: how many steps.
+        of_a: where A is, and the type of that memory, if it is not where others are.
+    """
     a, b = (g.matrix(use, *g.tile) for use in ("a", "b"))
-    at, memory = ("%pa[%c0", g.packed) if g.packs_a else ("%a[%row", g.types[0])
     hint = " nontemporal" * g.streams_a
     lines = f"""
         %from_a = arith.muli %s, %c{g.unit} : index
@@ -391,11 +494,12 @@ def products(g: AmxKernel, unroll: int) -> str:
         %at_a = arith.addi %first_a, %from_a : index
         %at_b = arith.addi %first_b, %from_b : index"""
     for u in range(unroll):
+        at, memory = of_a or g.place_of_a(f"%ra{u}")
         lines += f"""
         %ra{u} = arith.addi %at_a, %c{u * g.unit} : index
         %rb{u} = arith.addi %at_b, %c{u * PANEL * g.step} : index
         %rc{u} = arith.addi %at_b, %c{(u * PANEL + HALF) * g.step} : index
-        %p{u} = coopmatrix.load {at}, %ra{u}] row_major{hint} : {memory} -> {a}
+        %p{u} = coopmatrix.load {at} row_major{hint} : {memory} -> {a}
         %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.packed} -> {b}
         %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.packed} -> {b}
         {g.multiply(f"%t{u + 1}", f"%p{u}", f"%q{u}", f"%t{u}", g.tile)}

@@ -6,7 +6,8 @@ A draw is M, N and K, types with signs, the orders of A and B, a batch or none, 
 whether C is filled first.  Half of the draws are of whole numbers, whose sums are
 exact, and half of normal ones, whose sums have a bound.  Without AMX its tiles are
 emulated.
-Sizes are dynamic, so that draws share compiled kernels.
+Sizes are dynamic, so that draws share compiled kernels; with `--static` each is
+compiled for its own sizes and number of threads.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Draw:
     threads: int
 
 
-def drawn(on: str, seed: int, most: int = MOST) -> Draw:
+def drawn(on: str, seed: int, most: int = MOST, *, static: bool = False) -> Draw:
     """Return the draw of a seed; half of the sizes are small, or near edges."""
     random = Random(f"{on} {seed}")
 
@@ -75,18 +76,19 @@ def drawn(on: str, seed: int, most: int = MOST) -> Draw:
         types,
         signs if types[0] == "i8" else SIGNS[0],
         fill=random.random() < 0.5,
-        dynamic=True,
+        dynamic=not static,
     )
-    return Draw(on, seed, gemm, random.random() < 0.5, random.choice((1, 2)))
+    threads = random.choice((1, 2, 5, 16) if static else (1, 2))
+    return Draw(on, seed, gemm, random.random() < 0.5, threads)
 
 
 @cache
-def compiled(on: str, gemm: Gemm) -> Build:
-    """Compile a product of any size for a GPU, for tiles or for vectors."""
+def compiled(on: str, gemm: Gemm, threads: int = 1) -> Build:
+    """Compile a product, mostly of any size, for a GPU, for tiles or for vectors."""
     tiles = Tiles.NONE
     if on == "amx":
         tiles = best_or_emulated()
-    target = LaunchTarget("cpu", tiles=tiles)
+    target = LaunchTarget("cpu", tiles=tiles, threads=threads)
     if (pipeline := PIPELINES.get(on)) is not None:
         device = "nvidia" if on == "vulkan" else on
         target = LaunchTarget("vulkan", device, pipeline)
@@ -95,14 +97,16 @@ def compiled(on: str, gemm: Gemm) -> Build:
 
 
 @cache
-def program(on: str, gemm: Gemm) -> Program:
+def program(on: str, gemm: Gemm, threads: int = 1) -> Program:
     tiles = best_or_emulated() if on == "amx" else Tiles.NONE
-    return Program.of(compiled(on, gemm).program, tiles, level=2)
+    return Program.of(compiled(on, gemm, threads).program, tiles, level=2)
 
 
 def run(draw: Draw, arrays: list[Array]) -> Array:
     """Return what C is after a product."""
-    of_any = draw.on, replace(draw.gemm, sizes=(1, 1, 1))
+    of_any = draw.on, replace(draw.gemm, sizes=(1, 1, 1)), 1
+    if not draw.gemm.dynamic:
+        of_any = draw.on, draw.gemm, draw.threads
     built = compiled(*of_any)
     call = built.executable.call(arrays)
     if draw.on in PIPELINES:
@@ -142,12 +146,13 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--on", default="cpu,amx")
     parser.add_argument("--most", type=int, default=MOST, help="M, N and K at most")
+    parser.add_argument("--static", action="store_true", help="sizes are constants")
     options = parser.parse_args(words)
     wrong = 0
     for on in options.on.split(","):
         ran = 0
         for seed in range(options.seed, options.seed + options.count):
-            draw = drawn(on, seed, options.most)
+            draw = drawn(on, seed, options.most, static=options.static)
             if not possible(draw):
                 continue
             ran += 1

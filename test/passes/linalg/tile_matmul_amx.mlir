@@ -144,26 +144,46 @@ func.func @square(%a: memref<64x64xbf16>, %c: memref<64x64xf32>) {
 }
 
 // Few rows of C are left to vectors, unless B is packed.
-// CHECK-LABEL: func.func @few.pack(
+// CHECK-LABEL: func.func @few.multiply(
 // PREPACK-LABEL: func.func @few.multiply(
 func.func @few(%a: memref<4x64xbf16>, %b: memref<64x64xbf16>, %c: memref<4x64xf32>) {
   linalg.matmul ins(%a, %b : memref<4x64xbf16>, memref<64x64xbf16>) outs(%c : memref<4x64xf32>)
   func.return
 }
 
-// Threads have shares near squares: of 16 x 16 blocks 16 each, in bands of four. Parts of
+// Threads have shares near squares: of 16 x 32 blocks 32 each, in bands of four. Parts of
 // a step of B are packed that are as large as a panel of A, which several threads read as
 // it is: rows of 2 KiB are prefetched, eight lines at a time.
-// BAND: large = {stages = [{name = "large.pack", groups = affine_map<() -> (64)>}, {name = "large.multiply", groups = affine_map<() -> (16, 16)>}]
+// BAND: large = {stages = [{name = "large.pack", groups = affine_map<() -> (64)>}, {name = "large.multiply", groups = affine_map<() -> (16, 32)>}]
+// BAND-SAME: own = {stages = [{name = "own.multiply", groups = affine_map<() -> (2, 7)>}]
 // BAND-LABEL: func.func @large.pack(
 // BAND:         %p0 = arith.muli %part, %c32
 // BAND-LABEL: func.func @large.multiply(
 // BAND:         %in_band = arith.muli %across, %c4
 // BAND:         %high = arith.minui %below, %c4
 // BAND:         %x = arith.divui %at_band, %high
-// BAND:         coopmatrix.load %a[%row, %{{.*}}] row_major nontemporal : memref<2048x2048xi8>
-// BAND:         coopmatrix.prefetch %a[%q_row0, %q_col0] row_major level = 2 : memref<2048x2048xi8>, !coopmatrix.matrix<1x512xi8, a>
-func.func @large(%a: memref<2048x2048xi8>, %b: memref<2048x2048xi8>, %c: memref<2048x2048xi32>) {
-  linalg.matmul ins(%a, %b : memref<2048x2048xi8>, memref<2048x2048xi8>) outs(%c : memref<2048x2048xi32>)
+// BAND:         coopmatrix.load %a[%row, %{{.*}}] row_major nontemporal : memref<4096x2048xi8>
+// BAND:         coopmatrix.prefetch %a[%q_row0, %q_col0] row_major level = 2 : memref<4096x2048xi8>, !coopmatrix.matrix<1x512xi8, a>
+func.func @large(%a: memref<4096x2048xi8>, %b: memref<2048x2048xi8>, %c: memref<4096x2048xi32>) {
+  linalg.matmul ins(%a, %b : memref<4096x2048xi8>, memref<2048x2048xi8>) outs(%c : memref<4096x2048xi32>)
+  func.return
+}
+
+// Where few threads would wait for others, each packs what it needs of B. A is read as it
+// is: what ends beyond its last row and its last column is copied, with zeros beyond.
+// BAND-LABEL: func.func @own.multiply(
+// BAND:         %[[TAIL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x512xbf16>
+// BAND:         %[[BEYOND:.*]] = memref.alloca() {alignment = 64 : i64} : memref<{{.*}}x32xbf16>
+// BAND:         vector.store %{{.*}}, %last_step[%c0, %{{.*}}] : memref<32x?xbf16, strided<[32, 1]>>, vector<32xbf16>
+// BAND:         vector.store %{{.*}}, %[[TAIL]][%{{.*}}, %{{.*}}] : memref<32x512xbf16>, vector<32xbf16>
+// BAND:         %panel = scf.if %row_in -> (memref<32x?xbf16, strided<[?, 1], offset: ?>>)
+// BAND:           memref.subview %a[%row{{.*}}, 0] [32, %{{.*}}] [1, 1]
+// BAND:         } else {
+// BAND:           memref.cast %[[TAIL]]
+// BAND:         coopmatrix.load %panel[%c0, %{{.*}}] row_major
+// BAND:         scf.for %{{.*}} = %full to %some step
+// BAND:           coopmatrix.load %last_step[%c0, %at_ii] row_major
+func.func @own(%a: memref<650x917xbf16>, %b: memref<917x192xbf16>, %c: memref<650x192xf32>) {
+  linalg.matmul ins(%a, %b : memref<650x917xbf16>, memref<917x192xbf16>) outs(%c : memref<650x192xf32>)
   func.return
 }

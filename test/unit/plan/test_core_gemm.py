@@ -12,30 +12,32 @@ from coopc.plan.core_gemm import (
     band_of,
     block_of,
     check_block,
-    packs_a,
+    packs_own_b,
     plan_amx_gemm,
     plan_vector_gemm,
 )
-from coopc.plan.gemm import GemmOperand, GemmPlan, Packed
+from coopc.plan.gemm import Direct, GemmOperand, GemmPlan, Packed
 
 
+@pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("threads", [1, 2, 16, 64])
 @pytest.mark.parametrize("size", [0, 1, 31, 512, 1024, 2048, 4096])
-def test_blocks_are_enough_for_the_threads(size: int, threads: int) -> None:
-    rows, cols, _ = block_of(size, size, threads)
+def test_blocks_are_enough_for_the_threads(size: int, threads: int, own: bool) -> None:
+    rows, cols, _ = block_of(size, size, threads, own)
     panels = -(-size // 32)
     blocks = -(-panels // rows) * -(-panels // cols)
     assert blocks >= min(threads, panels * panels)
     assert rows * cols * 4096 <= SUM_BYTES
 
 
+@pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("threads", [2, 15, 16, 24])
 @pytest.mark.parametrize("sizes", [(512, 512), (2048, 2048), (128, 4096), (4096, 256)])
 def test_shares_of_threads_are_near_squares(
-    sizes: tuple[int, int], threads: int
+    sizes: tuple[int, int], threads: int, own: bool
 ) -> None:
     """No thread reads more rows and columns than with rows of work-groups."""
-    rows, cols, _ = block_of(*sizes, threads)
+    rows, cols, _ = block_of(*sizes, threads, own)
     group = 32 * rows, 32 * cols
     down, across = (-(-x // y) for x, y in zip(sizes, group, strict=True))
     share = -(-down * across // threads)
@@ -59,10 +61,17 @@ def test_a_block_that_is_too_large() -> None:
         ((512, 512, 512), "f16", 1, True),  # read too often
         ((512, 512, 512), "f16", 2, False),
         ((1024, 1024, 1024), "f16", 2, False),
-        ((500, 64, 512), "f16", 2, True),  # panels are not whole
-        ((128, 64, 2048), "f16", 2, True),  # rows are far apart
+        ((500, 64, 512), "f16", 2, False),
+        ((128, 64, 2048), "f16", 2, True),  # rows are in few sets of the first cache
+        ((128, 64, 2080), "f16", 2, False),
         ((96, 64, 96), "bf16", 1, False),
-        ((96, 64, 96), "s8", 1, True),  # steps of 64 are not whole
+        ((96, 64, 96), "s8", 1, False),
+        ((96, 512, 96), "s8", 1, True),
+        ((96, 1280, 96), "s8", 2, False),
+        ((96, 2048, 96), "s8", 2, True),  # read often, rows begin within lines
+        ((96, 2048, 128), "s8", 2, False),
+        ((4096, 1024, 1025), "s8", 2, True),  # threads wait for B anyway
+        ((4096, 512, 1025), "s8", 2, False),
         ((None, 64, 512), "f16", 1, True),
         ((512, None, 512), "f16", 1, True),
         ((512, None, 512), "f16", 2, False),
@@ -73,13 +82,42 @@ def test_an_a_that_is_packed(
 ) -> None:
     kinds = ("s8", "s8", "s32") if element == "s8" else (element, element, "f32")
     asked = problem(sizes, kinds)
-    assert packs_a(asked, threads) == packs
     found = plan_amx_gemm(asked, threads)
     assert isinstance(found, GemmPlan)
     assert isinstance(found.a, Packed) == packs
+    if not packs:
+        edges = {"rows": (sizes[0] or 0) % 32, "cols": sizes[2] % found.depth}
+        assert found.a == Direct(tuple(x for x, beyond in edges.items() if beyond))
     is_one_row = sizes[0] is not None and sizes[0] <= found.group[0]
+    own = packs_own_b(asked, threads)
     channel = 4 // asked.a.element_bytes
-    assert found.b == Packed(channel, before=not is_one_row)
+    assert found.b == Packed(channel, before=not (is_one_row or own))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "threads", "own"),
+    [
+        ((512, 512, 512), 1, False),
+        ((512, 512, 512), 2, True),
+        ((2048, 8192, 8192), 2, True),
+        ((2049, 8192, 8192), 2, False),  # B is packed too often
+        ((8192, 64, 1024), 2, True),  # but is small
+        ((None, 64, 1024), 2, False),
+        ((512, None, 512), 2, False),
+    ],
+)
+def test_each_thread_packs_b(
+    sizes: tuple[int | None, int | None, int], threads: int, own: bool
+) -> None:
+    asked = problem(sizes, ("bf16", "bf16", "f32"))
+    assert packs_own_b(asked, threads) == own
+    found = plan_amx_gemm(asked, threads)
+    assert isinstance(found, GemmPlan)
+    assert isinstance(found.b, Packed)
+    assert found.b.before != own
+    given = plan_amx_gemm(asked, threads, prepacked=True)
+    assert isinstance(given, GemmPlan)
+    assert given.b == replace(found.b, before=True)
 
 
 @pytest.mark.parametrize(
