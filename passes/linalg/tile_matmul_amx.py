@@ -33,7 +33,7 @@ If memory rows run along K for A, or along N for B (after interleaving), rows ar
 as they are.  Otherwise tiles are transposed in registers, as 16 x 16 words of 32 bits.
 
 Accumulators of a panel of A and a panel of B are loaded, accumulated along K, and
-stored.  They start as C or its fill value and end in C; between steps of K they are in
+stored.  They start as C or its fill value and end in C; between slabs they are in
 scratch memory.
 """
 
@@ -113,6 +113,8 @@ class AmxKernel(PackedKernel):
         """Rows of B that share a row of its tile."""
         k = problem.a.size("cols")
         steps = plan.products + 1 if k is None else -(-k // self.step)
+        self.is_zero = self.fill == zero(self.sum) and steps <= plan.products
+        """Whether sums begin with zero, and are not loaded again."""
         self.prefetches_slabs = steps > plan.products and self.panels[0] > 1
         """Whether there is a next slab, and B is not only read once, in its order."""
         self.streams_a = self.panels[0] * min(steps, plan.products) > STREAMED
@@ -189,6 +191,10 @@ def multiplying(g: AmxKernel) -> str:
         begin = f"""
         scf.if %outside {{{g.left}{g.from_edge("%value")}
         }}{of_c(g)}"""
+    source = f"""
+      %source = scf.if %is_first -> ({g.part}) {{{begin}
+      }} else {{{of_block(g)}
+      }}"""
     done = of_c(g)
     end = f"""
       %copy = arith.andi %is_last, %outside : i1
@@ -226,10 +232,9 @@ def multiplying(g: AmxKernel) -> str:
     %rest = arith.remui %full, %c{UNROLL} : index
     %whole = arith.subi %full, %rest : index
     scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}
-      %ii = arith.subi %i, %i0 : index{g.kept_row}
-      %source = scf.if %is_first -> ({g.part}) {{{begin}
-      }} else {{{of_block(g)}
-      }}{target}{of_b}{of_a}{first}
+      %ii = arith.subi %i, %i0 : index{g.kept_row}{"" if g.is_zero else source}{target}{
+        of_b
+    }{of_a}{first}
       %steps_before = arith.muli %number, %c{unrolled} : index{sums(g)}{end}
     }} }}
   }}"""
@@ -385,9 +390,15 @@ def sums(g: AmxKernel) -> str:
         }
         scf.yield %t1, %v1 : {acc}, {acc}
       }}"""
-    return f"""
+    begin = f"""
       %left = coopmatrix.load %source[%c0, %c0] row_major : {g.part} -> {acc}
-      %right = coopmatrix.load %source[%c0, %c{HALF}] row_major : {g.part} -> {acc}
+      %right = coopmatrix.load %source[%c0, %c{HALF}] row_major : {g.part} -> {acc}"""
+    if g.is_zero:
+        begin = f"""
+      %nothing = arith.constant {g.fill} : {g.sum}
+      %left = coopmatrix.fill %nothing : {g.sum} -> {acc}
+      %right = coopmatrix.fill %nothing : {g.sum} -> {acc}"""
+    return f"""{begin}
       %l:2 = scf.for %s = %c0 to %whole step %c{UNROLL}
           iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{products(g, UNROLL)}
         scf.yield %t{UNROLL}, %v{UNROLL} : {acc}, {acc}
