@@ -109,10 +109,13 @@ def plan_amx_gemm(
     before = prepacked or m is None or (not own and m > rows * PANEL)
     if not before and block is None:
         steps = SLAB_STEPS
-    group = rows * PANEL, cols * PANEL
+    # A panel of few rows is one tile.
+    few = m is not None and m <= TILE.rows and not problem.a.transposed
+    panels = TILE.rows if few else PANEL, PANEL
+    group = rows * panels[0], cols * panels[1]
     return GemmPlan(
         group,
-        (PANEL, PANEL),
+        panels,
         steps * depth,
         depth,
         PANEL // 2,
@@ -269,7 +272,8 @@ def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
     if often or lines_of_set(row_bytes) > SET_LINES:
         return Packed()
     depth = STEP_BYTES // size
-    edges: dict[Axis, bool] = {"rows": m % PANEL > 0, "cols": k % depth > 0}
+    panel = TILE.rows if m <= TILE.rows else PANEL
+    edges: dict[Axis, bool] = {"rows": m % panel > 0, "cols": k % depth > 0}
     return Direct(tuple(axis for axis, is_edge in edges.items() if is_edge))
 
 

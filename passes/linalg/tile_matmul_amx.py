@@ -18,12 +18,12 @@ packs its own panels of B, some steps at a time.  If A is read in place, too, th
 no @pack.  The last panel and the last step of such an A are copied where they end
 beyond it.
 
-In packed A and B, a step of a panel is two tiles, 32 rows of 64 bytes; rows of B are
-interleaved along K (VNNI).  The steps that a work-group computes at a time, of all
-panels, are a slab.  Slabs follow each other: of the one that begins with step s0 and
-has n steps, step s of panel p is at offset (s0 * panels + p * n + s - s0) * 2 KiB.  The
-memref type lets any element start a 32-row tile, so one register addresses a tile.
-Batches are stored one after the other.
+In packed A and B, a step of a panel is two tiles, 32 rows of 64 bytes, or one tile if A
+has 16 rows or fewer; rows of B are interleaved along K (VNNI).  The steps that a
+work-group computes at a time, of all panels, are a slab.  Slabs follow each other: of
+the one that begins with step s0 and has n steps, step s of panel p is at offset
+(s0 * panels + p * n + s - s0) * 2 KiB.  The memref type lets any element start a 32-row
+tile, so one register addresses a tile.  Batches are stored one after the other.
 
 A panel of B stays in the first cache while those of A stream past it: they are loaded
 as `nontemporal`.  The next slab is prefetched to the second cache, and the rows of C
@@ -91,7 +91,7 @@ class AmxKernel(PackedKernel):
         self.step = plan.depth
         """Elements of K in a product: those of a row of a tile of A."""
         packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
-        super().__init__(found, plan, (PANEL, PANEL), packed, prepacked)
+        super().__init__(found, plan, plan.subgroup, packed, prepacked)
         self.packs_b = not plan.b.before
         """Whether a work-group packs its panels of B, some steps at a time."""
         if self.packs_b:
@@ -107,7 +107,7 @@ class AmxKernel(PackedKernel):
         packed_before = ("a", "i0", self.packs_a), ("b", "j0", not self.packs_b)
         self.packed_before = {of: first for of, first, is_it in packed_before if is_it}
         """Which of A and B is packed by kernels before, and its first panel."""
-        self.unit = PANEL * self.step if self.packs_a else self.step
+        self.unit = self.rows * self.step if self.packs_a else self.step
         """Elements of A from a step to the next one: packed, or along a row."""
         self.channel = plan.b.channel
         """Rows of B that share a row of its tile."""
@@ -122,11 +122,11 @@ class AmxKernel(PackedKernel):
         self.panels_of_step = None if k is None else max(1, -(-k // self.step))
         """Panels of B of which a work-group packs a step of K, as much as a panel of A
         has; None for all."""
-        self.panel = f"memref<{PANEL}x?x{self.element}, strided<[?, 1], offset: ?>>"
+        self.panel = f"memref<{self.rows}x?x{self.element}, strided<[?, 1], offset: ?>>"
         """The type of memory with a panel of A that may be the last one."""
         self.row = f"vector<{self.step}x{self.element}>"
         """The type of a row of a tile, packed: 64 bytes."""
-        self.tile = PANEL, HALF, self.step
+        self.tile = self.rows, HALF, self.step
         """M, N and K of a product: half a panel of B."""
 
     def as_packed(self, name: str) -> str:
@@ -143,7 +143,12 @@ class AmxKernel(PackedKernel):
 
         All tiles of a work-group prefetch the work-group's part of the next slab.
         """
-        return -(-PANEL // self.panels["ba".index(of)])
+        panel, tiles = self.rows_of(of), self.panels["ba".index(of)]
+        return -(-panel // tiles)
+
+    def rows_of(self, of: str) -> int:
+        """Return the rows of a packed step of A or B, of 64 bytes each."""
+        return self.rows if of == "a" else PANEL
 
     def place_of_a(self, at: str) -> tuple[str, str]:
         """Return where a panel of A is from element `at` on, and the memory's type."""
@@ -216,7 +221,7 @@ def multiplying(g: AmxKernel) -> str:
   %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
   %fill = memref.alloca() {{alignment = 64 : i64}} : {g.own}
   %value = arith.constant dense<{g.fill or zero(g.sum)}> : {g.sums}
-  scf.for %r = %c0 to %c{PANEL} step %c1 {{
+  scf.for %r = %c0 to %c{g.rows} step %c1 {{
     vector.store %value, %fill[%r, %c0] : {g.own}, {g.sums}
     vector.store %value, %edge[%r, %c0] : {g.own}, {g.sums}
   }}{of_slab(g)}{memory_of_edges(g)}{g.block}
@@ -292,7 +297,7 @@ def memory_of_edges(g: AmxKernel) -> str:
         lines += f"""
   %tail = memref.alloca() {{alignment = 64 : i64}} : {tail_of(g)}"""
     if g.last_step:
-        rows = g.panels[0] * PANEL
+        rows = max(PANEL, g.panels[0] * g.rows)
         buffer = f"memref<{rows}x{g.step}x{g.element}>"
         lines += f"""
   %beyond = memref.alloca() {{alignment = 64 : i64}} : {buffer}
@@ -304,7 +309,7 @@ def memory_of_edges(g: AmxKernel) -> str:
 
 def tail_of(g: AmxKernel) -> str:
     """Return the type of memory for a slab of the last panel of A."""
-    return f"memref<{PANEL}x{g.plan.products * g.step}x{g.element}>"
+    return f"memref<{g.rows}x{g.plan.products * g.step}x{g.element}>"
 
 
 def edges(g: AmxKernel) -> str:
@@ -319,7 +324,7 @@ def edges(g: AmxKernel) -> str:
     %s_full = arith.minui %s1, %k_full : index
     %full = arith.subi %s_full, %s0 : index
     scf.for %s = %s_full to %s1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{
-      %row0 = arith.muli %i, %c{PANEL} : index{
+      %row0 = arith.muli %i, %c{g.rows} : index{
             step(g, g.a, "%row0", "%m", "%last_step", at)
         }
     }} }}"""
@@ -327,9 +332,9 @@ def edges(g: AmxKernel) -> str:
         to = f"%tail[%row_, %at] : {tail_of(g)}"
         lines += f"""
     %base = arith.muli %s0, %c{g.step} : index
-    %i_full = arith.divui %m, %c{PANEL} : index
+    %i_full = arith.divui %m, %c{g.rows} : index
     scf.for %i = %i_full to %i1 step %c1 {{ scf.for %s = %c0 to %full step %c1 {{
-      %row0 = arith.muli %i, %c{PANEL} : index
+      %row0 = arith.muli %i, %c{g.rows} : index
       %at = arith.muli %s, %c{g.step} : index
       %k0 = arith.addi %base, %at : index{rows_along_k(g, g.a, "%row0", "%m", to)}
     }} }}"""
@@ -339,10 +344,11 @@ def edges(g: AmxKernel) -> str:
 def of_panel(g: AmxKernel) -> str:
     """Return the %panel of A of a tile, and the first element of its slab there."""
     tail, stride = tail_of(g), g.problem.a.strides[0]
-    part = f"memref<{PANEL}x?x{g.element}, strided<[{stride}, 1], offset: ?>>"
+    part = f"memref<{g.rows}x?x{g.element}, strided<[{stride}, 1], offset: ?>>"
     return f"""
       %panel = scf.if %row_in -> ({g.panel}) {{
-        %of_a = memref.subview %a[%row, 0] [{PANEL}, %k] [1, 1] : {g.types[0]} to {part}
+        %of_a = memref.subview %a[%row, 0] [{g.rows}, %k] [1, 1]
+          : {g.types[0]} to {part}
         %of_a_ = "memref.cast"(%of_a) : ({part}) -> ({g.panel})
         scf.yield %of_a_ : {g.panel}
       }} else {{
@@ -360,7 +366,7 @@ def of_c(g: AmxKernel) -> str:
     return f"""
         %of_c = scf.if %inside -> ({g.part}) {{
           %there = memref.subview %c[{g.c.place("%row", "%col")}]
-            [{ones}{PANEL}, {PANEL}] [{ones}1, 1] : {g.types[2]} to {inside}
+            [{ones}{g.rows}, {PANEL}] [{ones}1, 1] : {g.types[2]} to {inside}
           %there_ = "memref.cast"(%there) : ({inside}) -> ({g.part})
           scf.yield %there_ : {g.part}
         }} else {{
@@ -385,7 +391,7 @@ def sums(g: AmxKernel) -> str:
         lines = f"""
       %f:2 = scf.for %s = %full to %some step %c1
           iter_args(%t0 = %e#0, %v0 = %e#1) -> ({acc}, {acc}) {{
-        %at_ii = arith.muli %ii, %c{PANEL * g.step} : index{
+        %at_ii = arith.muli %ii, %c{g.rows * g.step} : index{
             products(g, 1, ("%last_step[%c0, %at_ii]", g.packed))
         }
         scf.yield %t1, %v1 : {acc}, {acc}
@@ -417,14 +423,15 @@ def slabs(g: AmxKernel) -> str:
     %n0 = arith.select %is_last, %s0, %s1 : index
     %n_left = arith.subi %steps, %n0 : index
     %n_some = arith.minui %n_left, %c{g.plan.products} : index
-    %next_row = arith.muli %i0, %c{PANEL} : index
+    %next_row = arith.muli %i0, %c{g.rows} : index
     %next_col = arith.muli %n0, %c{g.step} : index"""
     for of, first in g.packed_before.items():
+        size = g.rows_of(of) * g.step
         lines += slab_at(of, "%s0") + slab_at(of, "%n0", "next")
         lines += f"""
     %next_to_{first} = arith.muli %{first}, %n_some : index
     %next_at_{first} = arith.addi %next_{of}, %next_to_{first} : index
-    %prefetched_{of} = arith.muli %next_at_{first}, %c{PANEL * g.step} : index"""
+    %prefetched_{of} = arith.muli %next_at_{first}, %c{size} : index"""
     return lines
 
 
@@ -460,7 +467,7 @@ def prefetch(g: AmxKernel, number: int) -> str:
 
 def prefetch_c(g: AmxKernel, number: int) -> str:
     """Return the prefetches of rows that the sums of a tile are stored to."""
-    rows = -(-PANEL // g.plan.products)
+    rows = -(-g.rows // g.plan.products)
     lines = f"""
         %r{number} = arith.muli %s, %c{rows} : index"""
     for row in range(rows):
@@ -527,7 +534,7 @@ def packing(g: AmxKernel, what: str = "ab") -> str:
     """Return the kernel that packs A, if that is packed, and B; or one of them."""
     turned = turned_of(g, g.problem.a, g.problem.b)
     of_a = f"""
-    %first_row = arith.muli %group, %c{PANEL} : index
+    %first_row = arith.muli %group, %c{g.rows} : index
     scf.for %s = %c0 to %steps step %c1 {{{
         step(g, g.a, "%first_row", "%m", "%pa", in_order(g, "%group", "a"))
     }
@@ -584,9 +591,10 @@ def step(g: AmxKernel, memory: Memory, first: str, end: str, to: str, at: str) -
     """Return what packs step %s of rows or columns from `first` on, as step %at."""
     along_k = memory.matrix.transposed != (memory is g.a)
     pack = rows_along_k if along_k else channels
+    rows = g.rows_of("a" if memory is g.a else "b")
     where = f"""
       %k0 = arith.muli %s, %c{g.step} : index{at}
-      %base = arith.muli %at, %c{PANEL * g.step} : index"""
+      %base = arith.muli %at, %c{rows * g.step} : index"""
     if along_k == (memory is g.a):
         return where + pack(g, memory, first, end, f"{to}[%c0, %to] : {g.packed}")
     buffer = f"memref<{PANEL}x{g.step}x{g.element}>"
@@ -597,11 +605,12 @@ def step(g: AmxKernel, memory: Memory, first: str, end: str, to: str, at: str) -
 def rows_along_k(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str:
     """Return what packs rows that are along K: as they are, and zeros beyond."""
     mask, type = f"vector<{g.step}xi1>", memory.matrix.type
+    rows = g.rows_of("a" if memory is g.a else "b")
     return f"""
       %none = arith.constant dense<{zero(g.element)}> : {g.row}
       %left = arith.subi %k, %k0 : index
       %whole = arith.cmpi uge, %left, %c{g.step} : index
-      scf.for %row_ = %c0 to %c{PANEL} step %c1 {{
+      scf.for %row_ = %c0 to %c{rows} step %c1 {{
         %line = arith.addi {first}, %row_ : index
         %r_at = arith.muli %row_, %c{g.step} : index
         %to = arith.addi %base, %r_at : index
@@ -809,22 +818,23 @@ class TileMatmulAmxPass(ModulePass):
         made = AmxKernel(found, plan, prepacked)
         problem, (a, _, c) = found.problem, found.memories
         rows, cols = (
-            extent(func, c, problem.c.dimension(axis)).ceil_div(PANEL) for axis in AXES
+            extent(func, c, problem.c.dimension(axis)).ceil_div(size)
+            for axis, size in zip(AXES, plan.subgroup, strict=True)
         )
         steps = extent(func, a, problem.a.dimension("cols")).ceil_div(plan.depth)
         of_a = rows if isinstance(plan.a, Packed) else AffineConstantExpr(0)
         batch = (extent(func, c, 0),) if problem.batched else ()
         blocks = (
-            cols.ceil_div(plan.group[1] // PANEL),
-            rows.ceil_div(plan.group[0] // PANEL),
+            cols.ceil_div(made.panels[1]),
+            rows.ceil_div(made.panels[0]),
         )
 
         def parts(panels: AffineExpr) -> AffineExpr:
             per = made.panels_of_step
             return AffineConstantExpr(1) if per is None else panels.ceil_div(per)
 
-        size = STEP_BYTES * PANEL
-        packed = [(*batch, of_a, steps, size), (*batch, cols, steps, size)]
+        size_a, size_b = (STEP_BYTES * rows for rows in plan.subgroup)
+        packed = [(*batch, of_a, steps, size_a), (*batch, cols, steps, size_b)]
         before = "ab" if len(made.scratch) == 2 else "a" * made.packs_a
         stages: Groups = {MULTIPLY: (*blocks, *batch)}
         text = multiplying(made)

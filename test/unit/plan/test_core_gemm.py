@@ -121,6 +121,20 @@ def test_each_thread_packs_b(
 
 
 @pytest.mark.parametrize(
+    ("m", "rows"), [(1, 16), (16, 16), (17, 32), (64, 32), (None, 32)]
+)
+def test_few_rows_are_one_tile(m: int | None, rows: int) -> None:
+    asked = problem((m, 128, 64), ("s8", "s8", "s32"))
+    found = plan_amx_gemm(asked)
+    assert isinstance(found, GemmPlan)
+    assert found.subgroup == (rows, 32)
+    assert found.group[0] % rows == 0
+    turned = plan_amx_gemm(replace(asked, a=replace(asked.a, transposed=True)))
+    assert isinstance(turned, GemmPlan)
+    assert turned.subgroup == (32, 32)
+
+
+@pytest.mark.parametrize(
     ("change", "reason"),
     [
         ({"fill": "value"}, ("C is filled with a value that is not constant")),
