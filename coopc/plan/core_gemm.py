@@ -39,25 +39,25 @@ do the panels that they need."""
 SETS, LINE_BYTES = 64, 64
 """Of the first cache."""
 SET_LINES = 8
-"""Of 16 rows of an A that is not packed, in one set of the first cache, at most."""
+"""The most rows of a tile of an A in place that begin in one set of the first cache."""
 FEW_COLS = 256
 """Columns of C with which one thread reads A as it is, at most: with 512 it was 4%
 faster to pack A, with 256 and a K of 64 4% slower.  With 16 threads, products of 1024^3
 of bf16 were 15% faster without: a thread has to fetch what others pack."""
 SPLIT_COLS = 1280
-"""Columns of C with which several threads read an A as it is whose rows begin within
-lines, at most: a row of a tile is then in two lines.  On 16 threads it was 1.7 times as
-fast for 640 x 192 x 917 of bf16, 1.25 times for 1155 x 1045 x 160, and 15% slower for
-2047 x 2049 x 513; and no faster where B is packed by others, for whom they wait."""
+"""Columns of C with which several threads read A as it is, at most, if its rows do not
+begin with a line: a row of a tile is then in two lines.  On 16 threads it was 1.7 times
+as fast for 640 x 192 x 917 of bf16, 1.25 times for 1155 x 1045 x 160, and 15% slower for
+2047 x 2049 x 513; and no faster where threads wait for each other to pack B."""
 OWN_ROWS = 2048
 OWN_BYTES = 1 << 20
-"""Rows of C, or else bytes of B, with which each of several threads packs B for itself,
-at most: it waits for nobody, and fetches nothing from the caches of others.  On 16
+"""Rows of C, or else bytes of B, with which each of several threads packs the B that it
+needs, at most: it does not wait, and does not fetch B from the caches of others.  On 16
 threads it was 1.8 times as fast for 512^3, 1.25 times for 1024^3, no slower for 2048^3,
 and 7% (bf16) to 14% (i8) slower for 4096^3, where B is packed 16 times."""
 SHARED_WEIGHTS, OWN_WEIGHTS = (2, 2), (1, 3)
-"""Products of panels that take as long as it takes to bring a panel of A, or of B, to a
-core: where it is packed by others, and where A is read in place and B packed."""
+"""What a block costs for each panel of A and of B, in products of panels: where other
+threads packed both, and where it reads A in place and packs B."""
 
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
@@ -74,13 +74,13 @@ ONE_PANEL_STEPS = 64
 """Steps where A is one panel, so that B is read once: sums are loaded less often.  16
 steps were 8% slower for i8, 25% for bf16 (16 x 4096 x 4096, B packed before)."""
 SHARED_BLOCK: Block = (4, 4, 16)
-"""The largest block where threads share what is packed, by 16 of them: up to 25% faster
-than 4 x 8 panels, as small blocks are shared more evenly."""
+"""The largest block where threads share packed B, by 16 of them: up to 25% faster than
+4 x 8 panels, as small blocks are shared more evenly."""
 OWN_BLOCK: Block = (8, 4, 16)
-"""The same where each packs B for itself: for more rows."""
+"""The largest block where each thread packs B: more rows, so that B is packed less."""
 NARROW = 8
-"""Panels of B with which a block has whole rows of C, at most, so that it writes memory
-without a gap: twice as fast for 4096 x 256 x 64 of i8."""
+"""Panels of B up to which a block has whole rows of C: it writes memory without gaps,
+which was 1.7 times as fast for 4096 x 256 x 64 of i8."""
 SLAB_STEPS = 16
 """Products along K of which a core packs B at a time, where it packs it as it goes."""
 
@@ -190,13 +190,13 @@ def block_of(
     """Return the block of an M x N matrix; a size is None where it is not known.
 
     Of blocks up to the largest, it is the one with which the thread that has the most
-    of them is done first, if it is late by one of several.
+    of them is done first.  A thread that has several may do another one for a late one.
 
     Args:
         m: rows.
         n: columns.
         threads: that share the blocks.
-        own: whether each packs B for itself.
+        own: whether each packs the B that it needs.
 
     >>> block_of(4096, 4096), block_of(4096, 4096, threads=16)
     ((8, 8, 16), (4, 4, 16))

@@ -22,8 +22,9 @@ In packed A and B, a step of a panel is two tiles, 32 rows of 64 bytes, or one t
 has 16 rows or fewer; rows of B are interleaved along K (VNNI).  The steps that a
 work-group computes at a time, of all panels, are a slab.  Slabs follow each other: of
 the one that begins with step s0 and has n steps, step s of panel p is at offset
-(s0 * panels + p * n + s - s0) * 2 KiB.  The memref type lets any element start a 32-row
-tile, so one register addresses a tile.  Batches are stored one after the other.
+(s0 * panels + p * n + s - s0) times the size of a step.  The memref type lets any
+element start a 32-row tile, so one register addresses a tile.  Batches are stored one
+after the other.
 
 A panel of B stays in the first cache while those of A stream past it: they are loaded
 as `nontemporal`.  The next slab is prefetched to the second cache, and the rows of C
