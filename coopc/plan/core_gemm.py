@@ -47,8 +47,8 @@ of bf16 were 15% faster without: a thread has to fetch what others pack."""
 SPLIT_COLS = 1280
 """Columns of C with which several threads read A as it is, at most, if its rows do not
 begin with a line: a row of a tile is then in two lines.  On 16 threads it was 1.7 times
-as fast for 640 x 192 x 917 of bf16, 1.25 times for 1155 x 1045 x 160, and 15% slower for
-2047 x 2049 x 513; and no faster where threads wait for each other to pack B."""
+as fast for 640 x 192 x 917 of bf16, 1.25 times for 1155 x 1045 x 160, and 15% slower
+for 2047 x 2049 x 513; and no faster where threads wait for each other to pack B."""
 OWN_ROWS = 2048
 OWN_BYTES = 1 << 20
 """Rows of C, or else bytes of B, with which each of several threads packs the B that it

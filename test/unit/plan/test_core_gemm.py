@@ -16,7 +16,7 @@ from coopc.plan.core_gemm import (
     plan_amx_gemm,
     plan_vector_gemm,
 )
-from coopc.plan.gemm import Direct, GemmOperand, GemmPlan, Packed
+from coopc.plan.gemm import Axis, Direct, GemmOperand, GemmPlan, Packed
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -86,7 +86,10 @@ def test_an_a_that_is_packed(
     assert isinstance(found, GemmPlan)
     assert isinstance(found.a, Packed) == packs
     if not packs:
-        edges = {"rows": (sizes[0] or 0) % 32, "cols": sizes[2] % found.depth}
+        edges: dict[Axis, int] = {
+            "rows": (sizes[0] or 0) % 32,
+            "cols": sizes[2] % found.depth,
+        }
         assert found.a == Direct(tuple(x for x, beyond in edges.items() if beyond))
     is_one_row = sizes[0] is not None and sizes[0] <= found.group[0]
     own = packs_own_b(asked, threads)
