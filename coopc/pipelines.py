@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any, Literal
 
 from xdsl.context import Context
@@ -415,6 +416,7 @@ class CoopcAmxPass(Pipeline):
                 subgroup_size=1,
                 max_vector=16,
                 block_access=False,
+                sums=prod(WIDE_VECTOR_TILE if self.features else VECTOR_TILE),
                 stated=True,
             ),  # what AMX does not multiply
             step("convert-coopmatrix-to-amx"),
@@ -483,6 +485,7 @@ class CoopcCpuPass(Pipeline):
                 subgroup_size=1,
                 max_vector=16,
                 block_access=False,
+                sums=prod(self.tile),
             ),
             step("expand-exchanges"),  # of one lane: other orders
             step("normalize"),

@@ -27,13 +27,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NoReturn, TypeAlias, TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
 from coopc.device.model import Flavour
+from coopc.dialects import simt
 from coopc.dialects.coopmatrix import FloatElement
 from coopc.dialects.narrow import is_integer, is_vector
 
@@ -277,6 +278,21 @@ class Walker(ABC):
             for phi, value in zip(phis, values, strict=True):
                 self.arrive(phi, value, source)
         self.results(op, phis)
+
+
+def unrolls(op: Operation) -> bool | None:
+    """Whether an operation asks that the compiler of its code unrolls it, or not to.
+
+    Raises:
+        NoForm: it asks for something else than true or false.
+    """
+    match op.attributes.get(simt.UNROLL):
+        case None:
+            return None
+        case IntegerAttr(value=value, type=type) if type == i1:
+            return bool(value.data)
+        case found:
+            raise NoForm(f"expected {simt.UNROLL} to be true or false, got {found}")
 
 
 def _for(walker: Walker, op: scf.ForOp) -> None:

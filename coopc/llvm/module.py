@@ -260,8 +260,8 @@ class Function:
         pieces += [f"{separator}[ ", value, ", ", source, " ]"]
 
 
-Node: TypeAlias = "tuple[Constant | int, ...]"
-"""The operands of a metadata node: constants, and other nodes by their numbers."""
+Node: TypeAlias = "tuple[Constant | int | str, ...]"
+"""The operands of a metadata node: constants, texts, and nodes by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,9 +322,15 @@ class Module:
         self.globals.append(Global(name, type, space, align))
         return symbol(name, Pointer(space))
 
-    def node(self, *operands: Constant | int) -> int:
+    def node(self, *operands: Constant | int | str) -> int:
         """The number of a metadata node, made once."""
         if operands in self.nodes:
             return self.nodes.index(operands)
         self.nodes.append(operands)
         return len(self.nodes) - 1
+
+    def loop(self, property: str) -> Metadata:
+        """Say something of a loop, which has a node of its own."""
+        of_loop = self.node(property)
+        self.nodes.append((len(self.nodes), of_loop))
+        return Metadata("llvm.loop", len(self.nodes) - 1)

@@ -48,15 +48,22 @@ def _lines(module: Module) -> Iterator[str]:
     if module.nodes:
         yield ""
     for number, node in enumerate(module.nodes):
-        yield f"!{number} = {_node(node)}"
+        is_loop = number in node  # each is one of its own
+        yield f"!{number} = {'distinct ' * is_loop}{_node(node)}"
 
 
 def _node(node: Node) -> str:
-    parts = (
-        f"!{each}" if isinstance(each, int) else f"{each.type} {each.text}"
-        for each in node
-    )
-    return f"!{{{', '.join(parts)}}}"
+    return f"!{{{', '.join(map(_operand, node))}}}"
+
+
+def _operand(operand: Constant | int | str) -> str:
+    match operand:
+        case int():
+            return f"!{operand}"
+        case str():
+            return f'!"{operand}"'
+        case _:
+            return f"{operand.type} {operand.text}"
 
 
 def _words(*words: str) -> str:

@@ -40,6 +40,9 @@ has multiply-adds under way."""
 LEAST_COLS, MOST_SCALARS, MOST_WRITTEN = 32, 64, 4
 """Columns for which it pays to turn a from rows of lanes to columns; components of the
 result that are scalars, at most, and products of them in a round of a loop."""
+MANY_SUMS = 256
+"""Sums in registers with which a tile has two vectors of a row: with fewer, there are
+no registers left for the factors of two."""
 MOST_SELECTED, MOST_SELECTED_SLOW = 4, 16
 """Lanes of one row whose elements are broadcast each; of more they are shuffled.  The
 second number is for devices that have slow shuffles."""
@@ -203,6 +206,35 @@ def plan_tile(
         return ProductTile(x.block_rows, cols, step, at_once)
     blocks = min(x.blocks, at_once // per_block)
     return ProductTile(blocks * x.block_rows, x.cols, step, blocks * per_block)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterTile:
+    """A part of a result that one lane holds, whose sums are in registers along K."""
+
+    rows: int
+    vectors: int
+    """Of a row."""
+
+
+def plan_registers(
+    a: CoopmatrixLayout, result: CoopmatrixLayout, width: int, most_sums: int
+) -> RegisterTile | str:
+    """Return by which parts a lane multiplies matrices that it holds alone, or why not.
+
+    Args:
+        a: M x K, who holds which element.
+        result: M x N.
+        width: components of a vector of the result.
+        most_sums: elements that registers hold.
+    """
+    if result.lanes > 1:
+        return "lanes share the result"
+    is_by_rows = max(a.k1, result.k1, result.channels) == 1
+    if result.cols % width or a.channels * a.steps != a.cols or not is_by_rows:
+        return "vectors are not of one row"
+    vectors = 1 if most_sums < MANY_SUMS else min(2, result.cols // width)
+    return RegisterTile(max(1, most_sums // (vectors * width)), vectors)
 
 
 @dataclass(frozen=True, slots=True)

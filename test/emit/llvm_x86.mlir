@@ -41,6 +41,26 @@ func.func @narrow(%m: memref<4xi8>, %n: memref<4xi8>) {
   func.return
 }
 
+// Loops that say whether they are unrolled have a node each.
+// CHECK: define void @loops
+func.func @loops(%m: memref<4xi8>, %n: index) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %x = arith.constant 3 : i8
+  scf.for %i = %0 to %n step %1 {
+    scf.for %j = %0 to %n step %1 {
+      memref.store %x, %m[%i] : memref<4xi8>
+    // CHECK: br label %[[INNER:for.*]], !llvm.loop ![[ON:[0-9]+]]
+    } {simt.unroll = true}
+    scf.for %j = %0 to %n step %1 {
+      memref.store %x, %m[%j] : memref<4xi8>
+    // CHECK: br label %{{for.*[^0-9]?[0-9]*}}{{$}}
+    }
+  // CHECK: br label %for, !llvm.loop ![[OFF:[0-9]+]]
+  } {simt.unroll = false}
+  func.return
+}
+
 // CHECK: declare double @elsewhere(ptr, double) nounwind
 func.func private @elsewhere(%m: memref<4xf64>, %x: f64) -> f64
 
@@ -49,3 +69,5 @@ func.func @call(%m: memref<4xf64>, %x: f64) -> f64 {
   func.return %r : f64
 }
 // CHECK: !0 = !{i32 1}
+// CHECK: ![[OFF]] = distinct !{![[OFF]], !{{[0-9]+}}}
+// CHECK: ![[ON]] = distinct !{![[ON]], !{{[0-9]+}}}

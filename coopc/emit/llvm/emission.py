@@ -18,7 +18,7 @@ from coopc.emit import emission, view, walker
 from coopc.emit.emission import Ordered
 from coopc.emit.llvm.types import Facts, Types, features
 from coopc.emit.view import Form, IndexOp, space_of
-from coopc.emit.walker import NoForm, element_of
+from coopc.emit.walker import NoForm, element_of, unrolls
 from coopc.llvm.module import Block as LlvmBlock
 from coopc.llvm.module import (
     Function,
@@ -227,6 +227,14 @@ PURE = "nounwind willreturn memory(none)"
 """Attributes of a function that only computes."""
 
 
+LOOP_PROPERTIES = {
+    None: None,
+    True: "llvm.loop.unroll.enable",
+    False: "llvm.loop.unroll.disable",
+}
+"""What LLVM calls it where a loop is to be unrolled, or is not."""
+
+
 class Emission(emission.Emission[Value, View]):
     """The emission of one function; what handlers work with."""
 
@@ -242,6 +250,9 @@ class Emission(emission.Emission[Value, View]):
         self.whole = whole
         self.f = function
         self.index = Index(function)
+        self._loop_property: str | None = None
+        self._loops: dict[LlvmBlock, Metadata] = {}
+        """What is said of loops, by the blocks from which they repeat."""
 
     def check(self, op: Operation) -> None:
         builtins = isinstance(op, simt.OF_MEMORY)
@@ -311,8 +322,17 @@ class Emission(emission.Emission[Value, View]):
     def here(self) -> LlvmBlock:
         return self.f.block
 
+    def begin_control(self, op: Operation) -> None:
+        self._loop_property = LOOP_PROPERTIES[unrolls(op)]
+
+    def open_loop(self, done: LlvmBlock, again: LlvmBlock) -> None:
+        if self._loop_property is not None:
+            self._loops[again] = self.module.loop(self._loop_property)
+
     def jump(self, target: LlvmBlock) -> None:
-        self.f.do("br ", Label(target))
+        found = self._loops.get(self.f.block)
+        metadata = () if found is None else (found,)
+        self.f.do("br ", Label(target), metadata=metadata)
 
     def branch(self, condition: Value, yes: LlvmBlock, no: LlvmBlock) -> None:
         self.f.do("br ", Typed(condition), ", ", Label(yes), ", ", Label(no))

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
-    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
     VectorType,
-    i1,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -36,7 +34,7 @@ from coopc.emit.spirv.view import (
     storage_of,
 )
 from coopc.emit.view import Form, space_of
-from coopc.emit.walker import Facts, NoForm, count_of, element_of
+from coopc.emit.walker import Facts, NoForm, count_of, element_of, unrolls
 from coopc.passes.generic.expansion import Code, Target
 from coopc.plan.atomic_form import LOGICAL, WORD, AtomicUpdate
 from coopc.spirv.instruction import Id, Instruction, Operand
@@ -48,6 +46,8 @@ if TYPE_CHECKING:
 
 # What the functions of a module share while it is emitted.
 
+LOOP_CONTROLS = {None: "None", True: "Unroll", False: "DontUnroll"}
+"""The loop control where a loop is to be unrolled, or is not."""
 BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
 """What makes a work-item see what others wrote."""
 
@@ -283,7 +283,7 @@ class Emission(emission.Emission[Id, View]):
     # --- blocks ------------------------------------------------------------------
 
     def begin_control(self, op: Operation) -> None:
-        self._loop_control = loop_control(op)
+        self._loop_control = LOOP_CONTROLS[unrolls(op)]
         if self.whole.on_control:
             self.whole.on_control[0](self, op)
 
@@ -732,21 +732,6 @@ class Emission(emission.Emission[Id, View]):
             # The widest that Vulkan has without another capability.
             scope = Scope.QUEUE_FAMILY
         return self.types.enumerant(SCOPE_NUMBERS[scope])
-
-
-def loop_control(op: Operation) -> str:
-    """The loop control that an operation asks for.
-
-    Raises:
-        NoForm: it asks for something else than true or false.
-    """
-    match op.attributes.get(simt.UNROLL):
-        case None:
-            return "None"
-        case IntegerAttr(value=value, type=type) if type == i1:
-            return "Unroll" if value.data else "DontUnroll"
-        case found:
-            raise NoForm(f"expected {simt.UNROLL} to be true or false, got {found}")
 
 
 def _name(base: Id) -> str:

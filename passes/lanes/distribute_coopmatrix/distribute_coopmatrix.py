@@ -100,6 +100,7 @@ from coopc.passes.coopmatrix.elementwise import (
     elementwise,
     fill_value,
 )
+from coopc.passes.cpu.stack_buffer import StackBuffers
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -110,9 +111,11 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
 )
 from coopc.passes.lanes.distribute_coopmatrix.memory_products import (
     ColumnsProduct,
+    RowsProduct,
     TiledProduct,
     may_read_later,
     multiply_columns,
+    multiply_rows,
     multiply_tiles,
     read_rows,
 )
@@ -129,7 +132,15 @@ from coopc.plan.lane_access import (
     plan_block,
     plan_rows,
 )
-from coopc.plan.lane_product import ColumnsPlan, number_of, plan_columns, plan_tile
+from coopc.plan.lane_product import (
+    BUDGET,
+    ColumnsPlan,
+    RegisterTile,
+    number_of,
+    plan_columns,
+    plan_registers,
+    plan_tile,
+)
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
@@ -477,6 +488,8 @@ class Distributor:
     """How many products of a kind there were so far."""
     products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
     """The functions of products."""
+    buffers: StackBuffers = field(default_factory=StackBuffers)
+    """Memory for factors of products."""
 
     def of(self, value: SSAValue) -> LaneFragment:
         return self.held_by_type[matrix_type(value)]
@@ -659,7 +672,7 @@ class Distributor:
         if self.options.unroll or self.asked[product] <= MOST_INLINED:
             if (tiled := self._tiled(op, product)) is not None:
                 return [multiply_tiles(b, tiled, values[2])]
-            return [multiply_add(b, product, *values)]
+            return [self._multiply(b, product, *values)]
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
         if (name := self.products.get(product)) is None:
@@ -667,7 +680,7 @@ class Distributor:
             def body(b: Builder, given: Values) -> Values:
                 rest = iter(given)
                 own = [tuple(islice(rest, len(each))) for each in values]
-                return multiply_add(b, product, *own)
+                return self._multiply(b, product, *own)
 
             types = [x.type for x in arguments]
             func = private_function(
@@ -676,6 +689,18 @@ class Distributor:
             name = self.products[product] = func.sym_name.data
         call = b.effect(CallOp(name, arguments, results))
         return [tuple(call.results)]
+
+    def _multiply(
+        self, b: Builder, product: LaneProduct, x: Values, y: Values, z: Values
+    ) -> Values:
+        """Write a product out, or as loops if that is long and one lane has it all."""
+        result, a = product.result, product.a.layout
+        if not b.unroll and product.plan(BUDGET).step < a.cols:
+            tile = plan_registers(a, result.layout, result.width, self.options.sums)
+            if isinstance(tile, RegisterTile):
+                by_rows = RowsProduct(product, tile, self.buffers)
+                return multiply_rows(b, by_rows, x, y, z)
+        return multiply_add(b, product, x, y, z)
 
     def _tiled(
         self, op: coopmatrix.MulAddOp, product: LaneProduct
@@ -894,6 +919,9 @@ class DistributeCoopmatrixPass(ModulePass):
     """Access consecutive elements by block operations of the whole subgroup."""
     explain: bool = False
     """Print a remark for each memory access that says how it was lowered and why."""
+    sums: int = 96
+    """Accumulators that registers hold where one lane has a whole matrix: 384 suits
+    AVX-512."""
     stated: bool = False
     """Distribute only kernels that state the distribution #layout.coopmatrix; leave the
     others to another engine."""

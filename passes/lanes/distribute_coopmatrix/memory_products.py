@@ -1,4 +1,8 @@
-"""Products of matrices in memory that all lanes read.
+"""Products of matrices in memory: of one lane, or that all lanes read.
+
+One lane that has whole matrices stores the factors to memory of its own, as their
+components have to be known where they are in vectors, and computes some rows and
+vectors of the result at a time, by a loop along K whose sums are in registers.
 
 For a compiler that makes vectors of a processor of the values of all lanes
 (`Device.subgroup_elements`): it reads a row that all lanes read once, selects it by the
@@ -36,15 +40,24 @@ from coopc.ir.builder import BoundedIndex, Builder, Component, Values, allocate
 from coopc.ir.control_flow import function_around
 from coopc.ir.element_access import Element, access_element, positions_of
 from coopc.passes.coopmatrix.elementwise import converted
+from coopc.passes.cpu.stack_buffer import StackBuffers
 from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     LaneProduct,
     contracted,
     contracted_sum,
+    multiplied,
     multiply_add,
+    rounded,
+    widened,
 )
 from coopc.plan.lane_access import RowAccess
-from coopc.plan.lane_product import ColumnsPlan, ProductTile
+from coopc.plan.lane_product import (
+    ColumnsPlan,
+    ProductTile,
+    RegisterTile,
+    number_of,
+)
 
 ORIGIN = Element(BoundedIndex(), BoundedIndex())
 
@@ -146,6 +159,108 @@ def multiply_tiles(b: Builder, plan: TiledProduct, sums: Values) -> Values:
         now = sums[len(found) : len(found) + tile.vectors]
         found += b.loop(plan.whole.a.layout.cols // tile.depth, now, step, name="k")
     return tuple(found)
+
+
+# By rows, of one lane
+
+
+@dataclass(frozen=True, slots=True)
+class RowsProduct:
+    """A product of matrices that one lane has, and by which parts it is computed."""
+
+    whole: LaneProduct
+    tile: RegisterTile
+    buffers: StackBuffers
+
+
+def multiply_rows(
+    b: Builder, product: RowsProduct, x: Values, y: Values, z: Values
+) -> Values:
+    """Return x y + z."""
+    whole, tile, get = product.whole, product.tile, product.buffers.get
+    (rows, cols), depth = whole.result.layout.shape, whole.a.layout.cols
+    width, type = whole.result.width, whole.sum_type
+    x, y, sums = widened(b, whole, x, y, z)
+    memory = _RowsMemory(
+        b,
+        VectorType(type, [width]),
+        get(b, (1, len(x) * whole.a.width), type, "left"),
+        get(b, (depth, cols), type, "right"),
+        get(b, (rows, cols), type, "sums"),
+    )
+    columns, first = range(0, cols, width), BoundedIndex()
+    for number, value in enumerate(x):
+        memory.store(value, memory.left, first, number * whole.a.width)
+    for k, col in pairs(range(depth), columns):
+        steps = range(col, col + width)
+        numbers = [number_of(whole.b.layout, k, step) for step in steps]
+        row = whole.b.picked(b, y, numbers)
+        memory.store(row, memory.right, BoundedIndex(k), col)
+    places = [(BoundedIndex(row), col) for row, col in pairs(range(rows), columns)]
+    for value, place in zip(sums, places, strict=True):
+        memory.store(value, memory.sums, *place)
+    rest = rows % tile.rows
+    for start in range(0, len(columns), tile.vectors):
+        some = columns[start : start + tile.vectors]
+
+        def group(t: BoundedIndex, _: Values, some: Sequence[int] = some) -> Values:
+            memory.add(b.times(t, tile.rows), tile.rows, some, depth)
+            return ()
+
+        b.loop(rows // tile.rows, (), group, name="i", unroll=False)
+        memory.add(BoundedIndex(rows - rest), rest, some, depth)
+    found = (memory.load(memory.sums, *place) for place in places)
+    return rounded(b, whole, tuple(found), z)
+
+
+@dataclass(frozen=True, slots=True)
+class _RowsMemory:
+    """The memory of a product by rows: in vectors, components have constant numbers."""
+
+    b: Builder
+    long: VectorType
+    left: SSAValue
+    right: SSAValue
+    sums: SSAValue
+
+    def load(self, memory: SSAValue, row: BoundedIndex, col: int) -> SSAValue:
+        b = self.b
+        at = b.index(row), b.index(BoundedIndex(col))
+        return b.effect(vector.LoadOp(memory, at, self.long)).results[0]
+
+    def store(
+        self, value: SSAValue, memory: SSAValue, row: BoundedIndex, col: int
+    ) -> None:
+        b = self.b
+        at = b.index(row), b.index(BoundedIndex(col))
+        b.effect(vector.StoreOp(value, memory, at))
+
+    def add(
+        self, start: BoundedIndex, count: int, columns: Sequence[int], depth: int
+    ) -> None:
+        """Add products to the sums of some rows and columns, which are in registers."""
+        b, long = self.b, self.long
+        rows = [b.add(start, BoundedIndex(n)) for n in range(count)]
+        starts = [b.times(row, depth) for row in rows]
+
+        def step(k: BoundedIndex, now: Values) -> Values:
+            factors = [self.load(self.right, k, col) for col in columns]
+            totals, found = iter(now), list[SSAValue]()
+            for start in starts:
+                at = b.index(BoundedIndex()), b.index(b.add(start, k))
+                each = b.effect(memref.LoadOp.get(self.left, at)).res
+                each = b.pure(vector.BroadcastOp, each, long)
+                found += [
+                    multiplied(b, long.element_type, each, factor, next(totals))
+                    for factor in factors
+                ]
+            return tuple(found)
+
+        places = list(pairs(rows, columns))
+        now = tuple(self.load(self.sums, *place) for place in places)
+        now = b.loop(depth, now, step, name="k")
+        for value, place in zip(now, places, strict=True):
+            self.store(value, self.sums, *place)
 
 
 # By columns

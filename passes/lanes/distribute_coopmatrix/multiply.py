@@ -282,15 +282,8 @@ def multiply_add(
     budget: int | None = BUDGET,
 ) -> Values:
     """Return x y + z, written out as so many operations; None is any number."""
-    type, plan = product.sum_type, product.plan(None if b.unroll else budget)
-    sums = tuple(
-        b.constant(shaped(each.type, type), 0)
-        if is_integer(type)
-        else converted(b, each, type, signed=True)
-        for each in z
-    )
-    x = tuple(converted(b, each, type, product.signed[0]) for each in x)
-    y = tuple(converted(b, each, type, product.signed[1]) for each in y)
+    plan = product.plan(None if b.unroll else budget)
+    x, y, sums = widened(b, product, x, y, z)
     lane, rows = b.lane(plan.result.lanes), plan.result.block_rows
     row = b.remainder(lane, rows)
 
@@ -305,6 +298,27 @@ def multiply_add(
     versions = [tuple(version(r, each) for each in x) for r in range(plan.versions)]
     factors = _Factors(product, plan, tuple(versions), y)
     sums = _Steps(b, plan, b.divided(lane, rows)).all(sums, factors)
+    return rounded(b, product, sums, z)
+
+
+def widened(
+    b: Builder, product: LaneProduct, x: Values, y: Values, z: Values
+) -> tuple[Values, Values, Values]:
+    """Return factors in the type of sums, and what sums begin with."""
+    type = product.sum_type
+    sums = tuple(
+        b.constant(shaped(each.type, type), 0)
+        if is_integer(type)
+        else converted(b, each, type, signed=True)
+        for each in z
+    )
+    x = tuple(converted(b, each, type, product.signed[0]) for each in x)
+    y = tuple(converted(b, each, type, product.signed[1]) for each in y)
+    return x, y, sums
+
+
+def rounded(b: Builder, product: LaneProduct, sums: Values, z: Values) -> Values:
+    """Return sums as the result; of integers with z added."""
     return tuple(_end(b, product, *each) for each in zip(sums, z, strict=True))
 
 
@@ -437,10 +451,7 @@ class _Steps:
         for vector, total in enumerate(sums):  # one by one: fewer are in use at a time
             for k in range(count):
                 pair = self.of_a(factors, k, vector), self.of_b(factors, k, row, vector)
-                if is_integer(type):
-                    total = b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, *pair))
-                else:
-                    total = b.pure(contracted_sum, total, b.pure(contracted, *pair))
+                total = multiplied(b, type, *pair, total)
             found.append(total)
         return tuple(found)
 
@@ -478,6 +489,15 @@ class _Steps:
 
 State = tuple[Values, _Factors]
 """Sums, and what is to be multiplied."""
+
+
+def multiplied(
+    b: Builder, type: Attribute, x: SSAValue, y: SSAValue, total: SSAValue
+) -> SSAValue:
+    """Return a product added to a sum."""
+    if is_integer(type):
+        return b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, x, y))
+    return b.pure(contracted_sum, total, b.pure(contracted, x, y))
 
 
 _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])

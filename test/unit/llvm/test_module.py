@@ -132,6 +132,11 @@ def test_nodes_and_variables() -> None:
     one = module.node(integer(I32, 1))
     assert module.node(integer(I32, 1)) == one
     assert module.node(one, one) == one + 1
+    loops = [module.loop("llvm.loop.unroll.disable") for _ in range(2)]
+    assert loops[0].node != loops[1].node
+    found = text(module)
+    assert f"!{loops[0].node} = distinct !{{!{loops[0].node}, !{one + 2}}}" in found
+    assert f'!{one + 2} = !{{!"llvm.loop.unroll.disable"}}' in found
     again = [module.variable("v", Vector(4, FLOAT), 0, 16) for _ in range(3)]
     assert [each.text for each in again] == ["@v", "@v_0", "@v_1"]
     assert symbol("a b").text == '@"a b"'

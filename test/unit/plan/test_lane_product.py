@@ -14,9 +14,11 @@ from coopc.plan.lane_product import (
     MOST_WRITTEN,
     TILE_BUDGET,
     ProductPlan,
+    RegisterTile,
     number_of,
     plan_columns,
     plan_product,
+    plan_registers,
     plan_tile,
 )
 
@@ -36,6 +38,21 @@ def plans(draw: st.DrawFn) -> ProductPlan:
     slow = draw(st.booleans())
     width = draw(st.sampled_from((1, 4, 16)))
     return plan_product(a, b, result, width, budget, slow)
+
+
+@given(plans(), st.integers(1, 500))
+def test_a_lane_that_has_all(plan: ProductPlan, most: int) -> None:
+    """Its sums fit the registers, and elements are where they are read."""
+    a, b, result, width = plan.a, plan.b, plan.result, plan.width
+    tile = plan_registers(a, result, width, most)
+    if not isinstance(tile, RegisterTile):
+        assert result.lanes > 1 or result.cols % width or a.k1 > 1, tile
+        return
+    assert tile.rows * tile.vectors * width <= max(most, width)
+    for row, k, col in product(*map(range, (a.rows, a.cols, b.cols))):
+        assert a.element(0, row * a.cols + k) == (row, k)
+        assert b.element(0, number_of(b, k, col)) == (k, col)
+        assert result.element(0, row * result.cols + col) == (row, col)
 
 
 @given(plans(), st.data())
