@@ -108,15 +108,18 @@ def test_sizes_of_all_kinds(element: str, fill: bool, tiles: Tiles) -> None:
 
 
 @pytest.mark.parametrize("element", ["bf16", "i8"])
-@pytest.mark.parametrize("size", [64, 96, 128])
+@pytest.mark.parametrize("size", [5, 16, 33, 64, 96, 100, 128, 200])
 def test_rows_of_a_as_they_are(element: str, size: int, tiles: Tiles) -> None:
-    """Where panels and steps of A are whole, it is not packed; B is."""
+    """A is not packed, whether or not panels and steps are whole; B is."""
     module = compiled(element, True, (2, 2, 3), size)
-    whole = size % 64 == 0 or element == "bf16"
-    assert ("amx.tile_load %a[" in str(module)) == whole
+    code, steps = str(module), 32 if element == "bf16" else 64
+    whole = size % (16 if size <= 16 else 32) == 0
+    assert ("amx.tile_load %a[" in code) == whole
+    assert ("amx.tile_load %panel[" in code) == (not whole)
+    assert ("amx.tile_load %last_step[" in code) == (size % steps > 0)
     program = Program.of(module, tiles, level=2)
     scratch = [bytes.eval([], []) for bytes, _ in program.staged["mm"].scratch]
-    assert (0 in scratch[0]) == whole
+    assert 0 in scratch[0]
     rng = np.random.default_rng(1)
     (a, whole_a), (b, whole_b) = (matrix(rng, (size, size), element) for _ in "ab")
     c = np.full((size, size), 7, np.int32 if element == "i8" else np.float32)
@@ -180,10 +183,15 @@ def test_instructions_of_the_innermost_loop(element: str) -> None:
 @pytest.mark.parametrize("size", [512, 2048])
 @pytest.mark.parametrize("element", ["bf16", "i8"])
 def test_no_tile_is_spilled_where_sizes_are_known(element: str, size: int) -> None:
-    """Sums are loaded and stored once for each version of the loops that LLVM makes."""
+    """Sums are loaded and stored once for each version of the loops that LLVM makes.
+
+    They begin as zero, and are not loaded, where all of K is one slab.
+    """
     body = assembly(element, size)
     versions, rest = divmod(body.count("tilestored"), 4)
     assert versions in (1, 2)
     assert rest == 0
     products = len(re.findall(r"^\ttdp", body, re.MULTILINE))
-    assert body.count("tileloadd") == products + 4 * versions
+    zeros = body.count("tilezero")
+    assert zeros == (4 * versions if size == 512 else 0)
+    assert body.count("tileloadd") == products + 4 * versions - zeros
