@@ -39,7 +39,7 @@ do the panels that they need."""
 SETS, LINE_BYTES = 64, 64
 """Of the first cache."""
 SET_LINES = 8
-"""The most rows of a tile of an A in place that begin in one set of the first cache."""
+"""Lines of a set in which rows of a tile begin, at most, where A is read in place."""
 FEW_COLS = 256
 """Columns of C with which one thread reads A as it is, at most: with 512 it was 4%
 faster to pack A, with 256 and a K of 64 4% slower.  With 16 threads, products of 1024^3
@@ -257,8 +257,8 @@ def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
     """Return whether A is packed, too, or read as it is, and where that may leave it.
 
     It is packed where rows of the memref are not along K, where there is a batch, where
-    16 rows of it would be in more than `SET_LINES` lines of a set of the first cache,
-    and where it is read often: by one thread, or if rows begin within lines.
+    16 rows of it begin in more than `SET_LINES` lines of a set of the first cache, and
+    where it is read often: by one thread, or if rows begin within lines.
     """
     a, n = problem.a, problem.c.shape[1]
     (m, k), row_stride, size = a.shape, a.strides[0], a.element_bytes
@@ -278,13 +278,13 @@ def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
 
 
 def lines_of_set(row_bytes: int) -> int:
-    """Return how many rows of a tile begin in one set of the first cache, at most.
+    """Return in how many lines of a set of the first cache rows of a tile begin.
 
-    >>> [lines_of_set(x) for x in (1024, 2048, 4096, 5312 * 2)]
-    [4, 8, 16, 1]
+    >>> [lines_of_set(x) for x in (5, 1024, 2048, 4096, 5312 * 2)]
+    [1, 4, 8, 16, 1]
     """
-    sets = Counter(row * row_bytes // LINE_BYTES % SETS for row in range(TILE.rows))
-    return max(sets.values())
+    lines = {row * row_bytes // LINE_BYTES for row in range(TILE.rows)}
+    return max(Counter(line % SETS for line in lines).values())
 
 
 # --- any processor: tiles of vectors -------------------------------------------------
