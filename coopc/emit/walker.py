@@ -281,10 +281,10 @@ class Walker(ABC):
 
 
 def unrolls(op: Operation) -> bool | None:
-    """Whether an operation asks that the compiler of its code unrolls it, or not to.
+    """Return the value of `simt.unroll`, or None if it is absent.
 
     Raises:
-        NoForm: it asks for something else than true or false.
+        NoForm: it is neither true nor false.
     """
     match op.attributes.get(simt.UNROLL):
         case None:

@@ -35,6 +35,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     MemRefType,
     ModuleOp,
+    StringAttr,
     VectorType,
     i1,
     i32,
@@ -600,10 +601,11 @@ def private_function(
         unroll: whether loops are written out.
     """
     block = Block(arg_types=types)
+    signature = list(types), list(results)
+    found = FuncOp(name, signature, Region(block), "private")
     b = Builder.at_end(block, location, unroll)
     b.effect(ReturnOp(*body(b, tuple(block.args))))
-    signature = list(types), list(results)
-    found = FuncOp(free_name(module, name), signature, Region(block), "private")
+    found.sym_name = StringAttr(free_name(module, name))  # the body may add functions
     found.location = location
     Rewriter.insert_op(found, InsertPoint.at_end(module.body.block))
     return found

@@ -330,7 +330,7 @@ class Module:
         return len(self.nodes) - 1
 
     def loop(self, property: str) -> Metadata:
-        """Say something of a loop, which has a node of its own."""
+        """Return the metadata of a new loop that has one property."""
         of_loop = self.node(property)
         self.nodes.append((len(self.nodes), of_loop))
         return Metadata("llvm.loop", len(self.nodes) - 1)

@@ -48,7 +48,7 @@ def _lines(module: Module) -> Iterator[str]:
     if module.nodes:
         yield ""
     for number, node in enumerate(module.nodes):
-        is_loop = number in node  # each is one of its own
+        is_loop = number in node  # it refers to itself
         yield f"!{number} = {'distinct ' * is_loop}{_node(node)}"
 
 

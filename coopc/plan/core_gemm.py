@@ -37,27 +37,27 @@ SUM_BYTES = 1 << 20
 """Of the sums of a work-group, at most: half of the second cache.  They stay there, as
 do the panels that they need."""
 SETS, LINE_BYTES = 64, 64
-"""Of the first cache."""
+"""Sets of the first cache, and bytes of a line."""
 SET_LINES = 8
-"""Lines of a set in which rows of a tile begin, at most, where A is read in place."""
+"""The most lines of a set in which rows of a tile may begin if A is read in place."""
 FEW_COLS = 256
 """Columns of C with which one thread reads A as it is, at most: with 512 it was 4%
 faster to pack A, with 256 and a K of 64 4% slower.  With 16 threads, products of 1024^3
 of bf16 were 15% faster without: a thread has to fetch what others pack."""
 SPLIT_COLS = 1280
-"""Columns of C with which several threads read A as it is, at most, if its rows do not
-begin with a line: a row of a tile is then in two lines.  On 16 threads it was 1.7 times
+"""The most columns of C for which several threads read in place an A whose rows are not
+aligned to lines: a row of a tile then spans two lines.  On 16 threads it was 1.7 times
 as fast for 640 x 192 x 917 of bf16, 1.25 times for 1155 x 1045 x 160, and 15% slower
 for 2047 x 2049 x 513; and no faster where threads wait for each other to pack B."""
 OWN_ROWS = 2048
 OWN_BYTES = 1 << 20
-"""Rows of C, or else bytes of B, with which each of several threads packs the B that it
-needs, at most: it does not wait, and does not fetch B from the caches of others.  On 16
-threads it was 1.8 times as fast for 512^3, 1.25 times for 1024^3, no slower for 2048^3,
-and 7% (bf16) to 14% (i8) slower for 4096^3, where B is packed 16 times."""
+"""Each of several threads packs the B that it needs if C has at most so many rows, or B
+at most so many bytes: it does not wait for B, nor fetch it from the caches of others.
+On 16 threads it was 1.8 times as fast for 512^3, 1.25 times for 1024^3, no slower for
+2048^3, and 7% (bf16) to 14% (i8) slower for 4096^3, where B is packed 16 times."""
 SHARED_WEIGHTS, OWN_WEIGHTS = (2, 2), (1, 3)
-"""What a block costs for each panel of A and of B, in products of panels: where other
-threads packed both, and where it reads A in place and packs B."""
+"""Cost of a panel of A and of B, in products of panels: where other threads packed
+both, and where a thread reads A in place and packs B."""
 
 Block: TypeAlias = tuple[int, int, int]
 """Panels of A, panels of B and products along K that a core computes at a time."""
@@ -77,7 +77,7 @@ SHARED_BLOCK: Block = (4, 4, 16)
 """The largest block where threads share packed B, by 16 of them: up to 25% faster than
 4 x 8 panels, as small blocks are shared more evenly."""
 OWN_BLOCK: Block = (8, 4, 16)
-"""The largest block where each thread packs B: more rows, so that B is packed less."""
+"""The largest block where each thread packs B: of more rows, so that it packs less."""
 NARROW = 8
 """Panels of B up to which a block has whole rows of C: it writes memory without gaps,
 which was 1.7 times as fast for 4096 x 256 x 64 of i8."""
@@ -109,6 +109,8 @@ def plan_amx_gemm(
     before = prepacked or m is None or (not own and m > rows * PANEL)
     if not before and block is None:
         steps = SLAB_STEPS
+    # What a work-group packs is on its stack.
+    before |= cols * steps * PANEL * STEP_BYTES > SUM_BYTES
     # A panel of few rows is one tile.
     few = m is not None and m <= TILE.rows and not problem.a.transposed
     panels = TILE.rows if few else PANEL, PANEL
@@ -189,14 +191,15 @@ def block_of(
 ) -> Block:
     """Return the block of an M x N matrix; a size is None where it is not known.
 
-    Of blocks up to the largest, it is the one with which the thread that has the most
-    of them is done first.  A thread that has several may do another one for a late one.
+    Of blocks up to the largest, it is the one with which the busiest thread is done
+    first.  If threads have several blocks, one more is added, as a thread may take over
+    a block of a slower one.
 
     Args:
         m: rows.
         n: columns.
         threads: that share the blocks.
-        own: whether each packs the B that it needs.
+        own: whether each packs the B that it needs, or the caller does.
 
     >>> block_of(4096, 4096), block_of(4096, 4096, threads=16)
     ((8, 8, 16), (4, 4, 16))
@@ -254,11 +257,13 @@ def band_of(
 
 
 def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
-    """Return whether A is packed, too, or read as it is, and where that may leave it.
+    """Return whether A is packed or read in place, and where last tiles are partial.
 
-    It is packed where rows of the memref are not along K, where there is a batch, where
-    16 rows of it begin in more than `SET_LINES` lines of a set of the first cache, and
-    where it is read often: by one thread, or if rows begin within lines.
+    It is packed if rows of the memref are not along K, if there is a batch, if rows of
+    a tile begin in more than `SET_LINES` lines of a set of the first cache, and if it
+    is read often: by one thread if C has more than `FEW_COLS` columns, and by several
+    if rows are not aligned to lines and C has more than `SPLIT_COLS` columns or B is
+    packed before.
     """
     a, n = problem.a, problem.c.shape[1]
     (m, k), row_stride, size = a.shape, a.strides[0], a.element_bytes
@@ -278,7 +283,7 @@ def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
 
 
 def lines_of_set(row_bytes: int) -> int:
-    """Return in how many lines of a set of the first cache rows of a tile begin.
+    """Return the most lines of one set of the first cache in which rows begin.
 
     >>> [lines_of_set(x) for x in (5, 1024, 2048, 4096, 5312 * 2)]
     [1, 4, 8, 16, 1]

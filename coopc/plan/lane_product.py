@@ -41,8 +41,8 @@ LEAST_COLS, MOST_SCALARS, MOST_WRITTEN = 32, 64, 4
 """Columns for which it pays to turn a from rows of lanes to columns; components of the
 result that are scalars, at most, and products of them in a round of a loop."""
 MANY_SUMS = 256
-"""Sums in registers with which a tile has two vectors of a row: with fewer, there are
-no registers left for the factors of two."""
+"""Sums in registers from which on a tile is two vectors wide: with fewer, there are no
+registers left for the factors."""
 MOST_SELECTED, MOST_SELECTED_SLOW = 4, 16
 """Lanes of one row whose elements are broadcast each; of more they are shuffled.  The
 second number is for devices that have slow shuffles."""
@@ -210,7 +210,7 @@ def plan_tile(
 
 @dataclass(frozen=True, slots=True)
 class RegisterTile:
-    """A part of a result that one lane holds, whose sums are in registers along K."""
+    """A part of a product that one lane holds, whose sums stay in registers along K."""
 
     rows: int
     vectors: int
@@ -218,21 +218,19 @@ class RegisterTile:
 
 
 def plan_registers(
-    a: CoopmatrixLayout, result: CoopmatrixLayout, width: int, most_sums: int
+    result: CoopmatrixLayout, width: int, most_sums: int
 ) -> RegisterTile | str:
-    """Return by which parts a lane multiplies matrices that it holds alone, or why not.
+    """Return the register tile of a product that one lane holds, or why there is none.
 
     Args:
-        a: M x K, who holds which element.
-        result: M x N.
+        result: M x N, who holds which element.
         width: components of a vector of the result.
         most_sums: elements that registers hold.
     """
     if result.lanes > 1:
         return "lanes share the result"
-    is_by_rows = max(a.k1, result.k1, result.channels) == 1
-    if result.cols % width or a.channels * a.steps != a.cols or not is_by_rows:
-        return "vectors are not of one row"
+    if result.cols % width:
+        return "a vector spans several rows"
     vectors = 1 if most_sums < MANY_SUMS else min(2, result.cols // width)
     return RegisterTile(max(1, most_sums // (vectors * width)), vectors)
 

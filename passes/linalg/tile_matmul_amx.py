@@ -13,10 +13,10 @@ Fails:   never; other products are unchanged, with a remark if AMX supports thei
                of it where K is not known
     @multiply  a work-group computes a block of C, panel by panel
 
-If a column of work-groups has all rows of C, or threads would wait for each other, each
-packs its own panels of B, some steps at a time.  If A is read in place, too, there is
-no @pack.  The last panel and the last step of such an A are copied where they end
-beyond it.
+If a column of work-groups has all rows of C, or the plan says so (`packs_own_b`), each
+work-group packs its panels of B, some steps at a time.  If A is also read in place,
+there is no @pack; a partial last panel or step of A is copied to the stack and padded
+with zeros.
 
 In packed A and B, a step of a panel is two tiles, 32 rows of 64 bytes, or one tile if A
 has 16 rows or fewer; rows of B are interleaved along K (VNNI).  The steps that a
@@ -98,11 +98,11 @@ class AmxKernel(PackedKernel):
         if self.packs_b:
             self.scratch = ("%pa",)
         self.packs_a = isinstance(plan.a, Packed)
-        """Whether A is packed, too: else it is read as it is."""
+        """Whether A is packed, too: else it is read in place."""
         edges = plan.a.checked if isinstance(plan.a, Direct) else ()
         self.last_panel, self.last_step = "rows" in edges, "cols" in edges
-        """Whether the last panel, or the last step, of an A that is read as it is ends
-        beyond it: a work-group has it in memory of its own, with zeros beyond."""
+        """Whether the last panel, or the last step, of an A that is read in place is
+        partial: a work-group copies it and pads it with zeros."""
         self.types = problem.a.type, problem.b.type, problem.c.type
         """Of the memrefs."""
         packed_before = ("a", "i0", self.packs_a), ("b", "j0", not self.packs_b)
@@ -292,7 +292,7 @@ def packing_slab(g: AmxKernel) -> str:
 
 
 def memory_of_edges(g: AmxKernel) -> str:
-    """Return memory for the last panel and the last step of A, if they end beyond."""
+    """Return the buffers for a partial last panel and a partial last step of A."""
     lines, size = "", PANEL * g.step
     if g.last_panel:
         lines += f"""
@@ -314,7 +314,7 @@ def tail_of(g: AmxKernel) -> str:
 
 
 def edges(g: AmxKernel) -> str:
-    """Return how many steps of a slab are %full, and the copying of what is not."""
+    """Return %full, the whole steps of a slab, and what copies partial ones."""
     lines = """
     %full = arith.subi %s1, %s0 : index"""
     if g.last_step:
@@ -343,7 +343,7 @@ def edges(g: AmxKernel) -> str:
 
 
 def of_panel(g: AmxKernel) -> str:
-    """Return the %panel of A of a tile, and the first element of its slab there."""
+    """Return %panel, a panel of A or its copy, and where the slab begins in it."""
     tail, stride = tail_of(g), g.problem.a.strides[0]
     part = f"memref<{g.rows}x?x{g.element}, strided<[{stride}, 1], offset: ?>>"
     return f"""
@@ -498,12 +498,12 @@ def prefetch_c(g: AmxKernel, number: int) -> str:
 
 
 def products(g: AmxKernel, unroll: int, of_a: tuple[str, str] | None = None) -> str:
-    """Return some steps: two tiles of A, two of B, four products.
+    """Return some steps: two tiles of A, or one of few rows, by two of B.
 
     Args:
         g: the kernel.
         unroll: how many steps.
-        of_a: where A is, and the type of that memory, if it is not where others are.
+        of_a: where A is, and the type of that memory, if not by `place_of_a`.
     """
     a, b = (g.matrix(use, *g.tile) for use in ("a", "b"))
     hint = " nontemporal" * g.streams_a

@@ -232,7 +232,7 @@ LOOP_PROPERTIES = {
     True: "llvm.loop.unroll.enable",
     False: "llvm.loop.unroll.disable",
 }
-"""What LLVM calls it where a loop is to be unrolled, or is not."""
+"""LLVM's property of a loop for each value of `simt.unroll`."""
 
 
 class Emission(emission.Emission[Value, View]):
@@ -252,7 +252,7 @@ class Emission(emission.Emission[Value, View]):
         self.index = Index(function)
         self._loop_property: str | None = None
         self._loops: dict[LlvmBlock, Metadata] = {}
-        """What is said of loops, by the blocks from which they repeat."""
+        """The metadata of loops, by their latches."""
 
     def check(self, op: Operation) -> None:
         builtins = isinstance(op, simt.OF_MEMORY)

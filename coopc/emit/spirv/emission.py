@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 # What the functions of a module share while it is emitted.
 
 LOOP_CONTROLS = {None: "None", True: "Unroll", False: "DontUnroll"}
-"""The loop control where a loop is to be unrolled, or is not."""
+"""The loop control for each value of `simt.unroll`."""
 BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
 """What makes a work-item see what others wrote."""
 

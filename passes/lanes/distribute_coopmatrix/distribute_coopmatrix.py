@@ -45,6 +45,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    FixedBitwidthType,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -489,7 +490,7 @@ class Distributor:
     products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
     """The functions of products."""
     buffers: StackBuffers = field(default_factory=StackBuffers)
-    """Memory for factors of products."""
+    """Memory for factors and sums of products."""
 
     def of(self, value: SSAValue) -> LaneFragment:
         return self.held_by_type[matrix_type(value)]
@@ -693,10 +694,13 @@ class Distributor:
     def _multiply(
         self, b: Builder, product: LaneProduct, x: Values, y: Values, z: Values
     ) -> Values:
-        """Write a product out, or as loops if that is long and one lane has it all."""
+        """Write a product out, or loops if that exceeds the budget, for one lane."""
         result, a = product.result, product.a.layout
         if not b.unroll and product.plan(BUDGET).step < a.cols:
-            tile = plan_registers(a, result.layout, result.width, self.options.sums)
+            type = product.sum_type
+            assert isinstance(type, FixedBitwidthType), type
+            most = self.options.sums * 32 // type.bitwidth
+            tile = plan_registers(result.layout, result.width, most)
             if isinstance(tile, RegisterTile):
                 by_rows = RowsProduct(product, tile, self.buffers)
                 return multiply_rows(b, by_rows, x, y, z)
@@ -920,8 +924,7 @@ class DistributeCoopmatrixPass(ModulePass):
     explain: bool = False
     """Print a remark for each memory access that says how it was lowered and why."""
     sums: int = 96
-    """Accumulators that registers hold where one lane has a whole matrix: 384 suits
-    AVX-512."""
+    """f32 accumulators in registers if one lane holds the matrix; 384 suits AVX-512."""
     stated: bool = False
     """Distribute only kernels that state the distribution #layout.coopmatrix; leave the
     others to another engine."""

@@ -1,8 +1,8 @@
-"""Products of matrices in memory: of one lane, or that all lanes read.
+"""Products of matrices in memory: held by one lane, or read by all lanes.
 
-One lane that has whole matrices stores the factors to memory of its own, as their
-components have to be known where they are in vectors, and computes some rows and
-vectors of the result at a time, by a loop along K whose sums are in registers.
+A lane that holds whole matrices stores the factors to its stack, because a vector is
+indexed by constants only.  It computes some rows and vectors of the result at a time,
+by a loop along K whose sums are in registers.
 
 For a compiler that makes vectors of a processor of the values of all lanes
 (`Device.subgroup_elements`): it reads a row that all lanes read once, selects it by the
@@ -166,7 +166,7 @@ def multiply_tiles(b: Builder, plan: TiledProduct, sums: Values) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class RowsProduct:
-    """A product of matrices that one lane has, and by which parts it is computed."""
+    """A product of matrices that one lane holds, and its register tile."""
 
     whole: LaneProduct
     tile: RegisterTile
@@ -179,6 +179,7 @@ def multiply_rows(
     """Return x y + z."""
     whole, tile, get = product.whole, product.tile, product.buffers.get
     (rows, cols), depth = whole.result.layout.shape, whole.a.layout.cols
+    padded = range(whole.result.layout.padded_rows)
     width, type = whole.result.width, whole.sum_type
     x, y, sums = widened(b, whole, x, y, z)
     memory = _RowsMemory(
@@ -186,7 +187,7 @@ def multiply_rows(
         VectorType(type, [width]),
         get(b, (1, len(x) * whole.a.width), type, "left"),
         get(b, (depth, cols), type, "right"),
-        get(b, (rows, cols), type, "sums"),
+        get(b, (len(padded), cols), type, "sums"),
     )
     columns, first = range(0, cols, width), BoundedIndex()
     for number, value in enumerate(x):
@@ -196,7 +197,7 @@ def multiply_rows(
         numbers = [number_of(whole.b.layout, k, step) for step in steps]
         row = whole.b.picked(b, y, numbers)
         memory.store(row, memory.right, BoundedIndex(k), col)
-    places = [(BoundedIndex(row), col) for row, col in pairs(range(rows), columns)]
+    places = [(BoundedIndex(row), col) for row, col in pairs(padded, columns)]
     for value, place in zip(sums, places, strict=True):
         memory.store(value, memory.sums, *place)
     rest = rows % tile.rows
@@ -208,14 +209,15 @@ def multiply_rows(
             return ()
 
         b.loop(rows // tile.rows, (), group, name="i", unroll=False)
-        memory.add(BoundedIndex(rows - rest), rest, some, depth)
+        if rest:
+            memory.add(BoundedIndex(rows - rest), rest, some, depth)
     found = (memory.load(memory.sums, *place) for place in places)
     return rounded(b, whole, tuple(found), z)
 
 
 @dataclass(frozen=True, slots=True)
 class _RowsMemory:
-    """The memory of a product by rows: in vectors, components have constant numbers."""
+    """The memory of a product by rows."""
 
     b: Builder
     long: VectorType

@@ -169,8 +169,8 @@ func.func @large(%a: memref<4096x2048xi8>, %b: memref<2048x2048xi8>, %c: memref<
   func.return
 }
 
-// Where few threads would wait for others, each packs what it needs of B. A is read as it
-// is: what ends beyond its last row and its last column is copied, with zeros beyond.
+// Where C has few rows, each thread packs what it needs of B. A is read in place: what
+// ends beyond its last row and its last column is copied and padded with zeros.
 // BAND-LABEL: func.func @own.multiply(
 // BAND:         %[[TAIL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x512xbf16>
 // BAND:         %[[BEYOND:.*]] = memref.alloca() {alignment = 64 : i64} : memref<{{.*}}x32xbf16>

@@ -123,6 +123,19 @@ def test_each_thread_packs_b(
     assert given.b == replace(found.b, before=True)
 
 
+def test_what_a_work_group_packs_is_on_its_stack() -> None:
+    asked = problem((512, 512, 65536), ("bf16", "bf16", "f32"))
+    for block, before in (
+        ((8, 8, 64), False),
+        ((8, 8, 65), True),
+        ((1, 256, 16), True),
+    ):
+        check_block(block)
+        found = plan_amx_gemm(asked, 2, block)
+        assert isinstance(found, GemmPlan)
+        assert found.b == Packed(2, before=before)
+
+
 @pytest.mark.parametrize(
     ("m", "rows"), [(1, 16), (16, 16), (17, 32), (64, 32), (None, 32)]
 )
