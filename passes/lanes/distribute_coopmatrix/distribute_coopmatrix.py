@@ -24,7 +24,8 @@ A lane accesses adjacent elements of a row at once.  On devices with slow gather
 own elements (memory_products.py); products are then computed in tiles whose
 accumulators fit into registers, and each tile reads its operands again.  Wide matrices
 over 16 lanes or more that are only such accumulators are scalars, accumulated a few
-columns at a time.
+columns at a time.  A long product of matrices that one lane holds goes through its
+stack, and is computed in loops over tiles of accumulators that fit into registers.
 
 A message of a plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
 components are moved to their places by one shuffle per vector if their numbers are
@@ -935,6 +936,8 @@ class DistributeCoopmatrixPass(ModulePass):
                 "expected a subgroup size that is a power of two up to 64, got "
                 f"{self.subgroup_size}"
             )
+        if self.sums < 1:
+            raise ValueError(f"expected 1 accumulator or more, got {self.sums}")
         if self.max_vector not in (None, 4, 8, 16):
             raise ValueError(
                 "expected vectors of at most 4, 8 or 16 components, got "

@@ -1,6 +1,7 @@
 // RUN: coopc-opt %s --split-input-file -p 'distribute-coopmatrix{subgroup-size=16}' --verify-diagnostics | filecheck %s
 // RUN: not coopc-opt %s -p 'distribute-coopmatrix{subgroup-size=12}' 2>&1 | filecheck %s --check-prefix TWELVE
 // RUN: not coopc-opt %s -p 'distribute-coopmatrix{subgroup-size=16 max-vector=5}' 2>&1 | filecheck %s --check-prefix FIVE
+// RUN: not coopc-opt %s -p 'distribute-coopmatrix{subgroup-size=1 sums=0}' 2>&1 | filecheck %s --check-prefix SUMS
 // RUN: not coopc-opt %root/examples/gemm.mlir -p distribute-coopmatrix 2>&1 | filecheck %s --check-prefix NONE
 // RUN: not coopc-opt %root/examples/gemm.mlir -p 'coopc-lanes{device=lavapipe subgroup-size=16}' 2>&1 | filecheck %s --check-prefix LACKS
 // RUN: not coopc-opt %root/examples/gemm.mlir -p 'coopc-lanes{device=bmg subgroup-size=8}' 2>&1 | filecheck %s --check-prefix BMG
@@ -9,6 +10,7 @@
 
 // TWELVE: error: distribute-coopmatrix: expected a subgroup size that is a power of two up to 64, got 12
 // FIVE: error: distribute-coopmatrix: expected vectors of at most 4, 8 or 16 components, got 5
+// SUMS: error: distribute-coopmatrix: expected 1 accumulator or more, got 0
 // NONE: error: distribute-coopmatrix: expected a subgroup size, distribute-coopmatrix{subgroup-size=..}, simt.subgroup_size on a kernel, or simt.target on the module, got none
 // LACKS: error: distribute-coopmatrix: expected subgroups of 8 lanes, as lavapipe has them, got 16
 // BMG: error: distribute-coopmatrix: expected subgroups of 16 or 32 lanes, as bmg has them, got 8
