@@ -219,18 +219,16 @@ class RegisterTile:
 
 def plan_registers(
     result: CoopmatrixLayout, width: int, most_sums: int
-) -> RegisterTile | str:
-    """Return the register tile of a product that one lane holds, or why there is none.
+) -> RegisterTile | None:
+    """Return the register tile of a product, if one lane holds it by whole vectors.
 
     Args:
         result: M x N, who holds which element.
         width: components of a vector of the result.
         most_sums: elements that registers hold.
     """
-    if result.lanes > 1:
-        return "lanes share the result"
-    if result.cols % width:
-        return "a vector spans several rows"
+    if result.lanes > 1 or result.cols % width:
+        return None
     vectors = 1 if most_sums < MANY_SUMS else min(2, result.cols // width)
     return RegisterTile(max(1, most_sums // (vectors * width)), vectors)
 

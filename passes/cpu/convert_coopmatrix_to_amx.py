@@ -77,13 +77,13 @@ from coopc.ir.element_access import (
 )
 from coopc.ir.matrix_size import why_matrix_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.ir.stack_buffer import StackBuffers, origin
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import (
     ELEMENT_BY_ELEMENT,
     elementwise,
     reduction,
 )
-from coopc.passes.cpu.stack_buffer import StackBuffers, origin
 from coopc.passes.cpu.stage_row_slices import RowSliceStaging, core_scopes
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 

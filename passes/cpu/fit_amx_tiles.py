@@ -65,8 +65,8 @@ from coopc.dialects.narrow import memref_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import defined_by
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.ir.stack_buffer import stack_buffer
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.cpu.stack_buffer import stack_buffer
 from coopc.plan.amx_tiles import AMX
 
 Shape = tuple[int, int]

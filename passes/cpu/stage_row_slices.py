@@ -34,9 +34,9 @@ from coopc.dialects.narrow import length_of, memref_type
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.control_flow import retype
 from coopc.ir.facts import ValueFacts, constant_number
+from coopc.ir.stack_buffer import StackBuffers, origin, stack_buffer
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP, narrowed
-from coopc.passes.cpu.stack_buffer import StackBuffers, origin, stack_buffer
 
 Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
 

@@ -46,7 +46,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    FixedBitwidthType,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -92,6 +91,7 @@ from coopc.ir.element_access import (
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.matrix_size import is_of_lanes, why_not_held, why_not_of_lanes
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.ir.stack_buffer import StackBuffers
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.exchange import plan_exchange
@@ -102,7 +102,6 @@ from coopc.passes.coopmatrix.elementwise import (
     elementwise,
     fill_value,
 )
-from coopc.passes.cpu.stack_buffer import StackBuffers
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -113,18 +112,16 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
 )
 from coopc.passes.lanes.distribute_coopmatrix.memory_products import (
     ColumnsProduct,
-    RowsProduct,
     TiledProduct,
     may_read_later,
+    multiply,
     multiply_columns,
-    multiply_rows,
     multiply_tiles,
     read_rows,
 )
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     LaneProduct,
     gathered,
-    multiply_add,
     reduced,
 )
 from coopc.plan.lane_access import (
@@ -135,12 +132,9 @@ from coopc.plan.lane_access import (
     plan_rows,
 )
 from coopc.plan.lane_product import (
-    BUDGET,
     ColumnsPlan,
-    RegisterTile,
     number_of,
     plan_columns,
-    plan_registers,
     plan_tile,
 )
 from coopc.plan.refusal import Refusal
@@ -671,10 +665,11 @@ class Distributor:
             by_columns = ColumnsProduct(product, plan, x, y)
             return [multiply_columns(b, by_columns, values[2])]
         self.asked[product] = self.asked.get(product, 0) + 1
+        made = partial(multiply, most_sums=self.options.sums, buffers=self.buffers)
         if self.options.unroll or self.asked[product] <= MOST_INLINED:
             if (tiled := self._tiled(op, product)) is not None:
                 return [multiply_tiles(b, tiled, values[2])]
-            return [self._multiply(b, product, *values)]
+            return [made(b, product, *values)]
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
         if (name := self.products.get(product)) is None:
@@ -682,7 +677,7 @@ class Distributor:
             def body(b: Builder, given: Values) -> Values:
                 rest = iter(given)
                 own = [tuple(islice(rest, len(each))) for each in values]
-                return self._multiply(b, product, *own)
+                return made(b, product, *own)
 
             types = [x.type for x in arguments]
             func = private_function(
@@ -691,21 +686,6 @@ class Distributor:
             name = self.products[product] = func.sym_name.data
         call = b.effect(CallOp(name, arguments, results))
         return [tuple(call.results)]
-
-    def _multiply(
-        self, b: Builder, product: LaneProduct, x: Values, y: Values, z: Values
-    ) -> Values:
-        """Write a product out, or loops if that exceeds the budget, for one lane."""
-        result, a = product.result, product.a.layout
-        if not b.unroll and product.plan(BUDGET).step < a.cols:
-            type = product.sum_type
-            assert isinstance(type, FixedBitwidthType), type
-            most = self.options.sums * 32 // type.bitwidth
-            tile = plan_registers(result.layout, result.width, most)
-            if isinstance(tile, RegisterTile):
-                by_rows = RowsProduct(product, tile, self.buffers)
-                return multiply_rows(b, by_rows, x, y, z)
-        return multiply_add(b, product, x, y, z)
 
     def _tiled(
         self, op: coopmatrix.MulAddOp, product: LaneProduct

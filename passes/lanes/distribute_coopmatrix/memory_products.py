@@ -31,7 +31,7 @@ from itertools import product as pairs
 from typing import TypeGuard
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryEffectKind, get_effects
 
@@ -39,8 +39,8 @@ from coopc.dialects import coopmatrix, simt
 from coopc.ir.builder import BoundedIndex, Builder, Component, Values, allocate
 from coopc.ir.control_flow import function_around
 from coopc.ir.element_access import Element, access_element, positions_of
+from coopc.ir.stack_buffer import StackBuffers
 from coopc.passes.coopmatrix.elementwise import converted
-from coopc.passes.cpu.stack_buffer import StackBuffers
 from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     LaneProduct,
@@ -53,10 +53,12 @@ from coopc.passes.lanes.distribute_coopmatrix.multiply import (
 )
 from coopc.plan.lane_access import RowAccess
 from coopc.plan.lane_product import (
+    BUDGET,
     ColumnsPlan,
     ProductTile,
     RegisterTile,
     number_of,
+    plan_registers,
 )
 
 ORIGIN = Element(BoundedIndex(), BoundedIndex())
@@ -164,20 +166,47 @@ def multiply_tiles(b: Builder, plan: TiledProduct, sums: Values) -> Values:
 # By rows, of one lane
 
 
-@dataclass(frozen=True, slots=True)
-class RowsProduct:
-    """A product of matrices that one lane holds, and its register tile."""
-
-    whole: LaneProduct
-    tile: RegisterTile
-    buffers: StackBuffers
-
-
-def multiply_rows(
-    b: Builder, product: RowsProduct, x: Values, y: Values, z: Values
+def multiply(
+    b: Builder,
+    product: LaneProduct,
+    x: Values,
+    y: Values,
+    z: Values,
+    *,
+    most_sums: int,
+    buffers: StackBuffers,
 ) -> Values:
-    """Return x y + z."""
-    whole, tile, get = product.whole, product.tile, product.buffers.get
+    """Return x y + z: written out, or by loops if one lane holds a long product.
+
+    Args:
+        b: the builder.
+        product: what decides on the code.
+        x: M x K.
+        y: K x N.
+        z: M x N.
+        most_sums: of 32 bits, that registers hold.
+        buffers: of the function.
+    """
+    type, result = product.sum_type, product.result
+    if not b.unroll and product.plan(BUDGET).step < product.a.layout.cols:
+        assert isinstance(type, FixedBitwidthType), type
+        most = most_sums * 32 // type.bitwidth
+        tile = plan_registers(result.layout, result.width, most)
+        if tile is not None:
+            return _multiply_rows(b, product, tile, buffers, x, y, z)
+    return multiply_add(b, product, x, y, z)
+
+
+def _multiply_rows(
+    b: Builder,
+    whole: LaneProduct,
+    tile: RegisterTile,
+    buffers: StackBuffers,
+    x: Values,
+    y: Values,
+    z: Values,
+) -> Values:
+    get = buffers.get
     (rows, cols), depth = whole.result.layout.shape, whole.a.layout.cols
     padded = range(whole.result.layout.padded_rows)
     width, type = whole.result.width, whole.sum_type

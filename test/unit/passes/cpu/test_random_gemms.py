@@ -13,3 +13,11 @@ def test_draws(on: str, most: int, seed: int) -> None:
     if not possible(draw):
         pytest.skip(f"no tiles for {draw.gemm.types[0]}")
     assert difference(draw) is None, draw
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_draws_of_known_sizes(seed: int) -> None:
+    draw = drawn("amx", seed, 100, static=True)
+    if not possible(draw):
+        pytest.skip(f"no tiles for {draw.gemm.types[0]}")
+    assert difference(draw) is None, draw

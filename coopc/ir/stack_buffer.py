@@ -1,4 +1,4 @@
-"""Memory on the stack that tiles and row slices go through.
+"""Memory on the stack that tiles, row slices and factors of products go through.
 
 Every buffer is allocated once, at the start of its function, so that loops do not grow
 the stack, and is aligned to 64 bytes, a row of a tile.
