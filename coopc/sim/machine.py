@@ -19,6 +19,7 @@ from coopc.sim.matrices import MatrixTypes
 from coopc.sim.memory import (
     AddressSpace,
     Allocation,
+    Choice,
     MemRef,
     chosen_memref,
     linear_index,
@@ -338,7 +339,7 @@ class Machine:
             UndefinedBehaviour: out of bounds, of what nothing was written to, or in no
                 order with a write.
         """
-        if isinstance(memory.buffer, AddressSpace):
+        if isinstance(memory.buffer, AddressSpace | Choice):
             type, found = memory.element_type, None
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
                 given = (part, [at], here, together)
@@ -383,7 +384,7 @@ class Machine:
             UndefinedBehaviour: out of bounds, in no order with another access, or of
                 several values to one place.
         """
-        if isinstance(memory.buffer, AddressSpace):
+        if isinstance(memory.buffer, AddressSpace | Choice):
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
                 given = (part, [at], values, here, together)
                 self.store(*given, elements=elements, is_atomic=is_atomic)
@@ -443,7 +444,7 @@ class Machine:
         Returns:
             The old elements, 0 where it is not active.
         """
-        if isinstance(memory.buffer, AddressSpace):
+        if isinstance(memory.buffer, AddressSpace | Choice):
             dtype = self.numerics.value_dtype(memory.element_type)
             found = np.zeros((1,) * AXES, dtype)
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
@@ -584,6 +585,10 @@ class Machine:
         """Note who may have waited for other work-groups, by an access to a buffer."""
         if ordering not in ACQUIRING:
             return
+        if isinstance(buffer, Choice):
+            self.acquire(buffer.new, ordering)
+            self.acquire(buffer.old, ordering)
+            return
         is_global = isinstance(buffer, AddressSpace)
         if not is_global and (buffer.shadow is None or buffer.shadow.is_shared):
             return
@@ -656,9 +661,6 @@ class Machine:
         """Return `new` where a condition holds and `old` elsewhere.
 
         Of a matrix, each work-item chooses the elements that it owns.
-
-        Raises:
-            SimulationError: for memrefs into different memory.
         """
         if new is old:
             return new

@@ -6,7 +6,7 @@ memory for each work-item, (G, T, L, N).  All accesses go through one place numb
 index into the buffer as one row.
 
 Memory behind addresses is an `AddressSpace`: an access goes to the allocation that the
-address is in.
+address is in.  Where work-items chose between memrefs, memory is a `Choice`.
 
 An access out of bounds, of an index or of the whole buffer, is an `UndefinedBehaviour`.
 So is a load from memory that nothing was written to, which has poison there: NaN, or a
@@ -19,6 +19,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
@@ -110,6 +111,38 @@ class AddressSpace(Allocation):
                 "expected an address of memory that the kernel is given, got "
                 f"{found:#x}"
             )
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Choice(Allocation):
+    """One of two allocations for each work-item, new where a condition holds."""
+
+    condition: Array
+    new: Allocation
+    old: Allocation
+
+    @classmethod
+    def of(cls, condition: Array, new: Allocation, old: Allocation) -> Choice:
+        name, none = f"{new.name} or {old.name}", new.data[..., :0]
+        return cls(none, name, condition=condition, new=new, old=old)
+
+    @property
+    def elements(self) -> int:
+        return max(self.new.elements, self.old.elements)
+
+    def parts(
+        self, memory: MemRef, coordinates: Sequence[Array], active: Array | None
+    ) -> Generator[tuple[MemRef, Array, Array]]:
+        """Yield each allocation, the indices of elements in it, and where these are."""
+        index = element_index(memory, coordinates, active)
+        chosen = trailing(self.condition, index.ndim - AXES)
+        for buffer, where in ((self.new, chosen), (self.old, ~chosen)):
+            here = where if active is None else where & active
+            if not here.any():
+                continue
+            sizes = (number(buffer.elements),)
+            part = MemRef(buffer, memory.element_type, number(0), sizes, (number(1),))
+            yield part, np.where(here, index, 0), here
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -229,6 +262,10 @@ def check_aligned(
     Raises:
         UndefinedBehaviour: it is no multiple of what an operation says.
     """
+    if isinstance(memory.buffer, AddressSpace | Choice):
+        for part, at, here in memory.buffer.parts(memory, indices, active):
+            check_aligned(part, [at], here, bytes)
+        return
     size = memory.buffer.data.itemsize
     address = linear_index(memory, indices, active) * size
     if (wrong := address % bytes != 0).any():
@@ -250,26 +287,22 @@ def addressed(memory: MemRef, space: AddressSpace) -> MemRef:
 def chosen_memref(
     condition: Array, new: MemRef, old: MemRef, space: AddressSpace | None = None
 ) -> MemRef:
-    """Return one of two memrefs, for each work-item if into the same memory.
+    """Return one of two memrefs for each work-item.
 
     Args:
         condition: where it is the new one.
         new: a memref.
         old: another one.
         space: pointers into any memory are these.
-
-    Raises:
-        SimulationError: they are into different memory, and not all have the same one.
     """
     if new.buffer is not old.buffer:
         if condition.all() or not condition.any():
             return new if condition.all() else old
         if space is None:
-            raise SimulationError(
-                f"cannot choose between {new} and {old} for each work-item: they are "
-                "different memory"
-            )
-        new, old = addressed(new, space), addressed(old, space)
+            either = Choice.of(condition, new.buffer, old.buffer)
+            new, old = replace(new, buffer=either), replace(old, buffer=either)
+        else:
+            new, old = addressed(new, space), addressed(old, space)
     condition = trailing(condition, max(0, new.offset.ndim - condition.ndim))
 
     def merged(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -291,6 +324,22 @@ def chosen_memref(
 # which the matrix's own elements follow each other.
 
 
+def retyped(buffer: Allocation, dtype: np.dtype[Any]) -> Allocation:
+    """Return the same bytes as elements of another type.
+
+    Raises:
+        SimulationError: they are no whole number of them.
+    """
+    if isinstance(buffer, Choice):
+        new, old = retyped(buffer.new, dtype), retyped(buffer.old, dtype)
+        return Choice.of(buffer.condition, new, old)
+    if buffer.data.shape[-1] * buffer.data.itemsize % dtype.itemsize:
+        raise SimulationError(
+            f"expected {buffer.name} to be a whole number of {dtype.itemsize} bytes"
+        )
+    return replace(buffer, data=np.ascontiguousarray(buffer.data).view(dtype))
+
+
 def in_elements(memory: MemRef, element: Attribute) -> MemRef:
     """Return a memref of elements, with one dimension more, as long as the buffer.
 
@@ -307,10 +356,7 @@ def in_elements(memory: MemRef, element: Attribute) -> MemRef:
                 f"expected what a memref holds to be a whole number of {element}, got "
                 f"{width} of {scalar}"
             )
-        data, width = np.ascontiguousarray(buffer.data), bytes // after.itemsize
-        if data.shape[-1] * before.itemsize % after.itemsize:
-            raise SimulationError(f"expected a buffer of a whole number of {element}")
-        buffer = replace(buffer, data=data.view(after))
+        buffer, width = retyped(buffer, after), bytes // after.itemsize
     return MemRef(
         buffer,
         element,

@@ -34,6 +34,7 @@ from coopc.sim.memory import (
     check_aligned,
     in_elements,
     memref_type,
+    retyped,
     type_strides,
     whole,
     with_dynamic,
@@ -336,16 +337,11 @@ def view(
 ) -> MemRef:
     type = memref_type(op.result.type)
     dtype = memory_dtype(type.get_element_type())
-    elements, rest = divmod(source.buffer.elements, dtype.itemsize)
     if (shift % dtype.itemsize).any():
         raise SimulationError(f"no view of {source} as {type}: it is not aligned")
-    data = source.buffer.data[..., : elements * dtype.itemsize]
-    if rest:
-        raise SimulationError(f"expected {source} in whole elements of {type}")
-    buffer = replace(source.buffer, data=data.view(dtype))
     sizes = with_dynamic(type.get_shape(), dynamic)
     offset = (source.offset + shift) // dtype.itemsize
-    return replace(whole(buffer, type, sizes), offset=offset)
+    return replace(whole(retyped(source.buffer, dtype), type, sizes), offset=offset)
 
 
 def mixed(

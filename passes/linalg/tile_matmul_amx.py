@@ -517,10 +517,9 @@ def products(g: AmxKernel, unroll: int, of_a: tuple[str, str] | None = None) -> 
         lines += f"""
         %ra{u} = arith.addi %at_a, %c{u * g.unit} : index
         %rb{u} = arith.addi %at_b, %c{u * PANEL * g.step} : index
-        %rc{u} = arith.addi %at_b, %c{(u * PANEL + HALF) * g.step} : index
         %p{u} = coopmatrix.load {at} row_major{hint} : {memory} -> {a}
         %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.packed} -> {b}
-        %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.packed} -> {b}
+        %o{u} = coopmatrix.load %pb[%c{HALF}, %rb{u}] packed : {g.packed} -> {b}
         {g.multiply(f"%t{u + 1}", f"%p{u}", f"%q{u}", f"%t{u}", g.tile)}
         {g.multiply(f"%v{u + 1}", f"%p{u}", f"%o{u}", f"%v{u}", g.tile)}{
             prefetch(g, u) if unroll > 1 else ""
@@ -597,7 +596,7 @@ def step(g: AmxKernel, memory: Memory, first: str, end: str, to: str, at: str) -
       %k0 = arith.muli %s, %c{g.step} : index{at}
       %base = arith.muli %at, %c{rows * g.step} : index"""
     if along_k == (memory is g.a):
-        return where + pack(g, memory, first, end, f"{to}[%c0, %to] : {g.packed}")
+        return where + pack(g, memory, first, end, f"{to}[%row_, %base] : {g.packed}")
     buffer = f"memref<{PANEL}x{g.step}x{g.element}>"
     turned = pack(g, memory, first, end, f"%turned[%row_, %c0] : {buffer}")
     return where + turned + turning(g, to, buffer)
@@ -613,8 +612,6 @@ def rows_along_k(g: AmxKernel, memory: Memory, first: str, end: str, to: str) ->
       %whole = arith.cmpi uge, %left, %c{g.step} : index
       scf.for %row_ = %c0 to %c{rows} step %c1 {{
         %line = arith.addi {first}, %row_ : index
-        %r_at = arith.muli %row_, %c{g.step} : index
-        %to = arith.addi %base, %r_at : index
         %there = arith.cmpi ult, %line, {end} : index
         %inside = arith.andi %there, %whole : i1
         %v = scf.if %inside -> ({g.row}) {{
@@ -653,11 +650,8 @@ def channels(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str
     stores = "".join(
         f"""
         %row_{half} = arith.addi %r, %c{half * HALF} : index
-        %r_at{half} = arith.muli %row_{half}, %c{g.step} : index
-        %to{half} = arith.addi %base, %r_at{half} : index
-        vector.store %row{half}, {at}, {g.row}"""
+        vector.store %row{half}, {to.replace("%row_", f"%row_{half}")}, {g.row}"""
         for half in range(2)
-        for at in [to.replace("%row_", f"%row_{half}").replace("%to", f"%to{half}")]
     )
     return f"""
       %none = arith.constant dense<{zero(g.element)}> : {row}
@@ -726,14 +720,11 @@ def turning(g: AmxKernel, to: str, buffer: str) -> str:
     stores = "".join(
         f"""
         %w{n} = vector.bitcast %t1_{n} : {words} to {g.row}
-        %out{n} = arith.addi %from, %c{n * g.step} : index
-        vector.store %w{n}, {to}[%c0, %out{n}] : {g.packed}, {g.row}"""
+        vector.store %w{n}, {to}[%in{n}, %base] : {g.packed}, {g.row}"""
         for n in numbers
     )
     return f"""
-      scf.for %half = %c0 to %c{PANEL} step %c{HALF} {{
-        %far = arith.muli %half, %c{g.step} : index
-        %from = arith.addi %base, %far : index{loads}{lines}{stores}
+      scf.for %half = %c0 to %c{PANEL} step %c{HALF} {{{loads}{lines}{stores}
       }}"""
 
 

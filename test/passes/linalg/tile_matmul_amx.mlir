@@ -174,7 +174,7 @@ func.func @large(%a: memref<4096x2048xi8>, %b: memref<2048x2048xi8>, %c: memref<
 // BAND-LABEL: func.func @own.multiply(
 // BAND:         %[[TAIL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x512xbf16>
 // BAND:         %[[BEYOND:.*]] = memref.alloca() {alignment = 64 : i64} : memref<{{.*}}x32xbf16>
-// BAND:         vector.store %{{.*}}, %last_step[%c0, %{{.*}}] : memref<32x?xbf16, strided<[32, 1]>>, vector<32xbf16>
+// BAND:         vector.store %{{.*}}, %last_step[%row_{{.*}}, %{{.*}}] : memref<32x?xbf16, strided<[32, 1]>>, vector<32xbf16>
 // BAND:         vector.store %{{.*}}, %[[TAIL]][%{{.*}}, %{{.*}}] : memref<32x512xbf16>, vector<32xbf16>
 // BAND:         %panel = scf.if %row_in -> (memref<32x?xbf16, strided<[?, 1], offset: ?>>)
 // BAND:           memref.subview %a[%row{{.*}}, 0] [32, %{{.*}}] [1, 1]

@@ -285,15 +285,59 @@ def test_choosing_between_parts_of_one_memory() -> None:
     assert y.tolist() == [*range(8, 16), *range(8)]
 
 
-def test_choosing_between_memories_is_refused() -> None:
+def test_memrefs_into_different_memory_are_chosen_by_lane() -> None:
+    """Also where one of them was chosen before, and is private."""
     module = kernel(
         "%x: memref<16xi32>, %y: memref<16xi32>",
         """
         %lane = simt.lane_id : index
+        %c0 = arith.constant 0 : index
+        %c4 = arith.constant 4 : index
         %c8 = arith.constant 8 : index
-        %c = arith.cmpi ult, %lane, %c8 : index
-        %m = arith.select %c, %x, %y : memref<16xi32>
+        %own = memref.alloca() : memref<16xi32>
+        %seven = arith.constant 7 : i32
+        memref.store %seven, %own[%lane] : memref<16xi32>
+        %first = arith.cmpi ult, %lane, %c8 : index
+        %m = arith.select %first, %x, %y : memref<16xi32>
+        %few = arith.cmpi ult, %lane, %c4 : index
+        %n = scf.if %few -> (memref<16xi32>) {
+          scf.yield %own : memref<16xi32>
+        } else {
+          scf.yield %m : memref<16xi32>
+        }
+        %v = memref.load %n[%lane] : memref<16xi32>
+        %w = arith.addi %v, %v : i32
+        memref.store %w, %n[%lane] : memref<16xi32>
+        %u = memref.load %own[%lane] : memref<16xi32>
+        %is_own = arith.cmpi eq, %u, %w : i32
+        scf.if %is_own {
+          memref.store %u, %y[%lane] : memref<16xi32>
+        }
         """,
     )
-    with pytest.raises(SimulationError, match="different memory"):
-        simulate(module, "f", [np.zeros(16, np.int32), np.zeros(16, np.int32)])
+    x, y = np.arange(16, dtype=np.int32), np.arange(100, 116, dtype=np.int32)
+    simulate(module, "f", [x, y])
+    assert x.tolist() == [0, 1, 2, 3, 8, 10, 12, 14, *range(8, 16)]
+    assert y.tolist() == [14] * 4 + [104, 105, 106, 107, *range(216, 231, 2)]
+
+
+@pytest.mark.parametrize("few", [8, 9])
+def test_an_index_is_inside_of_what_its_lane_chose(few: int) -> None:
+    module = kernel(
+        "%x: memref<8xi32>, %y: memref<16xi32>",
+        f"""
+        %lane = simt.lane_id : index
+        %few = arith.constant {few} : index
+        %first = arith.cmpi ult, %lane, %few : index
+        %any_x = "memref.cast"(%x) : (memref<8xi32>) -> memref<?xi32>
+        %any_y = "memref.cast"(%y) : (memref<16xi32>) -> memref<?xi32>
+        %m = arith.select %first, %any_x, %any_y : memref<?xi32>
+        %v = memref.load %m[%lane] : memref<?xi32>
+        """,
+    )
+    arguments = [np.zeros(8, np.int32), np.zeros(16, np.int32)]
+    if few == 8:
+        simulate(module, "f", arguments)
+        return
+    with pytest.raises(UndefinedBehaviour, match=r"dimension 0 of .* or .*, got 8"):
+        simulate(module, "f", arguments)

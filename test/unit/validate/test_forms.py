@@ -209,6 +209,24 @@ def test_forms(text: str, pipeline: str, mistake: Callable[[ModuleOp], None]) ->
     assert found is not None
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("element", ["bf16", "i8"])
+def test_steps_of_amx_stay_inside_of_what_they_pack(element: str, threads: int) -> None:
+    """Slabs of several steps are packed, and the last step is a partial one."""
+    total = "f32" if element == "bf16" else "i32"
+    text = f"""
+    func.func @f(%a: memref<16x600x{element}>, %b: memref<600x64x{element}>,
+                 %c: memref<16x64x{total}>) {{
+      linalg.matmul ins(%a, %b : memref<16x600x{element}>, memref<600x64x{element}>)
+                    outs(%c : memref<16x64x{total}>)
+      func.return
+    }}
+    """
+    _, steps = run(text, f"tile-matmul-amx{{threads={threads}}}")
+    assert steps.found == []
+    assert not_compared(steps.said) == []
+
+
 def test_a_program_that_is_in_stages_already() -> None:
     """Who gives the stages their memory is not in the module: so it is said."""
     module, _ = run(GEMM, "coopc-amx")
