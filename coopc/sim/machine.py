@@ -19,7 +19,7 @@ from coopc.sim.matrices import MatrixTypes
 from coopc.sim.memory import (
     AddressSpace,
     Allocation,
-    Choice,
+    EitherAllocation,
     MemRef,
     chosen_memref,
     linear_index,
@@ -339,7 +339,7 @@ class Machine:
             UndefinedBehaviour: out of bounds, of what nothing was written to, or in no
                 order with a write.
         """
-        if isinstance(memory.buffer, AddressSpace | Choice):
+        if isinstance(memory.buffer, AddressSpace | EitherAllocation):
             type, found = memory.element_type, None
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
                 given = (part, [at], here, together)
@@ -384,7 +384,7 @@ class Machine:
             UndefinedBehaviour: out of bounds, in no order with another access, or of
                 several values to one place.
         """
-        if isinstance(memory.buffer, AddressSpace | Choice):
+        if isinstance(memory.buffer, AddressSpace | EitherAllocation):
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
                 given = (part, [at], values, here, together)
                 self.store(*given, elements=elements, is_atomic=is_atomic)
@@ -444,7 +444,7 @@ class Machine:
         Returns:
             The old elements, 0 where it is not active.
         """
-        if isinstance(memory.buffer, AddressSpace | Choice):
+        if isinstance(memory.buffer, AddressSpace | EitherAllocation):
             dtype = self.numerics.value_dtype(memory.element_type)
             found = np.zeros((1,) * AXES, dtype)
             for part, at, here in memory.buffer.parts(memory, coordinates, active):
@@ -585,7 +585,7 @@ class Machine:
         """Note who may have waited for other work-groups, by an access to a buffer."""
         if ordering not in ACQUIRING:
             return
-        if isinstance(buffer, Choice):
+        if isinstance(buffer, EitherAllocation):
             self.acquire(buffer.new, ordering)
             self.acquire(buffer.old, ordering)
             return

@@ -6,7 +6,7 @@ memory for each work-item, (G, T, L, N).  All accesses go through one place numb
 index into the buffer as one row.
 
 Memory behind addresses is an `AddressSpace`: an access goes to the allocation that the
-address is in.  Where work-items chose between memrefs, memory is a `Choice`.
+address is in.  Where work-items chose between memrefs, memory is a `EitherAllocation`.
 
 An access out of bounds, of an index or of the whole buffer, is an `UndefinedBehaviour`.
 So is a load from memory that nothing was written to, which has poison there: NaN, or a
@@ -114,7 +114,7 @@ class AddressSpace(Allocation):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Choice(Allocation):
+class EitherAllocation(Allocation):
     """One of two allocations for each work-item, new where a condition holds."""
 
     condition: Array
@@ -122,7 +122,7 @@ class Choice(Allocation):
     old: Allocation
 
     @classmethod
-    def of(cls, condition: Array, new: Allocation, old: Allocation) -> Choice:
+    def of(cls, condition: Array, new: Allocation, old: Allocation) -> EitherAllocation:
         name, none = f"{new.name} or {old.name}", new.data[..., :0]
         return cls(none, name, condition=condition, new=new, old=old)
 
@@ -262,7 +262,7 @@ def check_aligned(
     Raises:
         UndefinedBehaviour: it is no multiple of what an operation says.
     """
-    if isinstance(memory.buffer, AddressSpace | Choice):
+    if isinstance(memory.buffer, AddressSpace | EitherAllocation):
         for part, at, here in memory.buffer.parts(memory, indices, active):
             check_aligned(part, [at], here, bytes)
         return
@@ -299,7 +299,7 @@ def chosen_memref(
         if condition.all() or not condition.any():
             return new if condition.all() else old
         if space is None:
-            either = Choice.of(condition, new.buffer, old.buffer)
+            either = EitherAllocation.of(condition, new.buffer, old.buffer)
             new, old = replace(new, buffer=either), replace(old, buffer=either)
         else:
             new, old = addressed(new, space), addressed(old, space)
@@ -330,9 +330,9 @@ def retyped(buffer: Allocation, dtype: np.dtype[Any]) -> Allocation:
     Raises:
         SimulationError: they are no whole number of them.
     """
-    if isinstance(buffer, Choice):
+    if isinstance(buffer, EitherAllocation):
         new, old = retyped(buffer.new, dtype), retyped(buffer.old, dtype)
-        return Choice.of(buffer.condition, new, old)
+        return EitherAllocation.of(buffer.condition, new, old)
     if buffer.data.shape[-1] * buffer.data.itemsize % dtype.itemsize:
         raise SimulationError(
             f"expected {buffer.name} to be a whole number of {dtype.itemsize} bytes"
