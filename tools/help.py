@@ -20,6 +20,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    IRDLOperation,
+    OptionalDef,
+    VariadicDef,
+)
+
 from coopc.device import DEVICES, Device, packaged_devices
 from coopc.device.factory import SUMMARIES, usage
 from coopc.diagnostic import near_match
@@ -46,7 +54,9 @@ LEGEND = (
 
 NO_BREAK = "\u00a0"
 """A space that is in no line's end."""
-FIELD = re.compile(r'^    ([a-z]\w*): .*\n    ("""|")((?:.|\n)*?)\2', re.MULTILINE)
+FIELD = re.compile(
+    r'^    ([a-z]\w*)(?:: .*| = \w+_def\(.*\))\n    ("""|")((?:.|\n)*?)\2', re.MULTILINE
+)
 """A field of a class and its docstring."""
 HEADING = re.compile(r"(Before|After|Fails): +|\d\. ")
 
@@ -121,10 +131,101 @@ def described(name: str, columns: int = 80) -> str | None:
     if name in DIALECTS:
         dialect = universe.all_dialects[name]()
         text = reflowed(f"{name}: {summary_of(dialect)}.", columns)
-        ops = {x.name: first_paragraph(x.__doc__ or "") for x in dialect.operations}
-        rows = sorted(ops.items())
-        texts.append(f"{text}\nOperations:\n\n{table(rows, columns)}" if rows else text)
+        kinds = {"Operations": Operation, "Types and attributes": Attribute}
+        for heading, kind in kinds.items():
+            found = [x for x in members_like(name).values() if issubclass(x, kind)]
+            rows = sorted((x.name, first_paragraph(own_text(x))) for x in found)
+            text += section(heading, rows, columns)
+        texts.append(text)
+    if (member := members_like(name).get(name)) is not None:
+        texts.append(described_member(member, columns))
     return "\n".join(texts) or None
+
+
+def section(heading: str, rows: list[tuple[str, str]], columns: int) -> str:
+    return f"\n{heading}:\n\n{table(rows, columns)}" if rows else ""
+
+
+def members_like(name: str) -> Mapping[str, type[Any]]:
+    """Return the operations and attributes of the dialect that a name begins with."""
+    if (dialect := name.partition(".")[0]) not in DIALECTS:
+        return {}
+    found = everything().all_dialects[dialect]()
+    return {x.name: x for x in (*found.operations, *found.attributes)}
+
+
+def own_text(made: type[Any]) -> str:
+    """Return the docstring that a class has itself; code in it is indented."""
+    own = inspect.cleandoc(vars(made).get("__doc__") or "")
+    if own.startswith(f"{made.__name__}("):  # which `dataclass` wrote
+        return ""
+    parts = re.split(r"^```\w*\n", f"{own}\n", flags=re.MULTILINE)
+    parts[1::2] = [textwrap.indent(code, "    ") for code in parts[1::2]]
+    return "".join(parts).strip("\n")
+
+
+def described_member(member: type[Any], columns: int) -> str:
+    """The help for an operation, or for a type or another attribute, of a dialect."""
+    text = reflowed(f"{member.name}: {own_text(member)}".removesuffix(": "), columns)
+    for base in member.__mro__[1:]:
+        if base.__module__.startswith("coopc.") and own_text(base):
+            text += f"\n{reflowed(f'{base.__name__}: {own_text(base)}', columns)}"
+    documented = Documentation.of(member).fields
+    if issubclass(member, EnumAttribute):
+        values = ", ".join(str(x.value) for x in member.enum_type)
+        return "\n".join([text, *wrapped(f"One of: {values}", columns), ""])
+    if not issubclass(member, IRDLOperation):
+        own: tuple[str, ...] = getattr(member, "__match_args__", ())
+        rows = [(name, documented.get(name, "")) for name in own if name != "data"]
+        return text + section("Parameters", rows, columns)
+    definition = member.get_irdl_definition()
+    if (form := definition.assembly_format) is not None:
+        lines = wrapped(str(form), columns)
+        text += "\n".join(["\nFormat, after the name:\n", *lines, ""])
+    groups: Mapping[str, Iterable[tuple[str, object]]] = {
+        "Operands": definition.operands,
+        "Attributes": (definition.properties | definition.attributes).items(),
+        "Results": definition.results,
+        "Regions": definition.regions,
+    }
+    for heading, found in groups.items():
+        rows = [
+            (name, ": ".join(filter(None, (kind_of(x), documented.get(name)))))
+            for name, x in found
+        ]
+        text += section(heading, rows, columns)
+    return text
+
+
+def kind_of(defined: object) -> str:
+    """Say what an operand, a result or an attribute may be, as far as it has a name.
+
+    >>> from xdsl.dialects.builtin import IndexType
+    >>> from xdsl.irdl import OptOperandDef
+    >>> kind_of(OptOperandDef(IndexType()))
+    'optional index'
+    """
+    many = "optional " if isinstance(defined, OptionalDef) else ""
+    if isinstance(defined, VariadicDef) and not many:
+        many = "any number of "
+    return (many + constraint_text(defined)).strip()
+
+
+def constraint_text(constraint: object) -> str:
+    parts: Iterable[object] = getattr(constraint, "attr_constrs", ())
+    if texts := [constraint_text(each) for each in parts]:
+        return " or ".join(filter(None, texts))
+    names = ("attr", "base_attr", "constraint", "constr")
+    inner = [x for name in names if (x := getattr(constraint, name, None)) is not None]
+    match inner:
+        case [Attribute() as only, *_]:
+            return str(only)
+        case [type() as only, *_]:
+            return getattr(only, "name", only.__name__)
+        case [only, *_]:
+            return constraint_text(only)
+        case _:
+            return ""
 
 
 def as_typed(step: ModulePass) -> str:
@@ -283,7 +384,8 @@ def add_help(add: Callable[..., argparse.Action]) -> None:
         nargs="?",
         action=HelpAction,
         metavar="NAME",
-        help="describe a pass, pipeline, target or dialect, or this tool, and exit",
+        help="describe a pass, pipeline, target, dialect or operation, or this tool, "
+        "and exit",
     )
 
 
@@ -314,8 +416,10 @@ class HelpAction(argparse.Action):
         if text is None:
             universe = everything()
             known = {*universe.all_passes, *universe.all_targets, *DIALECTS}
+            known |= members_like(values).keys()
             near = near_match(values, known) or ", see --list passes"
-            parser.error(f"unknown pass, pipeline, target or dialect '{values}'{near}")
+            what = "pass, pipeline, target, dialect or operation"
+            parser.error(f"unknown {what} '{values}'{near}")
         finish(parser, text)
 
 

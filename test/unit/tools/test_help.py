@@ -14,7 +14,15 @@ from coopc.device.factory import FACTORIES
 from coopc.options import options_of
 from coopc.pipeline import Pipeline, flatten, read_passes
 from coopc.tools import coopc_isa, coopc_layout, coopc_opt, coopc_run
-from coopc.tools.help import HEADING, LISTS, Documentation, described, listed
+from coopc.tools.help import (
+    HEADING,
+    LISTS,
+    Documentation,
+    described,
+    listed,
+    members_like,
+    own_text,
+)
 from coopc.universe import (
     DIALECTS,
     PASSES,
@@ -27,6 +35,7 @@ from coopc.universe import (
 )
 
 Capture = pytest.CaptureFixture[str]
+UNKNOWN = "unknown pass, pipeline, target, dialect or operation"
 ALL_DEVICES = {*DEVICES, *(f"{x}{{..}}" for x in FACTORIES)}
 """Those of the table, and those made from options."""
 OURS = {
@@ -87,6 +96,39 @@ def test_operations_are_described() -> None:
     text = described("simt")
     assert text is not None
     assert "\n  simt.barrier           Wait for every work-item of the scope" in text
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_operations_and_attributes_have_help(name: str) -> None:
+    for member, made in members_like(name).items():
+        text = described(member)
+        assert text is not None
+        assert text.startswith(member)
+        for line in own_text(made).splitlines():
+            assert " ".join(line.split()) in " ".join(text.split())
+        prose = [x for x in text.splitlines() if not x.startswith(("    ", "|"))]
+        assert not [x for x in prose if len(x) > 80]
+
+
+def test_help_for_an_operation() -> None:
+    text = described("coopmatrix.load")
+    assert text is not None
+    found = text.split("Operands:\n")
+    assert "`:` type($memory) `->` type($result)" in found[0]
+    assert "    %b = coopmatrix.load %memory[%i, %j] col_major" in found[0]
+    assert "PlainAccessOp: A load or a store" in found[0]
+    assert "\n  positions  any number of index\n" in found[1]
+    assert "interleave   optional integer: Blocks in a group; 1 where" in found[1]
+    assert "\n  result  coopmatrix.matrix\n" in found[1]
+
+
+def test_help_for_an_attribute() -> None:
+    text = described("coopmatrix.layout")
+    assert text is not None
+    assert "One of: row_major, col_major, packed" in text
+    text = described("coopmatrix.matrix")
+    assert text is not None
+    assert "\n  rows          At least 1.\n" in text
 
 
 def test_help_says_types_and_defaults() -> None:
@@ -244,17 +286,16 @@ def test_help_alone(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             ["--help", "split-coopmatrx"],
-            "unknown pass, pipeline, target or dialect 'split-coopmatrx', did you mean "
-            "'split-coopmatrix'?",
+            f"{UNKNOWN} 'split-coopmatrx', did you mean 'split-coopmatrix'?",
         ),
         (
             ["--help", "add-any-entry"],
-            "unknown pass, pipeline, target or dialect 'add-any-entry', did you mean "
-            "'add-fallback-entry' (renamed)?",
+            f"{UNKNOWN} 'add-any-entry', did you mean 'add-fallback-entry' (renamed)?",
         ),
+        (["--help", "zzz"], f"{UNKNOWN} 'zzz', see --list passes"),
         (
-            ["--help", "zzz"],
-            "unknown pass, pipeline, target or dialect 'zzz', see --list passes",
+            ["--help", "coopmatrix.laod"],
+            f"{UNKNOWN} 'coopmatrix.laod', did you mean 'coopmatrix.load'?",
         ),
         (["--list", "pases"], "unknown list 'pases', did you mean 'passes'?"),
         (["--list", "zzz"], f"unknown list 'zzz', expected {', '.join(LISTS)}"),
