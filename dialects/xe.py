@@ -459,10 +459,15 @@ EXECUTION_SIZES = ((8, 8), (16, 16), (32, 16))
 """(lanes, N) of the devices: N is the execution size of the engine."""
 
 
-def accumulators(precision: Precision) -> tuple[Attribute, ...]:
-    """Return the element types that C and the result can have."""
+def accumulators(precision: Precision, n: int = 16) -> tuple[Attribute, ...]:
+    """Return the element types that C and the result can have.
+
+    Where N is 8, on Alchemist, they are no narrower than those of the sums.
+    """
     if precision.is_integer:
         return (i32,)
+    if n == 8:
+        return (f32,)
     if precision is Precision.F16:
         return f32, f16
     if precision is Precision.BF16:

@@ -17,9 +17,9 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
-from coopc.device import AMX, ELEMENT_BITS, Device
+from coopc.device import AMX, ELEMENT_BITS, Device, signless
 from coopc.device.cpu import VECTOR_TILE
-from coopc.device.model import Amx
+from coopc.device.model import Amx, Dpas
 from coopc.plan.gemm import Axis, Direct, GemmPlan, Packed, Problem
 
 # --- AMX: blocks for the caches of a core --------------------------------------------
@@ -148,6 +148,18 @@ def is_of_amx(problem: Problem) -> bool:
     return bool(AMX.multiplications(a, b, c, c))
 
 
+def is_of_dpas(problem: Problem, dpas: Dpas) -> bool:
+    """Return whether DPAS multiplies the element types of a problem."""
+    from coopc.dialects.xe import Precision, accumulators  # of this engine alone
+
+    a, b, c = problem.elements
+    if not {a, b} <= DPAS_ELEMENTS:
+        return False
+    x, y = Precision(a), Precision(b)
+    one_type = x is y or (x.is_integer and y.is_integer)
+    return one_type and signless(c) in map(str, accumulators(x, dpas.lanes))
+
+
 def unit_without(problem: Problem, device: Device | None) -> str | None:
     """Return the matrix unit of a device, if it does not multiply these types.
 
@@ -157,8 +169,9 @@ def unit_without(problem: Problem, device: Device | None) -> str | None:
         return None
     if device.amx is not None:
         return None if is_of_amx(problem) else "AMX"
-    is_dpas = device.dpas is not None and not {*problem.elements[:2]} <= DPAS_ELEMENTS
-    return "DPAS" if is_dpas else None
+    if device.dpas is None or is_of_dpas(problem, device.dpas):
+        return None
+    return "DPAS"
 
 
 def check_block(block: Block) -> None:

@@ -576,6 +576,8 @@ def plan_staged_gemm(
     for matrix in (problem.a, problem.b):
         if not matrix.contiguous:
             return f"expected a memref whose last stride is 1, got {matrix.type}"
+    if (reason := why_not_multiplied(problem.elements, device)) is not None:
+        return reason
     if tiles is not None:
         return staged_by(tiles, problem, device)
     suited, reason = _suited(problem, device)
@@ -812,6 +814,14 @@ def has_whole_tiles(problem: Problem, plan: GemmPlan, unknown: bool = False) -> 
     )
 
 
+def why_not_multiplied(elements: tuple[str, str, str], device: Device) -> str | None:
+    """Return which product of element types the device lacks, or None."""
+    a, b, c = elements
+    if device.multiplications(a, b, c, c):
+        return None
+    return f"{device.name} does not multiply {a} * {b} + {c} -> {c}"
+
+
 def _largest_product(
     tiles: GemmTiles, device: Device, elements: tuple[str, str, str]
 ) -> MatrixShape | str:
@@ -824,10 +834,10 @@ def _largest_product(
             )
     if (reason := _why_no_schedule(tiles)) is not None:
         return reason
+    if (reason := why_not_multiplied(elements, device)) is not None:
+        return reason
     a, b, c = elements
     shapes = device.multiplications(a, b, c, c)
-    if not shapes:
-        return f"{device.name} does not multiply {a} * {b} + {c} -> {c}"
     m, n = tiles.subgroup
     fitting = tuple(
         x

@@ -325,7 +325,9 @@ def dpas_encoding(op: tt.DotOp, grid: Grid, device: Device) -> DpasEncoding:
     )
     if precision is None or precision.value not in dpas.operands or is_exact:
         raise Unassigned(f"DPAS does not multiply {element}")
-    if element_of(op.b.type) != element or sum not in accumulators(precision):
+    if element_of(op.b.type) != element or sum not in accumulators(
+        precision, dpas.lanes
+    ):
         raise Unassigned(f"DPAS does not multiply {element} to {sum}")
     least = max(dpas.rows), dpas.lanes
     if len(shape) != 2 or depth < dpas.k(bits(op.a)):

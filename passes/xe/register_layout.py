@@ -308,7 +308,8 @@ def why_not_dpas(op: coopmatrix.MulAddOp, device: Device, lanes: int) -> str | N
     precision = precision_of(a.element_type)
     if precision in (None, xe.Precision.TF32) or a.element_type != b.element_type:
         return f"DPAS does not multiply {a} and {b} exactly"
-    if c.element_type not in accumulators(precision):
+    assert device.dpas is not None, device
+    if c.element_type not in accumulators(precision, device.dpas.lanes):
         return f"DPAS does not add {a.element_type} to {c}"
     tilings = (tiling_of(x, device, lanes) for x in types)
     return next((x for x in tilings if isinstance(x, str)), None)

@@ -246,8 +246,9 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
             out of bounds.
     """
     whole = ModuleEmission(source, facts)
+    known = func.FuncOp | simt.SequenceOp if facts.gpu else func.FuncOp
     for op in source.ops:
-        if not isinstance(op, func.FuncOp):
+        if not isinstance(op, known):
             refuse(op, f"expected functions at the top, got {op.name}")
     if facts.gpu:
         for kernel in kernels_of(source):

@@ -358,7 +358,9 @@ class Matrices:
             raise Refused(
                 op, f"expected c and a result of one type, got {c} and {result}"
             )
-        if c.element_type not in (sums := accumulators(x)):
+        assert self.device.dpas is not None, self.device
+        sums = accumulators(x, self.device.dpas.lanes)
+        if c.element_type not in sums:
             names = " or ".join(map(str, sums))
             raise Refused(op, f"expected a c of {names}, which DPAS adds to, got {c}")
         return x, y

@@ -93,7 +93,8 @@ def _precisions(
     if precision != other:
         what = f"expected a and b of one type, got {a.element} and {b.element}"
         raise Refused(op, what)
-    allowed, sum = accumulators(precision), element_of(op.d.type)
+    allowed = accumulators(precision, encoding.execution_size)
+    sum = element_of(op.d.type)
     if sum not in allowed:
         known = " or ".join(map(str, allowed))
         what = f"expected a result of {known}, as {a.element} has, got {sum}"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from support.gemm_problems import problem
 
+from coopc.device import BMG, DG2, LAVAPIPE
 from coopc.device.cpu import WIDE_VECTOR_TILE
 from coopc.plan.core_gemm import (
     SUM_BYTES,
@@ -15,6 +16,7 @@ from coopc.plan.core_gemm import (
     packs_own_b,
     plan_amx_gemm,
     plan_vector_gemm,
+    unit_without,
 )
 from coopc.plan.gemm import Axis, Direct, GemmOperand, GemmPlan, Packed
 
@@ -222,3 +224,28 @@ def test_words_of_vectors(
     odd = plan_vector_gemm(problem(elements=elements), tile=(6, 6), features=features)
     assert isinstance(odd, GemmPlan)
     assert odd.b == (Packed(2, "s16") if elements[2] == "s32" else Packed(1, "f32"))
+
+
+@pytest.mark.parametrize(
+    ("elements", "bmg", "dg2"),
+    [
+        (("f16", "f16", "f32"), True, True),
+        (("f16", "f16", "f16"), True, False),
+        (("bf16", "bf16", "bf16"), True, False),
+        (("tf32", "tf32", "f32"), True, True),
+        (("s8", "u8", "s32"), True, True),
+        (("s8", "s8", "s8"), False, False),
+        (("s8", "s8", "s64"), False, False),
+        (("f16", "f16", "f64"), False, False),
+        (("f16", "bf16", "f32"), False, False),
+        (("f16", "s8", "f32"), False, False),
+        (("f8E8M0FNU", "f8E8M0FNU", "f32"), False, False),
+    ],
+)
+def test_what_dpas_multiplies(
+    elements: tuple[str, str, str], bmg: bool, dg2: bool
+) -> None:
+    asked = problem(elements=elements)
+    assert (unit_without(asked, BMG) is None) == bmg
+    assert (unit_without(asked, DG2) is None) == dg2
+    assert unit_without(asked, LAVAPIPE) is None

@@ -476,6 +476,15 @@ def test_refused(tiles: GemmTiles, device: Device, reason: str) -> None:
     assert found.startswith(reason)
 
 
+@pytest.mark.parametrize("element", ["f8E8M0FNU", "f4E2M1FN", "f64"])
+@pytest.mark.parametrize("tiles", [None, TILES])
+def test_types_that_the_device_does_not_multiply(
+    element: str, tiles: GemmTiles | None
+) -> None:
+    found = plan_staged_gemm(problem(elements=(element, element, "f32")), NVIDIA, tiles)
+    assert found == f"nvidia does not multiply {element} * {element} + f32 -> f32"
+
+
 @pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
 @pytest.mark.parametrize("elements", [HALVES, BYTES], ids=["f16", "s8"])
 def test_derived_tiles_fit_the_device(
