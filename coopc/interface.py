@@ -125,11 +125,18 @@ the n-th of `Interface.sizes`; or a key of `OPERATIONS` and its two operands."""
 
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
+    "min": min,
+    "max": max,
     "mod": lambda x, y: x % y,
     "floordiv": lambda x, y: x // y,
     "ceildiv": lambda x, y: -(-x // y),
+    "truncdiv": lambda x, y: x // y if x >= 0 else -(-x // y),
+    "truncmod": lambda x, y: x % y if x >= 0 else -(-x % y),
 }
+"""A quotient is rounded down, up, or towards zero; the rest is `mod` or `truncmod`."""
+DIVISIONS = ("mod", "floordiv", "ceildiv", "truncdiv", "truncmod")
 
 
 def evaluate(expression: Expression, sizes: Sequence[int]) -> int:
@@ -148,7 +155,7 @@ def evaluate(expression: Expression, sizes: Sequence[int]) -> int:
         assert isinstance(operands[0], int), expression
         return sizes[operands[0]]
     left, right = (evaluate(each, sizes) for each in operands)
-    if kind in ("mod", "floordiv", "ceildiv") and right <= 0:
+    if kind in DIVISIONS and right <= 0:
         raise ValueError(f"expected to divide by a positive size, got {right}")
     return OPERATIONS[kind](left, right)
 

@@ -15,6 +15,7 @@ from math import prod
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
@@ -183,6 +184,7 @@ class LocatedParser(CachingParser):
 
     def __init__(self, ctx: Context, source: Source):
         super().__init__(ctx, source.text, source.name)
+        self.resources: dict[str, str] = {}
         self.source = source
         self.open_regions = 0
         self._file = StringAttr(source.name)
@@ -396,6 +398,20 @@ class LocatedParser(CachingParser):
             near = near_match(name, (op.name for op in self.ctx.loaded_ops))
             message = f"unknown operation '{name}'{near}"
         self.raise_error(message, start, start + len(name))
+
+    def _parse_dialect_resource_handle(
+        self, dialect_name: str, interface: OpAsmDialectInterface
+    ) -> str:
+        """Return the name under which all modules' resources are kept.
+
+        It is another one than in the text if an earlier module has a resource of that
+        name; xDSL declares it anew for each use, and only the last has its contents.
+        """
+        key = self.parse_identifier(" for resource handle")
+        if key not in self.resources:
+            self.resources[key] = interface.declare_resource(key)
+            self.dialect_resources.add((dialect_name, self.resources[key]))
+        return self.resources[key]
 
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         start = self.pos

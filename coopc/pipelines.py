@@ -556,7 +556,9 @@ TENSORS = ("linalg", "tensor", "bufferization")
 
 def has_functions_of_tensors(module: ModuleOp) -> bool:
     """Whether a module has functions of linalg, or on tensors."""
-    return any(uses_dialect(module, name) for name in TENSORS) or any(
+    return any(
+        op.dialect_name() in TENSORS or op.name == "memref.copy" for op in module.walk()
+    ) or any(
         isinstance(type, TensorType)
         for op in module.ops
         if isinstance(op, FuncOp)

@@ -7,6 +7,7 @@
 | splats | `dense<0.0>` makes a Python object of each element | `coopc.parsing` |
 | late aliases | `#loc1` before its definition, as in MLIR, fails | `alias_positions` |
 | locations | no `fused<..>[..]`, no ranges of a file | `coopc.parsing` |
+| resources | of a second module of the same names are empty | the same |
 | one result | `scf.if %c -> i32` and `scf.while :` fail | `coopc.parsing` |
 | scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
 | remainders | no `arith.remf` | the same |

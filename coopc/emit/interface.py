@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -39,7 +40,8 @@ from coopc.interface import (
     SpecConstant,
     fields_of,
 )
-from coopc.ir.control_flow import callee, functions
+from coopc.ir.control_flow import callee, functions, reached
+from coopc.remarks import remark
 
 _OF_SUBGROUPS = (
     simt.BlockReadOp,
@@ -71,6 +73,19 @@ def kernels_of(module: ModuleOp) -> list[simt.Kernel]:
     if not kernels:
         refuse(module, f"expected a function with {simt.KERNEL}, an entry point")
     return kernels
+
+
+def remark_left_out(module: ModuleOp, kernels: Sequence[simt.Kernel]) -> None:
+    """Say which functions are not emitted: no kernel calls them."""
+    known = functions(module)
+    if len(known) == len(kernels):
+        return
+    used = {each for kernel in kernels for each in reached(kernel.func, known)}
+    for func in known.values():
+        visibility = func.sym_visibility
+        is_private = visibility is not None and visibility.data == "private"
+        if func not in used and not func.is_declaration and not is_private:
+            remark(func, "left out, as it is no kernel, and none calls it")
 
 
 def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kernel:
@@ -323,8 +338,8 @@ def _scalar(type: Attribute) -> str:
         raise NoForm(IN_MEMORY)
     if (name := str(type)) not in SCALAR_BYTES:
         raise NoForm(
-            f"expected arguments of {', '.join(SCALAR_BYTES)}, index or memrefs of "
-            f"those, got {type}"
+            f"expected index, or numbers or memrefs of {', '.join(SCALAR_BYTES)}, got "
+            f"{type}"
         )
     return name
 

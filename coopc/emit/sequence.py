@@ -21,7 +21,6 @@ from coopc.emit.interface import argument_of, interface_of, name_of
 from coopc.emit.view import mixed
 from coopc.emit.walker import Facts, NoForm, refusing
 from coopc.interface import (
-    OPERATIONS,
     Buffer,
     Expression,
     Interface,
@@ -30,20 +29,10 @@ from coopc.interface import (
     Temporary,
     View,
     What,
+    evaluate,
     fields_of,
 )
 from coopc.ir.facts import constant_number
-
-ARITHMETIC: dict[type[Operation], str] = {
-    arith.AddiOp: "add",
-    arith.MuliOp: "mul",
-    arith.RemUIOp: "mod",
-    arith.DivUIOp: "floordiv",
-    arith.FloorDivSIOp: "floordiv",
-    arith.CeilDivUIOp: "ceildiv",
-    arith.CeilDivSIOp: "ceildiv",
-}
-"""What a host computes of sizes."""
 
 
 def computed(kind: str, left: Expression, right: Expression) -> Expression:
@@ -53,7 +42,7 @@ def computed(kind: str, left: Expression, right: Expression) -> Expression:
     (('size', 0), 5)
     """
     if isinstance(left, int) and isinstance(right, int):
-        return OPERATIONS[kind](left, right)
+        return evaluate((kind, left, right), ())
     neutral = {"mul": 1, "add": 0}.get(kind)
     if neutral is not None and neutral in (left, right):
         return right if left == neutral else left
@@ -151,7 +140,7 @@ class _SequenceReader:
                 given = tuple(map(self._given, op.arguments))
                 self._use(given)
                 self.steps.append(Step(op.kernel.root_reference.data, given))
-            case _ if (kind := ARITHMETIC.get(type(op))) is not None:
+            case _ if (kind := simt.HOST_ARITHMETIC.get(type(op))) is not None:
                 left, right = map(self._number, op.operands)
                 self.numbers[op.results[0]] = computed(kind, left, right)
             case _:

@@ -26,13 +26,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import gcd, inf, isinf, lcm
-from typing import TypeAlias
+from math import gcd, inf, isinf, lcm, prod
+from typing import Any, TypeAlias
 
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    Builtin,
+    BytesAttr,
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    FixedBitwidthType,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -41,7 +46,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import as_tensor, is_memref
 from coopc.dialects.shaped_arith import element_of
 from coopc.interface import What
 from coopc.ir.control_flow import block_of, yielded
@@ -470,6 +475,27 @@ def splat_number(value: SSAValue) -> float | None:
             return number
         case _:
             return None
+
+
+def elements_of_resource(attr: DenseResourceAttr) -> DenseIntOrFPElementsAttr:
+    """Return the elements that `dialect_resources` of a module have for a constant.
+
+    They are hexadecimal, behind 4 bytes of their alignment.
+
+    Raises:
+        ValueError: there are not as many as the constant has.
+    """
+    type, key = as_tensor(attr.type), attr.resource_handle.data
+    resources = Builtin.get_interface(OpAsmDialectInterface)
+    blob = resources and resources.lookup(key)
+    data = bytes.fromhex((blob or "").removeprefix("0x"))[4:]
+    element = type.element_type
+    assert isinstance(element, FixedBitwidthType), attr
+    wanted = prod(type.get_shape()) * element.size
+    if len(data) != wanted:
+        raise ValueError(f"expected {wanted} bytes in resource {key}, got {len(data)}")
+    made: Any = DenseIntOrFPElementsAttr
+    return made(type, BytesAttr(data))
 
 
 def constant_number(value: SSAValue) -> int | None:

@@ -20,12 +20,18 @@ from xdsl.dialects.arith import IntegerOverflowFlag as OverflowFlag
 from xdsl.dialects.arith import (
     SignlessIntegerBinaryOperationWithOverflow as CanOverflow,
 )
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    FloatAttr,
+    IntegerAttr,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap
 
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.shaped_arith import RemfOp
+from coopc.ir.facts import elements_of_resource
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
@@ -367,12 +373,14 @@ def constant(machine: Machine, op: arith.ConstantOp) -> Array:
     """
     if (known := machine.environment.get(op.result)) is not None:
         return known
-    shape = shape_of(op.result.type)
-    match op.value:
+    shape, value = shape_of(op.result.type), op.value
+    if isinstance(value, DenseResourceAttr):
+        value = elements_of_resource(value)
+    match value:
         case IntegerAttr() | FloatAttr():
-            values: Any = op.value.value.data
+            values: Any = value.value.data
         case DenseIntOrFPElementsAttr():
-            values = list(op.value.get_values())
+            values = list(value.get_values())
             if len(values) == 1:
                 values = values * int(np.prod(shape, dtype=np.int64))
         case _:

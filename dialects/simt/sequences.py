@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FunctionType,
@@ -15,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
-from xdsl.ir import BlockArgument, Region, SSAValue
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -41,6 +42,23 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects.narrow import memref_type
 
 _RESERVED = ("sym_name", "function_type")
+HOST_ARITHMETIC: dict[type[Operation], str] = {
+    arith.AddiOp: "add",
+    arith.SubiOp: "sub",
+    arith.MuliOp: "mul",
+    arith.MinSIOp: "min",
+    arith.MinUIOp: "min",
+    arith.MaxSIOp: "max",
+    arith.MaxUIOp: "max",
+    arith.RemUIOp: "mod",
+    arith.RemSIOp: "truncmod",
+    arith.DivUIOp: "floordiv",
+    arith.DivSIOp: "truncdiv",
+    arith.FloorDivSIOp: "floordiv",
+    arith.CeilDivUIOp: "ceildiv",
+    arith.CeilDivSIOp: "ceildiv",
+}
+"""What a host computes of index, by the names of `coopc.interface.OPERATIONS`."""
 
 
 @irdl_op_definition

@@ -271,6 +271,20 @@ def round_away(code: Code, op: math.RoundOp) -> Num:
     return (whole + step).apply(math.CopySignOp, x)
 
 
+def lacks_origin(op: math.Atan2Op, target: Target) -> bool:
+    is_own = op.fastmath == APPROXIMATE and isinstance(op.rhs.owner, arith.SelectOp)
+    return lacks_of_short(op, target) and not is_own
+
+
+@table.on(math.Atan2Op, when=lacks_origin)
+def arc_tangent(code: Code, op: math.Atan2Op) -> Num:
+    """C's `atan2(y, x)`; GLSL's is undefined where both are 0."""
+    y, x = nums(code, op.lhs, op.rhs)
+    is_origin = y.compare("oeq", 0.0) & x.compare("oeq", 0.0)
+    side = is_origin.select(x.like(1.0).apply(math.CopySignOp, x), x)
+    return y.apply(partial(math.Atan2Op, fastmath=APPROXIMATE), side)
+
+
 def of_glsl(size: Num, y: Num) -> Num:
     """GLSL's `Pow` of a magnitude, which is undefined for 0 and y <= 0."""
     return size.apply(partial(math.PowFOp, fastmath=APPROXIMATE), y)

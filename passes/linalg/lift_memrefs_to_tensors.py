@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     FunctionType,
     IntegerAttr,
     ModuleOp,
@@ -43,6 +44,7 @@ from xdsl.traits import SymbolTable
 from coopc.dialects.linalg_forms import SoftmaxOp
 from coopc.dialects.narrow import as_tensor, is_memref, memref_type
 from coopc.ir.builder import Builder
+from coopc.ir.facts import elements_of_resource
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.fuse_linalg import sizes
 from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
@@ -209,6 +211,8 @@ def _constant(op: memref.GetGlobalOp) -> Operation:
     """
     known = SymbolTable.lookup_symbol(op, op.name_)
     value = known.initial_value if isinstance(known, memref.GlobalOp) else None
+    if isinstance(value, DenseResourceAttr):
+        value = _elements(op, value)
     if not isinstance(value, DenseIntOrFPElementsAttr):
         raise Refused(
             op,
@@ -410,4 +414,18 @@ class LiftMemrefsToTensorsPass(ModulePass):
     name = "lift-memrefs-to-tensors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert_whole_functions(op, lambda func: Lifter(func).lift())
+        convert_whole_functions(op, lift)
+
+
+def lift(func: FuncOp) -> None:
+    for op in func.walk():
+        if isinstance(op, arith.ConstantOp) and isinstance(op.value, DenseResourceAttr):
+            op.value = _elements(op, op.value)
+    Lifter(func).lift()
+
+
+def _elements(op: Operation, value: DenseResourceAttr) -> DenseIntOrFPElementsAttr:
+    try:
+        return elements_of_resource(value)
+    except ValueError as error:
+        raise Refused(op, str(error)) from error

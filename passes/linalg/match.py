@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
@@ -43,7 +43,9 @@ from xdsl.utils.hints import isa
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.linalg_forms import BatchMatmulOp
-from coopc.dialects.narrow import memref_type
+from coopc.dialects.narrow import is_memref, is_nibble, is_tensor, memref_type
+from coopc.dialects.shaped_arith import element_of
+from coopc.interface import SCALAR_BYTES
 from coopc.ir.device_option import element_name
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
@@ -229,6 +231,24 @@ def dots_of(func: FuncOp, found: Multiplication) -> Nest | None:
     return None
 
 
+def check_arguments(func: FuncOp) -> None:
+    """Check that arguments hold numbers that some engine has.
+
+    Raises:
+        Refused: one holds others.
+    """
+    for arg in func.args:
+        type = arg.type
+        element: Attribute = type
+        if is_memref(type) or is_tensor(type):
+            element = element_of(type.get_element_type())
+        if is_nibble(element) or str(element) in (*SCALAR_BYTES, "index"):
+            continue
+        known = ", ".join(SCALAR_BYTES)
+        name = f"%{arg.name_hint or arg.index}"
+        raise Refused(func, f"expected {name} of {known}, got {arg.type}")
+
+
 def multiplications(
     module: ModuleOp, recognise: Callable[[Operation], Multiplication] | None = None
 ) -> Iterator[tuple[FuncOp, Multiplication]]:
@@ -251,6 +271,7 @@ def multiplications(
                 raise no_rows from no_product
             continue
         if found is not None:
+            check_arguments(func)
             yield func, found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -14,7 +15,7 @@ from coopc.dialects.narrow import is_tensor
 from coopc.dialects.tensor_forms import Bufferization, Tensor
 from coopc.ir.control_flow import functions
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.match import matched
+from coopc.passes.linalg.match import check_arguments, matched
 
 DIALECTS = ("linalg", Tensor.name, Bufferization.name)
 
@@ -22,9 +23,9 @@ DIALECTS = ("linalg", Tensor.name, Bufferization.name)
 def whole_functions(module: ModuleOp) -> list[FuncOp]:
     """Return the functions of linalg, but for those that are one multiplication.
 
-    A function is one of linalg if it, or one that it calls, has tensors or operations
-    of linalg, and it is no kernel.  One multiplication of memrefs stays what it is:
-    `coopc.passes.linalg.match` gives it a kernel of its own.
+    A function is one of linalg if it, or one that it calls, has tensors, operations of
+    linalg or copies of memrefs, and it is no kernel.  One multiplication of memrefs
+    stays what it is: `coopc.passes.linalg.match` gives it a kernel of its own.
     """
     known = functions(module)
     found = {name: func for name, func in known.items() if _is_linalg(func)}
@@ -51,6 +52,7 @@ def convert_whole_functions(
         for func in whole_functions(draft):
             if len(func.body.blocks) != 1:
                 raise Refused(func, "expected a function of one block")
+            check_arguments(func)
             convert(func)
 
 
@@ -59,7 +61,8 @@ def _is_linalg(func: FuncOp) -> bool:
         return False
     types = (*func.function_type.inputs, *func.function_type.outputs)
     return any(map(is_tensor, types)) or any(
-        op.dialect_name() in DIALECTS for op in func.body.walk()
+        op.dialect_name() in DIALECTS or isinstance(op, memref.CopyOp)
+        for op in func.body.walk()
     )
 
 

@@ -46,7 +46,7 @@ func.func @scope(%n: f32) attributes {simt.kernel} {
 
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @nibbles(%m: i4) attributes {simt.kernel} {
-  // CHECK: error: func.func: expected arguments of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, index or memrefs of those, got i4
+  // CHECK: error: func.func: expected index, or numbers or memrefs of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, got i4
   func.return
 }
 }

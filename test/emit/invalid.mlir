@@ -46,7 +46,7 @@ func.func @too_much_memory() attributes {simt.kernel} {
 func.func @argument(%v: vector<4xf32>) attributes {simt.kernel} {
   func.return
 }
-// CHECK: error: func.func: expected arguments of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, index or memrefs of those, got vector<4xf32>
+// CHECK: error: func.func: expected index, or numbers or memrefs of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, got vector<4xf32>
 
 // -----
 

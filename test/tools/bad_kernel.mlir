@@ -28,7 +28,7 @@ func.func @type_of_element(%m : memref<?x?xf16>, %p : memref<?x?xf32>, %x : i2) 
   %a = coopmatrix.load %m[%c0, %c0] row_major : memref<?x?xf16> -> !coopmatrix.matrix<8x8xf16, a>
   %b = coopmatrix.load %m[%c0, %c0] row_major : memref<?x?xf16> -> !coopmatrix.matrix<8x8xf16, b>
   %c = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<8x8xf32, acc>
-  // CHECK: {{.*}}:25:1: error: func.func: expected arguments of i1, i8, {{.*}}, got i2
+  // CHECK: {{.*}}:25:1: error: func.func: expected index, or numbers or memrefs of i1, i8, {{.*}}, got i2
   %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x8xf16, a>, !coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
   coopmatrix.store %d, %p[%c0, %c0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
   func.return
@@ -68,7 +68,7 @@ func.func @large_work_group() attributes {simt.kernel, simt.work_group_size = ar
 
 // -----
 
-// CHECK: {{.*}}:72:1: error: func.func: expected arguments of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, index or memrefs of those, got tensor<4xf32>
+// CHECK: {{.*}}:72:1: error: func.func: expected index, or numbers or memrefs of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, got tensor<4xf32>
 func.func @argument(%t : tensor<4xf32>) attributes {simt.kernel} {
   func.return
 }

@@ -11,7 +11,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
-from coopc.emit.interface import interface_of, kernels_of, name_of, settled
+from coopc.emit.interface import (
+    interface_of,
+    kernels_of,
+    name_of,
+    remark_left_out,
+    settled,
+)
 from coopc.emit.llvm.emission import (
     Became,
     Emission,
@@ -251,9 +257,11 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
         if not isinstance(op, known):
             refuse(op, f"expected functions at the top, got {op.name}")
     if facts.gpu:
-        for kernel in kernels_of(source):
+        kernels = kernels_of(source)
+        for kernel in kernels:
             with refusing(kernel.func):
                 _kernel(whole, kernel)
+        remark_left_out(source, kernels)
     else:
         _want_all(whole)
     emitted: set[str] = set()

@@ -17,6 +17,7 @@ from coopc.emit.interface import (
     interface_of,
     kernels_of,
     name_of,
+    remark_left_out,
     settled,
     spec_constant_ids,
 )
@@ -279,9 +280,11 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
         whole.spec_constants[name] = whole.module.spec_constant(
             whole.types.u32, op.value.value.data, number, name
         )
-    for kernel in kernels_of(source):
+    kernels = kernels_of(source)
+    for kernel in kernels:
         with refusing(kernel.func):
             _kernel(whole, kernel)
+    remark_left_out(source, kernels)
     # Last: what has no form at all is refused in words of its own.
     check_bounds(source)
     check_uniformity(source)

@@ -26,6 +26,7 @@ from xdsl.dialects import arith, bufferization, memref, ml_program, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FunctionType,
+    IndexType,
     MemRefType,
     ModuleOp,
     NoneAttr,
@@ -419,9 +420,37 @@ class SequenceWriter:
         elif isinstance(op, bufferization.MaterializeInDestinationOp):
             source, dest = self.memory(op.source), self.memories[op.dest]
             if source.base is not dest.base:
+                self.keep(op)
                 self.copy(op, source, dest)
         elif not _is_later(op):
             raise Refused(op, NOT_DONE)
+
+    def keep(self, op: bufferization.MaterializeInDestinationOp) -> None:
+        """Copy what is read later of the memory that an operation overwrites."""
+        order = self.destinations.order
+        for use in op.dest.uses:
+            if not isinstance(use.operation, bufferization.ToTensorOp):
+                continue
+            seen = use.operation.tensor
+            later = [
+                part
+                for part, user in users(seen)
+                if not isinstance(user, tensor.DimOp)
+                and order.get(user, order[op]) > order[op]
+            ]
+            if later:
+                old, new = self.memory(seen), self.allocated(seen)
+                self.copy(op, old, new)
+                self.memories[seen] = new
+                for part, _ in users(seen):
+                    self.forget(part, seen)
+
+    def forget(self, view: SSAValue, root: SSAValue) -> None:
+        """Find the memory of a view anew when it is used again."""
+        while view is not root:
+            self.memories.pop(view, None)
+            assert isinstance(view.owner, Operation), view
+            view = view.owner.operands[0]
 
     # Sizes
 
@@ -437,8 +466,11 @@ class SequenceWriter:
             at = self.number(op.index)
             assert isinstance(at, int), op
             return self.shape(op.source)[at]
-        if op.dialect_name() != "arith":
-            raise Refused(op, "the host computes sizes, and no other numbers")
+        if isinstance(op, arith.IndexCastOp):
+            type = op.input.type
+            raise Refused(op, f"the host computes sizes from index, not from {type}")
+        if op.__class__ not in simt.HOST_ARITHMETIC or value.type != IndexType():
+            raise Refused(op, "the host computes sums, products and quotients of index")
         operands = {x: self.b.value(self.number(x)) for x in op.operands}
         found = self.b.effect(op.clone(operands)).results[0]
         self.numbers[value] = found
@@ -578,9 +610,11 @@ class SequenceWriter:
     def target(self, base: SSAValue, shape: tuple[Size, ...]) -> MemoryPart:
         """Return the memory of an argument that a tensor of some shape is to be in."""
         is_whole = len(shape) == memref_type(base).get_num_dims()
-        if is_whole and (found := self.memories.get(base)) is not None:
+        found = self.memories.get(base)
+        if is_whole and found is not None:
             return found
-        return MemoryPart(base, shape, self.row_major(shape), whole=is_whole)
+        own = base if found is None else found.base
+        return MemoryPart(own, shape, self.row_major(shape), whole=is_whole)
 
     def memref(self, memory: MemoryPart) -> SSAValue:
         """Return the memref that a kernel is given."""

@@ -113,7 +113,19 @@ def test_division(a: int, b: int):
         return evaluate((kind, ("size", 0), b), [a])
 
     assert of("floordiv") * b + of("mod") == a
+    assert of("floordiv") == of("truncdiv")
+    assert of("mod") == of("truncmod")
     assert of("ceildiv") == of("floordiv") + (of("mod") > 0)
+
+
+@given(st.integers(-99, 99), st.integers(1, 9))
+def test_division_towards_zero(a: int, b: int):
+    x = ("size", 0)
+    quotient = ("truncdiv", x, b)
+    rest = ("sub", x, ("mul", quotient, b))
+    assert evaluate(quotient, [a]) == int(a / b)
+    assert evaluate(rest, [a]) == evaluate(("truncmod", x, b), [a])
+    assert evaluate(("add", ("min", x, b), ("max", x, b)), [a]) == a + b
 
 
 def test_division_by_zero():

@@ -128,6 +128,16 @@ def test_two_operands(runner: Any):
 
 
 @pytest.mark.parametrize("type", ["f16", "f32"])
+def test_angles_at_the_origin(runner: Any, type: str):
+    """As C's `atan2`: GLSL's is undefined where both are 0."""
+    y, x = np.meshgrid([0.0, -0.0, 1.0, -2.0], [0.0, -0.0, 3.0, -4.0])
+    given = [np.resize(z, 64).astype({"f16": "e", "f32": "f"}[type]) for z in (y, x)]
+    bodies = {"atan2": (type, f"%r = math.atan2 %a, %b : {type}")}
+    found = runner.elementwise(bodies, [type] * 2, given)["atan2"]
+    np.testing.assert_allclose(found, np.arctan2(*given), 2e-3)
+
+
+@pytest.mark.parametrize("type", ["f16", "f32"])
 def test_powers_of_all_kinds(runner: Any, type: str):
     """As C's `pow`: GLSL's is undefined of negative numbers, and of 0 to that of 0."""
     dtype = {"f16": np.float16, "f32": np.float32}[type]

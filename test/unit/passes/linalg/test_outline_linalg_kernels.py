@@ -1,0 +1,205 @@
+"""What the host does between kernels: it copies what is overwritten, and computes."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import coopc
+from coopc.compiler import new_context
+from coopc.diagnostic import CompileError
+from coopc.parsing import parse
+from coopc.source import Source
+from coopc.universe import everything
+
+Array = np.ndarray
+RESOURCES = """
+{-#
+  dialect_resources: { builtin: { w: "0x040000000000803F000000400000404000008040" } }
+#-}
+"""
+
+
+def text_of(body: str, *arguments: str) -> str:
+    given = ", ".join(f"%{x}: memref<4x4xf32>" for x in ("a", "b", "c"))
+    return f"func.func @f({', '.join([given, *arguments])}) {{\n{body}\nreturn\n}}"
+
+
+def copy(source: str, target: str) -> str:
+    return (
+        f"linalg.copy ins(%{source} : memref<4x4xf32>) "
+        f"outs(%{target} : memref<4x4xf32>)"
+    )
+
+
+NEW = "%t = memref.alloc() : memref<4x4xf32>"
+SWAP = "\n".join([NEW, copy("a", "t"), copy("b", "a"), copy("t", "b")])
+ROTATE = "\n".join(
+    [NEW, copy("a", "t"), copy("b", "a"), copy("c", "b"), copy("t", "c")]
+)
+SAVE = f"""
+{NEW}
+{copy("a", "t")}
+linalg.exp ins(%b : memref<4x4xf32>) outs(%a : memref<4x4xf32>)
+{copy("t", "c")}"""
+PRODUCT = f"""
+{NEW}
+{copy("a", "t")}
+%z = arith.constant 0.0 : f32
+linalg.fill ins(%z : f32) outs(%a : memref<4x4xf32>)
+linalg.matmul ins(%t, %b : memref<4x4xf32>, memref<4x4xf32>)
+              outs(%a : memref<4x4xf32>)
+{copy("t", "c")}"""
+ROWS = f"""
+%t = memref.alloc() : memref<2x4xf32>
+%s = memref.subview %a[1, 0] [2, 4] [1, 1]
+  : memref<4x4xf32> to memref<2x4xf32, strided<[4, 1], offset: 4>>
+linalg.copy ins(%s : memref<2x4xf32, strided<[4, 1], offset: 4>>)
+            outs(%t : memref<2x4xf32>)
+{copy("b", "a")}
+%r = memref.subview %c[2, 0] [2, 4] [1, 1]
+  : memref<4x4xf32> to memref<2x4xf32, strided<[4, 1], offset: 8>>
+linalg.copy ins(%t : memref<2x4xf32>)
+            outs(%r : memref<2x4xf32, strided<[4, 1], offset: 8>>)"""
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (SWAP, lambda a, b, c: (b, a, c)),
+        (ROTATE, lambda a, b, c: (b, c, a)),
+        (SAVE, lambda a, b, c: (np.exp(b), b, a)),
+        (PRODUCT, lambda a, b, c: (a @ b, b, a)),
+        (ROWS, lambda a, b, c: (b, b, np.concatenate([c[:2], a[1:3]]))),
+    ],
+    ids=["swap", "rotate", "save", "product", "rows"],
+)
+def test_what_is_read_later_is_kept(
+    body: str, expected: Callable[..., tuple[Array, ...]], on: str
+) -> None:
+    given = [np.arange(n, n + 16, dtype=np.float32).reshape(4, 4) for n in (0, 3, 7)]
+    wanted = expected(*(x.copy() for x in given))
+    coopc.launch(text_of(body), *given, on=on)
+    for found, each in zip(given, wanted, strict=True):
+        np.testing.assert_allclose(found, each, 1e-6)
+
+
+def test_a_product_in_an_argument_of_another_shape() -> None:
+    text = """
+    func.func @f(%x: memref<4x8xf32>, %w: memref<8x6xf32>, %o: memref<2x2x6xf32>) {
+      %d = memref.collapse_shape %o [[0, 1], [2]]
+        : memref<2x2x6xf32> into memref<4x6xf32>
+      linalg.matmul ins(%x, %w : memref<4x8xf32>, memref<8x6xf32>)
+                    outs(%d : memref<4x6xf32>)
+      return
+    }"""
+    x = np.arange(32, dtype=np.float32).reshape(4, 8)
+    w = np.arange(48, dtype=np.float32).reshape(8, 6)
+    o = np.ones((2, 2, 6), np.float32)
+    coopc.launch(text, x, w, o)
+    np.testing.assert_array_equal(o, 1 + (x @ w).reshape(2, 2, 6))
+
+
+OFFSET = """
+func.func @f(%a: memref<9x2xf32>, %n: {type}, %b: memref<2x2xf32>) {{
+  %two = arith.constant 2 : {type}
+  {offset}
+  %s = memref.subview %a[%i, 0] [2, 2] [1, 1]
+    : memref<9x2xf32> to memref<2x2xf32, strided<[2, 1], offset: ?>>
+  linalg.copy ins(%s : memref<2x2xf32, strided<[2, 1], offset: ?>>)
+              outs(%b : memref<2x2xf32>)
+  return
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "row"),
+    [
+        ("addi", 7),
+        ("subi", 3),
+        ("divsi", 2),
+        ("divui", 2),
+        ("ceildivsi", 3),
+        ("remsi", 1),
+        ("remui", 1),
+        ("minsi", 2),
+        ("minui", 2),
+        ("maxsi", 5),
+        ("maxui", 5),
+    ],
+)
+def test_the_host_computes_where_a_view_begins(operation: str, row: int) -> None:
+    offset = f"%i = arith.{operation} %n, %two : index"
+    a, b = np.arange(18, dtype=np.float32).reshape(9, 2), np.zeros((2, 2), np.float32)
+    coopc.launch(OFFSET.format(type="index", offset=offset), a, 5, b)
+    np.testing.assert_array_equal(b, a[row : row + 2])
+
+
+@pytest.mark.parametrize(
+    ("type", "offset", "reason"),
+    [
+        (
+            "index",
+            "%i = arith.shli %n, %two : index",
+            "arith.shli: the host computes sums, products and quotients of index",
+        ),
+        (
+            "i32",
+            "%m = arith.addi %n, %two : i32\n%i = arith.index_cast %m : i32 to index",
+            "arith.index_cast: the host computes sizes from index, not from i32",
+        ),
+    ],
+)
+def test_what_the_host_does_not_compute(type: str, offset: str, reason: str) -> None:
+    text = OFFSET.format(type=type, offset=offset)
+    with pytest.raises(CompileError, match=reason):
+        coopc.compile(text, "coopc-khr{device=lavapipe}", "spirv")
+
+
+WEIGHTS = f"""
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {{
+  %w = arith.constant dense_resource<w> : tensor<4xf32>
+  %v = linalg.mul ins(%a, %w : tensor<4xf32>, tensor<4xf32>)
+                  outs(%a : tensor<4xf32>) -> tensor<4xf32>
+  return %v : tensor<4xf32>
+}}{RESOURCES}"""
+
+
+def test_constants_of_resources() -> None:
+    a = np.array([1, 2, 3, 4], np.float32)
+    for _ in range(2):  # of the same names
+        *_, found = coopc.launch(WEIGHTS, a).arrays
+        np.testing.assert_array_equal(found, a * a)
+
+
+def test_a_resource_that_is_too_short() -> None:
+    text = WEIGHTS.replace("00008040", "")
+    with pytest.raises(CompileError, match="expected 16 bytes in resource w"):
+        coopc.compile(text, "coopc-cpu")
+
+
+def test_resources_are_printed_as_they_are() -> None:
+    for _ in range(2):
+        module = parse(new_context(everything()), Source(WEIGHTS, "text"))
+        assert str(module).count("dense_resource<w") == 1
+
+
+def test_copies_are_kernels() -> None:
+    text = text_of("memref.copy %a, %b : memref<4x4xf32> to memref<4x4xf32>")
+    a, b = np.ones((2, 4, 4), np.float32)
+    coopc.launch(text, a * 3, b, a.copy())
+    np.testing.assert_array_equal(b, a * 3)
+
+
+@pytest.mark.parametrize("pipeline", ["coopc-cpu", "coopc-amx", "coopc-xe{device=bmg}"])
+@pytest.mark.parametrize(
+    "type", ["memref<4x4xui8>", "memref<4x4xi128>", "tensor<4xf80>"]
+)
+def test_elements_that_no_engine_has(type: str, pipeline: str) -> None:
+    product = f"linalg.matmul ins(%a, %a : {type}, {type}) outs(%b : {type})"
+    if type.startswith("tensor"):
+        product = f"%c = linalg.exp ins(%a : {type}) outs(%b : {type}) -> {type}"
+    text = f"func.func @f(%a: {type}, %b: {type}) {{\n{product}\nreturn\n}}"
+    with pytest.raises(CompileError, match=f"expected %a of i1, .*, got {type}"):
+        coopc.compile(text, pipeline)
