@@ -17,6 +17,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -131,6 +132,15 @@ def value_of(interface: Interface, given: Sequence[Given], field: Field) -> Any:
     return strides[field.dimension]
 
 
+def why_no_integer(number: float, bits: int) -> str | None:
+    """Return why a number is no integer of so many bits, with or without a sign."""
+    if not isfinite(number) or number != int(number):
+        return "it is not an integer"
+    if not -(1 << (bits - 1)) <= number < 1 << bits:
+        return f"it has more than {bits} bits"
+    return None
+
+
 def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> bytes:
     """The bytes of a field.
 
@@ -150,10 +160,8 @@ def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> byte
             return number.to_bytes(size, "little")
         if type in ("i1", "f16", "f32", "f64"):
             return struct.pack(f"<{dtype_of(type).char}", number)
-        if number != int(number):
-            raise ValueError("it is not an integer")
-        if not -(1 << (8 * size - 1)) <= number < 1 << 8 * size:
-            raise ValueError(f"it has more than {8 * size} bits")
+        if (reason := why_no_integer(number, 8 * size)) is not None:
+            raise ValueError(reason)
         return int(number % (1 << 8 * size)).to_bytes(size, "little")
     except (ValueError, TypeError, OverflowError, struct.error) as error:
         name = interface.arguments[field.argument].name

@@ -21,6 +21,10 @@ Sink: TypeAlias = Callable[[str], object]
 """Receives remarks, each a line without its end."""
 
 
+LEFT_OUT = "it is left out"
+"""How the remark on an operation that does nothing any more begins."""
+
+
 def print_remark(line: str) -> None:
     print(line, file=sys.stderr)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from coopc.device import device as device_named
 from coopc.explain import usage_errors, wrong_call
 from coopc.launcher import PLACES, LaunchTarget, build
 from coopc.source import Source, read_source
@@ -50,8 +51,7 @@ def parser() -> ArgumentParser:
     add(
         "--on",
         choices=[*PLACES],
-        default="cpu",
-        help="where the kernel will run (default: cpu)",
+        help="where the kernel will run (default: where the device is, or cpu)",
     )
     add("--device", metavar="NAME", help="compile for this device, such as lavapipe")
     add_about(add, "devices")
@@ -66,15 +66,20 @@ def parser() -> ArgumentParser:
 
 def body(args: argparse.Namespace) -> int | None:
     source = source_of(args)
-    kind = args.target or ("llvm-ir" if args.on == "cpu" else "spirv")
+    kind, on = args.target, args.on
     if kind == "ttir":
         return write_output(args.output, source.text.encode())
     if kind == "isa":
         return isa(args, source)
-    on = "cpu" if kind == "llvm-ir" else args.on
-    if kind == "spirv" and on not in ("vulkan", "opencl"):
-        on = "vulkan"
     with usage_errors(TOOL, OSError):
+        if on is None and args.device is not None:
+            flavours = device_named(args.device).flavours
+            on = "vulkan" if "vulkan" in flavours else "opencl"
+        on = on or ("vulkan" if kind == "spirv" else "cpu")
+        if kind == "llvm-ir" and on != "cpu":
+            raise ValueError(f"expected --on cpu with -t llvm-ir, got {on}")
+        if kind == "spirv" and on not in ("vulkan", "opencl"):
+            raise ValueError(f"expected --on vulkan|opencl with -t spirv, got {on}")
         built = build(source, LaunchTarget(on, args.device, args.pipeline))
         text = built.lowered if kind == "mlir" else built.text
     return write_output(args.output, text.encode())

@@ -44,7 +44,10 @@ def to_argument(given: object) -> Given:
         return addresses_of(parts)
     if hasattr(form, "block_shape"):
         if form.padding != "zero":
-            raise ValueError(f"expected a descriptor padded by zeros, got {form}")
+            raise ValueError(
+                "expected a descriptor padded by zeros, as the kernel does not know "
+                f"of another padding of its arguments, got {form.padding!r}"
+            )
         base = to_argument(form.base)
         if isinstance(base, np.ndarray):
             steps = [each * base.itemsize for each in form.strides]

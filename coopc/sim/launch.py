@@ -37,6 +37,7 @@ from coopc.interface_call import (
     check_strides,
     memory_of,
     row_major,
+    why_no_integer,
 )
 from coopc.sim.memory import (
     AddressSpace,
@@ -51,6 +52,7 @@ from coopc.sim.values import (
     AXES,
     Array,
     CodedType,
+    bits_of,
     components,
     is_float,
     is_integer,
@@ -96,15 +98,7 @@ def bind(
     known: list[Allocation] = []
     for position, (type, argument) in enumerate(zip(types, arguments, strict=True)):
         if is_integer(type) or is_float(type):
-            if isinstance(argument, np.ndarray) and argument.ndim:
-                raise ValueError(
-                    f"expected a number for argument {position}, a {type}, got an array"
-                )
-            bits = np.asarray(argument)
-            if isinstance(type, CodedType) and bits.dtype == memory_dtype(type):
-                argument = decoded(bits, type.name)
-            value = numerics.constant(argument, type)
-            found.append(value.reshape((1,) * AXES))
+            found.append(_scalar(type, argument, position, numerics))
             continue
         if not isa(type, MemRefType | TensorType):
             raise ValueError(
@@ -129,6 +123,28 @@ def bind(
         known.append(replace(buffer, shadow=shadow))
         found.append(replace(memory, buffer=known[-1]))
     return found, AddressSpace(known=known)
+
+
+def _scalar(
+    type: Attribute, argument: Argument, position: int, numerics: Numerics
+) -> Array:
+    """Return a number as all work-items have it.
+
+    Raises:
+        ValueError: it is none of the type.
+    """
+    if isinstance(argument, np.ndarray) and argument.ndim:
+        raise ValueError(
+            f"expected a number for argument {position}, a {type}, got an array"
+        )
+    bits = np.asarray(argument)
+    if is_integer(type) and (reason := why_no_integer(bits.item(), bits_of(type))):
+        raise ValueError(
+            f"expected argument {position} to be an {type}, got {argument}: {reason}"
+        )
+    if isinstance(type, CodedType) and bits.dtype == memory_dtype(type):
+        argument = decoded(bits, type.name)
+    return numerics.constant(argument, type).reshape((1,) * AXES)
 
 
 def every(memory: MemRef) -> list[Array]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -170,7 +171,7 @@ def built(text: str, place: str, metadata: dict[str, Any]) -> Build:
 
     from coopc.diagnostic import CompileError, Diagnostic
     from coopc.launcher import build
-    from coopc.remarks import remarks_to
+    from coopc.remarks import LEFT_OUT, remarks_to
     from coopc.source import Source
 
     class RefusedConfig(CompileError, OutOfResources):
@@ -191,6 +192,9 @@ def built(text: str, place: str, metadata: dict[str, Any]) -> Build:
             found = build(Source(text, f"{metadata['name']}.ttir"), target_of(place))
     except CompileError as error:
         raise RefusedConfig(error.diagnostic) from error
+    for each in remarks:
+        if LEFT_OUT in each:  # a `tl.device_print`, or what debug=True asks for
+            warnings.warn(each, stacklevel=2)
     metadata["interface"] = [each.to_json() for each in found.interface]
     metadata["tiles"] = None if found.tiles is None else found.tiles.value
     metadata["remarks"] = remarks

@@ -108,8 +108,9 @@ def ttir(
         if not isinstance(kernel, JITFunction):
             what = type(kernel).__name__
             raise ValueError(f"expected a function of @triton.jit, got {what}")
+        defaults = defaults_of(kernel)
         types, values, attributes = arguments_of(
-            kernel.arg_names, signature, constexprs
+            kernel.arg_names, signature, constexprs, defaults
         )
     backend = CoopcBackend(GPUTarget(TORCH_DEVICE, "cpu", 1))
     options = backend.parse_options(
@@ -137,10 +138,22 @@ def ttir(
         raise CompileError(Diagnostic(Kind.PARSE, message, where)) from error
 
 
+def defaults_of(kernel: Any) -> dict[str, object]:
+    """Return the values that constexprs of a kernel have by default."""
+    known: list[Any] = kernel.params
+    found = (x for x in known if x.is_constexpr and x.has_default)
+    return {x.name: x.default for x in found}
+
+
 def arguments_of(
-    names: list[str], signature: Signature, constexprs: Mapping[str, object]
+    names: list[str],
+    signature: Signature,
+    constexprs: Mapping[str, object],
+    defaults: Mapping[str, object] | None = None,
 ) -> tuple[dict[str, str], dict[str, object], dict[tuple[int], list[list[Any]]]]:
     """Return types, values of constexprs, and attributes by position.
+
+    `defaults` are values of constexprs that are not given.
 
     Raises:
         ValueError: they are not what the kernel has.
@@ -152,37 +165,54 @@ def arguments_of(
         raise ValueError(
             f"expected constexprs among {', '.join(names)}, got {unknown[0]}"
         )
-    if isinstance(signature, str):
-        words = [x.strip() for x in re.split(r",(?![^\[]*\])", signature)]
-        words = words if signature.strip() else []
-        taken = [x for x in names if x not in constexprs]
-        taken = names if len(words) == len(names) else taken
-        if len(words) != len(taken):
-            raise ValueError(
-                f"expected {len(taken)} types, for {', '.join(taken)}, got "
-                f"{len(words)} in {signature!r}"
-            )
-        signature = dict(zip(taken, words, strict=True))
-    elif wrong := set(signature) ^ {x for x in names if x not in constexprs}:
-        raise ValueError(
-            f"expected a type or a value for each of {', '.join(names)}, got a "
-            f"difference in {', '.join(sorted(wrong))}"
-        )
+    words, values = words_of(names, signature, constexprs, defaults or {})
     types = dict.fromkeys(names, "constexpr")
-    values = dict(constexprs)
     attributes: dict[tuple[int], list[list[Any]]] = {}
-    for name, word in signature.items():
+    for name, word in words.items():
         type, _, hint = word.partition(":")
         number = value_of(word)
         if hint == "1" or number is not None:
             values.setdefault(name, 1 if number is None else number)
-        elif name not in constexprs:
+        elif name not in values:
             if hint not in HINTS:
                 raise ValueError(f"expected :16 or :1 behind a type, got {word!r}")
             types[name] = type
             if hint:
                 attributes[(names.index(name),)] = [[*x] for x in HINTS[hint]]
     return types, values, attributes
+
+
+def words_of(
+    names: list[str],
+    signature: Signature,
+    constexprs: Mapping[str, object],
+    defaults: Mapping[str, object],
+) -> tuple[Mapping[str, str], dict[str, object]]:
+    """Return what a signature says of each argument, and the values of constexprs.
+
+    Raises:
+        ValueError: it says nothing of one, or something of another.
+    """
+    known = {**defaults, **constexprs}
+    if not isinstance(signature, str):
+        known = {x: known[x] for x in known if x in constexprs or x not in signature}
+        if wrong := set(signature) ^ {x for x in names if x not in known}:
+            raise ValueError(
+                f"expected a type or a value for each of {', '.join(names)}, got a "
+                f"difference in {', '.join(sorted(wrong))}"
+            )
+        return signature, known
+    words = [x.strip() for x in re.split(r",(?![^\[]*\])", signature)]
+    words = words if signature.strip() else []
+    for given in (constexprs, known, {}):
+        taken = [x for x in names if x not in given]
+        if len(words) == len(taken):
+            return dict(zip(taken, words, strict=True)), dict(given or constexprs)
+    taken = [x for x in names if x not in known]
+    raise ValueError(
+        f"expected {len(taken)} types, for {', '.join(taken)}, got {len(words)} in "
+        f"{signature!r}"
+    )
 
 
 def value_of(text: str) -> int | float | None:

@@ -94,9 +94,10 @@ def array(given: object, dtype: str | None = None) -> TritonArray:
         raise ValueError(f"expected an array, got {type(given).__name__}")
     name = str(found.dtype)
     if dtype is not None:
-        if BITS.get(dtype) not in (name, None) or dtype not in (*BITS, name):
-            wanted = BITS.get(dtype, dtype)
-            raise ValueError(f"expected {wanted} for {dtype}, got {name}")
+        if dtype not in (*BITS, name):
+            raise ValueError(f"expected a dtype of {', '.join(BITS)}, got {dtype}")
+        if BITS.get(dtype, name) != name:
+            raise ValueError(f"expected {BITS[dtype]} for {dtype}, got {name}")
         name = dtype
     elif name not in NAMES:
         raise ValueError(f"expected {', '.join(NAMES)}, got an array of {name}")

@@ -3,7 +3,8 @@
 Before:  Triton kernels, and linalg or tensor functions, that call functions of the
          module. With `matrices`, only calls of functions that take or return matrices.
 After:   the bodies of these functions in place of the calls. Triton functions that are
-         not kernels, private functions and those on matrices are erased. With
+         not kernels, private functions and those on matrices are erased, and so are
+         assertions on what `tt.reduce` and `tt.scan` combine, with a remark. With
          `matrices`, calls of functions without a body stay. Triton functions return
          only at their end: see `coopc.passes.generic.early_returns`.
 Fails:   for recursion, for functions of several blocks (in Triton: loops of blocks),
@@ -32,6 +33,7 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.ir.control_flow import callee, functions, inline_calls, uses_dialect
 from coopc.ir.transaction import Refused, transaction
+from coopc.remarks import LEFT_OUT, remark
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,11 @@ def _inline_triton(module: ModuleOp) -> None:
     for func in known.values():
         return_at_the_end(func)
     inline_calls(known.values(), called)
+    for op in list(module.walk()):
+        combining = tt.ReduceOp | tt.ScanOp
+        if isinstance(op, tt.AssertOp) and isinstance(op.parent_op(), combining):
+            remark(op, f"{LEFT_OUT}: a kernel cannot stop with a message")
+            Rewriter.erase_op(op)
     if any(func.is_kernel for func in known.values()):
         for func in known.values():
             if not func.is_kernel:

@@ -124,7 +124,7 @@ from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.layouts import remark_warps
 from coopc.passes.triton.memory import update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
-from coopc.remarks import remark, remarks_to
+from coopc.remarks import LEFT_OUT, remark, remarks_to
 
 BLOCK = (32, 32)
 """Rows and columns of sums that a subgroup keeps, where a device does not say it."""
@@ -198,7 +198,7 @@ def shared(k: TtKernel, op: ttg.LocalAllocOp | ttg.LocalLoadOp) -> None:
 
 
 def drop(k: TtKernel, op: tt.AssertOp | tt.PrintOp) -> None:
-    remark(op, f"it is left out: {DROPPED[op.name]}")
+    remark(op, f"{LEFT_OUT}: {DROPPED[op.name]}")
 
 
 def of_elements(k: TtKernel, op: Operation) -> None:

@@ -50,3 +50,12 @@ def remainder(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + at, mask=at < n)
     y = tl.load(y_ptr + at, mask=at < n)
     tl.store(out_ptr + at, x // y * 8 + x % y, mask=at < n)
+
+
+@triton.jit
+def total(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    """Its sum is asserted not to overflow, with debug=True, and is printed."""
+    x = tl.load(x_ptr + tl.arange(0, BLOCK))
+    s = tl.sum(x)
+    tl.device_print("sum", s)
+    tl.store(out_ptr, s)

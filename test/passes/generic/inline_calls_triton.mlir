@@ -1,5 +1,7 @@
 // RUN: coopc-opt %s -p inline-calls --split-input-file --verify-diagnostics 2>&1 | filecheck %s
 
+// CHECK: remark: tt.assert: it is left out: a kernel cannot stop with a message
+
 // What is called is put where it is called, by way of others too.
 
 module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32} {
@@ -48,5 +50,28 @@ module {
     // CHECK: tt.call: expected a function of the module, got @outside
     %y = tt.call @outside(%x) : (i32) -> i32
     tt.return
+  }
+}
+
+// -----
+
+// Assertions on what is combined are left out: `debug=True` checks sums for overflow.
+
+module {
+  // CHECK-LABEL: tt.func public @total
+  // CHECK:         tt.reduce
+  // CHECK-NOT:     tt.assert
+  // CHECK:         tt.reduce.return
+  // CHECK:         tt.assert
+  tt.func public @total(%v: tensor<4xi32>, %c: i1) -> i32 {
+    %s = "tt.reduce"(%v) <{axis = 0 : i32}> ({
+    ^bb0(%a: i32, %b: i32):
+      %t = arith.addi %a, %b : i32
+      %more = arith.cmpi sge, %t, %a : i32
+      tt.assert %more, "overflow" : i1
+      tt.reduce.return %t : i32
+    }) : (tensor<4xi32>) -> i32
+    tt.assert %c, "as asked" : i1
+    tt.return %s : i32
   }
 }

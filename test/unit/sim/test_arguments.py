@@ -152,3 +152,17 @@ def test_no_such_function() -> None:
     module = module_of("func.func @f() { func.return }")
     with pytest.raises(ValueError, match=r"one of \['f'\], got g"):
         simulate(module, "g", [])
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (1.5, "got 1.5: it is not an integer"),
+        (float("nan"), "got nan: it is not an integer"),
+        (1 << 40, "got 1099511627776: it has more than 32 bits"),
+    ],
+)
+def test_numbers_that_are_no_integers(number: float, reason: str) -> None:
+    module = module_of("func.func @f(%x: i32) { func.return }")
+    with pytest.raises(ValueError, match=f"expected argument 0 to be an i32, {reason}"):
+        simulate(module, "f", [number])

@@ -262,6 +262,15 @@ def test_autotuner() -> None:
     assert all(len(times) == 3 for times in small.increment.configs_timings.values())
 
 
+def test_what_a_kernel_cannot_do_is_left_out_with_a_warning() -> None:
+    x, out = np.arange(16, dtype=np.int32), np.zeros(1, np.int32)
+    given = [coopc.triton.array(each) for each in (x, out)]
+    with pytest.warns(UserWarning, match=r"tt\.print: it is left out") as found:
+        small.total[(1,)](*given, BLOCK=16, debug=True)
+    assert [x for x in found if "tt.assert: it is left out" in str(x.message)]
+    assert out == x.sum()
+
+
 def test_code_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = import_module("coopc.triton.driver")
     loaded: list[object] = []

@@ -37,6 +37,24 @@ def test_signatures(
     assert attributes == {(0,): DIVISIBLE, (2,): DIVISIBLE}
 
 
+@pytest.mark.parametrize(
+    ("signature", "constexprs", "block"),
+    [
+        ("*fp32, *fp32, i32", {}, 16),
+        ("*fp32, *fp32, i32", {"BLOCK": 64}, 64),
+        ("*fp32, *fp32, i32, 32", {}, 32),
+        ({"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32"}, {}, 16),
+        ({"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32", "BLOCK": "8"}, {}, 8),
+    ],
+)
+def test_constexprs_with_defaults(
+    signature: str | dict[str, str], constexprs: dict[str, object], block: int
+) -> None:
+    types, values, _ = arguments_of(NAMES, signature, constexprs, {"BLOCK": 16})
+    assert [*types.values()] == ["*fp32", "*fp32", "i32", "constexpr"]
+    assert values == {"BLOCK": block}
+
+
 def test_descriptors_have_commas() -> None:
     types, _, _ = arguments_of(["d", "n"], "tensordesc<fp16[128, 32]>, i64", {})
     assert types == {"d": "tensordesc<fp16[128, 32]>", "n": "i64"}
@@ -94,6 +112,10 @@ def test_arrays_of_other_types_are_refused() -> None:
         array(np.zeros(2, np.complex64))
     with pytest.raises(ValueError, match="float64, got an array of >f4"):
         array(np.zeros(2, ">f4"))
+    with pytest.raises(ValueError, match=r"a dtype of bfloat16, .*, got bf16"):
+        array(np.zeros(2, np.uint16), "bf16")
+    with pytest.raises(ValueError, match="expected uint16 for bfloat16, got float32"):
+        array(np.zeros(2, np.float32), "bfloat16")
 
 
 def test_tool_takes_dumps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -113,8 +135,16 @@ def test_tool_takes_dumps(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         (["k.py:f"], "k.py: error: cannot read the file"),
         ([f"{__file__}:f"], 'the types of what f takes, as in "*fp16, i32"'),
         (
-            [str(INPUTS / "softmax.ttir"), "--device", "bmg"],
+            [str(INPUTS / "softmax.ttir"), "--device", "bmg", "--on", "cpu"],
             "expected no device with on='cpu', which compiles for this CPU, got 'bmg'",
+        ),
+        (
+            [str(INPUTS / "softmax.ttir"), "--on", "vulkan", "-t", "llvm-ir"],
+            "expected --on cpu with -t llvm-ir, got vulkan",
+        ),
+        (
+            [str(INPUTS / "softmax.ttir"), "--on", "cpu", "-t", "spirv"],
+            "expected --on vulkan|opencl with -t spirv, got cpu",
         ),
         (
             [str(INPUTS / "softmax.ttir"), "-t", "isa", "-o", "none/isa"],
@@ -130,6 +160,12 @@ def test_wrong_calls_of_the_tool(
 ) -> None:
     assert coopc_triton.main(arguments) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("device", ["lavapipe", "bmg"])
+def test_a_device_says_where(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert coopc_triton.main([str(INPUTS / "softmax.ttir"), "--device", device]) == 0
+    assert capsys.readouterr().out.startswith("; SPIR-V")
 
 
 def test_files_that_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
