@@ -8,7 +8,7 @@ NVIDIA's library and Intel's call them the same.  Functions that are one operati
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from math import inf, ldexp, pi
 
 from xdsl.dialects import arith, math
@@ -17,11 +17,12 @@ from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import tt
-from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.shaped_arith import RemfOp, element_of
 from coopc.dialects.tt.arithmetic import bare_name
 from coopc.emit.walker import NoForm
 from coopc.passes.generic.expansion import Code
 from coopc.passes.generic.number import Num, nums
+from coopc.passes.triton import special_functions
 from coopc.rounding import FORMATS, FloatFormat
 
 Form = Callable[..., Num]
@@ -138,6 +139,46 @@ def rounded_to(
     return (x if rounds is None else x.apply(rounds)).to(element, signed)
 
 
+def remainder(x: Num, y: Num) -> Num:
+    """The rest of the quotient that is rounded to nearest even, as IEEE 754 has it."""
+    size = magnitude(y)
+    rest = magnitude(x.apply(RemfOp, size + size))
+    less = rest - size
+    least = (less + less).compare("oge", size).select(less - size, less)
+    rest = (rest + rest).compare("ogt", size).select(least, rest)
+    signed = rest * x.like(1.0).apply(math.CopySignOp, x)
+    is_whole = size.compare("oeq", inf) & magnitude(x).compare("olt", inf)
+    return is_whole.select(x, signed)
+
+
+def mulhi(x: Num, y: Num) -> Num:
+    """The high half of a signed product, from that of the unsigned one."""
+    high = x.apply(precise(tt.MulhiUIOp), y)
+    high = high - x.compare("slt", 0).select(y, 0)
+    return high - y.compare("slt", 0).select(x, 0)
+
+
+def mul24(x: Num, y: Num) -> Num:
+    x, y = ((each << 8).apply(arith.ShRSIOp, 8) for each in (x, y))
+    return x * y
+
+
+def distance(x: Num, y: Num) -> Num:
+    return x.apply(arith.MaxSIOp, y) - x.apply(arith.MinSIOp, y)
+
+
+def unsigned_distance(x: Num, y: Num) -> Num:
+    return x.apply(arith.MaxUIOp, y) - x.apply(arith.MinUIOp, y)
+
+
+def logb(x: Num) -> Num:
+    """The exponent of x, as a float; minus infinity for 0."""
+    size = magnitude(x)
+    found = ilogb(x).to(element_of(x.value.type))
+    found = size.compare("oeq", 0.0).select(x.like(-inf), found)
+    return size.compare("olt", inf).select(found, size)
+
+
 ROUNDINGS: dict[str, type[Operation] | None] = {
     "rn": math.RoundEvenOp,
     "rd": math.FloorOp,
@@ -172,12 +213,15 @@ OF_FLOAT: Mapping[str, Callable[[Num], Num]] = {
     "rcbrt": lambda x: x.like(1.0) / x.apply(math.CbrtOp),
     "saturate": saturate,
     "ilogb": ilogb,
+    "logb": logb,
+    "frsqrt_rn": lambda x: x.like(1.0) / x.apply(precise(tt.PreciseSqrtOp)),
     "llrint": partial(rounded_to, math.RoundEvenOp, i64, True),
     "llround": partial(rounded_to, math.RoundOp, i64, True),
     "frcp_rn drcp_rn": lambda x: x.like(1.0).apply(precise(tt.PreciseDivFOp), x),
     "fsqrt_rn dsqrt_rn": lambda x: x.apply(precise(tt.PreciseSqrtOp)),
     "float_as_int float_as_uint": lambda x: x.bits(i32),
     "double_as_longlong": lambda x: x.bits(i64),
+    "double2float_rn": lambda x: x.to(f32),
 }
 OF_FLOATS: Mapping[str, Callable[[Num, Num], Num]] = {
     "fdim": fdim,
@@ -185,6 +229,7 @@ OF_FLOATS: Mapping[str, Callable[[Num, Num], Num]] = {
     "hypot": hypot,
     "rhypot": lambda x, y: x.like(1.0) / hypot(x, y),
     "nextafter": nextafter,
+    "remainder": remainder,
     "fadd_rn dadd_rn": lambda x, y: x + y,
     "fsub_rn dsub_rn": lambda x, y: x - y,
     "fmul_rn dmul_rn": lambda x, y: x * y,
@@ -205,13 +250,47 @@ OF_INTEGER: Mapping[str, Callable[[Num], Num]] = {
 }
 
 
+OF_INTEGERS: Mapping[str, Callable[[Num, Num], Num]] = {
+    "mulhi mul64hi": mulhi,
+    "umulhi umul64hi": lambda x, y: x.apply(precise(tt.MulhiUIOp), y),
+    "mul24": mul24,
+    "umul24": lambda x, y: (x & 0xFFFFFF) * (y & 0xFFFFFF),
+    "hadd": lambda x, y: (x & y) + (x ^ y).apply(arith.ShRSIOp, 1),
+    "uhadd": lambda x, y: (x & y) + ((x ^ y) >> 1),
+    "rhadd": lambda x, y: (x | y) - (x ^ y).apply(arith.ShRSIOp, 1),
+    "urhadd": lambda x, y: (x | y) - ((x ^ y) >> 1),
+}
+OF_THREE_INTEGERS: Mapping[str, Callable[[Num, Num, Num], Num]] = {
+    "sad": lambda x, y, z: distance(x, y) + z,
+    "usad": lambda x, y, z: unsigned_distance(x, y) + z,
+}
+
+
 def fused(x: Num, y: Num, z: Num) -> Num:
     return x.apply(math.FmaOp, y, z)
 
 
+def norm(*parts: Num) -> Num:
+    return reduce(hypot, parts)
+
+
+def reciprocal_norm(*parts: Num) -> Num:
+    return parts[0].like(1.0) / norm(*parts)
+
+
+OF_THREE_FLOATS: Mapping[str, Callable[[Num, Num, Num], Num]] = {
+    "fma_rn fmaf_rn": fused,
+    "norm3d": norm,
+    "rnorm3d": reciprocal_norm,
+}
+OF_FOUR_FLOATS: Mapping[str, Form] = {"norm4d": norm, "rnorm4d": reciprocal_norm}
+
+
 TABLES: Sequence[tuple[str, Mapping[str, Form]]] = (
-    *(("f", OF_FLOAT), ("ff", OF_FLOATS), ("fff", {"fma_rn fmaf_rn": fused})),
-    *(("fi", OF_FLOAT_AND_INTEGER), ("i", OF_INTEGER)),
+    *(("f", OF_FLOAT), ("f", special_functions.OF_FLOAT), ("ff", OF_FLOATS)),
+    *(("fff", OF_THREE_FLOATS), ("ffff", OF_FOUR_FLOATS)),
+    *(("fi", OF_FLOAT_AND_INTEGER), ("i", OF_INTEGER), ("ii", OF_INTEGERS)),
+    ("iii", OF_THREE_INTEGERS),
 )
 FORMS: Mapping[str, tuple[str, Form]] = {
     **{name: (kinds, form) for name, kinds, form in conversions()},
