@@ -1,8 +1,10 @@
 """What the host does between kernels: it copies what is overwritten, and computes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import coopc
@@ -12,7 +14,7 @@ from coopc.parsing import parse
 from coopc.source import Source
 from coopc.universe import everything
 
-Array = np.ndarray
+Array = npt.NDArray[Any]
 RESOURCES = """
 {-#
   dialect_resources: { builtin: { w: "0x040000000000803F000000400000404000008040" } }
@@ -63,25 +65,24 @@ linalg.copy ins(%t : memref<2x4xf32>)
             outs(%r : memref<2x4xf32, strided<[4, 1], offset: 8>>)"""
 
 
+PROGRAMS: dict[str, tuple[str, Callable[[Array, Array, Array], tuple[Array, ...]]]] = {
+    "swap": (SWAP, lambda a, b, c: (b, a, c)),
+    "rotate": (ROTATE, lambda a, b, c: (b, c, a)),
+    "save": (SAVE, lambda a, b, c: (np.exp(b), b, a)),
+    "product": (PRODUCT, lambda a, b, c: (a @ b, b, a)),
+    "rows": (ROWS, lambda a, b, c: (b, b, np.concatenate([c[:2], a[1:3]]))),
+}
+"""What a, b and c are afterwards."""
+
+
 @pytest.mark.parametrize("on", ["sim", "cpu"])
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        (SWAP, lambda a, b, c: (b, a, c)),
-        (ROTATE, lambda a, b, c: (b, c, a)),
-        (SAVE, lambda a, b, c: (np.exp(b), b, a)),
-        (PRODUCT, lambda a, b, c: (a @ b, b, a)),
-        (ROWS, lambda a, b, c: (b, b, np.concatenate([c[:2], a[1:3]]))),
-    ],
-    ids=["swap", "rotate", "save", "product", "rows"],
-)
-def test_what_is_read_later_is_kept(
-    body: str, expected: Callable[..., tuple[Array, ...]], on: str
-) -> None:
-    given = [np.arange(n, n + 16, dtype=np.float32).reshape(4, 4) for n in (0, 3, 7)]
-    wanted = expected(*(x.copy() for x in given))
-    coopc.launch(text_of(body), *given, on=on)
-    for found, each in zip(given, wanted, strict=True):
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_read_later_is_kept(name: str, on: str) -> None:
+    body, compute = PROGRAMS[name]
+    a, b, c = (np.arange(n, n + 16, dtype=np.float32).reshape(4, 4) for n in (0, 3, 7))
+    expected = compute(a.copy(), b.copy(), c.copy())
+    coopc.launch(text_of(body), a, b, c, on=on)
+    for found, each in zip((a, b, c), expected, strict=True):
         np.testing.assert_allclose(found, each, 1e-6)
 
 
