@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import as_tensor, memref_type
 from coopc.dialects.tensor_forms import ParallelInsertSliceOp
-from coopc.sim.errors import SimulationError
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import end_region, forward, implements, run_region
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import MemRef, shape_in, whole, with_dynamic
@@ -148,8 +148,22 @@ def insert_slice(
 ) -> Array:
     found = value.copy()
     where = (..., *chosen(machine, op, value, rest))
-    found[where] = part.reshape(found[where].shape)
+    found[where] = in_shape(part, found[where].shape)
     return found
+
+
+def in_shape(value: Array, shape: tuple[int, ...]) -> Array:
+    """Return the elements of a tensor in another shape.
+
+    Raises:
+        UndefinedBehaviour: these are not as many.
+    """
+    if value.size != prod(shape):
+        sizes = "x".join(map(str, shape[AXES:]))
+        raise UndefinedBehaviour(
+            f"expected elements of {sizes or 1}, got {value.size} elements"
+        )
+    return value.reshape(shape)
 
 
 @implements(tensor.CollapseShapeOp)
@@ -164,7 +178,7 @@ def expand_shape(
     machine: Machine, op: tensor.ExpandShapeOp, value: Array, *dynamic: Array
 ) -> Array:
     sizes = with_dynamic(op.static_output_shape.get_values(), dynamic)
-    return value.reshape(*LEADING, *(int(size.flat[0]) for size in sizes))
+    return in_shape(value, (*LEADING, *(int(size.flat[0]) for size in sizes)))
 
 
 @implements(tensor.PadOp)
@@ -193,7 +207,10 @@ def load_all(machine: Machine, memory: MemRef) -> Array:
 
 
 def store_all(machine: Machine, memory: MemRef, values: Array) -> None:
-    machine.store(memory, components(shape_in(memory)), values, None)
+    if (found := shape_in(values)) != (shape := shape_in(memory)):
+        wanted, got = ("x".join(map(str, x)) or "1" for x in (shape, found))
+        raise UndefinedBehaviour(f"expected {wanted} elements for {memory}, got {got}")
+    machine.store(memory, components(shape), values, None)
 
 
 @implements(bufferization.ToTensorOp)

@@ -9,6 +9,7 @@ on these inputs:
 | loops   | @f takes five indices more, the work-groups of the grid and a range of them: `convert-simt-to-loops` |
 | stages  | `cpu.kernels` names functions that run one after the other, and memory that they share |
 | packed  | @f takes B packed, as @f.pack_b writes it: `pack-coopmatrix-b`          |
+| calls   | @f is a launch sequence: `outline-linalg-kernels`, see `coopc.validate.sequences` |
 """  # noqa: E501
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from coopc.sim.errors import SimulationError
 from coopc.sim.launch import Argument, grid_sizes, launch_of
 from coopc.sim.simulate import Options, SimulatedRun, simulate
 from coopc.sim.values import Array, bits_of, memory_dtype
+from coopc.validate.sequences import called
 
 CHANNEL_BITS = 32
 """Of packed B: as many rows as fit into it are interleaved."""
@@ -241,7 +243,10 @@ def form_of(
     if (staged := Stages.of(module).get(name)) is not None:
         return _staged(origin, module, staged, kernels)
     if (func := known.get(name)) is None:
-        return "it does not exist after the pass"
+        found = called(origin, module)
+        if isinstance(found, str):
+            return found
+        return FunctionForm(origin, found, (FunctionStage(functions(found)[name]),))
     wanted = origin.function_type
     packed = FunctionType.from_lists(
         [*map(as_bytes, wanted.inputs)], wanted.outputs.data

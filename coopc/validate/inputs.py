@@ -42,7 +42,7 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import AccessOp
-from coopc.dialects.narrow import as_bytes
+from coopc.dialects.narrow import as_bytes, is_memref, is_tensor
 from coopc.emit.interface import conditions_of
 from coopc.interface import Buffer, Condition, Interface, Scalar
 from coopc.interface_call import strided_zeros, violated_condition
@@ -87,7 +87,7 @@ def unsuitable(func: FuncOp) -> str | None:
     elements = 0
     for position, type in enumerate(func.function_type.inputs):
         try:
-            element = type = as_bytes(type)
+            element = type = array_type(type)
         except ValueError as error:
             return str(error)
         if isa(type, MemRefType):
@@ -101,6 +101,17 @@ def unsuitable(func: FuncOp) -> str | None:
     if elements > MAX_ELEMENTS:
         return f"its arrays have {elements} elements, more than {MAX_ELEMENTS}"
     return None
+
+
+def array_type(type: Attribute) -> Attribute:
+    """Return the memref that an argument's array is like, or the type as it is.
+
+    Raises:
+        ValueError: see `as_bytes`.
+    """
+    if is_tensor(type):
+        type = MemRefType(type.element_type, type.get_shape())
+    return as_bytes(type)
 
 
 def _shape(type: MemRefType) -> tuple[int, ...]:
@@ -145,7 +156,7 @@ def slots_of(func: FuncOp) -> list[Slot]:
     """Return what the numbers of `Sizes` are, in order."""
     found: list[Slot] = []
     for position, type in enumerate(func.function_type.inputs):
-        if isa(type, MemRefType):
+        if is_memref(type) or is_tensor(type):
             found += [
                 Slot("size", position, dimension)
                 for dimension, size in enumerate(type.get_shape())
@@ -227,7 +238,7 @@ class Contract:
     def _size(self, slot: Slot) -> int:
         """Return a size that the type of an argument has."""
         type = self.func.function_type.inputs.data[slot.argument]
-        assert isa(type, MemRefType), type
+        assert is_memref(type) or is_tensor(type), type
         return type.get_shape()[slot.dimension]
 
     def row_step(self, argument: int, dimension: int) -> int:
@@ -434,7 +445,7 @@ def make_arguments(
     contents, small = (Contents(x, random, exact) for x in (inputs, Inputs.EXACT))
     found: list[Argument] = []
     for position, type in enumerate(func.function_type.inputs):
-        type = as_bytes(type)
+        type = array_type(type)
         if has_pointers(func) and is_pointer(type):
             found.append(contents.stored(type.get_element_type(), (POINTER_ELEMENTS,)))
         elif isa(type, MemRefType):

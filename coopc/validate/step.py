@@ -24,7 +24,6 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.narrow import as_bytes
 from coopc.ir.control_flow import functions
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Argument
@@ -46,6 +45,7 @@ from coopc.validate.inputs import (
     EXACT_VALUES,
     Contract,
     Sizes,
+    array_type,
     first_sizes,
     make_arguments,
     more_sizes,
@@ -223,7 +223,7 @@ class _Outcome:
         of_values = zip((*types.inputs, *types.outputs), values, strict=True)
         for name, (type, value), error in zip(names, of_values, errors, strict=True):
             if isinstance(value, np.ndarray):
-                type = as_bytes(type)
+                type = array_type(type)
                 element = type.get_element_type() if isa(type, MemRefType) else type
                 yield _Output(name, scalar_of(element), value, error)
 
