@@ -52,6 +52,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
+from coopc.device.model import Dpas
 from coopc.dialects import simt, xe_plans
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.layout import (
@@ -460,19 +461,9 @@ EXECUTION_SIZES = ((8, 8), (16, 16), (32, 16))
 
 
 def accumulators(precision: Precision, n: int = 16) -> tuple[Attribute, ...]:
-    """Return the element types that C and the result can have.
-
-    Where N is 8, on Alchemist, they are no narrower than those of the sums.
-    """
-    if precision.is_integer:
-        return (i32,)
-    if n == 8:
-        return (f32,)
-    if precision is Precision.F16:
-        return f32, f16
-    if precision is Precision.BF16:
-        return f32, bf16
-    return (f32,)
+    """Return the element types that C and the result can have: see `Dpas.sums`."""
+    known = {"s32": i32, "f32": f32, "f16": f16, "bf16": bf16}
+    return tuple(known[name] for name in Dpas(lanes=n).sums(precision.value))
 
 
 def operand_types(

@@ -128,6 +128,15 @@ class Dpas:
         if self.lanes not in (8, 16):
             raise ValueError(f"expected an execution size of 8 or 16, got {self.lanes}")
 
+    def sums(self, a: str) -> tuple[str, ...]:
+        """Return the element types that C and the result can have, by that of A.
+
+        Where N is 8, on Alchemist, they are no narrower than those of the sums.
+        """
+        if a[0] in "su":
+            return ("s32",)
+        return ("f32", a) if a in ("f16", "bf16") and self.lanes == 16 else ("f32",)
+
     def k(self, element_bits: int) -> int:
         """Return K for elements of 4, 8, 16 or 32 bits.
 

@@ -150,14 +150,10 @@ def is_of_amx(problem: Problem) -> bool:
 
 def is_of_dpas(problem: Problem, dpas: Dpas) -> bool:
     """Return whether DPAS multiplies the element types of a problem."""
-    from coopc.dialects.xe import Precision, accumulators  # of this engine alone
-
     a, b, c = problem.elements
-    if not {a, b} <= DPAS_ELEMENTS:
-        return False
-    x, y = Precision(a), Precision(b)
-    one_type = x is y or (x.is_integer and y.is_integer)
-    return one_type and signless(c) in map(str, accumulators(x, dpas.lanes))
+    one_type = a == b or {a, b} <= {"s8", "u8"}
+    sums = map(signless, dpas.sums(a))
+    return one_type and a in DPAS_ELEMENTS and signless(c) in sums
 
 
 def unit_without(problem: Problem, device: Device | None) -> str | None:
