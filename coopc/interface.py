@@ -132,10 +132,10 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "mod": lambda x, y: x % y,
     "floordiv": lambda x, y: x // y,
     "ceildiv": lambda x, y: -(-x // y),
-    "truncdiv": lambda x, y: x // y if x >= 0 else -(-x // y),
-    "truncmod": lambda x, y: x % y if x >= 0 else -(-x % y),
+    "truncdiv": lambda x, y: abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1),
+    "truncmod": lambda x, y: abs(x) % abs(y) * (1 if x >= 0 else -1),
 }
-"""A quotient is rounded down, up, or towards zero; the rest is `mod` or `truncmod`."""
+"""Quotients are rounded down, up or towards 0; the remainders are mod and truncmod."""
 DIVISIONS = ("mod", "floordiv", "ceildiv", "truncdiv", "truncmod")
 
 
@@ -143,7 +143,7 @@ def evaluate(expression: Expression, sizes: Sequence[int]) -> int:
     """The value of an expression for these sizes.
 
     Raises:
-        ValueError: it divides by something that is not positive.
+        ValueError: it divides by 0, or has a remainder of something negative.
 
     >>> evaluate(("floordiv", ("add", ("size", 0), 15), 16), [100])
     7
@@ -155,7 +155,7 @@ def evaluate(expression: Expression, sizes: Sequence[int]) -> int:
         assert isinstance(operands[0], int), expression
         return sizes[operands[0]]
     left, right = (evaluate(each, sizes) for each in operands)
-    if kind in DIVISIONS and right <= 0:
+    if kind in DIVISIONS and (right == 0 or (kind == "mod" and right < 0)):
         raise ValueError(f"expected to divide by a positive size, got {right}")
     return OPERATIONS[kind](left, right)
 

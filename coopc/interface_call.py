@@ -17,7 +17,6 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -134,7 +133,7 @@ def value_of(interface: Interface, given: Sequence[Given], field: Field) -> Any:
 
 def why_no_integer(number: float, bits: int) -> str | None:
     """Return why a number is no integer of so many bits, with or without a sign."""
-    if not isfinite(number) or number != int(number):
+    if isinstance(number, float) and not number.is_integer():
         return "it is not an integer"
     if not -(1 << (bits - 1)) <= number < 1 << bits:
         return f"it has more than {bits} bits"

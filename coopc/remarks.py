@@ -22,7 +22,7 @@ Sink: TypeAlias = Callable[[str], object]
 
 
 LEFT_OUT = "it is left out"
-"""How the remark on an operation that does nothing any more begins."""
+"""What a remark says of an operation that has no effect any more."""
 
 
 def print_remark(line: str) -> None:

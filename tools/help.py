@@ -208,7 +208,7 @@ def kind_of(defined: object) -> str:
     many = "optional " if isinstance(defined, OptionalDef) else ""
     if isinstance(defined, VariadicDef) and not many:
         many = "any number of "
-    return (many + constraint_text(defined)).strip()
+    return many + (constraint_text(defined) or "value" + "s" * many.startswith("any"))
 
 
 def constraint_text(constraint: object) -> str:

@@ -85,7 +85,7 @@ def remark_left_out(module: ModuleOp, kernels: Sequence[simt.Kernel]) -> None:
         visibility = func.sym_visibility
         is_private = visibility is not None and visibility.data == "private"
         if func not in used and not func.is_declaration and not is_private:
-            remark(func, "left out, as it is no kernel, and none calls it")
+            remark(func, "not emitted: it is not a kernel, and no kernel calls it")
 
 
 def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kernel:

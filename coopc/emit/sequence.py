@@ -38,11 +38,17 @@ from coopc.ir.facts import constant_number
 def computed(kind: str, left: Expression, right: Expression) -> Expression:
     """Return an operation on two numbers; what is known is computed.
 
+    Raises:
+        NoForm: it divides by 0.
+
     >>> computed("mul", 1, ("size", 0)), computed("add", 2, 3)
     (('size', 0), 5)
     """
     if isinstance(left, int) and isinstance(right, int):
-        return evaluate((kind, left, right), ())
+        try:
+            return evaluate((kind, left, right), ())
+        except ValueError as error:
+            raise NoForm(str(error)) from error
     neutral = {"mul": 1, "add": 0}.get(kind)
     if neutral is not None and neutral in (left, right):
         return right if left == neutral else left
@@ -69,6 +75,19 @@ def interfaces_of(
         with refusing(kernel.func):
             found.append(interface_of(kernel, module, facts))
     return [*found, *sequences_of(module, facts)]
+
+
+def as_unsigned(number: Expression) -> Expression:
+    """Return a number modulo 2^64, if it may be negative."""
+    return computed("mod", number, 1 << 64) if may_be_negative(number) else number
+
+
+def may_be_negative(number: Expression) -> bool:
+    """Whether a number may be negative if sizes are not."""
+    if isinstance(number, int):
+        return number < 0
+    kind, *operands = number
+    return kind == "sub" or any(map(may_be_negative, operands))
 
 
 def sequences_of(module: ModuleOp, facts: Facts) -> list[Interface]:
@@ -142,6 +161,8 @@ class _SequenceReader:
                 self.steps.append(Step(op.kernel.root_reference.data, given))
             case _ if (kind := simt.HOST_ARITHMETIC.get(type(op))) is not None:
                 left, right = map(self._number, op.operands)
+                if type(op) in simt.HOST_UNSIGNED:
+                    left, right = as_unsigned(left), as_unsigned(right)
                 self.numbers[op.results[0]] = computed(kind, left, right)
             case _:
                 self._memory(op)

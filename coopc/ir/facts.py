@@ -488,9 +488,13 @@ def elements_of_resource(attr: DenseResourceAttr) -> DenseIntOrFPElementsAttr:
     type, key = as_tensor(attr.type), attr.resource_handle.data
     resources = Builtin.get_interface(OpAsmDialectInterface)
     blob = resources and resources.lookup(key)
-    data = bytes.fromhex((blob or "").removeprefix("0x"))[4:]
+    try:
+        data = bytes.fromhex((blob or "").removeprefix("0x"))[4:]
+    except ValueError as error:
+        raise ValueError(f"expected hexadecimal digits in resource {key}") from error
     element = type.element_type
-    assert isinstance(element, FixedBitwidthType), attr
+    if not isinstance(element, FixedBitwidthType):
+        raise ValueError(f"expected elements of a fixed width, got {type}")
     wanted = prod(type.get_shape()) * element.size
     if len(data) != wanted:
         raise ValueError(f"expected {wanted} bytes in resource {key}, got {len(data)}")

@@ -131,7 +131,7 @@ def _scalar(
     """Return a number as all work-items have it.
 
     Raises:
-        ValueError: it is none of the type.
+        ValueError: it is not a value of the type.
     """
     if isinstance(argument, np.ndarray) and argument.ndim:
         raise ValueError(

@@ -6,7 +6,7 @@ memory for each work-item, (G, T, L, N).  All accesses go through one place numb
 index into the buffer as one row.
 
 Memory behind addresses is an `AddressSpace`: an access goes to the allocation that the
-address is in.  Where work-items chose between memrefs, memory is a `EitherAllocation`.
+address is in.  Where work-items chose between memrefs, it is an `EitherAllocation`.
 
 An access out of bounds, of an index or of the whole buffer, is an `UndefinedBehaviour`.
 So is a load from memory that nothing was written to, which has poison there: NaN, or a

@@ -160,9 +160,7 @@ def in_shape(value: Array, shape: tuple[int, ...]) -> Array:
     """
     if value.size != prod(shape):
         sizes = "x".join(map(str, shape[AXES:]))
-        raise UndefinedBehaviour(
-            f"expected elements of {sizes or 1}, got {value.size} elements"
-        )
+        raise UndefinedBehaviour(f"expected {sizes or 1} elements, got {value.size}")
     return value.reshape(shape)
 
 

@@ -139,7 +139,7 @@ def ttir(
 
 
 def defaults_of(kernel: Any) -> dict[str, object]:
-    """Return the values that constexprs of a kernel have by default."""
+    """Return the default values of a kernel's constexpr parameters."""
     known: list[Any] = kernel.params
     found = (x for x in known if x.is_constexpr and x.has_default)
     return {x.name: x.default for x in found}

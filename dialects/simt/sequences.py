@@ -59,6 +59,10 @@ HOST_ARITHMETIC: dict[type[Operation], str] = {
     arith.CeilDivSIOp: "ceildiv",
 }
 """What a host computes of index, by the names of `coopc.interface.OPERATIONS`."""
+HOST_UNSIGNED = (
+    *(arith.MinUIOp, arith.MaxUIOp, arith.RemUIOp, arith.DivUIOp, arith.CeilDivUIOp),
+)
+"""Those of them that take negative numbers for large ones."""
 
 
 @irdl_op_definition

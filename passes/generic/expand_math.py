@@ -272,7 +272,11 @@ def round_away(code: Code, op: math.RoundOp) -> Num:
 
 
 def lacks_origin(op: math.Atan2Op, target: Target) -> bool:
-    is_own = op.fastmath == APPROXIMATE and isinstance(op.rhs.owner, arith.SelectOp)
+    side = op.rhs.owner
+    is_guarded = isinstance(side, arith.SelectOp) and isinstance(
+        side.cond.owner, arith.AndIOp
+    )
+    is_own = op.fastmath == APPROXIMATE and is_guarded
     return lacks_of_short(op, target) and not is_own
 
 

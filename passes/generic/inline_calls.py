@@ -128,9 +128,9 @@ def _inline_triton(module: ModuleOp) -> None:
     for func in known.values():
         return_at_the_end(func)
     inline_calls(known.values(), called)
-    for op in list(module.walk()):
-        combining = tt.ReduceOp | tt.ScanOp
-        if isinstance(op, tt.AssertOp) and isinstance(op.parent_op(), combining):
+    combining = [x for x in module.walk() if isinstance(x, tt.ReduceOp | tt.ScanOp)]
+    for op in [each for x in combining for each in x.walk()]:
+        if isinstance(op, tt.AssertOp):
             remark(op, f"{LEFT_OUT}: a kernel cannot stop with a message")
             Rewriter.erase_op(op)
     if any(func.is_kernel for func in known.values()):

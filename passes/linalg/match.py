@@ -232,10 +232,10 @@ def dots_of(func: FuncOp, found: Multiplication) -> Nest | None:
 
 
 def check_arguments(func: FuncOp) -> None:
-    """Check that arguments hold numbers that some engine has.
+    """Check that arguments have element types that a target supports.
 
     Raises:
-        Refused: one holds others.
+        Refused: one has another type.
     """
     for arg in func.args:
         type = arg.type

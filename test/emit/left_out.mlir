@@ -3,10 +3,10 @@
 
 // Functions that no kernel calls are not emitted, which a remark says, but of private ones.
 
-// CHECK: {{.*}}left_out.mlir:13:1: remark: func.func: left out, as it is no kernel, and none calls it
+// CHECK: {{.*}}left_out.mlir:13:1: remark: func.func: not emitted: it is not a kernel, and no kernel calls it
 // CHECK-NOT: remark
 // CHECK: OpEntryPoint Kernel %k "k"
-// LLVM: {{.*}}left_out.mlir:13:1: remark: func.func: left out, as it is no kernel, and none calls it
+// LLVM: {{.*}}left_out.mlir:13:1: remark: func.func: not emitted: it is not a kernel, and no kernel calls it
 // LLVM-NOT: remark
 // LLVM: define spir_kernel void @k
 

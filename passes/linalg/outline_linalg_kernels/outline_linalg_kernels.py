@@ -85,6 +85,13 @@ def replaced(value: SSAValue) -> SSAValue | None:
     return None
 
 
+def written(memory: SSAValue) -> list[Operation]:
+    """Return the operations that write a tensor to a memref."""
+    found = (use.operation for use in memory.uses)
+    kind = bufferization.MaterializeInDestinationOp
+    return [op for op in found if isinstance(op, kind) and op.dest is memory]
+
+
 @dataclass(slots=True)
 class Destinations:
     """Decides for the tensors of a block."""
@@ -101,10 +108,29 @@ class Destinations:
         for last, group in self.groups.items():
             self.order |= dict.fromkeys(group.ops, self.order[last])
 
+    def when(self, op: Operation) -> int:
+        """Return when an operation of the block, or within one of it, is done.
+
+        Numbers are computed by the kernels that they are given to.
+        """
+        while op.parent is not self.block:
+            around = op.parent_op()
+            assert around is not None, op
+            op = around
+        is_number = isinstance(op, tensor.ExtractOp) or (
+            op.dialect_name() in ("arith", "math")
+            and not isinstance(op, arith.ConstantOp)
+        )
+        users = (
+            [use.operation for x in op.results for use in x.uses] if is_number else []
+        )
+        return max([self.order[op], *map(self.when, users)])
+
     def decide(self, results: Sequence[SSAValue]) -> None:
         """Decide, given the arguments for what a function returns."""
         for op in self.block.ops:
-            if isinstance(op, bufferization.MaterializeInDestinationOp):
+            kind = bufferization.MaterializeInDestinationOp
+            if isinstance(op, kind) and len(written(op.dest)) == 1:
                 self.want(op.source, op.dest)
         last = self.block.last_op
         assert isinstance(last, ReturnOp), self.block
@@ -167,7 +193,7 @@ class Destinations:
                 elif op in group:
                     if not _reads_what_it_writes(op, part) or op is not group[-1]:
                         return False
-                elif self.order[op] >= self.order[writer]:
+                elif self.when(op) >= self.order[writer]:
                     return False
         return True
 
@@ -427,18 +453,18 @@ class SequenceWriter:
 
     def keep(self, op: bufferization.MaterializeInDestinationOp) -> None:
         """Copy what is read later of the memory that an operation overwrites."""
-        order = self.destinations.order
+        when = self.destinations.when
         for use in op.dest.uses:
-            if not isinstance(use.operation, bufferization.ToTensorOp):
+            reader = use.operation
+            if not isinstance(reader, bufferization.ToTensorOp):
                 continue
-            seen = use.operation.tensor
-            later = [
-                part
-                for part, user in users(seen)
+            seen = reader.tensor
+            is_before = when(reader) < when(op)
+            if is_before and any(
+                when(user) > when(op)
+                for _, user in users(seen)
                 if not isinstance(user, tensor.DimOp)
-                and order.get(user, order[op]) > order[op]
-            ]
-            if later:
+            ):
                 old, new = self.memory(seen), self.allocated(seen)
                 self.copy(op, old, new)
                 self.memories[seen] = new
@@ -467,10 +493,11 @@ class SequenceWriter:
             assert isinstance(at, int), op
             return self.shape(op.source)[at]
         if isinstance(op, arith.IndexCastOp):
-            type = op.input.type
-            raise Refused(op, f"the host computes sizes from index, not from {type}")
-        if op.__class__ not in simt.HOST_ARITHMETIC or value.type != IndexType():
-            raise Refused(op, "the host computes sums, products and quotients of index")
+            given = op.input.type
+            raise Refused(op, f"the host computes sizes from index, not from {given}")
+        if type(op) not in simt.HOST_ARITHMETIC or value.type != IndexType():
+            reason = "the host does not compute it, but integer arithmetic on index"
+            raise Refused(op, reason)
         operands = {x: self.b.value(self.number(x)) for x in op.operands}
         found = self.b.effect(op.clone(operands)).results[0]
         self.numbers[value] = found

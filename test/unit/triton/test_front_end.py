@@ -139,6 +139,10 @@ def test_tool_takes_dumps(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
             "expected no device with on='cpu', which compiles for this CPU, got 'bmg'",
         ),
         (
+            [str(INPUTS / "softmax.ttir"), "--device", "amx"],
+            "expected no --device for a CPU, got amx: code is for that of this",
+        ),
+        (
             [str(INPUTS / "softmax.ttir"), "--on", "vulkan", "-t", "llvm-ir"],
             "expected --on cpu with -t llvm-ir, got vulkan",
         ),

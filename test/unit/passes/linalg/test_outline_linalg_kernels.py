@@ -137,13 +137,88 @@ def test_the_host_computes_where_a_view_begins(operation: str, row: int) -> None
     np.testing.assert_array_equal(b, a[row : row + 2])
 
 
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+@pytest.mark.parametrize(
+    ("operations", "row"),
+    [
+        ("%i = arith.minui %d, %two : index", 2),
+        ("%r = arith.minsi %d, %two : index\n%i = arith.addi %r, %two : index", 1),
+        ("%i = arith.remui %d, %two : index", 1),
+    ],
+)
+def test_negative_numbers_of_the_host(operations: str, row: int, on: str) -> None:
+    """Unsigned operations take them for large numbers."""
+    offset = f"""
+    %eight = arith.constant 8 : index
+    %d = arith.subi %n, %eight : index
+    {operations}
+    """
+    a, b = np.arange(18, dtype=np.float32).reshape(9, 2), np.zeros((2, 2), np.float32)
+    coopc.launch(OFFSET.format(type="index", offset=offset), a, 7, b, on=on)
+    np.testing.assert_array_equal(b, a[row : row + 2])
+
+
+def test_a_division_by_zero_of_the_host() -> None:
+    offset = "%c0 = arith.constant 0 : index\n%i = arith.divsi %two, %c0 : index"
+    a, b = np.zeros((9, 2), np.float32), np.zeros((2, 2), np.float32)
+    with pytest.raises(CompileError, match="expected to divide by a positive size"):
+        coopc.launch(OFFSET.format(type="index", offset=offset), a, 7, b)
+
+
+LOADED = """
+func.func @f(%a: memref<4x4xf32>, %b: memref<4x4xf32>, %c: memref<4x4xf32>) {
+  %c0 = arith.constant 0 : index
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%b : memref<4x4xf32>) outs(%c : memref<4x4xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %e = memref.load %a[%c0, %c0] : memref<4x4xf32>
+    %z = arith.addf %x, %e : f32
+    linalg.yield %z : f32
+  }
+  linalg.exp ins(%b : memref<4x4xf32>) outs(%a : memref<4x4xf32>)
+  return
+}"""
+
+
+def test_what_a_body_loads_is_overwritten_later() -> None:
+    a, b, c = (np.full((4, 4), x, np.float32) for x in (3, 2, 0))
+    coopc.launch(LOADED, a, b, c, on="cpu")
+    np.testing.assert_array_equal(c, 5)
+    np.testing.assert_allclose(a, np.exp(2), 1e-6)
+
+
+TWICE = """
+func.func @f(%a: memref<4x4xf32>, %b: memref<4x4xf32>, %d: memref<4x4xf32>) {
+  %t = bufferization.to_tensor %b restrict : memref<4x4xf32> to tensor<4x4xf32>
+  %e = tensor.empty() : tensor<4x4xf32>
+  %x = linalg.exp ins(%t : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>)
+    -> tensor<4x4xf32>
+  bufferization.materialize_in_destination %x in restrict writable %a
+    : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
+  bufferization.materialize_in_destination %t in restrict writable %a
+    : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
+  bufferization.materialize_in_destination %x in restrict writable %d
+    : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
+  return
+}"""
+
+
+def test_memory_that_is_written_twice() -> None:
+    a, b, d = np.zeros((3, 4, 4), np.float32)
+    coopc.launch(TWICE, a, b + 2, d, on="cpu")
+    np.testing.assert_array_equal(a, 2)
+    np.testing.assert_allclose(d, np.exp(2), 1e-6)
+
+
 @pytest.mark.parametrize(
     ("type", "offset", "reason"),
     [
         (
             "index",
             "%i = arith.shli %n, %two : index",
-            "arith.shli: the host computes sums, products and quotients of index",
+            "arith.shli: the host does not compute it, but integer arithmetic on index",
         ),
         (
             "i32",

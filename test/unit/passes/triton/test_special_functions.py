@@ -65,11 +65,12 @@ def erfinv(x: float) -> float:
 
 
 def bessel_i(order: int, x: float) -> float:
-    """By its power series, whose terms are all positive."""
-    terms = (
-        (x / 2) ** (2 * n + order) / (math.factorial(n) * math.factorial(n + order))
-        for n in range(60)
-    )
+    """By its power series, whose terms have one sign."""
+    term = (x / 2) ** order
+    terms = [term]
+    for n in range(1, 200):
+        term *= (x / 2) ** 2 / (n * (n + order))
+        terms.append(term)
     return math.fsum(terms)
 
 
@@ -78,21 +79,31 @@ def lgamma(x: float) -> float:
 
 
 WIDE = np.concatenate([np.linspace(-9, 9, 249), [0.0, -0.0, 1e-6, 30.0, *[2.0] * 3]])
+LARGE = np.concatenate([WIDE[:250], [89.0, -89.0, 88.0, -88.0, 60.0, 50.0]])
 UNIT = np.concatenate([np.linspace(-1, 1, 253), [1e-6, -0.999999, 1.5]])
-GAMMA = np.concatenate([np.linspace(-4.9, 40, 251), [0.0, -3.0, 1e-4, 1e6, 1e30]])
+GAMMA = np.concatenate(
+    [np.linspace(-4.9, 40, 249), [0.0, -3.0, 1e-4, -1e-6, -1e-10, 1e6, 1e30]]
+)
 CASES: dict[str, tuple[Callable[[float], float], Array]] = {
     "erfc": (math.erfc, WIDE),
     "erfcx": (lambda x: math.exp(x * x) * math.erfc(x), np.clip(WIDE, -9, 9)),
     "normcdf": (lambda x: math.erfc(-x / math.sqrt(2)) / 2, WIDE),
     "erfinv": (erfinv, UNIT),
-    "erfcinv": (lambda x: erfinv(1 - x), np.clip(1 - UNIT, 0.01, 1.99)),
+    "erfcinv": (
+        lambda x: -NormalDist().inv_cdf(x / 2) / math.sqrt(2),
+        np.concatenate(
+            [np.clip(1 - UNIT, 1e-3, 1.999)[4:], [1e-4, 1e-6, 1e-10, 1e-30]]
+        ),
+    ),
     "normcdfinv": (
-        lambda x: math.sqrt(2) * erfinv(2 * x - 1),
-        np.clip((1 + UNIT) / 2, 0.01, 0.99),
+        NormalDist().inv_cdf,
+        np.concatenate(
+            [np.clip((1 + UNIT) / 2, 1e-3, 0.999)[3:], [1e-5, 1e-10, 1e-30]]
+        ),
     ),
     "lgamma": (lgamma, GAMMA),
-    "cyl_bessel_i0": (lambda x: bessel_i(0, x), WIDE),
-    "cyl_bessel_i1": (lambda x: bessel_i(1, x), WIDE),
+    "cyl_bessel_i0": (lambda x: bessel_i(0, x), LARGE),
+    "cyl_bessel_i1": (lambda x: bessel_i(1, x), LARGE),
 }
 
 
