@@ -568,7 +568,8 @@ class DpasOp(SystolicOp):
     | c, result | M x N           | M x T               | M/2 x T     | M x T     |
 
     M is `repeat`; N is 8 on 8 lanes, else 16; a of tf32 is in i32.  T is i32 for
-    integers, f32 or f16 for f16, f32 or bf16 for bf16, f32 for tf32.
+    integers, f32 or f16 for f16, f32 or bf16 for bf16, f32 for tf32; on 8 lanes f32 for
+    all floats.
 
     ```mlir
     %a, %b, %c = "test.op"() : () -> (vector<8xi16>, vector<8xi32>, vector<8xf32>)

@@ -75,8 +75,8 @@ def body(args: argparse.Namespace) -> int | None:
         if on is None and args.device is not None:
             flavours = device_named(args.device).flavours
             if not flavours or kind == "llvm-ir":
-                what = f"a CPU, got {args.device}: code is for that of this machine"
-                raise ValueError(f"expected no --device for {what}")
+                what = "expected no --device for code of a CPU, which is this machine's"
+                raise ValueError(f"{what}, got {args.device}")
             on = "vulkan" if "vulkan" in flavours else "opencl"
         on = on or ("vulkan" if kind == "spirv" else "cpu")
         if kind == "llvm-ir" and on != "cpu":

@@ -131,7 +131,7 @@ class Dpas:
     def sums(self, a: str) -> tuple[str, ...]:
         """Return the element types that C and the result can have, by that of A.
 
-        Where N is 8, on Alchemist, they are no narrower than those of the sums.
+        With 8 lanes, as on Alchemist, floats are accumulated in f32 only.
         """
         if a[0] in "su":
             return ("s32",)

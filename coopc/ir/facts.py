@@ -27,12 +27,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import gcd, inf, isinf, lcm, prod
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AnyDenseElement,
     Builtin,
     BytesAttr,
     DenseIntOrFPElementsAttr,
@@ -41,6 +42,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    TensorType,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -480,10 +482,10 @@ def splat_number(value: SSAValue) -> float | None:
 def elements_of_resource(attr: DenseResourceAttr) -> DenseIntOrFPElementsAttr:
     """Return the elements that `dialect_resources` of a module have for a constant.
 
-    They are hexadecimal, behind 4 bytes of their alignment.
+    A resource is hexadecimal: 4 bytes of its alignment, then the elements.
 
     Raises:
-        ValueError: there are not as many as the constant has.
+        ValueError: it is missing, malformed, or of another size than the constant.
     """
     type, key = as_tensor(attr.type), attr.resource_handle.data
     resources = Builtin.get_interface(OpAsmDialectInterface)
@@ -498,8 +500,8 @@ def elements_of_resource(attr: DenseResourceAttr) -> DenseIntOrFPElementsAttr:
     wanted = prod(type.get_shape()) * element.size
     if len(data) != wanted:
         raise ValueError(f"expected {wanted} bytes in resource {key}, got {len(data)}")
-    made: Any = DenseIntOrFPElementsAttr
-    return made(type, BytesAttr(data))
+    known = cast("TensorType[AnyDenseElement]", type)
+    return DenseIntOrFPElementsAttr(known, BytesAttr(data))
 
 
 def constant_number(value: SSAValue) -> int | None:

@@ -328,14 +328,14 @@ def retyped(buffer: Allocation, dtype: np.dtype[Any]) -> Allocation:
     """Return the same bytes as elements of another type.
 
     Raises:
-        SimulationError: they are no whole number of them.
+        SimulationError: the size is not a multiple of that of an element.
     """
     if isinstance(buffer, EitherAllocation):
         new, old = retyped(buffer.new, dtype), retyped(buffer.old, dtype)
         return EitherAllocation.of(buffer.condition, new, old)
     if buffer.data.shape[-1] * buffer.data.itemsize % dtype.itemsize:
         raise SimulationError(
-            f"expected {buffer.name} to be a whole number of {dtype.itemsize} bytes"
+            f"expected {buffer.name} to take a multiple of {dtype.itemsize} bytes"
         )
     return replace(buffer, data=np.ascontiguousarray(buffer.data).view(dtype))
 

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import f32
 
 from coopc.dialects.shaped_arith import element_of
 from coopc.emit.walker import NoForm
+from coopc.passes.generic.expand_math import polynomial
 from coopc.passes.generic.number import Num
 
 ERFC = (
@@ -36,7 +37,7 @@ LANCZOS = (
     *(-1.231739572450155, 0.1208650973866179e-2, -0.5395239384953e-5),
 )
 """Numerators of the partial fractions of the gamma function."""
-I0_CENTER = (*(1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.0360768, 0.0045813),)
+I0_CENTER = (1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.0360768, 0.0045813)
 """I0(x) by powers of (x / 3.75)^2, for |x| <= 3.75."""
 I0_TAIL = (
     *(0.39894228, 0.01328592, 0.00225319, -0.00157565, 0.00916281, -0.02057706),
@@ -44,42 +45,34 @@ I0_TAIL = (
 )
 """I0(x) sqrt(x) / exp(x) by powers of 3.75 / x, for x > 3.75."""
 I1_CENTER = (
-    *(0.5, 0.87890594, 0.51498869, 0.15084934, 0.02658733, 0.00301532, 0.00032411),
+    *(0.5, 0.87890594, 0.51498869, 0.15084934, 0.02658733),
+    *(0.00301532, 0.00032411),
 )
-"""I1(x) / x, as that of I0."""
+"""I1(x) / x by powers of (x / 3.75)^2, for |x| <= 3.75."""
 I1_TAIL = (
     *(0.39894228, -0.03988024, -0.00362018, 0.00163801, -0.01031555, 0.02282967),
     *(-0.02895312, 0.01787654, -0.00420059),
 )
-"""As that of I0."""
-
-
+"""I1(x) sqrt(x) / exp(x) by powers of 3.75 / x, for x > 3.75."""
 SMALL = 1e-6
 """Below it erfcinv is computed in another way; the polynomials end at 1e-7."""
 STEPS = 5
-"""Each leaves 1 / (2 y^2) of an error, less than 1 / 20."""
+"""Of its iteration: each leaves 1 / (2 y^2) of the error, less than 1 / 20."""
 
 
 def single(x: Num) -> Num:
-    """Return the operand of a function that there is of f32 only.
+    """Return an operand, which must be f32.
 
     Raises:
-        NoForm: it is another.
+        NoForm: it has another type.
     """
     if (element := element_of(x.value.type)) != f32:
         raise NoForm(f"expected f32, of which it is approximated, got {element}")
     return x
 
 
-def polynomial(x: Num, factors: Sequence[float]) -> Num:
-    found = x.like(factors[-1])
-    for factor in factors[-2::-1]:
-        found = found * x + factor
-    return found
-
-
 def erfc_of_magnitude(x: Num, of_square: Num) -> Num:
-    """T exp(s + p(t)) for s = `of_square`: erfc(|x|) if that is -x^2."""
+    """Return t exp(s + p(t)) for s = `of_square`: erfc(|x|) if that is -x^2."""
     t = x.like(1.0) / (x.apply(math.AbsFOp) * 0.5 + 1.0)
     return t * (of_square + polynomial(t, ERFC)).apply(math.ExpOp)
 

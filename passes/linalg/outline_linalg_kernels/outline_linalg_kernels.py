@@ -11,7 +11,8 @@ Fails:   if neither a kernel nor the host can execute an operation, naming the f
 
 A group is a product and the elementwise operation that reads all of its result, or one
 other operation.  A group does not write what it reads, unless each element is written
-where it was read.  Temporary memory is reused when nothing reads it any more.
+where it was read.  An argument that is overwritten before it is read again is copied.
+Temporary memory is reused when nothing reads it any more.
 """
 
 from __future__ import annotations
@@ -111,20 +112,23 @@ class Destinations:
     def when(self, op: Operation) -> int:
         """Return when an operation of the block, or within one of it, is done.
 
-        Numbers are computed by the kernels that they are given to.
+        Numbers are computed by the kernels that use them.
         """
-        while op.parent is not self.block:
-            around = op.parent_op()
-            assert around is not None, op
-            op = around
-        is_number = isinstance(op, tensor.ExtractOp) or (
-            op.dialect_name() in ("arith", "math")
-            and not isinstance(op, arith.ConstantOp)
-        )
-        users = (
-            [use.operation for x in op.results for use in x.uses] if is_number else []
-        )
-        return max([self.order[op], *map(self.when, users)])
+        seen: set[Operation] = set()
+        todo = [op]
+        while todo:
+            each = todo.pop()
+            while each.parent is not self.block:
+                around = each.parent_op()
+                assert around is not None, op
+                each = around
+            if each in seen:
+                continue
+            seen.add(each)
+            computes = each.dialect_name() in ("arith", "math")
+            if computes or isinstance(each, tensor.ExtractOp):
+                todo += (use.operation for x in each.results for use in x.uses)
+        return max(self.order[x] for x in seen)
 
     def decide(self, results: Sequence[SSAValue]) -> None:
         """Decide, given the arguments for what a function returns."""

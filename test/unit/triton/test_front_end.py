@@ -140,7 +140,7 @@ def test_tool_takes_dumps(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         ),
         (
             [str(INPUTS / "softmax.ttir"), "--device", "amx"],
-            "expected no --device for a CPU, got amx: code is for that of this",
+            "expected no --device for code of a CPU, which is this machine's, got amx",
         ),
         (
             [str(INPUTS / "softmax.ttir"), "--on", "vulkan", "-t", "llvm-ir"],
