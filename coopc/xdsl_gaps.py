@@ -20,6 +20,7 @@
 | narrowing fills | `linalg.fill` of f32 into f16 yields f32 | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
 | `memref.copy`, casts | and `memref.global`: generic only | `dialects.memref_forms` |
+| values of globals | `dense_resource` is none | the same |
 | `memref.prefetch` | `memref` lacks it | the same |
 | `scf.forall` | `scf` lacks it | `dialects.scf_forms` |
 | its slices | nor is there `tensor.parallel_insert_slice` | `dialects.tensor_forms` |

@@ -17,11 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     I32,
     BoolAttr,
+    Builtin,
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -33,6 +36,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    PropertyDef,
+    base,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -75,9 +80,7 @@ def parse_global(cls: type[memref.GlobalOp], parser: Parser) -> memref.GlobalOp:
     value: Attribute = UnitAttr()
     has_value = parser.parse_optional_punctuation("=") is not None
     if has_value and parser.parse_optional_keyword("uninitialized") is None:
-        parser.parse_keyword("dense")
-        shaped: TensorType[Any] = as_tensor(type)
-        value = parser.parse_dense_int_or_fp_elements_attr(shaped)
+        value = _parse_value(parser, as_tensor(type))
     attributes = parser.parse_optional_attr_dict()
     op = cls.build(
         properties={
@@ -93,6 +96,18 @@ def parse_global(cls: type[memref.GlobalOp], parser: Parser) -> memref.GlobalOp:
     return op
 
 
+def _parse_value(parser: Parser, type: TensorType[Any]) -> Attribute:
+    """Parse the elements of a global, whose type the memref gives."""
+    if parser.parse_optional_keyword("dense_resource") is None:
+        parser.parse_keyword("dense")
+        return parser.parse_dense_int_or_fp_elements_attr(type)
+    interface = Builtin.get_interface(OpAsmDialectInterface)
+    assert interface is not None
+    with parser.in_angle_brackets():
+        key = parser._parse_dialect_resource_handle("builtin", interface)  # pyright: ignore[reportPrivateUsage]
+    return DenseResourceAttr.from_params(key, type)
+
+
 def print_global(self: memref.GlobalOp, printer: Printer) -> None:
     printer.print_string(" ")
     printer.print_string_literal(self.sym_visibility.data)
@@ -101,10 +116,9 @@ def print_global(self: memref.GlobalOp, printer: Printer) -> None:
     printer.print_string(" : ")
     printer.print_attribute(self.type)
     value = self.initial_value
-    if isinstance(value, DenseIntOrFPElementsAttr):
-        # Its type is that of the memref: the last part, which is left out.
-        text, type = str(value), f" : {value.type}"
-        printer.print_string(f" = {text.removesuffix(type)}")
+    if isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
+        printer.print_string(" = ")
+        value.print_without_type(printer)
     elif self.constant is None:
         printer.print_string(" = uninitialized")
     rest: dict[str, Attribute] = dict(self.attributes)
@@ -221,5 +235,8 @@ set_format(
 )
 for op in (memref.CastOp, memref.MemorySpaceCastOp):
     set_format(op, "$source attr-dict `:` type($source) `to` type($dest)")
+memref.GlobalOp.get_irdl_definition().properties["initial_value"] = PropertyDef(
+    base(UnitAttr) | base(DenseIntOrFPElementsAttr) | base(DenseResourceAttr)
+)
 setattr(memref.GlobalOp, "parse", classmethod(parse_global))  # noqa: B010
 setattr(memref.GlobalOp, "print", print_global)  # noqa: B010

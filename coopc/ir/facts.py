@@ -48,7 +48,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import as_tensor, is_memref
+from coopc.dialects.narrow import is_memref, is_tensor
 from coopc.dialects.shaped_arith import element_of
 from coopc.interface import What
 from coopc.ir.control_flow import block_of, yielded
@@ -485,9 +485,12 @@ def elements_of_resource(attr: DenseResourceAttr) -> DenseIntOrFPElementsAttr:
     A resource is hexadecimal: 4 bytes of its alignment, then the elements.
 
     Raises:
-        ValueError: it is missing, malformed, or of another size than the constant.
+        ValueError: it is missing, malformed, or of another size than the constant, or
+            the constant is no tensor.
     """
-    type, key = as_tensor(attr.type), attr.resource_handle.data
+    type, key = attr.type, attr.resource_handle.data
+    if not is_tensor(type):
+        raise ValueError(f"expected a tensor of resource {key}, got {type}")
     resources = Builtin.get_interface(OpAsmDialectInterface)
     blob = resources and resources.lookup(key)
     try:

@@ -364,6 +364,18 @@ def bitcast(machine: Machine, op: Operation, value: Array) -> Array:
     return machine.numerics.bitcast(value, *types)
 
 
+def from_resource(value: DenseResourceAttr) -> DenseIntOrFPElementsAttr:
+    """Return the elements of a constant.
+
+    Raises:
+        SimulationError: the module does not have them.
+    """
+    try:
+        return elements_of_resource(value)
+    except ValueError as error:
+        raise SimulationError(str(error)) from error
+
+
 @implements(arith.ConstantOp)
 def constant(machine: Machine, op: arith.ConstantOp) -> Array:
     """Give the value of the attribute, made the first time.
@@ -375,7 +387,7 @@ def constant(machine: Machine, op: arith.ConstantOp) -> Array:
         return known
     shape, value = shape_of(op.result.type), op.value
     if isinstance(value, DenseResourceAttr):
-        value = elements_of_resource(value)
+        value = from_resource(value)
     match value:
         case IntegerAttr() | FloatAttr():
             values: Any = value.value.data

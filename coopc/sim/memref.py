@@ -15,9 +15,10 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     StringAttr,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
 from coopc.dialects import simt
@@ -25,7 +26,7 @@ from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.memref_forms import PrefetchOp
 from coopc.dialects.simt import MemorySpace
 from coopc.plan.atomic_form import ATOMIC_UPDATES
-from coopc.sim.arith import call, function_of
+from coopc.sim.arith import call, from_resource, function_of
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import forward, implements, nothing
 from coopc.sim.machine import WORK_ITEM, Machine
@@ -147,7 +148,9 @@ def get_global(machine: Machine, op: memref.GetGlobalOp) -> MemRef:
     type = memref_type(definition.type)
     element, elements = type.get_element_type(), prod(type.get_shape())
     buffer = machine.allocate((), elements, type, f"@{symbol}")
-    value = definition.initial_value
+    value: Attribute = definition.initial_value
+    if isinstance(value, DenseResourceAttr):
+        value = from_resource(value)
     if isinstance(value, DenseIntOrFPElementsAttr):
         values = list(value.get_values())
         filled = values * elements if len(values) == 1 else values

@@ -11,6 +11,8 @@ import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
 from coopc.parsing import parse
+from coopc.sim.errors import SimulationError
+from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -249,16 +251,51 @@ def test_constants_of_resources() -> None:
         np.testing.assert_array_equal(found, a * a)
 
 
-def test_a_resource_that_is_too_short() -> None:
-    text = WEIGHTS.replace("00008040", "")
-    with pytest.raises(CompileError, match="expected 16 bytes in resource w"):
+GLOBAL_WEIGHTS = f"""
+memref.global "private" constant @w : memref<4xf32> = dense_resource<w>
+func.func @f(%a: memref<4xf32>, %c: memref<4xf32>) {{
+  %w = memref.get_global @w : memref<4xf32>
+  linalg.mul ins(%a, %w : memref<4xf32>, memref<4xf32>) outs(%c : memref<4xf32>)
+  return
+}}{RESOURCES}"""
+
+
+@pytest.mark.parametrize("on", ["cpu", "sim"])
+def test_globals_of_resources(on: str) -> None:
+    a, c = np.array([1, 2, 3, 4], np.float32), np.zeros(4, np.float32)
+    coopc.launch(GLOBAL_WEIGHTS, a, c, on=on)
+    np.testing.assert_array_equal(c, a * a)
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS, GLOBAL_WEIGHTS])
+def test_a_resource_that_is_too_short(weights: str) -> None:
+    text = weights.replace("00008040", "")
+    expected = r"expected 16 bytes in resource w\w*, got 12"
+    with pytest.raises(CompileError, match=expected):
         coopc.compile(text, "coopc-cpu")
+
+
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [
+        ("tensor<4xf32>", r"expected 16 bytes in resource w\w*, got 12"),
+        ("vector<4xf32>", r"expected a tensor of resource w\w*, got vector<4xf32>"),
+    ],
+)
+def test_a_resource_that_cannot_be_simulated(type: str, expected: str) -> None:
+    constant = f"%w = arith.constant dense_resource<w> : {type}"
+    text = f"func.func @f() attributes {{simt.kernel}} {{\n{constant}\nreturn\n}}"
+    resources = RESOURCES.replace("00008040", "")
+    module = parse(new_context(everything()), Source(text + resources, "text"))
+    with pytest.raises(SimulationError, match=expected):
+        simulate(module, "f", [], grid=(1,))
 
 
 def test_resources_are_printed_as_they_are() -> None:
     for _ in range(2):
-        module = parse(new_context(everything()), Source(WEIGHTS, "text"))
-        assert str(module).count("dense_resource<w") == 1
+        for text in (WEIGHTS, GLOBAL_WEIGHTS):
+            module = parse(new_context(everything()), Source(text, "text"))
+            assert str(module).count("dense_resource<w") == 1
 
 
 def test_copies_are_kernels() -> None:
