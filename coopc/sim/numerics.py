@@ -94,7 +94,9 @@ def encoded(numbers: Array, format: str) -> Array:
     >>> encoded(np.array([1.0, -1e9, 1e-9]), "f8E4M3FN").tolist()
     [56, 255, 0]
     """
-    return _codes(rounded(np.asarray(numbers), CODED[format]), CODED[format])
+    return np.asarray(
+        _codes(rounded(np.asarray(numbers), CODED[format]), CODED[format])
+    )
 
 
 def decoded(bits: Array, format: str) -> Array:

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 from typing import TypeAlias
 
 from xdsl.builder import ImplicitBuilder
@@ -38,7 +40,7 @@ from xdsl.dialects.utils.dynamic_index_list import (
     get_dynamic_index_list,
     split_dynamic_index_list,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -48,7 +50,14 @@ from coopc.dialects.narrow import as_tensor, is_tensor, kept_dimensions
 from coopc.ir.builder import Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
-from coopc.passes.linalg.fuse_linalg import elementwise, empty, generic, shape
+from coopc.passes.linalg.fuse_linalg import (
+    elementwise,
+    empty,
+    generic,
+    maps_of,
+    rebuilt,
+    shape,
+)
 from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
 
 NORMAL = frozenset(
@@ -153,18 +162,18 @@ def _on_elements(op: Operation) -> None:
     shaped = next(x for x in op.operands if is_tensor(x.type))
 
     def compute(*elements: SSAValue) -> Operation:
+        given = iter(elements)
+        operands = [next(given) if is_tensor(x.type) else _number(x) for x in found]
         return type_of.create(
-            operands=elements,
+            operands=operands,
             result_types=[type.get_element_type()],
             properties=op.properties,
             attributes=op.attributes,
         )
 
-    type_of = op.__class__
+    type_of, found = op.__class__, op.operands
     output = empty(Builder.at(op), shaped, type.get_element_type())
-    replaced = [x for x in op.operands if is_tensor(x.type)]
-    if len(replaced) != len(op.operands):  # one condition for all elements
-        raise Refused(op, f"{op.name} of tensors and a number is not supported")
+    replaced = [x for x in found if is_tensor(x.type)]
     replace(op, insert(elementwise(replaced, output, compute), op))
 
 
@@ -270,6 +279,42 @@ def _splat(op: tensor.SplatOp) -> None:
     replace(op, insert(ops.FillOp([op.input], [target], [target.type]), op))
 
 
+def _from_elements(op: tensor.FromElementsOp) -> None:
+    """Choose each element of a tensor by its position."""
+    type, elements = op.result.type, op.elements
+    count = prod(type.get_shape())
+    if count != len(elements):
+        raise Refused(op, f"expected {count} elements of {type}, got {len(elements)}")
+    (target,) = insert(tensor.EmptyOp([], type), op)
+
+    def compute() -> SSAValue:
+        position = _index(0)
+        for loop, size in enumerate(type.get_shape()):
+            position = arith.MuliOp(position, _index(size)).result
+            position = arith.AddiOp(position, ops.IndexOp(loop).result).result
+        *first, value = map(_number, elements)
+        for n, element in enumerate(first):
+            here = arith.CmpiOp(position, _index(n), "eq").result
+            value = arith.SelectOp(here, element, value).result
+        return value
+
+    replace(op, insert(elementwise([], target, compute), op) if count else [target])
+
+
+def _insert(op: tensor.InsertOp) -> None:
+    """Replace one element of a tensor."""
+
+    def compute(old: SSAValue) -> SSAValue:
+        here = arith.ConstantOp.from_int_and_width(1, 1).result
+        for loop, at in enumerate(op.indices):
+            is_at = arith.CmpiOp(ops.IndexOp(loop).result, _number(at), "eq").result
+            here = arith.AndIOp(here, is_at).result
+        return arith.SelectOp(here, _number(op.scalar), old).result
+
+    output = empty(Builder.at(op), op.dest, as_tensor(op.dest.type).get_element_type())
+    replace(op, insert(elementwise([op.dest], output, compute), op))
+
+
 def _alloc_tensor(op: bufferization.AllocTensorOp) -> None:
     made = op.copy
     if made is None:
@@ -341,10 +386,21 @@ def _slice(op: Slice) -> None:
 
 def _is_read(number: SSAValue) -> bool:
     """Whether a number is computed from elements of tensors, which a host cannot."""
-    op = number.owner
-    if isinstance(op, Block) or is_tensor(number.type):
-        return False
-    return isinstance(op, tensor.ExtractOp) or any(map(_is_read, op.operands))
+    seen: set[SSAValue] = set()
+    left = [number]
+    while left:
+        value = left.pop()
+        op = value.owner
+        if isinstance(op, tensor.ExtractOp):
+            return True
+        if (
+            value not in seen
+            and isinstance(op, Operation)
+            and not is_tensor(value.type)
+        ):
+            seen.add(value)
+            left += op.operands
+    return False
 
 
 def _sizes_and_steps(op: Slice) -> tuple[list[Size], list[Size]]:
@@ -406,12 +462,43 @@ def _replaced_part(op: tensor.InsertSliceOp, offsets: Sequence[Size]) -> ops.Gen
 
 def _number(x: Size) -> SSAValue:
     """Return a number in the body of an operation, where it is read."""
-    if isinstance(x, int):
-        return _index(x)
-    op = x.owner
-    if not _is_read(x) or isinstance(op, Block):
-        return x
-    return op.clone({y: _number(y) for y in op.operands}).results[0]
+    return _index(x) if isinstance(x, int) else _copied(x, {})
+
+
+def _copied(x: SSAValue, known: dict[SSAValue, SSAValue]) -> SSAValue:
+    """Copy what a number is read by; `known` has the copies."""
+    if x not in known and isinstance(x, OpResult) and _is_read(x):
+        copies = {y: _copied(y, known) for y in x.op.operands if not is_tensor(y.type)}
+        known[x] = x.op.clone(copies).results[x.index]
+    return known.get(x, x)
+
+
+def read_in_body(op: ops.GenericOp) -> ops.GenericOp | None:
+    """Return a generic that reads in its body what it computes with; None if it does.
+
+    The host knows no elements of tensors, so it cannot pass these numbers.
+    """
+    inside, old = set(op.body.walk()), op.body.block
+    taken = dict.fromkeys(x for each in op.body.walk() for x in each.operands)
+    captured = [x for x in taken if x.owner not in inside and _is_read(x)]
+    read = [not is_tensor(x.type) and _is_read(x) for x in op.inputs]
+    if not captured and not any(read):
+        return None
+    inputs = list(zip(op.inputs, maps_of(op), strict=False))
+    kept = [pair for pair, is_number in zip(inputs, read, strict=True) if not is_number]
+    read += [False] * len(op.outputs)
+    args = list(zip(old.args, read, strict=True))
+    new = Block(arg_types=[x.type for x, is_number in args if not is_number])
+    values: dict[SSAValue, SSAValue] = {}
+    with ImplicitBuilder(new):
+        for x in captured:
+            _copied(x, values)
+        given = iter(new.args)
+        for n, (arg, is_number) in enumerate(args):
+            values[arg] = _copied(op.inputs[n], values) if is_number else next(given)
+    for each in old.ops:
+        new.add_op(each.clone(values))
+    return rebuilt(op, kept, new)
 
 
 RULES: dict[type[Operation], Callable[..., None]] = {
@@ -422,6 +509,8 @@ RULES: dict[type[Operation], Callable[..., None]] = {
     SoftmaxOp: _softmax,
     tensor.ConcatOp: _concat,
     tensor.ExtractSliceOp: _slice,
+    tensor.FromElementsOp: _from_elements,
+    tensor.InsertOp: _insert,
     tensor.InsertSliceOp: _slice,
     tensor.PadOp: _pad,
     tensor.SplatOp: _splat,
@@ -439,6 +528,12 @@ def erase_unused(block: Block) -> None:
 def generalize_function(func: FuncOp) -> None:
     for each in [*func.body.block.ops]:
         generalize(each)
+    for each in [*func.body.block.ops]:
+        if isinstance(each, ops.FillOp) and _is_read(number := each.inputs[0]):
+            filled = elementwise([], each.outputs[0], partial(_number, number))
+            replace(each, insert(filled, each))
+        elif isinstance(each, ops.GenericOp) and (new := read_in_body(each)):
+            replace(each, insert(new, each))
     erase_unused(func.body.block)
 
 

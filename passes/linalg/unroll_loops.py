@@ -1,9 +1,10 @@
 """unroll-loops: unrolls the loops of linalg functions.
 
 Before:  linalg functions with `scf.for` and `scf.forall` of constant bounds, and
-         `scf.if` of a constant.
-After:   the same, fully unrolled, with only the region that runs. `affine` index
-         arithmetic is a constant, or `arith`; assertions become remarks.
+         `scf.if`.
+After:   the same, fully unrolled. Of `scf.if` on a constant the region that runs is
+         left; on another condition both, and `arith.select` of what they yield.
+         `affine` index arithmetic is a constant, or `arith`; assertions become remarks.
 Fails:   for other control flow, naming it, and for more than 1,024 trips in a function.
          The module is then unchanged.
 
@@ -24,9 +25,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_speculatable
 from xdsl.transforms.lower_affine import affine_expr_ops
 
-from coopc.dialects.narrow import is_integer
+from coopc.dialects import effects
+from coopc.dialects.narrow import is_integer, is_memref
 from coopc.dialects.scf_forms import ForallOp, InParallelOp
 from coopc.dialects.tensor_forms import ParallelInsertSliceOp
 from coopc.ir.facts import ValueFacts
@@ -48,6 +51,14 @@ COMPARISONS: tuple[Callable[[int, int], bool], ...] = (
 """By the number of a predicate of `arith.cmpi`; the unsigned ones follow."""
 
 
+ELEMENTS = (
+    tensor.ExtractOp,
+    tensor.ExtractSliceOp,
+    tensor.InsertOp,
+    tensor.InsertSliceOp,
+)
+
+
 def known_number(value: SSAValue) -> int | None:
     """Return the number that an integer always is; None if it is not known."""
     if isinstance(op := value.owner, arith.CmpiOp):
@@ -58,6 +69,18 @@ def known_number(value: SSAValue) -> int | None:
             kind -= len(COMPARISONS) - 2
         return int(COMPARISONS[kind](x, y))
     return ValueFacts().of(value).number
+
+
+def why_conditional(op: Operation) -> str | None:
+    """Return why an operation may only run where a condition holds; None if always."""
+    if any(is_memref(x.type) for x in (*op.operands, *op.results)):
+        return f"accesses memory ({op.name}): write tensors"
+    if isinstance(op, effects.DIVISIONS) and not is_speculatable(op):
+        return f"may divide by 0 ({op.name})"
+    indices = [x for x in op.operands if isinstance(x.type, IndexType)]
+    if isinstance(op, ELEMENTS) and any(known_number(x) is None for x in indices):
+        return f"accesses a position that may not exist ({op.name})"
+    return None
 
 
 @dataclass(slots=True)
@@ -142,14 +165,28 @@ class Unroller:
         replace(op, self._results(op.region.block, (), op))
 
     def write_out_if(self, op: scf.IfOp) -> None:
-        if (chosen := known_number(op.cond)) is None:
-            raise Refused(
-                op,
-                "expected scf.if on a constant: write arith.select in the body of "
-                "linalg.generic",
-            )
-        region = op.true_region if chosen else op.false_region
-        replace(op, self._results(region.block, (), op) if region.blocks else ())
+        chosen = known_number(op.cond)
+        if chosen is None:
+            self._write_out_both(op)
+        else:
+            region = op.true_region if chosen else op.false_region
+            replace(op, self._results(region.block, (), op) if region.blocks else ())
+
+    def _write_out_both(self, op: scf.IfOp) -> None:
+        """Compute both branches, and select what one of them gives."""
+        for each in (x for region in op.regions for x in region.walk()):
+            if why := why_conditional(each):
+                raise Refused(op, f"expected scf.if on a constant, as one branch {why}")
+        if not op.results:
+            replace(op, ())
+            return
+        remark(op, "computes both branches, as the condition is not known")
+        branches = [self._results(x.block, (), op) for x in op.regions]
+        selected = [
+            insert(arith.SelectOp(op.cond, x, y), op)[0]
+            for x, y in zip(*branches, strict=True)
+        ]
+        replace(op, selected)
 
     def write_out_forall(self, op: ForallOp) -> None:
         dynamic = iter((*op.lower, *op.upper, *op.step))

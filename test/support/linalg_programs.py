@@ -170,6 +170,13 @@ def shapes(x: Array, y: Array) -> Array:
     return found.reshape(y.shape)
 
 
+def elements_as_numbers(x: Array, y: Array, z: Array) -> tuple[Array, ...]:
+    total, old = x.sum(), z[1, 2]
+    found = (x - total * y + total) * y
+    found[1], z[1, 1] = total, y
+    return found, np.stack([total, y, old, np.zeros_like(y)]).reshape(2, 2), z
+
+
 def subviews(x: Array, y: Array, at: Array) -> Array:
     y[3:7, 5:8] = x[1:5, 2:7:2] + x[int(at) : int(at) + 4, :3]
     return y
@@ -269,6 +276,9 @@ PROGRAMS: dict[str, Program] = {
         half="bf16",
     ),
     "batch_matmul_shared": Program(lambda a, b: a @ b, half="f16"),
+    "branch_on_element": Program(
+        lambda x, y, z: x @ y + z + x[1, 1] if x[1, 1] > 0 else z, half="f16"
+    ),
     "branch_on_constant": Program(abs, half="bf16"),
     "broadcast": Program(
         lambda x, y: np.broadcast_to(x[:, None], y.shape), (1,), half="f16"
@@ -297,6 +307,7 @@ PROGRAMS: dict[str, Program] = {
         lambda a, b, c: np.maximum(a @ b + c, c), half="f16"
     ),
     "dot": Program(lambda x, y: x @ y, half="f16"),
+    "elements_as_numbers": Program(elements_as_numbers, (2,), half="bf16"),
     "elementwise_chain": Program(
         lambda x, y: abs(x - y) * 2 + x, sizes={0: (11,), 1: (11,)}, half="f16"
     ),

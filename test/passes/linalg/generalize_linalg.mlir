@@ -100,3 +100,34 @@ func.func @read_offsets(%x: tensor<5x8xf32>, %y: tensor<2x8xf32>, %at: tensor<in
   %s = tensor.extract_slice %x[%n, 1] [1, 4] [1, 2] : tensor<5x8xf32> to tensor<4xf32>
   func.return %r, %s : tensor<5x8xf32>, tensor<4xf32>
 }
+
+// Elements are read where they are used, once, also through arithmetic and as operands.
+// CHECK-LABEL: func.func @elements(
+// CHECK-NOT:     tensor.extract
+// CHECK:         linalg.generic {{{.*}}} ins(%x : tensor<4xf32>)
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT:      %[[E:.*]] = tensor.extract %s[] : tensor<f32>
+// CHECK-NEXT:      %[[T:.*]] = arith.addf %[[E]], %[[E]] : f32
+// CHECK-NEXT:      %[[M:.*]] = arith.mulf %[[X]], %[[T]] : f32
+// CHECK-NEXT:      %[[A:.*]] = arith.addf %[[M]], %[[E]] : f32
+// CHECK-NEXT:      linalg.yield %[[A]] : f32
+func.func @elements(%x: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %e = tensor.extract %s[] : tensor<f32>
+  %t = arith.addf %e, %e : f32
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x, %e : tensor<4xf32>, f32) outs(%x : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %t : f32
+    %s2 = arith.addf %m, %b : f32
+    linalg.yield %s2 : f32
+  } -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// One condition of all elements.
+// CHECK-LABEL: func.func @selected(
+// CHECK:         ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT:      arith.select %is, %[[X]], %[[Y]] : f32
+func.func @selected(%x: tensor<4xf32>, %y: tensor<4xf32>, %is: i1) -> tensor<4xf32> {
+  %r = arith.select %is, %x, %y : tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}

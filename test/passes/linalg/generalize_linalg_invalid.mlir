@@ -1,9 +1,17 @@
 // RUN: coopc-opt %s -p generalize-linalg --verify-diagnostics --split-input-file | filecheck %s
 
-// CHECK: tensor.insert: tensor.insert is not supported in a function of linalg: write linalg.generic, or slices of tensors
-func.func @f(%x: tensor<4xf32>, %v: f32, %i: index) -> tensor<4xf32> {
-  %r = tensor.insert %v into %x[%i] : tensor<4xf32>
-  func.return %r : tensor<4xf32>
+// CHECK: tensor.reshape: tensor.reshape is not supported in a function of linalg: write linalg.generic, or slices of tensors
+func.func @f(%x: tensor<4xf32>, %s: tensor<2xi32>) -> tensor<2x2xf32> {
+  %r = tensor.reshape %x(%s) : (tensor<4xf32>, tensor<2xi32>) -> tensor<2x2xf32>
+  func.return %r : tensor<2x2xf32>
+}
+
+// -----
+
+// CHECK: tensor.from_elements: expected 3 elements of tensor<3xf32>, got 2
+func.func @f(%x: f32) -> tensor<3xf32> {
+  %r = tensor.from_elements %x, %x : tensor<3xf32>
+  func.return %r : tensor<3xf32>
 }
 
 // -----

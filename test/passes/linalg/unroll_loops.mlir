@@ -74,3 +74,20 @@ func.func @sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
   %e = tensor.empty(%h) : tensor<?xf32>
   func.return %e : tensor<?xf32>
 }
+
+// Both branches of a condition that is not known are computed.
+// CHECK-LABEL: func.func @both(
+// CHECK-NEXT:    %[[E:.*]] = linalg.exp
+// CHECK-NEXT:    %[[L:.*]] = linalg.log
+// CHECK-NEXT:    %[[R:.*]] = arith.select %is, %[[E]], %[[L]] : tensor<4xf32>
+// CHECK-NEXT:    func.return %[[R]]
+func.func @both(%x: tensor<4xf32>, %is: i1) -> tensor<4xf32> {
+  %r = scf.if %is -> tensor<4xf32> {
+    %e = linalg.exp ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %e : tensor<4xf32>
+  } else {
+    %l = linalg.log ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %l : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}

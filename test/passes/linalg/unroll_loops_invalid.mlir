@@ -25,12 +25,40 @@ func.func @f(%m: memref<4xf32>) {
 
 // -----
 
-// CHECK: scf.if: expected scf.if on a constant: write arith.select in the body of linalg.generic
+// CHECK: scf.if: expected scf.if on a constant, as one branch accesses memory (linalg.exp): write tensors
 func.func @f(%m: memref<4xf32>, %is: i1) {
   scf.if %is {
     linalg.exp ins(%m : memref<4xf32>) outs(%m : memref<4xf32>)
   }
   func.return
+}
+
+// -----
+
+// CHECK: scf.if: expected scf.if on a constant, as one branch may divide by 0 (arith.divsi)
+func.func @f(%x: tensor<4xi32>, %y: tensor<4xi32>, %is: i1) -> tensor<4xi32> {
+  %r = scf.if %is -> tensor<4xi32> {
+    %q = arith.divsi %x, %y : tensor<4xi32>
+    scf.yield %q : tensor<4xi32>
+  } else {
+    scf.yield %x : tensor<4xi32>
+  }
+  func.return %r : tensor<4xi32>
+}
+
+// -----
+
+// CHECK: scf.if: expected scf.if on a constant, as one branch accesses a position that may not exist (tensor.extract_slice)
+func.func @f(%x: tensor<4xf32>, %y: tensor<2xf32>, %i: index) -> tensor<2xf32> {
+  %c3 = arith.constant 3 : index
+  %is = arith.cmpi ult, %i, %c3 : index
+  %r = scf.if %is -> tensor<2xf32> {
+    %s = tensor.extract_slice %x[%i] [2] [1] : tensor<4xf32> to tensor<2xf32>
+    scf.yield %s : tensor<2xf32>
+  } else {
+    scf.yield %y : tensor<2xf32>
+  }
+  func.return %r : tensor<2xf32>
 }
 
 // -----
