@@ -177,6 +177,12 @@ def elements_as_numbers(x: Array, y: Array, z: Array) -> tuple[Array, ...]:
     return found, np.stack([total, y, old, np.zeros_like(y)]).reshape(2, 2), z
 
 
+def scatter_add(x: Array, at: Array, y: Array) -> Array:
+    found = x.copy()
+    np.add.at(found, at & 7, y)
+    return found
+
+
 def subviews(x: Array, y: Array, at: Array) -> Array:
     y[3:7, 5:8] = x[1:5, 2:7:2] + x[int(at) : int(at) + 4, :3]
     return y
@@ -396,6 +402,7 @@ PROGRAMS: dict[str, Program] = {
     "rms_norm": Program(rms_norm, sizes={0: (5, 8)}, half="f16"),
     "rotary_embedding": Program(rotary_embedding, half="bf16"),
     "rounding": Program(rounding, half="f16"),
+    "scatter_add": Program(scatter_add, half="f16"),
     "softmax_columns_buffer": Program(
         lambda x, y: softmax(x, 0), (1,), {0: (5, 9), 1: (5, 9)}, half="bf16"
     ),

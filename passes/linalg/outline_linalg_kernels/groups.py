@@ -166,14 +166,13 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
                 continue
             last = found[op].ops
             ops = tuple(sorted({*group.ops, *last}, key=order.__getitem__))
+            of_group = (x for each in group.ops for x in each.results)
+            readers = [user for x in of_group for _, user in users(x)]
+            # A body reads elements of any row, and must not be in the group.
             outside = (
-                order[user]
-                for each in group.ops
-                for x in each.results
-                for _, user in users(x)
-                if user not in ops
+                block.find_ancestor_op_in_block(x) for x in set(readers) - {*ops}
             )
-            if min(outside, default=order[op]) < order[op]:
+            if any(x is None or order[x] <= order[op] for x in outside):
                 continue  # it would not be there yet
             if not is_contraction(last[0]) and why_not_rows(_with_fills(ops)) is None:
                 del found[before]
