@@ -157,6 +157,7 @@ class CoopcKhrPass(Pipeline):
             *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             step("widen-products"),  # for the target
             CanonicalizePass(),  # what is dead or constant need not be cut
+            step("distribute-unsupported"),  # for the target
             step("legalize-coopmatrix-khr", only="products"),  # else not to be split
             step("split-coopmatrix", by_lanes=True),  # for the target
             step("pack-coopmatrix-b"),  # of tiles

@@ -68,6 +68,7 @@ PASS_FOLDERS: dict[str, str] = {
     "tile-matmul-khr": "linalg",
     "split-coopmatrix": "coopmatrix.split_coopmatrix",
     "pack-coopmatrix-b": "linalg",
+    "distribute-unsupported": "khr",
     "legalize-coopmatrix-khr": "khr.legalize_coopmatrix_khr",
     "expand-tt-math": "triton",
     "assign-tt-layouts": "triton",

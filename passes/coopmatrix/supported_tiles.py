@@ -62,6 +62,11 @@ class Product:
         a, b, c, result = self.elements
         return f"{a} * {b} + {c} -> {result}" + ", saturating" * self.saturating
 
+    def unsupported(self, device: Device) -> str:
+        """Return what of this a device does not multiply: its types, or its sizes."""
+        known = device.multiplications(*self.elements, self.saturating)
+        return f"{self} of {self.types}" if known else self.types
+
     def divides_into(self, shape: MatrixShape) -> bool:
         """Whether multiplications of a shape make up this one."""
         return not (self.m % shape.m or self.n % shape.n or self.k % shape.k)

@@ -35,6 +35,7 @@
 // STEPS-NEXT: expand-nibbles
 // STEPS-NEXT: widen-products
 // STEPS-NEXT: canonicalize
+// STEPS-NEXT: distribute-unsupported
 // STEPS-NEXT: legalize-coopmatrix-khr{only="products"}
 // STEPS-NEXT: split-coopmatrix{by-lanes=true}
 // STEPS-NEXT: pack-coopmatrix-b

@@ -462,9 +462,7 @@ def _why_slow(op: Operation, facts: frozenset[Fact], target: HeldMatrices) -> st
     """Why an operation is far slower than others of its kind; empty if it is not."""
     device = target.device
     if isinstance(op, coopmatrix.MulAddOp):
-        product = Product.of(op, target.constants)
-        types = device.multiplications(*product.elements, product.saturating)
-        what = f"{product} of {product.types}" if types else product.types
+        what = Product.of(op, target.constants).unsupported(device)
         return (
             f"{device.name} does not multiply {what}: its lanes compute it, element by "
             "element"

@@ -1,0 +1,110 @@
+"""distribute-unsupported: distributes kernels whose products the device does not have.
+
+Before:  coopmatrix operations.
+After:   kernels all of whose products have types or sizes that the device does not
+         multiply are code per lane, as `distribute-coopmatrix` makes it. Others, and
+         those of large matrices, are unchanged: `legalize-coopmatrix-khr` stages their
+         products in work-group memory.
+Fails:   never; nothing is changed without `simt.target`.
+
+On lavapipe, a matmul of f32 in tiles of 16 x 16 is 20 times as fast so (256^3: 5 ms and
+108 ms): its operands and sums are in registers, where staged ones are copied for each
+multiplication.  Tiles of 64 x 64 do not fit, and take longer than staged ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.device import Device
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.layout import CoopmatrixAttr
+from coopc.ir.control_flow import functions
+from coopc.ir.device_option import device_of
+from coopc.ir.matrix_size import is_of_lanes
+from coopc.layout.family import CoopmatrixFamily
+from coopc.passes.coopmatrix.supported_tiles import Product, SupportedTiles
+from coopc.remarks import remark
+
+MOST_ELEMENTS = 128
+"""Of a matrix that a lane holds: 32 x 32 over 8 lanes."""
+
+
+def unsupported(
+    module: ModuleOp, device: Device
+) -> Iterator[tuple[FuncOp, coopmatrix.MulAddOp]]:
+    """Yield kernels without a product that the device has, and one that it has not.
+
+    None that calls functions.
+    """
+    supported = SupportedTiles(device)
+    for kernel in simt.kernels(module):
+        func = kernel.func
+        inside = list(func.walk())
+        products = [x for x in inside if isinstance(x, coopmatrix.MulAddOp)]
+        matrices = [y for x in products for y in x.matrices.values()]
+        most = MOST_ELEMENTS * (kernel.subgroup_size or device.subgroup_size)
+        if (
+            products
+            and not any(isinstance(x, CallOp) for x in inside)
+            and all(x.is_static and prod(x.shape) <= most for x in matrices)
+            and not any(supported.product(Product.of(x)) for x in products)
+        ):
+            yield func, products[0]
+
+
+@dataclass(frozen=True)
+class DistributeUnsupportedPass(ModulePass):
+    name = "distribute-unsupported"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if simt.target_of(op) is None:
+            return
+        device = device_of(None, op, self.name)
+        found = {x.sym_name.data: product for x, product in unsupported(op, device)}
+        stated = {x.sym_name.data for x in functions(op).values() if is_of_lanes(x)}
+        done = (
+            _distributed(ctx, op, list(found)) if found and stated <= {*found} else []
+        )
+        for name in done:
+            product = found[name]
+            what = Product.of(product).unsupported(device)
+            remark(
+                product,
+                f"{device.name} does not multiply {what}: its lanes compute it, on "
+                "vectors",
+            )
+
+
+def _distributed(ctx: Context, module: ModuleOp, names: Sequence[str]) -> list[str]:
+    """Distribute kernels; return those that lanes can hold."""
+    from coopc.passes.generic.expand_exchanges import ExpandExchangesPass
+    from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
+    from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
+        DistributeCoopmatrixPass,
+    )
+
+    known = functions(module)
+    new = [name for name in names if not is_of_lanes(known[name])]
+    for name in new:
+        family = CoopmatrixAttr(CoopmatrixFamily())
+        known[name].attributes[coopmatrix.DISTRIBUTION] = family
+    try:
+        DistributeCoopmatrixPass(stated=True).apply(ctx, module)
+    except PassFailedException:
+        for name in new:
+            del functions(module)[name].attributes[coopmatrix.DISTRIBUTION]
+        if len(names) == 1:
+            return []
+        return [x for name in names for x in _distributed(ctx, module, [name])]
+    ExpandExchangesPass().apply(ctx, module)
+    ConvergeSubgroupPass().apply(ctx, module)
+    return [*names]
