@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     f16,
     f32,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, Region
 
 from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.coopmatrix import Ordering
@@ -239,6 +239,20 @@ def dot_scaled(
     return numerics.multiply_add((factors[0], factors[1], c), types)
 
 
+def by_element(machine: Machine, region: Region, *args: Array) -> tuple[Array, ...]:
+    """Run a region for each element of tensors of a shape, each a lane for now."""
+    shape = args[0].shape
+    rows = [x.reshape(shape[0], 1, -1) for x in args]
+    before = machine.lane, machine.in_element
+    machine.lane = np.arange(rows[0].shape[2]).reshape(1, 1, -1)
+    machine.in_element = True
+    try:
+        found = np.broadcast_arrays(*run_region(machine, region, *rows), rows[0])
+    finally:
+        machine.lane, machine.in_element = before
+    return tuple(x.reshape(shape) for x in found[:-1])
+
+
 @implements(tt.ReduceOp)
 def reduce(machine: Machine, op: tt.ReduceOp, *args: Array) -> tuple[Array, ...]:
     """Combine along an axis, halves with each other."""
@@ -247,7 +261,7 @@ def reduce(machine: Machine, op: tt.ReduceOp, *args: Array) -> tuple[Array, ...]
         half = size // 2
         low = [x.take(range(half), axis) for x in values]
         high = [x.take(range(half, 2 * half), axis) for x in values]
-        found = run_region(machine, op.combine, *low, *high)
+        found = by_element(machine, op.combine, *low, *high)
         rest = [x.take(range(2 * half, size), axis) for x in values]
         pairs = zip(found, rest, strict=True)
         values = [np.concatenate(pair, axis) for pair in pairs]
@@ -264,7 +278,7 @@ def scan(machine: Machine, op: tt.ScanOp, *args: Array) -> tuple[Array, ...]:
     found = [[x] for x in sums]
     for at in range(1, values[0].shape[axis]):
         new = [x.take([at], axis) for x in values]
-        sums = run_region(machine, op.combine, *sums, *new)
+        sums = by_element(machine, op.combine, *sums, *new)
         for parts, sum in zip(found, sums, strict=True):
             parts.append(sum)
     whole = [np.concatenate(parts, axis) for parts in found]
@@ -279,14 +293,8 @@ def map_elementwise(
     pack, shape = op.pack.value.data, shape_of(op.results[0].type)
     values = np.broadcast_arrays(*args)
     rows = [x.reshape(x.shape[0], 1, -1, pack) for x in values]
-    before = machine.lane, machine.in_element
-    machine.lane = np.arange(rows[0].shape[2]).reshape(1, 1, -1)
-    machine.in_element = True
-    try:
-        given = [x[..., at] for x in rows for at in range(pack)]
-        found = np.broadcast_arrays(*run_region(machine, op.scalar_op, *given))
-    finally:
-        machine.lane, machine.in_element = before
+    given = [x[..., at] for x in rows for at in range(pack)]
+    found = by_element(machine, op.scalar_op, *given)
     parts = [np.stack(found[n : n + pack], -1) for n in range(0, len(found), pack)]
     return tuple(x.reshape(*x.shape[:2], 1, *shape) for x in parts)
 

@@ -1,4 +1,4 @@
-"""Functions of Triton that return in the middle: branches become `scf.if`.
+"""Functions of Triton, and bodies of `tt.map_elementwise`, that return in the middle.
 
     cf.cond_br %c, ^end, ^rest      scf.if %c {
     ^end:                           } else {
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from xdsl.dialects import cf, scf
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import tt
@@ -26,33 +26,40 @@ MOST_COPIES = 64
 """Of blocks: one that is behind several conditions is behind each of their branches."""
 
 
+RETURNS = (tt.ReturnOp, tt.MapElementwiseReturnOp)
+
+
 def return_at_the_end(func: tt.FuncOp) -> None:
     """Let a function be one block, which returns at its end.
 
+    So are the bodies of its `tt.map_elementwise`.
+
     Raises:
         Refused: branches form a loop, too many copies of blocks are behind them, or a
-            block ends otherwise; the function is then as it was.
+            block ends otherwise; the region is then as it was.
     """
-    if len(func.body.blocks) < 2:
-        return
-    first, *rest = func.body.blocks
-    if sum(1 for _ in _copies(first, ())) > MOST_COPIES:
-        what = f"at most {MOST_COPIES} blocks behind conditions that return"
-        raise Refused(func, f"expected {what}, got more")
-    _end(first, {})
-    for block in rest:
-        func.body.detach_block(block).drop_all_references()
+    mapped = [x for x in func.body.walk() if isinstance(x, tt.MapElementwiseOp)]
+    for op, region in (*((x, x.scalar_op) for x in mapped), (func, func.body)):
+        if len(region.blocks) < 2:
+            continue
+        first, *rest = region.blocks
+        if sum(1 for _ in _copies(first, ())) > MOST_COPIES:
+            what = f"at most {MOST_COPIES} blocks behind conditions that return"
+            raise Refused(op, f"expected {what}, got more")
+        _end(first, {})
+        for block in rest:
+            region.detach_block(block).drop_all_references()
 
 
 def _copies(block: Block, path: tuple[Block, ...]) -> Iterator[Block]:
     """Yield the blocks behind a block, each as often as paths lead there.
 
     Raises:
-        Refused: a path leads back to a block, or ends without `tt.return`.
+        Refused: a path leads back to a block, or ends without returning.
     """
     last, path = block.last_op, (*path, block)
     assert last is not None, block
-    if not isinstance(last, cf.BranchOp | cf.ConditionalBranchOp | tt.ReturnOp):
+    if not isinstance(last, (cf.BranchOp, cf.ConditionalBranchOp, *RETURNS)):
         what = "cf.br, cf.cond_br or tt.return at the end of a block"
         raise Refused(last, f"expected {what}, got {last.name}")
     for to in last.successors:
@@ -65,7 +72,7 @@ def _copies(block: Block, path: tuple[Block, ...]) -> Iterator[Block]:
 
 
 def _end(block: Block, known: Mapping[SSAValue, SSAValue]) -> None:
-    """Let a block end in `tt.return`, with what its branches lead to inside.
+    """Let a block end by returning, with what its branches lead to inside.
 
     Args:
         block: ends in a branch, or returns.
@@ -82,9 +89,9 @@ def _end(block: Block, known: Mapping[SSAValue, SSAValue]) -> None:
             given = last.then_arguments, last.else_arguments
             for region, to, each in zip(regions, last.successors, given, strict=True):
                 _copy(to, each, region.block, known)
-            returned, _ = map(_yielded, regions)
+            (kind, returned), _ = map(_yielded, regions)
             either = scf.IfOp(last.cond, [x.type for x in returned], *regions)
-            end = tt.ReturnOp.create(operands=either.results)
+            end = kind.create(operands=either.results)
             for new in (either, end):
                 new.location = last.location
             Rewriter.replace_op(last, [either, end], [])
@@ -105,10 +112,10 @@ def _copy(
     _end(into, mapper)
 
 
-def _yielded(region: Region) -> Sequence[SSAValue]:
-    """Yield what a region returns."""
+def _yielded(region: Region) -> tuple[type[Operation], Sequence[SSAValue]]:
+    """Yield what a region returns; return by what it did."""
     last = region.block.last_op
-    assert isinstance(last, tt.ReturnOp), last
+    assert isinstance(last, RETURNS), last
     values = [*last.operands]
     Rewriter.replace_op(last, [scf.YieldOp(*values)], [])
-    return values
+    return type(last), values

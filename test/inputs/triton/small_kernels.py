@@ -59,3 +59,31 @@ def total(x_ptr, out_ptr, BLOCK: tl.constexpr):
     s = tl.sum(x)
     tl.device_print("sum", s)
     tl.store(out_ptr, s)
+
+
+@triton.jit
+def stepped(a, b):
+    if a > b:
+        if a > 20:
+            return 7
+        return a - b
+    return b * 2
+
+
+@triton.jit
+def larger(a, b):
+    if a > b:
+        return a
+    else:
+        return b
+
+
+@triton.jit
+def early(x_ptr, mapped_ptr, most_ptr, scanned_ptr, ROWS: tl.constexpr):
+    """Functions that return early: of elements, in a reduction and in a scan."""
+    at = tl.arange(0, ROWS * 8)
+    x = tl.load(x_ptr + at)
+    tl.store(mapped_ptr + at, tl.map_elementwise(stepped, x, at))
+    tl.store(most_ptr, tl.reduce(x, 0, larger))
+    rows = tl.associative_scan(tl.reshape(x, (ROWS, 8)), 1, larger)
+    tl.store(scanned_ptr + tl.reshape(at, (ROWS, 8)), rows)

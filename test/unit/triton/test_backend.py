@@ -407,3 +407,18 @@ def write_other(folder: Path) -> None:
         "    map_python_to_cpp_type = get_current_target = nothing\n"
         "    get_active_torch_device = get_benchmarker = nothing\n"
     )
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu", "vulkan", "opencl"])
+def test_functions_that_return_early(on: str) -> None:
+    x = np.random.default_rng(0).integers(-40, 40, 32).astype(np.int32)
+    at, mapped, scanned = np.arange(32), np.zeros_like(x), np.zeros_like(x)
+    most = np.zeros(1, np.int32)
+    types = "*i32, *i32, *i32, *i32"
+    artifact = coopc.triton.compile(small.early, types, {"ROWS": 4}, on=on)
+    artifact.run(x, mapped, most, scanned, grid=(1,))
+    expected = np.where(x > at, np.where(x > 20, 7, x - at), at * 2)
+    np.testing.assert_array_equal(mapped, expected)
+    assert most == x.max()
+    rows = x.reshape(4, 8)
+    assert (scanned.reshape(4, 8) == np.maximum.accumulate(rows, 1)).all()
