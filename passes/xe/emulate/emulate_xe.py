@@ -299,9 +299,16 @@ class Emulator:
 
 
 def known_lanes(op: Operation) -> int | None:
-    """Return the lanes of the kernel around an operation, if it says so."""
-    kernel = kernel_around(op)
-    return None if kernel is None else simt.kernel_of(kernel).subgroup_size
+    """Return the lanes of the kernel around an operation, if it says so.
+
+    A function that is no kernel is called by kernels with as many lanes as each other.
+    """
+    if (kernel := kernel_around(op)) is not None:
+        return simt.kernel_of(kernel).subgroup_size
+    module = op.get_toplevel_object()
+    assert isinstance(module, ModuleOp), op
+    sizes = {x.subgroup_size for x in simt.kernels(module)}
+    return sizes.pop() if len(sizes) == 1 else None
 
 
 def lanes_of(op: Operation) -> int:
