@@ -35,8 +35,8 @@ MOST = 700
 TYPES = {
     "cpu": (("f32", "f32"), ("f16", "f32"), ("bf16", "f32"), ("i8", "i32")),
     "amx": (("f16", "f32"), ("bf16", "f32"), ("i8", "i32")),
-    "lavapipe": (("f16", "f32"), ("i8", "i32")),
-    "vulkan": (("f16", "f32"), ("bf16", "f32"), ("i8", "i32")),
+    "lavapipe": (("f16", "f32"), ("f32", "f32"), ("i8", "i32")),
+    "vulkan": (("f16", "f32"), ("bf16", "f32"), ("f32", "f32"), ("i8", "i32")),
 }
 PIPELINES = {
     "lavapipe": "coopc-khr{device=lavapipe staged=true}",

@@ -32,12 +32,14 @@ STAGED = (
 )
 NO_F32 = (
     "coopmatrix.mul_add: nvidia does not multiply f32 * f32 + f32 -> f32: its lanes "
-    "compute it, element by element",
+)
+NO_LARGE_F32 = (
+    f"{NO_F32}compute it, element by element",
     *(
         "coopmatrix.load: nvidia has no matrices of "
-        f"!coopmatrix.matrix<16x16xf32, {use}>: they stay in work-group memory, and "
+        f"!coopmatrix.matrix<{matrix}>: they stay in work-group memory, and "
         "lanes access them element by element"
-        for use in "ab"
+        for matrix in ("128x16xf32, a", "16x64xf32, b")
     ),
 )
 RAGGED = (
@@ -54,7 +56,8 @@ REMARKS = (
     (MATMUL.replace("T", "f16"), "device=nvidia", STAGED),
     (MATMUL.replace("T", "f16"), "device=nvidia staged=true", ()),
     (MATMUL.replace("T", "f16"), "device=lavapipe", ()),
-    (MATMUL.replace("T", "f32"), "device=nvidia", NO_F32),
+    (MATMUL.replace("T", "f32"), "device=nvidia", (f"{NO_F32}compute it, on vectors",)),
+    (MATMUL.replace("T", "f32"), "device=nvidia tile=128,64,16", NO_LARGE_F32),
     (moving("8x8xf32, acc", "memref<?x?xf32>"), "device=lavapipe", ()),
     (moving("12x20xf32, acc", "memref<?x?xf32>"), "device=lavapipe", RAGGED),
     (moving("16x8xf32, acc", STRIDES), "device=lavapipe", STRIDED),
