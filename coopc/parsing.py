@@ -259,6 +259,21 @@ class LocatedParser(CachingParser):
             op.location = self._location(start)
         return op
 
+    def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
+        """Parse the generic form; the class completes what MLIR leaves out of it."""
+        op = super()._parse_generic_operation(op_type)
+        complete = getattr(op_type, "complete_generic", None)
+        if complete is not None:
+            complete(op)
+        return op
+
+    def parse_optional_argument(self, expect_type: bool = True) -> Any:
+        """Parse an argument and its location, which is that of its name."""
+        argument = super().parse_optional_argument(expect_type)
+        if argument is not None:
+            self.parse_optional_location()
+        return argument
+
     def _check_operands(self, op: Operation, start: int) -> None:
         """Refuse operands that were defined in the regions, and so were forgotten.
 

@@ -8,6 +8,8 @@
 | late aliases | `#loc1` before its definition, as in MLIR, fails | `alias_positions` |
 | locations | no `fused<..>[..]`, no ranges of a file | `coopc.parsing` |
 | resources | of a second module of the same names are empty | the same |
+| generic forms | lack what MLIR implies: sizes of segments, `strides` | the same |
+| located arguments | `%x: f32 loc(..)` fails, except in blocks | the same |
 | one result | `scf.if %c -> i32` and `scf.while :` fail | `coopc.parsing` |
 | scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
 | remainders | no `arith.remf` | the same |
@@ -18,12 +20,15 @@
 | `pooling_nchw_max` | compares with the window, not with the output | the same |
 | default steps | `linalg.conv_2d_..` without `strides` fails | the same |
 | narrowing fills | `linalg.fill` of f32 into f16 yields f32 | the same |
+| unsigned copies | `linalg.copy {cast = ..}` yields its operand as it is | the same |
+| scalar operands | `linalg.copy`, `linalg.add`, .. of a scalar assert | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
 | `memref.copy`, casts | and `memref.global`: generic only | `dialects.memref_forms` |
 | values of globals | `dense_resource` is none | the same |
 | `memref.prefetch` | `memref` lacks it | the same |
 | `scf.forall` | `scf` lacks it | `dialects.scf_forms` |
 | its slices | nor is there `tensor.parallel_insert_slice` | `dialects.tensor_forms` |
+| rank 0 | `tensor.expand_shape %x []` does not verify | the same |
 | layouts of buffers | `bufferization` takes memrefs without strides | the same |
 | unknown effects | unused `arith.extsi`, `vector.bitcast` stay | `dialects.effects` |
 | divisions move | `licm` moves a guarded `arith.remsi`, which traps | the same |

@@ -19,7 +19,14 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Data,
+    Dialect,
+    ParametrizedAttribute,
+    SpacedOpaqueSyntaxAttribute,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -59,6 +66,20 @@ class ThreadMappingAttr(InBrackets):
 
     name = "gpu.thread"
     VALUES = DIMENSIONS
+
+
+@irdl_attr_definition
+class ElementwiseKindAttr(Data[str], SpacedOpaqueSyntaxAttribute):
+    """What is computed of each element: `addf`, `maxf`, `negatef`, ..."""
+
+    name = "gpu.mma_element_wise"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        return parser.parse_identifier()
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.data)
 
 
 @irdl_attr_definition
@@ -164,13 +185,13 @@ class ConstantMatrixOp(IRDLOperation):
 
 @irdl_op_definition
 class ElementwiseOp(IRDLOperation):
-    """What `opType` names, of each element: `addf`, `maxf`, `negatef`, ..."""
+    """What `opType` names, of each element."""
 
     name = "gpu.subgroup_mma_elementwise"
 
     args = var_operand_def(MmaMatrixType)
     result = result_def(MmaMatrixType)
-    kind = prop_def(StringAttr)
+    kind = prop_def(ElementwiseKindAttr, prop_name="opType")
 
     @classmethod
     def parse(cls, parser: Parser) -> "ElementwiseOp":
@@ -184,7 +205,7 @@ class ElementwiseOp(IRDLOperation):
         if not isinstance(type, FunctionType):
             parser.raise_error(f"expected a function type, got {type}", position)
         operands = parser.resolve_operands(args, type.inputs.data, position)
-        properties: dict[str, Attribute | None] = {"kind": StringAttr(kind)}
+        properties: dict[str, Attribute | None] = {"opType": ElementwiseKindAttr(kind)}
         return cls(
             operands=[operands],
             result_types=list(type.outputs.data),
@@ -270,10 +291,19 @@ def parse_func(cls: type[gpu.FuncOp], parser: Parser) -> gpu.FuncOp:
     attributes = {} if found is None else dict(found.data)
     type = FunctionType.from_lists([arg.type for arg in args], [])
     op = cls(name.data, type, parser.parse_region(args), is_kernel or None)
-    if (sizes := attributes.pop("known_block_size", None)) is not None:
-        attributes["gpu.known_block_size"] = sizes
     op.attributes.update(attributes)
+    complete_func(op)
     return op
+
+
+def complete_func(self: gpu.FuncOp) -> None:
+    """Name what MLIR says of a kernel as xDSL does."""
+    if (kernel := self.attributes.pop("gpu.kernel", None)) is not None:
+        self.properties["kernel"] = kernel
+    for name in ("known_block_size", "known_grid_size"):
+        for given in (self.properties, self.attributes):
+            if (sizes := given.pop(name, None)) is not None:
+                self.attributes[f"gpu.{name}"] = sizes
 
 
 def parse_plain(cls: type[Any], parser: Parser) -> Any:
@@ -300,6 +330,7 @@ for op, parse in (
 ):
     setattr(op, "parse", classmethod(parse))  # noqa: B010
 setattr(gpu.BarrierOp, "print", print_barrier)  # noqa: B010
+setattr(gpu.FuncOp, "complete_generic", complete_func)  # noqa: B010
 
 Gpu = Dialect(
     "gpu",
@@ -316,6 +347,7 @@ Gpu = Dialect(
     [
         *gpu.GPU.attributes,
         MmaMatrixType,
+        ElementwiseKindAttr,
         BlockMappingAttr,
         ThreadMappingAttr,
     ],

@@ -44,6 +44,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ShapedType,
     TensorType,
+    i32,
     i64,
 )
 from xdsl.dialects.linalg import abstract_ops, ops
@@ -251,10 +252,6 @@ def is_wider(one: Attribute, other: Attribute) -> bool:
     return one.bitwidth > other.bitwidth
 
 
-def cast_to_like(value: SSAValue, other: SSAValue) -> SSAValue:
-    return cast_to(value, other.type)
-
-
 def scalar(name: str, *operands: SSAValue) -> Operation:
     """Compute what the table says, here.
 
@@ -268,14 +265,26 @@ def scalar(name: str, *operands: SSAValue) -> Operation:
     return make(*operands)
 
 
+def is_unsigned(cast: Attribute | None) -> bool:
+    return isinstance(cast, TypeFnAttr) and cast.data == "cast_unsigned"
+
+
+def copy_body(
+    inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], cast: Attribute | None
+) -> Region:
+    def copy(x: SSAValue, y: SSAValue) -> SSAValue:
+        return cast_to(x, y.type, is_unsigned(cast))
+
+    return body((*inputs, *outputs), copy, 1)
+
+
 def product_body(
     inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], cast: Attribute | None
 ) -> Region:
     """Return the body of a product: `c + cast(a) * cast(b)`."""
-    unsigned = isinstance(cast, TypeFnAttr) and cast.data == "cast_unsigned"
 
     def multiply_add(a: SSAValue, b: SSAValue, c: SSAValue) -> Operation:
-        a, b = (cast_to(x, c.type, unsigned) for x in (a, b))
+        a, b = (cast_to(x, c.type, is_unsigned(cast)) for x in (a, b))
         return scalar("add", scalar("mul", a, b).results[0], c)
 
     return body((*inputs, *outputs), multiply_add, 2)
@@ -332,6 +341,15 @@ def kinds_of_loops(maps: Sequence[AffineMap]) -> ArrayAttr[IteratorTypeAttr]:
     )
 
 
+def elementwise_maps(op: LinalgStructuredOperation) -> Sequence[AffineMap]:
+    """Return the maps of an elementwise operation; a scalar goes with each element."""
+    whole = AffineMap.identity(rank_of(op.outputs[0]))
+    scalar = AffineMap(whole.num_dims, 0, ())
+    return tuple(
+        whole if isinstance(x.type, ShapedType) else scalar for x in op.operands
+    )
+
+
 class NamedForm(abstract_ops.NamedOperation):
     """An operation whose maps and body are in a table here, or are written with it."""
 
@@ -385,8 +403,7 @@ class NamedForm(abstract_ops.NamedOperation):
                 for x in (self.strides, self.dilations)
             )
             return maps_of(loops, *steps)
-        rank = rank_of(self.outputs[0])
-        return (AffineMap.identity(rank),) * len(self.operands)
+        return elementwise_maps(self)
 
     def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:
         return kinds_of_loops(self.get_default_indexing_maps())
@@ -507,6 +524,8 @@ def parse_named(cls: type[OpT], parser: Parser) -> OpT:
         region = cls.body_of(inputs, outputs, attributes)
     elif issubclass(cls, ops.MatmulOp | abstract_ops.ConvOperation):
         region = product_body(inputs, outputs, attributes.get("cast"))
+    elif issubclass(cls, ops.CopyOp):
+        region = copy_body(inputs, outputs, attributes.get("cast"))
     else:
         assert issubclass(cls, abstract_ops.NamedOperation), cls
         region = cls.get_hidden_region(inputs, outputs)
@@ -560,8 +579,28 @@ def hidden_maximum(
 def hidden_cast(
     cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
 ) -> Region:
-    return body((*inputs, *outputs), cast_to_like, 1)
+    return copy_body(inputs, outputs, None)
 
+
+def complete_named(self: IRDLOperation) -> None:
+    """Complete the generic form: steps of 1 are implied.
+
+    How integers are extended is an attribute where xDSL has no such property.
+    """
+    known = self.get_irdl_definition().properties
+    if "cast" in self.properties and "cast" not in known:
+        self.attributes["cast"] = self.properties.pop("cast")
+    if isinstance(self, abstract_ops.ConvOperation | abstract_ops.PoolingOperation):
+        for name in ("strides", "dilations"):
+            self.properties.setdefault(name, DEFAULT_STEPS)
+
+
+setattr(abstract_ops.NamedOperation, "complete_generic", complete_named)  # noqa: B010
+
+
+setattr(  # noqa: B010
+    abstract_ops.ElementwiseOperation, "get_default_indexing_maps", elementwise_maps
+)
 
 for hidden, names in (
     (hidden_product, (ops.MatmulOp, abstract_ops.ConvOperation)),
@@ -605,7 +644,7 @@ class AlongDimensions(LinalgStructuredOperation):
         attributes = parser.parse_optional_attr_dict()
         operands = (*inputs, *outputs)
         if not cls.HAS_BODY:
-            region = body(operands, cast_to_like, 1)
+            region = copy_body(inputs, outputs, None)
         elif payload is None:
             region = parser.parse_region(
                 parser.parse_comma_separated_list(
@@ -643,6 +682,20 @@ class AlongDimensions(LinalgStructuredOperation):
                 printer.print_list(args, printer.print_block_argument)
             printer.print_string(" ")
             printer.print_region(self.body, print_entry_block_args=False)
+
+    def complete_generic(self) -> None:
+        """Complete the generic form, in which MLIR has no sizes of segments."""
+        count = len(self.operands)
+        outputs = count - count // 2 if isinstance(self, ReduceOp) else min(count, 1)
+        sizes = DenseArrayBase.from_list(i32, [count - outputs, outputs])
+        self.properties.setdefault("operandSegmentSizes", sizes)
+
+    def verify_(self) -> None:
+        inputs, outputs = len(self.inputs), len(self.outputs)
+        wanted = max(inputs, 1) if isinstance(self, ReduceOp) else 1
+        if outputs != wanted:
+            raise VerifyException(f"expected {wanted} outputs, got {outputs}")
+        super().verify_()
 
     def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:
         return kinds_of_loops([map.data for map in self.get_indexing_maps()])

@@ -41,7 +41,12 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-BOUNDS = ("lower", "upper", "step")
+BOUNDS = {
+    "lower": "staticLowerBound",
+    "upper": "staticUpperBound",
+    "step": "staticStep",
+}
+"""The bounds of the loops, and the properties with the constants among them."""
 
 
 @irdl_op_definition
@@ -65,9 +70,9 @@ class ForallOp(IRDLOperation):
     upper = var_operand_def(IndexType)
     step = var_operand_def(IndexType)
     outputs = var_operand_def(TensorType)
-    static_lower = prop_def(DenseArrayBase.constr(i64))
-    static_upper = prop_def(DenseArrayBase.constr(i64))
-    static_step = prop_def(DenseArrayBase.constr(i64))
+    static_lower = prop_def(DenseArrayBase.constr(i64), prop_name=BOUNDS["lower"])
+    static_upper = prop_def(DenseArrayBase.constr(i64), prop_name=BOUNDS["upper"])
+    static_step = prop_def(DenseArrayBase.constr(i64), prop_name=BOUNDS["step"])
     mapping = opt_prop_def(ArrayAttr)
     res = var_result_def(TensorType)
     body = region_def("single_block")
@@ -118,7 +123,7 @@ class ForallOp(IRDLOperation):
             region.block.add_op(InParallelOp.build(regions=[Region(Block())]))
         attributes = parser.parse_optional_attr_dict()
         properties: dict[str, Attribute] = {
-            f"static_{name}": DenseArrayBase.from_list(i64, given[name][1])
+            BOUNDS[name]: DenseArrayBase.from_list(i64, given[name][1])
             for name in BOUNDS
         }
         if (mapping := attributes.pop("mapping", None)) is not None:

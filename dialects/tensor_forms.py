@@ -74,6 +74,24 @@ def check_buffer(op: Any) -> None:
         raise VerifyException(f"expected one shape and element type, got {shown}")
 
 
+verify_expansion = tensor.ExpandShapeOp.verify_
+
+
+def verify_expand(self: tensor.ExpandShapeOp) -> None:
+    """Verify an expansion; that of rank 0 has no groups, and sizes of 1."""
+    self.get_irdl_definition().verify(self)
+    source, result = as_tensor(self.src.type), as_tensor(self.result.type)
+    if source.get_num_dims():
+        return verify_expansion(self)
+    sizes = (1,) * result.get_num_dims()
+    if result != TensorType(source.element_type, sizes, result.encoding):
+        raise VerifyException(f"expected sizes of 1 of {source}, got {result}")
+    if self.reassociation or self.static_output_shape.get_values() != sizes:
+        raise VerifyException(f"expected [] output_shape {[*sizes]}")
+
+
+setattr(tensor.ExpandShapeOp, "verify_", verify_expand)  # noqa: B010
+
 SHAPED = base(TensorType) | base(MemRefType)
 for op in (
     bufferization.ToTensorOp,

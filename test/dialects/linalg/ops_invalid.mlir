@@ -66,9 +66,31 @@ func.func @f(%a: tensor<8xf32>) {
 
 // CHECK: scf.forall: expected an argument for each loop and each output
 func.func @f() {
-  "scf.forall"() <{static_lower = array<i64: 0>, static_upper = array<i64: 4>, static_step = array<i64: 1>, operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({
+  "scf.forall"() <{staticLowerBound = array<i64: 0>, staticUpperBound = array<i64: 4>, staticStep = array<i64: 1>, operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({
     scf.forall.in_parallel {
     }
+  }) : () -> ()
+  func.return
+}
+
+// -----
+
+// CHECK: linalg.reduce: expected 1 outputs, got 2
+func.func @f(%a: memref<4x8xf32>, %b: memref<4xf32>) {
+  "linalg.reduce"(%a, %b, %b) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    linalg.yield %x, %y : f32, f32
+  }) : (memref<4x8xf32>, memref<4xf32>, memref<4xf32>) -> ()
+  func.return
+}
+
+// -----
+
+// CHECK: linalg.map: expected 1 outputs, got 0
+func.func @f() {
+  "linalg.map"() ({
+  ^bb0:
+    linalg.yield
   }) : () -> ()
   func.return
 }
