@@ -499,7 +499,7 @@ def check_shape(argument: Buffer, found: Sequence[int]) -> None:
         for size, other in zip(argument.shape, found, strict=True)
     ):
         shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
-        got = " x ".join(map(str, found))
+        got = " x ".join(map(str, found)) or "a number"
         raise ValueError(f"expected {argument.name} to be {shape}, got {got}")
 
 

@@ -16,14 +16,17 @@ has tiles for it, else after `coopc-cpu`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
+from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.traits import SymbolTable
 
 from coopc.compiler import compile, new_context
@@ -32,7 +35,7 @@ from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
 from coopc.explain import explaining, place_of_op, usage_errors
 from coopc.interface import SECOND_ENTRY
 from coopc.parsing import parse
-from coopc.pipeline import Observer, Run, read_passes
+from coopc.pipeline import Observer, Run, checks, read_passes
 from coopc.remarks import current_sink, remark
 from coopc.run.executable import LAUNCH, LAUNCH_SECONDS, Executable, Grid
 from coopc.sim.triton import simulated_form
@@ -61,6 +64,18 @@ PLACES: Mapping[str, str] = {
     "cpu": "intel-cpu",
 }
 """Where a kernel can run, and the device that it is compiled for by default."""
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "bounds": ("cpu",),
+    "device": ("sim", "vulkan", "opencl"),
+    "spec": ("sim", "vulkan", "opencl"),
+    "threads": ("cpu",),
+    "tiles": ("cpu",),
+    "timeout": ("vulkan", "opencl", "cpu"),
+}
+"""Options of coopc-run that are for some places only."""
+TILES = ("auto", "amx", "emulated", "none")
+MAX_THREADS = 1024
+"""More than processors have cores; systems refuse some tens of thousands."""
 XE_DEVICE = "bmg"
 """The one that kernels of Triton with layouts are planned for by default."""
 
@@ -107,12 +122,37 @@ class Owners(Observer):
             self.lowered = module
 
 
+def check_options(on: str, given: Iterable[str]) -> None:
+    """Refuse options that would do nothing at a place.
+
+    Raises:
+        ValueError: there is one.
+    """
+    for name in given:
+        if on not in (places := OPTIONS[name]):
+            where = " or ".join(places)
+            raise ValueError(
+                f"expected --on {where}, which --{name} is for, got --on {on}"
+            )
+
+
+def check_texts(**given: object) -> None:
+    """Refuse options that are neither text nor None.
+
+    Raises:
+        ValueError: there is one.
+    """
+    for name, value in given.items():
+        if not isinstance(value, str | None):
+            raise ValueError(f"expected {name} to be text, got {value!r}")
+
+
 @dataclass(frozen=True)
 class LaunchTarget:
     """Where a module is to run, and how it is compiled for that.
 
     Raises:
-        ValueError: there is no such place, or it takes no device.
+        ValueError: there is no such place, or it does not take the options.
     """
 
     on: str = "sim"
@@ -128,13 +168,29 @@ class LaunchTarget:
     """Whether every access is checked, on cpu."""
 
     def __post_init__(self) -> None:
+        check_texts(
+            on=self.on, device=self.device, pipeline=self.pipeline, tiles=self.tiles
+        )
         if self.on not in PLACES:
             raise ValueError(f"expected on={'|'.join(PLACES)}, got {self.on!r}")
+        if self.tiles not in TILES:
+            raise ValueError(f"expected tiles={'|'.join(TILES)}, got {self.tiles!r}")
+        threads: object = self.threads
+        if not isinstance(threads, Integral) or not 1 <= self.threads <= MAX_THREADS:
+            raise ValueError(
+                f"expected threads to be a number, 1 to {MAX_THREADS}, got {threads!r}"
+            )
         if self.on == "cpu" and self.device is not None:
             raise ValueError(
                 f"expected no device with on='cpu', which compiles for this CPU, "
                 f"got {self.device!r}"
             )
+        given = {
+            "tiles": self.tiles != "auto",
+            "threads": self.threads != 1,
+            "bounds": self.bounds,
+        }
+        check_options(self.on, [name for name in given if given[name]])
 
     @property
     def device_name(self) -> str:
@@ -299,6 +355,16 @@ class Build:
         ) or call.interface.subgroup_size
         return known or device(self.target.device_name).subgroup_size
 
+    def module_of(self, kernel: str) -> ModuleOp:
+        """Return the module in which the simulator finds a kernel.
+
+        It is what passes before a pipeline made where they made the kernel.
+        """
+        if SymbolTable.lookup_symbol(self.module, kernel) is not None:
+            return self.module
+        first = takewhile(lambda step: step not in checks(), self.steps)
+        return after(self.given, self.source, [*first])
+
     def simulated(
         self,
         call: Call,
@@ -339,9 +405,10 @@ class Build:
             run = simulate(module, name, inputs, options)
         except SimulationError as error:
             place, what = Place(LAUNCH), error.reason
-            if error.op is not None:
-                place = place_of_op(error.op, self.source)
-                what = f"{error.op.name}: {what}"
+            op = error.op or SymbolTable.lookup_symbol(module, name)
+            if op is not None:
+                place = place_of_op(op, self.source)
+                what = f"{op.name}: {what}"
             raise CompileError(Diagnostic(Kind.USAGE, what, place)) from error
         for result, found in zip(given[count:], run.results, strict=True):
             np.asarray(result)[...] = found.view(np.asarray(result).dtype)
@@ -406,8 +473,9 @@ class Build:
         from coopc.run.bounds_checks import add_bounds_checks
         from coopc.run.cpu import llvm_ir
 
-        checks = add_bounds_checks(self.program) if self.target.bounds else []
         with explaining(Kind.EMIT, self.source, "target 'llvm-ir'"):
+            check_calls(self.program)  # before functions of whoever runs it are added
+            checks = add_bounds_checks(self.program) if self.target.bounds else []
             return llvm_ir(self.program), checks
 
 
@@ -436,6 +504,11 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
         kernels = with_kernels(program, source)
         known = interfaces(kernels, source, target.device_name)
         known = [x for each in known if (x := as_simulated(each, program)) is not None]
+        if not known and any(step.name == "convert-simt-to-loops" for step in steps):
+            raise ValueError(
+                "expected --on cpu, which runs what coopc-cpu and coopc-amx make of "
+                "kernels, got --on sim"
+            )
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
         kernels = with_kernels(plain, source, owners)
@@ -533,6 +606,22 @@ def for_processor(
     program = after(module, source, steps, owners)
     remark_product(module, f"computed by vectors, not by AMX tiles: {reason}")
     return program, Tiles.NONE, owners
+
+
+def check_calls(program: ModuleOp) -> None:
+    """Refuse calls of functions that the processor's code does not have.
+
+    Raises:
+        PassFailedException: a function that is called has no body.
+    """
+    from coopc.emit.walker import refuse
+
+    for op in program.walk():
+        if isinstance(op, CallOp):
+            name = op.callee.root_reference.data
+            callee = SymbolTable.lookup_symbol(program, name)
+            if not isinstance(callee, FuncOp) or callee.is_declaration:
+                refuse(op, f"expected a function @{name} with a body in the module")
 
 
 def remark_product(module: ModuleOp, text: str) -> None:
@@ -683,6 +772,8 @@ def launch(
     Raises:
         CompileError: Anything is wrong, in the words of coopc-run.
     """
+    with usage_errors(LAUNCH):
+        check_launch(on, module, kernel, spec, seconds)
     if isinstance(module, ModuleOp):
         given = module
     elif isinstance(module, str) and ("\n" in module or "{" in module):
@@ -695,3 +786,29 @@ def launch(
     return executable.run(
         *arguments, grid=grid, kernel=kernel, spec=spec, seconds=seconds
     )
+
+
+def check_launch(
+    on: str, module: object, kernel: object, spec: object, seconds: object
+) -> None:
+    """Refuse arguments of `launch` of types that it does not take.
+
+    Raises:
+        ValueError: there is one.
+    """
+    if not isinstance(module, str | PathLike | ModuleOp):
+        raise ValueError(
+            "expected a module: text, the path of a file or IR, got "
+            f"{type(module).__name__}"
+        )
+    check_texts(kernel=kernel)
+    if not isinstance(seconds, Real):
+        raise ValueError(f"expected seconds to be a number, got {seconds!r}")
+    numbers: Any = {} if spec is None else spec
+    if not isinstance(numbers, Mapping) or not all(
+        isinstance(name, str) and isinstance(number, Integral)
+        for name, number in cast("Mapping[object, object]", numbers).items()
+    ):
+        raise ValueError(f"expected spec to be numbers by name, got {spec!r}")
+    if numbers:
+        check_options(on, ["spec"])

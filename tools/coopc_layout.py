@@ -778,8 +778,10 @@ def planned(
     from coopc.plan.block2d import BlockPlan, display_of
     from coopc.plan.search import Request, plan
 
-    if not isinstance(subject.layout, LinearLayout) or not is_tensor(shape):
+    if not is_tensor(shape):
         raise ValueError(f"expected a tensor to plan, got {shape}")
+    if not isinstance(subject.layout, LinearLayout):
+        raise ValueError(f"expected a linear layout to plan, got {layout}")
     if len(shape.get_shape()) != 2:
         raise ValueError(f"expected a tensor of rank 2, got {shape}")
     if (bits := bits_of(shape.get_element_type())) is None:

@@ -14,11 +14,22 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coopc.diagnostic import CompileError
 from coopc.explain import place_of_op, usage_errors, wrong_call
-from coopc.launcher import PLACES, Build, LaunchTarget, build, source_name
+from coopc.launcher import (
+    MAX_THREADS,
+    OPTIONS,
+    PLACES,
+    TILES,
+    Build,
+    LaunchTarget,
+    build,
+    check_options,
+    source_name,
+)
 from coopc.run.executable import LAUNCH_SECONDS, failures
 from coopc.source import read_source
 from coopc.tools.driver import ArgumentParser, run_tool, whole_number, write_output
@@ -33,17 +44,6 @@ if TYPE_CHECKING:
     from coopc.validate.compare import Difference
 
 TOOL = "coopc-run"
-MAX_THREADS = 1024
-"""More than processors have cores; systems refuse some tens of thousands."""
-OPTIONS = {
-    "bounds": ("cpu",),
-    "device": ("sim", "vulkan", "opencl"),
-    "spec": ("sim", "vulkan", "opencl"),
-    "threads": ("cpu",),
-    "tiles": ("cpu",),
-    "timeout": ("vulkan", "opencl", "cpu"),
-}
-"""Those that are for some places only."""
 MARKS = re.compile(r"\[/?(?:bold|green|red|yellow)\]")
 
 
@@ -64,15 +64,20 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def read_arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line, and refuse options that would do nothing."""
+    """Read the command line, and refuse options that would do nothing.
+
+    Of two arrays that are written to one file, one would be lost.
+    """
     known = parser()
     found = known.read(args)
-    for name, places in OPTIONS.items():
-        if found.on not in places and getattr(found, name) != known.get_default(name):
-            where = " or ".join(places)
-            message = (
-                f"expected --on {where}, which --{name} is for, got --on {found.on}"
-            )
+    given = [x for x in OPTIONS if getattr(found, x) != known.get_default(x)]
+    with usage_errors(TOOL):
+        check_options(found.on, given)
+    files = [text.rpartition("=")[2] for text in found.save]
+    known_files = [Path(file).resolve() for file in files]
+    for number, file in enumerate(known_files):
+        if file in known_files[:number]:
+            message = f"expected one array to --save in {files[number]}, got several"
             raise wrong_call(TOOL, message)
     return found
 
@@ -98,7 +103,7 @@ def parser() -> ArgumentParser:
     add_about(add, "devices")
     add(
         "--tiles",
-        choices=["auto", "amx", "emulated", "none"],
+        choices=TILES,
         default="auto",
         help="AMX tiles, with --on cpu: the CPU's, emulated ones (slow), or "
         "none; auto: the CPU's if it supports the kernel's types, else none",
@@ -220,7 +225,7 @@ def reference(job: Job, distribution: Provider | None = None) -> Arrays:
         distribution = named_provider(decided)
     with usage_errors(TOOL):
         return built.simulated(
-            job.call, built.module, name, job.spec, track, distribution
+            job.call, built.module_of(name), name, job.spec, track, distribution
         )
 
 
@@ -253,9 +258,9 @@ def dependent(job: Job, after: Mapping[str, Array], expected: Arrays) -> dict[st
     """
     from coopc.sim.matrices import OTHERS, observers
 
-    built = job.build
-    telling = next(observers(built.module), None)
-    if telling is None or source_name(job.interface) in built.owners.distributions:
+    built, kernel = job.build, source_name(job.interface)
+    telling = next(observers(built.module_of(kernel)), None)
+    if telling is None or kernel in built.owners.distributions:
         return {}
     where = f"{telling.name} at {place_of_op(telling, built.source)}"
     found: dict[str, str] = {}

@@ -27,6 +27,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from coopc.device import device
 from coopc.device.file import SUFFIXES, written
 from coopc.explain import usage_errors, wrong_call
 from coopc.source import read_source
@@ -125,6 +126,9 @@ def body(args: argparse.Namespace) -> None:
     if args.on == "cpu" and args.device is not None:
         what = "expected --on vulkan or opencl, which --device is for, got --on cpu"
         raise wrong_call(TOOL, what)
+    if args.device is not None:
+        with usage_errors(TOOL):
+            device(args.device)
     if not (folder := Path(output).parent).is_dir():
         raise wrong_call(TOOL, f"{output}: expected a folder {folder}, got none")
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())

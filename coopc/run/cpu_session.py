@@ -183,7 +183,7 @@ def _bytes_at(address: int, size: int) -> Array:
 def outside(where: str) -> str:
     return (
         f"expected accesses inside the kernel's arrays, got one {where}; "
-        "--bounds says which operation"
+        "coopc-run --bounds says which operation"
     )
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from coopc.llvm.values import quoted
 from coopc.run.arrays import Argument
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
@@ -206,12 +207,12 @@ def stored_alone(text: str) -> str:
 
 
 def _slots_name(name: str) -> str:
-    return f"slots.{name}"
+    return f"slots.{name.encode('unicode_escape').decode()}"  # llvmlite takes ASCII
 
 
 def _slots_entry(function: Any) -> str:
     types = [str(argument.type) for argument in function.arguments]
-    lines = [f'define void @"{_slots_name(function.name)}"(ptr %slots) {{']
+    lines = [f"define void @{quoted(_slots_name(function.name))}(ptr %slots) {{"]
     for at, type in enumerate(types):
         lines.append(f"  %p{at} = getelementptr i8, ptr %slots, i64 {SLOT * at}")
         lines.append(f"  %a{at} = load {type}, ptr %p{at}")
@@ -220,7 +221,7 @@ def _slots_entry(function: Any) -> str:
         for at, type in enumerate(types)
     )
     result = str(function.global_value_type).split(" (")[0]
-    lines += [f'  call {result} @"{function.name}"({given})', "  ret void", "}"]
+    lines += [f"  call {result} @{quoted(function.name)}({given})", "  ret void", "}"]
     return "\n".join(("", *lines, ""))
 
 

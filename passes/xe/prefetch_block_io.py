@@ -107,15 +107,17 @@ class PrefetchBlockIoPass(ModulePass):
     name = "prefetch-block-io"
 
     steps: int | None = None
-    """How many iterations ahead; by default, one less than the loop's
-    `tt.num_stages`."""
+    """How many iterations ahead; 0 for no prefetches. By default, one less than the
+    loop's `tt.num_stages`."""
     barriers: bool = False
     """Keep subgroups in step by split barriers, since each prefetches a part of what
     all of them load."""
 
     def __post_init__(self) -> None:
-        if self.steps is not None and self.steps < 1:
-            raise ValueError(f"expected steps of at least 1, got {self.steps}")
+        if self.steps is not None and self.steps < 0:
+            raise ValueError(
+                f"expected prefetches 0 or more iterations ahead, got {self.steps}"
+            )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [each for each in op.walk() if isinstance(each, ForOp)]:

@@ -44,6 +44,8 @@
 // DEVICE: coopc-layout: error: unknown device 'xyz' (have
 // RUN: not coopc-layout "!coopmatrix.matrix<4x15xf16, acc>" --plan 2>&1 | filecheck %s --check-prefix MATRIX
 // MATRIX: coopc-layout: error: expected a tensor to plan, got !coopmatrix.matrix<4x15xf16, acc>
+// RUN: not coopc-layout "tensor<32x256xf16>" -l "#layout.coopmatrix" --plan 2>&1 | filecheck %s --check-prefix LAYOUT
+// LAYOUT: coopc-layout: error: expected a linear layout to plan, got #layout.coopmatrix
 // RUN: not coopc-layout -t "tensor<16x16xf16>" -i %s --alias-names gaps --plan 2>&1 | filecheck %s --check-prefix GAPS
 // GAPS: coopc-layout: error: #gaps: bmg moves it lane by lane: no message gives the lanes these elements: lanes hold (2,0) (4,0) (1,0) (0,1), (row, column) of memory
 

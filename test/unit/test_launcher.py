@@ -189,7 +189,20 @@ def test_what_a_kernel_left_alone_is_not_written() -> None:
         ((np.zeros(8, "f4"), 2.0), {"grid": ("a",)}, "one to three integers"),
         ((np.zeros(8, "f4"), 2.0), {"grid": (-1,)}, "integers from 0 on, got (-1,)"),
         ((np.zeros(8, "f4"), 2.0), {"seconds": -1}, "seconds greater than 0, got -1"),
-        ((np.zeros(8, "f4"), 2.0), {"seconds": "x"}, "could not convert string to"),
+        ((np.zeros(8, "f4"), 2.0), {"seconds": "x"}, "seconds to be a number, got 'x'"),
+        ((np.float32(1), 2.0), {}, "expected a to be ?, got a number"),
+        ((), {"kernel": 3}, "expected kernel to be text, got 3"),
+        ((), {"pipeline": 1}, "expected pipeline to be text, got 1"),
+        ((), {"device": 1}, "expected device to be text, got 1"),
+        ((), {"on": ["cpu"]}, "expected on to be text, got ['cpu']"),
+        ((), {"threads": "2"}, "threads to be a number, 1 to 1024, got '2'"),
+        ((), {"threads": 0, "on": "vulkan"}, "a number, 1 to 1024, got 0"),
+        ((), {"spec": {"X": "a"}}, "spec to be numbers by name, got {'X': 'a'}"),
+        ((), {"tiles": "x", "on": "cpu"}, "tiles=auto|amx|emulated|none, got 'x'"),
+        ((), {"tiles": "x"}, "tiles=auto|amx|emulated|none, got 'x'"),
+        ((), {"tiles": "none"}, "--on cpu, which --tiles is for, got --on sim"),
+        ((), {"threads": 2}, "--on cpu, which --threads is for, got --on sim"),
+        ((), {"spec": {"X": 1}, "on": "cpu"}, "which --spec is for, got --on cpu"),
         ((np.zeros(8, "f4"), 2.0), {"on": "gpu"}, "expected on=sim|vulkan|opencl|cpu"),
         (
             (np.zeros(8, "f4"), 2.0),
@@ -216,6 +229,20 @@ def test_one_diagnostic(
     with pytest.raises(coopc.CompileError) as error:
         coopc.launch(SCALE, *arguments, **options)
     assert message in str(error.value)
+
+
+def test_an_access_outside_an_array() -> None:
+    """What says more is an option of coopc-run, not of a launch."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    message = "beyond the end of .*; coopc-run --bounds says which operation"
+    with pytest.raises(coopc.CompileError, match=message):
+        coopc.launch(SCALE, np.zeros(8, "f4"), 2.0, grid=2, on="cpu")
+
+
+@pytest.mark.parametrize("module", [None, b"func.func"])
+def test_no_program(module: Any) -> None:
+    with pytest.raises(coopc.CompileError, match="expected a module: text, the path"):
+        coopc.launch(module)
 
 
 def test_no_file() -> None:

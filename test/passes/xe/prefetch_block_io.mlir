@@ -1,5 +1,10 @@
 // RUN: coopc-opt %root/test/inputs/ttgir/gemm_axb_32x32.ttgir -p 'prefetch-block-io{steps=2 barriers=true}' | filecheck %s
 // RUN: coopc-opt %s -p 'plan-block-io{device=bmg},convert-ttgir-to-xe' | filecheck %s --check-prefix BARRIER
+// RUN: coopc-opt %root/test/inputs/ttgir/gemm_axb_32x32.ttgir -p 'prefetch-block-io{steps=0}' | filecheck %s --check-prefix NONE
+// RUN: not coopc-opt %s -p 'coopc-xe{device=bmg prefetch=-1}' 2>&1 | filecheck %s --check-prefix NEGATIVE
+
+// NONE-NOT: prefetch
+// NEGATIVE: error: coopc-xe: expected prefetches 0 or more iterations ahead, got -1
 
 // The tiles of two steps before the loop, in it that of two steps ahead, and the
 // subgroups together in each step.

@@ -109,6 +109,107 @@ def test_no_kernel(said: Said):
     )
 
 
+DOUBLE = """
+func.func @"NAME"(%a: memref<4xi32>)
+    attributes {simt.kernel, simt.grid = affine_map<() -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %a[%c0] : memref<4xi32>
+  %y = arith.addi %x, %x : i32
+  memref.store %y, %a[%c0] : memref<4xi32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("name", [r"x\22y", r"x\5Cy", "é"])
+def test_names_that_llvm_escapes(said: Said, name: str):
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    text = DOUBLE.replace("NAME", name)
+    status, out, error = said(text, "--on", "cpu", "--check")
+    assert (status, error) == (0, "")
+    assert "a against the simulator: the same" in out
+
+
+@pytest.mark.parametrize("bounds", [[], ["--bounds"]])
+def test_called_function_without_a_body(said: Said, bounds: list[str]):
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    text = DOUBLE.replace("arith.addi %x, %x : i32", "func.call @f(%x) : (i32) -> i32")
+    text = f"func.func private @f(i32) -> i32\n{text}"
+    status, _, error = said(text, "--on", "cpu", *bounds)
+    assert status == 1
+    assert error.startswith(
+        "k.mlir:7:3: error: func.call: expected a function @f with a body in the module"
+    )
+
+
+def test_several_blocks_on_the_simulator(said: Said):
+    text = DOUBLE.replace("  func.return", "  cf.br ^end\n^end:\n  func.return")
+    status, _, error = said(text)
+    assert status == 1
+    assert error.startswith(
+        "k.mlir:2:1: error: func.func: expected structured control flow, got several"
+    )
+
+
+@pytest.mark.parametrize("passes", ["coopc-cpu", "coopc-amx"])
+def test_what_only_the_processor_runs(said: Said, passes: str):
+    status, _, error = said(DOUBLE, "--on", "sim", "-p", passes)
+    assert status == 1
+    assert "expected --on cpu, which runs what coopc-cpu and coopc-amx make" in error
+
+
+def test_two_arrays_in_one_file(said: Said, tmp_path: Path):
+    one, same = f"a={tmp_path}/x.npy", f"b={tmp_path}/../{tmp_path.name}/x.npy"
+    status, _, error = said(MATMUL, "--save", one, "--save", same)
+    assert status == 1
+    assert "expected one array to --save in " in error
+    assert not (tmp_path / "x.npy").exists()
+
+
+GPU = """
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @f(%a: memref<16x16xf16>, %c: memref<16x16xf32>) kernel
+        attributes {known_block_size = array<i32: 8, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %s = gpu.subgroup_mma_load_matrix %c[%c0, %c0] {leadDimension = 16 : index}
+          : memref<16x16xf32> -> !gpu.mma_matrix<16x16xf32, "COp">
+      %x = gpu.subgroup_mma_load_matrix %a[%c0, %c0] {leadDimension = 16 : index}
+          : memref<16x16xf16> -> !gpu.mma_matrix<16x16xf16, "AOp">
+      %y = gpu.subgroup_mma_load_matrix %a[%c0, %c0] {leadDimension = 16 : index}
+          : memref<16x16xf16> -> !gpu.mma_matrix<16x16xf16, "BOp">
+      %n = gpu.subgroup_mma_compute %x, %y, %s : !gpu.mma_matrix<16x16xf16, "AOp">,
+          !gpu.mma_matrix<16x16xf16, "BOp"> -> !gpu.mma_matrix<16x16xf32, "COp">
+      gpu.subgroup_mma_store_matrix %n, %c[%c0, %c0] {leadDimension = 16 : index}
+          : !gpu.mma_matrix<16x16xf32, "COp">, memref<16x16xf32>
+      gpu.return
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_kernels_that_a_pass_makes(
+    said: Said, monkeypatch: pytest.MonkeyPatch, right: bool
+):
+    """They are compared with what passes before the pipeline made."""
+
+    def execute(job: Job) -> Outcome:
+        a = np.asarray(job.call.given[0], np.float32)
+        product: Array = a @ a
+        return ran(job, c=lambda c: c + product + (0 if right else 1))
+
+    monkeypatch.setattr(coopc_run, "execute", execute)
+    converted = "convert-gpu-mma-to-coopmatrix{subgroup-size=8}"
+    passes = f"{converted},coopc-khr{{device=lavapipe}}"
+    status, out, error = said(GPU, "--on", "vulkan", "-p", passes, "--check")
+    assert f"c against the simulator: {'the same' if right else 'at [0, 0]'}" in out
+    assert (status, error) == (
+        (0, "") if right else (1, "coopc-run: error: c is not what was expected\n")
+    )
+
+
 DIVIDE = f"""
 func.func @f(%a: memref<16xi32>, %by: i32)
     {HEAD}, simt.grid = affine_map<() -> (1)>}} {{

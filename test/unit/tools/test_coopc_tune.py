@@ -8,6 +8,7 @@ from coopc import tuner
 from coopc.generate.gemms import Gemm
 from coopc.plan.gemm import Problem
 from coopc.plan.tuning import Choice, Engine, read_tuning
+from coopc.run.machine import HostMachine
 from coopc.tools import coopc_opt
 from coopc.tools.coopc_tune import main
 
@@ -71,6 +72,18 @@ def test_a_file_is_written_and_used(program: Path, capsys: Capture) -> None:
 def test_refused(args: list[str], message: str, program: Path, capsys: Capture) -> None:
     assert main([str(program), *args]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_an_unknown_device_opens_no_driver(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def machine_of(on: str, target: str) -> HostMachine:
+        raise AssertionError("a driver is opened")
+
+    monkeypatch.setattr(tuner, "machine_of", machine_of)
+    assert main([str(program), "--on", "vulkan", "--device", "bgm"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("coopc-tune: error: unknown device 'bgm', did you mean")
 
 
 def test_no_product(program: Path, capsys: Capture) -> None:
