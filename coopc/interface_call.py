@@ -464,7 +464,7 @@ def _checked(argument: Argument, given: Given) -> Given:
                 f"expected {argument.name} to be one {argument.type}, "
                 f"got an array of shape {np.shape(given)}"
             )
-        return given
+        return given[()] if isinstance(given, np.ndarray) else given
     if isinstance(given, Addresses):
         if argument.element != "i64" or argument.shape:
             what = "a pointer to i64, which addresses of arrays are"

@@ -615,12 +615,18 @@ def check_calls(program: ModuleOp) -> None:
         PassFailedException: a function that is called has no body.
     """
     from coopc.emit.walker import refuse
+    from coopc.ir.control_flow import functions, reached
 
-    for op in program.walk():
+    known = functions(program)
+    entries = [
+        x
+        for x in known.values()
+        if x.sym_visibility is None or x.sym_visibility.data != "private"
+    ]
+    for op in (y for x in entries for each in reached(x, known) for y in each.walk()):
         if isinstance(op, CallOp):
             name = op.callee.root_reference.data
-            callee = SymbolTable.lookup_symbol(program, name)
-            if not isinstance(callee, FuncOp) or callee.is_declaration:
+            if name not in known or known[name].is_declaration:
                 refuse(op, f"expected a function @{name} with a body in the module")
 
 
@@ -801,7 +807,7 @@ def check_launch(
             "expected a module: text, the path of a file or IR, got "
             f"{type(module).__name__}"
         )
-    check_texts(kernel=kernel)
+    check_texts(on=on, kernel=kernel)
     if not isinstance(seconds, Real):
         raise ValueError(f"expected seconds to be a number, got {seconds!r}")
     numbers: Any = {} if spec is None else spec
@@ -810,5 +816,5 @@ def check_launch(
         for name, number in cast("Mapping[object, object]", numbers).items()
     ):
         raise ValueError(f"expected spec to be numbers by name, got {spec!r}")
-    if numbers:
+    if numbers and on in PLACES:
         check_options(on, ["spec"])

@@ -66,7 +66,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def read_arguments(args: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line, and refuse options that would do nothing.
 
-    Of two arrays that are written to one file, one would be lost.
+    Also refuse two `--save` to one file.
     """
     known = parser()
     found = known.read(args)

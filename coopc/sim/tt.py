@@ -240,7 +240,10 @@ def dot_scaled(
 
 
 def by_element(machine: Machine, region: Region, *args: Array) -> tuple[Array, ...]:
-    """Run a region for each element of tensors of a shape, each a lane for now."""
+    """Run a region for each element of tensors of a shape, each a lane for now.
+
+    Results are of each program, as the region may capture what differs between them.
+    """
     shape = args[0].shape
     rows = [x.reshape(shape[0], 1, -1) for x in args]
     before = machine.lane, machine.in_element
@@ -250,13 +253,19 @@ def by_element(machine: Machine, region: Region, *args: Array) -> tuple[Array, .
         found = np.broadcast_arrays(*run_region(machine, region, *rows), rows[0])
     finally:
         machine.lane, machine.in_element = before
-    return tuple(x.reshape(shape) for x in found[:-1])
+    return tuple(x.reshape(-1, *shape[1:]) for x in found[:-1])
+
+
+def of_programs(machine: Machine, args: Sequence[Array]) -> list[Array]:
+    """Return tensors of a shape, of each program also where they are the same."""
+    values = np.broadcast_arrays(*args)
+    return [np.broadcast_to(x, (len(machine.group), *x.shape[1:])) for x in values]
 
 
 @implements(tt.ReduceOp)
 def reduce(machine: Machine, op: tt.ReduceOp, *args: Array) -> tuple[Array, ...]:
     """Combine along an axis, halves with each other."""
-    axis, values = AXES + op.axis.value.data, [*np.broadcast_arrays(*args)]
+    axis, values = AXES + op.axis.value.data, of_programs(machine, args)
     while (size := values[0].shape[axis]) > 1:
         half = size // 2
         low = [x.take(range(half), axis) for x in values]
@@ -271,7 +280,7 @@ def reduce(machine: Machine, op: tt.ReduceOp, *args: Array) -> tuple[Array, ...]
 @implements(tt.ScanOp)
 def scan(machine: Machine, op: tt.ScanOp, *args: Array) -> tuple[Array, ...]:
     """Combine along an axis, each element with what is before it."""
-    axis, values = AXES + op.axis.value.data, [*np.broadcast_arrays(*args)]
+    axis, values = AXES + op.axis.value.data, of_programs(machine, args)
     if is_reversed := bool(op.reverse.value.data):
         values = [np.flip(x, axis) for x in values]
     sums = tuple(x.take([0], axis) for x in values)

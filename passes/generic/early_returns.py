@@ -1,4 +1,6 @@
-"""Functions of Triton, and bodies of `tt.map_elementwise`, that return in the middle.
+"""Structures functions of Triton that return early: branches become `scf.if`.
+
+The same with bodies of `tt.map_elementwise`.
 
     cf.cond_br %c, ^end, ^rest      scf.if %c {
     ^end:                           } else {
@@ -60,7 +62,7 @@ def _copies(block: Block, path: tuple[Block, ...]) -> Iterator[Block]:
     last, path = block.last_op, (*path, block)
     assert last is not None, block
     if not isinstance(last, (cf.BranchOp, cf.ConditionalBranchOp, *RETURNS)):
-        what = "cf.br, cf.cond_br or tt.return at the end of a block"
+        what = "cf.br, cf.cond_br or a return at the end of a block"
         raise Refused(last, f"expected {what}, got {last.name}")
     for to in last.successors:
         if to in path:

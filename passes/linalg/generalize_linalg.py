@@ -79,6 +79,9 @@ NORMAL = frozenset(
 )
 """What a function of linalg is made of, beside arithmetic on numbers."""
 
+MOST_COPIED = 256
+"""Operations that compute numbers from elements: each body has copies of its own."""
+
 ARITHMETIC = ("arith", "math", "ub")
 
 ADVICE = {
@@ -174,6 +177,10 @@ def _on_elements(op: Operation) -> None:
     type_of, found = op.__class__, op.operands
     output = empty(Builder.at(op), shaped, type.get_element_type())
     replaced = [x for x in found if is_tensor(x.type)]
+    if len(replaced) < len(found) and not type.has_static_shape():
+        raise Refused(
+            op, f"expected static sizes, as {op.name} of one condition has, got {type}"
+        )
     replace(op, insert(elementwise(replaced, output, compute), op))
 
 
@@ -466,17 +473,37 @@ def _number(x: Size) -> SSAValue:
 
 
 def _copied(x: SSAValue, known: dict[SSAValue, SSAValue]) -> SSAValue:
-    """Copy what a number is read by; `known` has the copies."""
-    if x not in known and isinstance(x, OpResult) and _is_read(x):
-        copies = {y: _copied(y, known) for y in x.op.operands if not is_tensor(y.type)}
-        known[x] = x.op.clone(copies).results[x.index]
+    """Copy the operations that compute a number from elements; `known` has the copies.
+
+    Raises:
+        Refused: there are too many.
+    """
+    left = [x]
+    while left:
+        value = left[-1]
+        if value in known or not (isinstance(value, OpResult) and _is_read(value)):
+            left.pop()
+            continue
+        op = value.op
+        numbers = [y for y in op.operands if not is_tensor(y.type)]
+        if before := [y for y in numbers if y not in known and _is_read(y)]:
+            left += before
+        elif len(known) < MOST_COPIED:
+            known[value] = op.clone(known).results[value.index]
+        else:
+            raise Refused(
+                op,
+                f"expected at most {MOST_COPIED} operations that compute a number from "
+                "elements of tensors, got more: keep it in a tensor of rank 0",
+            )
     return known.get(x, x)
 
 
 def read_in_body(op: ops.GenericOp) -> ops.GenericOp | None:
-    """Return a generic that reads in its body what it computes with; None if it does.
+    """Return a generic with the reads of captured elements in its body.
 
-    The host knows no elements of tensors, so it cannot pass these numbers.
+    None if there are none. The host knows no elements of tensors, so it cannot pass
+    these numbers.
     """
     inside, old = set(op.body.walk()), op.body.block
     taken = dict.fromkeys(x for each in op.body.walk() for x in each.operands)

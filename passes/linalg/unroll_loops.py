@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, cf, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, LocationAttr, ModuleOp
+from xdsl.dialects.utils.dynamic_index_list import get_dynamic_index_list
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -29,7 +30,7 @@ from xdsl.traits import is_speculatable
 from xdsl.transforms.lower_affine import affine_expr_ops
 
 from coopc.dialects import effects
-from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.narrow import as_tensor, is_integer, is_memref, is_tensor
 from coopc.dialects.scf_forms import ForallOp, InParallelOp
 from coopc.dialects.tensor_forms import ParallelInsertSliceOp
 from coopc.ir.facts import ValueFacts
@@ -51,14 +52,6 @@ COMPARISONS: tuple[Callable[[int, int], bool], ...] = (
 """By the number of a predicate of `arith.cmpi`; the unsigned ones follow."""
 
 
-ELEMENTS = (
-    tensor.ExtractOp,
-    tensor.ExtractSliceOp,
-    tensor.InsertOp,
-    tensor.InsertSliceOp,
-)
-
-
 def known_number(value: SSAValue) -> int | None:
     """Return the number that an integer always is; None if it is not known."""
     if isinstance(op := value.owner, arith.CmpiOp):
@@ -73,20 +66,60 @@ def known_number(value: SSAValue) -> int | None:
 
 def why_conditional(op: Operation) -> str | None:
     """Return why an operation may only run where a condition holds; None if always."""
-    if any(is_memref(x.type) for x in (*op.operands, *op.results)):
+    types = [x.type for x in (*op.operands, *op.results)]
+    if any(map(is_memref, types)):
         return f"accesses memory ({op.name}): write tensors"
+    if any(is_tensor(x) and not x.has_static_shape() for x in types):
+        return f"has sizes that may not fit ({op.name}): make them static"
+    if isinstance(op, cf.AssertOp):
+        return f"asserts what need not hold ({op.name})"
     if isinstance(op, effects.DIVISIONS) and not is_speculatable(op):
         return f"may divide by 0 ({op.name})"
-    indices = [x for x in op.operands if isinstance(x.type, IndexType)]
-    if isinstance(op, ELEMENTS) and any(known_number(x) is None for x in indices):
+    if not all(number in range(size) for number, size in accessed(op)):
         return f"accesses a position that may not exist ({op.name})"
     return None
+
+
+def accessed(op: Operation) -> Iterator[tuple[int | None, int]]:
+    """Yield positions in a tensor, None if unknown, with the size of the dimension."""
+    match op:
+        case (
+            tensor.ExtractOp(tensor=whole, indices=indices)
+            | tensor.InsertOp(dest=whole, indices=indices)
+        ):
+            shape = as_tensor(whole.type).get_shape()
+            yield from zip(map(known_number, indices), shape, strict=True)
+        case tensor.ExtractSliceOp(source=whole) | tensor.InsertSliceOp(dest=whole):
+            given = (
+                (op.static_offsets, op.offsets),
+                (op.static_sizes, op.sizes),
+                (op.static_strides, op.strides),
+            )
+            lists = (
+                get_dynamic_index_list(x.get_values(), y, DYNAMIC_INDEX)
+                for x, y in given
+            )
+            for size, *part in zip(
+                as_tensor(whole.type).get_shape(), *lists, strict=True
+            ):
+                first, count, step = (
+                    x if isinstance(x, int) else known_number(x) for x in part
+                )
+                yield first, size
+                if first is None or count is None or step is None:
+                    yield None, size
+                else:
+                    yield first + (count - 1) * step, size
+        case _:
+            pass
 
 
 @dataclass(slots=True)
 class Unroller:
     left: int = MOST_TRIPS
     """How many trips may be written out yet."""
+    said: set[LocationAttr] = field(default_factory=set[LocationAttr])
+    """Where conditions are of which both branches are computed."""
 
     def unroll(self, block: Block) -> None:
         """Write out what is directly in a block.
@@ -177,10 +210,12 @@ class Unroller:
         for each in (x for region in op.regions for x in region.walk()):
             if why := why_conditional(each):
                 raise Refused(op, f"expected scf.if on a constant, as one branch {why}")
-        if not op.results:
+        if not op.results:  # nor effects, as above
             replace(op, ())
             return
-        remark(op, "computes both branches, as the condition is not known")
+        if op.location not in self.said:
+            remark(op, "computes both branches, as the condition is not known")
+        self.said.add(op.location)
         branches = [self._results(x.block, (), op) for x in op.regions]
         selected = [
             insert(arith.SelectOp(op.cond, x, y), op)[0]

@@ -231,6 +231,25 @@ def test_one_diagnostic(
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+def test_a_number_in_an_array_of_rank_0(on: str) -> None:
+    text = """
+func.func @store(%a: memref<4xi32>, %n: i32)
+    attributes {simt.kernel, simt.grid = affine_map<() -> (1)>} {
+  %c = arith.constant 1 : index
+  memref.store %n, %a[%c] : memref<4xi32>
+  return
+}
+func.func private @missing() -> i32
+func.func private @unused() -> i32 {
+  %n = func.call @missing() : () -> i32
+  return %n : i32
+}"""
+    a = np.zeros(4, np.int32)
+    coopc.launch(text, a, np.array(7, np.int32), on=on)
+    assert a.tolist() == [0, 7, 0, 0]
+
+
 def test_an_access_outside_an_array() -> None:
     """What says more is an option of coopc-run, not of a launch."""
     pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")

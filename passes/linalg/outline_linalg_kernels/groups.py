@@ -168,7 +168,7 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
             ops = tuple(sorted({*group.ops, *last}, key=order.__getitem__))
             of_group = (x for each in group.ops for x in each.results)
             readers = [user for x in of_group for _, user in users(x)]
-            # A body reads elements of any row, and must not be in the group.
+            # A body that extracts elements of what the group computes reads any row.
             outside = (
                 block.find_ancestor_op_in_block(x) for x in set(readers) - {*ops}
             )

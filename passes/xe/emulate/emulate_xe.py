@@ -301,7 +301,7 @@ class Emulator:
 def known_lanes(op: Operation) -> int | None:
     """Return the lanes of the kernel around an operation, if it says so.
 
-    A function that is no kernel is called by kernels with as many lanes as each other.
+    In a function that is no kernel, the lanes of the module's kernels, if they agree.
     """
     if (kernel := kernel_around(op)) is not None:
         return simt.kernel_of(kernel).subgroup_size

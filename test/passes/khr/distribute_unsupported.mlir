@@ -2,8 +2,8 @@
 
 // Kernels whose products the device does not multiply are code per lane; others stay.
 
-// CHECK:       remark: coopmatrix.mul_add: lavapipe does not multiply f32 * f32 + f32 -> f32: its lanes compute it, on vectors
-// CHECK:       remark: coopmatrix.mul_add: lavapipe does not multiply 8 x 5 by 5 x 8 of f16 * f16 + f32 -> f32: its lanes compute it, on vectors
+// CHECK:       remark: coopmatrix.mul_add: lavapipe does not multiply f32 * f32 + f32 -> f32: its lanes compute it, as vectors
+// CHECK:       remark: coopmatrix.mul_add: lavapipe does not multiply 8 x 5 by 5 x 8 of f16 * f16 + f32 -> f32: its lanes compute it, as vectors
 // CHECK-NOT:   remark
 
 // CHECK-LABEL: func.func @floats(
@@ -60,5 +60,48 @@ func.func @large(%a: memref<64x32xf32>, %b: memref<32x64xf32>, %c: memref<64x64x
   %s = coopmatrix.load %c[%z, %z] row_major : memref<64x64xf32> -> !coopmatrix.matrix<64x64xf32, acc>
   %d = coopmatrix.mul_add %x, %y, %s : !coopmatrix.matrix<64x32xf32, a>, !coopmatrix.matrix<32x64xf32, b>, !coopmatrix.matrix<64x64xf32, acc>
   coopmatrix.store %d, %c[%z, %z] row_major : !coopmatrix.matrix<64x64xf32, acc>, memref<64x64xf32>
+  func.return
+}
+
+// No whole subgroups: the other kernels are distributed without it.
+// CHECK-LABEL: func.func @odd_group(
+// CHECK-NOT:   coopmatrix.distribution
+// CHECK:       coopmatrix.mul_add
+func.func @odd_group(%a: memref<8x8xf32>, %c: memref<8x8xf32>) attributes {simt.kernel, simt.work_group_size = array<i32: 12>} {
+  %z = arith.constant 0 : index
+  %x = coopmatrix.load %a[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, a>
+  %y = coopmatrix.load %a[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, b>
+  %s = coopmatrix.load %c[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  %d = coopmatrix.mul_add %x, %y, %s : !coopmatrix.matrix<8x8xf32, a>, !coopmatrix.matrix<8x8xf32, b>, !coopmatrix.matrix<8x8xf32, acc>
+  coopmatrix.store %d, %c[%z, %z] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @other_distribution(
+// CHECK-SAME:  coopmatrix.distribution = #layout.row_slice
+// CHECK:       coopmatrix.mul_add
+func.func @other_distribution(%a: memref<8x8xf32>, %c: memref<8x8xf32>) attributes {simt.kernel, coopmatrix.distribution = #layout.row_slice} {
+  %z = arith.constant 0 : index
+  %x = coopmatrix.load %a[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, a>
+  %y = coopmatrix.load %a[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, b>
+  %s = coopmatrix.load %c[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  %d = coopmatrix.mul_add %x, %y, %s : !coopmatrix.matrix<8x8xf32, a>, !coopmatrix.matrix<8x8xf32, b>, !coopmatrix.matrix<8x8xf32, acc>
+  coopmatrix.store %d, %c[%z, %z] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @calls(
+// CHECK:       coopmatrix.mul_add
+func.func @calls(%a: memref<8x8xf32>, %c: memref<8x8xf32>) attributes {simt.kernel} {
+  %z = arith.constant 0 : index
+  %x = coopmatrix.load %a[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, a>
+  %y = coopmatrix.load %a[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, b>
+  %s = coopmatrix.load %c[%z, %z] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  %d = coopmatrix.mul_add %x, %y, %s : !coopmatrix.matrix<8x8xf32, a>, !coopmatrix.matrix<8x8xf32, b>, !coopmatrix.matrix<8x8xf32, acc>
+  coopmatrix.store %d, %c[%z, %z] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+  func.call @helper() : () -> ()
+  func.return
+}
+func.func private @helper() {
   func.return
 }

@@ -16,6 +16,14 @@ func.func @f(%x: f32) -> tensor<3xf32> {
 
 // -----
 
+// CHECK: arith.select: expected static sizes, as arith.select of one condition has, got tensor<?xf32>
+func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>, %is: i1) -> tensor<?xf32> {
+  %r = arith.select %is, %x, %y : tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+
+// -----
+
 // CHECK: memref.alloc: memref.alloc is not supported in a function of linalg: run lift-memrefs-to-tensors before
 func.func @f(%x: tensor<4xf32>) -> memref<4xf32> {
   %m = memref.alloc() : memref<4xf32>

@@ -91,3 +91,28 @@ func.func @both(%x: tensor<4xf32>, %is: i1) -> tensor<4xf32> {
   }
   func.return %r : tensor<4xf32>
 }
+
+// Nested conditions, positions that exist, and a branch that gives nothing.
+// CHECK-LABEL: func.func @nested_branches(
+// CHECK-NOT:     scf.if
+// CHECK:         %[[S:.*]] = tensor.extract_slice %x[5]
+// CHECK:         %[[I:.*]] = arith.select %other, %[[S]], %y : tensor<3xf32>
+// CHECK:         %[[O:.*]] = arith.select %is, %[[I]], %y : tensor<3xf32>
+// CHECK-NEXT:    func.return %[[O]]
+func.func @nested_branches(%x: tensor<8xf32>, %y: tensor<3xf32>, %is: i1, %other: i1) -> tensor<3xf32> {
+  %r = scf.if %is -> tensor<3xf32> {
+    %n = scf.if %other -> tensor<3xf32> {
+      %s = tensor.extract_slice %x[5] [3] [1] : tensor<8xf32> to tensor<3xf32>
+      scf.yield %s : tensor<3xf32>
+    } else {
+      scf.yield %y : tensor<3xf32>
+    }
+    scf.yield %n : tensor<3xf32>
+  } else {
+    scf.yield %y : tensor<3xf32>
+  }
+  scf.if %is {
+    %e = linalg.exp ins(%y : tensor<3xf32>) outs(%y : tensor<3xf32>) -> tensor<3xf32>
+  }
+  func.return %r : tensor<3xf32>
+}

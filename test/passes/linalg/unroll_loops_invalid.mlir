@@ -48,6 +48,60 @@ func.func @f(%x: tensor<4xi32>, %y: tensor<4xi32>, %is: i1) -> tensor<4xi32> {
 
 // -----
 
+// CHECK: scf.if: expected scf.if on a constant, as one branch has sizes that may not fit (tensor.cast): make them static
+func.func @f(%x: tensor<?xf32>, %y: tensor<4xf32>, %is: i1) -> tensor<4xf32> {
+  %r = scf.if %is -> tensor<4xf32> {
+    %s = tensor.cast %x : tensor<?xf32> to tensor<4xf32>
+    scf.yield %s : tensor<4xf32>
+  } else {
+    scf.yield %y : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: scf.if: expected scf.if on a constant, as one branch asserts what need not hold (cf.assert)
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %is: i1, %ok: i1) -> tensor<4xf32> {
+  %r = scf.if %is -> tensor<4xf32> {
+    cf.assert %ok, "it must be"
+    scf.yield %x : tensor<4xf32>
+  } else {
+    scf.yield %y : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: scf.if: expected scf.if on a constant, as one branch accesses a position that may not exist (tensor.extract)
+func.func @f(%x: tensor<4xf32>, %z: f32, %is: i1) -> tensor<4xf32> {
+  %c4 = arith.constant 4 : index
+  %r = scf.if %is -> f32 {
+    %s = tensor.extract %x[%c4] : tensor<4xf32>
+    scf.yield %s : f32
+  } else {
+    scf.yield %z : f32
+  }
+  %t = tensor.splat %r : tensor<4xf32>
+  func.return %t : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: scf.if: expected scf.if on a constant, as one branch accesses a position that may not exist (tensor.extract_slice)
+func.func @f(%x: tensor<8xf32>, %y: tensor<3xf32>, %is: i1) -> tensor<3xf32> {
+  %r = scf.if %is -> tensor<3xf32> {
+    %s = tensor.extract_slice %x[2] [3] [3] : tensor<8xf32> to tensor<3xf32>
+    scf.yield %s : tensor<3xf32>
+  } else {
+    scf.yield %y : tensor<3xf32>
+  }
+  func.return %r : tensor<3xf32>
+}
+
+// -----
+
 // CHECK: scf.if: expected scf.if on a constant, as one branch accesses a position that may not exist (tensor.extract_slice)
 func.func @f(%x: tensor<4xf32>, %y: tensor<2xf32>, %i: index) -> tensor<2xf32> {
   %c3 = arith.constant 3 : index

@@ -56,7 +56,7 @@ REMARKS = (
     (MATMUL.replace("T", "f16"), "device=nvidia", STAGED),
     (MATMUL.replace("T", "f16"), "device=nvidia staged=true", ()),
     (MATMUL.replace("T", "f16"), "device=lavapipe", ()),
-    (MATMUL.replace("T", "f32"), "device=nvidia", (f"{NO_F32}compute it, on vectors",)),
+    (MATMUL.replace("T", "f32"), "device=nvidia", (f"{NO_F32}compute it, as vectors",)),
     (MATMUL.replace("T", "f32"), "device=nvidia tile=128,64,16", NO_LARGE_F32),
     (moving("8x8xf32, acc", "memref<?x?xf32>"), "device=lavapipe", ()),
     (moving("12x20xf32, acc", "memref<?x?xf32>"), "device=lavapipe", RAGGED),

@@ -316,3 +316,32 @@ def test_elements_that_no_engine_has(type: str, pipeline: str) -> None:
     text = f"func.func @f(%a: {type}, %b: {type}) {{\n{product}\nreturn\n}}"
     with pytest.raises(CompileError, match=f"expected %a of i1, .*, got {type}"):
         coopc.compile(text, pipeline)
+
+
+def running_sum(count: int) -> str:
+    """Elements of a tensor, each with those before it, as numbers."""
+    type = f"tensor<{count}xf32>"
+    return f"""
+func.func @f(%a: {type}) -> {type} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %end = arith.constant {count} : index
+  %zero = arith.constant 0.0 : f32
+  %r:2 = scf.for %i = %c0 to %end step %c1
+      iter_args(%s = %zero, %t = %a) -> (f32, {type}) {{
+    %e = tensor.extract %a[%i] : {type}
+    %n = arith.addf %s, %e : f32
+    %u = tensor.insert %n into %t[%i] : {type}
+    scf.yield %n, %u : f32, {type}
+  }}
+  return %r#1 : {type}
+}}"""
+
+
+def test_numbers_computed_from_numbers() -> None:
+    a = np.arange(12, dtype=np.float32)
+    *_, found = coopc.launch(running_sum(12), a, on="cpu").arrays
+    np.testing.assert_array_equal(found, np.cumsum(a))
+    expected = "expected at most 256 operations that compute a number from elements"
+    with pytest.raises(CompileError, match=expected):
+        coopc.compile(running_sum(200), "coopc-cpu")
