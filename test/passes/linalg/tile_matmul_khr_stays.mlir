@@ -10,7 +10,7 @@
 // CHECK: func.func @wide
 // CHECK-NEXT: linalg.matmul
 
-// ALL: remark: coopmatrix.mul_add: nvidia does not multiply f32 * f32 + f32 -> f32: its lanes compute it, element by element
+// ALL: remark: coopmatrix.mul_add: nvidia does not multiply f32 * f32 + f32 -> f32: its lanes compute it, as vectors
 // ALL: OpEntryPoint GLCompute %strided
 // ALL: OpEntryPoint GLCompute %wide
 
