@@ -69,7 +69,7 @@ class ThreadMappingAttr(InBrackets):
 
 
 @irdl_attr_definition
-class ElementwiseKindAttr(Data[str], SpacedOpaqueSyntaxAttribute):
+class MmaElementwiseAttr(Data[str], SpacedOpaqueSyntaxAttribute):
     """What is computed of each element: `addf`, `maxf`, `negatef`, ..."""
 
     name = "gpu.mma_element_wise"
@@ -191,7 +191,7 @@ class ElementwiseOp(IRDLOperation):
 
     args = var_operand_def(MmaMatrixType)
     result = result_def(MmaMatrixType)
-    kind = prop_def(ElementwiseKindAttr, prop_name="opType")
+    kind = prop_def(MmaElementwiseAttr, prop_name="opType")
 
     @classmethod
     def parse(cls, parser: Parser) -> "ElementwiseOp":
@@ -205,7 +205,7 @@ class ElementwiseOp(IRDLOperation):
         if not isinstance(type, FunctionType):
             parser.raise_error(f"expected a function type, got {type}", position)
         operands = parser.resolve_operands(args, type.inputs.data, position)
-        properties: dict[str, Attribute | None] = {"opType": ElementwiseKindAttr(kind)}
+        properties: dict[str, Attribute | None] = {"opType": MmaElementwiseAttr(kind)}
         return cls(
             operands=[operands],
             result_types=list(type.outputs.data),
@@ -297,7 +297,7 @@ def parse_func(cls: type[gpu.FuncOp], parser: Parser) -> gpu.FuncOp:
 
 
 def complete_func(self: gpu.FuncOp) -> None:
-    """Name what MLIR says of a kernel as xDSL does."""
+    """Replace the names that MLIR has for what it says of a kernel by those of xDSL."""
     if (kernel := self.attributes.pop("gpu.kernel", None)) is not None:
         self.properties["kernel"] = kernel
     for name in ("known_block_size", "known_grid_size"):
@@ -347,7 +347,7 @@ Gpu = Dialect(
     [
         *gpu.GPU.attributes,
         MmaMatrixType,
-        ElementwiseKindAttr,
+        MmaElementwiseAttr,
         BlockMappingAttr,
         ThreadMappingAttr,
     ],

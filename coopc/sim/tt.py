@@ -240,9 +240,10 @@ def dot_scaled(
 
 
 def by_element(machine: Machine, region: Region, *args: Array) -> tuple[Array, ...]:
-    """Run a region for each element of tensors of a shape, each a lane for now.
+    """Run a region for each element of tensors of one shape, as if each were a lane.
 
-    Results are of each program, as the region may capture what differs between them.
+    Results have a row per program if the region captures values that differ between
+    programs.
     """
     shape = args[0].shape
     rows = [x.reshape(shape[0], 1, -1) for x in args]
@@ -257,7 +258,7 @@ def by_element(machine: Machine, region: Region, *args: Array) -> tuple[Array, .
 
 
 def of_programs(machine: Machine, args: Sequence[Array]) -> list[Array]:
-    """Return tensors of a shape, of each program also where they are the same."""
+    """Return tensors broadcast to one shape, with a row per program."""
     values = np.broadcast_arrays(*args)
     return [np.broadcast_to(x, (len(machine.group), *x.shape[1:])) for x in values]
 

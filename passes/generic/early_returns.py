@@ -34,7 +34,7 @@ RETURNS = (tt.ReturnOp, tt.MapElementwiseReturnOp)
 def return_at_the_end(func: tt.FuncOp) -> None:
     """Let a function be one block, which returns at its end.
 
-    So are the bodies of its `tt.map_elementwise`.
+    Likewise the bodies of its `tt.map_elementwise`.
 
     Raises:
         Refused: branches form a loop, too many copies of blocks are behind them, or a
@@ -115,7 +115,7 @@ def _copy(
 
 
 def _yielded(region: Region) -> tuple[type[Operation], Sequence[SSAValue]]:
-    """Yield what a region returns; return by what it did."""
+    """Let a region yield what it returns; give its old end's type and operands."""
     last = region.block.last_op
     assert isinstance(last, RETURNS), last
     values = [*last.operands]

@@ -39,7 +39,7 @@ MOST_ELEMENTS = 128
 """Of a matrix that a lane holds: 32 x 32 over 8 lanes."""
 
 
-def unsupported(
+def kernels_to_distribute(
     module: ModuleOp, device: Device
 ) -> Iterator[tuple[Kernel, coopmatrix.MulAddOp]]:
     """Yield each kernel to distribute, with its first product.
@@ -71,7 +71,7 @@ class DistributeUnsupportedPass(ModulePass):
         if simt.target_of(op) is None:
             return
         device = device_of(None, op, self.name)
-        kernels = list(unsupported(op, device))
+        kernels = list(kernels_to_distribute(op, device))
         # One pass distributes over subgroups of one size.
         sizes = [x.subgroup_size or device.subgroup_size for x, _ in kernels]
         found = {

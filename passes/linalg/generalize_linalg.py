@@ -2,9 +2,10 @@
 
 Before:  linalg functions on tensors, of one block, without loops and calls.
 After:   only `linalg.generic`, `linalg.fill`, tensor slices, reshapes and casts, and
-         scalar arithmetic. Dead operations are erased.
-Fails:   for any other operation, naming it and an alternative. The module is then
-         unchanged.
+         scalar arithmetic. Elements of tensors that are used as numbers are read in the
+         bodies that use them. Dead operations are erased.
+Fails:   for any other operation, naming it and an alternative; for a number that more
+         than 256 operations compute from elements. The module is then unchanged.
 
     tensor.extract_slice %x[%i]      with %i an element of a tensor: a generic operation
                                      that reads each element of the slice

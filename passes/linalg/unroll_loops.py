@@ -2,11 +2,12 @@
 
 Before:  linalg functions with `scf.for` and `scf.forall` of constant bounds, and
          `scf.if`.
-After:   the same, fully unrolled. Of `scf.if` on a constant the region that runs is
-         left; on another condition both, and `arith.select` of what they yield.
+After:   the same, fully unrolled. An `scf.if` on a constant becomes the region that
+         runs; any other becomes both regions, and `arith.select` of their results.
          `affine` index arithmetic is a constant, or `arith`; assertions become remarks.
-Fails:   for other control flow, naming it, and for more than 1,024 trips in a function.
-         The module is then unchanged.
+Fails:   for other control flow, naming it; for an `scf.if` with an operation that may
+         only run if the condition holds; for more than 1,024 trips in a function. The
+         module is then unchanged.
 
     %r = scf.for %k = %c0 to %c8 step %c4 iter_args(%s = %z) {f(%k, %s)}
     %r0 = f(0, %z)      %r = f(4, %r0)
@@ -81,7 +82,10 @@ def why_conditional(op: Operation) -> str | None:
 
 
 def accessed(op: Operation) -> Iterator[tuple[int | None, int]]:
-    """Yield positions in a tensor, None if unknown, with the size of the dimension."""
+    """Yield each position that is accessed in a tensor, and the size of its dimension.
+
+    None stands for a position that is not known. Of a slice, the first and last count.
+    """
     match op:
         case (
             tensor.ExtractOp(tensor=whole, indices=indices)
@@ -119,7 +123,7 @@ class Unroller:
     left: int = MOST_TRIPS
     """How many trips may be written out yet."""
     said: set[LocationAttr] = field(default_factory=set[LocationAttr])
-    """Where conditions are of which both branches are computed."""
+    """Locations of each `scf.if` that a remark was printed for."""
 
     def unroll(self, block: Block) -> None:
         """Write out what is directly in a block.
