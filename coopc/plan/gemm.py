@@ -625,7 +625,7 @@ def parts_along_k(problem: Problem, device: Device) -> int:
     2
     """
     (m, n), k = problem.c.shape, problem.a.shape[1]
-    if m is None or n is None or k is None or problem.batched:
+    if m is None or n is None or k is None or problem.batched or 1 in (m, n):
         return 1
 
     def time(parts: int) -> float:

@@ -7,6 +7,10 @@ reductions within them: a *row* is one iteration of the shared loops.
                  along one shared loop, along which memory is contiguous
     subgroup     the lanes of a subgroup share the reductions of a row
 
+With `shares`, several work-items of a work-group share the reductions of neighbouring
+rows and combine their results through work-group memory, if there are too few rows to
+give each work-item one.  A work-item, or a lane, may load several elements at once.
+
 A subgroup reduces where memory is contiguous along the reduction, as in a sum of the
 elements of each row of a matrix, and work-items where it is along a shared loop, as in
 a sum of each column.  A row that is shorter than a subgroup is left to one work-item.
@@ -18,6 +22,9 @@ work-items: 256 along shared loop 0, 1024 rows a work-group: contiguous memory
 subgroup: 32 lanes, 1 rows a work-group: memory is contiguous along the reduction
 >>> print(plan_rows(RowProblem((64,), (0,), RowReduction(24, 2)), lanes=32).reason)
 the reduction has 24 steps, fewer than a subgroup has lanes
+>>> few = RowProblem((4096,), (2,), RowReduction(4096, 0), widths=(8,))
+>>> print(plan_rows(few, lanes=32, shares=1024))
+work-items: 4 along shared loop 0, 256 a row, 32 rows a work-group: contiguous memory
 
 Laws (test/unit/plan/test_rows.py): each shared loop is on one axis of the grid, serial,
 or the one of work-items; an axis has at most one loop whose size is not known; the rows
@@ -27,6 +34,7 @@ of a work-group are whole rounds of its work-items.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 AXES = 3
@@ -46,6 +54,8 @@ class RowReduction:
     """Why the steps can only follow one another; None if they combine in any order."""
     stored: bool = False
     """Whether it is one loop, and all that a row does is to store what it gives."""
+    width: int = 1
+    """Elements along these loops that can be loaded at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,8 @@ class RowProblem:
     weights: tuple[int, ...]
     """Of each: dimensions of memory that is contiguous along it."""
     reduction: RowReduction | None = None
+    widths: tuple[int, ...] = ()
+    """Of each shared loop: elements along it that can be loaded at once; 1 without."""
 
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.weights):
@@ -86,9 +98,18 @@ class RowPlan:
     """Of a reduction by work-items: how many all of them do before they go on, so that
     memory is read along its rows; what is reduced is in memory meanwhile.  None for all
     steps of a row."""
+    width: int = 1
+    """Neighbouring rows of a work-item, or steps of a lane, that are one vector."""
+    parts: int = 1
+    """How many work-items of a work-group share the reductions of a row."""
+
+    @property
+    def neighbours(self) -> int:
+        """Work-items of a work-group that have different rows."""
+        return self.items // self.parts
 
     def __post_init__(self) -> None:
-        if self.chunk % self.items and self.kind == "work-items":
+        if self.chunk % self.neighbours and self.kind == "work-items":
             raise ValueError(f"expected a chunk of whole rounds, got {self}")
 
     def __str__(self) -> str:
@@ -97,7 +118,9 @@ class RowPlan:
             who = "1 does all"
             if self.loop is not None:
                 rows = self.chunk * self.block
-                who = f"{self.items} along shared loop {self.loop}, "
+                who = f"{self.neighbours} along shared loop {self.loop}, "
+                if self.parts > 1:
+                    who += f"{self.parts} a row, "
                 who += f"{rows} rows a work-group"
         return f"{self.kind}: {who}: {self.reason}"
 
@@ -111,6 +134,7 @@ def plan_rows(
     wide: int = 1,
     rows_on_x: bool = False,
     steps: int | None = None,
+    shares: int = 1,
 ) -> RowPlan:
     """Return who computes what.
 
@@ -127,11 +151,16 @@ def plan_rows(
             work-items, of which each does many, is then on another one.
         steps: of a reduction of many rows that is stored, how many all of them do at a
             time.
+        shares: the most work-items of a work-group that share rows, if there are few.
     """
     if (reason := _why_lanes(problem, lanes)) is not None:
         axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
         block = block if axes else 1
-        return RowPlan("subgroup", lanes, lanes, None, 1, block, axes, serial, reason)
+        width = problem.reduction.width if problem.reduction else 1
+        return RowPlan(
+            *("subgroup", lanes, lanes, None, 1, block, axes, serial, reason),
+            width=width,
+        )
     loop = max(
         range(len(problem.sizes)),
         key=lambda n: (problem.sizes[n] != 1, problem.weights[n], n),
@@ -140,6 +169,8 @@ def plan_rows(
     if loop is None:
         reason = _why_not_lanes(problem, lanes) or "there is one row"
         return RowPlan("work-items", lanes, lanes, None, lanes, 1, (), (), reason)
+    if (found := _shared_by(problem, loop, lanes, shares)) is not None:
+        return found
     size, rounds = problem.sizes[loop], each
     if problem.reduction is not None and (size is None or size >= lanes * wide):
         lanes, items, rounds = lanes * wide, items * wide, max(1, each // wide)
@@ -162,6 +193,53 @@ def plan_rows(
     return RowPlan(
         "work-items",
         *(lanes, items, loop, chunk, block, axes, serial, reason, axis, together),
+    )
+
+
+FEW_GROUPS = 128
+"""Work-groups that a GPU needs to be busy: of one wave on an H200."""
+LEAST_SEGMENT = 4
+"""Neighbours of a work-group, at least, that each load a vector: 64 bytes of a row of
+memory."""
+LEAST_STEPS = 4
+"""Steps of a reduction, at least, that each of the work-items does that share it."""
+UNKNOWN_PARTS = 8
+"""How many work-items share rows if a size is not known."""
+
+
+def _shared_by(
+    problem: RowProblem, loop: int, lanes: int, shares: int
+) -> RowPlan | None:
+    """Return a plan in which work-items share rows, where that makes a GPU busy."""
+    its = problem.reduction
+    if its is None or its.sequential or 0 in (its.size, *problem.sizes):
+        return None
+    width = problem.widths[loop] if problem.widths else 1
+    neighbours, parts = lanes, 1
+    if its.size is None or None in problem.sizes:
+        shares = min(shares, UNKNOWN_PARTS * neighbours)
+    else:
+        size, others = problem.sizes[loop], prod(problem.sizes) // problem.sizes[loop]
+        least = min(lanes, LEAST_SEGMENT if width > 1 else lanes)
+        while (
+            neighbours > least and others * (size // (neighbours * width)) < FEW_GROUPS
+        ):
+            neighbours //= 2
+        if others * size >= FEW_GROUPS * shares * width:
+            return None
+    steps = its.size or shares * LEAST_STEPS
+    while 2 * parts * neighbours <= shares and 2 * parts * LEAST_STEPS <= steps:
+        parts *= 2
+    if parts < max(2, width):  # a work-group combines as many rows as it has items
+        return None
+    rest = [n for n in range(len(problem.sizes)) if n != loop]
+    axes, serial = _axes(problem, rest, AXES - 1)
+    reason = "contiguous memory" if problem.weights[loop] else "few rows"
+    chunk, items = neighbours * width, neighbours * parts
+    return RowPlan(
+        *("work-items", lanes, items, loop, chunk, 1, axes, serial, reason),
+        width=width,
+        parts=parts,
     )
 
 

@@ -66,7 +66,7 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         # Most kernels need none of these.
         from coopc.device import AMX
         from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
-        from coopc.passes.linalg.match import multiplications
+        from coopc.passes.linalg.match import multiplications, vector_product
         from coopc.plan.core_gemm import unit_without
         from coopc.plan.gemm import direct_tile, in_precision, plan_direct_gemm
 
@@ -83,6 +83,11 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
                 tile = (m, n, k) if m else None
                 if found.tuned and found.tuned.tile:
                     tile = found.tuned.tile
+                if tile is None and (nest := vector_product(func, found, wanted)):
+                    from coopc.passes.linalg import convert_linalg_to_simt as simt_rows
+
+                    simt_rows.ConvertLinalgToSimtPass().convert(func, nest, wanted)
+                    continue
                 if wanted is not None and (self.lanes or seen is not problem):
                     by = None if self.lanes else wanted
                     tile = tile or direct_tile(by, seen.elements, problem.c.shape)

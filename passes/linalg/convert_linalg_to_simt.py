@@ -24,6 +24,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    FixedBitwidthType,
     MemRefType,
     ModuleOp,
     UnitAttr,
@@ -34,21 +35,33 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
+    AffineDimExpr,
     AffineExpr,
     AffineMap,
 )
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import Device
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import Dimension, ReduceKind
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.match import extent, tiles
+from coopc.passes.linalg.row_vectors import (
+    MOST_ELEMENTS,
+    computed,
+    elements,
+    folded,
+    load_vector,
+    spread,
+    store_vector,
+    width_along,
+)
 from coopc.passes.linalg.rows import (
     ALLOCATIONS,
     COMBINERS,
@@ -69,6 +82,8 @@ from coopc.remarks import remark
 Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
 GPU_ITEMS, GPU_BLOCK = 256, 8
 """Work-items of a work-group, at most, and rows where there are few work-groups."""
+GPU_SHARES = 1024
+"""Work-items of a work-group, at most, that share rows."""
 CPU_EACH, CPU_BLOCK, CPU_WIDE = 64, 4, 4
 """What a work-item of a processor computes, to make up for starting a work-group, and
 how many vectors of a register's length are reduced together."""
@@ -107,14 +122,14 @@ class ConvertLinalgToSimtPass(ModulePass):
 
     def convert(self, func: FuncOp, nest: Nest, device: Device) -> None:
         """Make a kernel of a function that is a nest."""
-        problem = problem_of(nest)
-        plan = self._plan(problem, device)
+        problem = problem_of(nest, vectors=device.family == "vulkan")
+        plan = self._plan(problem, device, nest)
         is_slow = plan.loop is None and plan.kind == "work-items"
         if self.explain or (is_slow and problem.reduction is not None):
             remark(func, str(plan))
         RowKernel(func, nest, plan).write()
 
-    def _plan(self, problem: RowProblem, device: Device) -> RowPlan:
+    def _plan(self, problem: RowProblem, device: Device, nest: Nest) -> RowPlan:
         lanes = self.subgroup_size or device.subgroup_size
         if device.family == "amx":
             wide = 1 if self.subgroup_size else CPU_WIDE
@@ -129,11 +144,25 @@ class ConvertLinalgToSimtPass(ModulePass):
         many = limits.work_groups or (2**31,)
         block = GPU_BLOCK if many[0] < 2**16 else 1
         limited = limits.work_groups is not None
-        return plan_rows(problem, lanes, items, block=block, rows_on_x=limited)
+        shares = 1
+        if device.family == "vulkan":
+            reduced = bytes_reduced(nest)
+            # Several results need more registers.
+            most = GPU_SHARES if len(reduced) == 1 else GPU_ITEMS
+            room = limits.local_bytes // (MOST_ELEMENTS * max(1, sum(reduced)))
+            shares = min(most, limits.work_items, room)
+        return plan_rows(
+            problem, lanes, items, block=block, rows_on_x=limited, shares=shares
+        )
 
 
-def problem_of(nest: Nest) -> RowProblem:
-    """Return what is known of a nest that decides who computes what."""
+def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
+    """Return what is known of a nest that decides who computes what.
+
+    Args:
+        nest: the rows.
+        vectors: whether work-items may load several elements at once.
+    """
     shared = range(len(nest.shared))
     weights, own_weights = [0] * len(shared), dict[tuple[Statement, int], int]()
     reducing = [x for x in nest.loops if x.reduces]
@@ -164,8 +193,31 @@ def problem_of(nest: Nest) -> RowProblem:
     if not steps:
         sequential = "the reductions have one step"
     stored = stored_reduction(nest) is not None
-    reduction = RowReduction(least, total, sequential, stored)
-    return RowProblem(sizes, tuple(weights), reduction)
+    width, widths = 1, [1] * len(sizes)
+    if vectors and sequential is None:
+        width = width_along(nest, partial(lane_dimension, nest))
+        widths = [width_along(nest, partial(_always, n)) for n in shared]
+    reduction = RowReduction(least, total, sequential, stored, width)
+    return RowProblem(sizes, tuple(weights), reduction, tuple(widths))
+
+
+def _always(dimension: int, _: Statement) -> int:
+    return dimension
+
+
+def lane_dimension(nest: Nest, statement: Statement) -> int | None:
+    """Return the dimension of the loop that lanes do together, if there is one."""
+    own = nest.own(statement)
+    if not own:
+        return None
+    return len(nest.shared) + own.index(lane_loop(nest, statement))
+
+
+def bytes_reduced(nest: Nest) -> list[int]:
+    """Return the bytes of each number that one row reduces."""
+    reducing = [x for x in nest.loops if x.reduces]
+    types = [y.type for x in reducing for y in x.block.args[x.inputs :]]
+    return [-(-x.bitwidth // 8) for x in types if isinstance(x, FixedBitwidthType)]
 
 
 def stored_reduction(nest: Nest) -> Statement | None:
@@ -222,10 +274,17 @@ class RowKernel:
     """The number of the work-item, in its work-group or in its subgroup."""
     sizes: list[Size] = field(init=False)
     """Of the shared loops."""
+    part: SSAValue = field(init=False)
+    """Which of the work-items that share a row this one is."""
+    along: int | None = None
+    """The dimension along which values are vectors now."""
+    there: SSAValue | bool = True
+    """Whether the work-item has rows of its own: not, beyond the last ones."""
 
     def write(self) -> None:
         """Put the kernel in place of operations."""
         *ops, last = self.func.body.block.ops
+        plan = self.plan
         self._set_attributes()
         self.b = b = Builder.at(last)
         b.location = self.nest.statements[-1].op.location
@@ -233,11 +292,15 @@ class RowKernel:
         self.sizes = [self._size(x) for x in self.nest.shared]
         zero = b.constant(INDEX, 0)
         self.point = [zero] * len(self.sizes)
-        if self.plan.kind == "subgroup":
+        if plan.kind == "subgroup":
             self.lane = b.pure(simt.LaneIdOp)
         else:
             self.lane = b.pure(simt.LocalIdOp, Dimension.X)
         self.lane.name_hint = "lane"
+        if plan.parts > 1:
+            of = b.constant(INDEX, plan.neighbours)
+            self.part = b.pure(arith.DivUIOp, self.lane, of)
+            self.part.name_hint = "part"
         self._over_axes()
         dead = [x for x in ops if x.name.startswith("linalg.")]
         dead += [x for x in ops if isinstance(x, (*ALLOCATIONS, memref.DeallocOp))]
@@ -380,6 +443,9 @@ class RowKernel:
         group = b.pure(simt.WorkgroupIdOp, dimension)
         group.name_hint = f"group_{dimension}"
         start = b.pure(arith.MuliOp, group, b.constant(INDEX, plan.chunk))
+        if plan.parts > 1:
+            self._shared_rows(start)
+            return
 
         span = self._span(start, self.sizes[loop], plan.chunk)
 
@@ -395,6 +461,26 @@ class RowKernel:
             over(self._row)
         else:
             self._in_steps(plan.steps, over)
+
+    def _shared_rows(self, start: SSAValue) -> None:
+        """Do rows that work-items share; beyond the last ones, do these once more.
+
+        All work-items of the work-group meet where results are combined.
+        """
+        b, plan, loop = self.b, self.plan, self.plan.loop
+        assert loop is not None, plan
+        of = b.constant(INDEX, plan.neighbours)
+        number = b.pure(arith.RemUIOp, self.lane, of)
+        before = b.pure(arith.MuliOp, number, b.constant(INDEX, plan.width))
+        place = b.pure(arith.AddiOp, start, before)
+        self.point[loop], size = place, self.sizes[loop]
+        if not isinstance(size, int) or size % plan.chunk:
+            end = b.value(size)
+            self.there = b.compare("ult", place, end)
+            last = b.pure(arith.SubiOp, end, b.constant(INDEX, plan.width))
+            self.point[loop] = b.pure(arith.MinUIOp, place, last)
+        self.along = loop if plan.width > 1 else None
+        self._row()
 
     def _in_steps(self, steps: int, over: Callable[[Callable[[], None]], None]) -> None:
         """Do some steps of the reduction of all rows, then the next ones.
@@ -440,7 +526,7 @@ class RowKernel:
         size = self._size((statement.op, self.nest.own(statement)[0]))
         b.loop(b.tiles(size, steps), (), some)
 
-    def _where(self, condition: SSAValue, then: Callable[[], None]) -> None:
+    def _where(self, condition: SSAValue | bool, then: Callable[[], None]) -> None:
         def run() -> Values:
             then()
             return ()
@@ -454,9 +540,19 @@ class RowKernel:
         step: int,
         carried: Sequence[SSAValue],
         body: Callable[[SSAValue, Values], Sequence[SSAValue]],
+        number: SSAValue | None = None,
     ) -> Values:
-        """Do some iterations, neighbours side by side; the last where there are any."""
-        b, lane = self.b, self.lane
+        """Do some iterations, neighbours side by side; the last where there are any.
+
+        Args:
+            start: the first one of all.
+            span: how many all of them do.
+            step: how many do these.
+            carried: what the first iteration is given.
+            body: an iteration.
+            number: which of them this one is; by default that of the work-item or lane.
+        """
+        b, lane = self.b, number or self.lane
 
         def at(number: Size | BoundedIndex) -> SSAValue:
             if not isinstance(number, BoundedIndex):
@@ -508,14 +604,23 @@ class RowKernel:
             for made in stores:
                 self._store(made, self.kept[made])
 
-        if stores and self.plan.kind == "subgroup":
-            zero = self.b.constant(INDEX, 0)
-            self._where(self.b.compare("eq", self.lane, zero), store)
-        else:
-            store()
+        first: SSAValue | bool = True
+        if stores and (self.plan.kind == "subgroup" or self.plan.parts > 1):
+            one = self.lane if self.plan.kind == "subgroup" else self.part
+            first = self.b.compare("eq", one, self.b.constant(INDEX, 0))
+        self._where(self.b.both(first, self.there), store)
 
     def _store(self, made: Made, value: SSAValue) -> None:
-        self.b.effect(memref.StoreOp.get(value, *self._place(made)))
+        memory, at = self._place(made)
+        index = substituted(made.map, self.nest.point(made.by))
+        if self._is_vector(index):
+            store_vector(self.b, spread(self.b, value, self.plan.width), memory, at)
+        else:
+            self.b.effect(memref.StoreOp.get(value, memory, at))
+
+    def _is_vector(self, index: Index) -> bool:
+        """Whether an index stands for neighbours."""
+        return self.along is not None and AffineDimExpr(self.along) in index
 
     def _stored(self, made: Made) -> SSAValue:
         return self.b.effect(memref.LoadOp.get(*self._place(made))).results[0]
@@ -527,10 +632,14 @@ class RowKernel:
 
     def _stores(self, statement: Statement, _: Values) -> Values:
         """Store what a statement gives for a point of its own loops."""
-        found = self._results(statement, self.nest.point(statement), {})
-        for made in self.nest.stores:
-            if made.by is statement:
-                self._store(made, found[made.output])
+
+        def store() -> None:
+            found = self._results(statement, self.nest.point(statement), {})
+            for made in self.nest.stores:
+                if made.by is statement:
+                    self._store(made, found[made.output])
+
+        self._where(self.there, store)
         return ()
 
     def _over_own(
@@ -544,9 +653,10 @@ class RowKernel:
         b, nest, shared = self.b, self.nest, len(self.nest.shared)
         every = nest.own(statement)
         self.point[shared:] = [b.constant(INDEX, 0)] * len(every)
-        together = own and self.plan.kind == "subgroup"
-        lanes = lane_loop(nest, statement) if together else None
-        order = [n for n in own if n != lanes] + [n for n in own if n == lanes]
+        plan = self.plan
+        together = own and (plan.kind == "subgroup" or plan.parts > 1)
+        shared_loop = lane_loop(nest, statement) if together else None
+        order = sorted(own, key=lambda n: n == shared_loop)
         sizes = {n: self._size((statement.op, n)) for n in order}
 
         def run(loops: list[int], held: Values) -> Sequence[SSAValue]:
@@ -559,10 +669,23 @@ class RowKernel:
                 self.point[place] = value
                 return run(rest, held)
 
-            if loop == lanes:
-                zero = b.constant(INDEX, 0)
-                return self._strided(zero, sizes[loop], self.plan.lanes, held, at)
-            return b.loop(sizes[loop], held, lambda t, held: at(b.index(t), held))
+            if loop != shared_loop:
+                return b.loop(sizes[loop], held, lambda t, held: at(b.index(t), held))
+            zero, size = b.constant(INDEX, 0), sizes[loop]
+            if plan.parts > 1:
+                return self._strided(zero, size, plan.parts, held, at, self.part)
+            if plan.width == 1:
+                return self._strided(zero, size, plan.lanes, held, at)
+            assert isinstance(size, int), plan
+            width = b.constant(INDEX, plan.width)
+
+            def vector(number: SSAValue, held: Values) -> Sequence[SSAValue]:
+                return at(b.pure(arith.MuliOp, number, width), held)
+
+            self.along = place
+            found = self._strided(zero, size // plan.width, plan.lanes, held, vector)
+            self.along = None
+            return found
 
         return tuple(run(order, tuple(carried)))
 
@@ -585,18 +708,23 @@ class RowKernel:
         nest, first = self.nest, statement.inputs
         point, start = nest.point(statement), self._start(statement)
         own, over_lanes = nest.own(statement), combiners(statement)
-        apart = own and self.plan.kind == "subgroup"
+        plan = self.plan
+        apart = own and (plan.kind == "subgroup" or plan.parts > 1)
         by = over_lanes if apart and not isinstance(over_lanes, str) else []
         begin = list(start)
         for number, op in enumerate(by):
             neutral = COMBINERS[op.name][1]
             if neutral is not None:
-                begin[number] = self.b.constant(start[number].type, neutral)
+                begin[number] = self.b.constant(op.results[0].type, neutral)
+        width = plan.width if own or self.along is not None else 1
+
+        def wide(values: Sequence[SSAValue]) -> list[SSAValue]:
+            return [spread(self.b, x, width) if width > 1 else x for x in values]
 
         def body(held: Values) -> Sequence[SSAValue]:
-            return self._results(statement, point, {}, held)
+            return wide(self._results(statement, point, {}, held))
 
-        found = self._over_own(statement, own, begin, body)
+        found = self._over_own(statement, own, wide(begin), body)
         for number, value in enumerate(found):
             if by:
                 old = statement.block.args[first + number]
@@ -606,9 +734,24 @@ class RowKernel:
     def _combined(
         self, op: Operation, value: SSAValue, old: SSAValue, start: SSAValue
     ) -> SSAValue:
-        """Return what lanes have found, combined, and with what there was before."""
+        """Return what all have found of a row, combined, and with what was before."""
         b = self.b
-        kind, neutral = COMBINERS[op.name]
+
+        def two(x: SSAValue, y: SSAValue) -> SSAValue:
+            operands = [x if each is old else y for each in op.operands]
+            return computed(b, op, operands)[0]
+
+        if self.plan.parts > 1:
+            found = self._over_parts(value, two)
+        elif is_vector(value.type):
+            found = self._over_subgroup(op, folded(elements(b, value), two))
+        else:
+            found = self._over_subgroup(op, value)
+        return found if COMBINERS[op.name][1] is None else two(start, found)
+
+    def _over_subgroup(self, op: Operation, value: SSAValue) -> SSAValue:
+        """Return what lanes have found, combined."""
+        b, (kind, _) = self.b, COMBINERS[op.name]
         signed = op.name in ("arith.maxsi", "arith.minsi")
 
         def over_lanes(kind: str, value: SSAValue, signed: bool = False) -> SSAValue:
@@ -622,10 +765,67 @@ class RowKernel:
             any_nan = b.compare("ne", some, b.constant(i32, 0))
             nan = b.constant(value.type, float("nan"))
             found = b.select(any_nan, nan, found)
-        if neutral is None:
-            return found
-        operands = [start if x is old else found for x in op.operands]
-        return b.like(op, operands, [found.type]).results[0]
+        return found
+
+    def _over_parts(
+        self, value: SSAValue, two: Callable[[SSAValue, SSAValue], SSAValue]
+    ) -> SSAValue:
+        """Return what the work-items that share a row have found, combined.
+
+        Each writes what it found to work-group memory, a line for each part.  As many
+        work-items as a line has elements, for every `width` lines, combine these in
+        place; then those of the first lines combine what is left.
+        """
+        b, plan = self.b, self.plan
+        width, columns = plan.width, plan.neighbours * plan.width
+        element = element_of(value.type)
+        space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
+        shape = [plan.parts, columns]
+        new = memref.AllocaOp.get(element, None, shape, memory_space=space)
+        Rewriter.insert_op(new, InsertPoint.at_start(self.func.body.block))
+        lines = new.results[0]
+        zero = b.constant(INDEX, 0)
+
+        def barrier() -> None:
+            b.effect(simt.BarrierOp(memory=simt.MemorySpace.WORKGROUP))
+
+        def line(part: SSAValue, at: SSAValue) -> SSAValue:
+            return b.effect(memref.LoadOp.get(lines, [part, at])).results[0]
+
+        def put(value: SSAValue, part: SSAValue, at: SSAValue) -> None:
+            b.effect(memref.StoreOp.get(value, lines, [part, at]))
+
+        if plan.serial:
+            barrier()  # others may still read what the row before has found
+        own = b.pure(arith.RemUIOp, self.lane, b.constant(INDEX, plan.neighbours))
+        place = b.pure(arith.MuliOp, own, b.constant(INDEX, width))
+        if width > 1:
+            store_vector(b, value, lines, [self.part, place])
+        else:
+            put(value, self.part, place)
+        barrier()
+        column = b.pure(arith.RemUIOp, self.lane, b.constant(INDEX, columns))
+        if width > 1:
+            segment = b.pure(arith.DivUIOp, self.lane, b.constant(INDEX, columns))
+            first = b.pure(arith.MuliOp, segment, b.constant(INDEX, width))
+            sums = [line(b.plus(first, n), column) for n in range(width)]
+            put(folded(sums, two), first, column)
+            barrier()
+
+        def combine() -> Values:
+            def one(number: BoundedIndex, held: Values) -> Sequence[SSAValue]:
+                return [two(held[0], line(b.index(b.times(number, width)), self.lane))]
+
+            begin = [line(zero, self.lane)]
+            (total,) = b.loop(plan.parts // width, begin, one, start=1)
+            put(total, zero, self.lane)
+            return ()
+
+        b.branch(b.compare("ult", self.lane, b.constant(INDEX, columns)), combine)
+        barrier()
+        if width > 1:
+            return load_vector(b, lines, [zero, place], width)
+        return line(zero, place)
 
     # What is computed of an element
 
@@ -655,6 +855,12 @@ class RowKernel:
             if isinstance(op, linalg.IndexOp):
                 values[op.result] = self._index(point[op.dim.value.data])
                 continue
+            operands = [values.get(x, x) for x in op.operands]
+            if any(is_vector(x.type) for x in operands):
+                values |= dict(
+                    zip(op.results, computed(self.b, op, operands), strict=True)
+                )
+                continue
             new = op.clone(values)
             self.b.effect(new)
             for inner in list(new.walk()):
@@ -680,7 +886,10 @@ class RowKernel:
         if not isinstance(source.type, MemRefType):
             return source
         where = [self._index(x) for x in index]
-        found = self.b.effect(memref.LoadOp.get(source, where)).results[0]
+        if self._is_vector(index):
+            found = load_vector(self.b, source, where, self.plan.width)
+        else:
+            found = self.b.effect(memref.LoadOp.get(source, where)).results[0]
         memo[source, index] = found
         return found
 

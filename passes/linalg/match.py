@@ -58,6 +58,7 @@ from coopc.plan.gemm import (
 )
 
 if TYPE_CHECKING:
+    from coopc.device import Device
     from coopc.plan.tuning import Choice
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
@@ -226,6 +227,21 @@ def matches(
 def dots_of(func: FuncOp, found: Multiplication) -> Nest | None:
     """Return a product as rows, if its elements are dot products of rows in memory."""
     if is_of_dots(found.problem):
+        with suppress(Refused):
+            return rows_of(func)
+    return None
+
+
+def vector_product(
+    func: FuncOp, found: Multiplication, device: Device | None
+) -> Nest | None:
+    """Return a product of one row or column as rows, for GPUs under Vulkan.
+
+    Its matrix is read once: lanes do that as fast as memory gives it, where matrix
+    instructions would compute rows that nobody needs.
+    """
+    is_vulkan = device is not None and device.family == "vulkan"
+    if is_vulkan and 1 in found.problem.c.shape and found.tuned is None:
         with suppress(Refused):
             return rows_of(func)
     return None

@@ -64,6 +64,7 @@ from coopc.interface import SECOND_ENTRY
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
+from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
 from coopc.passes.linalg.kernel_text import (
     Memory,
     Operands,
@@ -78,6 +79,7 @@ from coopc.passes.linalg.match import (
     matches,
     multiplications,
     recognised,
+    vector_product,
 )
 from coopc.passes.linalg.staged_tiles import SOURCES, SPACE, Lines, Tile
 from coopc.plan.gemm import (
@@ -935,6 +937,9 @@ class TileMatmulKhrPass(ModulePass):
                 if not tuned and (self.remark or found.tuned):
                     continue  # one subgroup multiplies it
                 chosen = self.tiles or tuned
+                if not chosen and (nest := vector_product(func, found, device)):
+                    ConvertLinalgToSimtPass().convert(func, nest, device)
+                    continue
                 plan = plan_staged_gemm(found.problem, device, chosen)
                 if isinstance(plan, str) and chosen:
                     tuned_plan = "" if self.tiles else "the tuned plan: "
@@ -950,6 +955,8 @@ class TileMatmulKhrPass(ModulePass):
         """Say of which functions the kernel would be faster."""
         for func, found in matches(op) if device.shares_gemm else ():
             plan = plan_staged_gemm(found.problem, device, self.tiles)
+            if vector_product(func, found, device) is not None:
+                continue
             if not found.tuned and not isinstance(plan, str):
                 remark(
                     func,

@@ -1,0 +1,174 @@
+"""Which loops of rows may be vectors: neighbours that are loaded and computed at once.
+
+A loop is one if memory is read and written at neighbouring elements along it, from an
+aligned one on, or at one element; and if bodies are operations that vectors have, too.
+
+    %x = memref.load %b[%k, %n] : memref<64x64xf16>
+    %x = vector.load %b[%k, %n] {alignment = 16} : memref<64x64xf16>, vector<8xf16>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias, TypeVar
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    FixedBitwidthType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i64,
+)
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from coopc.dialects import simt
+from coopc.dialects.narrow import is_vector, memref_type, vector_type
+from coopc.dialects.shaped_arith import shaped
+from coopc.ir.builder import Builder
+from coopc.passes.linalg.match import row_alignment
+from coopc.passes.linalg.rows import Index, Nest, Statement, is_contiguous, substituted
+
+OpT = TypeVar("OpT", bound=Operation)
+VECTOR_BYTES, MOST_ELEMENTS = 16, 8
+"""What a work-item loads at once, at most."""
+FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
+
+
+def width_along(nest: Nest, dimension_of: Callable[[Statement], int | None]) -> int:
+    """Return how many neighbours may be one vector; 1 for none.
+
+    Args:
+        nest: the rows.
+        dimension_of: which dimension of a statement's point a vector is along; None
+            for a statement of scalars.
+    """
+    if not all(map(is_elementwise, nest.statements)):
+        return 1
+    places: list[tuple[SSAValue, Index, int]] = []
+    sizes: list[int | None] = []
+    for statement in nest.loops:
+        if (dimension := dimension_of(statement)) is None:
+            continue
+        point = nest.point(statement)
+        (loop,) = (n for n, x in enumerate(point) if x == AffineDimExpr(dimension))
+        sizes.append(nest.size(statement, loop))
+        for memory, index in accessed(nest, statement):
+            used = [x for x in index if dimension in x.used_dims()]
+            if used and used != [AffineDimExpr(dimension)]:
+                return 1
+            if used and not is_contiguous(memory, index, dimension):
+                return 1
+            if used:
+                places.append((memory, index, dimension))
+    if not places or None in sizes:
+        return 1
+    bits = min(element_bits(memory) for memory, _, _ in places)
+    width = min(MOST_ELEMENTS, VECTOR_BYTES * 8 // bits)
+    while width > 1 and not (
+        all(size is not None and size % width == 0 for size in sizes)
+        and all(is_aligned(memory, width) for memory, _, _ in places)
+    ):
+        width //= 2
+    return width
+
+
+def accessed(nest: Nest, statement: Statement) -> Iterator[tuple[SSAValue, Index]]:
+    """Yield the memory that a statement reads and is stored to, and where."""
+    point = nest.point(statement)
+    for _, memory, index in nest.accesses(statement, point):
+        yield memory, index
+    for made, memory in nest.stores.items():
+        if made.by is statement:
+            yield memory, substituted(made.map, point)
+
+
+def is_elementwise(statement: Statement) -> bool:
+    """Whether a body has operations that vectors have, too."""
+    ops = [x for x in statement.block.ops if not isinstance(x, linalg.YieldOp)]
+    values = [*statement.block.args, *(y for x in ops for y in x.results)]
+    known = all(x.dialect_name() in ("arith", "math") and not x.regions for x in ops)
+    return known and all(is_number(x.type) for x in values)
+
+
+def is_number(type: Attribute) -> bool:
+    if isinstance(type, IntegerType):
+        return type.width.data in (1, 8, 16, 32, 64)
+    return isinstance(type, FLOATS)
+
+
+def element_bits(memory: SSAValue) -> int:
+    element = memref_type(memory).get_element_type()
+    assert isinstance(element, (IntegerType, *FLOATS)), element
+    return element.bitwidth
+
+
+def is_aligned(memory: SSAValue, width: int) -> bool:
+    """Whether each row of memory begins at a multiple of some elements."""
+    type = memref_type(memory)
+    apart = row_alignment(type) or type.get_shape()[-1]
+    return apart > 0 and apart % width == 0
+
+
+# --- vectors in the place of numbers ---
+
+
+def load_vector(
+    b: Builder, memory: SSAValue, at: list[SSAValue], width: int
+) -> SSAValue:
+    """Return neighbours in memory, from an aligned one on."""
+    type = VectorType(memref_type(memory).get_element_type(), [width])
+    return b.effect(_aligned(vector.LoadOp(memory, at, type), type)).results[0]
+
+
+def store_vector(
+    b: Builder, value: SSAValue, memory: SSAValue, at: list[SSAValue]
+) -> None:
+    b.effect(_aligned(vector.StoreOp(value, memory, at), vector_type(value)))
+
+
+def _aligned(op: OpT, type: VectorType) -> OpT:
+    element = type.element_type
+    assert isinstance(element, FixedBitwidthType), type
+    bytes = min(VECTOR_BYTES, type.get_shape()[0] * element.bitwidth // 8)
+    op.attributes[simt.ALIGNMENT] = IntegerAttr(bytes, i64)
+    return op
+
+
+def spread(b: Builder, value: SSAValue, width: int) -> SSAValue:
+    """Return a number in each element of a vector; a vector as it is."""
+    if is_vector(value.type):
+        return value
+    return b.pure(vector.BroadcastOp, value, VectorType(value.type, [width]))
+
+
+def computed(b: Builder, op: Operation, operands: list[SSAValue]) -> list[SSAValue]:
+    """Return what an operation gives of numbers and vectors: vectors, if any is."""
+    shape = next((x.type for x in operands if is_vector(x.type)), None)
+    if isinstance(op, arith.ConstantOp) or shape is None:
+        return [*b.like(op, operands, [x.type for x in op.results]).results]
+    (width,) = shape.get_shape()
+    operands = [spread(b, x, width) for x in operands]
+    return [*b.like(op, operands, [shaped(shape, x.type) for x in op.results]).results]
+
+
+Two: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
+"""Combines two values."""
+
+
+def folded(values: Sequence[SSAValue], two: Two) -> SSAValue:
+    """Return a power of two values, combined two by two."""
+    while len(values) > 1:
+        values = [two(x, y) for x, y in zip(values[::2], values[1::2], strict=True)]
+    return values[0]
+
+
+def elements(b: Builder, vector: SSAValue) -> list[SSAValue]:
+    assert is_vector(vector.type), vector
+    return [b.extract(vector, n) for n in range(vector.type.get_shape()[0])]
