@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 from coopc.device import AMX, ELEMENT_BITS, Device, signless
@@ -40,6 +41,7 @@ SETS, LINE_BYTES = 64, 64
 """Sets of the first cache, and bytes of a line."""
 SET_LINES = 8
 """The most lines of a set in which rows of a tile may begin if A is read in place."""
+SECOND_CACHE_BYTES = 2 << 20
 FEW_COLS = 256
 """Columns of C with which one thread reads A as it is, at most: with 512 it was 4%
 faster to pack A, with 256 and a K of 64 4% slower.  With 16 threads, products of 1024^3
@@ -289,6 +291,16 @@ def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
     panel = TILE.rows if m <= TILE.rows else PANEL
     edges: dict[Axis, bool] = {"rows": m % panel > 0, "cols": k % depth > 0}
     return Direct(tuple(axis for axis, is_edge in edges.items() if is_edge))
+
+
+def stores_past_cache(problem: Problem) -> bool:
+    """Return whether what is stored is known to be larger than the second cache."""
+    outputs = [x.memory for x in problem.outputs] or [problem.c]
+    bytes = 0
+    for x in outputs:
+        if None not in (known := (*x.shape, x.matrices)):
+            bytes += prod(n or 0 for n in known) * ELEMENT_BITS[x.element] // 8
+    return bytes > SECOND_CACHE_BYTES
 
 
 def lines_of_set(row_bytes: int) -> int:

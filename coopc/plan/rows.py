@@ -169,7 +169,7 @@ def plan_rows(
     if loop is None:
         reason = _why_not_lanes(problem, lanes) or "there is one row"
         return RowPlan("work-items", lanes, lanes, None, lanes, 1, (), (), reason)
-    if (found := _shared_by(problem, loop, lanes, shares)) is not None:
+    if (found := _shared_by(problem, loop, lanes, shares, rows_on_x)) is not None:
         return found
     size, rounds = problem.sizes[loop], each
     if problem.reduction is not None and (size is None or size >= lanes * wide):
@@ -208,7 +208,7 @@ UNKNOWN_PARTS = 8
 
 
 def _shared_by(
-    problem: RowProblem, loop: int, lanes: int, shares: int
+    problem: RowProblem, loop: int, lanes: int, shares: int, rows_on_x: bool
 ) -> RowPlan | None:
     """Return a plan in which work-items share rows, where that makes a GPU busy."""
     its = problem.reduction
@@ -216,28 +216,31 @@ def _shared_by(
         return None
     width = problem.widths[loop] if problem.widths else 1
     neighbours, parts = lanes, 1
-    if its.size is None or None in problem.sizes:
+    rows = [x for x in problem.sizes if x is not None]
+    if its.size is None or len(rows) < len(problem.sizes):
         shares = min(shares, UNKNOWN_PARTS * neighbours)
+    elif (count := prod(rows)) >= FEW_GROUPS * shares * width:
+        return None
     else:
-        size, others = problem.sizes[loop], prod(problem.sizes) // problem.sizes[loop]
-        least = min(lanes, LEAST_SEGMENT if width > 1 else lanes)
+        least, size = min(lanes, LEAST_SEGMENT if width > 1 else lanes), rows[loop]
+        others = count // size
         while (
             neighbours > least and others * (size // (neighbours * width)) < FEW_GROUPS
         ):
             neighbours //= 2
-        if others * size >= FEW_GROUPS * shares * width:
-            return None
     steps = its.size or shares * LEAST_STEPS
     while 2 * parts * neighbours <= shares and 2 * parts * LEAST_STEPS <= steps:
         parts *= 2
-    if parts < max(2, width):  # a work-group combines as many rows as it has items
+    items = neighbours * parts
+    # A work-group combines as many rows as it has work-items, and has whole subgroups.
+    if parts < max(2, width) or items % lanes:
         return None
     rest = [n for n in range(len(problem.sizes)) if n != loop]
     axes, serial = _axes(problem, rest, AXES - 1)
     reason = "contiguous memory" if problem.weights[loop] else "few rows"
-    chunk, items = neighbours * width, neighbours * parts
+    chunk, axis = neighbours * width, int(rows_on_x and bool(axes))
     return RowPlan(
-        *("work-items", lanes, items, loop, chunk, 1, axes, serial, reason),
+        *("work-items", lanes, items, loop, chunk, 1, axes, serial, reason, axis),
         width=width,
         parts=parts,
     )

@@ -83,11 +83,15 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
                 tile = (m, n, k) if m else None
                 if found.tuned and found.tuned.tile:
                     tile = found.tuned.tile
-                if tile is None and (nest := vector_product(func, found, wanted)):
-                    from coopc.passes.linalg import convert_linalg_to_simt as simt_rows
+                if wanted is not None and tile is None:
+                    nest = vector_product(func, found, wanted)
+                    if nest is not None:
+                        from coopc.passes.linalg.convert_linalg_to_simt import (
+                            ConvertLinalgToSimtPass,
+                        )
 
-                    simt_rows.ConvertLinalgToSimtPass().convert(func, nest, wanted)
-                    continue
+                        ConvertLinalgToSimtPass().convert(func, nest, wanted)
+                        continue
                 if wanted is not None and (self.lanes or seen is not problem):
                     by = None if self.lanes else wanted
                     tile = tile or direct_tile(by, seen.elements, problem.c.shape)

@@ -4,11 +4,13 @@ Before:  a linalg function on memrefs without a matrix product, whose operations
          their parallel loops; it may have temporaries (memref.alloc).
 After:   a kernel with a grid. A work-item computes some iterations of the shared loops
          (a row each), or a subgroup does, whose lanes share the reductions of a row and
-         combine them by simt.reduce. Nothing is allocated: values per row are kept,
-         others are recomputed where they are read.
+         combine them by simt.reduce. Under Vulkan, work-items share the reductions of
+         few rows and combine them in work-group memory, and aligned neighbours in
+         memory are loaded as a vector. Nothing else is allocated: values per row are
+         kept, others are recomputed where they are read.
 Fails:   if such a function has an operation that cannot be computed by rows, naming it.
 
-Float sums and products of a row are reassociated over lanes, since linalg prescribes no
+Float sums and products of a row are reassociated over lanes or work-items, since linalg prescribes no
 order.  The maximum of 0.0 and -0.0 (`maximumf`) may be either; NaN is kept.
 `coopc.plan.rows` decides, and `coopc.passes.linalg.rows` defines a row.
 """

@@ -232,16 +232,14 @@ def dots_of(func: FuncOp, found: Multiplication) -> Nest | None:
     return None
 
 
-def vector_product(
-    func: FuncOp, found: Multiplication, device: Device | None
-) -> Nest | None:
+def vector_product(func: FuncOp, found: Multiplication, device: Device) -> Nest | None:
     """Return a product of one row or column as rows, for GPUs under Vulkan.
 
     Its matrix is read once: lanes do that as fast as memory gives it, where matrix
     instructions would compute rows that nobody needs.
     """
-    is_vulkan = device is not None and device.family == "vulkan"
-    if is_vulkan and 1 in found.problem.c.shape and found.tuned is None:
+    of_vector = 1 in found.problem.c.shape and found.tuned is None
+    if of_vector and device.family == "vulkan":
         with suppress(Refused):
             return rows_of(func)
     return None

@@ -99,7 +99,7 @@ def is_elementwise(statement: Statement) -> bool:
 
 def is_number(type: Attribute) -> bool:
     if isinstance(type, IntegerType):
-        return type.width.data in (1, 8, 16, 32, 64)
+        return type.bitwidth in (1, 8, 16, 32, 64)
     return isinstance(type, FLOATS)
 
 

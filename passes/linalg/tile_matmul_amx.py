@@ -71,6 +71,7 @@ from coopc.plan.core_gemm import (
     is_of_amx,
     is_thin,
     plan_amx_gemm,
+    stores_past_cache,
 )
 from coopc.plan.gemm import AXES, Direct, GemmOperand, GemmPlan, Packed
 from coopc.remarks import remark
@@ -118,6 +119,8 @@ class AmxKernel(PackedKernel):
         """Whether sums begin with zero, and are not loaded again."""
         self.prefetches_slabs = steps > plan.products and self.panels[0] > 1
         """Whether there is a next slab, and B is not only read once, in its order."""
+        self.prefetches_rows = steps < UNROLL and stores_past_cache(problem)
+        """Whether the tile before prefetches rows of C: its own steps are too few."""
         self.streams_a = self.panels[0] * min(steps, plan.products) > STREAMED
         """Whether panels of A would leave no room in the first cache for one of B."""
         self.panels_of_step = None if k is None else max(1, -(-k // self.step))
@@ -241,7 +244,9 @@ def multiplying(g: AmxKernel) -> str:
       %ii = arith.subi %i, %i0 : index{g.kept_row}{"" if g.is_zero else source}{target}{
         of_b
     }{of_a}{first}
-      %steps_before = arith.muli %number, %c{unrolled} : index{sums(g)}{end}
+      %steps_before = arith.muli %number, %c{unrolled} : index{
+        prefetch_rows(g) if g.prefetches_rows else ""
+    }{sums(g)}{end}
     }} }}
   }}"""
     return g.text_of_panels("multiply", "z", body)
@@ -464,6 +469,26 @@ def prefetch(g: AmxKernel, number: int) -> str:
         coopmatrix.prefetch %a[%q_row{n}, %q_col{n}] row_major level = 2
           : {g.types[0]}, {g.matrix("a", 1, HALF, count * g.step)}"""
     return lines + prefetch_c(g, n)
+
+
+def prefetch_rows(g: AmxKernel) -> str:
+    """Return the prefetches of the rows of C that are below a tile: of the next one."""
+    memories = [memory for memory, _ in g.outputs] or [g.c]
+    lines = """
+      %m_last = arith.subi %m, %c1 : index"""
+    for row in range(g.rows):
+        lines += f"""
+      %below{row} = arith.addi %row, %c{row + g.rows} : index
+      %near{row} = arith.minui %below{row}, %m_last : index"""
+        for memory in memories:
+            line = 8 * STEP_BYTES // ELEMENT_BITS[memory.matrix.element]
+            for col in range(0, PANEL, line):
+                name = f"{memory.name}_col{row}_{col}"
+                lines += f"""
+      {name} = arith.addi %col, %c{col} : index
+      memref.prefetch {memory.name}[{memory.place(f"%near{row}", name)}], write,
+        locality<3>, data : {memory.matrix.type}"""
+    return lines
 
 
 def prefetch_c(g: AmxKernel, number: int) -> str:

@@ -4,6 +4,7 @@
 // RUN: coopc-opt %s -p 'set-target{device=bmg},convert-linalg-to-coopmatrix{tile=8,16,16}' | filecheck %s --check-prefix TILE
 // RUN: coopc-opt %s -p 'convert-linalg-to-coopmatrix{tile=16,16,16 amx=true}' 2>&1 | filecheck %s --check-prefix AMX
 // RUN: coopc-opt %s -p 'set-target{device=bmg},convert-linalg-to-coopmatrix' 2>&1 | filecheck %s --check-prefix XE
+// RUN: coopc-opt %s -p 'tile-matmul-khr{device=nvidia}' | filecheck %s --check-prefix STAGED
 
 // The device gives the tile: two of its largest matrices along M and N.
 
@@ -52,5 +53,23 @@ func.func @strided(%a: memref<64x64xf16, strided<[1, 64]>>, %b: memref<64x64xf16
 // XE:          linalg.generic
 func.func @f32(%a: memref<4x4xf32>, %b: memref<4x4xf32>, %c: memref<4x4xf32>) {
   linalg.matmul ins(%a, %b : memref<4x4xf32>, memref<4x4xf32>) outs(%c : memref<4x4xf32>)
+  func.return
+}
+
+// Under Vulkan, a product of one row or one column is computed by lanes, which read B
+// once. Xe has DPAS of one row.
+
+// LAVAPIPE-LABEL: func.func @vector
+// LAVAPIPE-SAME:    simt.grid = affine_map<() -> (64)>
+// LAVAPIPE-NOT:     coopmatrix
+// LAVAPIPE:         vector.load %b[{{.*}}] {alignment = 16 : i64} : memref<512x2048xf16>, vector<8xf16>
+// STAGED-LABEL:   func.func @vector
+// STAGED-SAME:      simt.work_group_size = array<i32: 512>
+// STAGED-NOT:       coopmatrix
+// STAGED:           vector.load %b[
+// DG2-LABEL:      func.func @vector
+// DG2:              coopmatrix.load %a[%row, %k] row_major checked(rows) : memref<1x512xf16> -> !coopmatrix.matrix<
+func.func @vector(%a: memref<1x512xf16>, %b: memref<512x2048xf16>, %c: memref<1x2048xf32>) {
+  linalg.matmul ins(%a, %b : memref<1x512xf16>, memref<512x2048xf16>) outs(%c : memref<1x2048xf32>)
   func.return
 }

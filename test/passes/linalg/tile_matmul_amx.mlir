@@ -187,3 +187,26 @@ func.func @own(%a: memref<650x917xbf16>, %b: memref<917x192xbf16>, %c: memref<65
   linalg.matmul ins(%a, %b : memref<650x917xbf16>, memref<917x192xbf16>) outs(%c : memref<650x192xf32>)
   func.return
 }
+
+// Few steps along K, and more of C than the second cache has: a tile prefetches the rows
+// of the next one, of two lines each. What is smaller is there already.
+
+// CHECK-LABEL: func.func @short.multiply
+// CHECK:         %[[LAST:.*]] = arith.subi %m, %c1
+// CHECK:         %[[BELOW:.*]] = arith.addi %row, %c32
+// CHECK-NEXT:    %[[NEAR:.*]] = arith.minui %[[BELOW]], %[[LAST]]
+// CHECK:         memref.prefetch %c[%[[NEAR]], %{{.*}}], write, locality<3>, data : memref<1155x1045xi32>
+// CHECK-COUNT-63: memref.prefetch %c[{{.*}}], write, locality<3>, data
+// CHECK:         coopmatrix.mul_add
+func.func @short(%a: memref<1155x160xi8>, %b: memref<160x1045xi8>, %c: memref<1155x1045xi32>) {
+  linalg.matmul ins(%a, %b : memref<1155x160xi8>, memref<160x1045xi8>) outs(%c : memref<1155x1045xi32>)
+  func.return
+}
+
+// CHECK-LABEL: func.func @small.multiply
+// CHECK-NOT:     memref.prefetch %c
+// CHECK:         func.return
+func.func @small(%a: memref<512x160xi8>, %b: memref<160x512xi8>, %c: memref<512x512xi32>) {
+  linalg.matmul ins(%a, %b : memref<512x160xi8>, memref<160x512xi8>) outs(%c : memref<512x512xi32>)
+  func.return
+}

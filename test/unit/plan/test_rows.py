@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from coopc.plan.rows import AXES, RowPlan, RowProblem, RowReduction, plan_rows
 
 SIZE = st.one_of(st.none(), st.integers(0, 400))
-LANES = st.sampled_from([1, 8, 16, 32])
+LANES = st.sampled_from([1, 8, 16, 32, 64])
+WIDTH = st.sampled_from([1, 2, 4, 8])
+SHARES = st.sampled_from([1, 128, 256, 1000, 1024])
 
 
 @st.composite
@@ -16,9 +18,15 @@ def problems(draw: st.DrawFn) -> RowProblem:
         st.lists(st.integers(0, 4), min_size=len(sizes), max_size=len(sizes))
     )
     reason = st.one_of(st.none(), st.just("the steps follow one another"))
-    reduction = st.builds(RowReduction, SIZE, st.integers(0, 4), reason, st.booleans())
+    reduction = st.builds(
+        RowReduction, SIZE, st.integers(0, 4), reason, st.booleans(), WIDTH
+    )
+    widths = [draw(WIDTH) if x and x % 8 == 0 else 1 for x in sizes]
     return RowProblem(
-        tuple(sizes), tuple(weights), draw(st.one_of(st.none(), reduction))
+        tuple(sizes),
+        tuple(weights),
+        draw(st.one_of(st.none(), reduction)),
+        tuple(widths),
     )
 
 
@@ -28,7 +36,10 @@ def plans(draw: st.DrawFn) -> tuple[RowProblem, RowPlan]:
     items = lanes * draw(st.integers(1, 8))
     each, block, wide = (draw(st.sampled_from([1, 4])) for _ in range(3))
     return problem, plan_rows(
-        problem, lanes, items, each, block, wide, draw(st.booleans()), steps=8
+        problem,
+        *(lanes, items, each, block, wide, draw(st.booleans())),
+        steps=8,
+        shares=draw(SHARES),
     )
 
 
@@ -55,7 +66,7 @@ def test_work_groups_are_whole(case: tuple[RowProblem, RowPlan]) -> None:
     _, plan = case
     assert plan.items % plan.lanes == 0
     if plan.kind == "work-items":
-        assert plan.chunk % plan.items == 0
+        assert plan.chunk % plan.neighbours == 0
     else:
         assert plan.items == plan.lanes
         assert plan.loop is None
@@ -83,3 +94,41 @@ def test_steps_are_of_reductions_that_are_stored(
         assert problem.reduction.stored
         assert plan.kind == "work-items"
         assert plan.chunk > plan.items
+
+
+@given(plans())
+def test_rows_are_shared_where_all_can_meet(case: tuple[RowProblem, RowPlan]) -> None:
+    """Each work-item has one row or vector of rows, and some columns to combine."""
+    problem, plan = case
+    assert plan.items == plan.neighbours * plan.parts
+    if plan.parts > 1:
+        assert plan.kind == "work-items"
+        assert plan.loop is not None
+        assert problem.reduction is not None
+        assert problem.reduction.sequential is None
+        assert plan.chunk == plan.neighbours * plan.width <= plan.items
+        assert plan.parts % plan.width == 0
+        assert plan.width in (1, problem.widths[plan.loop])
+        assert plan.block == 1
+        assert plan.steps is None
+
+
+@given(plans())
+def test_lanes_load_vectors_of_a_reduction(case: tuple[RowProblem, RowPlan]) -> None:
+    problem, plan = case
+    if plan.kind == "subgroup":
+        assert problem.reduction is not None
+        assert plan.width == problem.reduction.width
+    elif plan.parts == 1:
+        assert plan.width == 1
+
+
+def test_few_rows_make_a_gpu_busy() -> None:
+    """4096 columns are enough work-groups; with 64 bytes of a row of memory each."""
+    columns = RowProblem((4096,), (2,), RowReduction(4096, 0), (8,))
+    plan = plan_rows(columns, 32, shares=1024)
+    assert (plan.neighbours, plan.parts, plan.chunk) == (4, 256, 32)
+    many = RowProblem((1 << 20,), (2,), RowReduction(4096, 0), (8,))
+    assert plan_rows(many, 32, shares=1024).parts == 1
+    unknown = RowProblem((None,), (2,), RowReduction(None, 0))
+    assert plan_rows(unknown, 32, shares=1024).parts == 8

@@ -80,11 +80,23 @@ def test_rows(program: RowProgram, r: int, c: int, static: bool) -> None:
     check(program, text, inputs(program, r, c), "convert-linalg-to-simt{device=amx}")
 
 
+@BY_NAME
+@pytest.mark.parametrize(("r", "c"), [(64, 96), (100, 37), (5, 3), (1, 1)])
+@pytest.mark.parametrize("static", [True, False])
+def test_shared_rows(program: RowProgram, r: int, c: int, static: bool) -> None:
+    """Work-items that share rows, vectors of them, and work-groups beyond the last."""
+    text = program.source(r, c) if static else program.source()
+    check(program, text, inputs(program, r, c), "convert-linalg-to-simt{device=nvidia}")
+
+
 @st.composite
 def generics(draw: st.DrawFn) -> tuple[str, list[Argument]]:
     """A linalg.generic on integers: any affine maps, orders and kinds of loops."""
     loops = draw(st.integers(0, 4))
     sizes = [draw(st.sampled_from([1, 2, 3, 5, 17])) for _ in range(loops)]
+    for n in range(min(loops, 2)):  # long enough to be shared, or to be vectors
+        sizes[n] = draw(st.sampled_from([sizes[n], 8, 64]))
+    indexed = draw(st.booleans())
     dims = list(range(loops))
     reductions = [n for n in dims if draw(st.booleans())]
     order = draw(st.permutations([n for n in dims if n not in reductions]))
@@ -117,13 +129,13 @@ def generics(draw: st.DrawFn) -> tuple[str, list[Argument]]:
     body = "".join(
         f"\n    %s{n + 1} = arith.addi %s{n}, %v{n} : i32" for n in range(len(maps) - 1)
     )
-    for n in dims:
+    for n in dims if indexed else ():
         body += f"""
     %i{n} = linalg.index {n} : index
     %j{n} = arith.index_cast %i{n} : index to i32
     %t{n} = arith.xori %{"t" if n else "s"}{n - 1 if n else len(maps) - 1}, %j{n} : i32
 """
-    last = f"%t{loops - 1}" if loops else f"%s{len(maps) - 1}"
+    last = f"%t{loops - 1}" if loops and indexed else f"%s{len(maps) - 1}"
     text = f"""
 func.func @f({", ".join(f"{x}: {t}" for x, t in zip(names, types, strict=True))}) {{
   linalg.generic {{indexing_maps = [{", ".join(maps)}], iterator_types = [{kinds}]}}
@@ -161,14 +173,17 @@ def test_nothing(name: str, size: tuple[int, int], static: bool) -> None:
     (program,) = (x for x in PROGRAMS if x.name == name)
     text = program.source(*size) if static else program.source()
     arguments = inputs(program, *size)
-    check(program, text, arguments, "convert-linalg-to-simt{device=amx}")
+    for device in ("amx", "nvidia"):
+        check(program, text, arguments, f"convert-linalg-to-simt{{device={device}}}")
 
 
 @BY_NAME
-@pytest.mark.parametrize("on", PLACES)
+@pytest.mark.parametrize("on", [*PLACES, "vectors"])
 def test_drivers(program: RowProgram, on: str) -> None:
-    arguments = inputs(program, 9, 77)
-    text = program.source()
+    arguments, text = inputs(program, 9, 77), program.source()
+    if on == "vectors":
+        on, arguments = "vulkan", inputs(program, 48, 80)
+        text = program.source(48, 80)
     expected = simulated(text, "", arguments)
     given = copied(arguments)
     place, device, pipeline = PLACES[on]

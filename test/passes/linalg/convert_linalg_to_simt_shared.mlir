@@ -1,0 +1,128 @@
+// RUN: coopc-opt %s -p 'convert-linalg-to-simt{device=nvidia explain=true}' 2>%t | filecheck %s
+// RUN: filecheck %s --check-prefix PLAN < %t
+// RUN: coopc-opt %s -p 'convert-linalg-to-simt{device=bmg}' | filecheck %s --check-prefix XE
+
+#p = affine_map<(d0, d1) -> (d0, d1)>
+#r = affine_map<(d0, d1) -> (d0)>
+
+// There are too few columns for a GPU: 256 work-items share eight of them, which each
+// loads at once, and combine what they have found in two steps.
+
+// PLAN:        work-items: 4 along shared loop 0, 256 a row, 32 rows a work-group: contiguous memory
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME:    simt.grid = affine_map<() -> (128)>, {{.*}} simt.work_group_size = array<i32: 1024>
+// CHECK:         %[[LINES:.*]] = memref.alloca() : memref<256x32xf32, #simt.memory<workgroup>>
+// CHECK:         %part = arith.divui %lane, %c4
+// CHECK:         scf.for {{.*}} to %c16 {{.*}} iter_args({{.*}}) -> (vector<8xf32>) {
+// CHECK:           memref.load %x[
+// CHECK-NEXT:      vector.load %a[{{.*}}] {alignment = 16 : i64} : memref<4096x4096xf16>, vector<8xf16>
+// CHECK:         vector.store {{.*}}, %[[LINES]][%part, {{.*}}] {alignment = 16 : i64}
+// CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
+// CHECK-COUNT-8: memref.load %[[LINES]][
+// CHECK-COUNT-7: arith.addf {{.*}} : f32
+// CHECK:         simt.barrier workgroup memory = <workgroup>
+// CHECK:         scf.if
+// CHECK:           scf.for {{.*}} to %c32
+// CHECK:         simt.barrier workgroup memory = <workgroup>
+// CHECK:         vector.load %[[LINES]][%c0,
+// CHECK:         arith.cmpi eq, %part, %c0
+// CHECK-NEXT:    scf.if
+// CHECK:           vector.store {{.*}}, %o[{{.*}}] {alignment = 16 : i64} : memref<4096xf32>, vector<8xf32>
+// XE-LABEL:    func.func @columns
+// XE-NOT:        memref.alloca
+func.func @columns(%x: memref<4096xf16>, %a: memref<4096x4096xf16>, %o: memref<4096xf32>) {
+  linalg.vecmat ins(%x, %a : memref<4096xf16>, memref<4096x4096xf16>) outs(%o : memref<4096xf32>)
+  func.return
+}
+
+// 37 columns: work-items beyond the last one compute it once more, and do not store it.
+
+// PLAN:        work-items: 32 along shared loop 0, 16 a row, 32 rows a work-group: contiguous memory
+// CHECK-LABEL: func.func @ragged
+// CHECK:         %[[PLACE:.*]] = arith.addi
+// CHECK:         %[[THERE:.*]] = arith.cmpi ult, %[[PLACE]], %c37
+// CHECK:         %[[AT:.*]] = arith.minui %[[PLACE]], %{{.*}} : index
+// CHECK:         memref.load %a[{{.*}}, %[[AT]]] : memref<100x37xf32>
+// CHECK:         %[[FIRST:.*]] = arith.cmpi eq, %part, %c0
+// CHECK-NEXT:    %[[STORES:.*]] = arith.andi {{.*}} : i1
+// CHECK-NEXT:    scf.if %[[STORES]] {
+// CHECK:           memref.store {{.*}}, %o[%[[AT]]]
+func.func @ragged(%a: memref<100x37xf32>, %o: memref<37xf32>) {
+  linalg.reduce ins(%a : memref<100x37xf32>) outs(%o : memref<37xf32>) dimensions = [0]
+    (%x: f32, %z: f32) {
+      %s = arith.addf %x, %z : f32
+      linalg.yield %s : f32
+    }
+  func.return
+}
+
+// Sizes that are not known: 8 work-items a column.
+
+// PLAN:        work-items: 32 along shared loop 0, 8 a row, 32 rows a work-group: contiguous memory
+// CHECK-LABEL: func.func @unknown
+// CHECK-SAME:    simt.work_group_size = array<i32: 256>
+func.func @unknown(%a: memref<?x?xf32>, %o: memref<?xf32>) {
+  linalg.reduce ins(%a : memref<?x?xf32>) outs(%o : memref<?xf32>) dimensions = [0]
+    (%x: f32, %z: f32) {
+      %s = arith.addf %x, %z : f32
+      linalg.yield %s : f32
+    }
+  func.return
+}
+
+// Lanes load vectors along a row. What a lane has found is combined before lanes are.
+
+// PLAN:        subgroup: 32 lanes
+// CHECK-LABEL: func.func @rows
+// CHECK:         %[[FOUND:.*]] = scf.for {{.*}} to %c4 {{.*}} -> (vector<8xf32>) {
+// CHECK-COUNT-2:   vector.load {{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xf16>
+// CHECK:         vector.extract %[[FOUND]][0]
+// CHECK-COUNT-7: arith.addf {{.*}} : f32
+// CHECK-NEXT:    simt.reduce add
+func.func @rows(%a: memref<64x1024xf16>, %x: memref<1024xf16>, %o: memref<64xf32>) {
+  linalg.matvec ins(%a, %x : memref<64x1024xf16>, memref<1024xf16>) outs(%o : memref<64xf32>)
+  func.return
+}
+
+// Rows of 100 elements begin at multiples of 4; those that are 101 apart do not.
+
+// PLAN:        subgroup: 32 lanes
+// CHECK-LABEL: func.func @aligned
+// CHECK:         vector.load %a[{{.*}}] {alignment = 8 : i64} : memref<64x100xf16>, vector<4xf16>
+func.func @aligned(%a: memref<64x100xf16>, %o: memref<64xf16>) {
+  linalg.reduce ins(%a : memref<64x100xf16>) outs(%o : memref<64xf16>) dimensions = [1]
+    (%x: f16, %z: f16) {
+      %s = arith.addf %x, %z : f16
+      linalg.yield %s : f16
+    }
+  func.return
+}
+
+// PLAN:        subgroup: 32 lanes
+// CHECK-LABEL: func.func @misaligned
+// CHECK-NOT:     vector.load
+func.func @misaligned(%a: memref<64x96xf16, strided<[101, 1]>>, %o: memref<64xf16>) {
+  linalg.reduce ins(%a : memref<64x96xf16, strided<[101, 1]>>) outs(%o : memref<64xf16>) dimensions = [1]
+    (%x: f16, %z: f16) {
+      %s = arith.addf %x, %z : f16
+      linalg.yield %s : f16
+    }
+  func.return
+}
+
+// An index is a number of each element: no vectors.
+
+// PLAN:        subgroup: 32 lanes
+// CHECK-LABEL: func.func @weighted
+// CHECK-NOT:     vector.load
+func.func @weighted(%a: memref<64x96xi32>, %o: memref<64xi32>) {
+  linalg.generic {indexing_maps = [#p, #r], iterator_types = ["parallel", "reduction"]} ins(%a : memref<64x96xi32>) outs(%o : memref<64xi32>) {
+  ^bb0(%x: i32, %z: i32):
+    %i = linalg.index 1 : index
+    %w = arith.index_cast %i : index to i32
+    %y = arith.muli %x, %w : i32
+    %s = arith.addi %z, %y : i32
+    linalg.yield %s : i32
+  }
+  func.return
+}
