@@ -244,11 +244,11 @@ NVIDIA = Device(
     # whole tiles has 323 for 374, also where places are sums of one that lanes share.
     #
     # Without work-group memory: A and B packed before in the order in which lanes hold
-    # matrices (22 us each, 4096^2 of f16), each lane then loads 16 bytes of a matrix at
-    # once.  That is 336 TF/s in a run in which the sliced kernel has 343, and 375 with a
-    # slab of K that stays in the second cache: loads that hit the first cache bring 64
-    # bytes a cycle, half of what work-group memory does, and take 250 to 320 us alone.
-    # The compiler folds a load into the next iteration unless the loop carries matrices
+    # matrices (22 us each, 4096^2 of f16), of which each lane loads 16 bytes at once.
+    # That is 336 TF/s in a run in which the sliced kernel has 343, and 375 with a slab
+    # of K that stays in the second cache: loads that hit the first cache bring 64 bytes
+    # a cycle, half of what work-group memory does, and take 250 to 320 us alone.  The
+    # compiler folds a load into the next iteration unless the loop carries matrices
     # rather than vectors, and fills registers beyond one step ahead.  Bytes need ten
     # instructions a word to become a matrix.
     #

@@ -10,9 +10,9 @@ After:   a kernel with a grid. A work-item computes some iterations of the share
          kept, others are recomputed where they are read.
 Fails:   if such a function has an operation that cannot be computed by rows, naming it.
 
-Float sums and products of a row are reassociated over lanes or work-items, since linalg prescribes no
-order.  The maximum of 0.0 and -0.0 (`maximumf`) may be either; NaN is kept.
-`coopc.plan.rows` decides, and `coopc.passes.linalg.rows` defines a row.
+Float sums and products of a row are reassociated over lanes or work-items, since linalg
+prescribes no order.  The maximum of 0.0 and -0.0 (`maximumf`) may be either; NaN is
+kept.  `coopc.plan.rows` decides, and `coopc.passes.linalg.rows` defines a row.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ from coopc.plan.rows import RowPlan, RowProblem, RowReduction, plan_rows
 from coopc.remarks import remark
 
 Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
+GPUS = ("vulkan", "xe")
 GPU_ITEMS, GPU_BLOCK = 256, 8
 """Work-items of a work-group, at most, and rows where there are few work-groups."""
 GPU_SHARES = 1024
@@ -147,7 +148,7 @@ class ConvertLinalgToSimtPass(ModulePass):
         block = GPU_BLOCK if many[0] < 2**16 else 1
         limited = limits.work_groups is not None
         shares = 1
-        if device.family == "vulkan":
+        if device.family in GPUS:
             reduced = bytes_reduced(nest)
             # Several results need more registers.
             most = GPU_SHARES if len(reduced) == 1 else GPU_ITEMS

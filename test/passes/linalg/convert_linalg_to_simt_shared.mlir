@@ -29,7 +29,8 @@
 // CHECK-NEXT:    scf.if
 // CHECK:           vector.store {{.*}}, %o[{{.*}}] {alignment = 16 : i64} : memref<4096xf32>, vector<8xf32>
 // XE-LABEL:    func.func @columns
-// XE-NOT:        memref.alloca
+// XE:            memref.alloca() : memref<64x16xf32, #simt.memory<workgroup>>
+// XE-NOT:        vector.load
 func.func @columns(%x: memref<4096xf16>, %a: memref<4096x4096xf16>, %o: memref<4096xf32>) {
   linalg.vecmat ins(%x, %a : memref<4096xf16>, memref<4096x4096xf16>) outs(%o : memref<4096xf32>)
   func.return
