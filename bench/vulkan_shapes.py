@@ -1,13 +1,15 @@
 """Products of other shapes under Vulkan, beside cuBLAS: few rows, and drawn ones.
 
 On both sides 20 products follow each other, as dispatches of one command buffer and as
-calls of one CUDA graph; each reads the next of several B, of 256 MB together, so that B
-comes from memory where it is not larger than the caches.  f16 to f32, through
-`coopc-khr{device=nvidia staged=true}`; a sequence of kernels is timed whole.
+calls of one CUDA graph; each reads the next of several B, or A if that is larger, of
+256 MB together, so that it comes from memory even if the caches could hold it.  f16 to
+f32, through `coopc-khr{device=nvidia staged=true}`; a sequence of kernels is timed
+whole.
 
-With few rows a product takes as long as it takes to read B: that is compared with a
-copy of the same bytes.  Shapes that nothing is tuned for are drawn: M, N and K are from
-64 to 8192, half of them as drawn, and half rounded to multiples of 64.
+With few rows or columns a product takes as long as it takes to read the other matrix:
+that is compared with a copy of the same bytes.  Shapes that nothing is tuned for are
+drawn: M, N and K are from 64 to 8192, half of them as drawn, and half rounded to
+multiples of 64.
 """
 
 from __future__ import annotations
@@ -33,7 +35,13 @@ from coopc.run.executable import Executable
 from coopc.run.execute import on_vulkan, shader_of
 from coopc.run.vulkan import Session
 
-FEW = ((1, 4096, 4096), (16, 4096, 4096), (128, 4096, 4096))
+FEW = (
+    Gemm((1, 4096, 4096)),
+    Gemm((1, 4096, 4096), b="nk"),
+    Gemm((4096, 1, 4096)),
+    Gemm((16, 4096, 4096)),
+    Gemm((128, 4096, 4096)),
+)
 DRAWN = 20
 TOGETHER = 20
 """Products of a command buffer, or of a graph."""
@@ -41,7 +49,8 @@ ROTATED_BYTES = 256 << 20
 WARM_SECONDS, MEASURED = 0.3, 31
 """How long command buffers run until the clocks are up, and how many are measured."""
 OF_COPY = {1: 0.6, 16: 0.6}
-"""The least bytes of B a second, over those that a copy reads and writes, by rows."""
+"""The least bytes of the matrix that is read once a second, over those that a copy
+reads and writes, by rows or columns."""
 MEAN, WORST = 0.55, 0.35
 """The least speed over cuBLAS's of drawn shapes: the geometric mean, and of each."""
 
@@ -121,9 +130,9 @@ def ours(session: Session, gemm: Gemm, arrays: list[Array]) -> float:
         found = recorder.run([call], [[*every]], arrays, len(arrays)).arrays[2]
     if not (wrong := error(found, gemm.expected(*arrays))) <= FLOAT_ERROR:
         raise ValueError(f"{gemm.sizes}: expected what numpy computes, off by {wrong}")
-    b = arrays[1]
-    (place,) = (n for n, x in enumerate(recorder.memories) if x is b or same(x, b))
-    return median(recorder.times(copies(b), place)) / TOGETHER
+    once = arrays[read_once(arrays)]
+    found = (n for n, x in enumerate(recorder.memories) if x is once or same(x, once))
+    return median(recorder.times(copies(once), next(found))) / TOGETHER
 
 
 def same(x: Array, y: Array) -> bool:
@@ -150,14 +159,25 @@ def graph(torch: Any, actions: Sequence[Callable[[], object]]) -> float:
     return median(times) / len(actions)
 
 
-def theirs(arrays: list[Array]) -> float | None:
+def theirs(gemm: Gemm, arrays: list[Array]) -> float | None:
     """Return the milliseconds of a product by cuBLAS."""
     if (torch := pytorch()) is None:
         return None
-    a = torch.from_numpy(arrays[0]).cuda()
-    each = [torch.from_numpy(x).cuda() for x in (arrays[1], *copies(arrays[1]))]
+    given = [torch.from_numpy(x).cuda() for x in arrays[:2]]
+    at = read_once(arrays)
+    each = [given[at], *(torch.from_numpy(x).cuda() for x in copies(arrays[at]))]
     mm = partial(torch.mm, out_dtype=torch.float32)
-    return graph(torch, [partial(mm, a, each[n % len(each)]) for n in range(TOGETHER)])
+
+    def product(number: int) -> Callable[[], object]:
+        a, b = (each[number % len(each)] if n == at else x for n, x in enumerate(given))
+        return partial(mm, a, b.t() if gemm.b == "nk" else b)
+
+    return graph(torch, [product(n) for n in range(TOGETHER)])
+
+
+def read_once(arrays: list[Array]) -> int:
+    """Return which of A and B is read from memory: the larger one."""
+    return int(arrays[1].nbytes >= arrays[0].nbytes)
 
 
 def copied(bytes: int) -> float | None:
@@ -171,15 +191,15 @@ def copied(bytes: int) -> float | None:
 
 
 def rows(
-    session: Session, sizes: tuple[int, int, int], least: float | None
+    session: Session, gemm: Gemm, least: float | None
 ) -> Iterator[tuple[Row, float | None]]:
-    """Yield rows of a shape, the last with the speed over that of cuBLAS."""
-    gemm = Gemm(sizes)
-    arrays = gemm.arrays(random=True)
+    """Yield rows of a product, the last with the speed over that of cuBLAS."""
+    arrays, sizes = gemm.arrays(random=True), gemm.sizes
     time, name = ours(session, gemm, arrays), "x".join(map(str, sizes))
+    name += ", B transposed" if gemm.b == "nk" else ""
     rate = 2e-9 * prod(sizes) / time
     yield Row(f"f16 {name}: {rate:.1f} TF/s", 1000 * time, "us"), None
-    if (peer := theirs(arrays)) is None:
+    if (peer := theirs(gemm, arrays)) is None:
         return
     yield (
         Row(f"  cuBLAS: {2e-9 * prod(sizes) / peer:.1f} TF/s", 1000 * peer, "us"),
@@ -193,20 +213,22 @@ def measure() -> Iterator[Row]:
     if (session := matrix_gpu()) is None:
         return
     with session:
-        for sizes in FEW:
-            for row, _ in rows(session, sizes, None if sizes[0] == 1 else 1.0):
+        for gemm in FEW:
+            m, n, k = gemm.sizes
+            few = min(m, n)
+            for row, _ in rows(session, gemm, None if few == 1 else 1.0):
                 yield row
                 time = row.value / 1000 if row.unit == "us" else 0
-                if row.name.startswith("f16") and sizes[0] in OF_COPY:
-                    bytes = 2 * sizes[1] * sizes[2]
+                if row.name.startswith("f16") and few in OF_COPY:
+                    bytes = 2 * max(m, n) * k
                     if (copy := copied(bytes)) is not None:
-                        name = f"  bytes of B / s: {1e-6 * bytes / time:.0f} GB/s"
+                        name = f"  bytes read / s: {1e-6 * bytes / time:.0f} GB/s"
                         name += f", of a copy {2e-6 * bytes / copy:.0f}, ratio"
                         ratio = copy / 2 / time
-                        yield Row(name, ratio, "", least=OF_COPY[sizes[0]])
+                        yield Row(name, ratio, "", least=OF_COPY[few])
         ratios: list[float] = []
         for sizes in drawn():
-            for row, ratio in rows(session, sizes, WORST):
+            for row, ratio in rows(session, Gemm(sizes), WORST):
                 yield row
                 ratios += [] if ratio is None else [ratio]
         if ratios:
