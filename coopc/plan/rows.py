@@ -8,8 +8,9 @@ reductions within them: a *row* is one iteration of the shared loops.
     subgroup     the lanes of a subgroup share the reductions of a row
 
 With `shares`, several work-items of a work-group share the reductions of neighbouring
-rows and combine their results through work-group memory, if there are too few rows to
-give each work-item one.  A work-item, or a lane, may load several elements at once.
+rows, or several subgroups those of a row, if there are too few rows to occupy a GPU;
+they combine their results through work-group memory.  A work-item, or a lane, may load
+several elements at once.
 
 A subgroup reduces where memory is contiguous along the reduction, as in a sum of the
 elements of each row of a matrix, and work-items where it is along a shared loop, as in
@@ -22,6 +23,8 @@ work-items: 256 along shared loop 0, 1024 rows a work-group: contiguous memory
 subgroup: 32 lanes, 1 rows a work-group: memory is contiguous along the reduction
 >>> print(plan_rows(RowProblem((64,), (0,), RowReduction(24, 2)), lanes=32).reason)
 the reduction has 24 steps, fewer than a subgroup has lanes
+>>> print(plan_rows(RowProblem((), (), RowReduction(1 << 20, 2)), 32, shares=1024))
+subgroup: 32 of 32 lanes, 1 rows a work-group: there is one row
 >>> few = RowProblem((4096,), (2,), RowReduction(4096, 0), widths=(8,))
 >>> print(plan_rows(few, lanes=32, shares=1024))
 work-items: 4 along shared loop 0, 256 a row, 32 rows a work-group: contiguous memory
@@ -79,7 +82,7 @@ class RowPlan:
     lanes: int
     """Of a subgroup."""
     items: int
-    """Work-items of a work-group."""
+    """Work-items of a work-group: of several subgroups, if these share a row."""
     loop: int | None
     """The shared loop along which work-items are neighbours."""
     chunk: int
@@ -114,6 +117,9 @@ class RowPlan:
 
     def __str__(self) -> str:
         who = f"{self.items} lanes, {self.block} rows a work-group"
+        if self.items > self.lanes:
+            who = f"{self.items // self.lanes} of {self.lanes} lanes, "
+            who += f"{self.block} rows a work-group"
         if self.kind == "work-items":
             who = "1 does all"
             if self.loop is not None:
@@ -156,10 +162,11 @@ def plan_rows(
     if (reason := _why_lanes(problem, lanes)) is not None:
         axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
         block = block if axes else 1
-        width = problem.reduction.width if problem.reduction else 1
+        assert problem.reduction is not None, problem
+        items = lanes * _subgroups(problem, problem.reduction, lanes, shares)
         return RowPlan(
-            *("subgroup", lanes, lanes, None, 1, block, axes, serial, reason),
-            width=width,
+            *("subgroup", lanes, items, None, 1, block, axes, serial, reason),
+            width=problem.reduction.width,
         )
     loop = max(
         range(len(problem.sizes)),
@@ -203,6 +210,8 @@ LEAST_SEGMENT = 4
 memory."""
 LEAST_STEPS = 4
 """Steps of a reduction, at least, that each of the work-items does that share it."""
+GROUP_SUBGROUPS = 32
+"""Subgroups of a work-group, or of work-groups that run side by side, of a busy GPU."""
 UNKNOWN_PARTS = 8
 """How many work-items share rows if a size is not known."""
 
@@ -244,6 +253,24 @@ def _shared_by(
         width=width,
         parts=parts,
     )
+
+
+def _subgroups(problem: RowProblem, its: RowReduction, lanes: int, shares: int) -> int:
+    """Return how many subgroups share a row: more if there are few long rows."""
+    rows = [x for x in problem.sizes if x is not None]
+    if len(rows) < len(problem.sizes):
+        return 1
+    steps = UNKNOWN_PARTS * LEAST_STEPS
+    if its.size is not None:
+        steps = its.size // (lanes * its.width)
+    busy, found = FEW_GROUPS * GROUP_SUBGROUPS, 1
+    while (
+        2 * found * lanes <= shares
+        and 2 * found * LEAST_STEPS <= steps
+        and 2 * found * prod(rows) <= busy
+    ):
+        found *= 2
+    return found
 
 
 def _why_lanes(problem: RowProblem, lanes: int) -> str | None:

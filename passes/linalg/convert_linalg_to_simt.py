@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     FixedBitwidthType,
@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
@@ -56,6 +56,7 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.match import extent, tiles
 from coopc.passes.linalg.row_vectors import (
     MOST_ELEMENTS,
+    Two,
     computed,
     elements,
     folded,
@@ -274,7 +275,7 @@ class RowKernel:
     kept: dict[Made, SSAValue] = field(init=False)
     """What the row has reduced."""
     lane: SSAValue = field(init=False)
-    """The number of the work-item, in its work-group or in its subgroup."""
+    """The number of the work-item, in its work-group or in its only subgroup."""
     sizes: list[Size] = field(init=False)
     """Of the shared loops."""
     part: SSAValue = field(init=False)
@@ -295,7 +296,7 @@ class RowKernel:
         self.sizes = [self._size(x) for x in self.nest.shared]
         zero = b.constant(INDEX, 0)
         self.point = [zero] * len(self.sizes)
-        if plan.kind == "subgroup":
+        if plan.kind == "subgroup" and plan.items == plan.lanes:
             self.lane = b.pure(simt.LaneIdOp)
         else:
             self.lane = b.pure(simt.LocalIdOp, Dimension.X)
@@ -678,15 +679,15 @@ class RowKernel:
             if plan.parts > 1:
                 return self._strided(zero, size, plan.parts, held, at, self.part)
             if plan.width == 1:
-                return self._strided(zero, size, plan.lanes, held, at)
+                return self._strided(zero, size, plan.items, held, at)
             assert isinstance(size, int), plan
             width = b.constant(INDEX, plan.width)
 
-            def vector(number: SSAValue, held: Values) -> Sequence[SSAValue]:
+            def first(number: SSAValue, held: Values) -> Sequence[SSAValue]:
                 return at(b.pure(arith.MuliOp, number, width), held)
 
             self.along = place
-            found = self._strided(zero, size // plan.width, plan.lanes, held, vector)
+            found = self._strided(zero, size // plan.width, plan.items, held, first)
             self.along = None
             return found
 
@@ -744,12 +745,17 @@ class RowKernel:
             operands = [x if each is old else y for each in op.operands]
             return computed(b, op, operands)[0]
 
-        if self.plan.parts > 1:
-            found = self._over_parts(value, two)
-        elif is_vector(value.type):
-            found = self._over_subgroup(op, folded(elements(b, value), two))
-        else:
-            found = self._over_subgroup(op, value)
+        if self.plan.parts == 1:
+            if is_vector(value.type):
+                value = folded(elements(b, value), two)
+            value = self._over_subgroup(op, value)
+        found = value
+        if self.plan.items > self.plan.lanes or self.plan.parts > 1:
+            # One work-item stores to memory that all have read by now.
+            is_read = isinstance(start.owner, memref.LoadOp | vector.LoadOp)
+            whole = partial(self._barrier, is_read)
+            over = self._over_parts if self.plan.parts > 1 else self._over_subgroups
+            found = over(value, two, whole)
         return found if COMBINERS[op.name][1] is None else two(start, found)
 
     def _over_subgroup(self, op: Operation, value: SSAValue) -> SSAValue:
@@ -770,8 +776,44 @@ class RowKernel:
             found = b.select(any_nan, nan, found)
         return found
 
+    def _lines(self, element: Attribute, shape: list[int]) -> SSAValue:
+        """Return work-group memory for what a row reduces, which nobody reads now."""
+        space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
+        new = memref.AllocaOp.get(element, None, shape, memory_space=space)
+        Rewriter.insert_op(new, InsertPoint.at_start(self.func.body.block))
+        if self.plan.serial or self.plan.block > 1:
+            self._barrier()  # others may still read what the row before has found
+        return new.results[0]
+
+    def _barrier(self, of_all_memory: bool = False) -> None:
+        memory = None if of_all_memory else simt.MemorySpace.WORKGROUP
+        self.b.effect(simt.BarrierOp(memory=memory))
+
+    def _over_subgroups(
+        self, value: SSAValue, two: Two, barrier: Callable[[], None]
+    ) -> SSAValue:
+        """Return what subgroups have found, combined; each lane of one has the same."""
+        b, count = self.b, self.plan.items // self.plan.lanes
+        line = self._lines(value.type, [count])
+        number, zero = b.pure(simt.SubgroupIdOp), b.constant(INDEX, 0)
+
+        def put() -> Values:
+            b.effect(memref.StoreOp.get(value, line, [number]))
+            return ()
+
+        b.branch(b.compare("eq", b.pure(simt.LaneIdOp), zero), put)
+        barrier()
+
+        def found(at: SSAValue) -> SSAValue:
+            return b.effect(memref.LoadOp.get(line, [at])).results[0]
+
+        def one(at: BoundedIndex, held: Values) -> Sequence[SSAValue]:
+            return [two(held[0], found(b.index(at)))]
+
+        return b.loop(count, [found(zero)], one, start=1)[0]
+
     def _over_parts(
-        self, value: SSAValue, two: Callable[[SSAValue, SSAValue], SSAValue]
+        self, value: SSAValue, two: Two, barrier: Callable[[], None]
     ) -> SSAValue:
         """Return what the work-items that share a row have found, combined.
 
@@ -781,16 +823,8 @@ class RowKernel:
         """
         b, plan = self.b, self.plan
         width, columns = plan.width, plan.neighbours * plan.width
-        element = element_of(value.type)
-        space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
-        shape = [plan.parts, columns]
-        new = memref.AllocaOp.get(element, None, shape, memory_space=space)
-        Rewriter.insert_op(new, InsertPoint.at_start(self.func.body.block))
-        lines = new.results[0]
+        lines = self._lines(element_of(value.type), [plan.parts, columns])
         zero = b.constant(INDEX, 0)
-
-        def barrier() -> None:
-            b.effect(simt.BarrierOp(memory=simt.MemorySpace.WORKGROUP))
 
         def line(part: SSAValue, at: SSAValue) -> SSAValue:
             return b.effect(memref.LoadOp.get(lines, [part, at])).results[0]
@@ -798,8 +832,6 @@ class RowKernel:
         def put(value: SSAValue, part: SSAValue, at: SSAValue) -> None:
             b.effect(memref.StoreOp.get(value, lines, [part, at]))
 
-        if plan.serial:
-            barrier()  # others may still read what the row before has found
         own = b.pure(arith.RemUIOp, self.lane, b.constant(INDEX, plan.neighbours))
         place = b.pure(arith.MuliOp, own, b.constant(INDEX, width))
         if width > 1:
@@ -813,7 +845,7 @@ class RowKernel:
             first = b.pure(arith.MuliOp, segment, b.constant(INDEX, width))
             sums = [line(b.plus(first, n), column) for n in range(width)]
             put(folded(sums, two), first, column)
-            barrier()
+            self._barrier()
 
         def combine() -> Values:
             def one(number: BoundedIndex, held: Values) -> Sequence[SSAValue]:
@@ -825,7 +857,7 @@ class RowKernel:
             return ()
 
         b.branch(b.compare("ult", self.lane, b.constant(INDEX, columns)), combine)
-        barrier()
+        self._barrier()
         if width > 1:
             return load_vector(b, lines, [zero, place], width)
         return line(zero, place)

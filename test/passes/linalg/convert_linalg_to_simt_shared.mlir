@@ -17,7 +17,7 @@
 // CHECK:           memref.load %x[
 // CHECK-NEXT:      vector.load %a[{{.*}}] {alignment = 16 : i64} : memref<4096x4096xf16>, vector<8xf16>
 // CHECK:         vector.store {{.*}}, %[[LINES]][%part, {{.*}}] {alignment = 16 : i64}
-// CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
+// CHECK-NEXT:    simt.barrier workgroup{{$}}
 // CHECK-COUNT-8: memref.load %[[LINES]][
 // CHECK-COUNT-7: arith.addf {{.*}} : f32
 // CHECK:         simt.barrier workgroup memory = <workgroup>
@@ -125,5 +125,32 @@ func.func @weighted(%a: memref<64x96xi32>, %o: memref<64xi32>) {
     %s = arith.addi %z, %y : i32
     linalg.yield %s : i32
   }
+  func.return
+}
+
+// Few long rows: several subgroups share each.
+
+// PLAN:        subgroup: 8 of 32 lanes, 1 rows a work-group: memory is contiguous along the reduction
+// CHECK-LABEL: func.func @long
+// CHECK-SAME:    simt.work_group_size = array<i32: 256>
+// CHECK:         %[[LINE:.*]] = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
+// CHECK:         %lane = simt.local_id x
+// CHECK:         %[[FOUND:.*]] = simt.reduce add
+// CHECK:         %[[SUBGROUP:.*]] = simt.subgroup_id
+// CHECK:         scf.if
+// CHECK-NEXT:      memref.store %[[FOUND]], %[[LINE]][%[[SUBGROUP]]]
+// CHECK:         simt.barrier workgroup{{$}}
+// CHECK:         memref.load %[[LINE]][%c0
+// CHECK:         scf.for
+// CHECK:           memref.load %[[LINE]][
+// CHECK:         arith.cmpi eq, %lane, %c0
+// CHECK-NEXT:    scf.if
+// CHECK:           memref.store
+func.func @long(%a: memref<8x5000xf32>, %o: memref<8xf32>) {
+  linalg.reduce ins(%a : memref<8x5000xf32>) outs(%o : memref<8xf32>) dimensions = [1]
+    (%x: f32, %z: f32) {
+      %s = arith.addf %x, %z : f32
+      linalg.yield %s : f32
+    }
   func.return
 }
