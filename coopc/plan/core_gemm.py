@@ -34,14 +34,15 @@ STEP_BYTES = TILE.row_bytes
 """Of K, in a row of a tile of A: a step of a panel has 2 KiB."""
 UNROLL = 4
 """Products along K that the innermost loop is unrolled by."""
-SUM_BYTES = 1 << 20
+SECOND_CACHE_BYTES = 2 << 20
+"""Of a core; what all threads store is compared with it."""
+SUM_BYTES = SECOND_CACHE_BYTES // 2
 """Of the sums of a work-group, at most: half of the second cache.  They stay there, as
 do the panels that they need."""
 SETS, LINE_BYTES = 64, 64
 """Sets of the first cache, and bytes of a line."""
 SET_LINES = 8
 """The most lines of a set in which rows of a tile may begin if A is read in place."""
-SECOND_CACHE_BYTES = 2 << 20
 FEW_COLS = 256
 """Columns of C with which one thread reads A as it is, at most: with 512 it was 4%
 faster to pack A, with 256 and a K of 64 4% slower.  With 16 threads, products of 1024^3
@@ -296,11 +297,11 @@ def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
 def stores_past_cache(problem: Problem) -> bool:
     """Return whether what is stored is known to be larger than the second cache."""
     outputs = [x.memory for x in problem.outputs] or [problem.c]
-    bytes = 0
+    total = 0
     for x in outputs:
         if None not in (known := (*x.shape, x.matrices)):
-            bytes += prod(n or 0 for n in known) * ELEMENT_BITS[x.element] // 8
-    return bytes > SECOND_CACHE_BYTES
+            total += prod(n or 0 for n in known) * ELEMENT_BITS[x.element] // 8
+    return total > SECOND_CACHE_BYTES
 
 
 def lines_of_set(row_bytes: int) -> int:

@@ -601,6 +601,16 @@ def _suited(problem: Problem, device: Device) -> tuple[dict[GemmPlan, float], st
     return suited, reason
 
 
+def is_of_vector(problem: Problem, device: Device | None) -> bool:
+    """Return whether a product of one row or column is computed without matrices.
+
+    It reads the other operand once: lanes do that as fast as memory allows.  DPAS has
+    products of one row, and processors have kernels of few rows.
+    """
+    vulkan = device is not None and device.family == "vulkan"
+    return vulkan and 1 in problem.c.shape
+
+
 MOST_PARTS = 16
 LEAST_PART = 256
 """Elements along K of a part, at least."""
@@ -625,7 +635,9 @@ def parts_along_k(problem: Problem, device: Device) -> int:
     2
     """
     (m, n), k = problem.c.shape, problem.a.shape[1]
-    if m is None or n is None or k is None or problem.batched or 1 in (m, n):
+    if m is None or n is None or k is None or problem.batched:
+        return 1
+    if is_of_vector(problem, device):
         return 1
 
     def time(parts: int) -> float:

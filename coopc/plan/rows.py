@@ -7,7 +7,7 @@ reductions within them: a *row* is one iteration of the shared loops.
                  along one shared loop, along which memory is contiguous
     subgroup     the lanes of a subgroup share the reductions of a row
 
-With `shares`, several work-items of a work-group share the reductions of neighbouring
+On a GPU, several work-items of a work-group share the reductions of neighbouring
 rows, or several subgroups those of a row, if there are too few rows to occupy a GPU;
 they combine their results through work-group memory.  A work-item, or a lane, may load
 several elements at once.
@@ -23,15 +23,17 @@ work-items: 256 along shared loop 0, 1024 rows a work-group: contiguous memory
 subgroup: 32 lanes, 1 rows a work-group: memory is contiguous along the reduction
 >>> print(plan_rows(RowProblem((64,), (0,), RowReduction(24, 2)), lanes=32).reason)
 the reduction has 24 steps, fewer than a subgroup has lanes
->>> print(plan_rows(RowProblem((), (), RowReduction(1 << 20, 2)), 32, shares=1024))
-subgroup: 32 of 32 lanes, 1 rows a work-group: there is one row
+>>> gpu = Sharing(items=1024, units=128)
+>>> print(plan_rows(RowProblem((), (), RowReduction(1 << 20, 2)), 32, gpu=gpu))
+subgroup: 32 subgroups of 32 lanes, 1 rows a work-group: there is one row
 >>> few = RowProblem((4096,), (2,), RowReduction(4096, 0), widths=(8,))
->>> print(plan_rows(few, lanes=32, shares=1024))
+>>> print(plan_rows(few, lanes=32, gpu=gpu))
 work-items: 4 along shared loop 0, 256 a row, 32 rows a work-group: contiguous memory
 
 Laws (test/unit/plan/test_rows.py): each shared loop is on one axis of the grid, serial,
 or the one of work-items; an axis has at most one loop whose size is not known; the rows
-of a work-group are whole rounds of its work-items.
+of a work-group are whole rounds of its neighbours; work-items that share a row are in
+one work-group, which has at most as many as the GPU allows.
 """
 
 from __future__ import annotations
@@ -42,6 +44,28 @@ from typing import Literal
 
 AXES = 3
 """Of a grid."""
+LEAST_VECTORS = 4
+"""Neighbours of a work-group that each load a vector, at least: vectors of 16 bytes
+are 64 bytes of a row of memory."""
+LEAST_STEPS = 4
+"""Steps of a reduction, at least, of each work-item that shares it."""
+UNIT_SUBGROUPS = 32
+"""Subgroups that occupy a compute unit of a GPU."""
+UNKNOWN_PARTS = 8
+"""How many work-items share rows if a size is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What a GPU has for rows whose reductions several work-items share."""
+
+    items: int = 0
+    """Work-items of a work-group, at most; 0 if rows are not shared."""
+    units: int = 0
+    """Compute units: there are few rows if not each has a work-group."""
+
+
+NOT_SHARED = Sharing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +96,8 @@ class RowProblem:
     """Of each shared loop: elements along it that can be loaded at once; 1 without."""
 
     def __post_init__(self) -> None:
-        if len(self.sizes) != len(self.weights):
+        widths = len(self.widths) or len(self.sizes)
+        if not len(self.sizes) == len(self.weights) == widths:
             raise ValueError(f"expected a weight for each shared loop, got {self}")
 
 
@@ -114,12 +139,17 @@ class RowPlan:
     def __post_init__(self) -> None:
         if self.chunk % self.neighbours and self.kind == "work-items":
             raise ValueError(f"expected a chunk of whole rounds, got {self}")
+        if self.items % self.lanes or self.items % self.parts:
+            raise ValueError(f"expected whole subgroups, and whole rows, got {self}")
+        if self.parts > 1 and (
+            self.parts % self.width or self.chunk != self.neighbours * self.width
+        ):
+            raise ValueError(f"expected a row or vector per neighbour, got {self}")
 
     def __str__(self) -> str:
-        who = f"{self.items} lanes, {self.block} rows a work-group"
+        who = f"{self.lanes} lanes, {self.block} rows a work-group"
         if self.items > self.lanes:
-            who = f"{self.items // self.lanes} of {self.lanes} lanes, "
-            who += f"{self.block} rows a work-group"
+            who = f"{self.items // self.lanes} subgroups of {who}"
         if self.kind == "work-items":
             who = "1 does all"
             if self.loop is not None:
@@ -140,7 +170,7 @@ def plan_rows(
     wide: int = 1,
     rows_on_x: bool = False,
     steps: int | None = None,
-    shares: int = 1,
+    gpu: Sharing = NOT_SHARED,
 ) -> RowPlan:
     """Return who computes what.
 
@@ -157,13 +187,14 @@ def plan_rows(
             work-items, of which each does many, is then on another one.
         steps: of a reduction of many rows that is stored, how many all of them do at a
             time.
-        shares: the most work-items of a work-group that share rows, if there are few.
+        gpu: whose work-items share rows, if there are few.
     """
     if (reason := _why_lanes(problem, lanes)) is not None:
         axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
         block = block if axes else 1
         assert problem.reduction is not None, problem
-        items = lanes * _subgroups(problem, problem.reduction, lanes, shares)
+        count = _subgroups(problem, problem.reduction, lanes, gpu)
+        items, block = lanes * count, block if count == 1 else 1
         return RowPlan(
             *("subgroup", lanes, items, None, 1, block, axes, serial, reason),
             width=problem.reduction.width,
@@ -176,7 +207,8 @@ def plan_rows(
     if loop is None:
         reason = _why_not_lanes(problem, lanes) or "there is one row"
         return RowPlan("work-items", lanes, lanes, None, lanes, 1, (), (), reason)
-    if (found := _shared_by(problem, loop, lanes, shares, rows_on_x)) is not None:
+    how = items * each, block, rows_on_x, gpu
+    if (found := _shared_by(problem, loop, lanes, *how)) is not None:
         return found
     size, rounds = problem.sizes[loop], each
     if problem.reduction is not None and (size is None or size >= lanes * wide):
@@ -203,71 +235,75 @@ def plan_rows(
     )
 
 
-FEW_GROUPS = 128
-"""Work-groups that a GPU needs to be busy: of one wave on an H200."""
-LEAST_SEGMENT = 4
-"""Neighbours of a work-group, at least, that each load a vector: 64 bytes of a row of
-memory."""
-LEAST_STEPS = 4
-"""Steps of a reduction, at least, that each of the work-items does that share it."""
-GROUP_SUBGROUPS = 32
-"""Subgroups of a work-group, or of work-groups that run side by side, of a busy GPU."""
-UNKNOWN_PARTS = 8
-"""How many work-items share rows if a size is not known."""
-
-
 def _shared_by(
-    problem: RowProblem, loop: int, lanes: int, shares: int, rows_on_x: bool
+    problem: RowProblem,
+    loop: int,
+    lanes: int,
+    rows: int,
+    block: int,
+    rows_on_x: bool,
+    gpu: Sharing,
 ) -> RowPlan | None:
-    """Return a plan in which work-items share rows, where that makes a GPU busy."""
-    its = problem.reduction
+    """Return a plan in which work-items share rows, if that occupies a GPU.
+
+    Args:
+        problem: the loops.
+        loop: the one along which work-items are neighbours.
+        lanes: of a subgroup.
+        rows: those of a work-group along the loop if work-items share none.
+        block: see `plan_rows`.
+        rows_on_x: see `plan_rows`.
+        gpu: what it has.
+    """
+    its, known = problem.reduction, [x for x in problem.sizes if x is not None]
     if its is None or its.sequential or 0 in (its.size, *problem.sizes):
-        return None
-    width = problem.widths[loop] if problem.widths else 1
-    neighbours, parts = lanes, 1
-    rows = [x for x in problem.sizes if x is not None]
-    if its.size is None or len(rows) < len(problem.sizes):
-        shares = min(shares, UNKNOWN_PARTS * neighbours)
-    elif (count := prod(rows)) >= FEW_GROUPS * shares * width:
-        return None
-    else:
-        least, size = min(lanes, LEAST_SEGMENT if width > 1 else lanes), rows[loop]
-        others = count // size
-        while (
-            neighbours > least and others * (size // (neighbours * width)) < FEW_GROUPS
-        ):
-            neighbours //= 2
-    steps = its.size or shares * LEAST_STEPS
-    while 2 * parts * neighbours <= shares and 2 * parts * LEAST_STEPS <= steps:
-        parts *= 2
-    items = neighbours * parts
-    # A work-group combines as many rows as it has work-items, and has whole subgroups.
-    if parts < max(2, width) or items % lanes:
         return None
     rest = [n for n in range(len(problem.sizes)) if n != loop]
     axes, serial = _axes(problem, rest, AXES - 1)
+    width = problem.widths[loop] if problem.widths else 1
+    neighbours, parts, items = lanes, 1, gpu.items
+    if its.size is None or len(known) < len(problem.sizes):
+        if block > 1 or axes:  # more work-groups than an axis may have
+            return None
+        items = min(items, UNKNOWN_PARTS * neighbours)
+    else:
+        size, others = known[loop], prod(known) // known[loop]
+        if others * -(-size // rows) >= gpu.units:
+            return None
+        least = min(lanes, LEAST_VECTORS if width > 1 else lanes)
+        while (
+            neighbours > least and others * (size // (neighbours * width)) < gpu.units
+        ):
+            neighbours //= 2
+    steps = its.size or items * LEAST_STEPS
+    while 2 * parts * neighbours <= items and 2 * parts * LEAST_STEPS <= steps:
+        parts *= 2
+    # A work-group combines as many rows as it has work-items, and has whole subgroups.
+    if parts < max(2, width) or neighbours * parts % lanes:
+        return None
     reason = "contiguous memory" if problem.weights[loop] else "few rows"
     chunk, axis = neighbours * width, int(rows_on_x and bool(axes))
     return RowPlan(
-        *("work-items", lanes, items, loop, chunk, 1, axes, serial, reason, axis),
+        *("work-items", lanes, neighbours * parts, loop, chunk, 1),
+        *(axes, serial, reason, axis),
         width=width,
         parts=parts,
     )
 
 
-def _subgroups(problem: RowProblem, its: RowReduction, lanes: int, shares: int) -> int:
+def _subgroups(problem: RowProblem, its: RowReduction, lanes: int, gpu: Sharing) -> int:
     """Return how many subgroups share a row: more if there are few long rows."""
-    rows = [x for x in problem.sizes if x is not None]
-    if len(rows) < len(problem.sizes):
+    known = [x for x in problem.sizes if x is not None]
+    if not gpu.items or len(known) < len(problem.sizes):
         return 1
     steps = UNKNOWN_PARTS * LEAST_STEPS
     if its.size is not None:
         steps = its.size // (lanes * its.width)
-    busy, found = FEW_GROUPS * GROUP_SUBGROUPS, 1
+    found = 1
     while (
-        2 * found * lanes <= shares
+        2 * found * lanes <= gpu.items
         and 2 * found * LEAST_STEPS <= steps
-        and 2 * found * prod(rows) <= busy
+        and 2 * found * prod(known) <= gpu.units * UNIT_SUBGROUPS
     ):
         found *= 2
     return found

@@ -49,6 +49,7 @@ from coopc.plan.gemm import (
     Panel,
     Problem,
     direct_tile,
+    is_of_vector,
     plan_direct_gemm,
     plan_staged_gemm,
     staged_by,
@@ -252,6 +253,8 @@ def built_in_plan(problem: Problem, engine: Engine) -> GemmPlan | str:
     few = is_thin(problem) or is_of_dots(problem)
     if engine.pipeline in ("coopc-amx", "coopc-cpu") and few:
         return f"B is read in place for fewer than {THIN_ROWS} rows of C"
+    if is_of_vector(problem, device):
+        return "a product of one row or column uses no tiles"
     if engine.pipeline == "coopc-amx" and is_of_amx(problem):
         return plan_amx_gemm(problem, threads)
     if engine.pipeline in ("coopc-amx", "coopc-cpu"):

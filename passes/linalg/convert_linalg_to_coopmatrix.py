@@ -6,7 +6,8 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
 After:   a kernel with a grid. Each work-group computes one tile of C in a loop over K
          with coopmatrix operations; accesses that may be out of bounds are checked.
          linalg functions without a product stay, for `convert-linalg-to-simt`; so do
-         products of types that DPAS or AMX does not support, as generics.
+         products of types that DPAS or AMX does not support, as generics, and under
+         Vulkan products of one row or column.
 Fails:   if a function is neither, or has an operation that cannot be fused, naming it.
 """
 
@@ -66,7 +67,7 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         # Most kernels need none of these.
         from coopc.device import AMX
         from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
-        from coopc.passes.linalg.match import multiplications, vector_product
+        from coopc.passes.linalg.match import is_vector_product, multiplications
         from coopc.plan.core_gemm import unit_without
         from coopc.plan.gemm import direct_tile, in_precision, plan_direct_gemm
 
@@ -83,15 +84,8 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
                 tile = (m, n, k) if m else None
                 if found.tuned and found.tuned.tile:
                     tile = found.tuned.tile
-                if wanted is not None and tile is None:
-                    nest = vector_product(func, found, wanted)
-                    if nest is not None:
-                        from coopc.passes.linalg.convert_linalg_to_simt import (
-                            ConvertLinalgToSimtPass,
-                        )
-
-                        ConvertLinalgToSimtPass().convert(func, nest, wanted)
-                        continue
+                if tile is None and is_vector_product(func, found, wanted):
+                    continue  # convert-linalg-to-simt does it
                 if wanted is not None and (self.lanes or seen is not problem):
                     by = None if self.lanes else wanted
                     tile = tile or direct_tile(by, seen.elements, problem.c.shape)

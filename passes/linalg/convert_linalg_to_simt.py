@@ -4,10 +4,10 @@ Before:  a linalg function on memrefs without a matrix product, whose operations
          their parallel loops; it may have temporaries (memref.alloc).
 After:   a kernel with a grid. A work-item computes some iterations of the shared loops
          (a row each), or a subgroup does, whose lanes share the reductions of a row and
-         combine them by simt.reduce. Under Vulkan, work-items share the reductions of
-         few rows and combine them in work-group memory, and aligned neighbours in
-         memory are loaded as a vector. Nothing else is allocated: values per row are
-         kept, others are recomputed where they are read.
+         combine them by simt.reduce. On a GPU, work-items or subgroups share the
+         reductions of few rows and combine them in work-group memory; under Vulkan,
+         aligned neighbours in memory are loaded as a vector. Nothing else is allocated:
+         values per row are kept, others are recomputed where they are read.
 Fails:   if such a function has an operation that cannot be computed by rows, naming it.
 
 Float sums and products of a row are reassociated over lanes or work-items, since linalg
@@ -42,14 +42,14 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from coopc.device import Device
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import Dimension, ReduceKind
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values, allocate
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
@@ -57,12 +57,12 @@ from coopc.passes.linalg.match import extent, tiles
 from coopc.passes.linalg.row_vectors import (
     MOST_ELEMENTS,
     Two,
-    computed,
-    elements,
-    folded,
+    broadcast_to,
+    clone_on_vectors,
+    components_of,
     load_vector,
-    spread,
     store_vector,
+    tree_reduced,
     width_along,
 )
 from coopc.passes.linalg.rows import (
@@ -79,7 +79,14 @@ from coopc.passes.linalg.rows import (
     rows_of,
     substituted,
 )
-from coopc.plan.rows import RowPlan, RowProblem, RowReduction, plan_rows
+from coopc.plan.rows import (
+    NOT_SHARED,
+    RowPlan,
+    RowProblem,
+    RowReduction,
+    Sharing,
+    plan_rows,
+)
 from coopc.remarks import remark
 
 Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
@@ -88,6 +95,8 @@ GPU_ITEMS, GPU_BLOCK = 256, 8
 """Work-items of a work-group, at most, and rows where there are few work-groups."""
 GPU_SHARES = 1024
 """Work-items of a work-group, at most, that share rows."""
+GPU_UNITS = 128
+"""Compute units of a device that does not say how many it has."""
 CPU_EACH, CPU_BLOCK, CPU_WIDE = 64, 4, 4
 """What a work-item of a processor computes, to make up for starting a work-group, and
 how many vectors of a register's length are reduced together."""
@@ -148,16 +157,15 @@ class ConvertLinalgToSimtPass(ModulePass):
         many = limits.work_groups or (2**31,)
         block = GPU_BLOCK if many[0] < 2**16 else 1
         limited = limits.work_groups is not None
-        shares = 1
-        if device.family in GPUS:
+        gpu = NOT_SHARED
+        if device.family in GPUS and not reads_stored(nest):
             reduced = bytes_reduced(nest)
             # Several results need more registers.
             most = GPU_SHARES if len(reduced) == 1 else GPU_ITEMS
             room = limits.local_bytes // (MOST_ELEMENTS * max(1, sum(reduced)))
-            shares = min(most, limits.work_items, room)
-        return plan_rows(
-            problem, lanes, items, block=block, rows_on_x=limited, shares=shares
-        )
+            units = device.compute_units or GPU_UNITS
+            gpu = Sharing(min(most, limits.work_items, room), units)
+        return plan_rows(problem, lanes, items, block=block, rows_on_x=limited, gpu=gpu)
 
 
 def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
@@ -224,6 +232,29 @@ def bytes_reduced(nest: Nest) -> list[int]:
     return [-(-x.bitwidth // 8) for x in types if isinstance(x, FixedBitwidthType)]
 
 
+def reads_stored(nest: Nest) -> bool:
+    """Return whether a row reads what it stores to, but for what a sum is added to.
+
+    Another work-item may have stored there by then; sums are combined behind a barrier.
+    """
+    stored = [*nest.stores.values()]
+    for statement in nest.loops:
+        begins = [
+            memory
+            for made, memory in nest.stores.items()
+            if made.by is statement
+            and statement.reduces
+            and nest.own(statement)
+            and memory is statement.sources[statement.inputs + made.output]
+        ]
+        for _, memory, _ in nest.accesses(statement, nest.point(statement)):
+            if memory in begins:
+                begins.remove(memory)
+            elif memory in stored:
+                return True
+    return False
+
+
 def stored_reduction(nest: Nest) -> Statement | None:
     """Return the reduction over one loop of which all results are stored.
 
@@ -280,10 +311,13 @@ class RowKernel:
     """Of the shared loops."""
     part: SSAValue = field(init=False)
     """Which of the work-items that share a row this one is."""
+    column: SSAValue = field(init=False)
+    """The first row of the work-item, of those that its work-group shares."""
     along: int | None = None
     """The dimension along which values are vectors now."""
-    there: SSAValue | bool = True
-    """Whether the work-item has rows of its own: not, beyond the last ones."""
+    in_range: SSAValue | bool = True
+    """Whether the work-item has a row of its own: those beyond the last row repeat it,
+    and store nothing."""
 
     def write(self) -> None:
         """Put the kernel in place of operations."""
@@ -305,6 +339,10 @@ class RowKernel:
             of = b.constant(INDEX, plan.neighbours)
             self.part = b.pure(arith.DivUIOp, self.lane, of)
             self.part.name_hint = "part"
+            number = b.pure(arith.RemUIOp, self.lane, of)
+            by = b.constant(INDEX, plan.width)
+            self.column = b.pure(arith.MuliOp, number, by)
+            self.column.name_hint = "column"
         self._over_axes()
         dead = [x for x in ops if x.name.startswith("linalg.")]
         dead += [x for x in ops if isinstance(x, (*ALLOCATIONS, memref.DeallocOp))]
@@ -473,14 +511,11 @@ class RowKernel:
         """
         b, plan, loop = self.b, self.plan, self.plan.loop
         assert loop is not None, plan
-        of = b.constant(INDEX, plan.neighbours)
-        number = b.pure(arith.RemUIOp, self.lane, of)
-        before = b.pure(arith.MuliOp, number, b.constant(INDEX, plan.width))
-        place = b.pure(arith.AddiOp, start, before)
+        place = b.pure(arith.AddiOp, start, self.column)
         self.point[loop], size = place, self.sizes[loop]
         if not isinstance(size, int) or size % plan.chunk:
             end = b.value(size)
-            self.there = b.compare("ult", place, end)
+            self.in_range = b.compare("ult", place, end)
             last = b.pure(arith.SubiOp, end, b.constant(INDEX, plan.width))
             self.point[loop] = b.pure(arith.MinUIOp, place, last)
         self.along = loop if plan.width > 1 else None
@@ -556,7 +591,7 @@ class RowKernel:
             body: an iteration.
             number: which of them this one is; by default that of the work-item or lane.
         """
-        b, lane = self.b, number or self.lane
+        b, lane = self.b, self.lane if number is None else number
 
         def at(number: Size | BoundedIndex) -> SSAValue:
             if not isinstance(number, BoundedIndex):
@@ -612,17 +647,19 @@ class RowKernel:
         if stores and (self.plan.kind == "subgroup" or self.plan.parts > 1):
             one = self.lane if self.plan.kind == "subgroup" else self.part
             first = self.b.compare("eq", one, self.b.constant(INDEX, 0))
-        self._where(self.b.both(first, self.there), store)
+        self._where(self.b.both(first, self.in_range), store)
 
     def _store(self, made: Made, value: SSAValue) -> None:
         memory, at = self._place(made)
         index = substituted(made.map, self.nest.point(made.by))
-        if self._is_vector(index):
-            store_vector(self.b, spread(self.b, value, self.plan.width), memory, at)
+        if self._varies_along(index):
+            store_vector(
+                self.b, broadcast_to(self.b, value, self.plan.width), memory, at
+            )
         else:
             self.b.effect(memref.StoreOp.get(value, memory, at))
 
-    def _is_vector(self, index: Index) -> bool:
+    def _varies_along(self, index: Index) -> bool:
         """Whether an index stands for neighbours."""
         return self.along is not None and AffineDimExpr(self.along) in index
 
@@ -643,7 +680,7 @@ class RowKernel:
                 if made.by is statement:
                     self._store(made, found[made.output])
 
-        self._where(self.there, store)
+        self._where(self.in_range, store)
         return ()
 
     def _over_own(
@@ -659,8 +696,8 @@ class RowKernel:
         self.point[shared:] = [b.constant(INDEX, 0)] * len(every)
         plan = self.plan
         together = own and (plan.kind == "subgroup" or plan.parts > 1)
-        shared_loop = lane_loop(nest, statement) if together else None
-        order = sorted(own, key=lambda n: n == shared_loop)
+        split_loop = lane_loop(nest, statement) if together else None
+        order = sorted(own, key=lambda n: n == split_loop)
         sizes = {n: self._size((statement.op, n)) for n in order}
 
         def run(loops: list[int], held: Values) -> Sequence[SSAValue]:
@@ -673,12 +710,13 @@ class RowKernel:
                 self.point[place] = value
                 return run(rest, held)
 
-            if loop != shared_loop:
+            if loop != split_loop:
                 return b.loop(sizes[loop], held, lambda t, held: at(b.index(t), held))
             zero, size = b.constant(INDEX, 0), sizes[loop]
             if plan.parts > 1:
                 return self._strided(zero, size, plan.parts, held, at, self.part)
-            if plan.width == 1:
+            if plan.width == 1 or not statement.reduces:
+                # Lanes store to neighbours: a vector would be stored one by one.
                 return self._strided(zero, size, plan.items, held, at)
             assert isinstance(size, int), plan
             width = b.constant(INDEX, plan.width)
@@ -723,7 +761,7 @@ class RowKernel:
         width = plan.width if own or self.along is not None else 1
 
         def wide(values: Sequence[SSAValue]) -> list[SSAValue]:
-            return [spread(self.b, x, width) if width > 1 else x for x in values]
+            return [broadcast_to(self.b, x, width) if width > 1 else x for x in values]
 
         def body(held: Values) -> Sequence[SSAValue]:
             return wide(self._results(statement, point, {}, held))
@@ -743,11 +781,11 @@ class RowKernel:
 
         def two(x: SSAValue, y: SSAValue) -> SSAValue:
             operands = [x if each is old else y for each in op.operands]
-            return computed(b, op, operands)[0]
+            return clone_on_vectors(b, op, operands)[0]
 
         if self.plan.parts == 1:
             if is_vector(value.type):
-                value = folded(elements(b, value), two)
+                value = tree_reduced(components_of(b, value), two)
             value = self._over_subgroup(op, value)
         found = value
         if self.plan.items > self.plan.lanes or self.plan.parts > 1:
@@ -779,11 +817,11 @@ class RowKernel:
     def _lines(self, element: Attribute, shape: list[int]) -> SSAValue:
         """Return work-group memory for what a row reduces, which nobody reads now."""
         space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
-        new = memref.AllocaOp.get(element, None, shape, memory_space=space)
-        Rewriter.insert_op(new, InsertPoint.at_start(self.func.body.block))
+        type = MemRefType(element, shape, memory_space=space)
+        found = allocate(self.func.body.block, type, "found")
         if self.plan.serial or self.plan.block > 1:
             self._barrier()  # others may still read what the row before has found
-        return new.results[0]
+        return found
 
     def _barrier(self, of_all_memory: bool = False) -> None:
         memory = None if of_all_memory else simt.MemorySpace.WORKGROUP
@@ -832,19 +870,17 @@ class RowKernel:
         def put(value: SSAValue, part: SSAValue, at: SSAValue) -> None:
             b.effect(memref.StoreOp.get(value, lines, [part, at]))
 
-        own = b.pure(arith.RemUIOp, self.lane, b.constant(INDEX, plan.neighbours))
-        place = b.pure(arith.MuliOp, own, b.constant(INDEX, width))
         if width > 1:
-            store_vector(b, value, lines, [self.part, place])
+            store_vector(b, value, lines, [self.part, self.column])
         else:
-            put(value, self.part, place)
+            put(value, self.part, self.column)
         barrier()
         column = b.pure(arith.RemUIOp, self.lane, b.constant(INDEX, columns))
         if width > 1:
             segment = b.pure(arith.DivUIOp, self.lane, b.constant(INDEX, columns))
             first = b.pure(arith.MuliOp, segment, b.constant(INDEX, width))
             sums = [line(b.plus(first, n), column) for n in range(width)]
-            put(folded(sums, two), first, column)
+            put(tree_reduced(sums, two), first, column)
             self._barrier()
 
         def combine() -> Values:
@@ -859,8 +895,8 @@ class RowKernel:
         b.branch(b.compare("ult", self.lane, b.constant(INDEX, columns)), combine)
         self._barrier()
         if width > 1:
-            return load_vector(b, lines, [zero, place], width)
-        return line(zero, place)
+            return load_vector(b, lines, [zero, self.column], width)
+        return line(zero, self.column)
 
     # What is computed of an element
 
@@ -893,7 +929,7 @@ class RowKernel:
             operands = [values.get(x, x) for x in op.operands]
             if any(is_vector(x.type) for x in operands):
                 values |= dict(
-                    zip(op.results, computed(self.b, op, operands), strict=True)
+                    zip(op.results, clone_on_vectors(self.b, op, operands), strict=True)
                 )
                 continue
             new = op.clone(values)
@@ -921,7 +957,7 @@ class RowKernel:
         if not isinstance(source.type, MemRefType):
             return source
         where = [self._index(x) for x in index]
-        if self._is_vector(index):
+        if self._varies_along(index):
             found = load_vector(self.b, source, where, self.plan.width)
         else:
             found = self.b.effect(memref.LoadOp.get(source, where)).results[0]

@@ -55,6 +55,7 @@ from coopc.plan.gemm import (
     Fill,
     GemmOperand,
     Problem,
+    is_of_vector,
 )
 
 if TYPE_CHECKING:
@@ -232,17 +233,16 @@ def dots_of(func: FuncOp, found: Multiplication) -> Nest | None:
     return None
 
 
-def vector_product(func: FuncOp, found: Multiplication, device: Device) -> Nest | None:
-    """Return a product of one row or column as rows, for GPUs under Vulkan.
-
-    Its matrix is read once: lanes do that as fast as memory gives it, where matrix
-    instructions would compute rows that nobody needs.
-    """
-    of_vector = 1 in found.problem.c.shape and found.tuned is None
-    if of_vector and device.family == "vulkan":
-        with suppress(Refused):
-            return rows_of(func)
-    return None
+def is_vector_product(
+    func: FuncOp, found: Multiplication, device: Device | None
+) -> bool:
+    """Return whether a product is left to be computed by rows: see `is_of_vector`."""
+    if found.tuned is not None or not is_of_vector(found.problem, device):
+        return False
+    with suppress(Refused):
+        rows_of(func)
+        return True
+    return False
 
 
 def check_arguments(func: FuncOp) -> None:

@@ -1,7 +1,7 @@
 """Which loops of rows may be vectors: neighbours that are loaded and computed at once.
 
-A loop is one if memory is read and written at neighbouring elements along it, from an
-aligned one on, or at one element; and if bodies are operations that vectors have, too.
+A loop is one if each access to memory is contiguous and aligned along it, or invariant,
+and if bodies consist of operations that vectors have, too.
 
     %x = memref.load %b[%k, %n] : memref<64x64xf16>
     %x = vector.load %b[%k, %n] {alignment = 16} : memref<64x64xf16>, vector<8xf16>
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     FixedBitwidthType,
@@ -49,7 +49,7 @@ def width_along(nest: Nest, dimension_of: Callable[[Statement], int | None]) -> 
         dimension_of: which dimension of a statement's point a vector is along; None
             for a statement of scalars.
     """
-    if not all(map(is_elementwise, nest.statements)):
+    if not all(map(is_vectorizable, nest.statements)):
         return 1
     places: list[tuple[SSAValue, Index, int]] = []
     sizes: list[int | None] = []
@@ -67,9 +67,12 @@ def width_along(nest: Nest, dimension_of: Callable[[Statement], int | None]) -> 
                 return 1
             if used:
                 places.append((memory, index, dimension))
-    if not places or None in sizes:
+    shared = range(len(nest.shared))
+    # What varies along the shared loops alone is accessed once.
+    often = [x for x in places if any(y.used_dims() - {*shared} for y in x[1])]
+    if not often or None in sizes:
         return 1
-    bits = min(element_bits(memory) for memory, _, _ in places)
+    bits = max(element_bits(memory) for memory, _, _ in often)
     width = min(MOST_ELEMENTS, VECTOR_BYTES * 8 // bits)
     while width > 1 and not (
         all(size is not None and size % width == 0 for size in sizes)
@@ -89,7 +92,7 @@ def accessed(nest: Nest, statement: Statement) -> Iterator[tuple[SSAValue, Index
             yield memory, substituted(made.map, point)
 
 
-def is_elementwise(statement: Statement) -> bool:
+def is_vectorizable(statement: Statement) -> bool:
     """Whether a body has operations that vectors have, too."""
     ops = [x for x in statement.block.ops if not isinstance(x, linalg.YieldOp)]
     values = [*statement.block.args, *(y for x in ops for y in x.results)]
@@ -110,7 +113,7 @@ def element_bits(memory: SSAValue) -> int:
 
 
 def is_aligned(memory: SSAValue, width: int) -> bool:
-    """Whether each row of memory begins at a multiple of some elements."""
+    """Whether each row of memory begins at a multiple of `width` elements."""
     type = memref_type(memory)
     apart = row_alignment(type) or type.get_shape()[-1]
     return apart > 0 and apart % width == 0
@@ -136,25 +139,27 @@ def store_vector(
 def _aligned(op: OpT, type: VectorType) -> OpT:
     element = type.element_type
     assert isinstance(element, FixedBitwidthType), type
-    bytes = min(VECTOR_BYTES, type.get_shape()[0] * element.bitwidth // 8)
-    op.attributes[simt.ALIGNMENT] = IntegerAttr(bytes, i64)
+    aligned_to = min(VECTOR_BYTES, type.get_shape()[0] * element.bitwidth // 8)
+    op.attributes[simt.ALIGNMENT] = IntegerAttr(aligned_to, i64)
     return op
 
 
-def spread(b: Builder, value: SSAValue, width: int) -> SSAValue:
+def broadcast_to(b: Builder, value: SSAValue, width: int) -> SSAValue:
     """Return a number in each element of a vector; a vector as it is."""
     if is_vector(value.type):
         return value
     return b.pure(vector.BroadcastOp, value, VectorType(value.type, [width]))
 
 
-def computed(b: Builder, op: Operation, operands: list[SSAValue]) -> list[SSAValue]:
+def clone_on_vectors(
+    b: Builder, op: Operation, operands: list[SSAValue]
+) -> list[SSAValue]:
     """Return what an operation gives of numbers and vectors: vectors, if any is."""
     shape = next((x.type for x in operands if is_vector(x.type)), None)
-    if isinstance(op, arith.ConstantOp) or shape is None:
+    if shape is None:
         return [*b.like(op, operands, [x.type for x in op.results]).results]
     (width,) = shape.get_shape()
-    operands = [spread(b, x, width) for x in operands]
+    operands = [broadcast_to(b, x, width) for x in operands]
     return [*b.like(op, operands, [shaped(shape, x.type) for x in op.results]).results]
 
 
@@ -162,13 +167,13 @@ Two: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
 """Combines two values."""
 
 
-def folded(values: Sequence[SSAValue], two: Two) -> SSAValue:
+def tree_reduced(values: Sequence[SSAValue], two: Two) -> SSAValue:
     """Return a power of two values, combined two by two."""
     while len(values) > 1:
         values = [two(x, y) for x, y in zip(values[::2], values[1::2], strict=True)]
     return values[0]
 
 
-def elements(b: Builder, vector: SSAValue) -> list[SSAValue]:
+def components_of(b: Builder, vector: SSAValue) -> list[SSAValue]:
     assert is_vector(vector.type), vector
     return [b.extract(vector, n) for n in range(vector.type.get_shape()[0])]

@@ -119,8 +119,10 @@ class AmxKernel(PackedKernel):
         """Whether sums begin with zero, and are not loaded again."""
         self.prefetches_slabs = steps > plan.products and self.panels[0] > 1
         """Whether there is a next slab, and B is not only read once, in its order."""
-        self.prefetches_rows = steps < UNROLL and stores_past_cache(problem)
-        """Whether the tile before prefetches rows of C: its own steps are too few."""
+        whole = steps - self.last_step  # a partial last step is one by itself
+        self.prefetches_rows = whole < UNROLL and stores_past_cache(problem)
+        """Whether a tile of C prefetches the rows of the next one, as it has too few
+        steps to prefetch its own."""
         self.streams_a = self.panels[0] * min(steps, plan.products) > STREAMED
         """Whether panels of A would leave no room in the first cache for one of B."""
         self.panels_of_step = None if k is None else max(1, -(-k // self.step))
@@ -479,14 +481,14 @@ def prefetch_rows(g: AmxKernel) -> str:
     for row in range(g.rows):
         lines += f"""
       %below{row} = arith.addi %row, %c{row + g.rows} : index
-      %near{row} = arith.minui %below{row}, %m_last : index"""
+      %clamped{row} = arith.minui %below{row}, %m_last : index"""
         for memory in memories:
             line = 8 * STEP_BYTES // ELEMENT_BITS[memory.matrix.element]
             for col in range(0, PANEL, line):
                 name = f"{memory.name}_col{row}_{col}"
                 lines += f"""
       {name} = arith.addi %col, %c{col} : index
-      memref.prefetch {memory.name}[{memory.place(f"%near{row}", name)}], write,
+      memref.prefetch {memory.name}[{memory.place(f"%clamped{row}", name)}], write,
         locality<3>, data : {memory.matrix.type}"""
     return lines
 

@@ -11,7 +11,8 @@ After:   a kernel with a grid. Each work-group copies tiles of A and B to work-g
          handles all other sizes.
 Fails:   if the function has an operation that cannot be fused, naming it; if given
          tiles do not suit the device or exceed its work-group memory. If the device has
-         no suitable tiles, the function is unchanged, with a remark.
+         no suitable tiles, the function is unchanged, with a remark. A product of one
+         row or column is unchanged, too: `convert-linalg-to-simt` lowers it.
 
 A work-group's actions in one step along K are a schedule (`coopc.plan.gemm_schedule`);
 this pass emits each action as MLIR text.  There are two loops along K: one for pieces
@@ -64,7 +65,6 @@ from coopc.interface import SECOND_ENTRY
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
 from coopc.passes.linalg.kernel_text import (
     Memory,
     Operands,
@@ -75,11 +75,11 @@ from coopc.passes.linalg.kernel_text import (
 )
 from coopc.passes.linalg.match import (
     Multiplication,
+    is_vector_product,
     matched,
     matches,
     multiplications,
     recognised,
-    vector_product,
 )
 from coopc.passes.linalg.staged_tiles import SOURCES, SPACE, Lines, Tile
 from coopc.plan.gemm import (
@@ -937,9 +937,8 @@ class TileMatmulKhrPass(ModulePass):
                 if not tuned and (self.remark or found.tuned):
                     continue  # one subgroup multiplies it
                 chosen = self.tiles or tuned
-                if not chosen and (nest := vector_product(func, found, device)):
-                    ConvertLinalgToSimtPass().convert(func, nest, device)
-                    continue
+                if not chosen and is_vector_product(func, found, device):
+                    continue  # convert-linalg-to-simt does it
                 plan = plan_staged_gemm(found.problem, device, chosen)
                 if isinstance(plan, str) and chosen:
                     tuned_plan = "" if self.tiles else "the tuned plan: "
@@ -954,9 +953,9 @@ class TileMatmulKhrPass(ModulePass):
     def _remark(self, op: ModuleOp, device: Device) -> None:
         """Say of which functions the kernel would be faster."""
         for func, found in matches(op) if device.shares_gemm else ():
-            plan = plan_staged_gemm(found.problem, device, self.tiles)
-            if vector_product(func, found, device) is not None:
+            if is_vector_product(func, found, device):
                 continue
+            plan = plan_staged_gemm(found.problem, device, self.tiles)
             if not found.tuned and not isinstance(plan, str):
                 remark(
                     func,

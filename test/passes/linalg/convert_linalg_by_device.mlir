@@ -1,10 +1,10 @@
-// RUN: coopc-opt %s -p 'set-target{device=lavapipe},convert-linalg-to-coopmatrix' | filecheck %s --check-prefix LAVAPIPE
+// RUN: coopc-opt %s -p 'set-target{device=lavapipe},convert-linalg-to-coopmatrix,convert-linalg-to-simt' | filecheck %s --check-prefix LAVAPIPE
 // RUN: coopc-opt %s -p 'set-target{device=intel-cpu},convert-linalg-to-coopmatrix' | filecheck %s --check-prefix CPU
 // RUN: coopc-opt %s -p 'set-target{device=dg2},convert-linalg-to-coopmatrix' | filecheck %s --check-prefix DG2
 // RUN: coopc-opt %s -p 'set-target{device=bmg},convert-linalg-to-coopmatrix{tile=8,16,16}' | filecheck %s --check-prefix TILE
 // RUN: coopc-opt %s -p 'convert-linalg-to-coopmatrix{tile=16,16,16 amx=true}' 2>&1 | filecheck %s --check-prefix AMX
 // RUN: coopc-opt %s -p 'set-target{device=bmg},convert-linalg-to-coopmatrix' 2>&1 | filecheck %s --check-prefix XE
-// RUN: coopc-opt %s -p 'tile-matmul-khr{device=nvidia}' | filecheck %s --check-prefix STAGED
+// RUN: coopc-opt %s -p 'tile-matmul-khr{device=nvidia},convert-linalg-to-simt{device=nvidia}' | filecheck %s --check-prefix STAGED
 
 // The device gives the tile: two of its largest matrices along M and N.
 

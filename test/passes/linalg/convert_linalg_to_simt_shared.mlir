@@ -130,7 +130,7 @@ func.func @weighted(%a: memref<64x96xi32>, %o: memref<64xi32>) {
 
 // Few long rows: several subgroups share each.
 
-// PLAN:        subgroup: 8 of 32 lanes, 1 rows a work-group: memory is contiguous along the reduction
+// PLAN:        subgroup: 8 subgroups of 32 lanes, 1 rows a work-group: memory is contiguous along the reduction
 // CHECK-LABEL: func.func @long
 // CHECK-SAME:    simt.work_group_size = array<i32: 256>
 // CHECK:         %[[LINE:.*]] = memref.alloca() : memref<8xf32, #simt.memory<workgroup>>
@@ -152,5 +152,29 @@ func.func @long(%a: memref<8x5000xf32>, %o: memref<8xf32>) {
       %s = arith.addf %x, %z : f32
       linalg.yield %s : f32
     }
+  func.return
+}
+
+// A row reads what it stores to, and goes on: no other work-item may store there first.
+
+// PLAN:        subgroup: 32 lanes
+// CHECK-LABEL: func.func @read
+// CHECK-NOT:     memref.alloca
+// CHECK:         func.return
+func.func @read(%a: memref<8x5000xf32>, %o: memref<8xf32>, %y: memref<8x5000xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<8xf32>)
+  linalg.reduce ins(%a : memref<8x5000xf32>) outs(%t : memref<8xf32>) dimensions = [1]
+    (%x: f32, %z: f32) {
+      %s = arith.addf %x, %z : f32
+      linalg.yield %s : f32
+    }
+  linalg.add ins(%o, %t : memref<8xf32>, memref<8xf32>) outs(%o : memref<8xf32>)
+  linalg.generic {indexing_maps = [#p, #r, #p], iterator_types = ["parallel", "parallel"]} ins(%a, %o : memref<8x5000xf32>, memref<8xf32>) outs(%y : memref<8x5000xf32>) {
+  ^bb0(%x: f32, %s: f32, %z: f32):
+    %d = arith.subf %x, %s : f32
+    linalg.yield %d : f32
+  }
   func.return
 }

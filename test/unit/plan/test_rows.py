@@ -3,12 +3,22 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.plan.rows import AXES, RowPlan, RowProblem, RowReduction, plan_rows
+from coopc.plan.rows import (
+    AXES,
+    RowPlan,
+    RowProblem,
+    RowReduction,
+    Sharing,
+    plan_rows,
+)
 
 SIZE = st.one_of(st.none(), st.integers(0, 400))
 LANES = st.sampled_from([1, 8, 16, 32, 64])
 WIDTH = st.sampled_from([1, 2, 4, 8])
-SHARES = st.sampled_from([1, 128, 256, 1000, 1024])
+GPUS = st.builds(
+    Sharing, st.sampled_from([0, 1, 128, 256, 1000, 1024]), st.sampled_from([20, 132])
+)
+Case = tuple[RowProblem, RowPlan, Sharing]
 
 
 @st.composite
@@ -31,21 +41,18 @@ def problems(draw: st.DrawFn) -> RowProblem:
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> tuple[RowProblem, RowPlan]:
+def plans(draw: st.DrawFn) -> Case:
     problem, lanes = draw(problems()), draw(LANES)
     items = lanes * draw(st.integers(1, 8))
     each, block, wide = (draw(st.sampled_from([1, 4])) for _ in range(3))
-    return problem, plan_rows(
-        problem,
-        *(lanes, items, each, block, wide, draw(st.booleans())),
-        steps=8,
-        shares=draw(SHARES),
-    )
+    how = lanes, items, each, block, wide, draw(st.booleans())
+    gpu = draw(GPUS)
+    return problem, plan_rows(problem, *how, steps=8, gpu=gpu), gpu
 
 
 @given(plans())
-def test_each_loop_is_somewhere(case: tuple[RowProblem, RowPlan]) -> None:
-    problem, plan = case
+def test_each_loop_is_somewhere(case: Case) -> None:
+    problem, plan, _ = case
     own = () if plan.loop is None else (plan.loop,)
     found = sorted([*own, *(n for axis in plan.axes for n in axis), *plan.serial])
     assert found == list(range(len(problem.sizes)))
@@ -53,17 +60,17 @@ def test_each_loop_is_somewhere(case: tuple[RowProblem, RowPlan]) -> None:
 
 
 @given(plans())
-def test_an_axis_is_affine(case: tuple[RowProblem, RowPlan]) -> None:
+def test_an_axis_is_affine(case: Case) -> None:
     """A grid is an affine map of sizes, so no axis has the product of two of them."""
-    problem, plan = case
+    problem, plan, _ = case
     for axis in plan.axes:
         assert sum(problem.sizes[n] is None for n in axis) <= 1
         assert list(axis) == sorted(axis)
 
 
 @given(plans())
-def test_work_groups_are_whole(case: tuple[RowProblem, RowPlan]) -> None:
-    _, plan = case
+def test_work_groups_are_whole(case: Case) -> None:
+    _, plan, _ = case
     assert plan.items % plan.lanes == 0
     if plan.kind == "work-items":
         assert plan.chunk % plan.neighbours == 0
@@ -73,9 +80,9 @@ def test_work_groups_are_whole(case: tuple[RowProblem, RowPlan]) -> None:
 
 @given(plans())
 def test_a_subgroup_only_combines_what_has_no_order(
-    case: tuple[RowProblem, RowPlan],
+    case: Case,
 ) -> None:
-    problem, plan = case
+    problem, plan, _ = case
     if plan.kind == "subgroup":
         assert problem.reduction is not None
         assert problem.reduction.sequential is None
@@ -85,9 +92,9 @@ def test_a_subgroup_only_combines_what_has_no_order(
 
 @given(plans())
 def test_steps_are_of_reductions_that_are_stored(
-    case: tuple[RowProblem, RowPlan],
+    case: Case,
 ) -> None:
-    problem, plan = case
+    problem, plan, _ = case
     if plan.steps is not None:
         assert problem.reduction is not None
         assert problem.reduction.stored
@@ -96,11 +103,12 @@ def test_steps_are_of_reductions_that_are_stored(
 
 
 @given(plans())
-def test_rows_are_shared_where_all_can_meet(case: tuple[RowProblem, RowPlan]) -> None:
+def test_rows_are_shared_where_all_can_meet(case: Case) -> None:
     """Each work-item has one row or vector of rows, and some columns to combine."""
-    problem, plan = case
+    problem, plan, gpu = case
     assert plan.items == plan.neighbours * plan.parts
     if plan.parts > 1:
+        assert plan.items <= gpu.items
         assert plan.kind == "work-items"
         assert plan.loop is not None
         assert problem.reduction is not None
@@ -113,12 +121,14 @@ def test_rows_are_shared_where_all_can_meet(case: tuple[RowProblem, RowPlan]) ->
 
 
 @given(plans())
-def test_lanes_load_vectors_of_a_reduction(case: tuple[RowProblem, RowPlan]) -> None:
-    problem, plan = case
+def test_lanes_load_vectors_of_a_reduction(case: Case) -> None:
+    problem, plan, gpu = case
     if plan.kind == "subgroup":
         assert problem.reduction is not None
         assert plan.width == problem.reduction.width
         if plan.items > plan.lanes:
+            assert plan.items <= gpu.items
+            assert plan.block == 1
             assert None not in problem.sizes
             size = problem.reduction.size
             assert size is None or size >= 4 * plan.items * plan.width
@@ -126,12 +136,17 @@ def test_lanes_load_vectors_of_a_reduction(case: tuple[RowProblem, RowPlan]) -> 
         assert plan.width == 1
 
 
-def test_few_rows_make_a_gpu_busy() -> None:
-    """4096 columns are enough work-groups; with 64 bytes of a row of memory each."""
+def test_few_rows_occupy_a_gpu() -> None:
+    """4096 columns are a work-group for each unit, of 64 bytes of a row of memory."""
+    gpu = Sharing(1024, 128)
     columns = RowProblem((4096,), (2,), RowReduction(4096, 0), (8,))
-    plan = plan_rows(columns, 32, shares=1024)
+    plan = plan_rows(columns, 32, gpu=gpu)
     assert (plan.neighbours, plan.parts, plan.chunk) == (4, 256, 32)
-    many = RowProblem((1 << 20,), (2,), RowReduction(4096, 0), (8,))
-    assert plan_rows(many, 32, shares=1024).parts == 1
+    many = RowProblem((1 << 17,), (2,), RowReduction(4096, 0), (8,))
+    assert plan_rows(many, 32, gpu=gpu).parts == 1
     unknown = RowProblem((None,), (2,), RowReduction(None, 0))
-    assert plan_rows(unknown, 32, shares=1024).parts == 8
+    assert plan_rows(unknown, 32, gpu=gpu).parts == 8
+    # On axes of at most 65535, a work-group of more rows may be needed.
+    assert plan_rows(unknown, 32, block=8, gpu=gpu).parts == 1
+    batch = RowProblem((None, None), (0, 2), RowReduction(None, 0))
+    assert plan_rows(batch, 32, rows_on_x=True, gpu=gpu).parts == 1
