@@ -233,24 +233,25 @@ def bytes_reduced(nest: Nest) -> list[int]:
 
 
 def reads_stored(nest: Nest) -> bool:
-    """Return whether a row reads what it stores to, but for what a sum is added to.
+    """Return whether a work-item may read what another one of the row has stored.
 
-    Another work-item may have stored there by then; sums are combined behind a barrier.
+    It may not where a statement reads an element and stores it, and its value is not
+    used otherwise, or is a reduction: that is combined behind a barrier.
     """
     stored = [*nest.stores.values()]
+    sources = [y for x in nest.statements for y in x.sources]
+    used = {x.by for x in sources if isinstance(x, Made)}
     for statement in nest.loops:
-        begins = [
-            memory
+        point = nest.point(statement)
+        own = [
+            (memory, substituted(made.map, point))
             for made, memory in nest.stores.items()
             if made.by is statement
-            and statement.reduces
-            and nest.own(statement)
-            and memory is statement.sources[statement.inputs + made.output]
         ]
-        for _, memory, _ in nest.accesses(statement, nest.point(statement)):
-            if memory in begins:
-                begins.remove(memory)
-            elif memory in stored:
+        combined = statement.reduces and bool(nest.own(statement))
+        for _, memory, index in nest.accesses(statement, point):
+            is_own = (memory, index) in own and (combined or statement not in used)
+            if memory in stored and not is_own:
                 return True
     return False
 
@@ -604,7 +605,10 @@ class RowKernel:
         else:
             full = b.pure(arith.DivUIOp, span, b.constant(INDEX, step))
         values: Values = tuple(carried)
-        if full != 0:
+        together = self.plan.together
+        if isinstance(full, int) and together > 1:
+            values = self._together(full, together, values, lambda t, x: body(at(t), x))
+        elif full != 0:
             values = b.loop(full, values, lambda t, held: body(at(t), held))
         if isinstance(span, int) and span % step == 0:
             return values
@@ -615,6 +619,28 @@ class RowKernel:
         return b.branch(
             b.compare("ult", place, end), lambda: body(place, before), before
         )
+
+    def _together(
+        self,
+        count: int,
+        together: int,
+        values: Values,
+        body: Callable[[BoundedIndex, Values], Sequence[SSAValue]],
+    ) -> Values:
+        """Do iterations, some at a time, whose loads are then in flight together."""
+        b = self.b
+
+        def some(t: BoundedIndex, held: Values) -> Values:
+            first = b.times(t, together)
+            for number in range(together):
+                held = tuple(body(b.add(first, BoundedIndex(number)), held))
+            return held
+
+        whole = count // together
+        values = b.loop(whole, values, some) if whole else values
+        for number in range(whole * together, count):
+            values = tuple(body(BoundedIndex(number), values))
+        return values
 
     # A row
 

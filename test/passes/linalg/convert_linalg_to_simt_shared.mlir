@@ -6,16 +6,17 @@
 #r = affine_map<(d0, d1) -> (d0)>
 
 // There are too few columns for a GPU: 256 work-items share eight of them, which each
-// loads at once, and combine what they have found in two steps.
+// loads at once, of four rows together, and combine what they have found in two steps.
 
 // PLAN:        work-items: 4 along shared loop 0, 256 a row, 32 rows a work-group: contiguous memory
 // CHECK-LABEL: func.func @columns
 // CHECK-SAME:    simt.grid = affine_map<() -> (128)>, {{.*}} simt.work_group_size = array<i32: 1024>
 // CHECK:         %[[LINES:.*]] = memref.alloca() : memref<256x32xf32, #simt.memory<workgroup>>
 // CHECK:         %part = arith.divui %lane, %c4
-// CHECK:         scf.for {{.*}} to %c16 {{.*}} iter_args({{.*}}) -> (vector<8xf32>) {
+// CHECK:         scf.for {{.*}} to %c4 {{.*}} iter_args({{.*}}) -> (vector<8xf32>) {
 // CHECK:           memref.load %x[
 // CHECK-NEXT:      vector.load %a[{{.*}}] {alignment = 16 : i64} : memref<4096x4096xf16>, vector<8xf16>
+// CHECK-COUNT-3:   vector.load %a[
 // CHECK:         vector.store {{.*}}, %[[LINES]][%part, {{.*}}] {alignment = 16 : i64}
 // CHECK-NEXT:    simt.barrier workgroup{{$}}
 // CHECK-COUNT-8: memref.load %[[LINES]][
@@ -76,22 +77,22 @@ func.func @unknown(%a: memref<?x?xf32>, %o: memref<?xf32>) {
 // PLAN:        subgroup: 32 lanes
 // CHECK-LABEL: func.func @rows
 // CHECK:         %[[FOUND:.*]] = scf.for {{.*}} to %c4 {{.*}} -> (vector<8xf32>) {
-// CHECK-COUNT-2:   vector.load {{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xf16>
+// CHECK-COUNT-8:   vector.load {{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xf16>
 // CHECK:         vector.extract %[[FOUND]][0]
 // CHECK-COUNT-7: arith.addf {{.*}} : f32
 // CHECK-NEXT:    simt.reduce add
-func.func @rows(%a: memref<64x1024xf16>, %x: memref<1024xf16>, %o: memref<64xf32>) {
-  linalg.matvec ins(%a, %x : memref<64x1024xf16>, memref<1024xf16>) outs(%o : memref<64xf32>)
+func.func @rows(%a: memref<8192x4096xf16>, %x: memref<4096xf16>, %o: memref<8192xf32>) {
+  linalg.matvec ins(%a, %x : memref<8192x4096xf16>, memref<4096xf16>) outs(%o : memref<8192xf32>)
   func.return
 }
 
-// Rows of 100 elements begin at multiples of 4; those that are 101 apart do not.
+// Rows of 500 elements begin at multiples of 4; those that are 1001 apart do not.
 
 // PLAN:        subgroup: 32 lanes
 // CHECK-LABEL: func.func @aligned
-// CHECK:         vector.load %a[{{.*}}] {alignment = 8 : i64} : memref<64x100xf16>, vector<4xf16>
-func.func @aligned(%a: memref<64x100xf16>, %o: memref<64xf16>) {
-  linalg.reduce ins(%a : memref<64x100xf16>) outs(%o : memref<64xf16>) dimensions = [1]
+// CHECK:         vector.load %a[{{.*}}] {alignment = 8 : i64} : memref<8192x500xf16>, vector<4xf16>
+func.func @aligned(%a: memref<8192x500xf16>, %o: memref<8192xf16>) {
+  linalg.reduce ins(%a : memref<8192x500xf16>) outs(%o : memref<8192xf16>) dimensions = [1]
     (%x: f16, %z: f16) {
       %s = arith.addf %x, %z : f16
       linalg.yield %s : f16
@@ -102,8 +103,8 @@ func.func @aligned(%a: memref<64x100xf16>, %o: memref<64xf16>) {
 // PLAN:        subgroup: 32 lanes
 // CHECK-LABEL: func.func @misaligned
 // CHECK-NOT:     vector.load
-func.func @misaligned(%a: memref<64x96xf16, strided<[101, 1]>>, %o: memref<64xf16>) {
-  linalg.reduce ins(%a : memref<64x96xf16, strided<[101, 1]>>) outs(%o : memref<64xf16>) dimensions = [1]
+func.func @misaligned(%a: memref<8192x960xf16, strided<[1001, 1]>>, %o: memref<8192xf16>) {
+  linalg.reduce ins(%a : memref<8192x960xf16, strided<[1001, 1]>>) outs(%o : memref<8192xf16>) dimensions = [1]
     (%x: f16, %z: f16) {
       %s = arith.addf %x, %z : f16
       linalg.yield %s : f16
@@ -116,8 +117,8 @@ func.func @misaligned(%a: memref<64x96xf16, strided<[101, 1]>>, %o: memref<64xf1
 // PLAN:        subgroup: 32 lanes
 // CHECK-LABEL: func.func @weighted
 // CHECK-NOT:     vector.load
-func.func @weighted(%a: memref<64x96xi32>, %o: memref<64xi32>) {
-  linalg.generic {indexing_maps = [#p, #r], iterator_types = ["parallel", "reduction"]} ins(%a : memref<64x96xi32>) outs(%o : memref<64xi32>) {
+func.func @weighted(%a: memref<8192x960xi32>, %o: memref<8192xi32>) {
+  linalg.generic {indexing_maps = [#p, #r], iterator_types = ["parallel", "reduction"]} ins(%a : memref<8192x960xi32>) outs(%o : memref<8192xi32>) {
   ^bb0(%x: i32, %z: i32):
     %i = linalg.index 1 : index
     %w = arith.index_cast %i : index to i32
@@ -176,5 +177,19 @@ func.func @read(%a: memref<8x5000xf32>, %o: memref<8xf32>, %y: memref<8x5000xf32
     %d = arith.subf %x, %s : f32
     linalg.yield %d : f32
   }
+  func.return
+}
+
+// Rows shorter than a vector for each lane.
+
+// PLAN:        subgroup: 32 lanes
+// CHECK-LABEL: func.func @short
+// CHECK-NOT:     vector.load
+func.func @short(%a: memref<8192x96xf16>, %o: memref<8192xf16>) {
+  linalg.reduce ins(%a : memref<8192x96xf16>) outs(%o : memref<8192xf16>) dimensions = [1]
+    (%x: f16, %z: f16) {
+      %s = arith.addf %x, %z : f16
+      linalg.yield %s : f16
+    }
   func.return
 }
