@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -31,6 +31,7 @@ from coopc.interface_call import (
     checked,
     dtype_of,
     entry_for,
+    memory_of,
     pack,
     sizes_of,
     violated_condition,
@@ -40,6 +41,7 @@ from coopc.remarks import current_sink
 from coopc.run.arrays import (
     Outcome,
     check_apart,
+    copied,
     each_array,
     start_of,
     to_argument,
@@ -144,7 +146,7 @@ class Executable:
         arrays: list[Array] = []
         where = ""
         for _ in range(repeats):
-            given = [x.copy() if isinstance(x, np.ndarray) else x for x in call.given]
+            given = [copied([x])[0] for x in call.given]
             memories = [given, _temporaries(call.interface, given)]
             steps = self._calls(call.interface, memories)
             calls = [pack(step, known) for step, known, _ in steps]
@@ -189,7 +191,7 @@ class Executable:
         ):
             return []
         numbers = [[used.index(n) for n in step if n is not None] for step in places]
-        arrays = [np.asarray(every[n]) for n in used]
+        arrays = [memory_of(cast("Array", every[n])) for n in used]
         read = sum(n < len(memories[0]) for n in used)
         found = self.execute_sequence(calls, numbers, arrays, read, **how)
         for array, after in zip(arrays, found.arrays, strict=False):

@@ -16,6 +16,7 @@ from coopc.plan.core_gemm import (
     packs_own_b,
     plan_amx_gemm,
     plan_vector_gemm,
+    stores_past_cache,
     unit_without,
 )
 from coopc.plan.gemm import Axis, Direct, GemmOperand, GemmPlan, Packed
@@ -249,3 +250,17 @@ def test_what_dpas_multiplies(
     assert (unit_without(asked, BMG) is None) == bmg
     assert (unit_without(asked, DG2) is None) == dg2
     assert unit_without(asked, LAVAPIPE) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "past"),
+    [
+        ((1024, 512, 64), False),  # of f32, as many bytes as the second cache has
+        ((1024, 513, 64), True),
+        ((1024, None, 64), False),
+    ],
+)
+def test_what_is_stored_past_the_cache(
+    sizes: tuple[int, int | None, int], past: bool
+) -> None:
+    assert stores_past_cache(problem(sizes)) is past

@@ -18,7 +18,9 @@ from coopc.plan.gemm import (
     GemmPlan,
     Panel,
     derived_tiles,
+    is_of_vector,
     panel,
+    parts_along_k,
     plan_direct_gemm,
     plan_staged_gemm,
     plan_whole_gemm,
@@ -504,3 +506,15 @@ def test_derived_tiles_fit_the_device(
         assert sums <= LANE_SUMS
     sums = [x.subgroup[0] * x.subgroup[1] for x in found]
     assert sums == sorted(sums, reverse=True)
+
+
+@pytest.mark.parametrize("sizes", [(1, 4096, 4096), (4096, 1, 4096), (1, None, None)])
+def test_a_product_of_a_vector(sizes: tuple[int, int | None, int | None]) -> None:
+    """Under Vulkan it uses no matrices, and is not divided along K."""
+    asked = problem(sizes)
+    vulkan = [is_of_vector(asked, DEVICES[x]) for x in ("nvidia", "lavapipe", "rdna4")]
+    others = [is_of_vector(asked, DEVICES[x]) for x in ("bmg", "intel-cpu")]
+    assert (vulkan, others) == ([True] * 3, [False] * 2)
+    assert not is_of_vector(asked, None)
+    assert parts_along_k(asked, NVIDIA) == 1
+    assert not is_of_vector(problem((2, 4096, 4096)), NVIDIA)

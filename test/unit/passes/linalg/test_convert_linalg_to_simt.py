@@ -89,6 +89,59 @@ def test_shared_rows(program: RowProgram, r: int, c: int, static: bool) -> None:
     check(program, text, inputs(program, r, c), "convert-linalg-to-simt{device=nvidia}")
 
 
+@pytest.mark.parametrize("name", ["row_sum_onto", "softmax", "matvec"])
+@pytest.mark.parametrize("device", ["nvidia", "lavapipe", "bmg"])
+def test_subgroups_share_rows(name: str, device: str) -> None:
+    (program,) = (x for x in PROGRAMS if x.name == name)
+    arguments = inputs(program, 3, 2100)
+    passes = f"convert-linalg-to-simt{{device={device}}}"
+    check(program, program.source(3, 2100), arguments, passes)
+
+
+READ = """
+#p = affine_map<(k, n) -> (k, n)>
+#{axis} = affine_map<(k, n) -> ({axis})>
+func.func @f(%x: memref<{shape}xf32>, %o: memref<{rows}xf32>,
+    %y: memref<{shape}xf32>) {{
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<{rows}xf32>
+  linalg.fill ins(%zero : f32) outs(%s : memref<{rows}xf32>)
+  linalg.reduce ins(%x : memref<{shape}xf32>) outs(%s : memref<{rows}xf32>)
+      dimensions = [{reduced}]
+    (%a: f32, %b: f32) {{
+      %c = arith.addf %a, %b : f32
+      linalg.yield %c : f32
+    }}
+  linalg.add ins(%o, %s : memref<{rows}xf32>, memref<{rows}xf32>)
+      outs(%o : memref<{rows}xf32>)
+  linalg.generic {{indexing_maps = [#p, #{axis}, #p],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%x, %o : memref<{shape}xf32>, memref<{rows}xf32>)
+      outs(%y : memref<{shape}xf32>) {{
+  ^bb0(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }}
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_row_reads_what_it_has_stored(axis: int) -> None:
+    """Work-items that shared it would read what another one has stored by then."""
+    shape = (8, 5000) if axis else (256, 64)
+    names = {"axis": "kn"[1 - axis], "reduced": axis, "rows": shape[1 - axis]}
+    text = READ.format(shape="x".join(map(str, shape)), **names)
+    rng = np.random.default_rng(0)
+    x = rng.integers(-3, 4, shape).astype(np.float32)
+    o = rng.integers(1, 9, shape[1 - axis]).astype(np.float32)
+    wanted, y = o + x.sum(axis), np.zeros_like(x)
+    pipeline = "set-target{device=lavapipe},convert-linalg-to-simt"
+    coopc.launch(text, x, o, y, on="vulkan", pipeline=pipeline)
+    np.testing.assert_array_equal(o, wanted)
+    np.testing.assert_array_equal(y, x - np.expand_dims(wanted, axis))
+
+
 @st.composite
 def generics(draw: st.DrawFn) -> tuple[str, list[Argument]]:
     """A linalg.generic on integers: any affine maps, orders and kinds of loops."""

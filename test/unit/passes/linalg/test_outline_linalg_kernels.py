@@ -345,3 +345,25 @@ def test_numbers_computed_from_numbers() -> None:
     expected = "expected at most 256 operations that compute a number from elements"
     with pytest.raises(CompileError, match=expected):
         coopc.compile(running_sum(200), "coopc-cpu")
+
+
+@pytest.mark.parametrize("rows", ["32", "?"])
+@pytest.mark.parametrize("on", ["vulkan", "opencl", "cpu", "sim"])
+def test_rows_of_arguments_that_are_apart(rows: str, on: str) -> None:
+    """Of what is read and of what is written; what is between rows stays."""
+    row = f"memref<{rows}xf32>"
+    a = f"memref<{rows}x7xf32, strided<[11, 1]>>"
+    c = f"memref<{rows}x3xf32, strided<[5, 1]>>"
+    text = f"""func.func @f(%a: {a}, %b: memref<7xf32>, %c: {c}, %o: {row}) {{
+      linalg.matvec ins(%a, %b : {a}, memref<7xf32>) outs(%o : {row})
+      linalg.broadcast ins(%o : {row}) outs(%c : {c}) dimensions = [1]
+      return
+    }}"""
+    rng = np.random.default_rng(0)
+    left = rng.integers(-3, 4, (32, 11)).astype(np.float32)[:, :7]
+    right = rng.integers(-3, 4, 7).astype(np.float32)
+    memory, sums = np.full((32, 5), 9, np.float32), np.zeros(32, np.float32)
+    coopc.launch(text, left, right, memory[:, :3], sums, on=on)
+    np.testing.assert_array_equal(sums, left @ right)
+    np.testing.assert_array_equal(memory[:, :3].T, [sums] * 3)
+    assert (memory[:, 3:] == 9).all()
