@@ -44,7 +44,13 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.memref import AllocaOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
-from xdsl.dialects.vector import BitcastOp, ExtractOp, InsertOp, ShuffleOp
+from xdsl.dialects.vector import (
+    BitcastOp,
+    BroadcastOp,
+    ExtractOp,
+    InsertOp,
+    ShuffleOp,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -56,8 +62,8 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_integer, length_of, vector_type
-from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.narrow import is_integer, is_vector, length_of, vector_type
+from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.control_flow import OpT, free_name
 from coopc.ir.facts import constant_number
@@ -175,6 +181,17 @@ class Builder:
             )
         )
 
+    def on_vectors(
+        self, op: Operation, operands: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Insert an elementwise operation on other operands: on vectors, if one is."""
+        shape = next((x.type for x in operands if is_vector(x.type)), None)
+        types: list[Attribute] = [x.type for x in op.results]
+        if shape is not None:
+            operands = [self.broadcast(x, shape) for x in operands]
+            types = [shaped(shape, x) for x in types]
+        return self.like(op, operands, types).results
+
     def pure(self, make: Callable[..., Operation], *operands: Any) -> SSAValue:
         """Return the result of an operation that this block may share.
 
@@ -254,6 +271,12 @@ class Builder:
     def bitcast(self, vector: SSAValue, type: VectorType) -> SSAValue:
         same = vector.type == type
         return vector if same else self.pure(BitcastOp, vector, type)
+
+    def broadcast(self, value: SSAValue, shape: VectorType) -> SSAValue:
+        """Return a scalar in each component of a vector; a vector as it is."""
+        if is_vector(value.type):
+            return value
+        return self.pure(BroadcastOp, value, shaped(shape, value.type))
 
     def extract(self, vector: SSAValue, at: SSAValue | int | BoundedIndex) -> SSAValue:
         type = vector_type(vector)

@@ -137,8 +137,8 @@ class RowPlan:
     @property
     def together(self) -> int:
         """Steps of a reduction whose loads a work-item has in flight together."""
-        alone = self.width == self.parts == 1 and self.items == self.lanes
-        return 1 if alone or (self.loop is not None and self.parts == 1) else TOGETHER
+        several = self.kind == "subgroup" and self.items * self.width > self.lanes
+        return TOGETHER if several or self.parts > 1 else 1
 
     @property
     def neighbours(self) -> int:
@@ -219,8 +219,8 @@ def plan_rows(
     if loop is None:
         reason = _why_not_lanes(problem, lanes) or "there is one row"
         return RowPlan("work-items", lanes, lanes, None, lanes, 1, (), (), reason)
-    how = items * each, block, rows_on_x, gpu
-    if (found := _shared_by(problem, loop, lanes, *how)) is not None:
+    found = _shared_by(problem, loop, lanes, items * each, block, rows_on_x, gpu)
+    if found is not None:
         return found
     size, rounds = problem.sizes[loop], each
     if problem.reduction is not None and (size is None or size >= lanes * wide):
@@ -256,7 +256,7 @@ def _shared_by(
     rows_on_x: bool,
     gpu: Sharing,
 ) -> RowPlan | None:
-    """Return a plan in which work-items share rows, if that occupies a GPU.
+    """Return a plan in which work-items share rows; None if there are enough rows.
 
     Args:
         problem: the loops.

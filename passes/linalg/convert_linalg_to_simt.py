@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     UnitAttr,
+    VectorType,
     i32,
 )
 from xdsl.dialects.func import FuncOp
@@ -57,8 +58,6 @@ from coopc.passes.linalg.match import extent, tiles
 from coopc.passes.linalg.row_vectors import (
     MOST_ELEMENTS,
     Two,
-    broadcast_to,
-    clone_on_vectors,
     components_of,
     load_vector,
     store_vector,
@@ -91,6 +90,7 @@ from coopc.remarks import remark
 
 Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
 GPUS = ("vulkan", "xe")
+"""Families of devices whose work-items may share rows."""
 GPU_ITEMS, GPU_BLOCK = 256, 8
 """Work-items of a work-group, at most, and rows where there are few work-groups."""
 GPU_SHARES = 1024
@@ -679,14 +679,16 @@ class RowKernel:
         memory, at = self._place(made)
         index = substituted(made.map, self.nest.point(made.by))
         if self._varies_along(index):
-            store_vector(
-                self.b, broadcast_to(self.b, value, self.plan.width), memory, at
-            )
+            whole = self._broadcast(value, self.plan.width)
+            store_vector(self.b, whole, memory, at)
         else:
             self.b.effect(memref.StoreOp.get(value, memory, at))
 
+    def _broadcast(self, value: SSAValue, width: int) -> SSAValue:
+        return self.b.broadcast(value, VectorType(element_of(value.type), [width]))
+
     def _varies_along(self, index: Index) -> bool:
-        """Whether an index stands for neighbours."""
+        """Whether an index is that of a vector now."""
         return self.along is not None and AffineDimExpr(self.along) in index
 
     def _stored(self, made: Made) -> SSAValue:
@@ -787,7 +789,7 @@ class RowKernel:
         width = plan.width if own or self.along is not None else 1
 
         def wide(values: Sequence[SSAValue]) -> list[SSAValue]:
-            return [broadcast_to(self.b, x, width) if width > 1 else x for x in values]
+            return [self._broadcast(x, width) if width > 1 else x for x in values]
 
         def body(held: Values) -> Sequence[SSAValue]:
             return wide(self._results(statement, point, {}, held))
@@ -807,7 +809,7 @@ class RowKernel:
 
         def two(x: SSAValue, y: SSAValue) -> SSAValue:
             operands = [x if each is old else y for each in op.operands]
-            return clone_on_vectors(b, op, operands)[0]
+            return b.on_vectors(op, operands)[0]
 
         if self.plan.parts == 1:
             if is_vector(value.type):
@@ -955,7 +957,7 @@ class RowKernel:
             operands = [values.get(x, x) for x in op.operands]
             if any(is_vector(x.type) for x in operands):
                 values |= dict(
-                    zip(op.results, clone_on_vectors(self.b, op, operands), strict=True)
+                    zip(op.results, self.b.on_vectors(op, operands), strict=True)
                 )
                 continue
             new = op.clone(values)

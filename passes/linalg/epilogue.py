@@ -389,7 +389,7 @@ class Consumers:
             found = element.builder.pure(arith.BitcastOp, found, type)
         type = call.results[0].type
         if is_vector(type):
-            found = element.spread(found, type)
+            found = element.builder.broadcast(found, type)
         call.results[0].replace_all_uses_with(found)
         Rewriter.erase_op(call)
 
@@ -428,15 +428,8 @@ class ElementWriter:
             assert around is not None, op
             loops = self.consumers.loops[around]
             return self.builder.affine(loops[op.dim.value.data], self.where)
-        operands = [self.value(x) for x in op.operands]
-        vectors = (x.type for x in operands if is_vector(x.type))
-        shape = next(vectors, None)
-        types: list[Attribute] = [x.type for x in op.results]
-        if shape is not None:
-            operands = [self.spread(x, shape) for x in operands]
-            types = [shaped(shape, x) for x in types]
-        new = self.builder.like(op, operands, types)
-        return new.results[op.results.index(value)]
+        found = self.builder.on_vectors(op, [self.value(x) for x in op.operands])
+        return found[op.results.index(value)]
 
     def _load(self, load: Load) -> SSAValue:
         b = self.builder
@@ -454,13 +447,6 @@ class ElementWriter:
         return b.effect(vector.MaskedLoadOp(memory, at, self.mask, none, type)).results[
             0
         ]
-
-    def spread(self, value: SSAValue, shape: Attribute) -> SSAValue:
-        if is_vector(value.type):
-            return value
-        type = shaped(shape, value.type)
-        assert is_vector(type), type
-        return self.builder.pure(vector.BroadcastOp, value, type)
 
     def cast(self, value: SSAValue, before: Attribute, after: Attribute) -> SSAValue:
         """Return a number, or numbers, in another type of the same kind."""

@@ -30,7 +30,6 @@ from xdsl.ir.affine import AffineDimExpr
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector, memref_type, vector_type
-from coopc.dialects.shaped_arith import shaped
 from coopc.ir.builder import Builder
 from coopc.passes.linalg.match import row_alignment
 from coopc.passes.linalg.rows import Index, Nest, Statement, is_contiguous, substituted
@@ -119,13 +118,13 @@ def is_aligned(memory: SSAValue, width: int) -> bool:
     return apart > 0 and apart % width == 0
 
 
-# --- vectors in the place of numbers ---
+# --- accesses and reductions of vectors ---
 
 
 def load_vector(
     b: Builder, memory: SSAValue, at: list[SSAValue], width: int
 ) -> SSAValue:
-    """Return neighbours in memory, from an aligned one on."""
+    """Return neighbours in memory, of which the first is aligned."""
     type = VectorType(memref_type(memory).get_element_type(), [width])
     return b.effect(_aligned(vector.LoadOp(memory, at, type), type)).results[0]
 
@@ -144,31 +143,12 @@ def _aligned(op: OpT, type: VectorType) -> OpT:
     return op
 
 
-def broadcast_to(b: Builder, value: SSAValue, width: int) -> SSAValue:
-    """Return a number in each element of a vector; a vector as it is."""
-    if is_vector(value.type):
-        return value
-    return b.pure(vector.BroadcastOp, value, VectorType(value.type, [width]))
-
-
-def clone_on_vectors(
-    b: Builder, op: Operation, operands: list[SSAValue]
-) -> list[SSAValue]:
-    """Return what an operation gives of numbers and vectors: vectors, if any is."""
-    shape = next((x.type for x in operands if is_vector(x.type)), None)
-    if shape is None:
-        return [*b.like(op, operands, [x.type for x in op.results]).results]
-    (width,) = shape.get_shape()
-    operands = [broadcast_to(b, x, width) for x in operands]
-    return [*b.like(op, operands, [shaped(shape, x.type) for x in op.results]).results]
-
-
 Two: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
 """Combines two values."""
 
 
 def tree_reduced(values: Sequence[SSAValue], two: Two) -> SSAValue:
-    """Return a power of two values, combined two by two."""
+    """Combine values pairwise, as many as a power of two."""
     while len(values) > 1:
         values = [two(x, y) for x, y in zip(values[::2], values[1::2], strict=True)]
     return values[0]

@@ -475,21 +475,26 @@ def prefetch(g: AmxKernel, number: int) -> str:
 
 def prefetch_rows(g: AmxKernel) -> str:
     """Return the prefetches of the rows of C that are below a tile: of the next one."""
-    memories = [memory for memory, _ in g.outputs] or [g.c]
     lines = """
       %m_last = arith.subi %m, %c1 : index"""
     for row in range(g.rows):
         lines += f"""
       %below{row} = arith.addi %row, %c{row + g.rows} : index
       %clamped{row} = arith.minui %below{row}, %m_last : index"""
-        for memory in memories:
-            line = 8 * STEP_BYTES // ELEMENT_BITS[memory.matrix.element]
-            for col in range(0, PANEL, line):
-                name = f"{memory.name}_col{row}_{col}"
-                lines += f"""
-      {name} = arith.addi %col, %c{col} : index
-      memref.prefetch {memory.name}[{memory.place(f"%clamped{row}", name)}], write,
-        locality<3>, data : {memory.matrix.type}"""
+        for memory in [memory for memory, _ in g.outputs] or [g.c]:
+            lines += prefetch_row(memory, f"%clamped{row}", str(row))
+    return lines
+
+
+def prefetch_row(memory: Memory, row: str, name: str) -> str:
+    """Return the prefetches of a row of a tile of C, from column %col on."""
+    lines, line = "", 8 * STEP_BYTES // ELEMENT_BITS[memory.matrix.element]
+    for col in range(0, PANEL, line):
+        at = f"{memory.name}{name}_{col}"
+        lines += f"""
+        {at} = arith.addi %col, %c{col} : index
+        memref.prefetch {memory.name}[{memory.place(row, at)}], write, locality<3>, data
+          : {memory.matrix.type}"""
     return lines
 
 
@@ -502,25 +507,18 @@ def prefetch_c(g: AmxKernel, number: int) -> str:
         at = f"{number}_{row}"
         lines += f"""
         %at{at} = arith.addi %r{number}, %c{number * rows + row} : index"""
-        places = [("%target", f"%at{at}, %c{x}", g.part) for x in (0, HALF)]
-        if g.outputs:  # before the last slab, only the first row
-            places = []
-            lines += f"""
+        if not g.outputs:
+            for col in (0, HALF):
+                lines += f"""
+        memref.prefetch %target[%at{at}, %c{col}], write, locality<3>, data
+          : {g.part}"""
+            continue
+        # Before the last slab, only the first row.
+        lines += f"""
         %in{at} = arith.andi %at{at}, %if_last : index
         %r{at} = arith.addi %row, %in{at} : index"""
         for memory, _ in g.outputs:
-            line = 8 * STEP_BYTES // ELEMENT_BITS[memory.matrix.element]
-            for col in range(0, PANEL, line):
-                name = f"{memory.name}{at}_{col}"
-                lines += f"""
-        {name} = arith.addi %col, %c{col} : index"""
-                place = memory.place(f"%r{at}", name)
-                places.append((memory.name, place, memory.matrix.type))
-        lines += "".join(
-            f"""
-        memref.prefetch {name}[{place}], write, locality<3>, data : {type}"""
-            for name, place, type in places
-        )
+            lines += prefetch_row(memory, f"%r{at}", at)
     return lines
 
 
