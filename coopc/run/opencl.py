@@ -28,7 +28,7 @@ import numpy as np
 from coopc.run import tiles
 from coopc.run.arrays import Argument, Outcome, check_run, to_memories
 from coopc.run.toolchain import ToolMissing, why_invalid
-from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serve, serving
+from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, report, serve, serving
 from coopc.spirv.facts import SpirvFacts, spirv_facts
 
 DISTRIBUTION = "intel-opencl-rt"
@@ -245,7 +245,9 @@ class OpenCLServer:
     ) -> tuple[list[bytes], list[float]]:
         """Run a kernel: of its arguments, an int is the number of a memory."""
         cl = self.cl
+        report(f"compiled {entry}")
         kernel = cl.Kernel(self._build(binary, spec), entry)
+        report(f"ran {entry}")
         count = len(given) - sum(map(len, pointers.values()))
         if kernel.num_args != count:
             raise RunFailed(f"expected {kernel.num_args} arguments, got {count}")

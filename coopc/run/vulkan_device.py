@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 from coopc.run import vulkan_structures as vk
-from coopc.run.worker import RunFailed, serve
+from coopc.run.worker import RunFailed, report, serve
 from coopc.spirv.facts import MATRIX_EXTENSION, MATRIX_SCOPES, MatrixProduct
 
 # --- Drivers. ---
@@ -688,9 +688,11 @@ class VulkanServer:
             times: list[float] = []
             for shader in shaders:
                 # Lavapipe takes longer where all are made before the first runs.
+                report(f"compiled {shader.entry}")
                 bound = [buffers[n] for n in shader.bound]
                 dispatches.append(Dispatch(device, stack, shader, bound))
                 submissions.append(Submission(device, stack, dispatches[-1:]))
+                report(f"ran {shader.entry}")
                 times.append(submissions[-1].run())
             pairs = zip(buffers[:read], memories, strict=False)
             contents = [

@@ -91,6 +91,8 @@ class Worker:
         self._environment = dict(environment)
         self._opening = (opening, arguments)
         self._opened: Any = None
+        self._step = ""
+        """What the worker last reported of the call in hand."""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._printed: IO[bytes] | None = None
@@ -156,10 +158,15 @@ class Worker:
         assert self._printed is not None
         self._printed.seek(0)
         self._printed.truncate()
+        self._step = ""
+        deadline = time.monotonic() + seconds + GRACE_SECONDS
         try:
             self._connection.send((handler, arguments, seconds))
-            self._wait(seconds)
-            answer = self._connection.recv()
+            answer: object = _Step()
+            while isinstance(answer, _Step):
+                self._step = str(answer)
+                self._wait(seconds, deadline)
+                answer = self._connection.recv()
         except (EOFError, OSError):
             raise RunFailed(self._why_ended(seconds)) from None
         except BaseException:
@@ -171,15 +178,14 @@ class Worker:
             raise RunFailed(reason, answer.details)
         return answer
 
-    def _wait(self, seconds: float) -> None:
-        """Wait for an answer.
+    def _wait(self, seconds: float, deadline: float) -> None:
+        """Wait for a message.
 
         Raises:
             RunFailed: it takes too long, or too much memory.
         """
         assert self._connection is not None
         assert self._process is not None
-        deadline = time.monotonic() + seconds + GRACE_SECONDS
         while not self._connection.poll(LOOK_SECONDS):
             if resident_bytes(self._process.pid) > self.memory:
                 blamed = self.driver or "the process that runs kernels"
@@ -188,7 +194,7 @@ class Worker:
                     f"{MEMORY_SHARE:.0%} of what there is, got more in {blamed}"
                 )
             if time.monotonic() > deadline:
-                raise RunFailed(_too_long(seconds))
+                raise RunFailed(self._too_long(seconds))
 
     def _why_ended(self, seconds: float) -> str:
         """Why the process is gone: called when its connection is closed."""
@@ -200,7 +206,7 @@ class Worker:
         printed = self._last_printed()
         self.close()
         if status == -signal.SIGALRM:
-            return _too_long(seconds)
+            return self._too_long(seconds)
         end = f"status {status}" if status >= 0 else signal.Signals(-status).name
         if status == -signal.SIGKILL:
             end += ", for example because the system is out of memory"
@@ -218,9 +224,9 @@ class Worker:
         text = self._printed.read().decode(errors="replace").strip()
         return f": {text[-MESSAGE_BYTES:]}" if text else ""
 
-
-def _too_long(seconds: float) -> str:
-    return f"no answer within {seconds:g} s"
+    def _too_long(self, seconds: float) -> str:
+        step = f" while {self.driver or 'the worker'} {self._step}" * bool(self._step)
+        return f"no answer within {seconds:g} s{step}"
 
 
 def memory_of_machine() -> int:
@@ -238,6 +244,10 @@ def resident_bytes(process: int) -> int:
     except (OSError, IndexError):
         return 0
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Step(str):
+    """A message of a worker that has no answer yet: what it does now."""
 
 
 # --- The worker's side. ---
@@ -273,6 +283,16 @@ def serve(handlers: Mapping[str, Callable[..., object]]) -> None:
             answer = RunFailed(f"{type(e).__name__}: {text}")
         signal.setitimer(signal.ITIMER_REAL, 0)
         _connection.send(answer)
+
+
+def report(step: str) -> None:
+    """Tell the parent what the call in hand does now, in case no answer follows.
+
+    Args:
+        step: what is said of the driver: "compiled k".
+    """
+    assert _connection is not None, step
+    _connection.send(_Step(step))
 
 
 def give_up(reason: str, **details: int) -> NoReturn:

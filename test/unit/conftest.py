@@ -7,7 +7,7 @@ the CPU lacks only ever skips.
 
 import os
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from coopc.interface_call import pack
 from coopc.run import opencl, tiles, toolchain, vulkan
 from coopc.run.execute import on_vulkan
 from coopc.run.toolchain import ToolMissing
+from coopc.run.worker import Worker
 from coopc.sim.simulate import simulate
 
 T = TypeVar("T")
@@ -44,6 +45,35 @@ def require(find: Callable[[], T]) -> T:
         if os.environ.get("CI") == "true" and e.name not in NOT_INSTALLED_BY_MAKE:
             pytest.fail(str(e), pytrace=False)
         pytest.skip(str(e))
+
+
+HANG_SECONDS = 60.0
+"""Tests of programs that do not end wait for less."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Run a test again whose driver gave no answer.
+
+    Intel's run-time for CPUs hangs once in some 100,000 programs.
+    """
+    hangs: list[float] = []
+    tell = getattr(Worker, "_too_long")  # noqa: B009
+
+    def note(worker: Worker, seconds: float) -> str:
+        if seconds >= HANG_SECONDS:
+            hangs.append(seconds)
+        return tell(worker, seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Worker, "_too_long", note)
+        try:
+            yield
+        except Exception:
+            if not hangs:
+                raise
+            item.add_report_section("call", "hang", f"no answer within {hangs} s")
+            item.runtest()
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from coopc.run.worker import RunFailed, Worker, memory_of_machine
 
 SERVER = """
 import os, sys, time
-from coopc.run.worker import RunFailed, give_up, serve
+from coopc.run.worker import RunFailed, give_up, report, serve
 
 kept = []
 
@@ -33,6 +33,11 @@ def hang():
     while True:
         pass
 
+def compile():
+    report("read k")
+    report("compiled k")
+    hang()
+
 def refuse():
     raise RunFailed("expected K = 16", {"check": 7})
 
@@ -47,7 +52,7 @@ def grow(size):
     hang()
 
 serve({"open": os.getpid} | {f.__name__: f for f in (
-    echo, crash, leave, killed, hang, refuse, give, fail, grow)})
+    echo, crash, leave, killed, hang, compile, refuse, give, fail, grow)})
 """
 
 
@@ -90,7 +95,8 @@ def test_process_is_kept(worker: Worker):
             60,
             "ended with SIGKILL, for example because the system is out of memory",
         ),
-        ("hang", 0.1, "no answer within 0.1 s"),
+        ("hang", 0.1, r"no answer within 0\.1 s$"),
+        ("compile", 0.2, r"no answer within 0\.2 s while the worker compiled k$"),
         ("refuse", 60, "^expected K = 16$"),
         ("give", 60, "^expected an index$"),
         ("fail", 60, "^KeyError: 'tile'$"),
