@@ -151,8 +151,8 @@ class Poisons:
 # to the same element of a matrix of the same type, which the same lane has: programs
 # update matrices in place.  In memory of work-groups it is not.  A program of Triton is
 # one work-item.  Where its tensors are in lanes, several may load copies of an element,
-# of which the first one is stored: in global memory the first work-item of a work-group
-# that has read an element may write it.
+# of which the first one is stored: in global memory the first lane of a subgroup that
+# has read an element may write it, if no other subgroup has read it.
 #
 # What does not depend on the order is no race: two atomic accesses, a write of what is
 # there already.  The record of such a write is kept: another one may follow.
@@ -333,9 +333,9 @@ class RaceDetector:
         reads, before = self.reads[cells], self.writes[cells]
         wrong = self._is_race(reads, now) & changed
         if not self.is_shared:
-            # The first work-item of those that have read may write.
-            same = (reads["group"] == now["group"]) & (reads["first"] == now["first"])
-            wrong = wrong & ~(same & (now["group"] >= 0) & (now["lane"] >= 0))
+            # The first of the lanes that have read may write.
+            own = _same_subgroup(reads, now) & (reads["first"] == now["first"])
+            wrong = wrong & ~(own & (now["group"] >= 0) & (now["lane"] >= 0))
         if wrong.any():
             raise _race(("writes", "read"), cells, wrong, (reads, now), name)
         wrong = self._is_race(before, now) & changed

@@ -161,6 +161,31 @@ def test_what_several_lanes_read_none_of_them_may_write() -> None:
         run(f"{body}\n{double}", subgroups=1)
 
 
+def test_the_first_lane_that_read_may_write_if_no_other_subgroup_did() -> None:
+    """As programs of Triton do, whose lanes hold copies of an element."""
+    body = """
+      %zero = arith.constant 0 : index
+      %eight = arith.constant 8 : index
+      %r = memref.load %x[%zero] : memref<32xi32>
+      %d = arith.addi %r, %r : i32
+      %id = simt.local_id x : index
+      %writes = arith.cmpi eq, %id, %{lane} : index
+      scf.if %writes {{
+        memref.store %d, %x[%zero] : memref<32xi32>
+      }}
+    """
+    for lane, subgroups in (("zero", 1), ("eight", 1), ("zero", 2), ("eight", 2)):
+        text = body.format(lane=lane)
+        module = kernel("%x: memref<32xi32>", text, subgroups=subgroups)
+        x = np.arange(100, 132, dtype=np.int32)
+        if (lane, subgroups) == ("zero", 1):
+            simulate(module, "f", [x])
+            assert x[0] == 200
+            continue
+        with pytest.raises(UndefinedBehaviour, match=r"which .* read"):
+            simulate(module, "f", [x])
+
+
 def test_same_value_by_all_lanes() -> None:
     body = f"""
       %seven = arith.constant 7 : i32
