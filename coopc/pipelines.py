@@ -137,7 +137,9 @@ class CoopcKhrPass(Pipeline):
             SetTargetPass.of(self.name, self.device, self.flavour),
             *from_triton(rounds=True, fallback=self.fallback, shared=self.staged),
             *from_linalg(
-                pad_rows=self.staged, parts=self.staged and self.tuning is None
+                precision=self.precision,
+                pad_rows=self.staged,
+                parts=self.staged and self.tuning is None,
             ),
             of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
             *tuned(
@@ -303,7 +305,7 @@ class CoopcLanesPass(Pipeline):
             *from_triton(
                 subgroup_size=self.subgroup_size, rounds=True, fallback=self.fallback
             ),
-            *from_linalg(),
+            *from_linalg(every=True),
             *tuned(self.name, self.tuning),
             step("convert-linalg-to-coopmatrix", lanes=True),
             of_linalg(
@@ -374,7 +376,7 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(False, "amx", self.precision),
+            *from_linalg(False, "amx", self.precision, every=True),
             of_linalg(
                 "convert-convolution-to-coopmatrix",
                 device="amx",
@@ -573,6 +575,7 @@ def from_linalg(
     precision: PrecisionName = "ieee",
     pad_rows: bool = False,
     parts: bool = False,
+    every: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each.
 
@@ -582,12 +585,16 @@ def from_linalg(
         precision: as what they multiply f32.
         pad_rows: whether operands of products get aligned rows, for the target.
         parts: whether products are computed in parts along K, where it is faster.
+        every: whether all products get operands as matrices have, or those that the
+            device has matrices for.
     """
-    names = (
+    before = (
         "inline-calls",
         "unroll-loops",
         "lift-memrefs-to-tensors",
         "generalize-linalg",
+    )
+    behind = (
         "collapse-linalg",
         "fuse-linalg",
         *(("pad-product-rows",) if pad_rows else ()),
@@ -597,8 +604,11 @@ def from_linalg(
     of_device: dict[str, Any] = {} if device is None else {"device": device}
     if precision != "ieee":
         of_device["precision"] = precision
+    transposing = {"every": True} if every else of_device
     return (
-        *(StepForDialect(TENSORS, name, {}) for name in names),
+        *(StepForDialect(TENSORS, name, {}) for name in before),
+        StepForDialect(TENSORS, "transpose-product-operands", transposing),
+        *(StepForDialect(TENSORS, name, {}) for name in behind),
         StepForDialect(TENSORS, "outline-linalg-kernels", options),
         StepForDialect(TENSORS, "convert-attention-to-coopmatrix", of_device),
     )

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from math import prod
 
 from xdsl.context import Context
@@ -72,21 +73,21 @@ def reassociated(groups: Groups) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
 # --- Which loops become one. ---
 
 
-def batches(op: linalg.GenericOp) -> tuple[int, ...]:
-    """Return the loops that count the matrices of a product, where they come first."""
+def of_product(op: linalg.GenericOp) -> Iterator[tuple[int, ...]]:
+    """Yield pairs of loops of a product that are both of its batch, of M, N or K."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or body_signs(op) is None:
-        return ()
-    a, b, c = map(order, maps_of(op))
-    count = len(c) - 2
-    if count < 2 or not a[:count] == b[:count] == c[:count] or -1 in c:
-        return ()
-    return tuple(c[:count])
+        return
+    operands = [order(map) for map in maps_of(op)]
+    for loops in operands:
+        for pair in pairwise(loops):
+            together = [{*pair} & {*x} for x in operands]
+            if -1 not in pair and all(len(x) != 1 for x in together):
+                yield pair
 
 
 def wanted(op: linalg.GenericOp) -> Iterator[tuple[int, ...]]:
     """Yield loops that a generic should have as one."""
-    if found := batches(op):
-        yield found
+    yield from of_product(op)
     values, maps = (*op.inputs, *op.results), maps_of(op)
     for value, map in zip(values, maps, strict=False):
         reshape: Operation | None = None

@@ -93,6 +93,18 @@ def heads(x: Array) -> Array:
     return x.reshape(5, 2, 8).transpose(1, 0, 2)
 
 
+def heads_behind(x: Array) -> Array:
+    return np.swapaxes(x, 1, 2)
+
+
+def orders(a: Array, b: Array, w: Array, d: Array) -> Outputs:
+    return (
+        np.einsum("bmk,bkn->mn", a, b),
+        np.einsum("bmk,nk->mbn", a, w),
+        np.einsum("pqmk,qkn->pqmn", d, b),
+    )
+
+
 def attend(q: Array, k: Array, v: Array, mask: Array | float, scale: float) -> Array:
     return softmax(q @ transposed(k) * scale + mask) @ v
 
@@ -254,6 +266,11 @@ LAYERS = {
 PROGRAMS: dict[str, Program] = {
     "argmax": Program(lambda x: (x.max(1), x.argmax(1)), half="f16"),
     "attention": Program(lambda q, k, v: attend(q, k, v, 0, 0.353515625), half="f16"),
+    "attention_btnh": Program(
+        lambda q, k, v: heads_behind(attend(*map(heads_behind, (q, k, v)), 0, 1)),
+        sizes={0: (2, 5, 3, 8), 1: (2, 6, 3, 8), 2: (2, 6, 3, 8)},
+        half="f16",
+    ),
     "attention_causal": Program(causal, half="bf16"),
     "attention_contract": Program(
         lambda q, k, v, bias: causal(q, transposed(k), v, bias, 1.0),
@@ -314,6 +331,11 @@ PROGRAMS: dict[str, Program] = {
     ),
     "dot": Program(lambda x, y: x @ y, half="f16"),
     "elements_as_numbers": Program(elements_as_numbers, (2,), half="bf16"),
+    "einsum_orders": Program(
+        orders,
+        sizes={0: (3, 5, 7), 1: (3, 7, 6), 3: (2, 3, 5, 7)},
+        half="f16",
+    ),
     "elementwise_chain": Program(
         lambda x, y: abs(x - y) * 2 + x, sizes={0: (11,), 1: (11,)}, half="f16"
     ),
@@ -335,6 +357,9 @@ PROGRAMS: dict[str, Program] = {
     "linear_f16_out": Program(lambda x, w, b: relu(x @ w + b)),
     "linear_gelu_erf": Program(lambda x, w, b: gelu(x @ w + b), half="f16"),
     "linear_gelu_tanh": Program(lambda x, w: gelu_tanh(x @ w), half="bf16"),
+    "linear_heads": Program(
+        lambda x, w, v: np.einsum("bsd,dhe,hef->bsf", x, w, v), half="f16"
+    ),
     "linear_relu": Program(lambda x, w, b: relu(x @ w.T + b), half="f16"),
     "linear_relu_broadcast": Program(lambda x, w, b: relu(x @ w + b), half="bf16"),
     "linear_residual": Program(lambda x, w, y: x @ w + y, half="f16"),

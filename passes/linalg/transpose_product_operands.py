@@ -1,0 +1,297 @@
+"""transpose-product-operands: orders the dimensions of tensors as products need them.
+
+Before:  functions of `linalg.generic` on tensors, as from `generalize-linalg`.
+After:   the loops of a product that count its batch, M, N or K follow each other in
+         each operand, those of the batch first, so that `collapse-linalg` can merge
+         them: operands of another order are transposed, and a result is transposed
+         back.  Loops of one step are removed from such products.
+Fails:   never; other operations are unchanged, so are small products, and those that
+         the device has no matrices for.
+
+    C[b, h, q, t] += A[b, q, h, e] * B[b, t, h, e]       (b, h), q, t and e
+
+becomes transposes of A and B to [b, h, q, e] and [b, h, t, e], and a product of them.
+Of all orders of each group, as one of the operands has it, that one is taken for which
+the fewest elements are copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from coopc.device import Device
+from coopc.dialects import simt
+from coopc.dialects.narrow import tensor_type
+from coopc.ir.builder import Builder
+from coopc.ir.device_option import device_of, element_name
+from coopc.passes.linalg.collapse_linalg import (
+    Collapsed,
+    collapsed,
+    replace_expanded,
+    without_units,
+)
+from coopc.passes.linalg.fuse_linalg import generic, maps_of, shape
+from coopc.passes.linalg.match import body_signs, order
+from coopc.rounding import PRECISIONS, PrecisionName
+
+LEAST_WORK = 1 << 20
+"""Products of elements, at least: fewer take as long as the launch of a kernel."""
+UNKNOWN_SIZE = 512
+"""What stands for a size that is known when the product runs."""
+
+Loops: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The loops of a product by the operands that they are in."""
+
+    batch: frozenset[int]
+    """In all of them."""
+    rows: frozenset[int]
+    """In A and C."""
+    cols: frozenset[int]
+    """In B and C."""
+    along_k: frozenset[int]
+    """In A and B."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """The loops that the dimensions of A, B and C follow, without those of one step."""
+
+    units: frozenset[int]
+    operands: tuple[Loops, Loops, Loops]
+
+
+def groups_of(operands: Sequence[Sequence[int]]) -> Groups | None:
+    """Return the loops of a product, by the loops of the dimensions of A, B and C.
+
+    None where it is no product of matrices.
+
+    >>> groups_of(((0, 2, 1, 4), (0, 3, 1, 4), (0, 1, 2, 3)))
+    Groups(batch=frozenset({0, 1}), rows=frozenset({2}), cols=frozenset({3}), \
+along_k=frozenset({4}))
+    >>> groups_of(((0, 1), (0, 1), (0, 1))) is None
+    True
+    """
+    if any(-1 in loops or len({*loops}) != len(loops) for loops in operands):
+        return None
+    a, b, c = map(frozenset, operands)
+    found = Groups(a & b & c, (a & c) - b, (b & c) - a, (a & b) - c)
+    known = found.batch | found.rows | found.cols | found.along_k
+    if known != a | b | c or not (found.rows and found.cols and found.along_k):
+        return None
+    return found
+
+
+def layouts(orders: Sequence[Loops], at: int) -> tuple[Loops, Loops]:
+    """Return the two orders that an operand may have: rows first, and columns first."""
+    batch, rows, cols, along_k = orders
+    first, second = ((rows, along_k), (along_k, cols), (rows, cols))[at]
+    return batch + first + second, batch + second + first
+
+
+def nearest(own: Loops, ways: Sequence[Loops]) -> Loops:
+    """Return an order of an operand that costs least: its own, or one of its rows."""
+    if own in ways:
+        return own
+    return next((way for way in ways if way[-1] == own[-1]), ways[0])
+
+
+def orders_of(group: frozenset[int], operands: Sequence[Loops]) -> Iterator[Loops]:
+    """Yield in which orders a group of loops is in the operands that have it."""
+    found = (tuple(x for x in loops if x in group) for loops in operands)
+    yield from dict.fromkeys(x for x in found if len(x) == len(group))
+
+
+def decide(
+    operands: tuple[Loops, Loops, Loops], sizes: dict[int, int]
+) -> Orders | None:
+    """Return in which order the operands of a product are to be, if in another one.
+
+    Args:
+        operands: the loops that the dimensions of A, B and C follow.
+        sizes: of the loops; -1 where it is not known.
+
+    >>> decide(((0, 2, 1, 4), (0, 3, 1, 4), (0, 1, 2, 3)), dict.fromkeys(range(5), 64))
+    Orders(units=frozenset(), operands=((0, 1, 2, 4), (0, 1, 3, 4), (0, 1, 2, 3)))
+    >>> decide(((0, 1, 3), (3, 2), (0, 1, 2)), dict.fromkeys(range(4), 64)) is None
+    True
+    """
+    groups = groups_of(operands)
+    if groups is None or is_ordered(operands, groups):
+        return None
+    known = {loop: size if size >= 0 else UNKNOWN_SIZE for loop, size in sizes.items()}
+    if prod(known.values()) < LEAST_WORK:
+        return None
+    units = units_of(groups, sizes)
+    parts = (groups.batch, groups.rows, groups.cols, groups.along_k)
+    rest: list[Loops] = [
+        tuple(x for x in loops if x not in units) for loops in operands
+    ]
+    best: tuple[int, tuple[Loops, ...]] | None = None
+    for orders in product(*(tuple(orders_of(x - units, rest)) for x in parts)):
+        found = [nearest(own, layouts(orders, at)) for at, own in enumerate(rest)]
+        pairs = zip(rest, found, strict=True)
+        cost = sum(prod(known[x] for x in own) for own, new in pairs if own != new)
+        if best is None or cost < best[0]:
+            best = cost, tuple(found)
+    assert best is not None, operands
+    a, b, c = best[1]
+    return Orders(units, (a, b, c))
+
+
+def is_ordered(operands: Sequence[Loops], groups: Groups) -> bool:
+    """Whether the loops of each group follow each other in all operands."""
+    parts = (groups.batch, groups.rows, groups.cols, groups.along_k)
+    found = [tuple(orders_of(x, operands)) for x in parts]
+    if any(len(x) > 1 for x in found):
+        return False
+    orders = [x[0] if x else () for x in found]
+    return all(own in layouts(orders, at) for at, own in enumerate(operands))
+
+
+def units_of(groups: Groups, sizes: dict[int, int]) -> frozenset[int]:
+    """Return the loops of one step, but for one of M, N and K each."""
+    found = {loop for loop in groups.batch if sizes[loop] == 1}
+    for group in (groups.rows, groups.cols, groups.along_k):
+        units = sorted(loop for loop in group if sizes[loop] == 1)
+        found |= {*units[len(units) == len(group) :]}
+    return frozenset(found)
+
+
+def orders_in(op: linalg.GenericOp) -> Orders | None:
+    """Return in which order the operands of a product are to be; see `decide`."""
+    if (len(op.inputs), len(op.outputs)) != (2, 1) or body_signs(op) is None:
+        return None
+    a, b, c = (tuple(order(map)) for map in maps_of(op))
+    sizes = {
+        loop: size
+        for value, loops in zip(op.operands, (a, b, c), strict=True)
+        for loop, size in zip(loops, tensor_type(value).get_shape(), strict=True)
+    }
+    return decide((a, b, c), sizes)
+
+
+def has_matrices(
+    op: linalg.GenericOp, device: Device, precision: PrecisionName
+) -> bool:
+    """Whether a device has matrices for a product."""
+    signs = body_signs(op)
+    assert signs is not None, op
+    types = [tensor_type(x).element_type for x in op.operands]
+    a, b, c = map(element_name, types, (*signs, all(signs)))
+    if precision in PRECISIONS and {a, b, c} == {"f32"}:
+        a = b = PRECISIONS[precision].format
+    return bool(device.multiplications(a, b, c, c))
+
+
+# --- Rewrite. ---
+
+
+def reorder(op: linalg.GenericOp, how: Orders) -> None:
+    """Put a product of tensors of other orders in the place of one."""
+    b, maps = Builder.at(op), maps_of(op)
+    kept = [x for x in range(maps[0].num_dims) if x not in how.units]
+    numbers: list[AffineExpr] = [
+        AffineDimExpr(kept.index(x)) if x in kept else AffineConstantExpr(0)
+        for x in range(maps[0].num_dims)
+    ]
+    own: list[Collapsed] = []
+    for value, map in zip(op.operands, maps, strict=True):
+        without = map.replace_dims_and_symbols(numbers, (), len(kept), 0)
+        own.append(without_units(value, without) or whole(without))
+    wanted = [tuple(kept.index(x) for x in loops) for loops in how.operands]
+    a, b_, c = (
+        transposed(b, collapsed(b, value, each.groups), order(each.map), loops)
+        for value, each, loops in zip(op.operands, own, wanted, strict=True)
+    )
+    new = linalg.GenericOp(
+        [a, b_],
+        [c],
+        op.detach_region(op.body),
+        [AffineMapAttr(map_of(loops, len(kept))) for loops in wanted],
+        [kind for n, kind in enumerate(op.iterator_types) if n in kept],
+        [c.type],
+    )
+    (old,), (found,) = op.results, b.effect(new).results
+    found = transposed(b, found, wanted[2], order(own[2].map))
+    found.name_hint = old.name_hint
+    replace_expanded(b, old, found, own[2].groups)
+    Rewriter.erase_op(op)
+
+
+def map_of(loops: Loops, count: int) -> AffineMap:
+    return AffineMap(count, 0, tuple(AffineDimExpr(x) for x in loops))
+
+
+def whole(map: AffineMap) -> Collapsed:
+    return Collapsed([(x,) for x in range(len(map.results))], map)
+
+
+def transposed(
+    b: Builder, value: SSAValue, own: Sequence[int], wanted: Sequence[int]
+) -> SSAValue:
+    """Return a tensor whose dimensions follow loops in another order."""
+    if [*own] == [*wanted]:
+        return value
+    known, element = shape(b, value), tensor_type(value).element_type
+    found = [known[own.index(loop)] for loop in wanted]
+    sizes = [x for x in found if isinstance(x, SSAValue)]
+    fixed = [DYNAMIC_INDEX if isinstance(x, SSAValue) else x for x in found]
+    type = TensorType(element, fixed)
+    (empty,) = b.effect(tensor.EmptyOp(sizes, type)).results
+    if isinstance(value.owner, linalg.FillOp):
+        return b.effect(linalg.FillOp(value.owner.inputs, [empty], [type])).results[0]
+    at = tuple(wanted.index(loop) for loop in own)
+    maps = map_of(at, len(at)), AffineMap.identity(len(at))
+    return b.effect(generic([value], empty, maps, first)).results[0]
+
+
+def first(element: SSAValue, _: SSAValue) -> SSAValue:
+    return element
+
+
+@dataclass(frozen=True)
+class TransposeProductOperandsPass(ModulePass):
+    name = "transpose-product-operands"
+
+    device: str | None = None
+    """A device of `--list devices`; by default that of `simt.target`, if any."""
+    every: bool = False
+    """Whether to change products that the device has no matrices for, too."""
+    precision: PrecisionName = "ieee"
+    """How f32 is multiplied."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        asked = not self.every and (self.device or simt.target_of(op)) is not None
+        device = device_of(self.device, op, self.name) if asked else None
+        for func in op.ops:
+            for each in list(func.walk()) if isinstance(func, FuncOp) else ():
+                if not isinstance(each, linalg.GenericOp) or not each.results:
+                    continue
+                how = orders_in(each)
+                if how is not None and (
+                    device is None or has_matrices(each, device, self.precision)
+                ):
+                    reorder(each, how)

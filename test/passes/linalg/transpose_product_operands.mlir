@@ -1,0 +1,138 @@
+// RUN: coopc-opt %s -p 'transpose-product-operands{every=true}' | filecheck %s
+// RUN: coopc-opt %s -p 'transpose-product-operands{device=nvidia}' | filecheck %s --check-prefix NVIDIA
+
+#id = affine_map<(b, t, n, h) -> (b, t, n, h)>
+#q = affine_map<(b, n, t, s, h) -> (b, t, n, h)>
+#k = affine_map<(b, n, t, s, h) -> (b, s, n, h)>
+#s = affine_map<(b, n, t, s, h) -> (b, n, t, s)>
+#a = affine_map<(m, n, b, k) -> (b, m, k)>
+#b = affine_map<(m, n, b, k) -> (b, k, n)>
+#c = affine_map<(m, n, b, k) -> (m, n)>
+#x = affine_map<(b, m, n, k) -> (b, m, k)>
+#w = affine_map<(b, m, n, k) -> (n, k)>
+#y = affine_map<(b, m, n, k) -> (m, b, n)>
+#z = affine_map<(b, m, n, k) -> (b, m, n)>
+
+// Heads between rows and columns: A and B are transposed.  Where the device multiplies f16
+// alone, products of f32 are unchanged.
+
+// CHECK-LABEL: @heads
+// CHECK:         [[Q:%.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%q : tensor<2x?x4x64xf32>) outs({{.*}} : tensor<2x4x?x64xf32>)
+// CHECK:         [[K:%.*]] = linalg.generic {{.*}} ins(%k : tensor<2x96x4x64xf32>) outs({{.*}} : tensor<2x4x96x64xf32>)
+// CHECK:         [[S:%.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>]{{.*}} ins([[Q]], [[K]] :
+// CHECK:         return [[S]]
+// NVIDIA-LABEL: @heads
+// NVIDIA-NEXT:    %s = linalg.generic {{.*}} ins(%q, %k
+func.func @heads(%q: tensor<2x?x4x64xf32>, %k: tensor<2x96x4x64xf32>, %init: tensor<2x4x?x96xf32>) -> tensor<2x4x?x96xf32> {
+  %s = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%q, %k : tensor<2x?x4x64xf32>, tensor<2x96x4x64xf32>) outs(%init : tensor<2x4x?x96xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %m = arith.mulf %x, %y : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<2x4x?x96xf32>
+  return %s : tensor<2x4x?x96xf32>
+}
+
+// K is two loops, which only B has in a row.
+
+// CHECK-LABEL: @sum_over_a_batch
+// CHECK:         [[A:%.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>]{{.*}} ins(%a : tensor<8x64x64xf16>) outs({{.*}} : tensor<64x8x64xf16>)
+// CHECK:         [[R:%.*]] = linalg.generic {{.*}} ins([[A]], %b : tensor<64x8x64xf16>, tensor<8x64x64xf16>) outs(%init :
+// CHECK:         return [[R]]
+// NVIDIA-LABEL: @sum_over_a_batch
+// NVIDIA:         linalg.generic {{.*}} ins(%a : tensor<8x64x64xf16>)
+func.func @sum_over_a_batch(%a: tensor<8x64x64xf16>, %b: tensor<8x64x64xf16>, %init: tensor<64x64xf16>) -> tensor<64x64xf16> {
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%a, %b : tensor<8x64x64xf16>, tensor<8x64x64xf16>) outs(%init : tensor<64x64xf16>) {
+  ^bb0(%x: f16, %y: f16, %o: f16):
+    %m = arith.mulf %x, %y : f16
+    %n = arith.addf %o, %m : f16
+    linalg.yield %n : f16
+  } -> tensor<64x64xf16>
+  return %r : tensor<64x64xf16>
+}
+
+// The rows of A and of C are in two orders: the fewer elements are those of A here, and of
+// C below, which is filled in its new order and transposed back.
+
+// CHECK-LABEL: @fewer_in_a
+// CHECK:         [[A:%.*]] = linalg.generic {{.*}} ins(%x : tensor<16x32x8xf16>) outs({{.*}} : tensor<32x16x8xf16>)
+// CHECK:         [[R:%.*]] = linalg.generic {{.*}} ins([[A]], %w : {{.*}}) outs(%init :
+// CHECK:         return [[R]]
+func.func @fewer_in_a(%x: tensor<16x32x8xf16>, %w: tensor<512x8xf16>, %init: tensor<32x16x512xf16>) -> tensor<32x16x512xf16> {
+  %r = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %w : tensor<16x32x8xf16>, tensor<512x8xf16>) outs(%init : tensor<32x16x512xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %m = arith.mulf %a, %b : f16
+    %n = arith.addf %o, %m : f16
+    linalg.yield %n : f16
+  } -> tensor<32x16x512xf16>
+  return %r : tensor<32x16x512xf16>
+}
+
+// CHECK-LABEL: @fewer_in_c
+// CHECK:         [[E:%.*]] = tensor.empty() : tensor<16x32x8xf16>
+// CHECK-NEXT:    [[F:%.*]] = linalg.fill ins(%zero : f16) outs([[E]] :
+// CHECK-NEXT:    [[R:%.*]] = linalg.generic {{.*}} ins(%x, %w : {{.*}}) outs([[F]] : tensor<16x32x8xf16>)
+// CHECK:         [[T:%.*]] = linalg.generic {{.*}} ins([[R]] : tensor<16x32x8xf16>) outs({{.*}} : tensor<32x16x8xf16>)
+// CHECK:         return [[T]]
+func.func @fewer_in_c(%x: tensor<16x32x512xf16>, %w: tensor<8x512xf16>) -> tensor<32x16x8xf16> {
+  %zero = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<32x16x8xf16>
+  %init = linalg.fill ins(%zero : f16) outs(%e : tensor<32x16x8xf16>) -> tensor<32x16x8xf16>
+  %r = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %w : tensor<16x32x512xf16>, tensor<8x512xf16>) outs(%init : tensor<32x16x8xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %m = arith.mulf %a, %b : f16
+    %n = arith.addf %o, %m : f16
+    linalg.yield %n : f16
+  } -> tensor<32x16x8xf16>
+  return %r : tensor<32x16x8xf16>
+}
+
+// A batch of one needs no transposes: the loop is removed.
+
+// CHECK-LABEL: @batch_of_one
+// CHECK-NOT:     linalg.generic
+// CHECK-DAG:     [[Q:%.*]] = tensor.collapse_shape %q {{\[\[0 : i64, 1 : i64\], \[2 : i64\]\]}} : tensor<1x256x64xf16> into tensor<256x64xf16>
+// CHECK-DAG:     [[C:%.*]] = tensor.collapse_shape %init {{\[\[0 : i64, 1 : i64\], \[2 : i64\]\]}}
+// CHECK:         [[R:%.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]{{.*}} ins([[Q]], %w : {{.*}}) outs([[C]] :
+// CHECK:         [[X:%.*]] = tensor.expand_shape [[R]]
+// CHECK:         return [[X]]
+func.func @batch_of_one(%q: tensor<1x256x64xf16>, %w: tensor<256x64xf16>, %init: tensor<256x1x256xf16>) -> tensor<256x1x256xf16> {
+  %r = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%q, %w : tensor<1x256x64xf16>, tensor<256x64xf16>) outs(%init : tensor<256x1x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %m = arith.mulf %a, %b : f16
+    %n = arith.addf %o, %m : f16
+    linalg.yield %n : f16
+  } -> tensor<256x1x256xf16>
+  return %r : tensor<256x1x256xf16>
+}
+
+// Unchanged: what `collapse-linalg` merges, small products, and what is none of matrices.
+
+// CHECK-LABEL: @unchanged
+// CHECK:         linalg.generic {{.*}} ins(%x, %w :
+// CHECK-NEXT:    ^
+// CHECK:         linalg.generic {{.*}} ins(%s, %t :
+// CHECK-NEXT:    ^
+// CHECK:         linalg.generic {{.*}} ins(%u, %u :
+// CHECK-NOT:     linalg.generic
+func.func @unchanged(%x: tensor<16x32x512xf16>, %w: tensor<128x512xf16>, %i: tensor<16x32x128xf16>, %s: tensor<8x16x8xf16>, %t: tensor<8x8x8xf16>, %j: tensor<16x8xf16>, %u: tensor<64x256x128xf16>, %v: tensor<64x256x128xf16>) -> (tensor<16x32x128xf16>, tensor<16x8xf16>, tensor<64x256x128xf16>) {
+  %r0 = linalg.generic {indexing_maps = [#x, #w, #z], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %w : tensor<16x32x512xf16>, tensor<128x512xf16>) outs(%i : tensor<16x32x128xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %m = arith.mulf %a, %b : f16
+    %n = arith.addf %o, %m : f16
+    linalg.yield %n : f16
+  } -> tensor<16x32x128xf16>
+  %r1 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%s, %t : tensor<8x16x8xf16>, tensor<8x8x8xf16>) outs(%j : tensor<16x8xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %m = arith.mulf %a, %b : f16
+    %n = arith.addf %o, %m : f16
+    linalg.yield %n : f16
+  } -> tensor<16x8xf16>
+  %r2 = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%u, %u : tensor<64x256x128xf16>, tensor<64x256x128xf16>) outs(%v : tensor<64x256x128xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %m = arith.mulf %a, %b : f16
+    %n = arith.addf %o, %m : f16
+    linalg.yield %n : f16
+  } -> tensor<64x256x128xf16>
+  return %r0, %r1, %r2 : tensor<16x32x128xf16>, tensor<16x8xf16>, tensor<64x256x128xf16>
+}
