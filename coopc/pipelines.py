@@ -565,7 +565,7 @@ def has_functions_of_tensors(module: ModuleOp) -> bool:
         isinstance(type, TensorType)
         for op in module.ops
         if isinstance(op, FuncOp)
-        for type in op.function_type.inputs
+        for type in (*op.function_type.inputs, *op.function_type.outputs)
     )
 
 

@@ -88,6 +88,22 @@ def output_arguments(op: linalg.GenericOp) -> Sequence[BlockArgument]:
     return op.body.block.args[len(op.inputs) :]
 
 
+def is_covered(op: linalg.GenericOp, at: int) -> bool:
+    """Whether an operation writes each element of one of its outputs."""
+    value, map = op.outputs[at], maps_of(op)[len(op.inputs) + at]
+    loops = [x.position for x in map.results if isinstance(x, AffineDimExpr)]
+    units = sum(
+        size == 1 and isinstance(expr, AffineConstantExpr)
+        for size, expr in zip(as_tensor(value.type).shape, map.results, strict=True)
+    )
+    return len({*loops}) + units == len(map.results)
+
+
+def keeps(op: linalg.GenericOp, at: int) -> bool:
+    """Whether a result depends on what the output holds before."""
+    return bool(output_arguments(op)[at].uses) or not is_covered(op, at)
+
+
 def is_elementwise(op: linalg.GenericOp) -> bool:
     """Whether each element of the results is a function of elements of the inputs."""
     unread = not any(arg.uses for arg in output_arguments(op))
@@ -434,10 +450,8 @@ def empty(b: Builder, like: SSAValue, element: Attribute) -> SSAValue:
 def forget_outputs(op: linalg.GenericOp) -> None:
     """Let outputs of which nothing is read be empty tensors."""
     b = Builder.at(op)
-    for at, (value, arg) in enumerate(
-        zip(op.outputs, output_arguments(op), strict=True)
-    ):
-        if not arg.uses and not isinstance(value.owner, tensor.EmptyOp):
+    for at, value in enumerate(op.outputs):
+        if not keeps(op, at) and not isinstance(value.owner, tensor.EmptyOp):
             element = tensor_type(value).element_type
             op.operands[len(op.inputs) + at] = empty(b, value, element)
 
@@ -458,7 +472,7 @@ def split_sums(op: linalg.GenericOp) -> None:
     What they began with is added to them, and they are rounded, once, by an operation
     behind: linalg says no order of sums.
     """
-    if not is_sum(op):
+    if not is_sum(op) or not is_covered(op, 0):
         return
     (init,), (result,) = op.outputs, op.results
     element = tensor_type(result).element_type

@@ -60,7 +60,9 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.fuse_linalg import (
     constant_of,
     elementwise,
+    is_covered,
     is_elementwise,
+    keeps,
     maps_of,
     output_arguments,
 )
@@ -81,7 +83,7 @@ def replaced(value: SSAValue) -> SSAValue | None:
         return op.dest
     if isinstance(op, linalg.GenericOp):
         at = op.results.index(value)
-        if output_arguments(op)[at].uses:
+        if keeps(op, at):
             return op.outputs[at]
     return None
 
@@ -714,13 +716,15 @@ class SequenceWriter:
             for at, (value, init) in enumerate(
                 zip(op.results, op.outputs, strict=True)
             ):
-                reads = bool(output_arguments(op)[at].uses)
-                begins = reads and constant_of(init) is None
-                if value in results or begins:
-                    self._output(kernel, op, value, init if reads else None)
+                kept = keeps(op, at)
+                # A kernel fills those elements alone that it computes.
+                filled = kept and is_covered(op, at) and constant_of(init) is not None
+                if value in results or (kept and not filled):
+                    before = init if kept and not filled else None
+                    self._output(kernel, op, value, before)
                 else:
                     kernel.temporary(op, at)
-                if reads and not begins:
+                if filled:
                     fills[value] = init
         for op in group.ops:
             for value in op.results:
@@ -737,10 +741,8 @@ class SequenceWriter:
         init: SSAValue | None,
     ) -> None:
         """Give a kernel the memory of a result, with what it holds before."""
-        if init is None or constant_of(init) is not None:
-            found = self.allocated(value)
-        else:
-            found = self.updated(op, value, init)
+        is_new = init is None
+        found = self.allocated(value) if is_new else self.updated(op, value, init)
         self.memories[value] = found
         kernel.known[value] = kernel.argument(self.memref(found), value.name_hint)
 
