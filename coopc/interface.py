@@ -93,6 +93,11 @@ class Buffer:
     offset: int | None = 0
     """Of the first element, in elements."""
 
+    @property
+    def is_pointer(self) -> bool:
+        """Whether it may be any number of elements; one element has no strides, ()."""
+        return not self.shape and self.strides is None
+
 
 @dataclass(frozen=True, slots=True)
 class Scalar:

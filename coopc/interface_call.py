@@ -498,8 +498,8 @@ def check_shape(argument: Buffer, found: Sequence[int]) -> None:
         size not in (None, other)
         for size, other in zip(argument.shape, found, strict=True)
     ):
-        shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
-        got = " x ".join(map(str, found)) or "a number"
+        sizes = ("?" if n is None else str(n) for n in argument.shape)
+        shape, got = (" x ".join(x) or "a number" for x in (sizes, map(str, found)))
         raise ValueError(f"expected {argument.name} to be {shape}, got {got}")
 
 

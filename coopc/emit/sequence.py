@@ -118,8 +118,11 @@ class _SequenceReader:
 
     def read(self) -> Interface:
         block, name = self.op.body.block, self.op.sym_name.data
+        # Not of any number of elements, as a memref without dimensions is in a kernel.
         arguments = tuple(
-            argument_of(name_of(arg, at), arg.type) for at, arg in enumerate(block.args)
+            replace(x, strides=()) if isinstance(x, Buffer) and x.is_pointer else x
+            for at, arg in enumerate(block.args)
+            for x in (argument_of(name_of(arg, at), arg.type),)
         )
         fields = fields_of(arguments, self.facts.flavour)
         found = Interface(

@@ -25,7 +25,7 @@ stride in elements: Triton's host descriptors take these.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 from zipfile import BadZipFile
 
 import numpy as np
@@ -96,7 +96,7 @@ def read_word(text: str) -> ArgumentWord:
     sizes: list[int] = []
     element = None
     for part in rest.split("x"):
-        if part.isdigit() and element is None:
+        if part.isdecimal() and element is None:
             sizes.append(int(part))
         elif element is None and part:
             element = part
@@ -114,7 +114,7 @@ def read_grid(text: str | None) -> tuple[int, int, int] | None:
     if text is None:
         return None
     parts = text.split(",")
-    if len(parts) > 3 or not all(part.isdigit() and int(part) for part in parts):
+    if len(parts) > 3 or not all(part.isdecimal() and int(part) for part in parts):
         raise ValueError(f"expected --grid X,Y,Z, positive numbers, got {text!r}")
     x, y, z = (*map(int, parts), 1, 1)[:3]
     return x, y, z
@@ -124,11 +124,13 @@ def read_spec(texts: Sequence[str]) -> dict[str, int]:
     """Read `name=number`s.
 
     Raises:
-        ValueError: one is not of this form.
+        ValueError: one is not of this form, or names what another one does.
     """
     found: dict[str, int] = {}
     for text in texts:
         name, _, number = text.partition("=")
+        if name in found:
+            raise ValueError(f"expected --spec {name} once")
         try:
             found[name] = int(number, 0)
         except ValueError:
@@ -149,7 +151,11 @@ def make_arguments(
     Raises:
         ValueError: a word does not fit its argument, or a file cannot be read.
     """
-    given = {name: word.shape for name, word in words.items() if word.shape}
+    given = {
+        name: shape
+        for name, word in words.items()
+        if (shape := shape_of(word)) is not None
+    }
     shapes = default_shapes(interface, given, size)
     found: list[Given] = []
     arrays: dict[str, Given] = {}
@@ -192,8 +198,15 @@ def default_shapes(
     return {
         number: tuple(known.get((number, at), size) for at in range(len(each.shape)))
         for number, each in enumerate(interface.arguments)
-        if isinstance(each, Buffer) and each.shape
+        if isinstance(each, Buffer) and not each.is_pointer
     }
+
+
+def shape_of(word: ArgumentWord) -> tuple[int, ...] | None:
+    """The shape that a word gives, or the array in the file that it names."""
+    if word.maker.endswith(".npy") and "," not in word.maker:
+        return read_array(word.maker, "r").shape
+    return word.shape
 
 
 def _make(
@@ -229,14 +242,14 @@ def _make(
     return array[0] if is_number else laid_out(argument, array)
 
 
-def read_array(path: str) -> Array:
-    """The array in a file.
+def read_array(path: str, mode: Literal["r"] | None = None) -> Array:
+    """The array in a file, which with a mode of `numpy.memmap` stays there.
 
     Raises:
         ValueError: the file cannot be read, or is no array of numpy.
     """
     try:
-        found: object = np.load(path, allow_pickle=False)
+        found: object = np.load(path, mmap_mode=mode, allow_pickle=False)
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, EOFError, BadZipFile) as error:
@@ -252,7 +265,7 @@ def laid_out(argument: Buffer, array: Array) -> Array:
     What cannot have them, having another rank, is left as it is; that of a pointer, in
     row-major order.
     """
-    if not argument.shape:
+    if argument.is_pointer:
         return np.ascontiguousarray(array)
     if argument.strides is None or array.ndim != len(argument.strides):
         return array
