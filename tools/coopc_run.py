@@ -285,7 +285,13 @@ def expected(text: str, after: Mapping[str, Array]) -> tuple[str, Difference]:
 
     with usage_errors(TOOL, OSError):
         name, path = named_file(text, list(after))
-        return name, compare(after[name], read_array(path))
+        array, own = read_array(path), after[name]
+        if (array.shape, array.dtype) != (own.shape, own.dtype):
+            raise ValueError(
+                f"expected {path} to hold {name}, {own.dtype} of shape {own.shape}, "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        return name, compare(own, array)
 
 
 def show(

@@ -57,8 +57,13 @@ class DeviceTarget(Target):
         if device is None and found is not None:
             device = found.device.data
             flavour = flavour or found.flavour.data
-        example = "spirv{flavour=vulkan device=lavapipe}"
+        example = f"{self.name}{{flavour=vulkan device=lavapipe}}"
         reason = _WANTED.format(simt.TARGET, example)
+        if found is None and any(module.ops) and not any(simt.kernels(module)):
+            reason = (
+                "expected kernels for a device, got functions alone, as coopc-amx and "
+                "coopc-cpu make them for -t llvm-ir"
+            )
         if device is not None:
             try:
                 known = device_for(device, module)

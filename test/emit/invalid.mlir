@@ -3,11 +3,13 @@
 // RUN: not coopc-opt %root/examples/gemm.mlir -t 'spirv{device=bgm}' 2>&1 | filecheck %s --check-prefix DEVICE
 // RUN: not coopc-opt %root/examples/gemm.mlir -t 'spirv{flavour=opencl device=lavapipe}' -o %t.spv 2>&1 | filecheck %s --check-prefix FLAVOUR
 // RUN: not coopc-opt %root/examples/gemm.mlir -t 'abi-json{flavour=metal device=lavapipe}' 2>&1 | filecheck %s --check-prefix METAL
+// RUN: not coopc-opt %root/examples/gemm.mlir -p coopc-amx -t abi-json 2>&1 | filecheck %s --check-prefix HOST
 // RUN: not test -e %t.spv
 
 // What is refused, where, and in which words; nothing is written then.
 
 // NONE: error: builtin.module: expected simt.target on the module, which a pipeline writes, or the target's options, as in spirv{flavour=vulkan device=lavapipe}
+// HOST: error: builtin.module: expected kernels for a device, got functions alone, as coopc-amx and coopc-cpu make them for -t llvm-ir
 // DEVICE: error: builtin.module: unknown device 'bgm', did you mean 'bmg'? (have lavapipe, nvidia, ampere, ada, blackwell, rdna3, rdna4, arc, xe2, dg2, pvc, bmg, lnl, ptl, intel-cpu, amx, any, driver)
 // FLAVOUR: error: builtin.module: expected vulkan, which lavapipe has, got opencl
 // METAL: target:1:1: error: option flavour of abi-json: expected opencl or vulkan, got metal

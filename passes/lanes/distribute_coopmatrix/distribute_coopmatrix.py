@@ -961,10 +961,14 @@ class DistributeCoopmatrixPass(ModulePass):
             # One lane is no subgroup: any device has that.
             if lanes not in (1, *device.subgroup_sizes):
                 has = " or ".join(map(str, device.subgroup_sizes))
-                raise PassFailedException(
-                    f"{self.name}: expected subgroups of {has} lanes, as {device.name} "
-                    f"has them, got {lanes}"
+                own = (x.func for x in simt.kernels(module) if x.subgroup_size == lanes)
+                reason = (
+                    f"expected subgroups of {has} lanes, as {device.name} has them, "
+                    f"got {lanes}"
                 )
+                if self.subgroup_size is None and (kernel := next(own, None)):
+                    Refused(kernel, reason).report()
+                raise PassFailedException(f"{self.name}: {reason}")
         if lanes is None:
             raise PassFailedException(
                 f"{self.name}: expected a subgroup size, {self.name}"

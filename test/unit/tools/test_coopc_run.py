@@ -548,3 +548,67 @@ sys.exit(main())"""
         _, error = process.communicate(timeout=15)
         assert (process.returncode, error) == (130, b"")
         assert not worker.exists()
+
+
+GEMM = Path(__file__).parents[3] / "examples" / "gemm.mlir"
+SUM = """
+func.func @sum(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %r = linalg.dot ins(%a, %b : tensor<?xf32>, tensor<?xf32>)
+                  outs(%f : tensor<f32>) -> tensor<f32>
+  func.return %r : tensor<f32>
+}
+"""
+
+
+@pytest.mark.parametrize("place", ["sim", "cpu"])
+def test_a_result_of_one_number(said: Said, tmp_path: Path, place: str):
+    """Its shape is known: it is no pointer."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    np.save(tmp_path / "a.npy", np.arange(5, dtype=np.float32))
+    out = tmp_path / "r.npy"
+    given = ["--arg", f"a={tmp_path / 'a.npy'}", "--arg", "b=ones:5"]
+    options = ["--on", place, *given, "--save", f"result={out}", "--check"]
+    status, text, _ = said(SUM, *options)
+    assert (status, text.count("the same")) == (0, 3)
+    assert np.load(out) == np.float32(10)
+    status, _, error = said(SUM, *options, "--arg", "result=zeros:1")
+    assert (status, error) == (
+        1,
+        "coopc-run: error: expected result to be a number, got 1\n",
+    )
+
+
+def test_a_file_gives_sizes(said: Said, tmp_path: Path):
+    """That of A is K of B, and M of C."""
+    np.save(tmp_path / "a.npy", np.ones((32, 48), np.float16))
+    given = ["--arg", f"a={tmp_path / 'a.npy'}", "--save", f"c={tmp_path / 'c.npy'}"]
+    status, _, error = said(GEMM.read_text(), *given)
+    assert (status, error) == (0, "")
+    assert np.load(tmp_path / "c.npy").shape == (32, 64)
+
+
+def test_what_is_expected_of_another_shape(said: Said, tmp_path: Path):
+    file = tmp_path / "a.npy"
+    np.save(file, np.arange(5, dtype=np.float16))
+    status, _, error = said(SUM, "--expect", f"a={file}")
+    assert (status, error) == (
+        1,
+        "coopc-run: error: expected a.npy to hold a, float32 of shape (64,), got "
+        "float16 of shape (5,)\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--arg", "a=rand:²x4"), "expected a shape as in 256x64xf16, got '²x4'"),
+        (("--grid", "²"), "expected --grid X,Y,Z, positive numbers, got '²'"),
+        (("--spec", "M=3", "--spec", "M=4"), "expected --spec M once"),
+    ],
+)
+def test_words_that_are_wrong(said: Said, options: tuple[str, ...], reason: str):
+    status, _, error = said(SUM, *options)
+    assert (status, error) == (1, f"coopc-run: error: {reason}\n")
