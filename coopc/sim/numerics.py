@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, reduce
 from typing import Any, TypeAlias, cast
@@ -242,6 +242,8 @@ class FloatFunction:
     """Computed in f64 and then rounded: more exact than any device's library."""
     exact: bool = False
     """The result is an operand, or one without its sign: nothing is rounded."""
+    either_zero: bool = False
+    """Of 0.0 and -0.0 an implementation gives one or the other."""
     ulps: float = 0.5
     """The greatest error of an implementation, in units in the last place; of library
     functions as in OpenCL C 3.0, table "ULP values for single precision"."""
@@ -298,14 +300,16 @@ def _by_values(compute: Compute) -> Spread:
     return spread
 
 
-def _extreme(choose: np.ufunc, is_least: bool) -> FloatFunction:
-    """Return the function that gives one of two floats; -0 is less than +0."""
+def _extreme(
+    choose: np.ufunc, is_least: bool, either_zero: bool = False
+) -> FloatFunction:
+    """Return the function that gives one of two floats; -0 is less than +0 here."""
 
     def compute(x: Array, y: Array) -> Array:
         zero = np.where(np.signbit(x) == is_least, x, y)
         return np.where((x == 0) & (y == 0), zero, choose(x, y))
 
-    return _chosen(compute)
+    return replace(_chosen(compute), either_zero=either_zero)
 
 
 def _round_away(x: Array) -> Array:
@@ -359,8 +363,8 @@ FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
     "minimum": _extreme(np.minimum, is_least=True),
     "maximum": _extreme(np.maximum, is_least=False),
     # Of a number and a NaN, the number.
-    "minnum": _extreme(np.fmin, is_least=True),
-    "maxnum": _extreme(np.fmax, is_least=False),
+    "minnum": _extreme(np.fmin, is_least=True, either_zero=True),
+    "maxnum": _extreme(np.fmax, is_least=False, either_zero=True),
     "ceil": _whole(np.ceil),
     "floor": _whole(np.floor),
     "trunc": _whole(np.trunc),

@@ -44,6 +44,8 @@ from coopc.sim.values import Array, DType, is_float
 
 Complex: TypeAlias = npt.NDArray[np.complex128]
 
+LEAST = 5e-324
+"""A bound of a zero whose sign is open."""
 TRACKED = np.dtype(np.complex128)
 
 
@@ -153,6 +155,10 @@ class Tracked(Numerics):
         spread = np.zeros(exact.shape)
         if not exact.all():
             spread = np.where(exact, 0.0, function.spread(wide, errors))
+        if function.either_zero:
+            x, y = wide
+            either = (x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y))
+            spread = np.where(either, np.maximum(spread, LEAST), spread)
         if function.exact:
             return _joined(result, spread)
         unrounded = function.compute(*wide)

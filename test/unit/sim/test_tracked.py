@@ -235,3 +235,27 @@ def test_what_is_infinite_is_not_off() -> None:
     assert errors is not None
     assert (np.abs(found - x.astype(np.float64) / 3) <= errors).all()
     assert (errors <= 1e-5).all()
+
+
+@pytest.mark.parametrize("op", ["minnumf", "maxnumf", "minimumf", "maximumf"])
+def test_zeros_of_which_either_is_right(op: str) -> None:
+    """Of 0.0 and -0.0, `minnumf` gives one or the other, and `minimumf` the less."""
+    module = kernel(
+        "%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>",
+        f"""
+        %c4 = arith.constant 4 : index
+        %id = simt.local_id x : index
+        %inside = arith.cmpi ult, %id, %c4 : index
+        scf.if %inside {{
+          %a = memref.load %x[%id] : memref<4xf32>
+          %b = memref.load %y[%id] : memref<4xf32>
+          %c = arith.{op} %a, %b : f32
+          memref.store %c, %z[%id] : memref<4xf32>
+        }}
+        """,
+    )
+    x, y = (np.array(each, np.float32) for each in ([0, 0, -0.0, 1], [0, -0.0, 0, 0]))
+    result = simulate(module, "f", [x, y, np.zeros_like(x)], track=Inputs.EXACT)
+    found = result.errors[2]
+    either = [False] * 4 if found is None else [*(found > 0)]
+    assert either == [False, "num" in op, "num" in op, False]
