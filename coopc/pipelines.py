@@ -604,10 +604,10 @@ def from_linalg(
     of_device: dict[str, Any] = {} if device is None else {"device": device}
     if precision != "ieee":
         of_device["precision"] = precision
-    transposing = {"every": True} if every else of_device
+    transposing = {**of_device, "every": every or None}
     return (
         *(StepForDialect(TENSORS, name, {}) for name in before),
-        StepForDialect(TENSORS, "transpose-product-operands", transposing),
+        StepForDialect(TENSORS, "transpose-operands", transposing),
         *(StepForDialect(TENSORS, name, {}) for name in behind),
         StepForDialect(TENSORS, "outline-linalg-kernels", options),
         StepForDialect(TENSORS, "convert-attention-to-coopmatrix", of_device),

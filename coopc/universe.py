@@ -54,7 +54,7 @@ PASS_FOLDERS: dict[str, str] = {
     "generalize-linalg": "linalg",
     "collapse-linalg": "linalg",
     "fuse-linalg": "linalg",
-    "transpose-product-operands": "linalg",
+    "transpose-operands": "linalg",
     "pad-product-rows": "linalg",
     "split-product-k": "linalg",
     "apply-tuning": "linalg",

@@ -105,6 +105,11 @@ def orders(a: Array, b: Array, w: Array, d: Array) -> Outputs:
     )
 
 
+def conv_nchw_bias(x: Array, w: Array, b: Array) -> Array:
+    image, weights = np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0))
+    return np.moveaxis(relu(conv(image, weights) + b), 3, 1)
+
+
 def partial_outputs(x: Array, y: Array, z: Array) -> Outputs:
     padded, diagonal, every_other, row = np.zeros(9), y.copy(), z.copy(), y.copy()
     padded[1:6] = x
@@ -334,6 +339,7 @@ PROGRAMS: dict[str, Program] = {
         lambda x, w, y: conv(x, w, dilations=(2, 1)) + y, (2,), half="bf16"
     ),
     "conv_i8": Program(conv),
+    "conv_nchw_bias": Program(conv_nchw_bias, sizes={0: (2, 16, 5, 6)}, half="f16"),
     "conv_strided_padded": Program(conv_nchw, half="f16"),
     "cross_entropy": Program(cross_entropy, half="f16"),
     "dequantized_weights": Program(lambda x, w, s: x @ (w * s), half="bf16"),

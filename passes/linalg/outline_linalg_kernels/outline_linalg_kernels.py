@@ -712,6 +712,7 @@ class SequenceWriter:
         for value in leaves_of(group.ops):
             self.give(kernel, value)
         fills: dict[SSAValue, SSAValue] = {}
+        temporaries: list[tuple[linalg.GenericOp, int]] = []
         for op in group.ops:
             for at, (value, init) in enumerate(
                 zip(op.results, op.outputs, strict=True)
@@ -723,9 +724,11 @@ class SequenceWriter:
                     before = init if kept and not filled else None
                     self._output(kernel, op, value, before)
                 else:
-                    kernel.temporary(op, at)
+                    temporaries.append((op, at))
                 if filled:
                     fills[value] = init
+        for op, at in temporaries:  # whose sizes may be those of a result
+            kernel.temporary(op, at)
         for op in group.ops:
             for value in op.results:
                 if value in fills:

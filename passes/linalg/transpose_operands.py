@@ -1,10 +1,11 @@
-"""transpose-product-operands: orders the dimensions of tensors as products need them.
+"""transpose-operands: orders the dimensions of tensors as matrix engines need them.
 
 Before:  functions of `linalg.generic` on tensors, as from `generalize-linalg`.
 After:   the loops of a product that count its batch, M, N or K follow each other in
          each operand, those of the batch first, so that `collapse-linalg` can merge
-         them: operands of another order are transposed, and a result is transposed
-         back.  Loops of one step are removed from such products.
+         them; loops of one step are removed from such products.  Convolutions have
+         channels and filters last.  For that, operands of another order are
+         transposed, and a result is transposed back.
 Fails:   never; other operations are unchanged, so are small products, and those that
          the device has no matrices for.
 
@@ -13,6 +14,10 @@ Fails:   never; other operations are unchanged, so are small products, and those
 becomes transposes of A and B to [b, h, q, e] and [b, h, t, e], and a product of them.
 Of all orders of each group, as one of the operands has it, that one is taken for which
 the fewest elements are copied.
+
+    C[n, f, y, x] += A[n, c, y + i, x + j] * B[f, c, i, j]
+
+becomes C[n, y, x, f] += A[n, y + i, x + j, c] * B[i, j, c, f] of transposed tensors.
 """
 
 from __future__ import annotations
@@ -50,7 +55,8 @@ from coopc.passes.linalg.collapse_linalg import (
     without_units,
 )
 from coopc.passes.linalg.fuse_linalg import generic, maps_of, shape
-from coopc.passes.linalg.match import body_signs, order
+from coopc.passes.linalg.match import body_signs, order, window_of
+from coopc.plan.gemm import direct_tile
 from coopc.rounding import PRECISIONS, PrecisionName
 
 LEAST_WORK = 1 << 20
@@ -182,8 +188,6 @@ def units_of(groups: Groups, sizes: dict[int, int]) -> frozenset[int]:
 
 def orders_in(op: linalg.GenericOp) -> Orders | None:
     """Return in which order the operands of a product are to be; see `decide`."""
-    if (len(op.inputs), len(op.outputs)) != (2, 1) or body_signs(op) is None:
-        return None
     a, b, c = (tuple(order(map)) for map in maps_of(op))
     sizes = {
         loop: size
@@ -193,17 +197,87 @@ def orders_in(op: linalg.GenericOp) -> Orders | None:
     return decide((a, b, c), sizes)
 
 
-def has_matrices(
-    op: linalg.GenericOp, device: Device, precision: PrecisionName
-) -> bool:
-    """Whether a device has matrices for a product."""
-    signs = body_signs(op)
-    assert signs is not None, op
-    types = [tensor_type(x).element_type for x in op.operands]
-    a, b, c = map(element_name, types, (*signs, all(signs)))
-    if precision in PRECISIONS and {a, b, c} == {"f32"}:
-        a = b = PRECISIONS[precision].format
-    return bool(device.multiplications(a, b, c, c))
+# --- Convolutions. ---
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsLast:
+    """How a convolution becomes one in NHWC, with filters last, too."""
+
+    loops: Loops
+    """Those of the image, y, x, filters, the window's two and the channels."""
+    dims: tuple[Loops, Loops, Loops]
+    """The dimensions of the image, the weights and the result, in their new order."""
+
+
+def channels_last(maps: Sequence[AffineMap]) -> ChannelsLast | None:
+    """Return how a convolution becomes one in NHWC; None where it is none, or is one.
+
+    >>> maps = [AffineMap.from_callable(f) for f in (
+    ...     lambda n, f, y, x, c, i, j: (n, c, y + i, x + j),
+    ...     lambda n, f, y, x, c, i, j: (f, c, i, j),
+    ...     lambda n, f, y, x, c, i, j: (n, f, y, x))]
+    >>> channels_last(maps)
+    ChannelsLast(loops=(0, 2, 3, 1, 5, 6, 4), dims=((0, 2, 3, 1), (2, 3, 1, 0), \
+(0, 2, 3, 1)))
+    """
+    image, weights, out = map(order, maps)
+    walked = [at for at, loop in enumerate(image) if loop < 0]
+    if maps[0].num_dims != 7 or not len(image) == len(weights) == len(out) == 4:
+        return None
+    window = [{*maps[0].results[at].used_dims()} for at in walked]
+    own: list[list[int]] = [
+        [*({*image} & {*out})],
+        *([*(x & {*out})] for x in window),
+        [*({*weights} & {*out})],
+        *([*(x & {*weights})] for x in window),
+        [*({*image} & {*weights} - {-1})],
+    ]
+    if any(len(x) != 1 for x in own) or len(own) != 7:
+        return None
+    n, y, x, f, i, j, c = loops = tuple(loop for (loop,) in own)
+    if sorted(loops) != [*range(7)] or -1 in weights or -1 in out:
+        return None
+    known = [(i, j, c, f), (f, i, j, c)]
+    of_weights = tuple(weights) if tuple(weights) in known else known[0]
+    dims = (
+        (image.index(n), *walked, image.index(c)),
+        tuple(map(weights.index, of_weights)),
+        tuple(map(out.index, (n, y, x, f))),
+    )
+    found = ChannelsLast(loops, dims)
+    is_new = window_of(maps_by(found, maps)) is not None
+    return found if is_new and window_of([*maps]) is None else None
+
+
+def maps_by(how: ChannelsLast, maps: Sequence[AffineMap]) -> list[AffineMap]:
+    numbers = [AffineDimExpr(how.loops.index(loop)) for loop in range(7)]
+    return [
+        AffineMap(7, 0, tuple(map.results[at] for at in dims)).replace_dims_and_symbols(
+            numbers, (), 7, 0
+        )
+        for map, dims in zip(maps, how.dims, strict=True)
+    ]
+
+
+def channels_last_in(
+    op: linalg.GenericOp, device: Device, elements: tuple[str, str, str]
+) -> ChannelsLast | None:
+    """Return how a convolution becomes one that matrices of a device suit, or None."""
+    if (found := channels_last(maps_of(op))) is None:
+        return None
+    shapes = [tensor_type(x).get_shape() for x in op.operands]
+    (_, weights, out) = shapes
+    (*_, channels), (*_, filters) = (
+        [shape[at] for at in dims]
+        for shape, dims in zip(shapes, found.dims, strict=True)
+        if shape is not weights
+    )
+    _, _, depth = direct_tile(device, elements)
+    if min(weights) < 0 or filters < 0 or 2 * channels < depth:
+        return None
+    work = prod(x if x >= 0 else UNKNOWN_SIZE for x in (*out, *weights)) // filters
+    return found if work >= LEAST_WORK else None
 
 
 # --- Rewrite. ---
@@ -241,6 +315,27 @@ def reorder(op: linalg.GenericOp, how: Orders) -> None:
     Rewriter.erase_op(op)
 
 
+def reorder_window(op: linalg.GenericOp, how: ChannelsLast) -> None:
+    """Put a convolution in NHWC in place of one."""
+    b, (old,), before = Builder.at(op), op.results, tuple(range(4))
+    a, w, c = (
+        transposed(b, value, before, dims)
+        for value, dims in zip(op.operands, how.dims, strict=True)
+    )
+    kinds = [*op.iterator_types]
+    new = linalg.GenericOp(
+        [a, w],
+        [c],
+        op.body.clone(),
+        [AffineMapAttr(map) for map in maps_by(how, maps_of(op))],
+        [kinds[loop] for loop in how.loops],
+        [c.type],
+    )
+    found = transposed(b, b.effect(new).results[0], how.dims[2], before)
+    found.name_hint = old.name_hint
+    Rewriter.replace_op(op, [], [found])
+
+
 def map_of(loops: Loops, count: int) -> AffineMap:
     return AffineMap(count, 0, tuple(AffineDimExpr(x) for x in loops))
 
@@ -273,8 +368,8 @@ def first(element: SSAValue, _: SSAValue) -> SSAValue:
 
 
 @dataclass(frozen=True)
-class TransposeProductOperandsPass(ModulePass):
-    name = "transpose-product-operands"
+class TransposeOperandsPass(ModulePass):
+    name = "transpose-operands"
 
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`, if any."""
@@ -284,14 +379,35 @@ class TransposeProductOperandsPass(ModulePass):
     """How f32 is multiplied."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        asked = not self.every and (self.device or simt.target_of(op)) is not None
-        device = device_of(self.device, op, self.name) if asked else None
+        has_target = not self.every and simt.target_of(op) is not None
+        device = None
+        if self.device is not None or has_target:
+            device = device_of(self.device, op, self.name)
         for func in op.ops:
             for each in list(func.walk()) if isinstance(func, FuncOp) else ():
                 if not isinstance(each, linalg.GenericOp) or not each.results:
                     continue
-                how = orders_in(each)
-                if how is not None and (
-                    device is None or has_matrices(each, device, self.precision)
-                ):
-                    reorder(each, how)
+                match self._decide(each, device):
+                    case Orders() as how:
+                        reorder(each, how)
+                    case ChannelsLast() as how:
+                        reorder_window(each, how)
+                    case None:
+                        pass
+
+    def _decide(
+        self, op: linalg.GenericOp, device: Device | None
+    ) -> Orders | ChannelsLast | None:
+        if (len(op.inputs), len(op.outputs)) != (2, 1):
+            return None
+        if (signs := body_signs(op)) is None:
+            return None
+        types = [tensor_type(x).element_type for x in op.operands]
+        a, b, c = map(element_name, types, (*signs, all(signs)))
+        if c in ("f16", "bf16"):
+            c = "f32"  # sums are of f32: see `split_sums` of fuse-linalg
+        if self.precision in PRECISIONS and {a, b, c} == {"f32"}:
+            a = b = PRECISIONS[self.precision].format
+        if device is None or not device.multiplications(a, b, c, c):
+            return orders_in(op) if self.every or device is None else None
+        return orders_in(op) or channels_last_in(op, device, (a, b, c))

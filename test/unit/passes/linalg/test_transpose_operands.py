@@ -1,5 +1,6 @@
 """Products in any order of dimensions: what they compute, and that matrices can."""
 
+from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
@@ -10,16 +11,20 @@ from support.linalg_programs import module_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from coopc.passes.linalg import transpose_product_operands as the_pass
+from coopc.passes.linalg import transpose_operands as the_pass
 from coopc.passes.linalg.collapse_linalg import CollapseLinalgPass
 from coopc.passes.linalg.fuse_linalg import is_product
-from coopc.passes.linalg.transpose_product_operands import (
+from coopc.passes.linalg.match import window_of
+from coopc.passes.linalg.transpose_operands import (
     Loops,
-    TransposeProductOperandsPass,
+    TransposeOperandsPass,
+    channels_last,
     decide,
     groups_of,
     is_ordered,
+    maps_by,
 )
 from coopc.pipeline import verify
 from coopc.sim.simulate import simulate
@@ -59,7 +64,7 @@ func.func @k(%a: {type_of(a)}, %b: {type_of(b)}, %c: {type_of(c)}) -> {type_of(c
 
 def lowered(text: str) -> ModuleOp:
     module = module_of(text)
-    for each in (TransposeProductOperandsPass(every=True), CollapseLinalgPass()):
+    for each in (TransposeOperandsPass(every=True), CollapseLinalgPass()):
         each.apply(Context(), module)
         verify(module)
     return module
@@ -157,7 +162,7 @@ def test_no_other_order_copies_less(names: tuple[str, str, str]) -> None:
 def test_what_is_in_order_stays(names: tuple[str, str, str]) -> None:
     module = module_of(text_of(*names))
     before = str(module)
-    TransposeProductOperandsPass(every=True).apply(Context(), module)
+    TransposeOperandsPass(every=True).apply(Context(), module)
     assert str(module) == before
 
 
@@ -168,5 +173,58 @@ def test_what_is_in_order_stays(names: tuple[str, str, str]) -> None:
 def test_what_is_no_product_of_matrices_stays(names: tuple[str, str, str]) -> None:
     module = module_of(text_of(*names))
     before = str(module)
-    TransposeProductOperandsPass(every=True).apply(Context(), module)
+    TransposeOperandsPass(every=True).apply(Context(), module)
     assert str(module) == before
+
+
+# --- Convolutions. ---
+
+LOOPS = "nyxfijc"
+"""A batch, the rows, columns and filters of a result, those of a window, channels."""
+
+
+def map_by(loops: Sequence[str], results: Sequence[str]) -> AffineMap:
+    """The map of results that are loops, or a pair of them: a window's."""
+    dims = {loop: AffineDimExpr(n) for n, loop in enumerate(loops)}
+    exprs: list[AffineExpr] = []
+    for result in results:
+        first, *others = (dims[x] for x in result)
+        exprs.append(sum((x * 2 for x in others), first))
+    return AffineMap(len(loops), 0, tuple(exprs))
+
+
+@given(
+    st.permutations(LOOPS),
+    st.permutations(("n", "yi", "xj", "c")),
+    st.permutations("ijcf"),
+    st.permutations("nyxf"),
+)
+def test_convolutions_get_channels_last(
+    loops: list[str], image: list[str], weights: list[str], out: list[str]
+) -> None:
+    """Any order of dimensions becomes one that `window_of` knows, once."""
+    maps = [map_by(loops, each) for each in (image, weights, out)]
+    found = channels_last(maps)
+    if found is None:
+        assert window_of(maps) is not None
+        return
+    assert window_of(maps) is None
+    new = maps_by(found, maps)
+    assert window_of(new) is not None
+    assert channels_last(new) is None
+
+
+@pytest.mark.parametrize(
+    ("image", "weights", "out"),
+    [
+        (("n", "c", "yi", "x"), "ijcf", "nyxf"),  # a window along one axis
+        (("n", "c", "yi", "xj"), "ijcf", "nyxx"),
+        (("n", "c", "yi", "xi"), "ijcf", "nyxf"),
+        (("n", "f", "yi", "xj"), "ijcf", "nyxf"),
+    ],
+)
+def test_what_is_no_convolution_stays(
+    image: tuple[str, ...], weights: str, out: str
+) -> None:
+    maps = [map_by(LOOPS, each) for each in (image, weights, out)]
+    assert channels_last(maps) is None

@@ -1,5 +1,5 @@
-// RUN: coopc-opt %s -p 'transpose-product-operands{every=true}' | filecheck %s
-// RUN: coopc-opt %s -p 'transpose-product-operands{device=nvidia}' | filecheck %s --check-prefix NVIDIA
+// RUN: coopc-opt %s -p 'transpose-operands{every=true}' | filecheck %s
+// RUN: coopc-opt %s -p 'transpose-operands{device=nvidia}' | filecheck %s --check-prefix NVIDIA
 
 #id = affine_map<(b, t, n, h) -> (b, t, n, h)>
 #q = affine_map<(b, n, t, s, h) -> (b, t, n, h)>
@@ -135,4 +135,47 @@ func.func @unchanged(%x: tensor<16x32x512xf16>, %w: tensor<128x512xf16>, %i: ten
     linalg.yield %n : f16
   } -> tensor<64x256x128xf16>
   return %r0, %r1, %r2 : tensor<16x32x128xf16>, tensor<16x8xf16>, tensor<64x256x128xf16>
+}
+
+#image = affine_map<(n, f, y, x, c, i, j) -> (n, c, y * 2 + i, x + j * 3)>
+#filters = affine_map<(n, f, y, x, c, i, j) -> (f, c, i, j)>
+#out = affine_map<(n, f, y, x, c, i, j) -> (n, f, y, x)>
+
+// A convolution with channels first gets channels and filters last, where the device has
+// matrices for it.
+
+// NVIDIA-LABEL: @channels_first
+// NVIDIA:         [[I:%.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>]{{.*}} ins(%image : tensor<?x32x?x?xf16>) outs({{.*}} : tensor<?x?x?x32xf16>)
+// NVIDIA:         [[W:%.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d3, d2, d0, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>]{{.*}} ins(%weights : tensor<64x32x3x3xf16>) outs({{.*}} : tensor<3x3x32x64xf16>)
+// NVIDIA:         [[C:%.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, ((d1 * 2) + d4), (d2 + (d5 * 3)), d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins([[I]], [[W]] :
+// NVIDIA:         [[R:%.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d2, d3, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>]{{.*}} ins([[C]] : tensor<?x?x?x64xf32>) outs({{.*}} : tensor<?x64x?x?xf32>)
+// NVIDIA:         return [[R]]
+// CHECK-LABEL: @channels_first
+// CHECK-NOT:     tensor.empty
+func.func @channels_first(%image: tensor<?x32x?x?xf16>, %weights: tensor<64x32x3x3xf16>, %init: tensor<?x64x?x?xf32>) -> tensor<?x64x?x?xf32> {
+  %r = linalg.generic {indexing_maps = [#image, #filters, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%image, %weights : tensor<?x32x?x?xf16>, tensor<64x32x3x3xf16>) outs(%init : tensor<?x64x?x?xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %x = arith.extf %a : f16 to f32
+    %y = arith.extf %b : f16 to f32
+    %m = arith.mulf %x, %y : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<?x64x?x?xf32>
+  return %r : tensor<?x64x?x?xf32>
+}
+
+// Too few channels for the matrices.
+
+// NVIDIA-LABEL: @few_channels
+// NVIDIA-NEXT:    %r = linalg.generic {{.*}} ins(%image, %weights :
+func.func @few_channels(%image: tensor<?x3x?x?xf16>, %weights: tensor<64x3x3x3xf16>, %init: tensor<?x64x?x?xf32>) -> tensor<?x64x?x?xf32> {
+  %r = linalg.generic {indexing_maps = [#image, #filters, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%image, %weights : tensor<?x3x?x?xf16>, tensor<64x3x3x3xf16>) outs(%init : tensor<?x64x?x?xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %x = arith.extf %a : f16 to f32
+    %y = arith.extf %b : f16 to f32
+    %m = arith.mulf %x, %y : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<?x64x?x?xf32>
+  return %r : tensor<?x64x?x?xf32>
 }
