@@ -225,7 +225,8 @@ class Worker:
         return f": {text[-MESSAGE_BYTES:]}" if text else ""
 
     def _too_long(self, seconds: float) -> str:
-        step = f" while {self.driver or 'the worker'} {self._step}" * bool(self._step)
+        who = self.driver or "the worker"
+        step = f" while {who} {self._step}" if self._step else ""
         return f"no answer within {seconds:g} s{step}"
 
 

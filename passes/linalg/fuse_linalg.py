@@ -90,16 +90,14 @@ def output_arguments(op: linalg.GenericOp) -> Sequence[BlockArgument]:
 
 def is_covered(op: linalg.GenericOp, at: int) -> bool:
     """Whether an operation writes each element of one of its outputs."""
-    shape, map = (
-        as_tensor(op.outputs[at].type).get_shape(),
-        maps_of(op)[len(op.inputs) + at],
-    )
-    loops = [x.position for x in map.results if isinstance(x, AffineDimExpr)]
+    shape = as_tensor(op.outputs[at].type).get_shape()
+    exprs = maps_of(op)[len(op.inputs) + at].results
+    loops = {x for x in exprs if isinstance(x, AffineDimExpr)}
     units = sum(
         size == 1 and isinstance(expr, AffineConstantExpr)
-        for size, expr in zip(shape, map.results, strict=True)
+        for size, expr in zip(shape, exprs, strict=True)
     )
-    return len({*loops}) + units == len(map.results)
+    return len(loops) + units == len(exprs)
 
 
 def keeps(op: linalg.GenericOp, at: int) -> bool:
