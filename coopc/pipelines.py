@@ -6,6 +6,7 @@ nothing that it is to lower.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -140,6 +141,7 @@ class CoopcKhrPass(Pipeline):
                 precision=self.precision,
                 pad_rows=self.staged,
                 parts=self.staged and self.tuning is None,
+                operands={"inner_batch": True} if self.staged else None,
             ),
             of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
             *tuned(
@@ -231,7 +233,7 @@ class CoopcXePass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
-            *from_linalg(precision=self.precision),
+            *from_linalg(precision=self.precision, operands={"static_rows": True}),
             of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
             step("convert-linalg-to-coopmatrix", precision=self.precision),
             of_linalg("convert-linalg-to-simt", explain=self.explain),
@@ -305,7 +307,7 @@ class CoopcLanesPass(Pipeline):
             *from_triton(
                 subgroup_size=self.subgroup_size, rounds=True, fallback=self.fallback
             ),
-            *from_linalg(every=True),
+            *from_linalg(operands={"every": True}),
             *tuned(self.name, self.tuning),
             step("convert-linalg-to-coopmatrix", lanes=True),
             of_linalg(
@@ -376,7 +378,7 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(False, "amx", self.precision, every=True),
+            *from_linalg(False, "amx", self.precision, operands={"every": True}),
             of_linalg(
                 "convert-convolution-to-coopmatrix",
                 device="amx",
@@ -464,7 +466,7 @@ class CoopcCpuPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(sequence=False),
+            *from_linalg(sequence=False, operands={"every": True}),
             *tuned(
                 self.name,
                 self.tuning,
@@ -575,7 +577,7 @@ def from_linalg(
     precision: PrecisionName = "ieee",
     pad_rows: bool = False,
     parts: bool = False,
-    every: bool = False,
+    operands: Mapping[str, bool] | None = None,
 ) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each.
 
@@ -585,8 +587,7 @@ def from_linalg(
         precision: as what they multiply f32.
         pad_rows: whether operands of products get aligned rows, for the target.
         parts: whether products are computed in parts along K, where it is faster.
-        every: whether all products get operands as matrices have, or those that the
-            device has matrices for.
+        operands: options of `transpose-operands`.
     """
     before = (
         "inline-calls",
@@ -604,7 +605,7 @@ def from_linalg(
     of_device: dict[str, Any] = {} if device is None else {"device": device}
     if precision != "ieee":
         of_device["precision"] = precision
-    transposing = {**of_device, "every": every or None}
+    transposing = {**of_device, **(operands or {})}
     return (
         *(StepForDialect(TENSORS, name, {}) for name in before),
         StepForDialect(TENSORS, "transpose-operands", transposing),

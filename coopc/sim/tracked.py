@@ -44,8 +44,8 @@ from coopc.sim.values import Array, DType, is_float
 
 Complex: TypeAlias = npt.NDArray[np.complex128]
 
-LEAST = 5e-324
-"""A bound of a zero whose sign is open."""
+LEAST = 1e-300
+"""A bound of a zero whose sign is open, which products with it do not lose."""
 TRACKED = np.dtype(np.complex128)
 
 

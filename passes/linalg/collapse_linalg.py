@@ -1,7 +1,8 @@
-"""collapse-linalg: merges the loops over batches and heads.
+"""collapse-linalg: merges loops of products and of what reads reshaped tensors.
 
 Before:  functions of `linalg.generic` on tensors, as from `generalize-linalg`.
-After:   the batch loops of a product are one loop; so are the expanded or collapsed
+After:   loops of a product that follow each other and are both of its batch, of M, N or
+         K are one loop; so are the expanded or collapsed
          loops of a generic that reads an expanded tensor or whose result is only
          collapsed.  Unit dimensions that hold the reduction of a row are removed, and
          so are dead results.
@@ -24,6 +25,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
+from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
@@ -31,6 +33,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     ModuleOp,
+    NoneAttr,
     TensorType,
     i64,
 )
@@ -42,7 +45,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from coopc.dialects.narrow import is_tensor, tensor_type
+from coopc.dialects.narrow import is_memref, is_tensor, memref_type, tensor_type
 from coopc.ir.builder import Builder
 from coopc.passes.linalg.fuse_linalg import (
     erase_unused,
@@ -52,7 +55,7 @@ from coopc.passes.linalg.fuse_linalg import (
     shape,
     sizes,
 )
-from coopc.passes.linalg.match import body_signs, order
+from coopc.passes.linalg.match import body_signs, groups_of, order
 
 Groups = Sequence[tuple[int, ...]]
 """Numbers of dimensions, or of loops, that become one; every dimension is in one."""
@@ -73,15 +76,40 @@ def reassociated(groups: Groups) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
 # --- Which loops become one. ---
 
 
+def is_whole(value: SSAValue) -> bool:
+    """Whether the rows of a tensor in memory follow each other without gaps."""
+    if isinstance(value.owner, tensor.ExtractSliceOp):
+        return False
+    memory = [value.owner.memref] if isinstance(value.owner, ToTensorOp) else []
+    for use in value.uses:
+        if isinstance(use.operation, MaterializeInDestinationOp) and use.index == 0:
+            memory.append(use.operation.dest)
+    types = [memref_type(x) for x in memory if is_memref(x.type)]
+    return all(isinstance(x.layout, NoneAttr) for x in types)
+
+
 def of_product(op: linalg.GenericOp) -> Iterator[tuple[int, ...]]:
     """Yield pairs of loops of a product that are both of its batch, of M, N or K."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or body_signs(op) is None:
         return
     operands = [order(map) for map in maps_of(op)]
+    if groups_of(operands) is None:
+        return
+    values = (*op.inputs, op.outputs[0], op.results[0])
+    gaps = [not is_whole(x) for x in values]
+    has_gaps = gaps[0], gaps[1], gaps[2] or gaps[3]
     for loops in operands:
         for pair in pairwise(loops):
-            together = [{*pair} & {*x} for x in operands]
-            if -1 not in pair and all(len(x) != 1 for x in together):
+            # Two loops are of one group if every operand has both or neither.
+            both = [{*pair} <= {*x} for x in operands]
+            either = [bool({*pair} & {*x}) for x in operands]
+            if both != either:
+                continue
+            # To merge dimensions with gaps is to copy: for batches, which are not
+            # multiplied otherwise.
+            if all(both) or not any(
+                x and y for x, y in zip(both, has_gaps, strict=True)
+            ):
                 yield pair
 
 
@@ -177,7 +205,7 @@ def _operand(
         if tuple(dims[at : at + len(loops)]) == loops:
             count = len(loops)
         elif {*map.results[at].used_dims()} & {*loops}:
-            if lengths is None or DYNAMIC_INDEX in lengths or dims[at] < 0:
+            if lengths is None or min(lengths) < 1 or dims[at] < 0:
                 return None
             place = loops.index(dims[at])
             expr = (
@@ -210,7 +238,11 @@ def collapsed(b: Builder, value: SSAValue, groups: Groups) -> SSAValue:
         case tensor.EmptyOp():
             known = shape(b, value)
             found = (reduce(b.product, (known[x] for x in g)) for g in groups)
-            own = [x for x in found if isinstance(x, SSAValue)]
+            own = [
+                b.value(x)
+                for x, size in zip(found, type.get_shape(), strict=True)
+                if size == DYNAMIC_INDEX
+            ]
             return b.effect(tensor.EmptyOp(own, type)).results[0]
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr(data=data)):
             attr = DenseIntOrFPElementsAttr(type, data)  # pyright: ignore[reportArgumentType]

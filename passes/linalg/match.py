@@ -427,6 +427,41 @@ def loop_roles(
 
 
 @dataclass(frozen=True, slots=True)
+class LoopGroups:
+    """The loops of a product by the operands that they are in."""
+
+    batch: frozenset[int]
+    """In all of them."""
+    rows: frozenset[int]
+    """In A and C."""
+    cols: frozenset[int]
+    """In B and C."""
+    along_k: frozenset[int]
+    """In A and B."""
+
+
+def groups_of(operands: Sequence[Sequence[int]]) -> LoopGroups | None:
+    """Return the loops of a product, by the loops of the dimensions of A, B and C.
+
+    None where it is no product of matrices.
+
+    >>> groups_of(((0, 2, 1, 4), (0, 3, 1, 4), (0, 1, 2, 3)))
+    LoopGroups(batch=frozenset({0, 1}), rows=frozenset({2}), cols=frozenset({3}), \
+along_k=frozenset({4}))
+    >>> groups_of(((0, 1), (0, 1), (0, 1))) is None
+    True
+    """
+    if any(-1 in loops or len({*loops}) != len(loops) for loops in operands):
+        return None
+    a, b, c = map(frozenset, operands)
+    found = LoopGroups(a & b & c, (a & c) - b, (b & c) - a, (a & b) - c)
+    known = found.batch | found.rows | found.cols | found.along_k
+    if known != a | b | c or not (found.rows and found.cols and found.along_k):
+        return None
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """How loops of a convolution in NHWC walk over an image.
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import bufferization, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, NoneAttr, TensorType
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.ir import Operation, SSAValue
@@ -30,10 +30,10 @@ from xdsl.rewriter import Rewriter
 
 from coopc.device import Device
 from coopc.dialects.linalg_forms import scalar
-from coopc.dialects.narrow import memref_type, tensor_type
+from coopc.dialects.narrow import tensor_type
 from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of
-from coopc.passes.linalg.collapse_linalg import reassociated
+from coopc.passes.linalg.collapse_linalg import is_whole, reassociated
 from coopc.passes.linalg.fuse_linalg import generic
 from coopc.passes.linalg.pad_product_rows import (
     ProductLoops,
@@ -66,15 +66,6 @@ def parts_of(op: linalg.GenericOp, its: ProductLoops, device: Device) -> int:
         operand(0, row, along_k), operand(1, along_k, col), operand(2, row, col)
     )
     return parts_along_k(problem, device)
-
-
-def is_whole(value: SSAValue) -> bool:
-    """Whether the rows of a tensor in memory follow each other without gaps."""
-    if isinstance(value.owner, tensor.ExtractSliceOp):
-        return False
-    if not isinstance(value.owner, bufferization.ToTensorOp):
-        return True
-    return isinstance(memref_type(value.owner.memref).layout, NoneAttr)
 
 
 def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:

@@ -12,8 +12,8 @@ Fails:   never; other operations are unchanged, so are small products, and those
     C[b, h, q, t] += A[b, q, h, e] * B[b, t, h, e]       (b, h), q, t and e
 
 becomes transposes of A and B to [b, h, q, e] and [b, h, t, e], and a product of them.
-Of all orders of each group, as one of the operands has it, that one is taken for which
-the fewest elements are copied.
+Each group is tried in every order that an operand has it in.  The pass takes the orders
+for which the fewest elements are copied.
 
     C[n, f, y, x] += A[n, c, y + i, x + j] * B[f, c, i, j]
 
@@ -45,7 +45,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc.device import Device
 from coopc.dialects import simt
-from coopc.dialects.narrow import tensor_type
+from coopc.dialects.narrow import is_nibble, is_tensor, tensor_type
 from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of, element_name
 from coopc.passes.linalg.collapse_linalg import (
@@ -55,30 +55,24 @@ from coopc.passes.linalg.collapse_linalg import (
     without_units,
 )
 from coopc.passes.linalg.fuse_linalg import generic, maps_of, shape
-from coopc.passes.linalg.match import body_signs, order, window_of
+from coopc.passes.linalg.match import (
+    LoopGroups,
+    body_signs,
+    groups_of,
+    order,
+    window_of,
+)
+from coopc.plan.core_gemm import BYTES
 from coopc.plan.gemm import direct_tile
 from coopc.rounding import PRECISIONS, PrecisionName
 
 LEAST_WORK = 1 << 20
-"""Products of elements, at least: fewer take as long as the launch of a kernel."""
+"""Multiplications of a product, at least: a smaller one takes no longer than the
+launches that transposes add."""
 UNKNOWN_SIZE = 512
 """What stands for a size that is known when the product runs."""
 
 Loops: TypeAlias = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """The loops of a product by the operands that they are in."""
-
-    batch: frozenset[int]
-    """In all of them."""
-    rows: frozenset[int]
-    """In A and C."""
-    cols: frozenset[int]
-    """In B and C."""
-    along_k: frozenset[int]
-    """In A and B."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,36 +83,27 @@ class Orders:
     operands: tuple[Loops, Loops, Loops]
 
 
-def groups_of(operands: Sequence[Sequence[int]]) -> Groups | None:
-    """Return the loops of a product, by the loops of the dimensions of A, B and C.
+def layouts(
+    orders: Sequence[Loops], at: int, inner_batch: bool = False
+) -> tuple[Loops, ...]:
+    """Return the orders that A, B or C may have: rows first, and columns first.
 
-    None where it is no product of matrices.
-
-    >>> groups_of(((0, 2, 1, 4), (0, 3, 1, 4), (0, 1, 2, 3)))
-    Groups(batch=frozenset({0, 1}), rows=frozenset({2}), cols=frozenset({3}), \
-along_k=frozenset({4}))
-    >>> groups_of(((0, 1), (0, 1), (0, 1))) is None
-    True
+    With `inner_batch` the batch may also be between rows and columns of A and B.
     """
-    if any(-1 in loops or len({*loops}) != len(loops) for loops in operands):
-        return None
-    a, b, c = map(frozenset, operands)
-    found = Groups(a & b & c, (a & c) - b, (b & c) - a, (a & b) - c)
-    known = found.batch | found.rows | found.cols | found.along_k
-    if known != a | b | c or not (found.rows and found.cols and found.along_k):
-        return None
+    batch, rows, cols, along_k = orders
+    first, second = ((rows, along_k), (along_k, cols), (rows, cols))[at]
+    found = (batch + first + second, batch + second + first)
+    if inner_batch and at < 2:
+        found += (first + batch + second, second + batch + first)
     return found
 
 
-def layouts(orders: Sequence[Loops], at: int) -> tuple[Loops, Loops]:
-    """Return the two orders that an operand may have: rows first, and columns first."""
-    batch, rows, cols, along_k = orders
-    first, second = ((rows, along_k), (along_k, cols), (rows, cols))[at]
-    return batch + first + second, batch + second + first
-
-
 def nearest(own: Loops, ways: Sequence[Loops]) -> Loops:
-    """Return an order of an operand that costs least: its own, or one of its rows."""
+    """Return the layout of an operand that is cheapest.
+
+    Its own, or else one with the same last loop, so that the transpose reads and writes
+    consecutive elements.
+    """
     if own in ways:
         return own
     return next((way for way in ways if way[-1] == own[-1]), ways[0])
@@ -131,13 +116,16 @@ def orders_of(group: frozenset[int], operands: Sequence[Loops]) -> Iterator[Loop
 
 
 def decide(
-    operands: tuple[Loops, Loops, Loops], sizes: dict[int, int]
+    operands: tuple[Loops, Loops, Loops],
+    sizes: dict[int, int],
+    inner_batch: bool = False,
 ) -> Orders | None:
     """Return in which order the operands of a product are to be, if in another one.
 
     Args:
         operands: the loops that the dimensions of A, B and C follow.
         sizes: of the loops; -1 where it is not known.
+        inner_batch: see `layouts`.
 
     >>> decide(((0, 2, 1, 4), (0, 3, 1, 4), (0, 1, 2, 3)), dict.fromkeys(range(5), 64))
     Orders(units=frozenset(), operands=((0, 1, 2, 4), (0, 1, 3, 4), (0, 1, 2, 3)))
@@ -145,8 +133,10 @@ def decide(
     True
     """
     groups = groups_of(operands)
-    if groups is None or is_ordered(operands, groups):
+    if groups is None or is_ordered(operands, groups, inner_batch):
         return None
+    if any(all(sizes[x] == 1 for x in own) for own in (groups.rows, groups.cols)):
+        return None  # of a vector: no matrices multiply it
     known = {loop: size if size >= 0 else UNKNOWN_SIZE for loop, size in sizes.items()}
     if prod(known.values()) < LEAST_WORK:
         return None
@@ -157,7 +147,10 @@ def decide(
     ]
     best: tuple[int, tuple[Loops, ...]] | None = None
     for orders in product(*(tuple(orders_of(x - units, rest)) for x in parts)):
-        found = [nearest(own, layouts(orders, at)) for at, own in enumerate(rest)]
+        found = [
+            nearest(own, layouts(orders, at, inner_batch))
+            for at, own in enumerate(rest)
+        ]
         pairs = zip(rest, found, strict=True)
         cost = sum(prod(known[x] for x in own) for own, new in pairs if own != new)
         if best is None or cost < best[0]:
@@ -167,17 +160,21 @@ def decide(
     return Orders(units, (a, b, c))
 
 
-def is_ordered(operands: Sequence[Loops], groups: Groups) -> bool:
+def is_ordered(
+    operands: Sequence[Loops], groups: LoopGroups, inner_batch: bool = False
+) -> bool:
     """Whether the loops of each group follow each other in all operands."""
     parts = (groups.batch, groups.rows, groups.cols, groups.along_k)
     found = [tuple(orders_of(x, operands)) for x in parts]
     if any(len(x) > 1 for x in found):
         return False
     orders = [x[0] if x else () for x in found]
-    return all(own in layouts(orders, at) for at, own in enumerate(operands))
+    return all(
+        own in layouts(orders, at, inner_batch) for at, own in enumerate(operands)
+    )
 
 
-def units_of(groups: Groups, sizes: dict[int, int]) -> frozenset[int]:
+def units_of(groups: LoopGroups, sizes: dict[int, int]) -> frozenset[int]:
     """Return the loops of one step, but for one of M, N and K each."""
     found = {loop for loop in groups.batch if sizes[loop] == 1}
     for group in (groups.rows, groups.cols, groups.along_k):
@@ -186,15 +183,27 @@ def units_of(groups: Groups, sizes: dict[int, int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def orders_in(op: linalg.GenericOp) -> Orders | None:
-    """Return in which order the operands of a product are to be; see `decide`."""
-    a, b, c = (tuple(order(map)) for map in maps_of(op))
-    sizes = {
-        loop: size
-        for value, loops in zip(op.operands, (a, b, c), strict=True)
-        for loop, size in zip(loops, tensor_type(value).get_shape(), strict=True)
-    }
-    return decide((a, b, c), sizes)
+def orders_in(
+    op: linalg.GenericOp, inner_batch: bool = False, static_rows: bool = False
+) -> Orders | None:
+    """Return in which order the operands of a product are to be.
+
+    Args:
+        op: the product, of tensors.
+        inner_batch: see `layouts`.
+        static_rows: whether what is transposed needs rows of a static size.
+    """
+    a, b, c = operands = tuple(tuple(order(map)) for map in maps_of(op))
+    sizes: dict[int, int] = {}
+    for value, loops in zip(op.operands, operands, strict=True):
+        for loop, size in zip(loops, tensor_type(value).get_shape(), strict=True):
+            sizes[loop] = min(size, sizes.get(loop, size))  # -1 if one is dynamic
+    found = decide((a, b, c), sizes, inner_batch)
+    if found is not None and static_rows:
+        pairs = zip(operands, found.operands, strict=True)
+        if any(own != new and sizes[new[-1]] < 0 for own, new in pairs):
+            return None
+    return found
 
 
 # --- Convolutions. ---
@@ -374,7 +383,13 @@ class TransposeOperandsPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; by default that of `simt.target`, if any."""
     every: bool = False
-    """Whether to change products that the device has no matrices for, too."""
+    """Whether to order the operands of all products that CPUs or lanes compute in
+    tiles, or only of those whose types the matrices of the device have.  Without a
+    device, as with `every`."""
+    inner_batch: bool = False
+    """Whether kernels read A and B with a batch between rows and columns."""
+    static_rows: bool = False
+    """Whether kernels need rows of a static size, as block loads do."""
     precision: PrecisionName = "ieee"
     """How f32 is multiplied."""
 
@@ -398,16 +413,24 @@ class TransposeOperandsPass(ModulePass):
     def _decide(
         self, op: linalg.GenericOp, device: Device | None
     ) -> Orders | ChannelsLast | None:
+        """Return how the operands of a product or convolution are to be ordered."""
         if (len(op.inputs), len(op.outputs)) != (2, 1):
+            return None
+        if not all(is_tensor(x.type) for x in op.operands):
             return None
         if (signs := body_signs(op)) is None:
             return None
         types = [tensor_type(x).element_type for x in op.operands]
+        if any(map(is_nibble, types)):
+            return None  # no kernel stores single elements of 4 bits
         a, b, c = map(element_name, types, (*signs, all(signs)))
         if c in ("f16", "bf16"):
             c = "f32"  # sums are of f32: see `split_sums` of fuse-linalg
         if self.precision in PRECISIONS and {a, b, c} == {"f32"}:
             a = b = PRECISIONS[self.precision].format
+        how = orders_in(op, self.inner_batch, self.static_rows)
         if device is None or not device.multiplications(a, b, c, c):
-            return orders_in(op) if self.every or device is None else None
-        return orders_in(op) or channels_last_in(op, device, (a, b, c))
+            of_bytes = {a, b} <= {*BYTES} and c in ("s32", "u32")
+            in_tiles = c in ("f32", "f64") or of_bytes
+            return how if in_tiles and (self.every or device is None) else None
+        return how or channels_last_in(op, device, (a, b, c))

@@ -165,6 +165,9 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
             if before is op or not is_read or any(map(is_contraction, group.ops)):
                 continue
             last = found[op].ops
+            # What a kernel updates is in memory before it runs.
+            if any(init.owner in group.ops for init in last[0].outputs):
+                continue
             ops = tuple(sorted({*group.ops, *last}, key=order.__getitem__))
             of_group = (x for each in group.ops for x in each.results)
             readers = [user for x in of_group for _, user in users(x)]

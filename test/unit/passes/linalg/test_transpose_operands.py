@@ -39,24 +39,24 @@ def text_of(a: str, b: str, c: str, dynamic: str = "", *, fills: bool = True) ->
 
     def type_of(names: str) -> str:
         sizes = ["?" if x in dynamic else str(SIZES[x]) for x in names]
-        return f"tensor<{'x'.join([*sizes, 'i32'])}>"
+        return f"tensor<{'x'.join([*sizes, 'f32'])}>"
 
     maps = ", ".join(
         f"affine_map<({', '.join(loops)}) -> ({', '.join(x)})>" for x in (a, b, c)
     )
     kinds = ", ".join('"parallel"' if x in c else '"reduction"' for x in loops)
-    begin = f"linalg.fill ins(%zero : i32) outs(%c : {type_of(c)}) -> {type_of(c)}"
+    begin = f"linalg.fill ins(%zero : f32) outs(%c : {type_of(c)}) -> {type_of(c)}"
     return f"""
 func.func @k(%a: {type_of(a)}, %b: {type_of(b)}, %c: {type_of(c)}) -> {type_of(c)} {{
-  %zero = arith.constant 0 : i32
+  %zero = arith.constant 0.0 : f32
   %f = {begin}
   %r = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
        ins(%a, %b : {type_of(a)}, {type_of(b)})
        outs(%{"f" if fills else "c"} : {type_of(c)}) {{
-  ^bb0(%x: i32, %y: i32, %o: i32):
-    %z = arith.muli %x, %y : i32
-    %s = arith.addi %o, %z : i32
-    linalg.yield %s : i32
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %z = arith.mulf %x, %y : f32
+    %s = arith.addf %o, %z : f32
+    linalg.yield %s : f32
   }} -> {type_of(c)}
   func.return %r : {type_of(c)}
 }}"""
@@ -93,7 +93,8 @@ def test_any_order(names: tuple[str, str, str], dynamic: str, fills: bool) -> No
     text = text_of(a, b, c, dynamic, fills=fills)
     random = np.random.default_rng(0)
     x, y, z = (
-        random.integers(-9, 9, [SIZES[n] for n in each], np.int32) for each in names
+        random.integers(-9, 9, [SIZES[n] for n in each]).astype(np.float32)
+        for each in names
     )
     expected = np.einsum(f"{a},{b}->{c}", x, y) + (0 if fills else z)
     module = lowered(text)
@@ -168,13 +169,72 @@ def test_what_is_in_order_stays(names: tuple[str, str, str]) -> None:
 
 @pytest.mark.parametrize(
     "names",
-    [("mk", "k", "m"), ("mn", "mn", "mn"), ("mkb", "kn", "mn"), ("mk", "kn", "mnb")],
+    [
+        *(("mk", "k", "m"), ("mn", "mn", "mn"), ("mkb", "kn", "mn")),
+        *(("mk", "kn", "mnb"), ("qcm", "mnc", "cnq")),  # q has one step
+        *(("m", "", "m"), ("mk", "", "m")),
+    ],
 )
 def test_what_is_no_product_of_matrices_stays(names: tuple[str, str, str]) -> None:
     module = module_of(text_of(*names))
     before = str(module)
     TransposeOperandsPass(every=True).apply(Context(), module)
     assert str(module) == before
+
+
+def test_a_batch_may_be_within_a_and_b() -> None:
+    """If kernels read them so; C has it first."""
+    module = module_of(text_of("mbk", "bkn", "bmn"))
+    before = str(module)
+    TransposeOperandsPass(inner_batch=True).apply(Context(), module)
+    assert str(module) == before
+    TransposeOperandsPass().apply(Context(), module)
+    assert str(module) != before
+
+
+def test_rows_of_a_static_size() -> None:
+    """What is transposed has them, if kernels need them."""
+    for dynamic, changes in (("m", True), ("k", False)):
+        module = module_of(text_of("mbk", "bkn", "bmn", dynamic))
+        before = str(module)
+        TransposeOperandsPass(static_rows=True).apply(Context(), module)
+        assert (str(module) != before) == changes
+
+
+@pytest.mark.parametrize("element", ["i4", "i8", "i16", "i32", "f64", "bf16"])
+def test_types(element: str) -> None:
+    """Those that tiles multiply; single elements of 4 bits are not stored."""
+    text = text_of("mbk", "bkn", "bmn").replace("f32", element)
+    if element[0] == "i":
+        text = text.replace("mulf", "muli").replace("addf", "addi")
+        text = text.replace("constant 0.0", "constant 0")
+    module = module_of(text)
+    before = str(module)
+    TransposeOperandsPass().apply(Context(), module)
+    assert (str(module) != before) == (element in ("f64", "bf16"))
+
+
+def test_sizes_that_one_operand_knows() -> None:
+    """A loop that is dynamic in one operand is not one of one step."""
+    text = text_of("qmk", "kn", "mqn")
+    text = text.replace("%a: tensor<1x", "%a: tensor<?x")
+    text = text.replace("ins(%a, %b : tensor<1x", "ins(%a, %b : tensor<?x")
+    x, y = np.ones((1, 4, 3), np.float32), np.ones((3, 5), np.float32)
+    z = np.zeros((4, 1, 5), np.float32)
+    (found,) = simulate(lowered(text), "k", [x, y, z]).results
+    np.testing.assert_array_equal(found, np.full((4, 1, 5), 3))
+
+
+@pytest.mark.parametrize("sizes", [{"m": 0}, {"k": 0}, {"m": 0, "p": 0}])
+def test_no_steps(monkeypatch: pytest.MonkeyPatch, sizes: dict[str, int]) -> None:
+    for loop, size in sizes.items():
+        monkeypatch.setitem(SIZES, loop, size)
+    names = ("kmbp", "knb", "nbpm")
+    for dynamic in ("", "b", "p"):
+        module = lowered(text_of(*names, dynamic))
+        x, y, z = (np.ones([SIZES[n] for n in each], np.float32) for each in names)
+        (found,) = simulate(module, "k", [x, y, z]).results
+        np.testing.assert_array_equal(found, np.einsum("kmbp,knb->nbpm", x, y))
 
 
 # --- Convolutions. ---
