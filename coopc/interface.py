@@ -95,7 +95,10 @@ class Buffer:
 
     @property
     def is_pointer(self) -> bool:
-        """Whether it may be any number of elements; one element has no strides, ()."""
+        """Whether it points to any number of elements.
+
+        A memref of one element has strides, of which there are none: ().
+        """
         return not self.shape and self.strides is None
 
 

@@ -21,6 +21,7 @@ from coopc.emit.interface import argument_of, interface_of, name_of
 from coopc.emit.view import mixed
 from coopc.emit.walker import Facts, NoForm, refusing
 from coopc.interface import (
+    Argument,
     Buffer,
     Expression,
     Interface,
@@ -104,6 +105,15 @@ def sequences_of(module: ModuleOp, facts: Facts) -> list[Interface]:
     return found
 
 
+def of_one_element(argument: Argument) -> Argument:
+    """Return an argument that is no pointer.
+
+    A memref of rank 0 holds one element in a sequence; in a kernel it is a pointer.
+    """
+    is_pointer = isinstance(argument, Buffer) and argument.is_pointer
+    return replace(argument, strides=()) if is_pointer else argument
+
+
 @dataclass(slots=True)
 class _SequenceReader:
     """Follows the operations of a sequence."""
@@ -118,11 +128,9 @@ class _SequenceReader:
 
     def read(self) -> Interface:
         block, name = self.op.body.block, self.op.sym_name.data
-        # Not of any number of elements, as a memref without dimensions is in a kernel.
         arguments = tuple(
-            replace(x, strides=()) if isinstance(x, Buffer) and x.is_pointer else x
+            of_one_element(argument_of(name_of(arg, at), arg.type))
             for at, arg in enumerate(block.args)
-            for x in (argument_of(name_of(arg, at), arg.type),)
         )
         fields = fields_of(arguments, self.facts.flavour)
         found = Interface(

@@ -61,8 +61,8 @@ class DeviceTarget(Target):
         reason = _WANTED.format(simt.TARGET, example)
         if found is None and any(module.ops) and not any(simt.kernels(module)):
             reason = (
-                "expected kernels for a device, got functions alone, as coopc-amx and "
-                "coopc-cpu make them for -t llvm-ir"
+                "expected kernels, as coopc-khr makes them, got functions without "
+                "simt.kernel (coopc-amx and coopc-cpu make them for -t llvm-ir)"
             )
         if device is not None:
             try:

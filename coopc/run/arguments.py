@@ -243,7 +243,7 @@ def _make(
 
 
 def read_array(path: str, mode: Literal["r"] | None = None) -> Array:
-    """The array in a file, which with a mode of `numpy.memmap` stays there.
+    """The array in a file; with mode "r" it is mapped, not read.
 
     Raises:
         ValueError: the file cannot be read, or is no array of numpy.

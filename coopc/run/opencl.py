@@ -245,9 +245,9 @@ class OpenCLServer:
     ) -> tuple[list[bytes], list[float]]:
         """Run a kernel: of its arguments, an int is the number of a memory."""
         cl = self.cl
-        report(f"compiled {entry}")
+        report(f"compiling {entry}")
         kernel = cl.Kernel(self._build(binary, spec), entry)
-        report(f"ran {entry}")
+        report(f"running {entry}")
         count = len(given) - sum(map(len, pointers.values()))
         if kernel.num_args != count:
             raise RunFailed(f"expected {kernel.num_args} arguments, got {count}")

@@ -688,11 +688,11 @@ class VulkanServer:
             times: list[float] = []
             for shader in shaders:
                 # Lavapipe takes longer where all are made before the first runs.
-                report(f"compiled {shader.entry}")
+                report(f"compiling {shader.entry}")
                 bound = [buffers[n] for n in shader.bound]
                 dispatches.append(Dispatch(device, stack, shader, bound))
                 submissions.append(Submission(device, stack, dispatches[-1:]))
-                report(f"ran {shader.entry}")
+                report(f"running {shader.entry}")
                 times.append(submissions[-1].run())
             pairs = zip(buffers[:read], memories, strict=False)
             contents = [

@@ -226,7 +226,7 @@ class Worker:
 
     def _too_long(self, seconds: float) -> str:
         who = self.driver or "the worker"
-        step = f" while {who} {self._step}" if self._step else ""
+        step = f": {who} was {self._step}" if self._step else ""
         return f"no answer within {seconds:g} s{step}"
 
 
@@ -290,7 +290,7 @@ def report(step: str) -> None:
     """Tell the parent what the call in hand does now, in case no answer follows.
 
     Args:
-        step: what is said of the driver: "compiled k".
+        step: such as "compiling k".
     """
     assert _connection is not None, step
     _connection.send(_Step(step))

@@ -141,6 +141,11 @@ class Collapsed:
     map: AffineMap
 
 
+def whole(map: AffineMap) -> Collapsed:
+    """Return an operand of which no dimensions are one."""
+    return Collapsed([(x,) for x in range(len(map.results))], map)
+
+
 @dataclass(frozen=True, slots=True)
 class Collapse:
     """How a generic gets one loop for several."""
@@ -205,9 +210,11 @@ def _operand(
         if tuple(dims[at : at + len(loops)]) == loops:
             count = len(loops)
         elif {*map.results[at].used_dims()} & {*loops}:
-            if lengths is None or min(lengths) < 1 or dims[at] < 0:
+            if lengths is None or dims[at] < 0:
                 return None
             place = loops.index(dims[at])
+            if min(lengths[max(place, 1) :]) < 1:
+                return None  # dynamic, or nothing to divide by
             expr = (
                 expr // prod(lengths[place + 1 :]) if place + 1 < len(loops) else expr
             )
@@ -362,7 +369,7 @@ def drop_units(op: linalg.GenericOp) -> bool:
             is_expanded = isinstance(owner, tensor.ExpandShapeOp)
             if not is_expanded or reassociation(owner) != list(each.groups):
                 each = None
-        found.append(each or Collapsed([(x,) for x in range(len(map.results))], map))
+        found.append(each or whole(map))
     if [each.map for each in found] == maps_of(op):
         return False
     rebuilt(op, found, list(op.iterator_types))

@@ -29,7 +29,7 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
@@ -52,9 +52,10 @@ from coopc.passes.linalg.collapse_linalg import (
     Collapsed,
     collapsed,
     replace_expanded,
+    whole,
     without_units,
 )
-from coopc.passes.linalg.fuse_linalg import generic, maps_of, shape
+from coopc.passes.linalg.fuse_linalg import constant_of, generic, maps_of, shape
 from coopc.passes.linalg.match import (
     LoopGroups,
     body_signs,
@@ -349,10 +350,6 @@ def map_of(loops: Loops, count: int) -> AffineMap:
     return AffineMap(count, 0, tuple(AffineDimExpr(x) for x in loops))
 
 
-def whole(map: AffineMap) -> Collapsed:
-    return Collapsed([(x,) for x in range(len(map.results))], map)
-
-
 def transposed(
     b: Builder, value: SSAValue, own: Sequence[int], wanted: Sequence[int]
 ) -> SSAValue:
@@ -365,8 +362,10 @@ def transposed(
     fixed = [DYNAMIC_INDEX if isinstance(x, SSAValue) else x for x in found]
     type = TensorType(element, fixed)
     (empty,) = b.effect(tensor.EmptyOp(sizes, type)).results
-    if isinstance(value.owner, linalg.FillOp):
-        return b.effect(linalg.FillOp(value.owner.inputs, [empty], [type])).results[0]
+    if (number := constant_of(value)) is not None:
+        if isinstance(number, arith.ConstantOp):
+            number = b.effect(number).results[0]
+        return b.effect(linalg.FillOp([number], [empty], [type])).results[0]
     at = tuple(wanted.index(loop) for loop in own)
     maps = map_of(at, len(at)), AffineMap.identity(len(at))
     return b.effect(generic([value], empty, maps, first)).results[0]

@@ -9,7 +9,7 @@
 // What is refused, where, and in which words; nothing is written then.
 
 // NONE: error: builtin.module: expected simt.target on the module, which a pipeline writes, or the target's options, as in spirv{flavour=vulkan device=lavapipe}
-// HOST: error: builtin.module: expected kernels for a device, got functions alone, as coopc-amx and coopc-cpu make them for -t llvm-ir
+// HOST: error: builtin.module: expected kernels, as coopc-khr makes them, got functions without simt.kernel (coopc-amx and coopc-cpu make them for -t llvm-ir)
 // DEVICE: error: builtin.module: unknown device 'bgm', did you mean 'bmg'? (have lavapipe, nvidia, ampere, ada, blackwell, rdna3, rdna4, arc, xe2, dg2, pvc, bmg, lnl, ptl, intel-cpu, amx, any, driver)
 // FLAVOUR: error: builtin.module: expected vulkan, which lavapipe has, got opencl
 // METAL: target:1:1: error: option flavour of abi-json: expected opencl or vulkan, got metal

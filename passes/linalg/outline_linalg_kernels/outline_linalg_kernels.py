@@ -717,16 +717,14 @@ class SequenceWriter:
             for at, (value, init) in enumerate(
                 zip(op.results, op.outputs, strict=True)
             ):
-                kept = keeps(op, at)
-                # A kernel fills those elements alone that it computes.
-                filled = kept and is_covered(op, at) and constant_of(init) is not None
-                if value in results or (kept and not filled):
-                    before = init if kept and not filled else None
+                before = init if keeps(op, at) else None
+                # A fill within a kernel writes those elements alone that it computes.
+                if before and is_covered(op, at) and constant_of(init) is not None:
+                    fills[value], before = init, None
+                if value in results or before is not None:
                     self._output(kernel, op, value, before)
                 else:
                     temporaries.append((op, at))
-                if filled:
-                    fills[value] = init
         for op, at in temporaries:  # whose sizes may be those of a result
             kernel.temporary(op, at)
         for op in group.ops:
@@ -744,8 +742,10 @@ class SequenceWriter:
         init: SSAValue | None,
     ) -> None:
         """Give a kernel the memory of a result, with what it holds before."""
-        is_new = init is None
-        found = self.allocated(value) if is_new else self.updated(op, value, init)
+        if init is not None:
+            found = self.updated(op, value, init)
+        else:
+            found = self.allocated(value)
         self.memories[value] = found
         kernel.known[value] = kernel.argument(self.memref(found), value.name_hint)
 

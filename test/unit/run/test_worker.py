@@ -34,8 +34,8 @@ def hang():
         pass
 
 def compile():
-    report("read k")
-    report("compiled k")
+    report("reading k")
+    report("compiling k")
     hang()
 
 def refuse():
@@ -96,7 +96,7 @@ def test_process_is_kept(worker: Worker):
             "ended with SIGKILL, for example because the system is out of memory",
         ),
         ("hang", 0.1, r"no answer within 0\.1 s$"),
-        ("compile", 0.2, r"no answer within 0\.2 s while the worker compiled k$"),
+        ("compile", 0.2, r"no answer within 0\.2 s: the worker was compiling k$"),
         ("refuse", 60, "^expected K = 16$"),
         ("give", 60, "^expected an index$"),
         ("fail", 60, "^KeyError: 'tile'$"),
