@@ -284,7 +284,7 @@ def channels_last_in(
         if shape is not weights
     )
     _, _, depth = direct_tile(device, elements)
-    if min(weights) < 0 or filters < 0 or 2 * channels < depth:
+    if min(*weights, filters) < 1 or 2 * channels < depth:
         return None
     work = prod(x if x >= 0 else UNKNOWN_SIZE for x in (*out, *weights)) // filters
     return found if work >= LEAST_WORK else None
