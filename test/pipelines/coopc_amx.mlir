@@ -18,6 +18,7 @@
 // STEPS-NEXT: unroll-loops
 // STEPS-NEXT: lift-memrefs-to-tensors
 // STEPS-NEXT: generalize-linalg
+// STEPS-NEXT: transpose-operands{device="amx" every=true}
 // STEPS-NEXT: collapse-linalg
 // STEPS-NEXT: fuse-linalg
 // STEPS-NEXT: outline-linalg-kernels{sequence=false}
