@@ -106,3 +106,47 @@ func.func @apart(%x: tensor<6x5xf32>) -> (tensor<2x3x5xf32>, tensor<2x5x3xf32>) 
   } -> tensor<2x5x3xf32>
   return %a, %b : tensor<2x3x5xf32>, tensor<2x5x3xf32>
 }
+
+// Products of elements are no products of matrices: both loops stay, and the operation can
+// follow a product in its kernel.
+
+// CHECK-LABEL: @multiply_add
+// CHECK-NEXT:    linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>]{{.*}} ins(%a, %b :
+func.func @multiply_add(%a: tensor<5x7xf32>, %b: tensor<5x7xf32>, %c: tensor<5x7xf32>) -> tensor<5x7xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<5x7xf32>, tensor<5x7xf32>) outs(%c : tensor<5x7xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %z = arith.mulf %x, %y : f32
+    %t = arith.addf %o, %z : f32
+    linalg.yield %t : f32
+  } -> tensor<5x7xf32>
+  return %0 : tensor<5x7xf32>
+}
+
+// Rows of a batch are one loop, unless that would copy memory with gaps.
+
+// CHECK-LABEL: @rows_of_a_batch
+// CHECK:         [[A:%.*]] = tensor.collapse_shape %a {{.*}} into tensor<10x8xf32>
+// CHECK:         linalg.generic {{.*}} ins([[A]], %b : tensor<10x8xf32>, tensor<8x7xf32>)
+func.func @rows_of_a_batch(%a: tensor<2x5x8xf32>, %b: tensor<8x7xf32>, %c: tensor<2x5x7xf32>) -> tensor<2x5x7xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<2x5x8xf32>, tensor<8x7xf32>) outs(%c : tensor<2x5x7xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %z = arith.mulf %x, %y : f32
+    %t = arith.addf %o, %z : f32
+    linalg.yield %t : f32
+  } -> tensor<2x5x7xf32>
+  return %0 : tensor<2x5x7xf32>
+}
+
+// CHECK-LABEL: @rows_with_gaps
+// CHECK-NOT:     tensor.collapse_shape
+// CHECK:         return
+func.func @rows_with_gaps(%memory: memref<2x5x8xf32, strided<[64, 8, 1]>>, %b: tensor<8x7xf32>, %c: tensor<2x5x7xf32>) -> tensor<2x5x7xf32> {
+  %a = bufferization.to_tensor %memory restrict : memref<2x5x8xf32, strided<[64, 8, 1]>> to tensor<2x5x8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<2x5x8xf32>, tensor<8x7xf32>) outs(%c : tensor<2x5x7xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %z = arith.mulf %x, %y : f32
+    %t = arith.addf %o, %z : f32
+    linalg.yield %t : f32
+  } -> tensor<2x5x7xf32>
+  return %0 : tensor<2x5x7xf32>
+}
