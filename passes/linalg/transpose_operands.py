@@ -38,6 +38,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.utils.dynamic_index_list import split_dynamic_index_list
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
@@ -306,17 +307,17 @@ def reorder(op: linalg.GenericOp, how: Orders) -> None:
         without = map.replace_dims_and_symbols(numbers, (), len(kept), 0)
         own.append(without_units(value, without) or whole(without))
     wanted = [tuple(kept.index(x) for x in loops) for loops in how.operands]
-    a, b_, c = (
+    values = [
         transposed(b, collapsed(b, value, each.groups), order(each.map), loops)
         for value, each, loops in zip(op.operands, own, wanted, strict=True)
-    )
+    ]
     new = linalg.GenericOp(
-        [a, b_],
-        [c],
+        values[:2],
+        values[2:],
         op.detach_region(op.body),
         [AffineMapAttr(map_of(loops, len(kept))) for loops in wanted],
         [kind for n, kind in enumerate(op.iterator_types) if n in kept],
-        [c.type],
+        [values[2].type],
     )
     (old,), (found,) = op.results, b.effect(new).results
     found = transposed(b, found, wanted[2], order(own[2].map))
@@ -358,8 +359,7 @@ def transposed(
         return value
     known, element = shape(b, value), tensor_type(value).element_type
     found = [known[own.index(loop)] for loop in wanted]
-    sizes = [x for x in found if isinstance(x, SSAValue)]
-    fixed = [DYNAMIC_INDEX if isinstance(x, SSAValue) else x for x in found]
+    fixed, sizes = split_dynamic_index_list(found, DYNAMIC_INDEX)
     type = TensorType(element, fixed)
     (empty,) = b.effect(tensor.EmptyOp(sizes, type)).results
     if (number := constant_of(value)) is not None:

@@ -954,20 +954,20 @@ class DistributeCoopmatrixPass(ModulePass):
     def _lanes(self, module: ModuleOp) -> int:
         """Return the lanes of every subgroup, which the device must have."""
         device = target_device(module)
-        sizes = (kernel.subgroup_size for kernel in simt.kernels(module))
-        lanes = self.subgroup_size or next((x for x in sizes if x is not None), None)
+        kernels = (x for x in simt.kernels(module) if x.subgroup_size is not None)
+        kernel = next(kernels, None) if self.subgroup_size is None else None
+        lanes = self.subgroup_size if kernel is None else kernel.subgroup_size
         if device is not None:
             lanes = lanes or device.subgroup_size
             # One lane is no subgroup: any device has that.
             if lanes not in (1, *device.subgroup_sizes):
                 has = " or ".join(map(str, device.subgroup_sizes))
-                own = (x.func for x in simt.kernels(module) if x.subgroup_size == lanes)
                 reason = (
                     f"expected subgroups of {has} lanes, as {device.name} has them, "
                     f"got {lanes}"
                 )
-                if self.subgroup_size is None and (kernel := next(own, None)):
-                    Refused(kernel, reason).report()
+                if kernel is not None:
+                    Refused(kernel.func, reason).report()
                 raise PassFailedException(f"{self.name}: {reason}")
         if lanes is None:
             raise PassFailedException(

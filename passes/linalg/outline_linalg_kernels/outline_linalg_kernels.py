@@ -349,6 +349,16 @@ class KernelWriter:
         return found
 
 
+def filled_with(op: linalg.GenericOp, at: int) -> SSAValue | arith.ConstantOp | None:
+    """Return the number that an output holds before, if a kernel can fill it itself.
+
+    A kernel fills those elements alone that it computes.
+    """
+    if not output_arguments(op)[at].uses or not is_covered(op, at):
+        return None
+    return constant_of(op.outputs[at])
+
+
 def leaves_of(
     ops: Sequence[linalg.GenericOp], numbers: Sequence[SSAValue] = ()
 ) -> list[SSAValue]:
@@ -365,10 +375,8 @@ def leaves_of(
     todo = list(numbers)
     for op in ops:
         todo += op.inputs
-        for init, arg in zip(op.outputs, output_arguments(op), strict=True):
-            number = constant_of(init) if arg.uses else None
-            if isinstance(number, SSAValue):
-                todo.append(number)
+        filled = (filled_with(op, at) for at in range(len(op.outputs)))
+        todo += (number for number in filled if isinstance(number, SSAValue))
         todo += (x for each in op.body.walk() for x in each.operands)
     todo.reverse()
     seen: set[SSAValue] = set()
@@ -717,10 +725,10 @@ class SequenceWriter:
             for at, (value, init) in enumerate(
                 zip(op.results, op.outputs, strict=True)
             ):
-                before = init if keeps(op, at) else None
-                # A fill within a kernel writes those elements alone that it computes.
-                if before and is_covered(op, at) and constant_of(init) is not None:
-                    fills[value], before = init, None
+                is_filled = filled_with(op, at) is not None
+                if is_filled:
+                    fills[value] = init
+                before = init if keeps(op, at) and not is_filled else None
                 if value in results or before is not None:
                     self._output(kernel, op, value, before)
                 else:
