@@ -14,6 +14,13 @@ Triton kernels as functions, and their scalars.
         attributes {simt.kernel, simt.subgroup_size, simt.work_group_size}
 
 A pointer becomes a memref of rank 0, which stands for all memory after it.
+
+A program of Triton does one thing after the other. Where several subgroups load copies
+of an element, and the first of them stores it, it waits until all have loaded it.
+
+    %x = tt.load %p        %x = memref.load %m[%i]            by every subgroup
+                           simt.barrier
+    tt.store %p, %y        scf.if %first { memref.store %y, %m[%i] }
 """
 
 from __future__ import annotations
@@ -43,12 +50,14 @@ from xdsl.rewriter import Rewriter
 from coopc.device import BlockIO, Device
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.llvm_assume import AssumeOp
+from coopc.dialects.narrow import is_tensor
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import defined_by
 from coopc.ir.device_option import target_device
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
+from coopc.passes.triton.access_order import may_conflict, waiting_accesses
 from coopc.passes.triton.origins import made_by, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
@@ -86,6 +95,9 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
         if not isinstance(op, tt.FuncOp):
             continue
         needed = conditions(op, io)
+        domains = ttg.Domain.GLOBAL_READ | ttg.Domain.GLOBAL_WRITE
+        for access in waiting_accesses(op.body.block, must_wait):
+            Builder.at(access).effect(ttg.BarrierOp(domains))
         body = op.detach_region(op.body)
         types = FunctionType.from_lists(op.function_type.inputs.data, [])
         func = FuncOp(op.sym_name.data, types, body)
@@ -104,6 +116,18 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
         found.append(func)
     tt.ModuleFacts.drop(module)
     return found
+
+
+def must_wait(first: Operation, second: Operation) -> bool:
+    """Whether a subgroup may access what another one has a copy of, and one writes."""
+    is_repeated = any(map(_is_repeated, (first, second)))
+    return is_repeated and may_conflict(first, second)
+
+
+def _is_repeated(access: Operation) -> bool:
+    """Whether several subgroups have what is accessed."""
+    tensors = [x for x in (*access.operands, *access.results) if is_tensor(x.type)]
+    return not tensors or bool(tt.layout_of(tensors[0].type).free_masks()["warp"])
 
 
 ProgramOp = (

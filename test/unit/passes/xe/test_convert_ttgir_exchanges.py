@@ -214,6 +214,25 @@ def test_reduce_to_a_scalar(layout: str) -> None:
     assert (a == expected).all()
 
 
+def test_a_scalar_that_is_updated() -> None:
+    """All subgroups load it, and one stores it, in each round."""
+    text = kernel(
+        """
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    scf.for %i = %zero to %n step %one : i32 {
+      %v = tt.load %a : !tt.ptr<i32>
+      %w = arith.addi %v, %v : i32
+      tt.store %a, %w : !tt.ptr<i32>
+    }
+""",
+        "%a: !tt.ptr<i32>, %n: i32",
+    )
+    a = np.array(3, np.int32)
+    simulate(module(text, "coopc-xe{device=bmg}"), "k", [a, np.int32(5)], grid=(1,))
+    assert a == 3 * 2**5
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_scan(layout: str, axis: int) -> None:
