@@ -4,8 +4,9 @@ Before:  functions of `linalg.generic` on tensors, as from `generalize-linalg`.
 After:   the loops of a product that count its batch, M, N or K follow each other in
          each operand, those of the batch first, so that `collapse-linalg` can merge
          them; loops of one step are removed from such products.  Convolutions have
-         channels and filters last.  For that, operands of another order are
-         transposed, and a result is transposed back.
+         channels and filters last; those by 1x1 elements, in steps of 1, are products.
+         For that, operands of another order are transposed, and a result is
+         transposed back.
 Fails:   never; other operations are unchanged, so are small products, and those that
          the device has no matrices for.
 
@@ -22,7 +23,7 @@ becomes C[n, y, x, f] += A[n, y + i, x + j, c] * B[i, j, c, f] of transposed ten
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -134,15 +135,19 @@ def decide(
     >>> decide(((0, 1, 3), (3, 2), (0, 1, 2)), dict.fromkeys(range(4), 64)) is None
     True
     """
+    alone = {x for x, size in sizes.items() if size == 1}
+    alone = {x for x in alone if sum(x in loops for loops in operands) == 1}
+    a, b, c = (tuple(x for x in loops if x not in alone) for loops in operands)
+    operands = a, b, c
     groups = groups_of(operands)
-    if groups is None or is_ordered(operands, groups, inner_batch):
+    if groups is None or (not alone and is_ordered(operands, groups, inner_batch)):
         return None
     if any(all(sizes[x] == 1 for x in own) for own in (groups.rows, groups.cols)):
         return None  # of a vector: no matrices multiply it
     known = {loop: size if size >= 0 else UNKNOWN_SIZE for loop, size in sizes.items()}
     if prod(known.values()) < LEAST_WORK:
         return None
-    units = units_of(groups, sizes)
+    units = units_of(groups, sizes) | alone
     parts = (groups.batch, groups.rows, groups.cols, groups.along_k)
     rest: list[Loops] = [
         tuple(x for x in loops if x not in units) for loops in operands
@@ -195,17 +200,43 @@ def orders_in(
         inner_batch: see `layouts`.
         static_rows: whether what is transposed needs rows of a static size.
     """
-    a, b, c = operands = tuple(tuple(order(map)) for map in maps_of(op))
-    sizes: dict[int, int] = {}
-    for value, loops in zip(op.operands, operands, strict=True):
-        for loop, size in zip(loops, tensor_type(value).get_shape(), strict=True):
+    maps, sizes = maps_of(op), dict[int, int]()
+    for value, map in zip(op.operands, maps, strict=True):
+        for loop, size in zip(order(map), tensor_type(value).get_shape(), strict=True):
             sizes[loop] = min(size, sizes.get(loop, size))  # -1 if one is dynamic
+    maps[0] = without_window(maps[0], op.operands[0], sizes)
+    a, b, c = operands = tuple(tuple(order(map)) for map in maps)
     found = decide((a, b, c), sizes, inner_batch)
     if found is not None and static_rows:
         pairs = zip(operands, found.operands, strict=True)
         if any(own != new and sizes[new[-1]] < 0 for own, new in pairs):
             return None
     return found
+
+
+def without_window(
+    map: AffineMap, image: SSAValue, sizes: Mapping[int, int]
+) -> AffineMap:
+    """Return how an image is walked over without loops of a window of 1x1.
+
+    As it is if that is no walk over all of the image.
+
+        (n, f, y, x, c, i, j) -> (n, c, y + i, x + j)     i and j are 0
+        (n, f, y, x, c, i, j) -> (n, c, y, x)
+    """
+    numbers = [
+        AffineConstantExpr(0) if sizes.get(loop) == 1 else AffineDimExpr(loop)
+        for loop in range(map.num_dims)
+    ]
+    found = list(map.results)
+    for at, size in enumerate(tensor_type(image).get_shape()):
+        if not isinstance(map.results[at], AffineDimExpr):
+            expr = found[at] = map.results[at].replace_dims_and_symbols(numbers, ())
+            if not isinstance(expr, AffineDimExpr) or sizes[expr.position] != size:
+                return map
+            if size == DYNAMIC_INDEX:
+                return map  # the image may have more
+    return AffineMap(map.num_dims, 0, tuple(found))
 
 
 # --- Convolutions. ---

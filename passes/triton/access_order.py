@@ -6,7 +6,7 @@ of two arguments is taken to be apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import gpu
@@ -29,8 +29,16 @@ DESCRIPTOR_ACCESSES = (
 )
 
 
-def waiting_accesses(block: Block, must_wait: MustWait) -> Sequence[Operation]:
-    """Return the accesses of a kernel's block before which lanes wait."""
+def waiting_accesses(
+    block: Block, must_wait: MustWait, either: Container[Operation] | None = None
+) -> Sequence[Operation]:
+    """Return the accesses of a kernel's block before which lanes wait.
+
+    Args:
+        block: the kernel's.
+        must_wait: decides for two of them.
+        either: the accesses of which one is to be among the two; None for any.
+    """
     found = dict[Operation, None]()
 
     def after(block: Block, before: Sequence[Operation]) -> Sequence[Operation]:
@@ -39,7 +47,10 @@ def waiting_accesses(block: Block, must_wait: MustWait) -> Sequence[Operation]:
             if isinstance(op, ttg.BarrierOp | gpu.BarrierOp):
                 before = ()
             elif isinstance(op, ACCESSES | DESCRIPTOR_ACCESSES):
-                if op in found or any(must_wait(x, op) for x in before):
+                others = before
+                if either is not None and op not in either:
+                    others = [x for x in before if x in either]
+                if op in found or any(must_wait(x, op) for x in others):
                     found[op] = None
                     before = ()
                 before = (*before, op)

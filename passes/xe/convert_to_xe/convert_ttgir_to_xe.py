@@ -57,7 +57,12 @@ from coopc.ir.device_option import target_device
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
-from coopc.passes.triton.access_order import may_conflict, waiting_accesses
+from coopc.passes.triton.access_order import (
+    DESCRIPTOR_ACCESSES,
+    may_conflict,
+    waiting_accesses,
+)
+from coopc.passes.triton.layouts import ACCESSES
 from coopc.passes.triton.origins import made_by, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
@@ -96,7 +101,7 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
             continue
         needed = conditions(op, io)
         domains = ttg.Domain.GLOBAL_READ | ttg.Domain.GLOBAL_WRITE
-        for access in waiting_accesses(op.body.block, must_wait):
+        for access in waiting(op):
             Builder.at(access).effect(ttg.BarrierOp(domains))
         body = op.detach_region(op.body)
         types = FunctionType.from_lists(op.function_type.inputs.data, [])
@@ -118,16 +123,16 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     return found
 
 
-def must_wait(first: Operation, second: Operation) -> bool:
-    """Whether a subgroup may access what another one has a copy of, and one writes."""
-    is_repeated = any(map(_is_repeated, (first, second)))
-    return is_repeated and may_conflict(first, second)
-
-
-def _is_repeated(access: Operation) -> bool:
-    """Whether several subgroups have what is accessed."""
-    tensors = [x for x in (*access.operands, *access.results) if is_tensor(x.type)]
-    return not tensors or bool(tt.layout_of(tensors[0].type).free_masks()["warp"])
+def waiting(func: tt.FuncOp) -> Sequence[Operation]:
+    """Return the accesses before which subgroups wait for others that have copies."""
+    repeated: set[Operation] = set()
+    for op in func.body.walk():
+        if isinstance(op, ACCESSES | DESCRIPTOR_ACCESSES):
+            types = [x.type for x in (*op.operands, *op.results)]
+            tensor = next((x for x in types if is_tensor(x)), None)
+            if tensor is None or tt.layout_of(tensor).free_masks()["warp"]:
+                repeated.add(op)
+    return waiting_accesses(func.body.block, may_conflict, repeated)
 
 
 ProgramOp = (
