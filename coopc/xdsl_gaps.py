@@ -5,6 +5,7 @@
 | hex floats | `dense<0xFF800000>` is 4286578688.0, not -inf | `float_of_hex` |
 | large floats | f16 and f32 overflow fails, in folds too; it is inf | `_rounded` |
 | splats | `dense<0.0>` makes a Python object of each element | `coopc.parsing` |
+| splats of floats | a NaN is none, and 0.0 and -0.0 are the same | `_is_splat` |
 | late aliases | `#loc1` before its definition, as in MLIR, fails | `alias_positions` |
 | locations | no `fused<..>[..]`, no ranges of a file | `coopc.parsing` |
 | resources | of a second module of the same names are empty | the same |
@@ -73,6 +74,7 @@ from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     IntegerAttr,
@@ -187,6 +189,17 @@ def _rounded(pack: Callable[..., bytes]) -> Any:
 
 mend(Float16Type, "pack", _rounded)
 mend(Float32Type, "pack", _rounded)
+
+
+def _is_splat(_: Callable[..., bool]) -> Any:
+    def is_splat(self: DenseIntOrFPElementsAttr) -> bool:
+        data, count = self.data.data, len(self)
+        return count > 0 and data == data[: len(data) // count] * count
+
+    return is_splat
+
+
+mend(DenseIntOrFPElementsAttr, "is_splat", _is_splat)
 
 
 def float_of_hex(literal: str, type: AnyFloat) -> float | None:

@@ -119,6 +119,24 @@ def test_large_floats(type: str, written: str, read: str) -> None:
     assert str(op).lower() == f"%a = arith.constant {read} : {type}"
 
 
+SPLATS = """
+from importlib import import_module
+from math import nan
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
+import_module({!r} or "sys")
+for numbers in ([nan, nan], [0.0, -0.0], [1.0, 1.0], [1.0, 2.0]):
+    dense = DenseIntOrFPElementsAttr.from_list(TensorType(f32, [2]), numbers)
+    print(int(dense.is_splat()), end="")
+"""
+
+
+@pytest.mark.parametrize(("module", "found"), [("", "0110"), ("coopc.parsing", "1010")])
+def test_splats_of_floats(module: str, found: str) -> None:
+    """They are compared as numbers by xDSL, and by their bits with coopc."""
+    program = [sys.executable, "-c", SPLATS.format(module)]
+    assert subprocess.check_output(program, text=True) == found
+
+
 def test_folds_of_large_floats() -> None:
     text = """
 %a = arith.constant 60000.0 : f16
