@@ -680,12 +680,8 @@ class Assignment:
 
     def of(self, value: SSAValue, encoding: Encoding) -> SSAValue:
         """Return a tensor in a layout."""
-        if (own := self.plan.layouts.get(value)) == encoding:
+        if self.plan.layouts.get(value) == encoding:
             return value
-        if own is not None and isinstance(encoding, LinearEncoding):
-            shape = shape_of(value.type)
-            if tt.linear(own, shape) == tt.linear(encoding, shape):
-                return value
         if (found := self.made.get((value, encoding))) is None:
             is_free = value in self.plan.free
             make = self._copied if is_free else self._converted
@@ -713,7 +709,19 @@ class Assignment:
         for index, value in enumerate(op.operands):
             if tt.is_tensor(value.type):
                 wanted = encoding or self.plan.of_operand(op, index)
-                op.operands[index] = self.of(value, wanted)
+                if not self.is_held_as(op, value, wanted):
+                    op.operands[index] = self.of(value, wanted)
+
+    def is_held_as(self, op: Operation, value: SSAValue, encoding: Encoding) -> bool:
+        """Whether lanes hold what an operation moves as a layout says, by any name.
+
+        Other operations compare the attributes of what they take.
+        """
+        own, shape = self.plan.layouts.get(value), shape_of(value.type)
+        is_moved = isinstance(op, tt.ReshapeOp | tt.SplitOp | tt.TransOp)
+        if own is None or not is_moved or not isinstance(encoding, LinearEncoding):
+            return False
+        return tt.linear(own, shape) == tt.linear(encoding, shape)
 
     def apply(self, func: tt.FuncOp) -> None:
         for op in list(func.body.walk()):

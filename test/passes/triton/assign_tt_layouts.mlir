@@ -293,6 +293,36 @@ module attributes {simt.target = #simt.target<opencl, bmg>} {
 
 // -----
 
+// Lanes hold both halves alike, but the layouts are of two kinds: what is joined is of
+// one type.
+
+// CHECK-LABEL: @joined
+// CHECK: %[[A:.*]] = ttg.convert_layout %a : tensor<4x1xi8, #blocked> -> tensor<4x1xi8, #linear>
+// CHECK: tt.join %[[A]], %b : tensor<4x1xi8, #linear> -> tensor<4x1x2xi8
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @joined(%x: !tt.ptr<i8>, %y: !tt.ptr<i8>) {
+    %range = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>
+    %rows = tt.expand_dims %range {axis = 1 : i32} : tensor<4xi32> -> tensor<4x1xi32>
+    %all = tt.splat %x : !tt.ptr<i8> -> tensor<4x1x!tt.ptr<i8>>
+    %a_at = tt.addptr %all, %rows : tensor<4x1x!tt.ptr<i8>>, tensor<4x1xi32>
+    %a = tt.load %a_at : tensor<4x1x!tt.ptr<i8>>
+    %rest = tt.splat %y : !tt.ptr<i8> -> tensor<4x1x!tt.ptr<i8>>
+    %b_at = tt.addptr %rest, %rows : tensor<4x1x!tt.ptr<i8>>, tensor<4x1xi32>
+    %b = tt.load %b_at : tensor<4x1x!tt.ptr<i8>>
+    %pairs = tt.join %a, %b : tensor<4x1xi8> -> tensor<4x1x2xi8>
+    %turned = tt.trans %pairs {order = array<i32: 2, 0, 1>} : tensor<4x1x2xi8> -> tensor<2x4x1xi8>
+    %most = "tt.reduce"(%turned) <{axis = 0 : i32}> ({
+    ^bb0(%one: i8, %other: i8):
+      %more = arith.maxsi %one, %other : i8
+      tt.reduce.return %more : i8
+    }) : (tensor<2x4x1xi8>) -> tensor<4x1xi8>
+    tt.store %a_at, %most : tensor<4x1x!tt.ptr<i8>>
+    tt.return
+  }
+}
+
+// -----
+
 // A descriptor of several places is for one subgroup.
 
 // CHECK-LABEL: @chosen
