@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import as_tensor, memref_type
 from coopc.dialects.tensor_forms import ParallelInsertSliceOp
-from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import end_region, forward, implements, run_region
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import MemRef, shape_in, whole, with_dynamic
@@ -181,7 +181,7 @@ def expand_shape(
 
 @implements(tensor.PadOp)
 def pad(machine: Machine, op: tensor.PadOp, value: Array, *rest: Array) -> Array:
-    """Put a number around; the region may compute it of the indices."""
+    """Put a number around, or cut off; the region may compute it of the indices."""
     dynamic = iter(rest)
     low, high = (
         [int(x.flat[0]) for x in with_dynamic(each.get_values(), dynamic)]
@@ -189,14 +189,16 @@ def pad(machine: Machine, op: tensor.PadOp, value: Array, *rest: Array) -> Array
     )
     inside = shape_in(value)
     shape = [a + n + b for a, n, b in zip(low, inside, high, strict=True)]
-    if min(low + high, default=0) < 0:
-        raise SimulationError("no simulation of a negative padding")
+    if min(shape, default=0) < 0:
+        raise UndefinedBehaviour(f"expected sizes that are not negative, got {shape}")
     grid = [x.reshape(1, 1, -1) for x in np.indices(shape, dtype=np.int64)]
     (around,) = run_region(machine, op.region, *grid)
     found = np.broadcast_to(around, (1, 1, int(np.prod(shape))))
     found = found.reshape(*LEADING, *shape).copy()
-    pairs = zip(low, inside, strict=True)
-    found[(..., *(slice(a, a + n) for a, n in pairs))] = value
+    edges = list(zip(low, inside, shape, strict=True))
+    to = (slice(max(a, 0), max(min(a + n, size), 0)) for a, n, size in edges)
+    of = (slice(max(-a, 0), max(min(n, size - a), 0)) for a, n, size in edges)
+    found[(..., *to)] = value[(..., *of)]
     return found
 
 

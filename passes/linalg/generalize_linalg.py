@@ -185,6 +185,12 @@ def _on_elements(op: Operation) -> None:
     replace(op, insert(elementwise(replaced, output, compute), op))
 
 
+def _folded(numbers: Sequence[Size]) -> list[Size]:
+    """Return numbers, instead of values that are constants."""
+    known = [x if isinstance(x, int) else constant_number(x) for x in numbers]
+    return [x if y is None else int(y) for x, y in zip(numbers, known, strict=True)]
+
+
 def _pad(op: tensor.PadOp) -> None:
     """Replace a pad by a fill around a slice."""
     last = op.region.block.last_op
@@ -196,19 +202,54 @@ def _pad(op: tensor.PadOp) -> None:
                 op, "expected tensor.pad with one number: write linalg.generic"
             )
         value = b.effect(value.owner.clone()).results[0]
-    inside, type = shape(b, op.source), op.result.type
     low, high = (
-        get_dynamic_index_list(*edge, DYNAMIC_INDEX)
+        _folded(get_dynamic_index_list(*edge, DYNAMIC_INDEX))
         for edge in (
             (op.static_low.get_values(), op.low),
             (op.static_high.get_values(), op.high),
         )
     )
+    source, type = _cropped(b, op, low, high), op.result.type
+    inside = shape(b, source)
+    low, high = (
+        [max(x, 0) if isinstance(x, int) else x for x in edge] for edge in (low, high)
+    )
     known = zip(type.get_shape(), low, inside, high, strict=True)
     total = [b.total(*parts) for size, *parts in known if size == DYNAMIC_INDEX]
     target = b.effect(tensor.EmptyOp([b.value(x) for x in total], type)).results[0]
     filled = b.effect(ops.FillOp([value], [target], [type])).results[0]
-    replace(op, [_inserted(b, op.source, filled, low, inside)])
+    replace(op, [_inserted(b, source, filled, low, inside)])
+
+
+def _cropped(
+    b: Builder, op: tensor.PadOp, low: Sequence[Size], high: Sequence[Size]
+) -> SSAValue:
+    """Return what is padded, without what negative numbers cut off.
+
+    Raises:
+        Refused: it is not known to have that many elements.
+    """
+    given = as_tensor(op.source.type)
+    offsets, sizes, known = [0] * len(low), shape(b, op.source), given.get_shape()
+    for at, edges in enumerate(zip(low, high, strict=True)):
+        first, last = (max(-x, 0) if isinstance(x, int) else 0 for x in edges)
+        if not first and not last:
+            continue
+        if known[at] < first + last:
+            raise Refused(
+                op,
+                f"expected {first + last} known elements along dimension {at}, which "
+                f"negative padding cuts off, got {given}",
+            )
+        offsets[at], sizes[at] = first, known[at] - first - last
+    steps, type = (
+        [1] * len(sizes),
+        tensor.ExtractSliceOp.infer_result_type(given, sizes),
+    )
+    if type == given:
+        return op.source
+    part = tensor.ExtractSliceOp(op.source, offsets, sizes, steps, type)
+    return b.effect(part).results[0]
 
 
 def _inserted(
@@ -371,8 +412,7 @@ def _slice(op: Slice) -> None:
     """
     static, dynamic = op.static_offsets.get_values(), op.offsets
     found = get_dynamic_index_list(static, dynamic, DYNAMIC_INDEX)
-    known = [x if isinstance(x, int) else constant_number(x) for x in found]
-    folded = [x if y is None else int(y) for x, y in zip(found, known, strict=True)]
+    folded = _folded(found)
     if any(isinstance(x, SSAValue) and _is_read(x) for x in folded):
         extracts = isinstance(op, tensor.ExtractSliceOp)
         new = _extracted(op, folded) if extracts else _replaced_part(op, folded)

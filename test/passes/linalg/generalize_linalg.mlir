@@ -61,6 +61,19 @@ func.func @pad(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %s : tensor<4xf32>
 }
 
+// Negative padding cuts elements off first.
+// CHECK-LABEL: func.func @cropped(
+// CHECK:         %[[X:.*]] = tensor.extract_slice %x[2, 0] [3, 7] [1, 1]
+// CHECK:         tensor.insert_slice %[[X]] into %{{.*}}[0, 1] [3, 7] [1, 1]
+func.func @cropped(%x: tensor<5x9xf32>) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[-2, 1] high[1, -2] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<5x9xf32> to tensor<4x8xf32>
+  func.return %p : tensor<4x8xf32>
+}
+
 // Arithmetic on tensors is one of elements; a fill has a number of their type.
 // CHECK-LABEL: func.func @tensors(
 // CHECK:         %[[H:.*]] = arith.truncf %f : f32 to f16

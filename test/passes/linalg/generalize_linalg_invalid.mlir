@@ -53,6 +53,17 @@ func.func @f(%x: tensor<4xi32>) -> tensor<5xi32> {
 
 // -----
 
+// CHECK: tensor.pad: expected 2 known elements along dimension 0, which negative padding cuts off, got tensor<?xi32>
+func.func @f(%x: tensor<?xi32>, %n: i32) -> tensor<?xi32> {
+  %p = tensor.pad %x low[-1] high[-1] {
+  ^bb0(%i: index):
+    tensor.yield %n : i32
+  } : tensor<?xi32> to tensor<?xi32>
+  func.return %p : tensor<?xi32>
+}
+
+// -----
+
 // CHECK: tensor.insert_slice: expected constant sizes and steps of 1 at an offset read from a tensor
 func.func @f(%x: tensor<8xf32>, %y: tensor<2xf32>, %at: tensor<index>) -> tensor<8xf32> {
   %n = tensor.extract %at[] : tensor<index>
