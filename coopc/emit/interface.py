@@ -304,7 +304,7 @@ def argument_of(name: str, type: Attribute) -> Argument:
     except ValueError as error:
         raise NoForm(str(error)) from error
     if not is_memref(type):
-        return Scalar(name, _scalar(type))
+        return Scalar(name, _scalar(type, type))
     layout = type.layout
     if not isinstance(layout, NoneAttr | StridedLayoutAttr):
         raise NoForm(f"expected {name} to have strides, got layout {layout}")
@@ -318,7 +318,7 @@ def argument_of(name: str, type: Attribute) -> Argument:
         )
     shape = tuple(None if size < 0 else size for size in type.get_shape())
     pointee = type.element_type
-    element = _scalar(element_of(pointee))
+    element = _scalar(element_of(pointee), type)
     if is_vector(pointee):  # an array with one dimension more, without gaps
         if not isinstance(layout, NoneAttr):
             raise NoForm(f"expected {name}, which holds vectors, to be without strides")
@@ -333,13 +333,14 @@ def argument_of(name: str, type: Attribute) -> Argument:
     return Buffer(name, element, shape, strides, layout.get_offset())
 
 
-def _scalar(type: Attribute) -> str:
+def _scalar(type: Attribute, argument: Attribute) -> str:
+    """Return the name of a type that an argument has, or that its elements have."""
     if isinstance(type, coopmatrix.MatrixType):
         raise NoForm(IN_MEMORY)
     if (name := str(type)) not in SCALAR_BYTES:
         raise NoForm(
             f"expected index, or numbers or memrefs of {', '.join(SCALAR_BYTES)}, got "
-            f"{type}"
+            f"{argument}"
         )
     return name
 

@@ -52,6 +52,13 @@ func.func @argument(%v: vector<4xf32>) attributes {simt.kernel} {
 
 // -----
 
+func.func @elements_of_argument(%m: memref<4xindex>) attributes {simt.kernel} {
+  func.return
+}
+// CHECK: error: func.func: expected index, or numbers or memrefs of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64, got memref<4xindex>
+
+// -----
+
 func.func @in_work_group_memory(%m: memref<4xf32, #simt.memory<workgroup>>) attributes {simt.kernel} {
   func.return
 }
