@@ -169,12 +169,15 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
             if any(init.owner in group.ops for init in last[0].outputs):
                 continue
             ops = tuple(sorted({*group.ops, *last}, key=order.__getitem__))
-            of_group = (x for each in group.ops for x in each.results)
-            readers = [user for x in of_group for _, user in users(x)]
-            # A body that extracts elements of what the group computes reads any row.
-            outside = (
-                block.find_ancestor_op_in_block(x) for x in set(readers) - {*ops}
-            )
+            of_group = [x for each in group.ops for x in each.results]
+            # A body that extracts elements of what the group computes reads any row,
+            # and so does what reads a view of it.
+            outside = {
+                block.find_ancestor_op_in_block(user)
+                for x in of_group
+                for part, user in users(x)
+                if part is not x or user not in ops
+            }
             if any(x is None or order[x] <= order[op] for x in outside):
                 continue  # it would not be there yet
             if not is_contraction(last[0]) and why_not_rows(_with_fills(ops)) is None:

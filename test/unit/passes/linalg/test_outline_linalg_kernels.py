@@ -104,6 +104,32 @@ def test_a_product_in_an_argument_of_another_shape() -> None:
     np.testing.assert_array_equal(o, 1 + (x @ w).reshape(2, 2, 6))
 
 
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+def test_what_a_group_computes_is_read_in_another_shape(on: str) -> None:
+    """The sums, as a matrix too: they are in memory before the kernel that reads it."""
+    text = """
+    func.func @f(%x: tensor<4x3xf32>) -> tensor<4xf32> {
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<4xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      %sum = linalg.reduce {arith.addf} ins(%x : tensor<4x3xf32>)
+        outs(%f : tensor<4xf32>) dimensions = [1]
+      %square = tensor.expand_shape %sum [[0, 1]] output_shape [2, 2]
+        : tensor<4xf32> into tensor<2x2xf32>
+      %s = tensor.empty() : tensor<2x2xf32>
+      %turned = linalg.transpose ins(%square : tensor<2x2xf32>)
+        outs(%s : tensor<2x2xf32>) permutation = [1, 0]
+      %t = tensor.collapse_shape %turned [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+      %r = linalg.add ins(%sum, %t : tensor<4xf32>, tensor<4xf32>)
+        outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }"""
+    x, result = np.arange(12, dtype=np.float32).reshape(4, 3), np.zeros(4, np.float32)
+    coopc.launch(text, x, result, on=on)
+    sums = x.sum(1)
+    np.testing.assert_array_equal(result, sums + sums.reshape(2, 2).T.reshape(4))
+
+
 OFFSET = """
 func.func @f(%a: memref<9x2xf32>, %n: {type}, %b: memref<2x2xf32>) {{
   %two = arith.constant 2 : {type}
