@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StridedLayoutAttr,
     StringAttr,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
@@ -398,6 +399,9 @@ def leaves_of(
 # --- The sequence. ---
 
 NOT_DONE = "no kernel does it, and the host does not either"
+FROM_INDEX = "the host computes sizes from index"
+HOST_INTEGERS = (IndexType(), i64)
+"""Types of what the host computes, all of them as index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,14 +510,25 @@ class SequenceWriter:
             at = self.number(op.index)
             assert isinstance(at, int), op
             return self.shape(op.source)[at]
-        if isinstance(op, arith.IndexCastOp):
-            given = op.input.type
-            raise Refused(op, f"the host computes sizes from index, not from {given}")
-        if type(op) not in simt.HOST_ARITHMETIC or value.type != IndexType():
+        is_cast = isinstance(op, arith.IndexCastOp)
+        if is_cast and op.operands[0].type not in HOST_INTEGERS:
+            raise Refused(op, f"{FROM_INDEX}, not from {op.operands[0].type}")
+        is_known = is_cast or type(op) in simt.HOST_ARITHMETIC
+        if not is_known or value.type not in HOST_INTEGERS:
             reason = "the host does not compute it, but integer arithmetic on index"
             raise Refused(op, reason)
-        operands = {x: self.b.value(self.number(x)) for x in op.operands}
-        found = self.b.effect(op.clone(operands)).results[0]
+        operands = [self.b.value(self.number(x)) for x in op.operands]
+        if any(x.type != IndexType() for x in operands):  # an argument of the function
+            raise Refused(op, f"{FROM_INDEX}, not from {i64}")
+        if is_cast:
+            (found,) = operands
+        else:
+            new = type(op).create(
+                operands=operands,
+                result_types=[IndexType()],
+                properties=op.properties,
+            )
+            found = self.b.effect(new).results[0]
         self.numbers[value] = found
         return found
 

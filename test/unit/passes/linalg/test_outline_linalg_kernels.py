@@ -186,6 +186,21 @@ def test_negative_numbers_of_the_host(operations: str, row: int, on: str) -> Non
     np.testing.assert_array_equal(b, a[row : row + 2])
 
 
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+def test_the_host_computes_in_i64(on: str) -> None:
+    """As torch-mlir does with the sizes of tensors."""
+    offset = """
+    %two64 = arith.constant 2 : i64
+    %m = arith.index_cast %n : index to i64
+    %d = arith.subi %m, %two64 : i64
+    %h = arith.floordivsi %d, %two64 : i64
+    %i = arith.index_cast %h : i64 to index
+    """
+    a, b = np.arange(18, dtype=np.float32).reshape(9, 2), np.zeros((2, 2), np.float32)
+    coopc.launch(OFFSET.format(type="index", offset=offset), a, 9, b, on=on)
+    np.testing.assert_array_equal(b, a[3:5])
+
+
 def test_a_division_by_zero_of_the_host() -> None:
     offset = "%c0 = arith.constant 0 : index\n%i = arith.divsi %two, %c0 : index"
     a, b = np.zeros((9, 2), np.float32), np.zeros((2, 2), np.float32)
@@ -252,6 +267,11 @@ def test_memory_that_is_written_twice() -> None:
             "i32",
             "%m = arith.addi %n, %two : i32\n%i = arith.index_cast %m : i32 to index",
             "arith.index_cast: the host computes sizes from index, not from i32",
+        ),
+        (
+            "i64",
+            "%m = arith.addi %n, %two : i64\n%i = arith.index_cast %m : i64 to index",
+            "arith.addi: the host computes sizes from index, not from i64",
         ),
     ],
 )
