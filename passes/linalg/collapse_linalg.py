@@ -215,10 +215,10 @@ def _operand(
             place = loops.index(dims[at])
             if min(lengths[max(place, 1) :]) < 1:
                 return None  # dynamic, or nothing to divide by
-            expr = (
-                expr // prod(lengths[place + 1 :]) if place + 1 < len(loops) else expr
-            )
-            expr = expr % lengths[place] if place else expr
+            if prod(lengths[place + 1 :]) != 1:
+                expr = expr // prod(lengths[place + 1 :])
+            if prod(lengths[:place]) != 1:
+                expr = expr % lengths[place]
         groups.append(tuple(range(at, at + count)))
         exprs.append(expr)
         at += count

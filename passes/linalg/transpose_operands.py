@@ -6,7 +6,7 @@ After:   the loops of a product that count its batch, M, N or K follow each othe
          them; loops of one step are removed from such products.  Convolutions have
          channels and filters last; those by 1x1 elements, in steps of 1, are products.
          For that, operands of another order are transposed, and a result is
-         transposed back.
+         transposed back.  A is what has the rows of the result.
 Fails:   never; other operations are unchanged, so are small products, and those that
          the device has no matrices for.
 
@@ -40,7 +40,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.utils.dynamic_index_list import split_dynamic_index_list
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -57,7 +57,14 @@ from coopc.passes.linalg.collapse_linalg import (
     whole,
     without_units,
 )
-from coopc.passes.linalg.fuse_linalg import constant_of, generic, maps_of, shape
+from coopc.passes.linalg.fuse_linalg import (
+    constant_of,
+    generic,
+    is_product,
+    maps_of,
+    rebuilt,
+    shape,
+)
 from coopc.passes.linalg.match import (
     LoopGroups,
     body_signs,
@@ -325,7 +332,7 @@ def channels_last_in(
 # --- Rewrite. ---
 
 
-def reorder(op: linalg.GenericOp, how: Orders) -> None:
+def reorder(op: linalg.GenericOp, how: Orders) -> linalg.GenericOp:
     """Put a product of tensors of other orders in the place of one."""
     b, maps = Builder.at(op), maps_of(op)
     kept = [x for x in range(maps[0].num_dims) if x not in how.units]
@@ -355,6 +362,27 @@ def reorder(op: linalg.GenericOp, how: Orders) -> None:
     found.name_hint = old.name_hint
     replace_expanded(b, old, found, own[2].groups)
     Rewriter.erase_op(op)
+    return new
+
+
+def swap_factors(op: linalg.GenericOp) -> None:
+    """Multiply the transposes in the other order, if the result is by columns.
+
+    C[n, m] += A[m, k] * B[k, n]      is      C[n, m] += B[k, n] * A[m, k]
+    """
+    maps = maps_of(op)
+    operands = [order(map) for map in maps]
+    groups = groups_of(operands)
+    if groups is None or operands[2][-1] not in groups.rows:
+        return
+    old = op.body.block
+    a, b, c = old.args
+    new = Block(arg_types=[b.type, a.type, c.type])
+    values: dict[SSAValue, SSAValue] = dict(zip((b, a, c), new.args, strict=True))
+    for each in old.ops:
+        new.add_op(each.clone(values))
+    pairs = zip(op.inputs, maps, strict=False)
+    Rewriter.replace_op(op, rebuilt(op, [*pairs][::-1], new))
 
 
 def reorder_window(op: linalg.GenericOp, how: ChannelsLast) -> None:
@@ -434,9 +462,11 @@ class TransposeOperandsPass(ModulePass):
                     continue
                 match self._decide(each, device):
                     case Orders() as how:
-                        reorder(each, how)
+                        swap_factors(reorder(each, how))
                     case ChannelsLast() as how:
                         reorder_window(each, how)
+                    case None if is_product(each):
+                        swap_factors(each)
                     case None:
                         pass
 

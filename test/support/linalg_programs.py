@@ -105,6 +105,10 @@ def orders(a: Array, b: Array, w: Array, d: Array) -> Outputs:
     )
 
 
+def conv_pointwise(x: Array, w: Array, b: Array) -> Array:
+    return np.einsum("ncyx,fc->nfyx", x, w[:, :, 0, 0]) + b[:, None, None]
+
+
 def conv_nchw_bias(x: Array, w: Array, b: Array) -> Array:
     image, weights = np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0))
     return np.moveaxis(relu(conv(image, weights) + b), 3, 1)
@@ -344,6 +348,7 @@ PROGRAMS: dict[str, Program] = {
         lambda x, w, y: conv(x, w, dilations=(2, 1)) + y, (2,), half="bf16"
     ),
     "conv_i8": Program(conv),
+    "conv_pointwise": Program(conv_pointwise, half="f16"),
     "conv_nchw_bias": Program(conv_nchw_bias, sizes={0: (2, 16, 5, 6)}, half="f16"),
     "conv_strided_padded": Program(conv_nchw, half="f16"),
     "cross_entropy": Program(cross_entropy, half="f16"),

@@ -148,9 +148,10 @@ class Destinations:
         """Let a tensor be computed in an argument, and with it what it updates."""
         known = linalg.GenericOp | linalg.FillOp | tensor.InsertSliceOp
         op = value.owner
-        if isinstance(op, tensor.ExpandShapeOp | tensor.CollapseShapeOp):
+        reshapes = tensor.ExpandShapeOp | tensor.CollapseShapeOp
+        if isinstance(op, reshapes):
             plain = isinstance(memref_type(target).layout, NoneAttr)
-            if plain and isinstance(op.src.owner, linalg.GenericOp):
+            if plain and isinstance(op.src.owner, linalg.GenericOp | reshapes):
                 self.want(op.src, target)  # the same memory in another shape
             return
         if value in self.found or not isinstance(op, known):

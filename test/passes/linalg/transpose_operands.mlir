@@ -179,3 +179,58 @@ func.func @few_channels(%image: tensor<?x3x?x?xf16>, %weights: tensor<64x3x3x3xf
   } -> tensor<?x64x?x?xf32>
   return %r : tensor<?x64x?x?xf32>
 }
+
+#point = affine_map<(n, f, y, x, c, i, j) -> (n, c, y + i, x + j)>
+
+// A convolution by 1x1, in steps of 1, is a product: the filters are its rows.
+
+// NVIDIA-LABEL: @pointwise
+// NVIDIA-DAG:     [[I:%.*]] = tensor.collapse_shape %image {{.*}} into tensor<64x28x28xf16>
+// NVIDIA-DAG:     [[W:%.*]] = tensor.collapse_shape %weights {{.*}} into tensor<128x64xf16>
+// NVIDIA:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins([[W]], [[I]] :
+// CHECK-LABEL: @pointwise
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>]
+func.func @pointwise(%image: tensor<1x64x28x28xf16>, %weights: tensor<128x64x1x1xf16>, %init: tensor<1x128x28x28xf32>) -> tensor<1x128x28x28xf32> {
+  %r = linalg.generic {indexing_maps = [#point, #filters, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%image, %weights : tensor<1x64x28x28xf16>, tensor<128x64x1x1xf16>) outs(%init : tensor<1x128x28x28xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %x = arith.extf %a : f16 to f32
+    %y = arith.extf %b : f16 to f32
+    %m = arith.mulf %x, %y : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<1x128x28x28xf32>
+  return %r : tensor<1x128x28x28xf32>
+}
+
+// One that reads a part of its image is none.
+
+// CHECK-LABEL: @part
+// CHECK-NEXT:    %r = linalg.generic {{.*}} ins(%image, %weights :
+func.func @part(%image: tensor<1x64x29x28xf32>, %weights: tensor<128x64x1x1xf32>, %init: tensor<1x128x28x28xf32>) -> tensor<1x128x28x28xf32> {
+  %r = linalg.generic {indexing_maps = [#point, #filters, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%image, %weights : tensor<1x64x29x28xf32>, tensor<128x64x1x1xf32>) outs(%init : tensor<1x128x28x28xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<1x128x28x28xf32>
+  return %r : tensor<1x128x28x28xf32>
+}
+
+// A product whose result is by columns is one of the transposes.
+
+// CHECK-LABEL: @by_columns
+// CHECK-NEXT:    %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d0)>]{{.*}} ins(%b, %a : tensor<8x7xi8>, tensor<5x8xi8>)
+// CHECK-NEXT:    ^bb0([[B:%.*]]: i8, [[A:%.*]]: i8, [[C:%.*]]: i32)
+// CHECK-NEXT:      [[X:%.*]] = arith.extui [[A]]
+// CHECK-NEXT:      [[Y:%.*]] = arith.extsi [[B]]
+func.func @by_columns(%a: tensor<5x8xi8>, %b: tensor<8x7xi8>, %init: tensor<7x5xi32>) -> tensor<7x5xi32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (n, m)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<5x8xi8>, tensor<8x7xi8>) outs(%init : tensor<7x5xi32>) {
+  ^bb0(%x: i8, %y: i8, %o: i32):
+    %p = arith.extui %x : i8 to i32
+    %q = arith.extsi %y : i8 to i32
+    %m = arith.muli %p, %q : i32
+    %n = arith.addi %o, %m : i32
+    linalg.yield %n : i32
+  } -> tensor<7x5xi32>
+  return %r : tensor<7x5xi32>
+}
