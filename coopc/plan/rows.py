@@ -190,8 +190,8 @@ def plan_rows(
         each: how many rows a work-item computes at most.
         block: how many iterations of another loop a work-group does, or more where
             `each` is not reached.
-        wide: how many times as many lanes a subgroup has where work-items reduce, so
-            that a vector of them is more of a row of memory.
+        wide: how many times as many lanes a subgroup has where it reduces, so that a
+            vector of them is more of a row of memory, and several are in flight.
         rows_on_x: whether only axis x has room for many work-groups: a loop of
             work-items, of which each does many, is then on another one.
         steps: of a reduction of many rows that is stored, how many all of them do at a
@@ -203,6 +203,8 @@ def plan_rows(
         block = block if axes else 1
         its = problem.reduction
         assert its is not None, problem
+        if its.size is None or its.size >= lanes * wide:
+            lanes *= wide
         if its.size is not None and its.size < lanes * its.width:
             its = replace(its, width=1)  # else lanes would be idle
         count = _subgroups(problem, its, lanes, gpu)

@@ -70,11 +70,13 @@ from coopc.passes.linalg.rows import (
     Index,
     Made,
     Nest,
+    Reread,
     Source,
     Statement,
     combiners,
     equal_sizes,
     is_contiguous,
+    reread,
     rows_of,
     substituted,
 )
@@ -140,7 +142,8 @@ class ConvertLinalgToSimtPass(ModulePass):
         is_slow = plan.loop is None and plan.kind == "work-items"
         if self.explain or (is_slow and problem.reduction is not None):
             remark(func, str(plan))
-        RowKernel(func, nest, plan).write()
+        again = reread(nest) if device.family == "amx" else {}
+        RowKernel(func, nest, plan, again).write()
 
     def _plan(self, problem: RowProblem, device: Device, nest: Nest) -> RowPlan:
         lanes = self.subgroup_size or device.subgroup_size
@@ -301,11 +304,15 @@ class RowKernel:
     func: FuncOp
     nest: Nest
     plan: RowPlan
+    rereads: dict[Made, Reread]
+    """What is not computed again where it is read."""
     b: Builder = field(init=False)
     point: list[SSAValue] = field(init=False)
     """The values of dimensions: the shared loops, then those of a statement."""
     kept: dict[Made, SSAValue] = field(init=False)
     """What the row has reduced."""
+    statement: Statement = field(init=False)
+    """What is computed now."""
     lane: SSAValue = field(init=False)
     """The number of the work-item, in its work-group or in its only subgroup."""
     sizes: list[Size] = field(init=False)
@@ -649,6 +656,7 @@ class RowKernel:
         self.kept = {}
         for statement in self.nest.loops:
             self.b.location = statement.op.location
+            self.statement = statement
             if statement.reduces:
                 self._reduce(statement)
             own = [] if statement.reduces else self.nest.own(statement)
@@ -975,12 +983,19 @@ class RowKernel:
         if (found := memo.get((source, index))) is not None:
             return found
         if isinstance(source, Made):
+            again = self.rereads.get(source)
+            if again is not None and self.statement in again.later:
+                return self._value(again.memory, index, memo)
             point = self.nest.loops_at(source, index)
             made = self._results(source.by, point, memo)
             for number, value in enumerate(made):
                 other = Made(source.by, number)
                 if other.map == source.map:
                     memo[other, index] = value
+            if again is not None and self.statement is again.by:
+                where = [self._index(x) for x in index]
+                value = made[source.output]
+                self.b.effect(memref.StoreOp.get(value, again.memory, where))
             return made[source.output]
         if not isinstance(source.type, MemRefType):
             return source

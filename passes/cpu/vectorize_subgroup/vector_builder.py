@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
@@ -22,8 +23,14 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, row_slice, simt
-from coopc.dialects.narrow import is_memref, memref_type, vector_type
+from coopc.dialects.narrow import is_memref, length_of, memref_type, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+
+OF_FLOATS = {
+    CombiningKindFlag.ADD: arith.AddfOp,
+    CombiningKindFlag.MUL: arith.MulfOp,
+}
+"""What combines floats, whose order matters."""
 
 
 def is_shared(type: Attribute) -> bool:
@@ -120,8 +127,19 @@ class VectorBuilder(Builder):
         return self.extract(new, lane)
 
     def reduced(self, value: SSAValue, kind: CombiningKindFlag) -> SSAValue:
-        """Return the components of a vector reduced to one number."""
-        return self.pure(_reduction, value, kind)
+        """Return the components of a vector reduced to one number.
+
+        Floats in halves: LLVM adds them one after the other.
+        """
+        element, count = vector_type(value).get_element_type(), length_of(value)
+        combine = OF_FLOATS.get(kind)
+        if combine is None or not isinstance(element, AnyFloat):
+            return self.pure(_reduction, value, kind)
+        while count > 1:
+            count //= 2
+            halves = (range(count), range(count, 2 * count))
+            value = self.pure(combine, *(self.blend(value, value, x) for x in halves))
+        return self.extract(value, 0)
 
     # Masks
 
