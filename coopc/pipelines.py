@@ -411,7 +411,11 @@ class CoopcAmxPass(Pipeline):
                 amx=True,
                 precision=self.precision,
             ),
-            *rest_of_linalg(self.subgroup_size, self.threads),
+            *rest_of_linalg(
+                self.subgroup_size,
+                self.threads,
+                WIDE_VECTOR_TILE if self.features else VECTOR_TILE,
+            ),
             *in_precision(self.precision, "amx"),
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
@@ -482,7 +486,7 @@ class CoopcCpuPass(Pipeline):
                 prepack=self.prepack,
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
-            *rest_of_linalg(self.subgroup_size, self.threads),
+            *rest_of_linalg(self.subgroup_size, self.threads, self.tile),
             *vectorising(self.subgroup_size),
             step("stage-row-slices"),  # lanes have none
             step(
@@ -615,7 +619,9 @@ def from_linalg(
     )
 
 
-def rest_of_linalg(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ...]:
+def rest_of_linalg(
+    subgroup_size: int | None, threads: int, tile: tuple[int, ...]
+) -> tuple[ModulePass, ...]:
     """The steps from what is not a product in linalg to kernels, and from i4 to i8."""
     return (
         of_linalg(
@@ -623,6 +629,7 @@ def rest_of_linalg(subgroup_size: int | None, threads: int) -> tuple[ModulePass,
             device="amx",
             subgroup_size=subgroup_size,
             threads=threads if threads > 1 else None,
+            tile=tile if tile != VECTOR_TILE else None,
         ),
         step("promote-matrix-arrays"),
         step("expand-nibbles"),

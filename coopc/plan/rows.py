@@ -86,6 +86,8 @@ class RowReduction:
     """Whether it is one loop, and all that a row does is to store what it gives."""
     width: int = 1
     """Elements along these loops that can be loaded at once."""
+    slow: bool = False
+    """Whether to combine two numbers takes a processor several instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,9 @@ class RowProblem:
     reduction: RowReduction | None = None
     widths: tuple[int, ...] = ()
     """Of each shared loop: elements along it that can be loaded at once; 1 without."""
+    reuse: tuple[tuple[int, ...], ...] = ()
+    """Of each pair of shared loops: how often a step of the reduction reads memory that
+    is contiguous along the first one, and the same for all iterations of the other."""
 
     def __post_init__(self) -> None:
         widths = len(self.widths) or len(self.sizes)
@@ -133,6 +138,8 @@ class RowPlan:
     """Neighbouring rows of a work-item, or steps of a lane, that are one vector."""
     parts: int = 1
     """How many work-items of a work-group share the reductions of a row."""
+    tile: int = 1
+    """Rows that a work-item reduces at once, of a block: what it loads is for all."""
 
     @property
     def together(self) -> int:
@@ -164,6 +171,8 @@ class RowPlan:
             if self.loop is not None:
                 rows = self.chunk * self.block
                 who = f"{self.neighbours} along shared loop {self.loop}, "
+                if self.tile > 1:
+                    who += f"{self.tile} rows at once, "
                 if self.parts > 1:
                     who += f"{self.parts} a row, "
                 who += f"{rows} rows a work-group"
@@ -180,6 +189,7 @@ def plan_rows(
     rows_on_x: bool = False,
     steps: int | None = None,
     gpu: Sharing = NOT_SHARED,
+    tile: tuple[int, int] = (1, 1),
 ) -> RowPlan:
     """Return who computes what.
 
@@ -190,29 +200,19 @@ def plan_rows(
         each: how many rows a work-item computes at most.
         block: how many iterations of another loop a work-group does, or more where
             `each` is not reached.
-        wide: how many times as many lanes a subgroup has where it reduces, so that a
-            vector of them is more of a row of memory, and several are in flight.
+        wide: how many times as many lanes a subgroup has where work-items reduce, so
+            that a vector of them is more of a row of memory, or where lanes reduce
+            slowly, so that several vectors are in flight.
         rows_on_x: whether only axis x has room for many work-groups: a loop of
             work-items, of which each does many, is then on another one.
         steps: of a reduction of many rows that is stored, how many all of them do at a
             time.
         gpu: whose work-items share rows, if there are few.
+        tile: the most rows that are reduced at once, and the work-items, neighbours of
+            each other, that reduce them.
     """
     if (reason := _why_lanes(problem, lanes)) is not None:
-        axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
-        block = block if axes else 1
-        its = problem.reduction
-        assert its is not None, problem
-        if its.size is None or its.size >= lanes * wide:
-            lanes *= wide
-        if its.size is not None and its.size < lanes * its.width:
-            its = replace(its, width=1)  # else lanes would be idle
-        count = _subgroups(problem, its, lanes, gpu)
-        items, block = lanes * count, block if count == 1 else 1
-        return RowPlan(
-            *("subgroup", lanes, items, None, 1, block, axes, serial, reason),
-            width=its.width,
-        )
+        return _by_subgroups(problem, lanes, block, wide, gpu, reason)
     loop = max(
         range(len(problem.sizes)),
         key=lambda n: (problem.sizes[n] != 1, problem.weights[n], n),
@@ -225,27 +225,79 @@ def plan_rows(
     if found is not None:
         return found
     size, rounds = problem.sizes[loop], each
+    outer = _reused(problem, loop, tile[0])
+    if outer is not None:
+        wide = max(1, tile[1] // lanes)
     if problem.reduction is not None and (size is None or size >= lanes * wide):
         lanes, items, rounds = lanes * wide, items * wide, max(1, each // wide)
     if size is not None:
         size = max(1, size)
         items = min(items, -(-size // lanes) * lanes)
         rounds = min(rounds, -(-size // items))
-    others = [n for n in range(len(problem.sizes)) if n != loop]
+    others = [n for n in range(len(problem.sizes)) if n not in (loop, outer)]
+    others += [] if outer is None else [outer]
     axes, serial = _axes(problem, others, AXES - 1)
     if block > 1:
         block = block * max(1, each // rounds) if axes else 1
+    together = 1
+    if outer is not None and block > 1 and axes[0][-1] == outer:
+        together = _tile(problem.sizes[outer], tile[0])
+        block = -(-block // together) * together
     along = "contiguous memory"
     reason = _why_not_lanes(problem, lanes) or (
         along if problem.weights[loop] else "no loop has contiguous memory"
     )
     axis, chunk, its = int(rows_on_x and bool(axes)), items * rounds, problem.reduction
-    together = steps
     if its is None or not its.stored or rounds == 1 or not problem.weights[loop]:
-        together = None
+        steps = None
     return RowPlan(
         "work-items",
-        *(lanes, items, loop, chunk, block, axes, serial, reason, axis, together),
+        *(lanes, items, loop, chunk, block, axes, serial, reason, axis),
+        steps=None if together > 1 else steps,
+        tile=together,
+    )
+
+
+def _reused(problem: RowProblem, loop: int, most: int) -> int | None:
+    """Return the shared loop of whose iterations several are to be reduced at once.
+
+    What is loaded for neighbours along another loop is then loaded once.
+    """
+    if problem.reduction is None or most == 1 or not problem.reuse:
+        return None
+    found = [
+        n
+        for n, size in enumerate(problem.sizes)
+        if n != loop and problem.reuse[loop][n] and (size is None or size > 1)
+    ]
+    return max(found, key=lambda n: (problem.reuse[loop][n], n), default=None)
+
+
+def _tile(size: int | None, most: int) -> int:
+    """Return how many rows are reduced at once: a divisor if there is a large one."""
+    if size is None:
+        return most
+    found = range(min(most, size), most // 2, -1)
+    return next((x for x in found if size % x == 0), min(most, size))
+
+
+def _by_subgroups(
+    problem: RowProblem, lanes: int, block: int, wide: int, gpu: Sharing, reason: str
+) -> RowPlan:
+    """Return a plan in which the lanes of a subgroup share a row; see `plan_rows`."""
+    axes, serial = _axes(problem, range(len(problem.sizes)), AXES)
+    block = block if axes else 1
+    its = problem.reduction
+    assert its is not None, problem
+    least = its.size or lanes * wide
+    lanes *= wide if its.slow and least >= lanes * wide else 1
+    if its.size is not None and its.size < lanes * its.width:
+        its = replace(its, width=1)  # else lanes would be idle
+    count = _subgroups(problem, its, lanes, gpu)
+    items, block = lanes * count, block if count == 1 else 1
+    return RowPlan(
+        *("subgroup", lanes, items, None, 1, block, axes, serial, reason),
+        width=its.width,
     )
 
 

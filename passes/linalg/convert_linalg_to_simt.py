@@ -26,7 +26,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    FixedBitwidthType,
     MemRefType,
     ModuleOp,
     UnitAttr,
@@ -46,6 +45,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.device import Device
+from coopc.device.cpu import VECTOR_TILE
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.dialects.shaped_arith import element_of
@@ -55,6 +55,13 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.match import extent, tiles
+from coopc.passes.linalg.row_problem import (
+    bytes_reduced,
+    lane_loop,
+    problem_of,
+    reads_stored,
+    stored_reduction,
+)
 from coopc.passes.linalg.row_vectors import (
     MOST_ELEMENTS,
     Two,
@@ -62,7 +69,6 @@ from coopc.passes.linalg.row_vectors import (
     load_vector,
     store_vector,
     tree_reduced,
-    width_along,
 )
 from coopc.passes.linalg.rows import (
     ALLOCATIONS,
@@ -75,7 +81,6 @@ from coopc.passes.linalg.rows import (
     Statement,
     combiners,
     equal_sizes,
-    is_contiguous,
     reread,
     rows_of,
     substituted,
@@ -84,13 +89,13 @@ from coopc.plan.rows import (
     NOT_SHARED,
     RowPlan,
     RowProblem,
-    RowReduction,
     Sharing,
     plan_rows,
 )
 from coopc.remarks import remark
 
-Memo: TypeAlias = "dict[tuple[Source, Index], SSAValue]"
+Memo: TypeAlias = dict[tuple[Source, Index], SSAValue]
+CONTRACT = arith.FastMathFlagsAttr([arith.FastMathFlag.ALLOW_CONTRACT])
 GPUS = ("vulkan", "xe")
 """Families of devices whose work-items may share rows."""
 GPU_ITEMS, GPU_BLOCK = 256, 8
@@ -120,6 +125,8 @@ class ConvertLinalgToSimtPass(ModulePass):
     """Print a remark for each kernel that says how its loops are shared, and why."""
     threads: int = 1
     """CPU threads that share column reductions."""
+    tile: tuple[int, ...] = VECTOR_TILE
+    """Rows and columns of sums in registers of a CPU; 12,32 suits AVX-512."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -143,7 +150,8 @@ class ConvertLinalgToSimtPass(ModulePass):
         if self.explain or (is_slow and problem.reduction is not None):
             remark(func, str(plan))
         again = reread(nest) if device.family == "amx" else {}
-        RowKernel(func, nest, plan, again).write()
+        fused = device.family == "amx"
+        RowKernel(func, nest, plan, again, fused).write()
 
     def _plan(self, problem: RowProblem, device: Device, nest: Nest) -> RowPlan:
         lanes = self.subgroup_size or device.subgroup_size
@@ -152,8 +160,13 @@ class ConvertLinalgToSimtPass(ModulePass):
             each, its = CPU_EACH, problem.reduction
             if its is not None and its.stored:
                 each = max(each, CPU_STORED // self.threads)
+            rows, columns = self.tile
+            if (size := sum(bytes_reduced(nest))) > 4:
+                rows = max(1, rows * 4 // size)
             return plan_rows(
-                problem, lanes, lanes, each, CPU_BLOCK, wide, steps=CPU_STEPS
+                *(problem, lanes, lanes, each, CPU_BLOCK, wide),
+                steps=CPU_STEPS,
+                tile=(1 if self.subgroup_size else rows, columns),
             )
         limits = device.limits
         items = max(lanes, min(GPU_ITEMS, limits.work_items) // lanes * lanes)
@@ -171,130 +184,19 @@ class ConvertLinalgToSimtPass(ModulePass):
         return plan_rows(problem, lanes, items, block=block, rows_on_x=limited, gpu=gpu)
 
 
-def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
-    """Return what is known of a nest that decides who computes what.
-
-    Args:
-        nest: the rows.
-        vectors: whether work-items may load several elements at once.
-    """
-    shared = range(len(nest.shared))
-    weights, own_weights = [0] * len(shared), dict[tuple[Statement, int], int]()
-    reducing = [x for x in nest.loops if x.reduces]
-    for statement in reducing or nest.loops:
-        point = nest.point(statement)
-        accesses = [(m, index) for _, m, index in nest.accesses(statement, point)]
-        if not statement.reduces:
-            accesses += [
-                (memory, substituted(made.map, point))
-                for made, memory in nest.stores.items()
-                if made.by is statement
-            ]
-        for n in shared:
-            weights[n] += sum(weight(m, index, n) for m, index in accesses)
-        for at, loop in enumerate(nest.own(statement), len(shared)):
-            found = sum(weight(m, index, at) for m, index in accesses)
-            own_weights[statement, loop] = found
-    sizes = tuple(nest.sizes.known(x) for x in nest.shared)
-    if not reducing:
-        return RowProblem(sizes, tuple(weights))
-    reasons = (combiners(x) for x in reducing)
-    sequential = next((x for x in reasons if isinstance(x, str)), None)
-    of_lanes = [(x, lane_loop(nest, x)) for x in nest.loops if nest.own(x)]
-    steps = [nest.size(x, loop) for x, loop in of_lanes]
-    known = [x for x in steps if x is not None]
-    total = sum(own_weights.get(each, 0) for each in of_lanes)
-    least = min(known, default=None)
-    if not steps:
-        sequential = "the reductions have one step"
-    stored = stored_reduction(nest) is not None
-    width, widths = 1, [1] * len(sizes)
-    if vectors and sequential is None:
-        width = width_along(nest, partial(lane_dimension, nest))
-        widths = [width_along(nest, partial(_always, n)) for n in shared]
-    reduction = RowReduction(least, total, sequential, stored, width)
-    return RowProblem(sizes, tuple(weights), reduction, tuple(widths))
-
-
-def _always(dimension: int, _: Statement) -> int:
-    return dimension
-
-
-def lane_dimension(nest: Nest, statement: Statement) -> int | None:
-    """Return the dimension of the loop that lanes do together, if there is one."""
-    own = nest.own(statement)
-    if not own:
-        return None
-    return len(nest.shared) + own.index(lane_loop(nest, statement))
-
-
-def bytes_reduced(nest: Nest) -> list[int]:
-    """Return the bytes of each number that one row reduces."""
-    reducing = [x for x in nest.loops if x.reduces]
-    types = [y.type for x in reducing for y in x.block.args[x.inputs :]]
-    return [-(-x.bitwidth // 8) for x in types if isinstance(x, FixedBitwidthType)]
-
-
-def reads_stored(nest: Nest) -> bool:
-    """Return whether a work-item may read what another one of the row has stored.
-
-    It may not where a statement reads an element and stores it, and its value is not
-    used otherwise, or is a reduction: that is combined behind a barrier.
-    """
-    stored = [*nest.stores.values()]
-    sources = [y for x in nest.statements for y in x.sources]
-    used = {x.by for x in sources if isinstance(x, Made)}
-    for statement in nest.loops:
-        point = nest.point(statement)
-        own = [
-            (memory, substituted(made.map, point))
-            for made, memory in nest.stores.items()
-            if made.by is statement
-        ]
-        combined = statement.reduces and bool(nest.own(statement))
-        for _, memory, index in nest.accesses(statement, point):
-            is_own = (memory, index) in own and (combined or statement not in used)
-            if memory in stored and not is_own:
-                return True
-    return False
-
-
-def stored_reduction(nest: Nest) -> Statement | None:
-    """Return the reduction over one loop of which all results are stored.
-
-    None where a row does more, or where memory that it is stored to is read.
-    """
-    reducing = [x for x in nest.loops if x.reduces]
-    if len(reducing) != 1 or len(nest.own(reducing[0])) != 1:
-        return None
-    (found,) = reducing
-    others = [x for x in nest.loops if x is not found]
-    stored = [(x.by, x.output) for x in nest.stores]
-    wanted = [(found, number) for number in range(len(found.maps) - found.inputs)]
-    read = [m for _, m, _ in nest.accesses(found, nest.point(found))]
-    is_read = any(memory in read for memory in nest.stores.values())
-    if any(nest.own(x) for x in others) or stored != wanted or is_read:
-        return None
+def products_of(statement: Statement) -> set[Operation]:
+    """Return the sums of floats that a statement reduces, and the products in them."""
+    found = set[Operation]()
+    last = statement.block.last_op
+    assert last is not None, statement.op
+    old = statement.block.args[statement.inputs :]
+    for total in (x.owner for x in last.operands if statement.reduces):
+        if isinstance(total, arith.AddfOp) and {*total.operands} & {*old}:
+            factors = [x.owner for x in total.operands if x not in old]
+            products = [x for x in factors if isinstance(x, arith.MulfOp)]
+            if products and products[0].result.has_one_use():
+                found |= {total, products[0]}
     return found
-
-
-def weight(memory: SSAValue, index: Index, dimension: int) -> int:
-    """Return how much it matters that memory is contiguous along a dimension."""
-    if not is_contiguous(memory, index, dimension):
-        return 0
-    return sum(not isinstance(x, AffineConstantExpr) for x in index)
-
-
-def lane_loop(nest: Nest, statement: Statement) -> int:
-    """Return which of the loops that are not shared lanes do together."""
-    point, own = nest.point(statement), nest.own(statement)
-    accesses = [(m, index) for _, m, index in nest.accesses(statement, point)]
-
-    def preference(n: int) -> tuple[int, int]:
-        at = len(nest.shared) + own.index(n)
-        return sum(weight(m, index, at) for m, index in accesses), n
-
-    return max(own, key=preference)
 
 
 @dataclass(slots=True)
@@ -306,11 +208,17 @@ class RowKernel:
     plan: RowPlan
     rereads: dict[Made, Reread]
     """What is not computed again where it is read."""
+    fused: bool
+    """Whether products are fused with the sums that they are added to."""
     b: Builder = field(init=False)
     point: list[SSAValue] = field(init=False)
     """The values of dimensions: the shared loops, then those of a statement."""
     kept: dict[Made, SSAValue] = field(init=False)
     """What the row has reduced."""
+    rows: list[SSAValue] = field(default_factory=list[SSAValue])
+    """The iterations of a block that are reduced at once; none without blocks."""
+    kept_by_rows: list[dict[Made, SSAValue]] = field(init=False)
+    """What each of these rows has reduced: `kept` is that of one."""
     statement: Statement = field(init=False)
     """What is computed now."""
     lane: SSAValue = field(init=False)
@@ -458,16 +366,33 @@ class RowKernel:
         if block == 1:
             self._over_lanes()
             return
-        loop = self.plan.axes[0][-1]
+        loop, tile = self.plan.axes[0][-1], self.plan.tile
         start = b.pure(arith.MuliOp, self.point[loop], b.constant(INDEX, block))
         span = self._span(start, self.sizes[loop], block)
 
-        def one(at: BoundedIndex, _: Values) -> Values:
-            self.point[loop] = b.pure(arith.AddiOp, start, b.index(at))
+        def some(count: int, at: SSAValue) -> Values:
+            first = b.pure(arith.AddiOp, start, at)
+            self.rows = [b.plus(first, n) for n in range(count)]
             self._over_lanes()
             return ()
 
-        b.loop(span, (), one, f"d{loop}")
+        if tile == 1:
+            b.loop(span, (), lambda at, _: some(1, b.index(at)), f"d{loop}")
+            return
+        if isinstance(span, int):
+            whole: Size = span // tile
+        else:
+            whole = b.pure(arith.DivUIOp, span, b.constant(INDEX, tile))
+        b.loop(whole, (), lambda at, _: some(tile, b.index(b.times(at, tile))))
+        if not isinstance(span, int) or span % tile:
+            done = b.pure(arith.MuliOp, b.value(whole), b.constant(INDEX, tile))
+            left = b.pure(arith.SubiOp, b.value(span), done)
+            b.loop(
+                left,
+                (),
+                lambda at, _: some(1, b.pure(arith.AddiOp, done, b.index(at))),
+                f"d{loop}",
+            )
 
     def _span(self, start: SSAValue, size: Size, most: int) -> Size:
         """Return how many iterations there are from a start on, at most some."""
@@ -536,7 +461,7 @@ class RowKernel:
         """
         b, statement = self.b, stored_reduction(self.nest)
         assert statement is not None, self.plan
-        b.location = statement.op.location
+        b.location, self.statement = statement.op.location, statement
         others = [x for x in self.nest.loops if x is not statement]
         point, shared = self.nest.point(statement), len(self.nest.shared)
         self.point[shared:] = [b.constant(INDEX, 0)]
@@ -652,18 +577,27 @@ class RowKernel:
     # A row
 
     def _row(self) -> None:
-        """Compute what a row reduces and stores, in order."""
-        self.kept = {}
+        """Compute what a row reduces and stores, in order, or rows at once."""
+        self.kept_by_rows = [{} for _ in self.rows or (None,)]
         for statement in self.nest.loops:
             self.b.location = statement.op.location
             self.statement = statement
             if statement.reduces:
                 self._reduce(statement)
             own = [] if statement.reduces else self.nest.own(statement)
-            if own:
-                self._over_own(statement, own, (), partial(self._stores, statement))
-            else:
-                self._keep(statement)
+            for _ in self._each_row():
+                if own:
+                    self._over_own(statement, own, (), partial(self._stores, statement))
+                else:
+                    self._keep(statement)
+
+    def _each_row(self) -> Iterator[int]:
+        """Be at one of the rows that are reduced at once after the other."""
+        for number, kept in enumerate(self.kept_by_rows):
+            self.kept = kept
+            if self.rows:
+                self.point[self.plan.axes[0][-1]] = self.rows[number]
+            yield number
 
     def _keep(self, statement: Statement) -> None:
         """Store what is one value of the row, once."""
@@ -782,9 +716,10 @@ class RowKernel:
         ]
 
     def _reduce(self, statement: Statement) -> None:
-        """Reduce what statement does of a row."""
+        """Reduce what statement does of a row, or of rows at once."""
         nest, first = self.nest, statement.inputs
-        point, start = nest.point(statement), self._start(statement)
+        point = nest.point(statement)
+        start = [x for _ in self._each_row() for x in self._start(statement)]
         own, over_lanes = nest.own(statement), combiners(statement)
         plan = self.plan
         apart = own and (plan.kind == "subgroup" or plan.parts > 1)
@@ -795,19 +730,35 @@ class RowKernel:
             if neutral is not None:
                 begin[number] = self.b.constant(op.results[0].type, neutral)
         width = plan.width if own or self.along is not None else 1
+        results = len(statement.maps) - first
 
         def wide(values: Sequence[SSAValue]) -> list[SSAValue]:
             return [self._broadcast(x, width) if width > 1 else x for x in values]
 
         def body(held: Values) -> Sequence[SSAValue]:
-            return wide(self._results(statement, point, {}, held))
+            found, common = list[SSAValue](), Memo()
+            for row in self._each_row():
+                memo = dict(common)
+                before = held[row * results : (row + 1) * results]
+                found += self._results(statement, point, memo, before)
+                common = {x: memo[x] for x in memo if self._is_common(*x)}
+            return wide(found)
 
         found = self._over_own(statement, own, wide(begin), body)
-        for number, value in enumerate(found):
-            if by:
-                old = statement.block.args[first + number]
-                value = self._combined(by[number], value, old, start[number])
-            self.kept[Made(statement, number)] = value
+        for row in self._each_row():
+            for number in range(results):
+                value = found[row * results + number]
+                if by:
+                    old = statement.block.args[first + number]
+                    value = self._combined(by[number], value, old, start[number])
+                self.kept[Made(statement, number)] = value
+
+    def _is_common(self, source: Source, index: Index) -> bool:
+        """Whether an element of memory is the same for all rows that are reduced."""
+        if isinstance(source, Made) or not self.rows:
+            return False
+        loop = self.plan.axes[0][-1]
+        return not any(loop in x.used_dims() for x in index)
 
     def _combined(
         self, op: Operation, value: SSAValue, old: SSAValue, start: SSAValue
@@ -968,13 +919,22 @@ class RowKernel:
                     zip(op.results, self.b.on_vectors(op, operands), strict=True)
                 )
                 continue
-            new = op.clone(values)
-            self.b.effect(new)
-            for inner in list(new.walk()):
-                if isinstance(inner, linalg.IndexOp):
-                    at = self._index(point[inner.dim.value.data])
-                    Rewriter.replace_op(inner, [], [at])
+            self._computed(op, values, point)
         raise AssertionError(statement.op)
+
+    def _computed(
+        self, op: Operation, values: dict[SSAValue, SSAValue], point: Index
+    ) -> None:
+        """Compute what an operation of a body does, of numbers."""
+        new = op.clone(values)
+        if self.fused and op in products_of(self.statement):
+            assert isinstance(new, arith.FloatingPointLikeBinaryOperation), new
+            new.fastmath = CONTRACT
+        self.b.effect(new)
+        for inner in list(new.walk()):
+            if isinstance(inner, linalg.IndexOp):
+                at = self._index(point[inner.dim.value.data])
+                Rewriter.replace_op(inner, [], [at])
 
     def _value(self, source: Source, index: Index, memo: Memo) -> SSAValue:
         """Return an element of what a statement gives, or of memory; or a number."""

@@ -29,7 +29,8 @@ def problems(draw: st.DrawFn) -> RowProblem:
     )
     reason = st.one_of(st.none(), st.just("the steps follow one another"))
     reduction = st.builds(
-        RowReduction, SIZE, st.integers(0, 4), reason, st.booleans(), WIDTH
+        RowReduction,
+        *(SIZE, st.integers(0, 4), reason, st.booleans(), WIDTH, st.booleans()),
     )
     widths = [draw(WIDTH) if x and x % 8 == 0 else 1 for x in sizes]
     return RowProblem(
@@ -37,6 +38,10 @@ def problems(draw: st.DrawFn) -> RowProblem:
         tuple(weights),
         draw(st.one_of(st.none(), reduction)),
         tuple(widths),
+        tuple(
+            tuple(draw(st.integers(0, 2)) * (n != other) for other in range(len(sizes)))
+            for n in range(len(sizes))
+        ),
     )
 
 
@@ -47,7 +52,8 @@ def plans(draw: st.DrawFn) -> Case:
     each, block, wide = (draw(st.sampled_from([1, 4])) for _ in range(3))
     how = lanes, items, each, block, wide, draw(st.booleans())
     gpu = draw(GPUS)
-    return problem, plan_rows(problem, *how, steps=8, gpu=gpu), gpu
+    tile = draw(st.sampled_from([(1, 1), (6, 16), (12, 32)]))
+    return problem, plan_rows(problem, *how, steps=8, gpu=gpu, tile=tile), gpu
 
 
 @given(plans())
@@ -65,7 +71,25 @@ def test_an_axis_is_affine(case: Case) -> None:
     problem, plan, _ = case
     for axis in plan.axes:
         assert sum(problem.sizes[n] is None for n in axis) <= 1
-        assert list(axis) == sorted(axis)
+        rows = axis[-1:] if plan.tile > 1 and axis is plan.axes[0] else ()
+        rest = axis[: len(axis) - len(rows)]
+        assert list(rest) == sorted(rest)
+
+
+@given(plans())
+def test_rows_at_once_are_of_a_block_and_share_loads(case: Case) -> None:
+    problem, plan, _ = case
+    if plan.tile == 1:
+        return
+    assert plan.loop is not None
+    assert plan.block % plan.tile == 0
+    assert plan.parts == 1
+    assert plan.steps is None
+    rows, size = plan.axes[0][-1], problem.sizes[plan.axes[0][-1]]
+    assert problem.reuse[plan.loop][rows] > 0
+    assert plan.tile <= 12
+    if size is not None and size % plan.tile:
+        assert all(size % x for x in range(plan.tile // 2 + 1, plan.tile))
 
 
 @given(plans())

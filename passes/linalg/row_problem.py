@@ -1,0 +1,156 @@
+"""What is known of rows that decides who computes what: see `coopc.plan.rows`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FixedBitwidthType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from coopc.passes.linalg.row_vectors import width_along
+from coopc.passes.linalg.rows import (
+    Index,
+    Made,
+    Nest,
+    Statement,
+    combiners,
+    is_contiguous,
+    substituted,
+)
+from coopc.plan.rows import RowProblem, RowReduction
+
+
+def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
+    """Return what is known of a nest that decides who computes what.
+
+    Args:
+        nest: the rows.
+        vectors: whether work-items may load several elements at once.
+    """
+    shared = range(len(nest.shared))
+    weights, own_weights = [0] * len(shared), dict[tuple[Statement, int], int]()
+    reuse = [[0] * len(shared) for _ in shared]
+    reducing = [x for x in nest.loops if x.reduces]
+    for statement in reducing or nest.loops:
+        point = nest.point(statement)
+        accesses = [(m, index) for _, m, index in nest.accesses(statement, point)]
+        if not statement.reduces:
+            accesses += [
+                (memory, substituted(made.map, point))
+                for made, memory in nest.stores.items()
+                if made.by is statement
+            ]
+        for n in shared:
+            weights[n] += sum(weight(m, index, n) for m, index in accesses)
+            for _, index in (x for x in accesses if weight(*x, n)):
+                used = {y for x in index for y in x.used_dims()}
+                for other in {*shared} - used:
+                    reuse[n][other] += 1
+        for at, loop in enumerate(nest.own(statement), len(shared)):
+            found = sum(weight(m, index, at) for m, index in accesses)
+            own_weights[statement, loop] = found
+    sizes = tuple(nest.sizes.known(x) for x in nest.shared)
+    if not reducing:
+        return RowProblem(sizes, tuple(weights))
+    reasons = (combiners(x) for x in reducing)
+    sequential = next((x for x in reasons if isinstance(x, str)), None)
+    of_lanes = [(x, lane_loop(nest, x)) for x in nest.loops if nest.own(x)]
+    steps = [nest.size(x, loop) for x, loop in of_lanes]
+    known = [x for x in steps if x is not None]
+    total = sum(own_weights.get(each, 0) for each in of_lanes)
+    least = min(known, default=None)
+    if not steps:
+        sequential = "the reductions have one step"
+    stored = stored_reduction(nest) is not None
+    width, widths = 1, [1] * len(sizes)
+    if vectors and sequential is None:
+        width = width_along(nest, partial(lane_dimension, nest))
+        widths = [width_along(nest, partial(_always, n)) for n in shared]
+    bodies = (x for each in reducing for x in each.block.ops)
+    slow = any(isinstance(x, arith.MaximumfOp | arith.MinimumfOp) for x in bodies)
+    reduction = RowReduction(least, total, sequential, stored, width, slow)
+    again = tuple(map(tuple, reuse))
+    return RowProblem(sizes, tuple(weights), reduction, tuple(widths), again)
+
+
+def _always(dimension: int, _: Statement) -> int:
+    return dimension
+
+
+def lane_dimension(nest: Nest, statement: Statement) -> int | None:
+    """Return the dimension of the loop that lanes do together, if there is one."""
+    own = nest.own(statement)
+    if not own:
+        return None
+    return len(nest.shared) + own.index(lane_loop(nest, statement))
+
+
+def bytes_reduced(nest: Nest) -> list[int]:
+    """Return the bytes of each number that one row reduces."""
+    reducing = [x for x in nest.loops if x.reduces]
+    types = [y.type for x in reducing for y in x.block.args[x.inputs :]]
+    return [-(-x.bitwidth // 8) for x in types if isinstance(x, FixedBitwidthType)]
+
+
+def reads_stored(nest: Nest) -> bool:
+    """Return whether a work-item may read what another one of the row has stored.
+
+    It may not where a statement reads an element and stores it, and its value is not
+    used otherwise, or is a reduction: that is combined behind a barrier.
+    """
+    stored = [*nest.stores.values()]
+    sources = [y for x in nest.statements for y in x.sources]
+    used = {x.by for x in sources if isinstance(x, Made)}
+    for statement in nest.loops:
+        point = nest.point(statement)
+        own = [
+            (memory, substituted(made.map, point))
+            for made, memory in nest.stores.items()
+            if made.by is statement
+        ]
+        combined = statement.reduces and bool(nest.own(statement))
+        for _, memory, index in nest.accesses(statement, point):
+            is_own = (memory, index) in own and (combined or statement not in used)
+            if memory in stored and not is_own:
+                return True
+    return False
+
+
+def stored_reduction(nest: Nest) -> Statement | None:
+    """Return the reduction over one loop of which all results are stored.
+
+    None where a row does more, or where memory that it is stored to is read.
+    """
+    reducing = [x for x in nest.loops if x.reduces]
+    if len(reducing) != 1 or len(nest.own(reducing[0])) != 1:
+        return None
+    (found,) = reducing
+    others = [x for x in nest.loops if x is not found]
+    stored = [(x.by, x.output) for x in nest.stores]
+    wanted = [(found, number) for number in range(len(found.maps) - found.inputs)]
+    read = [m for _, m, _ in nest.accesses(found, nest.point(found))]
+    is_read = any(memory in read for memory in nest.stores.values())
+    if any(nest.own(x) for x in others) or stored != wanted or is_read:
+        return None
+    return found
+
+
+def weight(memory: SSAValue, index: Index, dimension: int) -> int:
+    """Return how much it matters that memory is contiguous along a dimension."""
+    if not is_contiguous(memory, index, dimension):
+        return 0
+    return sum(not isinstance(x, AffineConstantExpr) for x in index)
+
+
+def lane_loop(nest: Nest, statement: Statement) -> int:
+    """Return which of the loops that are not shared lanes do together."""
+    point, own = nest.point(statement), nest.own(statement)
+    accesses = [(m, index) for _, m, index in nest.accesses(statement, point)]
+
+    def preference(n: int) -> tuple[int, int]:
+        at = len(nest.shared) + own.index(n)
+        return sum(weight(m, index, at) for m, index in accesses), n
+
+    return max(own, key=preference)
