@@ -33,7 +33,6 @@ from coopc.device import ELEMENT_BITS, Device, GemmTiles, note_asked
 from coopc.device.cpu import VECTOR_TILE
 from coopc.device.file import read_file, record, written
 from coopc.plan.core_gemm import (
-    PANEL,
     THIN_ROWS,
     Block,
     check_block,
@@ -303,8 +302,8 @@ def choice_of(plan: GemmPlan, problem: Problem, engine: Engine) -> Choice:
         return Choice(tiles)
     if not isinstance(plan.b, Packed):
         return Choice(tile=(m, n, plan.depth))
-    if engine.pipeline == "coopc-amx" and is_of_amx(problem):
-        return Choice(block=(m // PANEL, n // PANEL, plan.step // plan.depth))
-    columns = sub_n * ELEMENT_BITS[problem.c.element] // 32
     block = m // sub_m, n // sub_n, plan.step // plan.depth
+    if engine.pipeline == "coopc-amx" and is_of_amx(problem):
+        return Choice(block=block)
+    columns = sub_n * ELEMENT_BITS[problem.c.element] // 32
     return Choice(block=block, registers=(sub_m, columns))

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.gemm_problems import problem
 
@@ -48,7 +48,7 @@ ENGINES = [
     Engine("coopc-cpu"),
     Engine("coopc-cpu", threads=8, tile=WIDE_VECTOR_TILE),
 ]
-SIZES = st.one_of(st.none(), st.integers(1, 5000), st.sampled_from([16, 512, 4096]))
+SIZES = st.one_of(st.none(), st.integers(1, 5000), st.sampled_from([8, 16, 512, 4096]))
 
 
 PROBLEMS = st.builds(
@@ -59,8 +59,12 @@ PROBLEMS = st.builds(
 )
 
 
+FEW_ROWS = problem((8, None, None), ("f16", "f16", "f32"), (False, False))
+
+
 @settings(max_examples=60)
 @given(PROBLEMS, st.sampled_from(ENGINES))
+@example(FEW_ROWS, Engine("coopc-amx", threads=4))
 def test_valid_and_once(multiplied: Problem, engine: Engine) -> None:
     """Each has a plan inside of the device's limits, and no two have the same."""
     every = candidates(multiplied, engine)
