@@ -97,6 +97,8 @@ class Owners(Observer):
     """Of a subgroup, by the kernel's name."""
     grids: dict[str, Attribute] = field(default_factory=lambda: {})
     """By the kernel's name; a processor's functions have none at the end."""
+    outlined: list[ModulePass] = field(default_factory=lambda: [])
+    """The steps that made kernels of functions of linalg, with a sequence for each."""
     lowered: ModuleOp | None = None
     """The module after the last pass."""
 
@@ -117,7 +119,11 @@ class Owners(Observer):
                 self.lanes.setdefault(name, lanes.value.data)
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        from coopc.pipelines import with_sequence
+
         self.start(module)
+        if (outlined := with_sequence(step)) is not None:
+            self.outlined.append(outlined)
         if last:
             self.lowered = module
 
@@ -732,8 +738,9 @@ def with_kernels(
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
-    steps = (*from_linalg(), products, rows, step("expand-nibbles"))
-    found = after(module, source, steps)
+    outlined = [] if owners is None else owners.outlined
+    steps = outlined or from_linalg()
+    found = after(module, source, (*steps, products, rows, step("expand-nibbles")))
     grids = {} if owners is None else owners.grids
     for op in found.ops:
         if isinstance(op, FuncOp) and op.sym_name.data in grids:

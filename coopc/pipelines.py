@@ -7,7 +7,7 @@ nothing that it is to lower.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from typing import Any, Literal
@@ -470,7 +470,9 @@ class CoopcCpuPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(sequence=False, operands={"every": True}),
+            *from_linalg(
+                sequence=False, operands={"every": True}, scores=CPU_SCORES
+            ),
             *tuned(
                 self.name,
                 self.tuning,
@@ -559,6 +561,9 @@ def in_precision(
     return (step("split-f32-products", to=precision, device=device),)
 
 
+CPU_SCORES = 1 << 26
+"""Scores of attention that a CPU stores: its products are then as fast as others."""
+
 TENSORS = ("linalg", "tensor", "bufferization")
 """The dialects of whole functions: see `coopc.passes.linalg.whole_functions`."""
 
@@ -582,6 +587,7 @@ def from_linalg(
     pad_rows: bool = False,
     parts: bool = False,
     operands: Mapping[str, bool] | None = None,
+    scores: int = 0,
 ) -> tuple[ModulePass, ...]:
     """The steps from whole functions of linalg to those that one kernel does each.
 
@@ -592,6 +598,7 @@ def from_linalg(
         pad_rows: whether operands of products get aligned rows, for the target.
         parts: whether products are computed in parts along K, where it is faster.
         operands: options of `transpose-operands`.
+        scores: the most of attention that are in memory.
     """
     before = (
         "inline-calls",
@@ -606,6 +613,8 @@ def from_linalg(
         *(("split-product-k",) if parts else ()),
     )
     options: dict[str, Any] = {} if sequence else {"sequence": False}
+    if scores:
+        options["scores"] = scores
     of_device: dict[str, Any] = {} if device is None else {"device": device}
     if precision != "ieee":
         of_device["precision"] = precision
@@ -617,6 +626,17 @@ def from_linalg(
         StepForDialect(TENSORS, "outline-linalg-kernels", options),
         StepForDialect(TENSORS, "convert-attention-to-coopmatrix", of_device),
     )
+
+
+def with_sequence(step: ModulePass) -> ModulePass | None:
+    """Return a step of `from_linalg` as one after which a sequence launches kernels.
+
+    None if it is another step.
+    """
+    if not isinstance(step, StepForDialect) or step.dialects != TENSORS:
+        return None
+    kept = {name: x for name, x in step.options.items() if name != "sequence"}
+    return replace(step, options=kept)
 
 
 def rest_of_linalg(

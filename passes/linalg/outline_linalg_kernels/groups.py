@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f16, f32
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -127,8 +128,22 @@ def is_product_result(value: SSAValue) -> bool:
     return isinstance(op, linalg.GenericOp) and is_product(op)
 
 
-def groups_of(block: Block) -> Mapping[Operation, Group]:
-    """Return the groups of a block, by their last operation."""
+def is_apart(group: Group, most_scores: int) -> bool:
+    """Whether the products of attention, and what is between, are kernels of their own.
+
+    That is so if it has at most so many scores, and their number is known.
+    """
+    shape = tensor_type(group.ops[0].results[0]).get_shape()
+    return DYNAMIC_INDEX not in shape and prod(shape) <= most_scores
+
+
+def groups_of(block: Block, most_scores: int = 0) -> Mapping[Operation, Group]:
+    """Return the groups of a block, by their last operation.
+
+    Args:
+        block: of a function.
+        most_scores: how many scores are in memory, and not attention in one kernel.
+    """
     found: dict[Operation, Group] = {}
     for op in block.ops:
         if not isinstance(op, linalg.GenericOp):
@@ -147,7 +162,7 @@ def groups_of(block: Block) -> Mapping[Operation, Group]:
             found[op] = Group((op,))
     for op, group in list(found.items()):
         whole = attention_group(group) if op in found else None
-        if whole is not None:
+        if whole is not None and not is_apart(whole, most_scores):
             for each in whole.ops:
                 found.pop(each, None)
             found[op] = whole

@@ -803,8 +803,8 @@ class SequenceWriter:
 # --- Rewrite. ---
 
 
-def outline(func: FuncOp) -> None:
-    """Put kernels and a sequence in place of a function.
+def outline(func: FuncOp, most_scores: int) -> None:
+    """Put kernels and a sequence in place of a function; see `groups_of`.
 
     Raises:
         Refused: an operation is no part of a kernel.
@@ -813,7 +813,7 @@ def outline(func: FuncOp) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp), func
     b = Builder.at_end(entry, func.location)
-    groups = groups_of(block)
+    groups = groups_of(block, most_scores)
     destinations = Destinations(block, groups)
     writer = SequenceWriter(func, b, destinations)
     for arg in block.args:
@@ -919,12 +919,15 @@ class OutlineLinalgKernelsPass(ModulePass):
     sequence: bool = True
     """Emit a `simt.sequence`; off if later passes split kernels into several functions
     (CPU pipelines), which a sequence cannot launch."""
+    scores: int = 0
+    """The most scores of attention that are computed by a kernel of their own, and so
+    are in memory; more, or an unknown number, are not stored."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
-                    outline(each)
+                    outline(each, self.scores)
             names = {x for op in draft.walk() for x in _read_globals(op)}
             for each in list(draft.ops):
                 if isinstance(each, memref.GlobalOp | ml_program.GlobalOp):
