@@ -470,9 +470,7 @@ class CoopcCpuPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(
-                sequence=False, operands={"every": True}, scores=CPU_SCORES
-            ),
+            *from_linalg(sequence=False, operands={"every": True}, scores=CPU_SCORES),
             *tuned(
                 self.name,
                 self.tuning,

@@ -6,8 +6,10 @@ After:   a kernel with a grid. A work-item computes some iterations of the share
          (a row each), or a subgroup does, whose lanes share the reductions of a row and
          combine them by simt.reduce. On a GPU, work-items or subgroups share the
          reductions of few rows and combine them in work-group memory; under Vulkan,
-         aligned neighbours in memory are loaded as a vector. Nothing else is allocated:
-         values per row are kept, others are recomputed where they are read.
+         aligned neighbours in memory are loaded as a vector. On a CPU, some rows are
+         reduced at once if they share loads. Nothing else is allocated: values per row
+         are kept, others are recomputed where they are read, or, on a CPU, if they
+         take long to compute, are read from where a result will be.
 Fails:   if such a function has an operation that cannot be computed by rows, naming it.
 
 Float sums and products of a row are reassociated over lanes or work-items, since linalg

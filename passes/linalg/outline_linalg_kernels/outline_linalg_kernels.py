@@ -9,10 +9,11 @@ After:   a function on memrefs for each group of operations that become one kern
 Fails:   if neither a kernel nor the host can execute an operation, naming the first;
          the module is then unchanged.
 
-A group is a product and the elementwise operation that reads all of its result, or one
-other operation.  A group does not write what it reads, unless each element is written
-where it was read.  An argument that is overwritten before it is read again is copied.
-Temporary memory is reused when nothing reads it any more.
+A group is a product and the elementwise operation that reads all of its result,
+attention whose scores are not to be in memory, or one other operation. A group does not
+write what it reads, unless each element is written where it was read. An argument that
+is overwritten before it is read again is copied. Temporary memory is reused when
+nothing reads it any more.
 """
 
 from __future__ import annotations
