@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
@@ -97,7 +98,7 @@ from coopc.plan.rows import (
 from coopc.remarks import remark
 
 Memo: TypeAlias = dict[tuple[Source, Index], SSAValue]
-CONTRACT = arith.FastMathFlagsAttr([arith.FastMathFlag.ALLOW_CONTRACT])
+CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 GPUS = ("vulkan", "xe")
 """Families of devices whose work-items may share rows."""
 GPU_ITEMS, GPU_BLOCK = 256, 8

@@ -75,6 +75,8 @@ from coopc.passes.linalg.outline_linalg_kernels.groups import (
     users,
 )
 
+RESHAPES = tensor.ExpandShapeOp | tensor.CollapseShapeOp
+
 # --- Where tensors are computed. ---
 
 
@@ -149,10 +151,9 @@ class Destinations:
         """Let a tensor be computed in an argument, and with it what it updates."""
         known = linalg.GenericOp | linalg.FillOp | tensor.InsertSliceOp
         op = value.owner
-        reshapes = tensor.ExpandShapeOp | tensor.CollapseShapeOp
-        if isinstance(op, reshapes):
+        if isinstance(op, RESHAPES):
             plain = isinstance(memref_type(target).layout, NoneAttr)
-            if plain and isinstance(op.src.owner, linalg.GenericOp | reshapes):
+            if plain and isinstance(op.src.owner, linalg.GenericOp | RESHAPES):
                 self.want(op.src, target)  # the same memory in another shape
             return
         if value in self.found or not isinstance(op, known):
