@@ -383,8 +383,28 @@ def reread(nest: Nest) -> dict[Made, Reread]:
                 for x in (first, *later)
             )
             if alike and first.reduces and out.by in later:
-                found[source] = Reread(memory, first, tuple(later))
+                order = [*nest.loops]
+                behind = order[order.index(first) + 1 :]
+                if not any(_may_read(nest, x, memory, source) for x in behind):
+                    found[source] = Reread(memory, first, tuple(later))
     return found
+
+
+def _may_read(nest: Nest, statement: Statement, memory: SSAValue, known: Made) -> bool:
+    """Whether a statement reads what may be memory, if one array is passed as both.
+
+    Args:
+        nest: the rows.
+        statement: of the nest.
+        memory: of a result.
+        known: what is read from there, rather than from what it is computed of.
+    """
+    return any(
+        source != known and source.by not in nest.loops
+        if isinstance(source, Made)
+        else source.type == memory.type
+        for source, _ in statement.read()
+    )
 
 
 def _is_read(nest: Nest, memory: SSAValue) -> bool:

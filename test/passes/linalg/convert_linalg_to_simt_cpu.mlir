@@ -116,3 +116,32 @@ func.func @rounded(%x: memref<8x256xf32>, %y: memref<8x256xf16>) {
   }
   return
 }
+
+// Nor where memory is read later that may be the result's, as one array may be passed as
+// both.
+
+// CHECK-LABEL: @read_later
+// CHECK-COUNT-2:   math.exp
+func.func @read_later(%x: memref<8x256xf32>, %y: memref<8x256xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %sum = memref.alloc() : memref<8xf32>
+  %exp = memref.alloc() : memref<8x256xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<8xf32>)
+  linalg.generic {indexing_maps = [#m, #m], iterator_types = ["parallel", "parallel"]} ins(%x : memref<8x256xf32>) outs(%exp : memref<8x256xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %e = math.exp %a : f32
+    linalg.yield %e : f32
+  }
+  linalg.generic {indexing_maps = [#m, #r], iterator_types = ["parallel", "reduction"]} ins(%exp : memref<8x256xf32>) outs(%sum : memref<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %n = arith.addf %a, %o : f32
+    linalg.yield %n : f32
+  }
+  linalg.generic {indexing_maps = [#m, #r, #m, #m], iterator_types = ["parallel", "parallel"]} ins(%exp, %sum, %x : memref<8x256xf32>, memref<8xf32>, memref<8x256xf32>) outs(%y : memref<8x256xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %n = arith.divf %a, %b : f32
+    %s = arith.addf %n, %c : f32
+    linalg.yield %s : f32
+  }
+  return
+}
