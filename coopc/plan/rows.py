@@ -44,6 +44,8 @@ from typing import Literal
 
 AXES = 3
 """Of a grid."""
+MOST_LANES = 128
+"""Of a subgroup, whose size is a power of two."""
 LEAST_VECTORS = 4
 """Neighbours of a work-group that each load a vector, at least: vectors of 16 bytes
 are 64 bytes of a row of memory."""
@@ -227,7 +229,8 @@ def plan_rows(
     size, rounds = problem.sizes[loop], each
     outer = _reused(problem, loop, tile[0])
     if outer is not None:
-        wide = max(1, tile[1] // lanes)
+        most = max(1, min(tile[1], MOST_LANES) // lanes)
+        wide = 1 << (most.bit_length() - 1)
     if problem.reduction is not None and (size is None or size >= lanes * wide):
         lanes, items, rounds = lanes * wide, items * wide, max(1, each // wide)
     if size is not None:

@@ -8,8 +8,7 @@ After:   a kernel with a grid. A work-item computes some iterations of the share
          reductions of few rows and combine them in work-group memory; under Vulkan,
          aligned neighbours in memory are loaded as a vector. On a CPU, some rows are
          reduced at once if they share loads. Nothing else is allocated: values per row
-         are kept, others are recomputed where they are read, or, on a CPU, if they
-         take long to compute, are read from where a result will be.
+         are kept, others are recomputed where they are read.
 Fails:   if such a function has an operation that cannot be computed by rows, naming it.
 
 Float sums and products of a row are reassociated over lanes or work-items, since linalg
@@ -79,12 +78,10 @@ from coopc.passes.linalg.rows import (
     Index,
     Made,
     Nest,
-    Reread,
     Source,
     Statement,
     combiners,
     equal_sizes,
-    reread,
     rows_of,
     substituted,
 )
@@ -134,6 +131,9 @@ class ConvertLinalgToSimtPass(ModulePass):
     def __post_init__(self) -> None:
         if self.threads < 1:
             raise ValueError(f"expected 1 thread or more, got {self.threads}")
+        if len(self.tile) != 2 or min(self.tile) < 1:
+            found = ",".join(map(str, self.tile))
+            raise ValueError(f"expected 1 or more rows and columns, got tile={found}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not uses_dialect(op, "linalg"):
@@ -152,9 +152,8 @@ class ConvertLinalgToSimtPass(ModulePass):
         is_slow = plan.loop is None and plan.kind == "work-items"
         if self.explain or (is_slow and problem.reduction is not None):
             remark(func, str(plan))
-        again = reread(nest) if device.family == "amx" else {}
         fused = device.family == "amx"
-        RowKernel(func, nest, plan, again, fused).write()
+        RowKernel(func, nest, plan, fused).write()
 
     def _plan(self, problem: RowProblem, device: Device, nest: Nest) -> RowPlan:
         lanes = self.subgroup_size or device.subgroup_size
@@ -209,8 +208,6 @@ class RowKernel:
     func: FuncOp
     nest: Nest
     plan: RowPlan
-    rereads: dict[Made, Reread]
-    """What is not computed again where it is read."""
     fused: bool
     """Whether products are fused with the sums that they are added to."""
     b: Builder = field(init=False)
@@ -946,19 +943,12 @@ class RowKernel:
         if (found := memo.get((source, index))) is not None:
             return found
         if isinstance(source, Made):
-            again = self.rereads.get(source)
-            if again is not None and self.statement in again.later:
-                return self._value(again.memory, index, memo)
             point = self.nest.loops_at(source, index)
             made = self._results(source.by, point, memo)
             for number, value in enumerate(made):
                 other = Made(source.by, number)
                 if other.map == source.map:
                     memo[other, index] = value
-            if again is not None and self.statement is again.by:
-                where = [self._index(x) for x in index]
-                value = made[source.output]
-                self.b.effect(memref.StoreOp.get(value, again.memory, where))
             return made[source.output]
         if not isinstance(source.type, MemRefType):
             return source

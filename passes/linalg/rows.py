@@ -44,7 +44,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.traits import is_side_effect_free
 
-from coopc.dialects.narrow import is_memref, memref_type
+from coopc.dialects.narrow import is_memref
 from coopc.dialects.simt import EqualSizes
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
@@ -343,85 +343,6 @@ def is_contiguous(memory: SSAValue, index: Index, dimension: int) -> bool:
             return False
     *outer, last = (factor_of(x, dimension) for x in index)
     return last == 1 and not any(x != 0 for x in outer)
-
-
-@dataclass(frozen=True, slots=True)
-class Reread:
-    """What is computed once, and read again from where a result overwrites it."""
-
-    memory: SSAValue
-    by: Statement
-    """The reduction that computes it, and stores it."""
-    later: tuple[Statement, ...]
-    """What reads it afterwards."""
-
-
-def reread(nest: Nest) -> dict[Made, Reread]:
-    """Return what a processor does not compute again, as that takes longer than memory.
-
-    As the powers of a softmax, which are summed, and then divided by their sum.
-    """
-    found: dict[Made, Reread] = {}
-    for out, memory in nest.stores.items():
-        own, point = nest.own(out.by), nest.point(out.by)
-        if out.by.reduces or not own or _is_read(nest, memory):
-            continue
-        sizes = [nest.sizes.of((out.by.op, n)) for n in own]
-        place = substituted(out.map, point)
-        for source, map in out.by.read():
-            if not isinstance(source, Made) or source.by in nest.loops:
-                continue
-            if substituted(map, point) != place or not _takes_long(source, memory):
-                continue
-            first, *later = [
-                x for x in nest.loops if any(y == source for y, _ in x.read())
-            ]
-            alike = all(
-                [nest.sizes.of((x.op, n)) for n in nest.own(x)] == sizes
-                and {substituted(m, nest.point(x)) for y, m in x.read() if y == source}
-                == {place}
-                for x in (first, *later)
-            )
-            if alike and first.reduces and out.by in later:
-                order = [*nest.loops]
-                behind = order[order.index(first) + 1 :]
-                if not any(_may_read(nest, x, memory, source) for x in behind):
-                    found[source] = Reread(memory, first, tuple(later))
-    return found
-
-
-def _may_read(nest: Nest, statement: Statement, memory: SSAValue, known: Made) -> bool:
-    """Whether a statement reads what may be memory, if one array is passed as both.
-
-    Args:
-        nest: the rows.
-        statement: of the nest.
-        memory: of a result.
-        known: what is read from there, rather than from what it is computed of.
-    """
-    return any(
-        source != known and source.by not in nest.loops
-        if isinstance(source, Made)
-        else source.type == memory.type
-        for source, _ in statement.read()
-    )
-
-
-def _is_read(nest: Nest, memory: SSAValue) -> bool:
-    """Whether any statement reads memory, or another view of it."""
-    read = (
-        other for x in nest.loops for _, other, _ in nest.accesses(x, nest.point(x))
-    )
-    return any(_root(other) is _root(memory) for other in read)
-
-
-def _takes_long(made: Made, memory: SSAValue) -> bool:
-    """Whether a value has the type of elements of memory, and takes long to compute."""
-    last = made.by.block.last_op
-    assert last is not None, made
-    element = memref_type(memory).get_element_type() if is_memref(memory.type) else None
-    ops = [x.dialect_name() for x in made.by.block.walk()]
-    return element == last.operands[made.output].type and "math" in ops
 
 
 # --- From operations to a nest. ---

@@ -52,7 +52,7 @@ def plans(draw: st.DrawFn) -> Case:
     each, block, wide = (draw(st.sampled_from([1, 4])) for _ in range(3))
     how = lanes, items, each, block, wide, draw(st.booleans())
     gpu = draw(GPUS)
-    tile = draw(st.sampled_from([(1, 1), (6, 16), (12, 32)]))
+    tile = draw(st.sampled_from([(1, 1), (6, 16), (12, 32), (4, 48), (3, 256)]))
     return problem, plan_rows(problem, *how, steps=8, gpu=gpu, tile=tile), gpu
 
 
@@ -88,6 +88,7 @@ def test_rows_at_once_are_of_a_block_and_share_loads(case: Case) -> None:
     rows, size = plan.axes[0][-1], problem.sizes[plan.axes[0][-1]]
     assert problem.reuse[plan.loop][rows] > 0
     assert plan.tile <= 12
+    assert plan.lanes & (plan.lanes - 1) == 0
     if size is not None and size % plan.tile:
         assert all(size % x for x in range(plan.tile // 2 + 1, plan.tile))
 
