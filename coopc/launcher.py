@@ -97,8 +97,8 @@ class Owners(Observer):
     """Of a subgroup, by the kernel's name."""
     grids: dict[str, Attribute] = field(default_factory=lambda: {})
     """By the kernel's name; a processor's functions have none at the end."""
-    outlined: list[ModulePass] = field(default_factory=lambda: [])
-    """The steps that made kernels of functions of linalg, with a sequence for each."""
+    linalg_steps: list[ModulePass] = field(default_factory=lambda: [])
+    """The steps of `from_linalg` that ran, with sequences."""
     lowered: ModuleOp | None = None
     """The module after the last pass."""
 
@@ -122,8 +122,8 @@ class Owners(Observer):
         from coopc.pipelines import with_sequence
 
         self.start(module)
-        if (outlined := with_sequence(step)) is not None:
-            self.outlined.append(outlined)
+        if (found := with_sequence(step)) is not None:
+            self.linalg_steps.append(found)
         if last:
             self.lowered = module
 
@@ -738,8 +738,7 @@ def with_kernels(
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
-    outlined = [] if owners is None else owners.outlined
-    steps = outlined or from_linalg()
+    steps = (owners and owners.linalg_steps) or from_linalg()
     found = after(module, source, (*steps, products, rows, step("expand-nibbles")))
     grids = {} if owners is None else owners.grids
     for op in found.ops:

@@ -560,7 +560,7 @@ def in_precision(
 
 
 CPU_SCORES = 1 << 26
-"""Scores of attention that a CPU stores: its products are then as fast as others."""
+"""The most attention scores that a CPU stores, so that its matmul computes them."""
 
 TENSORS = ("linalg", "tensor", "bufferization")
 """The dialects of whole functions: see `coopc.passes.linalg.whole_functions`."""
@@ -596,7 +596,7 @@ def from_linalg(
         pad_rows: whether operands of products get aligned rows, for the target.
         parts: whether products are computed in parts along K, where it is faster.
         operands: options of `transpose-operands`.
-        scores: the most of attention that are in memory.
+        scores: the most attention scores that are stored in memory.
     """
     before = (
         "inline-calls",
@@ -627,10 +627,7 @@ def from_linalg(
 
 
 def with_sequence(step: ModulePass) -> ModulePass | None:
-    """Return a step of `from_linalg` as one after which a sequence launches kernels.
-
-    None if it is another step.
-    """
+    """Return a step of `from_linalg` without `sequence=false`; None for others."""
     if not isinstance(step, StepForDialect) or step.dialects != TENSORS:
         return None
     kept = {name: x for name, x in step.options.items() if name != "sequence"}

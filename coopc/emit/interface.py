@@ -334,7 +334,7 @@ def argument_of(name: str, type: Attribute) -> Argument:
 
 
 def _scalar(type: Attribute, argument: Attribute) -> str:
-    """Return the name of a type that an argument has, or that its elements have."""
+    """Return the name of a scalar type; `argument` is the type that errors name."""
     if isinstance(type, coopmatrix.MatrixType):
         raise NoForm(IN_MEMORY)
     if (name := str(type)) not in SCALAR_BYTES:

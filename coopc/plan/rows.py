@@ -44,8 +44,6 @@ from typing import Literal
 
 AXES = 3
 """Of a grid."""
-MOST_LANES = 128
-"""Of a subgroup, whose size is a power of two."""
 LEAST_VECTORS = 4
 """Neighbours of a work-group that each load a vector, at least: vectors of 16 bytes
 are 64 bytes of a row of memory."""
@@ -89,7 +87,7 @@ class RowReduction:
     width: int = 1
     """Elements along these loops that can be loaded at once."""
     slow: bool = False
-    """Whether to combine two numbers takes a processor several instructions."""
+    """Whether combining two numbers takes several instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +100,8 @@ class RowProblem:
     widths: tuple[int, ...] = ()
     """Of each shared loop: elements along it that can be loaded at once; 1 without."""
     reuse: tuple[tuple[int, ...], ...] = ()
-    """Of each pair of shared loops: how often a step of the reduction reads memory that
-    is contiguous along the first one, and the same for all iterations of the other."""
+    """`reuse[i][j]`: how many loads of a reduction step are contiguous along shared
+    loop i and do not depend on shared loop j."""
 
     def __post_init__(self) -> None:
         widths = len(self.widths) or len(self.sizes)
@@ -141,7 +139,7 @@ class RowPlan:
     parts: int = 1
     """How many work-items of a work-group share the reductions of a row."""
     tile: int = 1
-    """Rows that a work-item reduces at once, of a block: what it loads is for all."""
+    """Rows of a block that a work-item reduces at once, so that they share loads."""
 
     @property
     def together(self) -> int:
@@ -210,8 +208,8 @@ def plan_rows(
         steps: of a reduction of many rows that is stored, how many all of them do at a
             time.
         gpu: whose work-items share rows, if there are few.
-        tile: the most rows that are reduced at once, and the work-items, neighbours of
-            each other, that reduce them.
+        tile: the most rows to reduce at once, and how many neighbouring work-items do
+            so.
     """
     if (reason := _why_lanes(problem, lanes)) is not None:
         return _by_subgroups(problem, lanes, block, wide, gpu, reason)
@@ -227,10 +225,10 @@ def plan_rows(
     if found is not None:
         return found
     size, rounds = problem.sizes[loop], each
-    outer = _reused(problem, loop, tile[0])
+    outer = _loop_that_shares_loads(problem, loop, tile[0]) if block > 1 else None
     if outer is not None:
-        most = max(1, min(tile[1], MOST_LANES) // lanes)
-        wide = 1 << (most.bit_length() - 1)
+        # The lanes of a subgroup are a power of two.
+        wide = 1 << (max(1, tile[1] // lanes).bit_length() - 1)
     if problem.reduction is not None and (size is None or size >= lanes * wide):
         lanes, items, rounds = lanes * wide, items * wide, max(1, each // wide)
     if size is not None:
@@ -242,10 +240,10 @@ def plan_rows(
     axes, serial = _axes(problem, others, AXES - 1)
     if block > 1:
         block = block * max(1, each // rounds) if axes else 1
-    together = 1
-    if outer is not None and block > 1 and axes[0][-1] == outer:
-        together = _tile(problem.sizes[outer], tile[0])
-        block = -(-block // together) * together
+    at_once = 1
+    if outer is not None:
+        at_once = _tile(problem.sizes[outer], tile[0])
+        block = -(-block // at_once) * at_once
     along = "contiguous memory"
     reason = _why_not_lanes(problem, lanes) or (
         along if problem.weights[loop] else "no loop has contiguous memory"
@@ -256,16 +254,13 @@ def plan_rows(
     return RowPlan(
         "work-items",
         *(lanes, items, loop, chunk, block, axes, serial, reason, axis),
-        steps=None if together > 1 else steps,
-        tile=together,
+        steps=None if at_once > 1 else steps,
+        tile=at_once,
     )
 
 
-def _reused(problem: RowProblem, loop: int, most: int) -> int | None:
-    """Return the shared loop of whose iterations several are to be reduced at once.
-
-    What is loaded for neighbours along another loop is then loaded once.
-    """
+def _loop_that_shares_loads(problem: RowProblem, loop: int, most: int) -> int | None:
+    """Return the shared loop along which rows are reduced at once, to share loads."""
     if problem.reduction is None or most == 1 or not problem.reuse:
         return None
     found = [
@@ -277,7 +272,10 @@ def _reused(problem: RowProblem, loop: int, most: int) -> int | None:
 
 
 def _tile(size: int | None, most: int) -> int:
-    """Return how many rows are reduced at once: a divisor if there is a large one."""
+    """Return how many rows to reduce at once.
+
+    A divisor of the size above half of `most`, if there is one, or else `most`.
+    """
     if size is None:
         return most
     found = range(min(most, size), most // 2, -1)

@@ -95,7 +95,6 @@ from coopc.plan.rows import (
 from coopc.remarks import remark
 
 Memo: TypeAlias = dict[tuple[Source, Index], SSAValue]
-CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 GPUS = ("vulkan", "xe")
 """Families of devices whose work-items may share rows."""
 GPU_ITEMS, GPU_BLOCK = 256, 8
@@ -126,7 +125,7 @@ class ConvertLinalgToSimtPass(ModulePass):
     threads: int = 1
     """CPU threads that share column reductions."""
     tile: tuple[int, ...] = VECTOR_TILE
-    """Rows and columns of sums in registers of a CPU; 12,32 suits AVX-512."""
+    """Rows and columns of accumulators in registers of a CPU; 12,32 suits AVX-512."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -162,7 +161,7 @@ class ConvertLinalgToSimtPass(ModulePass):
             each, its = CPU_EACH, problem.reduction
             if its is not None and its.stored:
                 each = max(each, CPU_STORED // self.threads)
-            rows, columns = self.tile
+            rows, columns = self.tile[0], min(self.tile[1], simt.MAX_SUBGROUP_SIZE)
             if (size := sum(bytes_reduced(nest))) > 4:
                 rows = max(1, rows * 4 // size)
             return plan_rows(
@@ -186,18 +185,14 @@ class ConvertLinalgToSimtPass(ModulePass):
         return plan_rows(problem, lanes, items, block=block, rows_on_x=limited, gpu=gpu)
 
 
-def products_of(statement: Statement) -> set[Operation]:
-    """Return the sums of floats that a statement reduces, and the products in them."""
-    found = set[Operation]()
-    last = statement.block.last_op
-    assert last is not None, statement.op
-    old = statement.block.args[statement.inputs :]
-    for total in (x.owner for x in last.operands if statement.reduces):
-        if isinstance(total, arith.AddfOp) and {*total.operands} & {*old}:
-            factors = [x.owner for x in total.operands if x not in old]
-            products = [x for x in factors if isinstance(x, arith.MulfOp)]
-            if products and products[0].result.has_one_use():
-                found |= {total, products[0]}
+def multiply_adds(statement: Statement) -> set[Operation]:
+    """Return the float additions that accumulate, with products that feed them."""
+    found, sums = set[Operation](), combiners(statement) if statement.reduces else []
+    for total in sums if not isinstance(sums, str) else []:
+        fed = [x.owner for x in total.operands if x.has_one_use()]
+        products = [x for x in fed if isinstance(x, arith.MulfOp)]
+        if isinstance(total, arith.AddfOp) and products:
+            found |= {total, *products}
     return found
 
 
@@ -209,18 +204,18 @@ class RowKernel:
     nest: Nest
     plan: RowPlan
     fused: bool
-    """Whether products are fused with the sums that they are added to."""
+    """Whether products may be fused with the sums that they are added to."""
     b: Builder = field(init=False)
     point: list[SSAValue] = field(init=False)
     """The values of dimensions: the shared loops, then those of a statement."""
     kept: dict[Made, SSAValue] = field(init=False)
     """What the row has reduced."""
     rows: list[SSAValue] = field(default_factory=list[SSAValue])
-    """The iterations of a block that are reduced at once; none without blocks."""
+    """The iterations of a block that are reduced at once; empty without blocks."""
     kept_by_rows: list[dict[Made, SSAValue]] = field(init=False)
     """What each of these rows has reduced: `kept` is that of one."""
     statement: Statement = field(init=False)
-    """What is computed now."""
+    """The statement for which code is written."""
     lane: SSAValue = field(init=False)
     """The number of the work-item, in its work-group or in its only subgroup."""
     sizes: list[Size] = field(init=False)
@@ -370,27 +365,27 @@ class RowKernel:
         start = b.pure(arith.MuliOp, self.point[loop], b.constant(INDEX, block))
         span = self._span(start, self.sizes[loop], block)
 
-        def some(count: int, at: SSAValue) -> Values:
+        def reduce_rows(count: int, at: SSAValue) -> Values:
             first = b.pure(arith.AddiOp, start, at)
             self.rows = [b.plus(first, n) for n in range(count)]
             self._over_lanes()
             return ()
 
         if tile == 1:
-            b.loop(span, (), lambda at, _: some(1, b.index(at)), f"d{loop}")
+            b.loop(span, (), lambda at, _: reduce_rows(1, b.index(at)), f"d{loop}")
             return
         if isinstance(span, int):
             whole: Size = span // tile
         else:
             whole = b.pure(arith.DivUIOp, span, b.constant(INDEX, tile))
-        b.loop(whole, (), lambda at, _: some(tile, b.index(b.times(at, tile))))
+        b.loop(whole, (), lambda at, _: reduce_rows(tile, b.index(b.times(at, tile))))
         if not isinstance(span, int) or span % tile:
             done = b.pure(arith.MuliOp, b.value(whole), b.constant(INDEX, tile))
             left = b.pure(arith.SubiOp, b.value(span), done)
             b.loop(
                 left,
                 (),
-                lambda at, _: some(1, b.pure(arith.AddiOp, done, b.index(at))),
+                lambda at, _: reduce_rows(1, b.pure(arith.AddiOp, done, b.index(at))),
                 f"d{loop}",
             )
 
@@ -592,7 +587,7 @@ class RowKernel:
                     self._keep(statement)
 
     def _each_row(self) -> Iterator[int]:
-        """Be at one of the rows that are reduced at once after the other."""
+        """Move to each of the rows that are reduced at once, and yield its number."""
         for number, kept in enumerate(self.kept_by_rows):
             self.kept = kept
             if self.rows:
@@ -927,9 +922,10 @@ class RowKernel:
     ) -> None:
         """Compute what an operation of a body does, of numbers."""
         new = op.clone(values)
-        if self.fused and op in products_of(self.statement):
+        if self.fused and op in multiply_adds(self.statement):
             assert isinstance(new, arith.FloatingPointLikeBinaryOperation), new
-            new.fastmath = CONTRACT
+            flags = [*new.fastmath.data, FastMathFlag.ALLOW_CONTRACT]
+            new.fastmath = arith.FastMathFlagsAttr(list(dict.fromkeys(flags)))
         self.b.effect(new)
         for inner in list(new.walk()):
             if isinstance(inner, linalg.IndexOp):

@@ -186,7 +186,7 @@ def _on_elements(op: Operation) -> None:
 
 
 def _folded(numbers: Sequence[Size]) -> list[Size]:
-    """Return numbers, instead of values that are constants."""
+    """Replace constant values by their numbers."""
     known = [x if isinstance(x, int) else constant_number(x) for x in numbers]
     return [x if y is None else int(y) for x, y in zip(numbers, known, strict=True)]
 

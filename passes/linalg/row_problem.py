@@ -1,4 +1,4 @@
-"""What is known of rows that decides who computes what: see `coopc.plan.rows`."""
+"""The facts about a nest from which `coopc.plan.rows` chooses a plan."""
 
 from __future__ import annotations
 

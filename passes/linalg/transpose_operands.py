@@ -4,9 +4,9 @@ Before:  functions of `linalg.generic` on tensors, as from `generalize-linalg`.
 After:   the loops of a product that count its batch, M, N or K follow each other in
          each operand, those of the batch first, so that `collapse-linalg` can merge
          them; loops of one step are removed from such products.  Convolutions have
-         channels and filters last; those by 1x1 elements, in steps of 1, are products.
+         channels and filters last; 1x1 convolutions of stride 1 become products.
          For that, operands of another order are transposed, and a result is
-         transposed back.  A is what has the rows of the result.
+         transposed back.  A is the operand that has the rows of the result.
 Fails:   never; other operations are unchanged, so are small products, and those that
          the device has no matrices for.
 
@@ -142,19 +142,23 @@ def decide(
     >>> decide(((0, 1, 3), (3, 2), (0, 1, 2)), dict.fromkeys(range(4), 64)) is None
     True
     """
-    alone = {x for x, size in sizes.items() if size == 1}
-    alone = {x for x in alone if sum(x in loops for loops in operands) == 1}
-    a, b, c = (tuple(x for x in loops if x not in alone) for loops in operands)
+    # Loops of one step that only one operand has, as those of a 1x1 window.
+    own_units = {
+        x
+        for x, size in sizes.items()
+        if size == 1 and sum(x in loops for loops in operands) == 1
+    }
+    a, b, c = (tuple(x for x in loops if x not in own_units) for loops in operands)
     operands = a, b, c
     groups = groups_of(operands)
-    if groups is None or (not alone and is_ordered(operands, groups, inner_batch)):
+    if groups is None or (not own_units and is_ordered(operands, groups, inner_batch)):
         return None
     if any(all(sizes[x] == 1 for x in own) for own in (groups.rows, groups.cols)):
         return None  # of a vector: no matrices multiply it
     known = {loop: size if size >= 0 else UNKNOWN_SIZE for loop, size in sizes.items()}
     if prod(known.values()) < LEAST_WORK:
         return None
-    units = units_of(groups, sizes) | alone
+    units = units_of(groups, sizes) | own_units
     parts = (groups.batch, groups.rows, groups.cols, groups.along_k)
     rest: list[Loops] = [
         tuple(x for x in loops if x not in units) for loops in operands
@@ -226,7 +230,7 @@ def without_window(
 ) -> AffineMap:
     """Return how an image is walked over without loops of a window of 1x1.
 
-    As it is if that is no walk over all of the image.
+    Unchanged unless the result covers the whole image.
 
         (n, f, y, x, c, i, j) -> (n, c, y + i, x + j)     i and j are 0
         (n, f, y, x, c, i, j) -> (n, c, y, x)
@@ -242,7 +246,7 @@ def without_window(
             if not isinstance(expr, AffineDimExpr) or sizes[expr.position] != size:
                 return map
             if size == DYNAMIC_INDEX:
-                return map  # the image may have more
+                return map  # the image may be larger than the result
     return AffineMap(map.num_dims, 0, tuple(found))
 
 
@@ -366,7 +370,7 @@ def reorder(op: linalg.GenericOp, how: Orders) -> linalg.GenericOp:
 
 
 def swap_factors(op: linalg.GenericOp) -> None:
-    """Multiply the transposes in the other order, if the result is by columns.
+    """Swap the factors of a product whose result has its columns first.
 
     C[n, m] += A[m, k] * B[k, n]      is      C[n, m] += B[k, n] * A[m, k]
     """

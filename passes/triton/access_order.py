@@ -30,14 +30,14 @@ DESCRIPTOR_ACCESSES = (
 
 
 def waiting_accesses(
-    block: Block, must_wait: MustWait, either: Container[Operation] | None = None
+    block: Block, must_wait: MustWait, among: Container[Operation] | None = None
 ) -> Sequence[Operation]:
     """Return the accesses of a kernel's block before which lanes wait.
 
     Args:
         block: the kernel's.
         must_wait: decides for two of them.
-        either: the accesses of which one is to be among the two; None for any.
+        among: at least one of the two must be in it; None for no restriction.
     """
     found = dict[Operation, None]()
 
@@ -48,8 +48,8 @@ def waiting_accesses(
                 before = ()
             elif isinstance(op, ACCESSES | DESCRIPTOR_ACCESSES):
                 others = before
-                if either is not None and op not in either:
-                    others = [x for x in before if x in either]
+                if among is not None and op not in among:
+                    others = [x for x in before if x in among]
                 if op in found or any(must_wait(x, op) for x in others):
                     found[op] = None
                     before = ()

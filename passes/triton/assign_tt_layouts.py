@@ -713,9 +713,9 @@ class Assignment:
                     op.operands[index] = self.of(value, wanted)
 
     def is_held_as(self, op: Operation, value: SSAValue, encoding: Encoding) -> bool:
-        """Whether lanes hold what an operation moves as a layout says, by any name.
+        """Whether a value has a layout already, under another encoding.
 
-        Other operations compare the attributes of what they take.
+        Only operations that just move elements take one: others compare encodings.
         """
         own, shape = self.plan.layouts.get(value), shape_of(value.type)
         is_moved = isinstance(op, tt.ReshapeOp | tt.SplitOp | tt.TransOp)

@@ -26,11 +26,11 @@ from coopc.dialects import coopmatrix, row_slice, simt
 from coopc.dialects.narrow import is_memref, length_of, memref_type, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 
-OF_FLOATS = {
+ORDERED = {
     CombiningKindFlag.ADD: arith.AddfOp,
     CombiningKindFlag.MUL: arith.MulfOp,
 }
-"""What combines floats, whose order matters."""
+"""Float operations whose reduction LLVM does in order."""
 
 
 def is_shared(type: Attribute) -> bool:
@@ -129,10 +129,10 @@ class VectorBuilder(Builder):
     def reduced(self, value: SSAValue, kind: CombiningKindFlag) -> SSAValue:
         """Return the components of a vector reduced to one number.
 
-        Floats in halves: LLVM adds them one after the other.
+        Sums and products of floats are computed by halves, not in LLVM's order.
         """
         element, count = vector_type(value).get_element_type(), length_of(value)
-        combine = OF_FLOATS.get(kind)
+        combine = ORDERED.get(kind)
         if combine is None or not isinstance(element, AnyFloat):
             return self.pure(_reduction, value, kind)
         while count > 1:

@@ -128,10 +128,10 @@ def is_product_result(value: SSAValue) -> bool:
     return isinstance(op, linalg.GenericOp) and is_product(op)
 
 
-def is_apart(group: Group, most_scores: int) -> bool:
-    """Whether the products of attention, and what is between, are kernels of their own.
+def stores_scores(group: Group, most_scores: int) -> bool:
+    """Whether attention is several kernels, with its scores in memory.
 
-    That is so if it has at most so many scores, and their number is known.
+    It is if there are at most `most_scores`, and their number is known.
     """
     shape = tensor_type(group.ops[0].results[0]).get_shape()
     return DYNAMIC_INDEX not in shape and prod(shape) <= most_scores
@@ -142,7 +142,7 @@ def groups_of(block: Block, most_scores: int = 0) -> Mapping[Operation, Group]:
 
     Args:
         block: of a function.
-        most_scores: how many scores are in memory, and not attention in one kernel.
+        most_scores: the most attention scores to store; with more, it is one kernel.
     """
     found: dict[Operation, Group] = {}
     for op in block.ops:
@@ -162,7 +162,7 @@ def groups_of(block: Block, most_scores: int = 0) -> Mapping[Operation, Group]:
             found[op] = Group((op,))
     for op, group in list(found.items()):
         whole = attention_group(group) if op in found else None
-        if whole is not None and not is_apart(whole, most_scores):
+        if whole is not None and not stores_scores(whole, most_scores):
             for each in whole.ops:
                 found.pop(each, None)
             found[op] = whole

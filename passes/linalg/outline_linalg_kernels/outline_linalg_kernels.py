@@ -404,7 +404,7 @@ def leaves_of(
 NOT_DONE = "no kernel does it, and the host does not either"
 FROM_INDEX = "the host computes sizes from index"
 HOST_INTEGERS = (IndexType(), i64)
-"""Types of what the host computes, all of them as index."""
+"""Integer types that the host computes with, both as index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -922,8 +922,8 @@ class OutlineLinalgKernelsPass(ModulePass):
     """Emit a `simt.sequence`; off if later passes split kernels into several functions
     (CPU pipelines), which a sequence cannot launch."""
     scores: int = 0
-    """The most scores of attention that are computed by a kernel of their own, and so
-    are in memory; more, or an unknown number, are not stored."""
+    """The most attention scores to store in memory. With more, or an unknown number,
+    attention is one kernel."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:

@@ -15,8 +15,8 @@ Triton kernels as functions, and their scalars.
 
 A pointer becomes a memref of rank 0, which stands for all memory after it.
 
-A program of Triton does one thing after the other. Where several subgroups load copies
-of an element, and the first of them stores it, it waits until all have loaded it.
+Where several subgroups load the same element and the first of them stores it, a barrier
+makes that one wait for all the loads.
 
     %x = tt.load %p        %x = memref.load %m[%i]            by every subgroup
                            simt.barrier
@@ -101,7 +101,7 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
             continue
         needed = conditions(op, io)
         domains = ttg.Domain.GLOBAL_READ | ttg.Domain.GLOBAL_WRITE
-        for access in waiting(op):
+        for access in waits_for_copies(op):
             Builder.at(access).effect(ttg.BarrierOp(domains))
         body = op.detach_region(op.body)
         types = FunctionType.from_lists(op.function_type.inputs.data, [])
@@ -123,8 +123,8 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     return found
 
 
-def waiting(func: tt.FuncOp) -> Sequence[Operation]:
-    """Return the accesses before which subgroups wait for others that have copies."""
+def waits_for_copies(func: tt.FuncOp) -> Sequence[Operation]:
+    """Return the accesses before which subgroups that have copies wait for others."""
     repeated: set[Operation] = set()
     for op in func.body.walk():
         if isinstance(op, ACCESSES | DESCRIPTOR_ACCESSES):

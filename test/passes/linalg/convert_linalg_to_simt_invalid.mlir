@@ -1,4 +1,6 @@
 // RUN: coopc-opt %s -p 'convert-linalg-to-simt{device=amx}' --verify-diagnostics --split-input-file | filecheck %s
+// RUN: not coopc-opt %s -p "convert-linalg-to-simt{device=amx tile=12}" --split-input-file 2>&1 | filecheck %s --check-prefix TILE
+// TILE: error: convert-linalg-to-simt: expected 1 or more rows and columns, got tile=12
 
 #p = affine_map<(d0, d1) -> (d0, d1)>
 #t = affine_map<(d0, d1) -> (d1, d0)>
