@@ -378,7 +378,11 @@ class CoopcAmxPass(Pipeline):
         return (
             step("narrow-matrix-scope"),
             *from_triton("amx", self.subgroup_size, CPU_TILE),
-            *from_linalg(False, "amx", self.precision, operands={"every": True}),
+            *from_linalg(
+                *(False, "amx", self.precision),
+                operands={"every": True},
+                scores=CPU_SCORES,
+            ),
             of_linalg(
                 "convert-convolution-to-coopmatrix",
                 device="amx",
@@ -560,7 +564,9 @@ def in_precision(
 
 
 CPU_SCORES = 1 << 26
-"""The most attention scores that a CPU stores, so that its matmul computes them."""
+"""The most attention scores that a CPU stores, so that its matmul computes them.  On an
+Emerald Rapids Xeon, one thread, eight heads of 256 x 64 took 1.3 ms for 5.1 by bf16 and
+2.2 ms for 7.4 by f32, and four of 2048 x 128 47 ms for 133 by bf16."""
 
 TENSORS = ("linalg", "tensor", "bufferization")
 """The dialects of whole functions: see `coopc.passes.linalg.whole_functions`."""

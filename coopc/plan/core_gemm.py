@@ -304,13 +304,13 @@ def stores_past_cache(problem: Problem) -> bool:
     return total > SECOND_CACHE_BYTES
 
 
-def lines_of_set(row_bytes: int) -> int:
+def lines_of_set(row_bytes: int, rows: int = TILE.rows) -> int:
     """Return the most lines of one set of the first cache in which rows begin.
 
     >>> [lines_of_set(x) for x in (5, 1024, 2048, 4096, 5312 * 2)]
     [1, 4, 8, 16, 1]
     """
-    lines = {row * row_bytes // LINE_BYTES for row in range(TILE.rows)}
+    lines = {row * row_bytes // LINE_BYTES for row in range(rows)}
     return max(Counter(line % SETS for line in lines).values())
 
 
@@ -322,6 +322,11 @@ VECTOR_STEPS = 512
 """Rows of A, panels of B and words of K that a core computes at a time: 384 KiB of A
 are in the second cache.  Deeper than the first cache has room for a panel of B: sums
 are loaded and stored half as often, which was 5% faster for 2048 and no slower."""
+FEW_VECTOR_COLS = 512
+"""Columns of C with which A is read in place, at most.  On one core of a Zen 4, f32 was
+2.0 times as fast for eight of 256 x 64 x 256, 1.5 times for 512 x 128 x 512, 1.2 times
+for 512^3 and 1.1 times for 1000 x 512 x 300; 1000^3 was 12% slower, and so was
+2048 x 256 x 1024, of which rows begin in one set of the first cache."""
 THIN_ROWS = 8
 """Rows of C from which on B is packed: with fewer, B is read once, from memory."""
 DOT_ROWS = 4
@@ -412,9 +417,33 @@ def plan_vector_gemm(
         down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
     group = down * rows, across * cols
     depth, band = packed.channel, band_of(problem.c.shape, group, threads)
+    of_a = vectors_of_a(problem, packed, rows)
     return GemmPlan(
-        group, (rows, cols), step * depth, depth, cols, packed, packed, band=band
+        group, (rows, cols), step * depth, depth, cols, of_a, packed, band=band
     )
+
+
+def vectors_of_a(problem: Problem, packed: Packed, rows: int) -> Packed | Direct:
+    """Return whether vectors read elements of A in place, and where tiles are partial.
+
+    They do if words are elements of rows that are along K, C has at most
+    `FEW_VECTOR_COLS` columns, and rows of a tile begin in few lines of a set of the
+    first cache.
+
+    Args:
+        problem: what is multiplied.
+        packed: how A would be packed.
+        rows: of a tile.
+    """
+    a, (m, n), stride = problem.a, problem.c.shape, problem.a.strides[0]
+    is_word = (packed.channel, packed.element) == (1, a.element)
+    if a.transposed or not is_word or stride is None:
+        return packed
+    if n is None or n > FEW_VECTOR_COLS:
+        return packed
+    if lines_of_set(stride * a.element_bytes, rows) > SET_LINES:
+        return packed
+    return Direct(() if m is not None and m % rows == 0 else ("rows",))
 
 
 def is_thin(problem: Problem) -> bool:

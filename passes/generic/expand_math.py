@@ -123,6 +123,8 @@ TANH = (
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693359375, -0.00021219444005469057
 """The natural logarithm of 2, in two parts: the first times 2^8 at most is exact."""
+WHOLE = 1.5 * 2.0**23
+"""What is added to an f32 is rounded to a whole number, and ends its bits."""
 SIGNIFICAND, BIAS = 23, 127
 """Bits of the significand of an f32, and the bias of its exponent."""
 
@@ -505,25 +507,24 @@ def power_in_f64(code: Code, op: math.FPowIOp) -> Num:
 # x86-64: functions of vectors of f32.
 
 
-def power_of_two(n: Num) -> Num:
-    """2^n as floats, of integers from -126 to 127."""
-    return (n + BIAS << SIGNIFICAND).bits(f32)
-
-
 @table.on(math.ExpOp, when=is_of_vectors)
 def exponential(code: Code, op: math.ExpOp) -> Num:
-    """Of n log(2) + r, with |r| <= log(2) / 2: 2^n, in two factors, times exp(r)."""
-    (given,) = free(code, op.operand)
-    x = given.apply(arith.MinnumfOp, 89.0)  # beyond is infinity
-    x = x.apply(arith.MaxnumfOp, -104.0)  # below is 0
-    n = (x * LOG2_E).apply(math.RoundEvenOp)
+    """Of n log(2) + r, with |r| <= log(2) / 2: exp(r) times 2^n, in two factors.
+
+    NaN passes both bounds, and whatever n is then, products of it are NaN.
+    """
+    (x,) = free(code, op.operand)
+    x = x.compare("olt", -104.0).select(x.like(-104.0), x)  # below is 0
+    x = x.compare("ogt", 89.0).select(x.like(89.0), x)  # beyond is infinity
+    shifted = x * LOG2_E + WHOLE
+    n = shifted - WHOLE
     r = x - n * LN2_HIGH - n * LN2_LOW
-    found = r * r * polynomial(r, EXP) + r + 1.0
-    number = n.cast(arith.FPToSIOp, i32)
-    half = number.apply(arith.ShRSIOp, 1)
-    for part in (half, number - half):
-        found = found * power_of_two(part)
-    return unless_nan(given, found)
+    found = (polynomial(r, EXP) * r + 1.0) * r + 1.0
+    exponent = shifted.bits(i32) << SIGNIFICAND
+    half = exponent.apply(arith.ShRSIOp, 1) & -(1 << SIGNIFICAND)
+    for part in (half, exponent - half):
+        found = found * (part + (BIAS << SIGNIFICAND)).bits(f32)
+    return found
 
 
 def unless_nan(x: Num, found: Num) -> Num:

@@ -7,8 +7,9 @@ After:   a kernel with a grid. A work-item computes some iterations of the share
          combine them by simt.reduce. On a GPU, work-items or subgroups share the
          reductions of few rows and combine them in work-group memory; under Vulkan,
          aligned neighbours in memory are loaded as a vector. On a CPU, some rows are
-         reduced at once if they share loads. Nothing else is allocated: values per row
-         are kept, others are recomputed where they are read.
+         reduced at once if they share loads, and costly values that several operations
+         of a row read are kept in work-group memory. Nothing else is allocated: values
+         per row are kept, others are recomputed where they are read.
 Fails:   if such a function has an operation that cannot be computed by rows, naming it.
 
 Float sums and products of a row are reassociated over lanes or work-items, since linalg
@@ -64,6 +65,7 @@ from coopc.passes.linalg.row_problem import (
     reads_stored,
     stored_reduction,
 )
+from coopc.passes.linalg.row_reuse import Reuse, reused
 from coopc.passes.linalg.row_vectors import (
     MOST_ELEMENTS,
     Two,
@@ -151,8 +153,9 @@ class ConvertLinalgToSimtPass(ModulePass):
         is_slow = plan.loop is None and plan.kind == "work-items"
         if self.explain or (is_slow and problem.reduction is not None):
             remark(func, str(plan))
-        fused = device.family == "amx"
-        RowKernel(func, nest, plan, fused).write()
+        is_cpu = device.family == "amx"
+        keeps = values_to_keep(nest, plan, device.limits.local_bytes) if is_cpu else ()
+        RowKernel(func, nest, plan, is_cpu, keeps).write()
 
     def _plan(self, problem: RowProblem, device: Device, nest: Nest) -> RowPlan:
         lanes = self.subgroup_size or device.subgroup_size
@@ -185,6 +188,19 @@ class ConvertLinalgToSimtPass(ModulePass):
         return plan_rows(problem, lanes, items, block=block, rows_on_x=limited, gpu=gpu)
 
 
+def values_to_keep(nest: Nest, plan: RowPlan, room: int) -> Sequence[Reuse]:
+    """Return what work-items keep of a row, in so many bytes of work-group memory."""
+    kept = list[Reuse]()
+    if plan.tile > 1:
+        return kept
+    rows = 1 if plan.kind == "subgroup" else plan.items
+    for value in reused(nest):
+        if rows * value.bytes <= room:
+            room -= rows * value.bytes
+            kept.append(value)
+    return kept
+
+
 def multiply_adds(statement: Statement) -> set[Operation]:
     """Return the float additions that accumulate, with products that feed them."""
     found, sums = set[Operation](), combiners(statement) if statement.reduces else []
@@ -205,6 +221,11 @@ class RowKernel:
     plan: RowPlan
     fused: bool
     """Whether products may be fused with the sums that they are added to."""
+    keeps: Sequence[Reuse]
+    """Values of the steps of a row that work-items keep for themselves."""
+    puts: dict[SSAValue, SSAValue] = field(init=False)
+    gets: dict[SSAValue, SSAValue] = field(init=False)
+    """Where these values are stored when they are computed, and loaded instead."""
     b: Builder = field(init=False)
     point: list[SSAValue] = field(init=False)
     """The values of dimensions: the shared loops, then those of a statement."""
@@ -254,11 +275,36 @@ class RowKernel:
             by = b.constant(INDEX, plan.width)
             self.column = b.pure(arith.MuliOp, number, by)
             self.column.name_hint = "column"
+        self.puts, self.gets = {}, {}
+        for value in self.keeps:
+            lines = [plan.items] if plan.kind == "work-items" else []
+            type = self._workgroup_memory(value.element, [value.size, *lines])
+            memory = allocate(self.func.body.block, type, "kept")
+            self.puts[value.first] = memory
+            self.gets |= dict.fromkeys(value.others, memory)
         self._over_axes()
         dead = [x for x in ops if x.name.startswith("linalg.")]
         dead += [x for x in ops if isinstance(x, (*ALLOCATIONS, memref.DeallocOp))]
         for op in sorted(dead, key=ops.index, reverse=True):
             Rewriter.erase_op(op)
+
+    def _put(self, statement: Statement, value: SSAValue, computed: SSAValue) -> None:
+        """Store what was computed for a value of a body, if it is one to keep."""
+        if statement is self.statement and value in self.puts:
+            at = self._kept_place()
+            self.b.effect(memref.StoreOp.get(computed, self.puts[value], at))
+
+    def _got(self, statement: Statement, value: SSAValue) -> SSAValue | None:
+        """Load what is kept of a value of a body; None if nothing is."""
+        if statement is not self.statement or value not in self.gets:
+            return None
+        place = memref.LoadOp.get(self.gets[value], self._kept_place())
+        return self.b.effect(place).results[0]
+
+    def _kept_place(self) -> list[SSAValue]:
+        """Return where what is kept of this step of the row is."""
+        step = self.point[len(self.nest.shared)]
+        return [step, self.lane] if self.plan.kind == "work-items" else [step]
 
     # Sizes
 
@@ -798,12 +844,15 @@ class RowKernel:
 
     def _lines(self, element: Attribute, shape: list[int]) -> SSAValue:
         """Return work-group memory for what a row reduces, which nobody reads now."""
-        space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
-        type = MemRefType(element, shape, memory_space=space)
+        type = self._workgroup_memory(element, shape)
         found = allocate(self.func.body.block, type, "found")
         if self.plan.serial or self.plan.block > 1:
             self._barrier()  # others may still read what the row before has found
         return found
+
+    def _workgroup_memory(self, element: Attribute, shape: list[int]) -> MemRefType:
+        space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
+        return MemRefType(element, shape, memory_space=space)
 
     def _barrier(self, of_all_memory: bool = False) -> None:
         memory = None if of_all_memory else simt.MemorySpace.WORKGROUP
@@ -900,27 +949,37 @@ class RowKernel:
             if held and number >= statement.inputs:
                 values[argument] = held[number - statement.inputs]
                 continue
-            index = substituted(statement.maps[number], point)
-            values[argument] = self._value(statement.sources[number], index, memo)
+            if (found := self._got(statement, argument)) is None:
+                index = substituted(statement.maps[number], point)
+                found = self._value(statement.sources[number], index, memo)
+                self._put(statement, argument, found)
+            values[argument] = found
         for op in block.ops:
             if isinstance(op, linalg.YieldOp):
                 return [values.get(x, x) for x in op.operands]
             if isinstance(op, linalg.IndexOp):
                 values[op.result] = self._index(point[op.dim.value.data])
                 continue
-            operands = [values.get(x, x) for x in op.operands]
-            if any(is_vector(x.type) for x in operands):
-                values |= dict(
-                    zip(op.results, self.b.on_vectors(op, operands), strict=True)
-                )
-                continue
-            self._computed(op, values, point)
+            self._computed(statement, op, values, point)
         raise AssertionError(statement.op)
 
     def _computed(
-        self, op: Operation, values: dict[SSAValue, SSAValue], point: Index
+        self,
+        statement: Statement,
+        op: Operation,
+        values: dict[SSAValue, SSAValue],
+        point: Index,
     ) -> None:
-        """Compute what an operation of a body does, of numbers."""
+        """Compute what an operation of a body gives, or load what is kept of it."""
+        first = next(iter(op.results), None)
+        if first and (found := self._got(statement, first)) is not None:
+            values[first] = found
+            return
+        operands = [values.get(x, x) for x in op.operands]
+        if any(is_vector(x.type) for x in operands):
+            found = self.b.on_vectors(op, operands)
+            values |= dict(zip(op.results, found, strict=True))
+            return
         new = op.clone(values)
         if self.fused and op in multiply_adds(self.statement):
             assert isinstance(new, arith.FloatingPointLikeBinaryOperation), new
@@ -931,6 +990,8 @@ class RowKernel:
             if isinstance(inner, linalg.IndexOp):
                 at = self._index(point[inner.dim.value.data])
                 Rewriter.replace_op(inner, [], [at])
+        if first:
+            self._put(statement, first, values[first])
 
     def _value(self, source: Source, index: Index, memo: Memo) -> SSAValue:
         """Return an element of what a statement gives, or of memory; or a number."""

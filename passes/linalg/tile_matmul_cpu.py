@@ -5,9 +5,10 @@ Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on
          output with a constant may precede it, and elementwise linalg.generic
          operations on its result may follow.
 After:   two kernels, @f.pack and @f.multiply. A and B are packed in two additional
-         arguments. The module attribute `cpu.kernels` says how to run them. If C has
-         few rows, nothing is packed; if K is split, @f.add follows. If B is transposed,
-         too, they are dot products, in a kernel as from `convert-linalg-to-simt`.
+         arguments; with few columns of C, A is read in place. The module attribute
+         `cpu.kernels` says how to run them. If C has few rows, nothing is packed; if K
+         is split, @f.add follows. If B is transposed, too, they are dot products, in a
+         kernel as from `convert-linalg-to-simt`.
 Fails:   never; other products are unchanged, with a remark.
 
 See `coopc.passes.linalg.staged_by_packing`.
@@ -74,6 +75,7 @@ from coopc.plan.core_gemm import (
 )
 from coopc.plan.gemm import (
     AXES,
+    Direct,
     GemmPlan,
     Packed,
     in_precision,
@@ -111,10 +113,14 @@ class VectorKernel(PackedKernel):
         self.word = word_of(plan.b)
         self.thin = not plan.b.before
         """Whether nothing is packed: then the last argument is sums of parts."""
+        self.packs_a = isinstance(plan.a, Packed)
+        """Whether A is packed, too: else its elements are read where they are."""
         last = signless(found.problem.c.element) if self.thin else self.word
         super().__init__(found, plan, plan.subgroup, f"memref<?x{last}>", prepacked)
         if self.thin:
             self.scratch = ("%pa",) if plan.split > 1 else ()
+        elif not self.packs_a:
+            self.scratch = self.scratch[1:]
         self.words = f"vector<{self.cols}x{self.word}>"
         """The type of the words of a panel of B in a step."""
 
@@ -251,9 +257,9 @@ def tile(g: VectorKernel) -> str:
     )
     # LLVM would reassociate sums of integers, for which registers do not suffice.
     unroll = 1 if g.element == "i16" else UNROLL
-    return f"""{first}
-      %rest = arith.remui %depth, %c{unroll} : index
-      %middle = arith.subi %depth, %rest : index
+
+    def loops(*, clamped: bool = False) -> str:
+        return f"""{rows_of_a(g, clamped=clamped)}
       %l:{g.rows} = scf.for %s = %c0 to %middle step %c{unroll}
           iter_args({carried(names)}) -> ({types}) {{{products(g, unroll)}
         scf.yield {ends(unroll)} : {types}
@@ -261,25 +267,71 @@ def tile(g: VectorKernel) -> str:
       %e:{g.rows} = scf.for %s = %middle to %depth step %c1
           iter_args({carried(f"%l#{r}" for r in over)}) -> ({types}) {{{products(g, 1)}
         scf.yield {ends(1)} : {types}
-      }}{stores}"""
+      }}"""
+
+    found, end = loops(), ", ".join(f"%e#{r}" for r in over)
+    if g.plan.a == Direct(("rows",)):  # clamped rows take a register each
+        found = f"""
+      %e:{g.rows} = scf.if %row_in -> ({types}) {{{found}
+        scf.yield {end} : {types}
+      }} else {{{loops(clamped=True)}
+        scf.yield {end} : {types}
+      }}"""
+    return f"""{first}
+      %rest = arith.remui %depth, %c{unroll} : index
+      %middle = arith.subi %depth, %rest : index{found}{stores}"""
+
+
+def rows_of_a(g: VectorKernel, *, clamped: bool) -> str:
+    """Return the rows of A of a tile, if A is not packed.
+
+    Those beyond A are clamped to the last one, where it is asked for.
+    """
+    if g.packs_a:
+        return ""
+    text = ""
+    if clamped:
+        text = """
+      %m_last = arith.subi %m, %c1 : index"""
+    for r in range(g.rows):
+        to = f"%row_{r}" if clamped else f"%a_row{r}"
+        text += f"""
+      {to} = arith.addi %row, %c{r} : index"""
+        if clamped:
+            text += f"""
+      %a_row{r} = arith.minui %row_{r}, %m_last : index"""
+    return text
+
+
+def word_of_a(g: VectorKernel, step: int, row: int) -> str:
+    """Return the loading of %xSTEP_ROW, a word of A."""
+    name = f"%x{step}_{row}"
+    if not g.packs_a:
+        at = g.element_at(g.a, f"%a_row{row}", f"%ka{step}")
+        return f"""
+        {name} = memref.load {at} : {g.problem.a.type}"""
+    return f"""
+        %p{step}_{row} = arith.addi %from_a, %c{step * g.rows + row} : index
+        {name} = memref.load %pa[%p{step}_{row}] : {g.packed}"""
 
 
 def products(g: VectorKernel, unroll: int) -> str:
     """Return some steps: a row of B by each word of a column of A."""
     lines = f"""
+        %k_at = arith.addi %s0, %s : index
         %at_a = arith.addi %a_first, %s : index
         %at_b = arith.addi %b_first, %s : index
         %from_a = arith.muli %at_a, %c{g.rows} : index
         %from_b = arith.muli %at_b, %c{g.cols} : index"""
     for u in range(unroll):
         lines += f"""
+        %ka{u} = arith.addi %k_at, %c{u} : index
         %q{u} = arith.addi %from_b, %c{u * g.cols} : index
         %b{u} = vector.load %pb[%q{u}] : {g.packed}, {g.words}"""
         lines += factor(g, f"b{u}")
         for r in range(g.rows):
+            lines += word_of_a(g, u, r)
             lines += f"""
-        %p{u}_{r} = arith.addi %from_a, %c{u * g.rows + r} : index
-        %x{u}_{r} = memref.load %pa[%p{u}_{r}] : {g.packed}
         %a{u}_{r} = vector.broadcast %x{u}_{r} : {g.word} to {g.words}"""
             lines += factor(g, f"a{u}_{r}")
             lines += product(g, f"t{u + 1}_{r}", f"a{u}_{r}", f"b{u}", f"t{u}_{r}")
@@ -530,7 +582,7 @@ def packing(g: VectorKernel, what: str = "ab") -> str:
     %left = arith.subi %n, %first : index
     %base = arith.muli %panel, %steps_b : index{panel(g, g.b, g.cols, "%pb")}
     {bias(g) if g.biased else ""}"""
-    return g.packing(of_a, of_b, what)
+    return g.packing(of_a if g.packs_a else "", of_b, what)
 
 
 def panel(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
@@ -835,14 +887,18 @@ class TileMatmulCpuPass(ModulePass):
                 stages[ADD] = across, *batch
                 scratch = [(*batch, split, of_b, kernel.rows * kernel.cols * size)]
         else:
-            text = packing(kernel, "a" if prepacked else "ab") + multiplying(kernel)
-            blocks = across, m.ceil_div(plan.group[0])
+            if not kernel.packs_a:
+                of_a = AffineConstantExpr(0)
             packs = of_a if prepacked else of_a + of_b
-            stages = {PACK: (packs, *batch), MULTIPLY: (*blocks, *batch)}
+            text, stages = multiplying(kernel), {}
+            if kernel.packs_a or not prepacked:
+                text = packing(kernel, "a" if prepacked else "ab") + text
+                stages[PACK] = packs, *batch
+            stages[MULTIPLY] = across, m.ceil_div(plan.group[0]), *batch
             scratch = [
                 (*batch, of_a, steps, kernel.rows * size),
                 (*batch, of_b, steps + int(kernel.biased), kernel.cols * size),
-            ][: 2 - prepacked]
+            ][int(not kernel.packs_a) : 2 - prepacked]
 
         def shares_of_b(k: AffineExpr, n: AffineExpr) -> Shares:
             panels = n.ceil_div(kernel.cols)

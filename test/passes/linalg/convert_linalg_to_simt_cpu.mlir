@@ -39,3 +39,61 @@ func.func @rows_at_once(%a: memref<11x7xf32>, %b: memref<7x16xf32>, %c: memref<1
   }
   return
 }
+
+// Of a softmax, the powers are kept where they are summed: lanes share the row.
+
+// CHECK-LABEL: @rows_keep_powers
+// CHECK:         %kept = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
+// CHECK:         [[E:%.+]] = math.exp
+// CHECK-NEXT:    memref.store [[E]], %kept[[[AT:%.+]]]
+// CHECK-NOT:     math.exp
+// CHECK:         [[K:%.+]] = memref.load %kept[[[AT2:%.+]]]
+// CHECK-NEXT:    [[Q:%.+]] = arith.divf [[K]]
+// CHECK-NEXT:    memref.store [[Q]], %y[{{%.+}}, [[AT2]]]
+// GPU-LABEL: @rows_keep_powers
+// GPU-NOT:     alloca
+// GPU-COUNT-2: math.exp
+func.func @rows_keep_powers(%x: memref<5x64xf32>, %y: memref<5x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<5xf32>
+  linalg.fill ins(%zero : f32) outs(%s : memref<5xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<5x64xf32>) outs(%s : memref<5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %e = math.exp %a : f32
+    %t = arith.addf %o, %e : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<5x64xf32>, memref<5xf32>) outs(%y : memref<5x64xf32>) {
+  ^bb0(%a: f32, %t: f32, %o: f32):
+    %e = math.exp %a : f32
+    %q = arith.divf %e, %t : f32
+    linalg.yield %q : f32
+  }
+  return
+}
+
+// Along columns, each work-item has its own.
+
+// CHECK-LABEL: @columns_keep_powers
+// CHECK:         %kept = memref.alloca() : memref<5x64xf32, #simt.memory<workgroup>>
+// CHECK:         [[E:%.+]] = math.exp
+// CHECK-NEXT:    memref.store [[E]], %kept[{{%.+}}, [[LANE:%.+]]]
+// CHECK:         memref.load %kept[{{%.+}}, [[LANE]]]
+func.func @columns_keep_powers(%x: memref<5x64xf32>, %y: memref<5x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<64xf32>
+  linalg.fill ins(%zero : f32) outs(%s : memref<64xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : memref<5x64xf32>) outs(%s : memref<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %e = math.exp %a : f32
+    %t = arith.addf %o, %e : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<5x64xf32>, memref<64xf32>) outs(%y : memref<5x64xf32>) {
+  ^bb0(%a: f32, %t: f32, %o: f32):
+    %e = math.exp %a : f32
+    %q = arith.divf %e, %t : f32
+    linalg.yield %q : f32
+  }
+  return
+}

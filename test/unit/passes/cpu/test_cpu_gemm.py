@@ -14,6 +14,7 @@ from coopc.device import device
 from coopc.diagnostic import CompileError
 from coopc.emit.llvm.module import emit_module
 from coopc.emit.llvm.types import Facts
+from coopc.generate.gemms import Gemm
 from coopc.interface import Interface
 from coopc.launcher import LaunchTarget, build
 from coopc.llvm.text import text
@@ -200,6 +201,56 @@ def test_what_amx_does_not_multiply_is_tiled_by_vectors() -> None:
     check(found, "f32", True, "plain", (33, 70, 100))
 
 
+IN_PLACE = [(8, 5, 3), (13, 33, 70), (26, 512, 130), (24, 16, 1), (100, 1, 7)]
+IN_PLACE += [(12, 32, 0), (25, 40, 1040)]
+"""M, N and K."""
+
+
+@pytest.mark.parametrize("sizes", IN_PLACE)
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_a_is_read_in_place(element: str, sizes: tuple[int, int, int]) -> None:
+    """With few columns of C: whole tiles and rows at the edge, K whole and in parts."""
+    for fill, lead, block in ((True, "", ""), (False, "b", " block=2,1,16")):
+        gemm = Gemm(
+            sizes,
+            *(f"{lead}mk", f"{lead}kn", f"{lead}mn"),
+            types=(element, element),
+            fill=fill,
+        )
+        for pipeline in (
+            f"coopc-cpu{{threads=3 tile=12,32{block}}}",
+            f"coopc-cpu{{tile=6,16{block} prepack=b}}",
+        ):
+            target = LaunchTarget("cpu", pipeline=pipeline, tiles=Tiles.NONE, threads=3)
+            found = build(Source(gemm.text, "test"), target)
+            assert "%pa:" not in str(found.program)
+            a, b, c = gemm.arrays()
+            given, wanted = [a, b, c], gemm.expected(a, b, c)
+            if "prepack" in pipeline:
+                pack = f"{found.executable.interface[0].name}.pack_b"
+                given[1] = found.executable.run(b, kernel=pack).arrays[-1]
+            found.executable.run(*given)
+            np.testing.assert_array_equal(c, wanted)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "types", "a"),
+    [
+        ((64, 513, 64), ("f32", "f32"), "mk"),
+        ((64, 64, 2048), ("f32", "f32"), "mk"),
+        ((64, 64, 64), ("f32", "f32"), "km"),
+        ((64, 64, 64), ("f16", "f32"), "mk"),
+        ((64, 64, 64), ("bf16", "f32"), "mk"),
+    ],
+)
+def test_a_is_packed(
+    sizes: tuple[int, int, int], types: tuple[str, str], a: str
+) -> None:
+    """C is wide, rows begin in one set of the cache, or words are no elements."""
+    gemm = Gemm(sizes, a=a, types=types)
+    assert "%pa:" in str(compiled(gemm.text, CoopcCpuPass(tile=(12, 32))))
+
+
 THIN_SHAPES = [(64, 64), (33, 100), (1, 1), (300, 67), (40, 0), (0, 9), (32, 16)]
 """N and K."""
 
@@ -353,10 +404,13 @@ def test_shares_of_threads_in_bands(element: str, pipeline: str) -> None:
 def innermost_loop(
     processor: str, tile: tuple[int, int], element: str, product: str
 ) -> list[str]:
-    """The block of the kernel with the most multiplications, as LLVM writes it."""
+    """The block of the kernel with the most multiplications, as LLVM writes it.
+
+    The rows of C are whole tiles: at an edge, each row of A has an address of its own.
+    """
     features = tuple(DOTS.values()) if processor != "haswell" else ()
     step = CoopcCpuPass(tile=tile, features=features)
-    module = compiled(program(element, size="512"), step)
+    module = compiled(program(element, size="512", rows=str(42 * tile[0])), step)
     ir = text(emit_module(module, Facts(device("amx"))))
     llvm, machine = optimised(ir, 3, processor)
     blocks = re.split(r"^(?=\.LBB)", machine.emit_assembly(llvm), flags=re.MULTILINE)

@@ -1,0 +1,230 @@
+"""Values that several statements of a row compute: which they are, and that rows keep
+them rightly."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects import memref
+from xdsl.dialects.func import FuncOp
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
+from coopc.passes.linalg.row_reuse import reused
+from coopc.passes.linalg.rows import rows_of
+from coopc.run.arrays import Argument
+from coopc.sim.simulate import simulate
+from coopc.source import Source
+from coopc.universe import everything
+
+MAPS = """
+#p = affine_map<(d0, d1) -> (d0, d1)>
+#t = affine_map<(d0, d1) -> (d1, d0)>
+#r = affine_map<(d0, d1) -> (d0)>
+#c = affine_map<(d0, d1) -> (d1)>
+"""
+
+
+def statement(
+    body: str, sums: str, out: str, x: str = "%x", rows: str = "#r", over: str = "#p"
+) -> str:
+    """A statement of elements %a of x, and %s that rows have reduced.
+
+    It yields %y, or reduces it if `out` is one of a row.
+    """
+    of_rows = not out.startswith(("%o", "%x"))
+    kinds = '["parallel", "reduction"]' if of_rows else '["parallel", "parallel"]'
+    to = rows if of_rows else over
+    types = ("$m", "$v", "$v" if of_rows else "$m")
+    combined = "\n    %z = arith.addf %old, %y : f64" if of_rows else ""
+    return f"""
+  linalg.generic {{indexing_maps = [{over}, {rows}, {to}], iterator_types = {kinds}}}
+      ins({x}, {sums} : {types[0]}, {types[1]}) outs({out} : {types[2]}) {{
+  ^bb0(%a: f64, %s: f64, %old: f64):{body}{combined}
+    linalg.yield {"%z" if of_rows else "%y"} : f64
+  }}"""
+
+
+def function(body: str, shape: tuple[int, int], axis: int = 1, args: str = "") -> str:
+    matrix, row = f"memref<{shape[0]}x{shape[1]}xf64>", f"memref<{shape[1 - axis]}xf64>"
+    text = f"""{MAPS}
+func.func @f(%x: $m, %o: $m, %s0: $v{args}) {{
+  %four = arith.constant 4.0 : f64
+  %two = arith.constant 2.0 : f64
+  %zero = arith.constant 0.0 : f64{body}
+  func.return
+}}"""
+    return text.replace("$m", matrix).replace("$v", row)
+
+
+def zeros(name: str) -> str:
+    return f"""
+  {name} = memref.alloc() : $v
+  linalg.fill ins(%zero : f64) outs({name} : $v)"""
+
+
+def line(result: str, op: str, *operands: str) -> str:
+    return f"\n    {result} = {op} {', '.join(operands)} : f64"
+
+
+EXP = line("%e", "math.exp", "%a")
+OF_ROW = line("%d", "arith.subf", "%a", "%s")
+HALF = OF_ROW + line("%h", "arith.divf", "%d", "%two")
+CASES: dict[str, tuple[str, str, list[str]]] = {
+    # The body of a sum, that of what is stored, and what is kept.
+    "the same": (EXP + line("%y", "arith.addf", "%e", "%e"),) * 2 + (["arith.addf"],),
+    "a part": (
+        EXP + line("%y", "arith.addf", "%e", "%a"),
+        EXP + line("%y", "arith.mulf", "%e", "%s"),
+        ["math.exp"],
+    ),
+    "two parts": (
+        EXP
+        + line("%h", "arith.divf", "%a", "%two")
+        + line("%y", "arith.addf", *["%e", "%h"]),
+        EXP
+        + line("%h", "arith.divf", "%a", "%two")
+        + line("%y", "arith.mulf", *["%e", "%h"]),
+        ["math.exp", "arith.divf"],
+    ),
+    "nothing costly": (
+        line("%y", "arith.mulf", "%a", "%a"),
+        line("%y", "arith.mulf", "%a", "%a"),
+        [],
+    ),
+    "of the row alone": (
+        line("%e", "math.exp", "%s") + line("%y", "arith.mulf", "%a", "%e"),
+        line("%e", "math.exp", "%s") + line("%y", "arith.subf", "%a", "%e"),
+        [],
+    ),
+    "other operands": (
+        line("%y", "arith.divf", "%a", "%two"),
+        line("%y", "arith.divf", "%a", "%four"),
+        [],
+    ),
+    "other order": (
+        line("%y", "arith.divf", "%a", "%two"),
+        line("%y", "arith.divf", "%two", "%a"),
+        [],
+    ),
+    "other flags": (
+        line("%y", "math.exp", "%a"),
+        line("%y", "math.exp", "%a fastmath<afn>"),
+        [],
+    ),
+}
+
+
+def kept(text: str) -> list[list[str]]:
+    """The names of what computes values that are kept."""
+    module = parse(new_context(everything()), Source(text))
+    (func,) = module.ops
+    assert isinstance(func, FuncOp)
+    found = reused(rows_of(func))
+    owners = [[x.owner for x in (y.first, *y.others)] for y in found]
+    return [[getattr(x, "name", "argument") for x in each] for each in owners]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_kept(name: str) -> None:
+    one, other, wanted = CASES[name]
+    body = zeros("%s1") + statement(one, "%s0", "%s1") + statement(other, "%s0", "%o")
+    assert kept(function(body, (3, 5))) == [[x, x] for x in wanted]
+
+
+def test_values_of_other_rows() -> None:
+    """%s1 is another number of the row than %s0."""
+    body = zeros("%s1") + statement(HALF.replace("%h", "%y"), "%s0", "%s1")
+    body += statement(HALF + line("%y", "arith.mulf", "%h", "%a"), "%s1", "%o")
+    assert kept(function(body, (3, 5))) == []
+
+
+def test_three_readers() -> None:
+    body = zeros("%s1") + zeros("%s2")
+    body += statement(EXP + line("%y", "arith.mulf", "%e", "%a"), "%s0", "%s1")
+    body += statement(EXP + line("%y", "arith.subf", "%e", "%s"), "%s0", "%s2")
+    body += statement(EXP + line("%y", "arith.divf", "%e", "%s"), "%s2", "%o")
+    assert kept(function(body, (3, 5))) == [["math.exp"] * 3]
+
+
+def test_a_statement_that_is_computed_again() -> None:
+    """What two statements read of one that is not stored is kept as it is."""
+    body = "\n  %oe = memref.alloc() : $m" + zeros("%s1")
+    body += statement(line("%y", "math.exp", "%a"), "%s0", "%oe")
+    body += statement(line("%y", "arith.negf", "%a"), "%s0", "%s1", "%oe")
+    body += statement(line("%y", "arith.divf", "%a", "%s"), "%s1", "%o", "%oe")
+    assert kept(function(body, (3, 5))) == [["argument"] * 2]
+
+
+@pytest.mark.parametrize(("rows", "number"), [("#r", 0), ("#c", 1)])
+def test_loops_in_another_order(rows: str, number: int) -> None:
+    """Columns are not kept for rows; rows whose loops are swapped are the same."""
+    store = EXP + line("%y", "arith.mulf", "%e", "%s")
+    body = zeros("%s1") + statement(EXP.replace("%e", "%y"), "%s0", "%s1")
+    body += statement(store, "%s1", "%o", rows=rows, over="#t")
+    assert kept(function(body, (5, 5))) == [["math.exp"] * 2] * number
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> tuple[str, list[Argument]]:
+    """Sums and stores of a row, whose bodies draw from the same few values."""
+    axis, in_place = draw(st.sampled_from([0, 1])), draw(st.booleans())
+    steps, count = draw(st.sampled_from([1, 2, 7, 17, 64])), draw(st.integers(1, 5))
+    shape = (count, steps) if axis else (steps, count)
+    body, stages, before = "", draw(st.integers(1, 3)), "%s0"
+    over = "#p" if axis else "#t"
+    names = [f"%s{n + 1}" for n in range(stages)]
+    for name in names:
+        body += zeros(name)
+    values = {
+        "%q": line("%q", "arith.divf", "%a", "%four"),
+        "%h": HALF,
+        "%m": HALF + line("%m", "arith.maximumf", "%h", "%a"),
+        "%n": line("%n", "arith.negf", "%a"),
+    }
+    for name in [*names, "%x" if in_place else "%o"]:
+        of = draw(st.sampled_from(["%s0", before]))
+        drawn = draw(st.lists(st.sampled_from([*values]), min_size=1, max_size=2))
+        lines = "".join(values[x] for x in drawn).split("\n")
+        text = "\n".join(dict.fromkeys(lines))
+        text += line("%y", "arith.addf", drawn[0], drawn[-1])
+        body += statement(text, of, name, over=over)
+        before = name
+    generator = np.random.default_rng(draw(st.integers(0, 99)))
+    x, s = (generator.integers(-2, 3, y).astype(np.float64) for y in (shape, count))
+    return function(body, shape, axis), [x, np.zeros_like(x), s]
+
+
+@settings(max_examples=60)
+@given(programs(), st.sampled_from([1, 4, 16]))
+def test_kept_values_are_those(case: tuple[str, list[Argument]], lanes: int) -> None:
+    text, arguments = case
+    ctx = new_context(everything())
+    found: list[list[Argument]] = []
+    for convert in (False, True):
+        module, copies = parse(ctx, Source(text)), [np.copy(x) for x in arguments]
+        if convert:
+            given_lanes = None if lanes == 1 else lanes
+            ConvertLinalgToSimtPass("amx", given_lanes).apply(ctx, module)
+            module.verify()
+        simulate(module, "f", copies)
+        found.append(copies)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("axis", "steps"), [(1, 77), (0, 77), (1, 40000), (0, 40000)])
+def test_room(axis: int, steps: int) -> None:
+    """Long rows are not kept: lanes share one, or each work-item has its own."""
+    shape = (2, steps) if axis else (steps, 32)
+    over = "#p" if axis else "#t"
+    body = zeros("%s1") + statement(EXP.replace("%e", "%y"), "%s0", "%s1", over=over)
+    store = EXP + line("%y", "arith.divf", "%e", "%s")
+    body += statement(store, "%s1", "%o", over=over)
+    module = parse(
+        ctx := new_context(everything()), Source(function(body, shape, axis))
+    )
+    ConvertLinalgToSimtPass("amx").apply(ctx, module)
+    memories = [x for x in module.walk() if isinstance(x, memref.AllocaOp)]
+    assert len(memories) == (steps == 77)
