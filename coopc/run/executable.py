@@ -317,7 +317,7 @@ def _given(
         return memory
     shape = [evaluate(size, sizes) for size in value.shape]
     strides = [memory.itemsize * evaluate(x, sizes) for x in value.strides]
-    start = memory.reshape(-1)[evaluate(value.offset, sizes) :]
+    start = memory_of(memory)[evaluate(value.offset, sizes) :]
     return as_strided(start, shape, strides)
 
 

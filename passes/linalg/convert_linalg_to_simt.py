@@ -414,6 +414,7 @@ class RowKernel:
         def reduce_rows(count: int, at: SSAValue) -> Values:
             first = b.pure(arith.AddiOp, start, at)
             self.rows = [b.plus(first, n) for n in range(count)]
+            self.point[loop] = self.rows[0]
             self._over_lanes()
             return ()
 

@@ -294,3 +294,25 @@ def test_columns_in_steps(kind: str, pipeline: str) -> None:
         }[kind]
         coopc.launch(text, a, s, c, on="cpu", pipeline=pipeline, tiles="none")
         np.testing.assert_array_equal(c, wanted, f"{rows} {cols}")
+
+
+OF_MIDDLE = """func.func @f(%x: memref<{a}x{b}x{c}xf32>, %y: memref<{a}x{c}xf32>) {{
+  %z = arith.constant 0.0 : f32
+  linalg.fill ins(%z : f32) outs(%y : memref<{a}x{c}xf32>)
+  linalg.reduce {{ arith.addf }} ins(%x : memref<{a}x{b}x{c}xf32>)
+      outs(%y : memref<{a}x{c}xf32>) dimensions = [1]
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize("static", [True, False])
+@pytest.mark.parametrize(
+    "sizes", [(2, 9, 512), (32, 40, 512), (3, 40, 5000), (5, 4, 5), (0, 3, 300)]
+)
+def test_middle_dimensions_in_steps(sizes: tuple[int, int, int], static: bool) -> None:
+    """Each of the rows in front of those that are reduced in steps is stored."""
+    a, b, c = sizes if static else ("?",) * 3
+    x = np.random.default_rng(0).integers(-4, 5, sizes).astype(np.float32)
+    y = np.full((sizes[0], sizes[2]), 7, np.float32)
+    coopc.launch(OF_MIDDLE.format(a=a, b=b, c=c), x, y, on="cpu", tiles="none")
+    np.testing.assert_array_equal(y, x.sum(1))

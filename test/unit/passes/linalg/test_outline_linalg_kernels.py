@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 import coopc
 from coopc.compiler import new_context
@@ -128,6 +129,30 @@ def test_what_a_group_computes_is_read_in_another_shape(on: str) -> None:
     coopc.launch(text, x, result, on=on)
     sums = x.sum(1)
     np.testing.assert_array_equal(result, sums + sums.reshape(2, 2).T.reshape(4))
+
+
+@pytest.mark.parametrize("on", ["cpu", "vulkan"])
+@pytest.mark.parametrize("strides", [(8, 1), (1, 4)])
+def test_views_of_arguments_with_gaps(strides: tuple[int, int], on: Any) -> None:
+    """Kernels read and write the memory of the argument, not a copy without gaps."""
+    memref = f"memref<4x6xf32, strided<[{strides[0]}, {strides[1]}]>>"
+    view = f"memref<2x3xf32, strided<[{strides[0]}, {strides[1]}], offset: ?>>"
+    text = f"""
+    func.func @f(%a: {memref}, %b: memref<2x3xf32>) {{
+      %one = arith.constant 1 : index
+      %s = memref.subview %a[%one, 2] [2, 3] [1, 1] : {memref} to {view}
+      linalg.add ins(%s, %b : {view}, memref<2x3xf32>) outs(%b : memref<2x3xf32>)
+      linalg.exp ins(%b : memref<2x3xf32>) outs(%s : {view})
+      return
+    }}"""
+    memory = np.arange(32, dtype=np.float32)
+    a = as_strided(memory, (4, 6), [4 * x for x in strides])
+    b, wanted = np.full((2, 3), -20, np.float32), a.copy()
+    sums = wanted[1:3, 2:5] - 20
+    wanted[1:3, 2:5] = np.exp(sums)
+    coopc.launch(text, a, b, on=on)
+    np.testing.assert_array_equal(b, sums)
+    np.testing.assert_allclose(a, wanted, rtol=1e-5)
 
 
 OFFSET = """
