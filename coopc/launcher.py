@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -36,7 +37,7 @@ from coopc.explain import explaining, place_of_op, usage_errors
 from coopc.interface import SECOND_ENTRY
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, checks, read_passes
-from coopc.remarks import current_sink, remark
+from coopc.remarks import current_sink, remark, remarks_to
 from coopc.run.executable import LAUNCH, LAUNCH_SECONDS, Executable, Grid
 from coopc.sim.triton import simulated_form
 from coopc.source import Source, read_source
@@ -739,7 +740,8 @@ def with_kernels(
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
     steps = (owners and owners.linalg_steps) or from_linalg()
-    found = after(module, source, (*steps, products, rows, step("expand-nibbles")))
+    with nullcontext() if owners is None else remarks_to(lambda _: None):
+        found = after(module, source, (*steps, products, rows, step("expand-nibbles")))
     grids = {} if owners is None else owners.grids
     for op in found.ops:
         if isinstance(op, FuncOp) and op.sym_name.data in grids:

@@ -609,6 +609,7 @@ def from_linalg(
         "unroll-loops",
         "lift-memrefs-to-tensors",
         "generalize-linalg",
+        "split-zero-points",
     )
     behind = (
         "collapse-linalg",

@@ -150,6 +150,25 @@ PRODUCTS: dict[str, str] = {
 }
 """The loops of each dimension of A, B and C; `h+i` is h * stride + i * dilation."""
 
+QUANTIZED: dict[str, str] = {
+    "quantized_batch_matmul": PRODUCTS["batch_matmul"],
+    "conv_2d_nhwc_hwcf_q": "n h+i w+j c, i j c f -> n h w f",
+    "conv_2d_nhwc_fhwc_q": "n h+i w+j c, f i j c -> n h w f",
+    "conv_2d_nchw_fchw_q": "n c h+i w+j, f c i j -> n f h w",
+    "conv_2d_nhwgc_gfhwc_q": "n h+i w+j g c, g f i j c -> n h w g f",
+    "conv_2d_ngchw_gfchw_q": "n g c h+i w+j, g f c i j -> n g f h w",
+    "conv_3d_ndhwc_dhwcf_q": PRODUCTS["conv_3d_ndhwc_dhwcf"],
+    "depthwise_conv_2d_nhwc_hwc_q": PRODUCTS["depthwise_conv_2d_nhwc_hwc"],
+    "depthwise_conv_2d_nhwc_hwcm_q": PRODUCTS["depthwise_conv_2d_nhwc_hwcm"],
+}
+"""The same of `c + (a - za) (b - zb)`; za and zb, the zero points, are numbers."""
+
+POOLED = {
+    *((layout, kind) for layout in ("ndhwc",) for kind in ("sum", "max", "min")),
+    *((layout, kind) for layout in ("ncw", "nchw") for kind in ("sum", "max")),
+}
+"""Which poolings there are of other layouts than nwc and nhwc, which have all."""
+
 POOLINGS: dict[str, tuple[str, str]] = {
     f"pooling_{layout}_{kind}": (loops, scalar)
     for layout, loops in (
@@ -159,8 +178,11 @@ POOLINGS: dict[str, tuple[str, str]] = {
         ("ncw", "n c w+i, i -> n c w"),
         ("nchw", "n c h+i w+j, i j -> n c h w"),
     )
-    for kind, scalar in (("sum", "add"), ("max", "max"), ("min", "min"))
-    if (layout, kind) not in (("ncw", "min"), ("nchw", "min"))
+    for kind, scalar in (
+        *(("sum", "add"), ("max", "max"), ("min", "min")),
+        *((f"{x}_unsigned", f"{x}_unsigned") for x in ("max", "min")),
+    )
+    if layout in ("nwc", "nhwc") or (layout, kind) in POOLED
 }
 """The same, and how an element joins the output; B only has the sizes of the window."""
 
@@ -168,7 +190,11 @@ POOLINGS: dict[str, tuple[str, str]] = {
 KINDS = ("max_signed", "max_unsigned", "min_signed", "min_unsigned")
 """Names that are none of operations, but of kinds of `linalg.elementwise`."""
 
-LOOPS_OF = {**PRODUCTS, **{name: loops for name, (loops, _) in POOLINGS.items()}}
+LOOPS_OF = {
+    **PRODUCTS,
+    **QUANTIZED,
+    **{name: loops for name, (loops, _) in POOLINGS.items()},
+}
 SCALAR_OF = {
     **{name: name for name in SCALARS},
     **{name: scalar for name, (_, scalar) in POOLINGS.items()},
@@ -290,13 +316,27 @@ def product_body(
     return body((*inputs, *outputs), multiply_add, 2)
 
 
+def quantized_body(inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Region:
+    """Return the body of a product of differences from zero points."""
+
+    def multiply_add(
+        a: SSAValue, b: SSAValue, za: SSAValue, zb: SSAValue, c: SSAValue
+    ) -> Operation:
+        a, za, b, zb = (cast_to(x, c.type) for x in (a, za, b, zb))
+        one, other = scalar("sub", a, za), scalar("sub", b, zb)
+        product = scalar("mul", one.results[0], other.results[0])
+        return scalar("add", c, product.results[0])
+
+    return body((*inputs, *outputs), multiply_add, 4)
+
+
 def pooling_body(
     inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], name: str
 ) -> Region:
     """Return the body of a pooling, which joins elements of A and C by an operation."""
 
     def join(x: SSAValue, window: SSAValue, y: SSAValue) -> Operation:
-        return scalar(name, y, cast_to(x, y.type))
+        return scalar(name, y, cast_to(x, y.type, name.endswith("_unsigned")))
 
     return body((*inputs, *outputs), join, 2)
 
@@ -376,6 +416,8 @@ class NamedForm(abstract_ops.NamedOperation):
             raise VerifyException("expected a kind, such as kind=#.. before ins")
         if own == "contract" and "indexing_maps" not in attributes:
             raise VerifyException("expected indexing_maps = [..], which say what it is")
+        if own in QUANTIZED:
+            return quantized_body(inputs, outputs)
         if name is None:
             return product_body(inputs, outputs, attributes.get("cast"))
         operands, count = (*inputs, *outputs), len(inputs)
@@ -402,7 +444,10 @@ class NamedForm(abstract_ops.NamedOperation):
                 () if x is None else tuple(map(int, x.get_values()))
                 for x in (self.strides, self.dilations)
             )
-            return maps_of(loops, *steps)
+            *of_inputs, of_output = maps_of(loops, *steps)
+            numbers = len(self.operands) - len(of_inputs) - 1
+            of_number = AffineMap(of_output.num_dims, 0, ())
+            return (*of_inputs, *[of_number] * numbers, of_output)
         return elementwise_maps(self)
 
     def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:
@@ -450,7 +495,7 @@ KNOWN = {BatchMatmulOp.name, *(op.name for op in linalg.Linalg.operations)}
 
 FORMS = [
     define(NamedForm, name)
-    for name in (*PRODUCTS, *POOLINGS, *SCALARS, "contract", "elementwise")
+    for name in (*PRODUCTS, *QUANTIZED, *POOLINGS, *SCALARS, "contract", "elementwise")
     if f"linalg.{name}" not in KNOWN and name not in KINDS
 ]
 

@@ -3,7 +3,8 @@
 Before:  linalg functions on tensors, of one block, without loops and calls.
 After:   only `linalg.generic`, `linalg.fill`, tensor slices, reshapes and casts, and
          scalar arithmetic. Elements of tensors that are used as numbers are read in the
-         bodies that use them. Dead operations are erased.
+         bodies that use them. Dead operations are erased, and so are assertions in
+         bodies, since kernels have none.
 Fails:   for any other operation, naming it and an alternative; for a number that more
          than 256 operations compute from elements. The module is then unchanged.
 
@@ -23,7 +24,7 @@ from typing import TypeAlias
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.context import Context
-from xdsl.dialects import arith, bufferization, math, tensor
+from xdsl.dialects import arith, bufferization, cf, math, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
@@ -60,6 +61,7 @@ from coopc.passes.linalg.fuse_linalg import (
     shape,
 )
 from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
+from coopc.remarks import remark
 
 NORMAL = frozenset(
     (
@@ -594,6 +596,10 @@ def erase_unused(block: Block) -> None:
 
 
 def generalize_function(func: FuncOp) -> None:
+    for each in [*func.walk()]:
+        if isinstance(each, cf.AssertOp):
+            remark(each, f"callers must see to it: {each.msg.data}")
+            Rewriter.erase_op(each)
     for each in [*func.body.block.ops]:
         generalize(each)
     for each in [*func.body.block.ops]:

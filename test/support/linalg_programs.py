@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -238,6 +239,13 @@ def requantized(a: Array, b: Array) -> Array:
     return np.clip(np.rint((a - 3) @ (b + 2) / 4), -128, 127).astype(np.int64)
 
 
+def quantized_conv(x: Array, w: Array, bias: Array) -> Array:
+    padded = np.pad(x + 7, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = sliding_window_view(padded, (3, 3), (1, 2))
+    sums = np.einsum("nhwcij,ijcf->nhwf", windows, w) + bias
+    return np.clip((sums * 1288490189 + (1 << 37)) >> 38, -128, 127)
+
+
 def cross_entropy(x: Array, at: Array) -> Array:
     most = x.max(1)
     total = np.exp(x - most[:, None]).sum(1)
@@ -443,6 +451,7 @@ PROGRAMS: dict[str, Program] = {
         lambda x: x.reshape(1, 3, 2, 3, 2, 3).max((2, 4)), half="f16"
     ),
     "pooling_nchw": Program(pooling_nchw, half="f16"),
+    "quantized_conv": Program(quantized_conv),
     "quantized_matmul": Program(lambda a, b, x, y: (a - x) @ (b - y)),
     "quantized_named": Program(requantized),
     "reduce_all": Program(lambda x: x.sum() / 16, half="f16"),
