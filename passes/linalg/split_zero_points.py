@@ -24,6 +24,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
+    IntegerType,
     ModuleOp,
     TensorType,
 )
@@ -36,7 +37,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
-from coopc.dialects.narrow import is_tensor, tensor_type
+from coopc.dialects.narrow import is_integer, is_tensor, tensor_type
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
 from coopc.passes.linalg.fuse_linalg import (
@@ -71,6 +72,13 @@ class Sum:
         every = maps_of(self.op)
         one, other = (every[x.input] for x in self.factors)
         return one, other, every[-1]
+
+    @property
+    def element(self) -> IntegerType:
+        """The type of the result's elements."""
+        found = tensor_type(self.op.results[0]).element_type
+        assert is_integer(found), self.op
+        return found
 
     def operand(self, number: int) -> SSAValue:
         return self.op.inputs[self.factors[number].input]
@@ -198,7 +206,7 @@ def inputs_of(op: linalg.GenericOp, value: SSAValue) -> set[int] | None:
 def product_of(its: Sum) -> linalg.GenericOp:
     """Return the sum without zero points."""
     op, (init,) = its.op, its.op.outputs
-    element = tensor_type(init).element_type
+    element = its.element
     operands = its.operand(0), its.operand(1)
     types = [tensor_type(x).element_type for x in operands]
     block = Block(arg_types=[*types, element])
@@ -230,7 +238,7 @@ def sums_of(b: Builder, its: Sum, number: int) -> tuple[SSAValue, AffineMap]:
     own = AffineMap(len(loops), 0, tuple(AffineDimExpr(n) for n in range(len(loops))))
     to = AffineMap(len(loops), 0, tuple(AffineDimExpr(loops.index(x)) for x in kept))
     sizes = [size_along(b, value, loops.index(x)) for x in kept]
-    element = tensor_type(its.op.outputs[0]).element_type
+    element = its.element
     shape = [DYNAMIC_INDEX if isinstance(x, SSAValue) else x for x in sizes]
     type_ = TensorType(element, shape)
     dynamic = [x for x in sizes if isinstance(x, SSAValue)]
@@ -257,7 +265,7 @@ def size_along(b: Builder, value: SSAValue, at: int) -> int | SSAValue:
 
 def steps_of(b: Builder, its: Sum) -> SSAValue:
     """Insert how many products a sum has, as a number of its type."""
-    element = tensor_type(its.op.outputs[0]).element_type
+    element = its.element
     found = b.constant(element, 1)
     for loop in its.reduced:
         place = its.size(loop)
@@ -277,7 +285,8 @@ def split(its: Sum) -> None:
     product = b.effect(product_of(its)).results[0]
     zero_points = [x.zero_point for x in its.factors]
     order = plain(its.maps[-1])
-    inputs, maps = [product], [AffineMap.identity(len(order))]
+    inputs: list[SSAValue] = [product]
+    maps = [AffineMap.identity(len(order))]
     places = dict[int, int]()
     for number, zero_point in enumerate(zero_points):
         if zero_point is not None:
@@ -296,11 +305,10 @@ def split(its: Sum) -> None:
     for n in read:
         inputs.append(op.inputs[n])
         maps.append(maps_of(op)[n].replace_dims_and_symbols(loops, (), len(order), 0))
-    element = tensor_type(op.results[0]).element_type
-    output = empty(b, op.outputs[0], element)
+    output = empty(b, op.outputs[0], its.element)
 
     def corrected(total: SSAValue, *elements: SSAValue) -> SSAValue:
-        known = {
+        known: dict[SSAValue, SSAValue] = {
             op.body.block.args[n]: elements[first - 1 + i] for i, n in enumerate(read)
         }
         values = [None if x is None else computed(x, op, known) for x in zero_points]

@@ -18,10 +18,11 @@
 // STEPS-NEXT: unroll-loops
 // STEPS-NEXT: lift-memrefs-to-tensors
 // STEPS-NEXT: generalize-linalg
+// STEPS-NEXT: split-zero-points
 // STEPS-NEXT: transpose-operands{device="amx" every=true}
 // STEPS-NEXT: collapse-linalg
 // STEPS-NEXT: fuse-linalg
-// STEPS-NEXT: outline-linalg-kernels{sequence=false}
+// STEPS-NEXT: outline-linalg-kernels{sequence=false scores=67108864}
 // STEPS-NEXT: convert-attention-to-coopmatrix{device="amx"}
 // STEPS-NEXT: convert-convolution-to-coopmatrix{device="amx"}
 // STEPS-NEXT: tile-matmul-amx

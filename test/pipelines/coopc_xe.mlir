@@ -15,6 +15,7 @@
 // STEPS-NEXT: unroll-loops
 // STEPS-NEXT: lift-memrefs-to-tensors
 // STEPS-NEXT: generalize-linalg
+// STEPS-NEXT: split-zero-points
 // STEPS-NEXT: transpose-operands{static-rows=true}
 // STEPS-NEXT: collapse-linalg
 // STEPS-NEXT: fuse-linalg

@@ -1,6 +1,8 @@
 """Values that several statements of a row compute: which they are, and that rows keep
 them rightly."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -73,7 +75,11 @@ OF_ROW = line("%d", "arith.subf", "%a", "%s")
 HALF = OF_ROW + line("%h", "arith.divf", "%d", "%two")
 CASES: dict[str, tuple[str, str, list[str]]] = {
     # The body of a sum, that of what is stored, and what is kept.
-    "the same": (EXP + line("%y", "arith.addf", "%e", "%e"),) * 2 + (["arith.addf"],),
+    "the same": (
+        EXP + line("%y", "arith.addf", "%e", "%e"),
+        EXP + line("%y", "arith.addf", "%e", "%e"),
+        ["arith.addf"],
+    ),
     "a part": (
         EXP + line("%y", "arith.addf", "%e", "%a"),
         EXP + line("%y", "arith.mulf", "%e", "%s"),
@@ -201,7 +207,7 @@ def programs(draw: st.DrawFn) -> tuple[str, list[Argument]]:
 def test_kept_values_are_those(case: tuple[str, list[Argument]], lanes: int) -> None:
     text, arguments = case
     ctx = new_context(everything())
-    found: list[list[Argument]] = []
+    found: list[Sequence[Argument]] = []
     for convert in (False, True):
         module, copies = parse(ctx, Source(text)), [np.copy(x) for x in arguments]
         if convert:
