@@ -7,6 +7,7 @@ import pytest
 from support.native import tiles_of
 
 import coopc
+from coopc import pipelines
 from coopc.run.opencl import Session
 from coopc.validate.compare import compare
 
@@ -148,9 +149,26 @@ def test_on_xe(sizes: tuple[int, int, int, int]) -> None:
     assert is_right(sizes, "sim", "coopc-xe{device=bmg}")
 
 
+@pytest.mark.parametrize("element", TYPES)
+def test_scores_of_amx_are_stored(element: str) -> None:
+    """Static sizes: two products as any others, and a softmax of rows between them."""
+    sizes = (2, 40, 70, 24)
+    lowered = coopc.compile(attention(*sizes, element), "coopc-amx", "mlir").text
+    stages = ".0.pack", ".0.multiply", ".1", ".2.pack", ".2.multiply"
+    assert [x for x in stages if f"@main{x}(" in lowered] == [*stages]
+    assert lowered.count("func.func @") == len(stages)
+    assert ("amx.tile_mulf" in lowered) == (element == "f16")
+    tiles = tiles_of(element) if element == "f16" else "none"
+    assert is_right(sizes, "cpu", "coopc-amx", element, tiles=tiles)
+
+
 @pytest.mark.parametrize("backwards", [False, True])
-def test_on_tiles_of_amx(*, backwards: bool) -> None:
-    """Both products are tiles'; the softmax between them is done on rows of vectors."""
+def test_on_tiles_of_amx(*, backwards: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both products are tiles'; the softmax between them is done on rows of vectors.
+
+    So it is where the number of scores is not known, or above a limit.
+    """
+    monkeypatch.setattr(pipelines, "CPU_SCORES", 0)
     sizes = (2, 40, 70, 24)
     lowered = coopc.compile(attention(*sizes), "coopc-amx", "mlir").text
     assert lowered.count("func.func") == 1
@@ -166,8 +184,11 @@ def test_on_tiles_of_amx(*, backwards: bool) -> None:
     ("pipeline", "on"),
     [("coopc-xe{device=bmg}", "sim"), ("coopc-amx", "cpu")],
 )
-def test_without_matrix_unit(pipeline: str, on: str) -> None:
+def test_without_matrix_unit(
+    pipeline: str, on: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What DPAS or AMX does not multiply is one kernel, too, of lanes or of vectors."""
+    monkeypatch.setattr(pipelines, "CPU_SCORES", 0)
     sizes = (1, 20, 40, 16)
     artifact = coopc.compile(attention(*sizes, "f32"), pipeline, "mlir")
     assert artifact.text.count("func.func @") == 1
