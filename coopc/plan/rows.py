@@ -54,6 +54,8 @@ UNIT_SUBGROUPS = 32
 TOGETHER = 4
 """Steps of a reduction that a work-item of a GPU loads at a time: 16 bytes each were
 fastest in fours, for a product of one row on an H200."""
+MOST_TILES = 16
+"""Tiles that a work-group stages, one after the other, at most."""
 UNKNOWN_PARTS = 8
 """How many work-items share rows if a size is not known."""
 
@@ -102,6 +104,9 @@ class RowProblem:
     reuse: tuple[tuple[int, ...], ...] = ()
     """`reuse[i][j]`: how many loads of a reduction step are contiguous along shared
     loop i and do not depend on shared loop j."""
+    crossed: tuple[int, int] | None = None
+    """Two shared loops, without reductions: all that is stored is contiguous along the
+    first, and some of what is loaded along the second one only."""
 
     def __post_init__(self) -> None:
         widths = len(self.widths) or len(self.sizes)
@@ -140,6 +145,10 @@ class RowPlan:
     """How many work-items of a work-group share the reductions of a row."""
     tile: int = 1
     """Rows of a block that a work-item reduces at once, so that they share loads."""
+    staged: int | None = None
+    """The shared loop along which some loads are contiguous, but no stores: a
+    work-group copies tiles of it to its memory, by rows, and reads their columns.  A
+    tile has as many rows and columns as the work-group has lanes."""
 
     @property
     def together(self) -> int:
@@ -173,6 +182,8 @@ class RowPlan:
                 who = f"{self.neighbours} along shared loop {self.loop}, "
                 if self.tile > 1:
                     who += f"{self.tile} rows at once, "
+                if self.staged is not None:
+                    who += f"tiles along shared loop {self.staged}, "
                 if self.parts > 1:
                     who += f"{self.parts} a row, "
                 who += f"{rows} rows a work-group"
@@ -190,6 +201,7 @@ def plan_rows(
     steps: int | None = None,
     gpu: Sharing = NOT_SHARED,
     tile: tuple[int, int] = (1, 1),
+    stages: bool = False,
 ) -> RowPlan:
     """Return who computes what.
 
@@ -210,7 +222,10 @@ def plan_rows(
         gpu: whose work-items share rows, if there are few.
         tile: the most rows to reduce at once, and how many neighbouring work-items do
             so.
+        stages: whether loads are staged where stores are contiguous along another loop.
     """
+    if stages and (plan := _by_tiles(problem, lanes, each)) is not None:
+        return plan
     if (reason := _why_lanes(problem, lanes)) is not None:
         return _by_subgroups(problem, lanes, block, wide, gpu, reason)
     loop = max(
@@ -249,13 +264,32 @@ def plan_rows(
         along if problem.weights[loop] else "no loop has contiguous memory"
     )
     axis, chunk, its = int(rows_on_x and bool(axes)), items * rounds, problem.reduction
-    if its is None or not its.stored or rounds == 1 or not problem.weights[loop]:
-        steps = None
+    in_steps = its is not None and its.stored and rounds > 1 and at_once == 1
     return RowPlan(
         "work-items",
         *(lanes, items, loop, chunk, block, axes, serial, reason, axis),
-        steps=None if at_once > 1 else steps,
+        steps=steps if in_steps and problem.weights[loop] else None,
         tile=at_once,
+    )
+
+
+def _by_tiles(problem: RowProblem, lanes: int, each: int) -> RowPlan | None:
+    """Return a plan that stages loads in tiles, if loads and stores are crossed."""
+    if problem.crossed is None:
+        return None
+    loop, staged = problem.crossed
+    sizes = problem.sizes[loop], problem.sizes[staged]
+    if any(size is not None and size < lanes for size in sizes):
+        return None
+    others = [n for n in range(len(problem.sizes)) if n not in problem.crossed]
+    axes, serial = _axes(problem, [*others, staged], AXES - 1)
+    if staged in serial:
+        return None
+    reason = f"loads are contiguous along shared loop {staged}"
+    block = lanes * max(1, min(each, MOST_TILES))
+    return RowPlan(
+        *("work-items", lanes, lanes, loop, lanes, block, axes, serial, reason),
+        staged=staged,
     )
 
 

@@ -50,7 +50,7 @@ from xdsl.rewriter import Rewriter
 from coopc.device import Device
 from coopc.device.cpu import VECTOR_TILE
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.narrow import is_memref, is_vector, memref_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import Dimension, ReduceKind
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values, allocate
@@ -61,6 +61,7 @@ from coopc.passes.linalg.match import extent, tiles
 from coopc.passes.linalg.row_problem import (
     bytes_reduced,
     lane_loop,
+    loads_along,
     problem_of,
     reads_stored,
     stored_reduction,
@@ -103,6 +104,8 @@ GPU_ITEMS, GPU_BLOCK = 256, 8
 """Work-items of a work-group, at most, and rows where there are few work-groups."""
 GPU_SHARES = 1024
 """Work-items of a work-group, at most, that share rows."""
+GPU_TILE = 32
+"""The fewest lanes of a GPU under Vulkan that stage loads in tiles."""
 GPU_UNITS = 128
 """Compute units of a device that does not say how many it has."""
 CPU_EACH, CPU_BLOCK, CPU_WIDE = 64, 4, 4
@@ -170,6 +173,7 @@ class ConvertLinalgToSimtPass(ModulePass):
             return plan_rows(
                 *(problem, lanes, lanes, each, CPU_BLOCK, wide),
                 steps=CPU_STEPS,
+                stages=True,
                 tile=(1 if self.subgroup_size else rows, columns),
             )
         limits = device.limits
@@ -185,7 +189,13 @@ class ConvertLinalgToSimtPass(ModulePass):
             room = limits.local_bytes // (MOST_ELEMENTS * max(1, sum(reduced)))
             units = device.compute_units or GPU_UNITS
             gpu = Sharing(min(most, limits.work_items, room), units)
-        return plan_rows(problem, lanes, items, block=block, rows_on_x=limited, gpu=gpu)
+        return plan_rows(
+            *(problem, lanes, items),
+            block=block,
+            rows_on_x=limited,
+            gpu=gpu,
+            stages=lanes >= GPU_TILE and device.family == "vulkan",
+        )
 
 
 def values_to_keep(nest: Nest, plan: RowPlan, room: int) -> Sequence[Reuse]:
@@ -245,6 +255,12 @@ class RowKernel:
     """Which of the work-items that share a row this one is."""
     column: SSAValue = field(init=False)
     """The first row of the work-item, of those that its work-group shares."""
+    tiles: dict[tuple[SSAValue, Index], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, Index], SSAValue]
+    )
+    """Work-group memory with what is loaded, where loads are staged."""
+    step: SSAValue = field(init=False)
+    """The column of these tiles that is computed."""
     along: int | None = None
     """The dimension along which values are vectors now."""
     in_range: SSAValue | bool = True
@@ -410,6 +426,9 @@ class RowKernel:
         loop, tile = self.plan.axes[0][-1], self.plan.tile
         start = b.pure(arith.MuliOp, self.point[loop], b.constant(INDEX, block))
         span = self._span(start, self.sizes[loop], block)
+        if self.plan.staged is not None:
+            self._in_tiles(start, span)
+            return
 
         def reduce_rows(count: int, at: SSAValue) -> Values:
             first = b.pure(arith.AddiOp, start, at)
@@ -435,6 +454,71 @@ class RowKernel:
                 lambda at, _: reduce_rows(1, b.pure(arith.AddiOp, done, b.index(at))),
                 f"d{loop}",
             )
+
+    def _in_tiles(self, start: SSAValue, span: Size) -> None:
+        """Stage what is loaded in tiles, by rows, and compute it by columns.
+
+        Args:
+            start: the first iteration of the staged loop.
+            span: how many a work-group does.
+        """
+        b, plan, lanes = self.b, self.plan, self.plan.lanes
+        loop, staged = plan.loop, plan.staged
+        assert loop is not None, plan
+        assert staged is not None, plan
+        group = b.pure(simt.WorkgroupIdOp, list(Dimension)[plan.axis])
+        first_row = b.pure(arith.MuliOp, group, b.constant(INDEX, lanes))
+        loads = loads_along(self.nest, staged, loop)
+        for memory, index in loads:
+            # Rows begin in different banks, and in different sets of a cache.
+            shape = [lanes, lanes + 1]
+            type = self._workgroup_memory(memref_type(memory).element_type, shape)
+            tile = allocate(self.func.body.block, type, "tile")
+            self.tiles[memory, index] = tile
+
+        def inside(place: SSAValue, end: SSAValue, size: Size) -> SSAValue | bool:
+            whole = isinstance(size, int) and size % lanes == 0
+            return whole or b.compare("ult", place, end)
+
+        def one(at: BoundedIndex, _: Values) -> Values:
+            first = b.pure(arith.AddiOp, start, b.index(b.times(at, lanes)))
+            column = b.pure(arith.AddiOp, first, self.lane)
+            row = b.pure(arith.AddiOp, first_row, self.lane)
+            sizes = self.sizes[loop], self.sizes[staged]
+            rows = self._span(first_row, sizes[0], lanes)
+            columns = self._span(first, sizes[1], lanes)
+            within_row = inside(row, b.value(sizes[0]), sizes[0])
+            within_column = inside(column, b.value(sizes[1]), sizes[1])
+
+            def load(number: BoundedIndex, _: Values) -> Values:
+                place = b.index(number)
+                self.point[staged] = column
+                self.point[loop] = b.pure(arith.AddiOp, first_row, place)
+
+                def copy() -> None:
+                    for memory, index in loads:
+                        at = [self._index(x) for x in index]
+                        value = b.effect(memref.LoadOp.get(memory, at)).results[0]
+                        to = self.tiles[memory, index]
+                        b.effect(memref.StoreOp.get(value, to, [place, self.lane]))
+
+                self._where(within_column, copy)
+                return ()
+
+            def compute(number: BoundedIndex, _: Values) -> Values:
+                self.step = b.index(number)
+                self.point[staged] = b.pure(arith.AddiOp, first, self.step)
+                self.point[loop] = row
+                self._where(within_row, self._row)
+                return ()
+
+            b.loop(rows, (), load)
+            self._barrier()
+            b.loop(columns, (), compute)
+            self._barrier()
+            return ()
+
+        b.loop(b.tiles(span, lanes), (), one, f"d{staged}")
 
     def _span(self, start: SSAValue, size: Size, most: int) -> Size:
         """Return how many iterations there are from a start on, at most some."""
@@ -1010,6 +1094,8 @@ class RowKernel:
             return made[source.output]
         if not isinstance(source.type, MemRefType):
             return source
+        if (tile := self.tiles.get((source, index))) is not None:
+            return self.b.effect(memref.LoadOp.get(tile, [self.lane, self.step])).res
         where = [self._index(x) for x in index]
         if self._varies_along(index):
             found = load_vector(self.b, source, where, self.plan.width)

@@ -53,7 +53,7 @@ def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
             own_weights[statement, loop] = found
     sizes = tuple(nest.sizes.known(x) for x in nest.shared)
     if not reducing:
-        return RowProblem(sizes, tuple(weights))
+        return RowProblem(sizes, tuple(weights), crossed=crossed_loops(nest))
     reasons = (combiners(x) for x in reducing)
     sequential = next((x for x in reasons if isinstance(x, str)), None)
     of_lanes = [(x, lane_loop(nest, x)) for x in nest.loops if nest.own(x)]
@@ -73,6 +73,40 @@ def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
     reduction = RowReduction(least, total, sequential, stored, width, slow)
     again = tuple(map(tuple, reuse))
     return RowProblem(sizes, tuple(weights), reduction, tuple(widths), again)
+
+
+def crossed_loops(nest: Nest) -> tuple[int, int] | None:
+    """Return `RowProblem.crossed` of a nest without reductions."""
+    if any(map(nest.own, nest.loops)):
+        return None
+    stored = [
+        (memory, substituted(made.map, nest.point(made.by)))
+        for made, memory in nest.stores.items()
+    ]
+    shared = range(len(nest.shared))
+    along = [n for n in shared if all(weight(m, index, n) for m, index in stored)]
+    for first in along:
+        counts = [len(loads_along(nest, n, first)) for n in shared]
+        if max(counts):
+            return first, counts.index(max(counts))
+    return None
+
+
+def loads_along(nest: Nest, loop: int, stored: int) -> list[tuple[SSAValue, Index]]:
+    """Return what is loaded that is contiguous along a shared loop only.
+
+    Args:
+        nest: the rows.
+        loop: the shared loop.
+        stored: the loop along which what is stored is contiguous.
+    """
+    found = [
+        (memory, index)
+        for statement in nest.loops
+        for _, memory, index in nest.accesses(statement, nest.point(statement))
+        if weight(memory, index, loop) and loop != stored
+    ]
+    return [*dict.fromkeys(x for x in found if x[0] not in nest.stores.values())]
 
 
 def _always(dimension: int, _: Statement) -> int:

@@ -321,6 +321,8 @@ def access(b: VectorBuilder, op: Access) -> Results:
         return _together(b, op, memory, where)
     if plain and not private and is_consecutive(b, memory.type, indices):
         return _together(b, op, memory, [b.in_lane(x, 0) for x in indices])
+    if plain and not private and not is_address and is_written_apart(b, indices):
+        return _apart(b, op)
 
     def one(lane: SSAValue) -> Results:
         new = op.clone({x: b.in_lane(x, lane) for x in op.operands})
@@ -355,6 +357,40 @@ def _together(
     return b.effect(vector.MaskedLoadOp(memory, where, b.mask, rest, type)).results
 
 
+MOST_APART = 16
+"""Lanes whose accesses are unrolled, at most, if they are not evenly apart."""
+
+
+def is_written_apart(b: VectorBuilder, indices: Sequence[SSAValue]) -> bool:
+    """Whether an access of all lanes is unrolled, and no loop over them."""
+    even = all(spacing(b, x) is not None for x in indices)
+    return b.mask is None and (even or b.lanes.count <= MOST_APART)
+
+
+def _apart(b: VectorBuilder, op: Access) -> Results:
+    """Write an access of each lane, by itself.
+
+    Where lanes are evenly apart, so are the places: these are sums with constants.
+    """
+
+    def place(x: SSAValue, lane: int) -> SSAValue:
+        by = spacing(b, x)
+        return b.in_lane(x, lane) if by is None else b.plus(b.in_lane(x, 0), lane * by)
+
+    memory, lanes = b.values[op.memref], range(b.lanes.count)
+    places = [[place(x, lane) for x in op.indices] for lane in lanes]
+    if isinstance(op, memref.StoreOp):
+        value = b.as_vector(op.value)
+        for lane, at in zip(lanes, places, strict=True):
+            b.effect(memref.StoreOp.get(b.extract(value, lane), memory, at))
+        return ()
+    found = b.constant(b.wide(op.res.type), 0)
+    for lane, at in zip(lanes, places, strict=True):
+        element = b.effect(memref.LoadOp.get(memory, at)).results[0]
+        found = b.insert(found, lane, element)
+    return [found]
+
+
 def is_consecutive(
     b: VectorBuilder, memory: Attribute, indices: Sequence[SSAValue]
 ) -> bool:
@@ -371,6 +407,11 @@ def is_consecutive(
 def stride(b: VectorBuilder, value: SSAValue) -> int | None:
     """Return by how much an index grows from lane to lane; None if not evenly."""
     return b.strides.get(value) if value in b.varying else 0
+
+
+def spacing(b: VectorBuilder, value: SSAValue) -> int | None:
+    """Return the stride of an index; None where lanes are of several subgroups."""
+    return None if b.lanes.is_whole_group else stride(b, value)
 
 
 LEAST_INDEX_BITS = 32
