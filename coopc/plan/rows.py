@@ -224,7 +224,7 @@ def plan_rows(
             so.
         stages: whether loads are staged where stores are contiguous along another loop.
     """
-    if stages and (plan := _by_tiles(problem, lanes, each)) is not None:
+    if stages and (plan := _by_tiles(problem, lanes, each, rows_on_x)) is not None:
         return plan
     if (reason := _why_lanes(problem, lanes)) is not None:
         return _by_subgroups(problem, lanes, block, wide, gpu, reason)
@@ -273,7 +273,9 @@ def plan_rows(
     )
 
 
-def _by_tiles(problem: RowProblem, lanes: int, each: int) -> RowPlan | None:
+def _by_tiles(
+    problem: RowProblem, lanes: int, each: int, rows_on_x: bool
+) -> RowPlan | None:
     """Return a plan that stages loads in tiles, if loads and stores are crossed."""
     if problem.crossed is None:
         return None
@@ -282,13 +284,14 @@ def _by_tiles(problem: RowProblem, lanes: int, each: int) -> RowPlan | None:
     if any(size is not None and size < lanes for size in sizes):
         return None
     others = [n for n in range(len(problem.sizes)) if n not in problem.crossed]
-    axes, serial = _axes(problem, [*others, staged], AXES - 1)
-    if staged in serial:
-        return None
+    unknown = sum(problem.sizes[n] is None for n in (*others, staged))
+    # One axis, where it can be: those other than x may have few work-groups.
+    axes, serial = _axes(problem, [*others, staged], 1 if unknown < 2 else AXES - 1)
     reason = f"loads are contiguous along shared loop {staged}"
     block = lanes * max(1, min(each, MOST_TILES))
     return RowPlan(
         *("work-items", lanes, lanes, loop, lanes, block, axes, serial, reason),
+        axis=int(rows_on_x),
         staged=staged,
     )
 

@@ -6,7 +6,8 @@ After:   a kernel with a grid. A work-item computes some iterations of the share
          (a row each), or a subgroup does, whose lanes share the reductions of a row and
          combine them by simt.reduce. On a GPU, work-items or subgroups share the
          reductions of few rows and combine them in work-group memory; under Vulkan,
-         aligned neighbours in memory are loaded as a vector. On a CPU, some rows are
+         aligned neighbours in memory are loaded as a vector. Loads that are contiguous
+         along another loop than stores are staged in tiles. On a CPU, some rows are
          reduced at once if they share loads, and costly values that several operations
          of a row read are kept in work-group memory. Nothing else is allocated: values
          per row are kept, others are recomputed where they are read.

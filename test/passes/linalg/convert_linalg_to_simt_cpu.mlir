@@ -97,3 +97,28 @@ func.func @columns_keep_powers(%x: memref<5x64xf32>, %y: memref<5x64xf32>) {
   }
   return
 }
+
+// What is loaded along another loop than what is stored is staged: rows of a tile are
+// copied, its columns are read.
+
+// PLAN: remark: func.func: work-items: 16 along shared loop 1, tiles along shared loop 0, 
+// CHECK-LABEL: @transpose
+// CHECK:         %tile = memref.alloca() : memref<16x17xf32, #simt.memory<workgroup>>
+// CHECK:         scf.for
+// CHECK:         [[COL:%.+]] = arith.addi {{%.+}}, %lane
+// CHECK-NEXT:    scf.for [[R:%.+]] = %c0 to %c16 step %c1 {
+// CHECK-NEXT:      [[ROW:%.+]] = arith.addi {{%.+}}, [[R]]
+// CHECK-NEXT:      [[X:%.+]] = memref.load %x[[[ROW]], [[COL]]]
+// CHECK-NEXT:      memref.store [[X]], %tile[[[R]], %lane]
+// CHECK:         simt.barrier workgroup memory = <workgroup>
+// CHECK-NEXT:    scf.for [[C:%.+]] = %c0 to %c16 step %c1 {
+// CHECK-NEXT:      [[AT:%.+]] = arith.addi {{%.+}}, [[C]]
+// CHECK-NEXT:      [[Y:%.+]] = memref.load %tile[%lane, [[C]]]
+// CHECK-NEXT:      memref.store [[Y]], %y[[[AT]],
+// CHECK:         simt.barrier workgroup memory = <workgroup>
+// GPU-LABEL: @transpose
+// GPU:           memref<32x33xf32, #simt.memory<workgroup>>
+func.func @transpose(%x: memref<32x64xf32>, %y: memref<64x32xf32>) {
+  linalg.transpose ins(%x : memref<32x64xf32>) outs(%y : memref<64x32xf32>) permutation = [1, 0]
+  return
+}

@@ -33,15 +33,21 @@ def problems(draw: st.DrawFn) -> RowProblem:
         *(SIZE, st.integers(0, 4), reason, st.booleans(), WIDTH, st.booleans()),
     )
     widths = [draw(WIDTH) if x and x % 8 == 0 else 1 for x in sizes]
+    reduces, loops = draw(st.one_of(st.none(), reduction)), range(len(sizes))
+    crossed = None
+    if reduces is None and len(sizes) > 1 and draw(st.booleans()):
+        first, second, *_ = draw(st.permutations(loops))
+        crossed = first, second
     return RowProblem(
         tuple(sizes),
         tuple(weights),
-        draw(st.one_of(st.none(), reduction)),
+        reduces,
         tuple(widths),
         tuple(
-            tuple(draw(st.integers(0, 2)) * (n != other) for other in range(len(sizes)))
-            for n in range(len(sizes))
+            tuple(draw(st.integers(0, 2)) * (n != other) for other in loops)
+            for n in loops
         ),
+        crossed,
     )
 
 
@@ -53,7 +59,20 @@ def plans(draw: st.DrawFn) -> Case:
     how = lanes, items, each, block, wide, draw(st.booleans())
     gpu = draw(GPUS)
     tile = draw(st.sampled_from([(1, 1), (6, 16), (12, 32), (4, 48), (3, 256)]))
-    return problem, plan_rows(problem, *how, steps=8, gpu=gpu, tile=tile), gpu
+    stages = draw(st.booleans())
+    plan = plan_rows(problem, *how, steps=8, gpu=gpu, tile=tile, stages=stages)
+    return problem, plan, gpu
+
+
+@given(plans())
+def test_tiles_are_of_crossed_loops(case: Case) -> None:
+    """Lanes store along one loop, and copy along the innermost loop of an axis."""
+    problem, plan, _ = case
+    if plan.staged is not None:
+        assert problem.crossed == (plan.loop, plan.staged)
+        assert plan.axes[0][-1] == plan.staged
+        assert plan.chunk == plan.items == plan.lanes
+        assert plan.block % plan.lanes == 0
 
 
 @given(plans())

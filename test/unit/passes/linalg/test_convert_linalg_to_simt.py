@@ -316,3 +316,75 @@ def test_middle_dimensions_in_steps(sizes: tuple[int, int, int], static: bool) -
     y = np.full((sizes[0], sizes[2]), 7, np.float32)
     coopc.launch(OF_MIDDLE.format(a=a, b=b, c=c), x, y, on="cpu", tiles="none")
     np.testing.assert_array_equal(y, x.sum(1))
+
+
+SUM, LESS = "arith.addi %x, %y", "arith.subi %x, %y"
+CROSSED = {
+    "sum": ("(i, j) -> (j, i)", "(i, j) -> (i, j)", "ab", SUM),
+    "twice": ("(i, j) -> (j, i)", "(i, j) -> (i, j)", "ab", "arith.addi %x, %x"),
+    "batches": ("(b, i, j) -> (b, j, i)", "(b, i, j) -> (b, i, j)", "cab", SUM),
+    "inner batches": ("(i, b, j) -> (j, b, i)", "(i, b, j) -> (i, b, j)", "acb", LESS),
+    "stored by columns": ("(i, j) -> (i, j)", "(i, j) -> (j, i)", "ab", LESS),
+}
+"""Maps of what is read, and of the output and another input; loops' sizes; the body."""
+
+
+def crossed(
+    name: str, sizes: dict[str, int], static: bool
+) -> tuple[str, Array, Array, Array]:
+    """A function, its two inputs, and what it gives for them."""
+    read, stored, names, body = CROSSED[name]
+    loops = read[1 : read.index(")")].split(", ")
+    of = dict(zip(loops, (sizes[x] for x in names), strict=True))
+    dims = [x[x.rindex("(") + 1 : -1].split(", ") for x in (read, stored)]
+    shapes = [[of[x] for x in each] for each in dims]
+    types = [
+        f"memref<{''.join(f'{n if static else chr(63)}x' for n in shape)}i32>"
+        for shape in shapes
+    ]
+    kinds = ", ".join(['"parallel"'] * len(loops))
+    maps = ", ".join(f"affine_map<{x}>" for x in (read, stored, stored))
+    text = f"""func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[1]}) {{
+      linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+          ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[1]}) {{
+      ^bb0(%x: i32, %y: i32, %z: i32):
+        %r = {body} : i32
+        linalg.yield %r : i32
+      }}
+      func.return
+    }}"""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-99, 99, shape).astype(np.int32) for shape in shapes)
+    there = np.ascontiguousarray(np.einsum("->".join(map("".join, dims)), a))
+    return text, a, b, {SUM: there + b, LESS: there - b}.get(body, 2 * there)
+
+
+@pytest.mark.parametrize("static", [True, False])
+@pytest.mark.parametrize("name", CROSSED)
+@pytest.mark.parametrize("sizes", [(48, 32, 2), (33, 70, 3), (16, 300, 1), (5, 3, 2)])
+def test_crossed_loads_are_staged(
+    name: str, sizes: tuple[int, int, int], static: bool
+) -> None:
+    """Whole tiles and edges, on the processor, and of a GPU on the simulator."""
+    text, a, b, wanted = crossed(name, dict(zip("abc", sizes, strict=True)), static)
+    for device in ("amx", "nvidia"):
+        passes = f"convert-linalg-to-simt{{device={device}}}"
+        (*_, (found, _)) = simulated(text, passes, [a, b, np.zeros_like(wanted)])
+        np.testing.assert_array_equal(found, wanted)
+    c = np.zeros_like(wanted)
+    coopc.launch(text, a, b, c, on="cpu", tiles="none")
+    np.testing.assert_array_equal(c, wanted)
+
+
+@pytest.mark.parametrize("element", ["i8", "i16", "f16", "f64", "i64"])
+def test_staged_elements(element: str) -> None:
+    types = f"memref<40x50x{element}>", f"memref<50x40x{element}>"
+    text = f"""func.func @f(%a: {types[0]}, %b: {types[1]}) {{
+      linalg.transpose ins(%a : {types[0]}) outs(%b : {types[1]}) permutation = [1, 0]
+      func.return
+    }}"""
+    dtype = f"{element[0]}{int(element[1:]) // 8}"
+    given = np.arange(40 * 50).reshape(40, 50).astype(dtype)
+    found = np.zeros((50, 40), dtype)
+    coopc.launch(text, given, found, on="cpu", tiles="none")
+    np.testing.assert_array_equal(found, given.T)
