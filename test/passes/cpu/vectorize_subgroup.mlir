@@ -45,18 +45,19 @@ func.func @mask(%index: index, %v: i32) attributes {simt.kernel, simt.subgroup_s
 
 // Integers that count lanes, as wide as an index or extended by their sign: a vector,
 // under the mask of the branch.  Without their sign they may wrap around to 0, which
-// is an element; narrow ones do.
+// is an element; narrow ones do: each lane has its own place.
 
 // CHECK-LABEL: func.func @counted(
 // CHECK:       [[I:%.+]] = arith.extsi {{.*}} : vector<16xi32> to vector<16xi64>
 // CHECK:       vector.maskedload %a
 // CHECK:       vector.maskedstore %a
-// CHECK:       arith.extui {{.*}} : vector<16xi32> to vector<16xi64>
-// CHECK:       scf.for
-// CHECK:       memref.load %a
+// CHECK:       [[AT:%.+]] = arith.index_cast %unsigned : vector<16xi64> to vector<16xindex>
+// CHECK-NEXT:  [[P0:%.+]] = vector.extract [[AT]][0] : index from vector<16xindex>
+// CHECK:       [[P15:%.+]] = vector.extract [[AT]][15] : index from vector<16xindex>
+// CHECK:       memref.load %a[[[P0]]]
+// CHECK:       memref.load %a[[[P15]]]
 // CHECK:       arith.trunci {{.*}} : vector<16xi32> to vector<16xi8>
-// CHECK:       scf.for
-// CHECK:       memref.load %a
+// CHECK-COUNT-16: memref.load %a
 // CHECK:       func.return
 func.func @counted(%a: memref<?xf32>, %from: i32, %n: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
   %lane = simt.lane_id : index
@@ -79,5 +80,33 @@ func.func @counted(%a: memref<?xf32>, %from: i32, %n: i32) attributes {simt.kern
   %x3 = memref.load %a[%at3] : memref<?xf32>
   %sum = arith.addf %x2, %x3 : f32
   memref.store %sum, %a[%at] : memref<?xf32>
+  func.return
+}
+
+// Lanes that are evenly apart, as in a column: places are sums with constants. Under a
+// mask they are a loop over active lanes.
+
+// CHECK-LABEL: func.func @apart(
+// CHECK:       [[FIRST:%.+]] = vector.extract {{%.+}}[0] : index from vector<16xindex>
+// CHECK-DAG:   [[NEXT:%.+]] = arith.addi [[FIRST]], %c1{{.*}} : index
+// CHECK:       [[X0:%.+]] = memref.load %a[[[FIRST]], %j] : memref<64x8xf32>
+// CHECK-NEXT:  [[V0:%.+]] = vector.insert [[X0]], {{%.+}} [0] : f32 into vector<16xf32>
+// CHECK-NEXT:  [[X1:%.+]] = memref.load %a[[[NEXT]], %j]
+// CHECK-NEXT:  vector.insert [[X1]], [[V0]] [1]
+// CHECK:       [[Y0:%.+]] = vector.extract [[Y:%.+]][0] : f32 from vector<16xf32>
+// CHECK-NEXT:  memref.store [[Y0]], %a[[[FIRST]], %j]
+// CHECK:       scf.if
+// CHECK:       scf.for
+// CHECK:       memref.store
+func.func @apart(%a: memref<64x8xf32>, %i: index, %j: index) attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  %lane = simt.lane_id : index
+  %at = arith.addi %lane, %i : index
+  %x = memref.load %a[%at, %j] : memref<64x8xf32>
+  %y = arith.addf %x, %x : f32
+  memref.store %y, %a[%at, %j] : memref<64x8xf32>
+  %in = arith.cmpi ult, %lane, %i : index
+  scf.if %in {
+    memref.store %x, %a[%at, %j] : memref<64x8xf32>
+  }
   func.return
 }
