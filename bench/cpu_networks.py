@@ -1,11 +1,14 @@
-"""Convolutions and a softmax on one thread of this processor, in f32.
+"""Convolutions, a softmax, a transpose and attention on one thread of this processor.
 
-Convolutions against OpenBLAS's product of as many multiplications, packed by nobody: it
-has the image as a matrix already, of a row for each pixel and a column for each element
-of the window.  The softmax against numpy's copy of the matrix.
+All in f32.  Convolutions against OpenBLAS's product of as many multiplications, packed
+by nobody: it has the image as a matrix already, of a row for each pixel and a column
+for each element of the window.  The softmax and the transpose against numpy's copy of
+the matrix.  Attention, the sum of its three kernels, against its two products by
+OpenBLAS.
 """
 
 from collections.abc import Callable, Iterator
+from statistics import median
 from time import process_time
 from typing import Any
 
@@ -20,6 +23,10 @@ from coopc.source import Source
 
 PIXELS, CHANNELS, WINDOW = 56, 64, 3
 ROWS, COLUMNS = 4096, 1024
+SIDE = 2048
+"""Of the square matrix that is transposed."""
+HEADS, LENGTH, HEAD = 8, 256, 64
+"""Of attention: heads, rows of Q, K and V, and their columns."""
 CONVOLUTIONS = {
     "channels first": ("conv_2d_nchw_fchw", (0, 3, 1, 2), (3, 2, 0, 1)),
     "channels last": ("conv_2d_nhwc_hwcf", (0, 1, 2, 3), (0, 1, 2, 3)),
@@ -65,6 +72,33 @@ def softmax() -> str:
     }}"""
 
 
+def transpose() -> str:
+    type = memory((SIDE, SIDE))
+    return f"""func.func @f(%x: {type}, %y: {type}) {{
+      linalg.transpose ins(%x : {type}) outs(%y : {type}) permutation = [1, 0]
+      func.return
+    }}"""
+
+
+def attention() -> str:
+    q, s = (f"tensor<{HEADS}x{LENGTH}x{n}xf32>" for n in (HEAD, LENGTH))
+    maps = ", ".join(
+        f"affine_map<(b, m, n, k) -> (b, {x})>" for x in ("m, k", "n, k", "m, n")
+    )
+    return f"""func.func @f(%q: {q}, %k: {q}, %v: {q}) -> {q} {{
+      %zero = arith.constant 0.0 : f32
+      %0 = tensor.empty() : {s}
+      %1 = linalg.fill ins(%zero : f32) outs(%0 : {s}) -> {s}
+      %2 = linalg.batch_matmul indexing_maps = [{maps}]
+          ins(%q, %k : {q}, {q}) outs(%1 : {s}) -> {s}
+      %3 = linalg.softmax dimension(2) ins(%2 : {s}) outs(%0 : {s}) -> {s}
+      %4 = tensor.empty() : {q}
+      %5 = linalg.fill ins(%zero : f32) outs(%4 : {q}) -> {q}
+      %6 = linalg.batch_matmul ins(%3, %v : {s}, {q}) outs(%5 : {q}) -> {q}
+      func.return %6 : {q}
+    }}"""
+
+
 def runs(text: str, arrays: list[np.ndarray[Any, Any]]) -> Callable[[], object]:
     """Return what runs the only kernel of a program."""
     with remarks_to(lambda _: None):
@@ -96,3 +130,27 @@ def measure() -> Iterator[Row]:
     )
     yield Row(f"softmax {ROWS}x{COLUMNS}: coopc", 1e3 * mine, "ms")
     yield Row(f"softmax {ROWS}x{COLUMNS}: time / the copy's", mine / copy, "")
+    x = rng.standard_normal((SIDE, SIDE), np.float32)
+    y, to = np.empty_like(x), np.empty_like(x)
+    mine, copy = interleaved(
+        (runs(transpose(), [x, y]), lambda: np.copyto(to, x)), clock=process_time
+    )
+    yield Row(f"transpose {SIDE}x{SIDE}: coopc", 1e3 * mine, "ms")
+    yield Row(f"transpose {SIDE}x{SIDE}: time / the copy's", mine / copy, "")
+    shape = HEADS, LENGTH, HEAD
+    q, k, v = (rng.standard_normal(shape, np.float32) for _ in range(3))
+    with remarks_to(lambda _: None):
+        target = LaunchTarget("cpu", tiles=Tiles.NONE)
+        whole = build(Source(attention(), "f"), target).executable
+    scores = np.empty((HEADS, LENGTH, LENGTH), np.float32)
+
+    def products() -> None:
+        np.matmul(q, k.swapaxes(1, 2), out=scores)
+        np.matmul(scores, v)
+
+    call = whole.call([q, k, v, np.empty_like(q)])
+    mine = median(whole.execute(call, repeats=21).milliseconds[1:])
+    (peer,) = interleaved((products,), clock=process_time)
+    what = f"attention {HEADS}x{LENGTH}x{HEAD}"
+    yield Row(f"{what}: coopc", mine, "ms")
+    yield Row(f"{what}: time / its products' by OpenBLAS", 1e-3 * mine / peer, "")
