@@ -51,6 +51,8 @@ LEAST_STEPS = 4
 """Steps of a reduction, at least, of each work-item that shares it."""
 UNIT_SUBGROUPS = 32
 """Subgroups that occupy a compute unit of a GPU."""
+MOST_SUBGROUPS = 64
+"""Subgroups of a compute unit, at most."""
 TOGETHER = 4
 """Steps of a reduction that a work-item of a GPU loads at a time: 16 bytes each were
 fastest in fours, for a product of one row on an H200."""
@@ -68,6 +70,11 @@ class Sharing:
     """Work-items of a work-group, at most; 0 if rows are not shared."""
     units: int = 0
     """Compute units: there are few rows if not each has a work-group."""
+    row_items: int = 0
+    """Work-items of a work-group that share one row, at most."""
+    cache: int = 0
+    """Bytes of a unit's first cache that rows which are read again may take; 0 where it
+    does not matter."""
 
 
 NOT_SHARED = Sharing()
@@ -90,6 +97,8 @@ class RowReduction:
     """Elements along these loops that can be loaded at once."""
     slow: bool = False
     """Whether combining two numbers takes several instructions."""
+    again: int = 0
+    """Bytes of a row that several statements read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +290,7 @@ def _by_tiles(
         return None
     loop, staged = problem.crossed
     sizes = problem.sizes[loop], problem.sizes[staged]
-    if any(size is not None and size < lanes for size in sizes):
+    if lanes == 1 or any(size is not None and size < lanes for size in sizes):
         return None
     others = [n for n in range(len(problem.sizes)) if n not in problem.crossed]
     unknown = sum(problem.sizes[n] is None for n in (*others, staged))
@@ -396,18 +405,25 @@ def _shared_by(
 
 
 def _subgroups(problem: RowProblem, its: RowReduction, lanes: int, gpu: Sharing) -> int:
-    """Return how many subgroups share a row: more if there are few long rows."""
+    """Return how many subgroups share a row.
+
+    More if there are few long rows, or if rows that are read again leave the cache.
+    """
     known = [x for x in problem.sizes if x is not None]
     if not gpu.items or len(known) < len(problem.sizes):
         return 1
     steps = UNKNOWN_PARTS * LEAST_STEPS
     if its.size is not None:
         steps = its.size // (lanes * its.width)
-    found = 1
+    rows, found = prod(known), 1
+
+    def leave_cache(subgroups: int) -> bool:
+        return MOST_SUBGROUPS // subgroups * its.again > gpu.cache > 0
+
     while (
-        2 * found * lanes <= gpu.items
+        2 * found * lanes <= max(gpu.items, gpu.row_items)
         and 2 * found * LEAST_STEPS <= steps
-        and 2 * found * prod(known) <= gpu.units * UNIT_SUBGROUPS
+        and (2 * found * rows <= gpu.units * UNIT_SUBGROUPS or leave_cache(found))
     ):
         found *= 2
     return found

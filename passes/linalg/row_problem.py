@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
+from coopc.dialects.narrow import memref_type
 from coopc.passes.linalg.row_vectors import width_along
 from coopc.passes.linalg.rows import (
     Index,
@@ -70,9 +72,10 @@ def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
         widths = [width_along(nest, partial(_always, n)) for n in shared]
     bodies = (x for each in reducing for x in each.block.ops)
     slow = any(isinstance(x, arith.MaximumfOp | arith.MinimumfOp) for x in bodies)
-    reduction = RowReduction(least, total, sequential, stored, width, slow)
-    again = tuple(map(tuple, reuse))
-    return RowProblem(sizes, tuple(weights), reduction, tuple(widths), again)
+    again = bytes_again(nest)
+    reduction = RowReduction(least, total, sequential, stored, width, slow, again)
+    shares = tuple(map(tuple, reuse))
+    return RowProblem(sizes, tuple(weights), reduction, tuple(widths), shares)
 
 
 def crossed_loops(nest: Nest) -> tuple[int, int] | None:
@@ -119,6 +122,29 @@ def lane_dimension(nest: Nest, statement: Statement) -> int | None:
     if not own:
         return None
     return len(nest.shared) + own.index(lane_loop(nest, statement))
+
+
+def bytes_again(nest: Nest) -> int:
+    """Return the bytes of a row that several statements read, of known sizes."""
+    read = dict[SSAValue, list[int]]()
+    for statement in nest.loops:
+        own = [nest.size(statement, n) for n in nest.own(statement)]
+        if not own or None in own:
+            continue
+        steps = prod(x for x in own if x is not None)
+        point, shared = nest.point(statement), len(nest.shared)
+        accesses = nest.accesses(statement, point)
+        memories = {
+            memory
+            for _, memory, index in accesses
+            if any(n >= shared for x in index for n in x.used_dims())
+        }
+        for memory in memories:
+            element = memref_type(memory).get_element_type()
+            if isinstance(element, FixedBitwidthType):
+                size = -(-element.bitwidth // 8)
+                read.setdefault(memory, []).append(steps * size)
+    return sum(max(sizes) for sizes in read.values() if len(sizes) > 1)
 
 
 def bytes_reduced(nest: Nest) -> list[int]:

@@ -1,5 +1,7 @@
 """Laws of `coopc.plan.rows`."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,7 +92,8 @@ def test_an_axis_is_affine(case: Case) -> None:
     problem, plan, _ = case
     for axis in plan.axes:
         assert sum(problem.sizes[n] is None for n in axis) <= 1
-        rows = axis[-1:] if plan.tile > 1 and axis is plan.axes[0] else ()
+        apart = plan.tile > 1 or plan.staged is not None
+        rows = axis[-1:] if apart and axis is plan.axes[0] else ()
         rest = axis[: len(axis) - len(rows)]
         assert list(rest) == sorted(rest)
 
@@ -195,3 +198,15 @@ def test_few_rows_occupy_a_gpu() -> None:
     assert plan_rows(unknown, 32, block=8, gpu=gpu).parts == 1
     batch = RowProblem((None, None), (0, 2), RowReduction(None, 0))
     assert plan_rows(batch, 32, rows_on_x=True, gpu=gpu).parts == 1
+
+
+def test_rows_that_are_read_again_stay_in_the_cache() -> None:
+    """Subgroups of one row are more, so that fewer rows are in flight."""
+    gpu = Sharing(256, 132, row_items=1024, cache=128 << 10)
+    for columns, subgroups in ((1024, 2), (4096, 8), (16384, 32), (65536, 32)):
+        its = RowReduction(columns, 4, width=4, again=4 * columns)
+        plan = plan_rows(RowProblem((4096,), (0,), its), 32, gpu=gpu)
+        assert plan.kind == "subgroup"
+        assert plan.items == 32 * subgroups
+        once = RowProblem((4096,), (0,), replace(its, again=0))
+        assert plan_rows(once, 32, gpu=gpu).items == 32
