@@ -63,7 +63,7 @@ PASS_FOLDERS: dict[str, str] = {
     "convert-attention-to-coopmatrix": "linalg",
     "convert-convolution-to-coopmatrix": "linalg",
     "convert-linalg-to-coopmatrix": "linalg",
-    "convert-linalg-to-simt": "linalg",
+    "convert-linalg-to-simt": "linalg.convert_linalg_to_simt",
     "convert-spirv-calls-to-coopmatrix": "spirv_calls",
     "convert-spirv-to-coopmatrix": "spirv_calls",
     "convert-gpu-mma-to-coopmatrix": "coopmatrix",

@@ -52,7 +52,9 @@ from xdsl.passes import ModulePass
 
 from coopc.device import AMX, signless
 from coopc.device.cpu import VECTOR_TILE
-from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
+from coopc.passes.linalg.convert_linalg_to_simt.convert_linalg_to_simt import (
+    ConvertLinalgToSimtPass,
+)
 from coopc.passes.linalg.kernel_text import Memory, zero
 from coopc.passes.linalg.match import Multiplication, dots_of, extent, matches
 from coopc.passes.linalg.staged_by_packing import (

@@ -12,8 +12,10 @@ from xdsl.dialects.func import FuncOp
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.passes.linalg.convert_linalg_to_simt import ConvertLinalgToSimtPass
-from coopc.passes.linalg.row_reuse import reused
+from coopc.passes.linalg.convert_linalg_to_simt.convert_linalg_to_simt import (
+    ConvertLinalgToSimtPass,
+)
+from coopc.passes.linalg.convert_linalg_to_simt.row_reuse import reused
 from coopc.passes.linalg.rows import rows_of
 from coopc.run.arrays import Argument
 from coopc.sim.simulate import simulate

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from coopc.dialects.narrow import memref_type
-from coopc.passes.linalg.row_vectors import width_along
+from coopc.passes.linalg.convert_linalg_to_simt.row_vectors import width_along
 from coopc.passes.linalg.rows import (
     Index,
     Made,

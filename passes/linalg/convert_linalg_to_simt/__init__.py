@@ -1,0 +1,1 @@
+"""The pass convert-linalg-to-simt."""
