@@ -1,13 +1,14 @@
 """split-zero-points: moves zero points of integer products behind the products.
 
 Before:  linalg functions on tensors, as from `generalize-linalg`.
-After:   each sum of products `(a - x) (b - y)` of extended integers is one of products
-         `a b`, which matrix engines compute, and a generic that corrects it.
-Fails:   never; sums are unchanged if x or y depends on loops that are reduced, if a
-         factor whose own sums are needed is a window of an image, and without several
-         rows and columns.
+After:   sums in i32 of products `(a - x) (b - y)` of extended bytes are sums of `a b`,
+         which matrix engines compute, and a generic that corrects each.
+Fails:   never. A sum is unchanged if a zero point varies along K or depends on
+         `linalg.index` or on the output; if the factor to be summed, which is the one
+         without that zero point, is a window of an image or lacks some of K; and if the
+         result has one row or one column.
 
-Over K steps, and modulo powers of two, exactly:
+Over K steps, exactly modulo 2^32:
 
     sum of (a - x) (b - y) = sum of a b - x (sum of b) - y (sum of a) + K x y
 
@@ -38,6 +39,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from coopc.dialects.narrow import is_integer, is_tensor, tensor_type
+from coopc.dialects.simt import bits_of
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.facts import constant_number
 from coopc.passes.linalg.fuse_linalg import (
@@ -49,19 +51,23 @@ from coopc.passes.linalg.fuse_linalg import (
 from coopc.passes.linalg.rows import plain
 from coopc.passes.linalg.whole_functions import convert_whole_functions
 
+BYTE, SUM = 8, 32
+"""Bits of a factor at most, and of a sum, as matrix engines have them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Factor:
     """An element of an input, extended, perhaps less a zero point."""
 
-    input: int
+    operand: int
+    """Which input it is an element of."""
     extended: arith.ExtSIOp | arith.ExtUIOp
     zero_point: SSAValue | None
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """A sum of products of factors, to which it is added."""
+class QuantizedProduct:
+    """A generic that adds products of factors less zero points to what is there."""
 
     op: linalg.GenericOp
     factors: tuple[Factor, Factor]
@@ -70,7 +76,7 @@ class Sum:
     def maps(self) -> tuple[AffineMap, AffineMap, AffineMap]:
         """Of the factors and of the result."""
         every = maps_of(self.op)
-        one, other = (every[x.input] for x in self.factors)
+        one, other = (every[x.operand] for x in self.factors)
         return one, other, every[-1]
 
     @property
@@ -81,7 +87,7 @@ class Sum:
         return found
 
     def operand(self, number: int) -> SSAValue:
-        return self.op.inputs[self.factors[number].input]
+        return self.op.inputs[self.factors[number].operand]
 
     @property
     def reduced(self) -> list[int]:
@@ -104,8 +110,8 @@ class Sum:
         return tensor_type(found[0]).get_shape()[found[1]]
 
 
-def sum_of(op: linalg.GenericOp) -> Sum | None:
-    """Return the sum with zero points that a generic is; None if it is none."""
+def match_product(op: linalg.GenericOp) -> QuantizedProduct | None:
+    """Return the product with zero points that a generic is; None if it is none."""
     block, last = op.body.block, op.body.block.last_op
     if len(op.results) != 1 or not isinstance(last, linalg.YieldOp):
         return None
@@ -116,24 +122,26 @@ def sum_of(op: linalg.GenericOp) -> Sum | None:
     if not isinstance(product, arith.MuliOp) or product.parent is not block:
         return None
     one, other = factor_of(op, product.lhs), factor_of(op, product.rhs)
-    if one is None or other is None or one.input == other.input:
+    if one is None or other is None or one.operand == other.operand:
         return None
     if one.zero_point is None and other.zero_point is None:
         return None
-    if other.input < one.input:
+    if other.operand < one.operand:
         one, other = other, one
-    found = Sum(op, (one, other))
+    found = QuantizedProduct(op, (one, other))
     return found if is_splittable(found) else None
 
 
 def factor_of(op: linalg.GenericOp, value: SSAValue) -> Factor | None:
-    """Return the factor that a value of a body is, if it is one."""
+    """Return the factor that a value of a body is; None if it is no extended byte."""
     owner, zero_point = value.owner, None
     if isinstance(owner, arith.SubiOp):
         owner, zero_point = owner.lhs.owner, owner.rhs
     if not isinstance(owner, arith.ExtSIOp | arith.ExtUIOp):
         return None
     element = owner.input
+    if bits_of(element.type) > BYTE or bits_of(owner.result.type) != SUM:
+        return None
     if not isinstance(element, BlockArgument) or element.owner is not op.body.block:
         return None
     if element.index >= len(op.inputs):
@@ -146,7 +154,7 @@ def factor_of(op: linalg.GenericOp, value: SSAValue) -> Factor | None:
     return Factor(element.index, owner, zero_point)
 
 
-def is_splittable(its: Sum) -> bool:
+def is_splittable(its: QuantizedProduct) -> bool:
     """Whether the product alone is one, and zero points can be moved behind it."""
     op, maps, reduced = its.op, its.maps, its.reduced
     outer = plain(maps[-1])
@@ -161,14 +169,14 @@ def is_splittable(its: Sum) -> bool:
             maps_of(op)[n].used_dims() & {*reduced} for n in inputs
         ):
             return False
-        # The sums are those of the other factor.
+        # It is multiplied by sums of the other factor, along all of K.
         map = maps[1 - number]
-        if len(plain(map)) != len(map.results) or not {*reduced} <= map.used_dims():
+        if len({*plain(map)}) != len(map.results) or not {*reduced} <= map.used_dims():
             return False
     return has_rows_and_columns(its)
 
 
-def has_rows_and_columns(its: Sum) -> bool:
+def has_rows_and_columns(its: QuantizedProduct) -> bool:
     """Whether the result has several rows and columns, each of one factor only."""
     one, other = (map.used_dims() - {*its.reduced} for map in its.maps[:2])
     return all(
@@ -203,7 +211,7 @@ def inputs_of(op: linalg.GenericOp, value: SSAValue) -> set[int] | None:
 # --- Rewrite. ---
 
 
-def product_of(its: Sum) -> linalg.GenericOp:
+def product_of(its: QuantizedProduct) -> linalg.GenericOp:
     """Return the sum without zero points."""
     op, (init,) = its.op, its.op.outputs
     element = its.element
@@ -226,16 +234,18 @@ def product_of(its: Sum) -> linalg.GenericOp:
     )
 
 
-def sums_of(b: Builder, its: Sum, number: int) -> tuple[SSAValue, AffineMap]:
-    """Insert the sums of a factor along the reduced loops.
+def insert_sums(
+    b: Builder, its: QuantizedProduct, number: int
+) -> tuple[SSAValue, AffineMap]:
+    """Insert the sums of a factor along K.
 
     Returns:
-        They, and their map, of the dimensions of the result.
+        The sums, and their indexing map in terms of the dimensions of the result.
     """
     value, map, of_result = its.operand(number), its.maps[number], its.maps[-1]
     loops = plain(map)
     kept = [x for x in plain(of_result) if x in loops]
-    own = AffineMap(len(loops), 0, tuple(AffineDimExpr(n) for n in range(len(loops))))
+    own = AffineMap.identity(len(loops))
     to = AffineMap(len(loops), 0, tuple(AffineDimExpr(loops.index(x)) for x in kept))
     sizes = [size_along(b, value, loops.index(x)) for x in kept]
     element = its.element
@@ -263,8 +273,8 @@ def size_along(b: Builder, value: SSAValue, at: int) -> int | SSAValue:
     return b.pure(tensor.DimOp, value, b.constant(INDEX, at))
 
 
-def steps_of(b: Builder, its: Sum) -> SSAValue:
-    """Insert how many products a sum has, as a number of its type."""
+def insert_size_of_k(b: Builder, its: QuantizedProduct) -> SSAValue:
+    """Insert the number of products of a sum, of the sum's type."""
     element = its.element
     found = b.constant(element, 1)
     for loop in its.reduced:
@@ -279,7 +289,7 @@ def steps_of(b: Builder, its: Sum) -> SSAValue:
     return found
 
 
-def split(its: Sum) -> None:
+def split(its: QuantizedProduct) -> None:
     """Put a product, what it needs of sums, and their correction in place of a sum."""
     op, b = its.op, Builder.at(its.op)
     product = b.effect(product_of(its)).results[0]
@@ -290,11 +300,11 @@ def split(its: Sum) -> None:
     places = dict[int, int]()
     for number, zero_point in enumerate(zero_points):
         if zero_point is not None:
-            sums, map = sums_of(b, its, 1 - number)
+            sums, map = insert_sums(b, its, 1 - number)
             places[number] = len(inputs)
             inputs.append(sums)
             maps.append(map)
-    steps = None if None in zero_points else steps_of(b, its)
+    steps = None if None in zero_points else insert_size_of_k(b, its)
     read = [x for y in zero_points if y is not None for x in inputs_of(op, y) or ()]
     read = [*dict.fromkeys(read)]
     loops: list[AffineExpr] = [
@@ -345,7 +355,7 @@ def computed(
 
 def split_function(func: FuncOp) -> None:
     for op in list(func.body.block.ops):
-        if isinstance(op, linalg.GenericOp) and (its := sum_of(op)) is not None:
+        if isinstance(op, linalg.GenericOp) and (its := match_product(op)) is not None:
             split(its)
 
 

@@ -9,8 +9,8 @@ After:   a kernel with a grid. A work-item computes some iterations of the share
          aligned neighbours in memory are loaded as a vector. Loads that are contiguous
          along another loop than stores are staged in tiles. On a CPU, some rows are
          reduced at once if they share loads, and costly values that several operations
-         of a row read are kept in work-group memory. Nothing else is allocated: values
-         per row are kept, others are recomputed where they are read.
+         of a row compute are stored in work-group memory. Nothing else is allocated:
+         values per row stay in registers, others are recomputed where they are read.
 Fails:   if such a function has an operation that cannot be computed by rows, naming it.
 
 Float sums and products of a row are reassociated over lanes or work-items, since linalg
@@ -121,8 +121,10 @@ class ConvertLinalgToSimtPass(ModulePass):
         if self.explain or (is_slow and problem.reduction is not None):
             remark(func, str(plan))
         is_cpu = device.family == "amx"
-        keeps = values_to_keep(nest, plan, device.limits.local_bytes) if is_cpu else ()
-        RowKernel(func, nest, plan, is_cpu, keeps).write()
+        reuses = (
+            values_to_store(nest, plan, device.limits.local_bytes) if is_cpu else ()
+        )
+        RowKernel(func, nest, plan, is_cpu, reuses).write()
 
     def _plan(self, problem: RowProblem, device: Device, nest: Nest) -> RowPlan:
         lanes = self.subgroup_size or device.subgroup_size
@@ -166,14 +168,17 @@ class ConvertLinalgToSimtPass(ModulePass):
         )
 
 
-def values_to_keep(nest: Nest, plan: RowPlan, room: int) -> Sequence[Reuse]:
-    """Return what work-items keep of a row, in so many bytes of work-group memory."""
-    kept = list[Reuse]()
+def values_to_store(nest: Nest, plan: RowPlan, room: int) -> Sequence[Reuse]:
+    """Return what work-items store of a row, in so many bytes of work-group memory.
+
+    Parts of a value that has no room are not tried.
+    """
+    found = list[Reuse]()
     if plan.tile > 1:
-        return kept
+        return found
     rows = 1 if plan.kind == "subgroup" else plan.items
     for value in reused(nest):
         if rows * value.bytes <= room:
             room -= rows * value.bytes
-            kept.append(value)
-    return kept
+            found.append(value)
+    return found

@@ -86,11 +86,12 @@ class RowKernel:
     plan: RowPlan
     fused: bool
     """Whether products may be fused with the sums that they are added to."""
-    keeps: Sequence[Reuse]
-    """Values of the steps of a row that work-items keep for themselves."""
-    puts: dict[SSAValue, SSAValue] = field(init=False)
-    gets: dict[SSAValue, SSAValue] = field(init=False)
-    """Where these values are stored when they are computed, and loaded instead."""
+    reuses: Sequence[Reuse]
+    """Values that a statement stores and others load; none where values are vectors."""
+    stored_in: dict[SSAValue, SSAValue] = field(init=False)
+    """The work-group memory of what such a value is stored to when it is computed."""
+    loaded_from: dict[SSAValue, SSAValue] = field(init=False)
+    """The same of those that are loaded."""
     b: Builder = field(init=False)
     point: list[SSAValue] = field(init=False)
     """The values of dimensions: the shared loops, then those of a statement."""
@@ -146,34 +147,36 @@ class RowKernel:
             by = b.constant(INDEX, plan.width)
             self.column = b.pure(arith.MuliOp, number, by)
             self.column.name_hint = "column"
-        self.puts, self.gets = {}, {}
-        for value in self.keeps:
+        self.stored_in, self.loaded_from = {}, {}
+        for value in self.reuses:
             lines = [plan.items] if plan.kind == "work-items" else []
             type = self._workgroup_memory(value.element, [value.size, *lines])
-            memory = allocate(self.func.body.block, type, "kept")
-            self.puts[value.first] = memory
-            self.gets |= dict.fromkeys(value.others, memory)
+            memory = allocate(self.func.body.block, type, "reused")
+            self.stored_in[value.first] = memory
+            self.loaded_from |= dict.fromkeys(value.others, memory)
         self._over_axes()
         dead = [x for x in ops if x.name.startswith("linalg.")]
         dead += [x for x in ops if isinstance(x, (*ALLOCATIONS, memref.DeallocOp))]
         for op in sorted(dead, key=ops.index, reverse=True):
             Rewriter.erase_op(op)
 
-    def _put(self, statement: Statement, value: SSAValue, computed: SSAValue) -> None:
-        """Store what was computed for a value of a body, if it is one to keep."""
-        if statement is self.statement and value in self.puts:
-            at = self._kept_place()
-            self.b.effect(memref.StoreOp.get(computed, self.puts[value], at))
+    def _store_reused(
+        self, statement: Statement, value: SSAValue, computed: SSAValue
+    ) -> None:
+        """Store what was computed for a value of a body, if others load it."""
+        if statement is self.statement and value in self.stored_in:
+            at = self._place_of_reused()
+            self.b.effect(memref.StoreOp.get(computed, self.stored_in[value], at))
 
-    def _got(self, statement: Statement, value: SSAValue) -> SSAValue | None:
-        """Load what is kept of a value of a body; None if nothing is."""
-        if statement is not self.statement or value not in self.gets:
+    def _load_reused(self, statement: Statement, value: SSAValue) -> SSAValue | None:
+        """Load a value of a body that another statement has stored; or None."""
+        if statement is not self.statement or value not in self.loaded_from:
             return None
-        place = memref.LoadOp.get(self.gets[value], self._kept_place())
-        return self.b.effect(place).results[0]
+        load = memref.LoadOp.get(self.loaded_from[value], self._place_of_reused())
+        return self.b.effect(load).results[0]
 
-    def _kept_place(self) -> list[SSAValue]:
-        """Return where what is kept of this step of the row is."""
+    def _place_of_reused(self) -> list[SSAValue]:
+        """Return where values of this step of the row are stored."""
         step = self.point[len(self.nest.shared)]
         return [step, self.lane] if self.plan.kind == "work-items" else [step]
 
@@ -889,10 +892,10 @@ class RowKernel:
             if held and number >= statement.inputs:
                 values[argument] = held[number - statement.inputs]
                 continue
-            if (found := self._got(statement, argument)) is None:
+            if (found := self._load_reused(statement, argument)) is None:
                 index = substituted(statement.maps[number], point)
                 found = self._value(statement.sources[number], index, memo)
-                self._put(statement, argument, found)
+                self._store_reused(statement, argument, found)
             values[argument] = found
         for op in block.ops:
             if isinstance(op, linalg.YieldOp):
@@ -910,9 +913,9 @@ class RowKernel:
         values: dict[SSAValue, SSAValue],
         point: Index,
     ) -> None:
-        """Compute what an operation of a body gives, or load what is kept of it."""
+        """Compute what an operation of a body gives, or load it."""
         first = next(iter(op.results), None)
-        if first and (found := self._got(statement, first)) is not None:
+        if first and (found := self._load_reused(statement, first)) is not None:
             values[first] = found
             return
         operands = [values.get(x, x) for x in op.operands]
@@ -931,7 +934,7 @@ class RowKernel:
                 at = self._index(point[inner.dim.value.data])
                 Rewriter.replace_op(inner, [], [at])
         if first:
-            self._put(statement, first, values[first])
+            self._store_reused(statement, first, values[first])
 
     def _value(self, source: Source, index: Index, memo: Memo) -> SSAValue:
         """Return an element of what a statement gives, or of memory; or a number."""

@@ -1,16 +1,18 @@
-"""Costly values that several statements of a row compute alike.
+"""Common subexpressions of the statements of a row that are cheaper to load.
 
     %s = sum over d1 of exp(x[d0, d1] - %m)
     out[d0, d1] = exp(x[d0, d1] - %m) / %s
 
-Elementwise operations are computed where they are read, so a softmax has its powers
-twice.  A kernel that has room for those of a row keeps them.
+Elementwise operations are computed where they are read, so a softmax computes `exp`
+twice for each element.  If those of a row have room in work-group memory, the kernel
+stores them the first time, and loads them after that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FixedBitwidthType
@@ -32,14 +34,14 @@ CHEAP = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """A value that is kept for a row: an element for each step of its loops."""
+    """A value that is stored for a row: an element for each step of a loop."""
 
     first: SSAValue
     """In the body of the statement that computes it."""
     others: tuple[SSAValue, ...]
     """The same in the bodies of statements that follow."""
     size: int
-    """Steps of the loop of each of these statements that is not shared."""
+    """Steps of the loop that is not shared, the same in all of these statements."""
 
     @property
     def element(self) -> FixedBitwidthType:
@@ -52,28 +54,34 @@ class Reuse:
         return -(-self.element.bitwidth // 8) * self.size
 
 
+Key: TypeAlias = tuple[int, int]
+"""The number of a value, and the size of the loop that it is computed in."""
+
+
 def reused(nest: Nest) -> list[Reuse]:
-    """Return the largest costly values that several statements of a row compute."""
-    terms, found = Terms(nest), dict[int, list[SSAValue]]()
-    steps, earlier = dict[SSAValue, int](), dict[tuple[int, int], SSAValue]()
+    """Return the maximal common costly subexpressions of the statements of a row.
+
+    Some user of a maximal one is not common itself.
+    """
+    terms, found = Terms(nest), dict[Key, list[SSAValue]]()
+    earlier = dict[Key, SSAValue]()
     for statement in nest.loops:
         own = nest.own(statement)
         size = nest.size(statement, own[0]) if len(own) == 1 else None
         if not size:
             continue
-        values = {x: n for x, n in terms.of(statement).items() if _may_be_kept(x)}
-        same = {x for x, n in values.items() if (n, size) in earlier}
-        for value in (x for x in values if x in same):
-            number = values[value]
+        numbers = terms.of(statement).items()
+        keys = {x: (n, size) for x, n in numbers if _may_be_stored(x)}
+        same = {x for x, key in keys.items() if key in earlier}
+        for value in (x for x in keys if x in same):
             users = [use.operation.results for use in value.uses]
-            term = terms.known[number]
-            if term.costly and not all(x and x[0] in same for x in users):
-                first = earlier[number, size]
-                steps[first] = size
-                found.setdefault(number, [first]).append(value)
-        for value, number in values.items():
-            earlier.setdefault((number, size), value)
-    return [Reuse(first, tuple(rest), steps[first]) for first, *rest in found.values()]
+            is_maximal = not all(x and x[0] in same for x in users)
+            if is_maximal and terms.known[keys[value][0]].costly:
+                first = earlier[keys[value]]
+                found.setdefault(keys[value], [first]).append(value)
+        for value, key in keys.items():
+            earlier.setdefault(key, value)
+    return [Reuse(first, tuple(x), size) for (_, size), (first, *x) in found.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,7 @@ class Term:
     varies: bool
     """Whether it may differ from step to step of a row."""
     costly: bool
-    """Whether it takes longer to compute than to load, in each step."""
+    """Whether it takes longer to compute than to load, in each step; then it varies."""
 
 
 @dataclass(slots=True)
@@ -101,7 +109,7 @@ class Terms:
         for op in statement.block.ops:
             if isinstance(op, linalg.IndexOp):
                 at = (point[op.dim.value.data],)
-                found[op.result] = self._number(("index", at), self._moves(at))
+                found[op.result] = self._number(("index", at), self._varies(at))
             elif len(op.results) == 1:
                 found[op.results[0]] = self._operation(op, found)
         return found
@@ -111,17 +119,19 @@ class Terms:
         for number, argument in enumerate(statement.block.args):
             source = statement.sources[number]
             index = substituted(statement.maps[number], point)
-            key, moves, costly = (source, index), self._moves(index), False
+            key, varies, costly = (source, index), self._varies(index), False
+            if argument.first_use is None:
+                continue
             if statement.reduces and number >= statement.inputs:
-                key, moves = argument, True  # what is reduced so far
+                key, varies = argument, True  # what is reduced so far
             elif isinstance(source, Made):
                 if source.by in self.nest.loops and self.nest.is_kept(source.by):
-                    key, moves = source, False
+                    key, varies = source, False
                 else:
-                    costly = moves and any(map(is_costly, source.by.block.ops))
-            yield argument, self._number(key, moves, costly)
+                    costly = varies and any(map(is_costly, source.by.block.ops))
+            yield argument, self._number(key, varies, costly)
 
-    def _moves(self, index: Index) -> bool:
+    def _varies(self, index: Index) -> bool:
         """Whether an index depends on loops that are not shared."""
         used = {n for x in index for n in x.used_dims()}
         return any(n >= len(self.nest.shared) for n in used)
@@ -152,5 +162,5 @@ def is_costly(op: Operation) -> bool:
     return is_function or isinstance(op, arith.DivfOp)
 
 
-def _may_be_kept(value: SSAValue) -> bool:
+def _may_be_stored(value: SSAValue) -> bool:
     return isinstance(value.type, FixedBitwidthType) and value.type.bitwidth >= 8

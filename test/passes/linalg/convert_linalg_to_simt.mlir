@@ -75,18 +75,18 @@ func.func @columns(%a: memref<?x64xf32>, %o: memref<64xf32>) {
   func.return
 }
 
-// Temporaries are no memory: the sum is kept, and of exp the row that lanes share, as two
-// statements read it.
+// Temporaries are no memory: the sum is a register, and of exp a row is stored that lanes
+// share, as two statements read it.
 
 // CHECK-LABEL: func.func @normalize
 func.func @normalize(%a: memref<8x64xf32>, %o: memref<8x64xf32>) {
   // CHECK-NOT:   memref.alloc(
   // CHECK:       math.exp
-  // CHECK-NEXT:  memref.store %{{.*}}, %kept[
+  // CHECK-NEXT:  memref.store %{{.*}}, %reused[
   // CHECK:       %[[SUM:[0-9]+]] = simt.reduce add
   // CHECK-NEXT:  %[[TOTAL:[0-9]+]] = arith.addf %[[SUM]], %zero
   // CHECK-NOT:   math.exp
-  // CHECK:       %[[EXP:[0-9]+]] = memref.load %kept[
+  // CHECK:       %[[EXP:[0-9]+]] = memref.load %reused[
   // CHECK-NEXT:  arith.divf %[[EXP]], %[[TOTAL]]
   %zero = arith.constant 0.0 : f32
   %e = memref.alloc() : memref<8x64xf32>

@@ -40,20 +40,20 @@ func.func @rows_at_once(%a: memref<11x7xf32>, %b: memref<7x16xf32>, %c: memref<1
   return
 }
 
-// Of a softmax, the powers are kept where they are summed: lanes share the row.
+// A softmax computes each exponential once, and stores it: lanes share the row.
 
-// CHECK-LABEL: @rows_keep_powers
-// CHECK:         %kept = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
+// CHECK-LABEL: @rows_store_exponentials
+// CHECK:         %reused = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
 // CHECK:         [[E:%.+]] = math.exp
-// CHECK-NEXT:    memref.store [[E]], %kept[[[AT:%.+]]]
+// CHECK-NEXT:    memref.store [[E]], %reused[[[AT:%.+]]]
 // CHECK-NOT:     math.exp
-// CHECK:         [[K:%.+]] = memref.load %kept[[[AT2:%.+]]]
+// CHECK:         [[K:%.+]] = memref.load %reused[[[AT2:%.+]]]
 // CHECK-NEXT:    [[Q:%.+]] = arith.divf [[K]]
 // CHECK-NEXT:    memref.store [[Q]], %y[{{%.+}}, [[AT2]]]
-// GPU-LABEL: @rows_keep_powers
+// GPU-LABEL: @rows_store_exponentials
 // GPU-NOT:     alloca
 // GPU-COUNT-2: math.exp
-func.func @rows_keep_powers(%x: memref<5x64xf32>, %y: memref<5x64xf32>) {
+func.func @rows_store_exponentials(%x: memref<5x64xf32>, %y: memref<5x64xf32>) {
   %zero = arith.constant 0.0 : f32
   %s = memref.alloc() : memref<5xf32>
   linalg.fill ins(%zero : f32) outs(%s : memref<5xf32>)
@@ -74,12 +74,12 @@ func.func @rows_keep_powers(%x: memref<5x64xf32>, %y: memref<5x64xf32>) {
 
 // Along columns, each work-item has its own.
 
-// CHECK-LABEL: @columns_keep_powers
-// CHECK:         %kept = memref.alloca() : memref<5x64xf32, #simt.memory<workgroup>>
+// CHECK-LABEL: @columns_store_exponentials
+// CHECK:         %reused = memref.alloca() : memref<5x64xf32, #simt.memory<workgroup>>
 // CHECK:         [[E:%.+]] = math.exp
-// CHECK-NEXT:    memref.store [[E]], %kept[{{%.+}}, [[LANE:%.+]]]
-// CHECK:         memref.load %kept[{{%.+}}, [[LANE]]]
-func.func @columns_keep_powers(%x: memref<5x64xf32>, %y: memref<5x64xf32>) {
+// CHECK-NEXT:    memref.store [[E]], %reused[{{%.+}}, [[LANE:%.+]]]
+// CHECK:         memref.load %reused[{{%.+}}, [[LANE]]]
+func.func @columns_store_exponentials(%x: memref<5x64xf32>, %y: memref<5x64xf32>) {
   %zero = arith.constant 0.0 : f32
   %s = memref.alloc() : memref<64xf32>
   linalg.fill ins(%zero : f32) outs(%s : memref<64xf32>)

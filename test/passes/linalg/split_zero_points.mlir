@@ -75,3 +75,31 @@ func.func @none(%a: tensor<4x6xi8>, %b: tensor<6x5xi8>, %c: tensor<4x5xi32>) -> 
   %0 = linalg.quantized_matmul ins(%a, %b, %zero, %zero : tensor<4x6xi8>, tensor<6x5xi8>, i32, i32) outs(%c : tensor<4x5xi32>) -> tensor<4x5xi32>
   return %0 : tensor<4x5xi32>
 }
+
+// The elements of a diagonal are no rows.
+
+// CHECK-LABEL: func.func @diagonal
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT:     linalg.generic
+func.func @diagonal(%a: tensor<4x4x6xi8>, %b: tensor<6x5xi8>, %c: tensor<4x5xi32>, %y: i32) -> tensor<4x5xi32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<4x4x6xi8>, tensor<6x5xi8>) outs(%c : tensor<4x5xi32>) {
+  ^bb0(%i: i8, %j: i8, %o: i32):
+    %p = arith.extsi %i : i8 to i32
+    %r = arith.extsi %j : i8 to i32
+    %s = arith.subi %r, %y : i32
+    %t = arith.muli %p, %s : i32
+    %u = arith.addi %o, %t : i32
+    linalg.yield %u : i32
+  } -> tensor<4x5xi32>
+  return %0 : tensor<4x5xi32>
+}
+
+// No engine multiplies these.
+
+// CHECK-LABEL: func.func @wide
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT:     linalg.generic
+func.func @wide(%a: tensor<4x6xi16>, %b: tensor<6x5xi16>, %c: tensor<4x5xi32>, %y: i32) -> tensor<4x5xi32> {
+  %0 = linalg.quantized_matmul ins(%a, %b, %y, %y : tensor<4x6xi16>, tensor<6x5xi16>, i32, i32) outs(%c : tensor<4x5xi32>) -> tensor<4x5xi32>
+  return %0 : tensor<4x5xi32>
+}
