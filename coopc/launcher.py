@@ -740,6 +740,7 @@ def with_kernels(
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
     steps = (owners and owners.linalg_steps) or from_linalg()
+    # Steps that have run before have made their remarks.
     with nullcontext() if owners is None else remarks_to(lambda _: None):
         found = after(module, source, (*steps, products, rows, step("expand-nibbles")))
     grids = {} if owners is None else owners.grids

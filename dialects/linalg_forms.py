@@ -164,10 +164,13 @@ QUANTIZED: dict[str, str] = {
 """The same of `c + (a - za) (b - zb)`; za and zb, the zero points, are numbers."""
 
 POOLED = {
-    *((layout, kind) for layout in ("ndhwc",) for kind in ("sum", "max", "min")),
-    *((layout, kind) for layout in ("ncw", "nchw") for kind in ("sum", "max")),
+    "nwc": ("sum", "max", "min", "max_unsigned", "min_unsigned"),
+    "nhwc": ("sum", "max", "min", "max_unsigned", "min_unsigned"),
+    "ndhwc": ("sum", "max", "min"),
+    "ncw": ("sum", "max"),
+    "nchw": ("sum", "max"),
 }
-"""Which poolings there are of other layouts than nwc and nhwc, which have all."""
+"""The kinds of pooling that each layout has."""
 
 POOLINGS: dict[str, tuple[str, str]] = {
     f"pooling_{layout}_{kind}": (loops, scalar)
@@ -182,7 +185,7 @@ POOLINGS: dict[str, tuple[str, str]] = {
         *(("sum", "add"), ("max", "max"), ("min", "min")),
         *((f"{x}_unsigned", f"{x}_unsigned") for x in ("max", "min")),
     )
-    if layout in ("nwc", "nhwc") or (layout, kind) in POOLED
+    if kind in POOLED[layout]
 }
 """The same, and how an element joins the output; B only has the sizes of the window."""
 
@@ -445,9 +448,9 @@ class NamedForm(abstract_ops.NamedOperation):
                 for x in (self.strides, self.dilations)
             )
             *of_inputs, of_output = maps_of(loops, *steps)
-            numbers = len(self.operands) - len(of_inputs) - 1
-            of_number = AffineMap(of_output.num_dims, 0, ())
-            return (*of_inputs, *[of_number] * numbers, of_output)
+            scalars = len(self.operands) - len(of_inputs) - 1
+            of_scalar = AffineMap(of_output.num_dims, 0, ())
+            return (*of_inputs, *[of_scalar] * scalars, of_output)
         return elementwise_maps(self)
 
     def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:

@@ -323,10 +323,10 @@ VECTOR_STEPS = 512
 are in the second cache.  Deeper than the first cache has room for a panel of B: sums
 are loaded and stored half as often, which was 5% faster for 2048 and no slower."""
 FEW_VECTOR_COLS = 512
-"""Columns of C with which A is read in place, at most.  On one core of a Zen 4, f32 was
-2.0 times as fast for eight of 256 x 64 x 256, 1.5 times for 512 x 128 x 512, 1.2 times
-for 512^3 and 1.1 times for 1000 x 512 x 300; 1000^3 was 12% slower, and so was
-2048 x 256 x 1024, of which rows begin in one set of the first cache."""
+"""The most columns of C with which vectors read A in place.  On one core of a Zen 4, in
+f32, that was 2.0 times as fast for eight of 256 x 64 x 256 (2.7 times on an Emerald
+Rapids), 1.5 times for 512 x 128 x 512, 1.2 times for 512^3 and 1.1 times for
+1000 x 512 x 300; 1000^3 was 12% slower."""
 THIN_ROWS = 8
 """Rows of C from which on B is packed: with fewer, B is read once, from memory."""
 DOT_ROWS = 4
@@ -424,11 +424,11 @@ def plan_vector_gemm(
 
 
 def vectors_of_a(problem: Problem, packed: Packed, rows: int) -> Packed | Direct:
-    """Return whether vectors read elements of A in place, and where tiles are partial.
+    """Return how vectors read A: in place, or packed.
 
-    They do if words are elements of rows that are along K, C has at most
-    `FEW_VECTOR_COLS` columns, and rows of a tile begin in few lines of a set of the
-    first cache.
+    In place needs words that are single elements, rows along K, at most
+    `FEW_VECTOR_COLS` columns of C, and rows of a tile that do not crowd one set of the
+    first cache: if all begin in one set, 2048 x 256 x 1024 was 12% slower than packed.
 
     Args:
         problem: what is multiplied.

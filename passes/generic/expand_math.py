@@ -124,7 +124,7 @@ LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693359375, -0.00021219444005469057
 """The natural logarithm of 2, in two parts: the first times 2^8 at most is exact."""
 WHOLE = 1.5 * 2.0**23
-"""What is added to an f32 is rounded to a whole number, and ends its bits."""
+"""Adding it rounds a small f32 to a whole number, the low bits of the sum."""
 SIGNIFICAND, BIAS = 23, 127
 """Bits of the significand of an f32, and the bias of its exponent."""
 
@@ -511,12 +511,12 @@ def power_in_f64(code: Code, op: math.FPowIOp) -> Num:
 def exponential(code: Code, op: math.ExpOp) -> Num:
     """Of n log(2) + r, with |r| <= log(2) / 2: exp(r) times 2^n, in two factors.
 
-    NaN passes both bounds, and whatever n is then, products of it are NaN.
+    NaN passes both comparisons; exp(r) is NaN then, and so is the result.
     """
     (x,) = free(code, op.operand)
     x = x.compare("olt", -104.0).select(x.like(-104.0), x)  # below is 0
     x = x.compare("ogt", 89.0).select(x.like(89.0), x)  # beyond is infinity
-    shifted = x * LOG2_E + WHOLE
+    shifted = x * LOG2_E + WHOLE  # nothing may be reassociated: flags say contract
     n = shifted - WHOLE
     r = x - n * LN2_HIGH - n * LN2_LOW
     found = (polynomial(r, EXP) * r + 1.0) * r + 1.0

@@ -3,8 +3,8 @@
 Before:  linalg functions on tensors, of one block, without loops and calls.
 After:   only `linalg.generic`, `linalg.fill`, tensor slices, reshapes and casts, and
          scalar arithmetic. Elements of tensors that are used as numbers are read in the
-         bodies that use them. Dead operations are erased, and so are assertions in
-         bodies, since kernels have none.
+         bodies that use them. Dead operations are erased, and `cf.assert`, with a
+         remark, since kernels cannot fail.
 Fails:   for any other operation, naming it and an alternative; for a number that more
          than 256 operations compute from elements. The module is then unchanged.
 
@@ -60,8 +60,12 @@ from coopc.passes.linalg.fuse_linalg import (
     rebuilt,
     shape,
 )
-from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
-from coopc.remarks import remark
+from coopc.passes.linalg.whole_functions import (
+    convert_whole_functions,
+    drop_assertion,
+    insert,
+    replace,
+)
 
 NORMAL = frozenset(
     (
@@ -598,8 +602,7 @@ def erase_unused(block: Block) -> None:
 def generalize_function(func: FuncOp) -> None:
     for each in [*func.walk()]:
         if isinstance(each, cf.AssertOp):
-            remark(each, f"callers must see to it: {each.msg.data}")
-            Rewriter.erase_op(each)
+            drop_assertion(each, constant_number(each.arg))
     for each in [*func.body.block.ops]:
         generalize(each)
     for each in [*func.body.block.ops]:

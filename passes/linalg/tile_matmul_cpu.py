@@ -272,7 +272,9 @@ def tile(g: VectorKernel) -> str:
       }}"""
 
     found, end = loops(), ", ".join(f"%e#{r}" for r in over)
-    if g.plan.a == Direct(("rows",)):  # clamped rows take a register each
+    # Whole tiles address a row as the first one and a multiple of the stride.  Clamped
+    # rows need an address each, for which there are too few registers.
+    if g.plan.a == Direct(("rows",)):
         found = f"""
       %e:{g.rows} = scf.if %row_in -> ({types}) {{{found}
         scf.yield {end} : {types}

@@ -36,7 +36,12 @@ from coopc.dialects.scf_forms import ForallOp, InParallelOp
 from coopc.dialects.tensor_forms import ParallelInsertSliceOp
 from coopc.ir.facts import ValueFacts
 from coopc.ir.transaction import Refused
-from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
+from coopc.passes.linalg.whole_functions import (
+    convert_whole_functions,
+    drop_assertion,
+    insert,
+    replace,
+)
 from coopc.remarks import remark
 
 MOST_TRIPS = 1024
@@ -270,9 +275,7 @@ def _constant(static: int, dynamic: Iterator[SSAValue], op: Operation) -> SSAVal
 
 
 def _assertion(unroller: Unroller, op: cf.AssertOp) -> None:
-    if known_number(op.arg) is None:
-        remark(op, f"callers must see to it: {op.msg.data}")
-    replace(op, ())
+    drop_assertion(op, known_number(op.arg))
 
 
 def _to_arith(unroller: Unroller, op: affine.ApplyOp | affine.MinOp) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from xdsl.dialects import memref
+from xdsl.dialects import cf, memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -16,6 +16,7 @@ from coopc.dialects.tensor_forms import Bufferization, Tensor
 from coopc.ir.control_flow import functions
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.match import check_arguments, matched
+from coopc.remarks import remark
 
 DIALECTS = ("linalg", Tensor.name, Bufferization.name)
 
@@ -79,6 +80,18 @@ def is_one_product(func: FuncOp) -> bool:
         return matched(func) is not None
     except Refused:
         return False
+
+
+def drop_assertion(op: cf.AssertOp, known: float | None) -> None:
+    """Erase an assertion, with a remark unless it is known to hold.
+
+    Args:
+        op: the assertion; kernels cannot fail.
+        known: what its condition is, if that is known.
+    """
+    if not known:
+        remark(op, f"dropped, and taken to hold: {op.msg.data}")
+    Rewriter.erase_op(op)
 
 
 def insert(new: Operation, before: Operation) -> Sequence[SSAValue]:

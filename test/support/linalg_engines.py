@@ -71,7 +71,8 @@ HEAD = """\
 
 How each pipeline compiles the programs in `test/inputs/linalg`: the unit that computes
 matrix products (or everything, if there are none), or why the program is refused.
-Floats are f32, or the type that follows the name; *kernels* is the number on `cpu`.
+Floats are f32, or the type that follows the name; *kernels* is their number, except
+that `cpu` and `amx` compute attention of static sizes in three.
 `khr` is compiled for nvidia, `xe` for bmg.  `coopc.launch` with `on="cpu"` uses `cpu`
 if `amx` has no tiles for the products.  Regenerate with
 `python -m support.linalg_engines` in `test`; `test/unit/passes/linalg/test_engines.py`

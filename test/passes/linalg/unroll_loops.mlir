@@ -2,7 +2,7 @@
 
 // Loops of constant bounds are written out, with the numbers of their indices.
 
-// CHECK: remark: cf.assert: callers must see to it: sizes differ
+// CHECK: remark: cf.assert: dropped, and taken to hold: sizes differ
 
 // CHECK-LABEL: func.func @nested(
 // CHECK-NOT:     scf.for
