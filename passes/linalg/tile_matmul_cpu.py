@@ -321,15 +321,20 @@ def word_of_a(g: VectorKernel, step: int, row: int) -> str:
 
 def products(g: VectorKernel, unroll: int) -> str:
     """Return some steps: a row of B by each word of a column of A."""
-    lines = f"""
-        %k_at = arith.addi %s0, %s : index
+    lines = """
+        %k_at = arith.addi %s0, %s : index"""
+    if g.packs_a:
+        lines = f"""
         %at_a = arith.addi %a_first, %s : index
+        %from_a = arith.muli %at_a, %c{g.rows} : index"""
+    lines += f"""
         %at_b = arith.addi %b_first, %s : index
-        %from_a = arith.muli %at_a, %c{g.rows} : index
         %from_b = arith.muli %at_b, %c{g.cols} : index"""
     for u in range(unroll):
+        if not g.packs_a:
+            lines += f"""
+        %ka{u} = arith.addi %k_at, %c{u} : index"""
         lines += f"""
-        %ka{u} = arith.addi %k_at, %c{u} : index
         %q{u} = arith.addi %from_b, %c{u * g.cols} : index
         %b{u} = vector.load %pb[%q{u}] : {g.packed}, {g.words}"""
         lines += factor(g, f"b{u}")
@@ -884,25 +889,27 @@ class TileMatmulCpuPass(ModulePass):
         across, size = n.ceil_div(plan.group[1]), problem.c.element_bytes
         if kernel.thin:
             split = AffineConstantExpr(plan.split)
-            text, scratch = multiplying_thin(kernel), []
+            text = multiplying_thin(kernel)
+            scratch = list[tuple[AffineExpr | int, ...]]()
             stages: Groups = {MULTIPLY: (across, split, *batch)}
             if plan.split > 1:
                 text += adding_thin(kernel)
                 stages[ADD] = across, *batch
                 scratch = [(*batch, split, of_b, kernel.rows * kernel.cols * size)]
         else:
-            if not kernel.packs_a:
-                of_a = AffineConstantExpr(0)
-            packs = of_a if prepacked else of_a + of_b
             text, stages = multiplying(kernel), {}
-            if kernel.packs_a or not prepacked:
+            panels, scratch = list[AffineExpr](), list[tuple[AffineExpr | int, ...]]()
+            if kernel.packs_a:
+                panels.append(of_a)
+                scratch.append((*batch, of_a, steps, kernel.rows * size))
+            if not prepacked:
+                panels.append(of_b)
+                of_k = steps + int(kernel.biased)
+                scratch.append((*batch, of_b, of_k, kernel.cols * size))
+            if panels:
                 text = packing(kernel, "a" if prepacked else "ab") + text
-                stages[PACK] = packs, *batch
+                stages[PACK] = sum(panels[1:], panels[0]), *batch
             stages[MULTIPLY] = across, m.ceil_div(plan.group[0]), *batch
-            scratch = [
-                (*batch, of_a, steps, kernel.rows * size),
-                (*batch, of_b, steps + int(kernel.biased), kernel.cols * size),
-            ][int(not kernel.packs_a) : 2 - prepacked]
 
         def shares_of_b(k: AffineExpr, n: AffineExpr) -> Shares:
             panels = n.ceil_div(kernel.cols)
