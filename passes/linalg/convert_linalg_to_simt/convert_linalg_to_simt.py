@@ -39,6 +39,8 @@ from coopc.ir.transaction import transaction
 from coopc.passes.linalg.convert_linalg_to_simt.row_kernel import RowKernel
 from coopc.passes.linalg.convert_linalg_to_simt.row_problem import (
     bytes_reduced,
+    element_bytes,
+    loads_along,
     problem_of,
     reads_stored,
 )
@@ -128,6 +130,7 @@ class ConvertLinalgToSimtPass(ModulePass):
 
     def _plan(self, problem: RowProblem, device: Device, nest: Nest) -> RowPlan:
         lanes = self.subgroup_size or device.subgroup_size
+        stages = bytes_staged(nest, problem, lanes) <= device.limits.local_bytes
         if device.family == "amx":
             wide = 1 if self.subgroup_size else CPU_WIDE
             each, its = CPU_EACH, problem.reduction
@@ -139,7 +142,7 @@ class ConvertLinalgToSimtPass(ModulePass):
             return plan_rows(
                 *(problem, lanes, lanes, each, CPU_BLOCK, wide),
                 steps=CPU_STEPS,
-                stages=True,
+                stages=stages,
                 tile=(1 if self.subgroup_size else rows, columns),
             )
         limits = device.limits
@@ -164,8 +167,17 @@ class ConvertLinalgToSimtPass(ModulePass):
             block=block,
             rows_on_x=limited,
             gpu=gpu,
-            stages=lanes >= GPU_TILE and device.family == "vulkan",
+            stages=stages and lanes >= GPU_TILE and device.family == "vulkan",
         )
+
+
+def bytes_staged(nest: Nest, problem: RowProblem, lanes: int) -> int:
+    """Return the bytes of a tile of each load that would be staged."""
+    if problem.crossed is None:
+        return 0
+    stored, staged = problem.crossed
+    loads = loads_along(nest, staged, stored)
+    return sum(lanes * (lanes + 1) * element_bytes(memory) for memory, _ in loads)
 
 
 def values_to_store(nest: Nest, plan: RowPlan, room: int) -> Sequence[Reuse]:

@@ -98,6 +98,8 @@ def crossed_loops(nest: Nest) -> tuple[int, int] | None:
 def loads_along(nest: Nest, loop: int, stored: int) -> list[tuple[SSAValue, Index]]:
     """Return what is loaded that is contiguous along a shared loop only.
 
+    Of elements of whole bytes, for which there is work-group memory on all engines.
+
     Args:
         nest: the rows.
         loop: the shared loop.
@@ -109,7 +111,20 @@ def loads_along(nest: Nest, loop: int, stored: int) -> list[tuple[SSAValue, Inde
         for _, memory, index in nest.accesses(statement, nest.point(statement))
         if weight(memory, index, loop) and loop != stored
     ]
-    return [*dict.fromkeys(x for x in found if x[0] not in nest.stores.values())]
+    stores = nest.stores.values()
+    return [
+        (memory, index)
+        for memory, index in dict.fromkeys(found)
+        if memory not in stores and element_bytes(memory)
+    ]
+
+
+def element_bytes(memory: SSAValue) -> int:
+    """Return the bytes of an element of a memref; 0 if they are not whole."""
+    element = memref_type(memory).get_element_type()
+    if not isinstance(element, FixedBitwidthType) or element.bitwidth % 8:
+        return 0
+    return element.bitwidth // 8
 
 
 def _always(dimension: int, _: Statement) -> int:
@@ -140,10 +155,7 @@ def bytes_again(nest: Nest) -> int:
             if any(n >= shared for x in index for n in x.used_dims())
         }
         for memory in memories:
-            element = memref_type(memory).get_element_type()
-            if isinstance(element, FixedBitwidthType):
-                size = -(-element.bitwidth // 8)
-                read.setdefault(memory, []).append(steps * size)
+            read.setdefault(memory, []).append(steps * element_bytes(memory))
     return sum(max(sizes) for sizes in read.values() if len(sizes) > 1)
 
 

@@ -388,3 +388,28 @@ def test_staged_elements(element: str) -> None:
     found = np.zeros((50, 40), dtype)
     coopc.launch(text, given, found, on="cpu", tiles="none")
     np.testing.assert_array_equal(found, given.T)
+
+
+@pytest.mark.parametrize(("count", "element"), [(5, "f64"), (6, "f64"), (1, "i4")])
+def test_tiles_have_room(count: int, element: str) -> None:
+    """Tiles of 32 x 33 of f64 are 8,448 bytes, of 49,152; half bytes have none."""
+    of, to = f"memref<64x96x{element}>", f"memref<96x64x{element}>"
+    names, numbers = [f"%x{n}" for n in range(count)], range(count)
+    maps = ["affine_map<(i, j) -> (j, i)>"] * count + ["affine_map<(i, j) -> (i, j)>"]
+    add = "arith.addf" if element == "f64" else "arith.addi"
+    body = "".join(
+        f"\n        %s{n + 1} = {add} %s{n}, %v{n} : {element}" for n in numbers[1:]
+    )
+    text = f"""func.func @f({", ".join(f"{x}: {of}" for x in names)}, %y: {to}) {{
+      linalg.generic {{indexing_maps = [{", ".join(maps)}],
+          iterator_types = ["parallel", "parallel"]}}
+          ins({", ".join(names)} : {", ".join([of] * count)}) outs(%y : {to}) {{
+      ^bb0({", ".join(f"%v{n}: {element}" for n in numbers)}, %o: {element}):
+        %s1 = {add} %v0, %v0 : {element}{body}
+        linalg.yield %s{count} : {element}
+      }}
+      func.return
+    }}"""
+    lowered = coopc.compile(text, "convert-linalg-to-simt{device=nvidia}", "mlir").text
+    tiles = count if (count, element) == (5, "f64") else 0
+    assert lowered.count("memref.alloca") == tiles
