@@ -214,6 +214,29 @@ def print_select(self: arith.SelectOp, printer: Printer) -> None:
     printer.print_attribute(self.result.type)
 
 
+def parse_truncation(cls: type[arith.TruncIOp], parser: Parser) -> arith.TruncIOp:
+    """Parse a truncation; `overflow<nsw>` is a promise, which is not needed."""
+    operand = parser.parse_unresolved_operand()
+    if parser.parse_optional_keyword("overflow") is not None:
+        parser.parse_comma_separated_list(
+            Parser.Delimiter.ANGLE, parser.parse_identifier
+        )
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    source = parser.parse_type()
+    parser.parse_keyword("to")
+    return cls.build(
+        operands=[parser.resolve_operand(operand, source)],
+        result_types=[parser.parse_type()],
+        attributes=attributes,
+    )
+
+
+def forget_overflow(self: arith.TruncIOp) -> None:
+    """Complete the generic form: without the promise."""
+    self.properties.pop("overflowFlags", None)
+
+
 class CompareScalarWithItself(RewritePattern):
     """What xDSL's pattern does, for scalars: it makes an i1 for vectors too."""
 
@@ -252,6 +275,8 @@ for op in (arith.CmpiOp, arith.CmpfOp):
     give_shape(op)
 accept(arith.SelectOp, cond=BOOLEANS)
 verify_with(arith.SelectOp, check_selection)
+setattr(arith.TruncIOp, "parse", classmethod(parse_truncation))  # noqa: B010
+setattr(arith.TruncIOp, "complete_generic", forget_overflow)  # noqa: B010
 setattr(arith.SelectOp, "parse", classmethod(parse_select))  # noqa: B010
 setattr(arith.SelectOp, "print", print_select)  # noqa: B010
 setattr(  # noqa: B010

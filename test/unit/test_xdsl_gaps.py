@@ -208,6 +208,20 @@ def test_remainders_gap() -> None:
     assert "arith.remf" not in {op.name for op in Arith.operations}
 
 
+def test_truncations_with_overflow_flags() -> None:
+    """The flags are promises, which nothing needs; xDSL has no such property."""
+    assert "overflowFlags" not in arith.TruncIOp.get_irdl_definition().properties
+    for text in (
+        "%1 = arith.trunci %0 overflow<nsw, nuw> {a = 1 : i32} : i32 to i8",
+        '%1 = "arith.trunci"(%0) <{overflowFlags = #arith.overflow<nsw>}> '
+        "{a = 1 : i32} : (i32) -> i8",
+    ):
+        given = Source(f"%0 = arith.constant 1 : i32\n{text}")
+        module = parse(new_context(everything()), given)
+        module.verify()
+        assert "arith.trunci %0 {a = 1 : i32} : i32 to i8" in str(module)
+
+
 def test_assumptions_gap() -> None:
     from xdsl.dialects.llvm import LLVM
 
