@@ -108,6 +108,20 @@ def runs(text: str, arrays: list[np.ndarray[Any, Any]]) -> Callable[[], object]:
     return program.prepared("f", call.opencl_arguments, call.groups)
 
 
+def beside_copy(
+    what: str, text: str, shape: tuple[int, int], rng: np.random.Generator
+) -> Iterator[Row]:
+    """Measure a program from one matrix to another, and the copy of a matrix."""
+    x = rng.standard_normal(shape, np.float32)
+    y, to = np.empty_like(x), np.empty_like(x)
+    mine, copy = interleaved(
+        (runs(text, [x, y]), lambda: np.copyto(to, x)), clock=process_time
+    )
+    what = f"{what} {shape[0]}x{shape[1]}"
+    yield Row(f"{what}: coopc", 1e3 * mine, "ms")
+    yield Row(f"{what}: time / the copy's", mine / copy, "")
+
+
 def measure() -> Iterator[Row]:
     rng = np.random.default_rng(0)
     operations = 2e-9 * PIXELS**2 * CHANNELS**2 * WINDOW**2
@@ -123,20 +137,8 @@ def measure() -> Iterator[Row]:
         yield Row(f"{what}: coopc", operations / mine, "Gop/s")
         yield Row(f"{what}: OpenBLAS's product", operations / product, "Gop/s")
         yield Row(f"{what}: speed / the product's", product / mine, "", least=0.8)
-    x = rng.standard_normal((ROWS, COLUMNS), np.float32)
-    y, to = np.empty_like(x), np.empty_like(x)
-    mine, copy = interleaved(
-        (runs(softmax(), [x, y]), lambda: np.copyto(to, x)), clock=process_time
-    )
-    yield Row(f"softmax {ROWS}x{COLUMNS}: coopc", 1e3 * mine, "ms")
-    yield Row(f"softmax {ROWS}x{COLUMNS}: time / the copy's", mine / copy, "")
-    x = rng.standard_normal((SIDE, SIDE), np.float32)
-    y, to = np.empty_like(x), np.empty_like(x)
-    mine, copy = interleaved(
-        (runs(transpose(), [x, y]), lambda: np.copyto(to, x)), clock=process_time
-    )
-    yield Row(f"transpose {SIDE}x{SIDE}: coopc", 1e3 * mine, "ms")
-    yield Row(f"transpose {SIDE}x{SIDE}: time / the copy's", mine / copy, "")
+    yield from beside_copy("softmax", softmax(), (ROWS, COLUMNS), rng)
+    yield from beside_copy("transpose", transpose(), (SIDE, SIDE), rng)
     shape = HEADS, LENGTH, HEAD
     q, k, v = (rng.standard_normal(shape, np.float32) for _ in range(3))
     with remarks_to(lambda _: None):

@@ -218,9 +218,7 @@ def parse_truncation(cls: type[arith.TruncIOp], parser: Parser) -> arith.TruncIO
     """Parse a truncation; `overflow<nsw>` is a promise, which is not needed."""
     operand = parser.parse_unresolved_operand()
     if parser.parse_optional_keyword("overflow") is not None:
-        parser.parse_comma_separated_list(
-            Parser.Delimiter.ANGLE, parser.parse_identifier
-        )
+        arith.IntegerOverflowAttr.parse_parameter(parser)
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
     source = parser.parse_type()

@@ -40,13 +40,14 @@ from xdsl.traits import is_side_effect_free
 
 from coopc.dialects.narrow import is_integer, is_tensor, tensor_type
 from coopc.dialects.simt import bits_of
-from coopc.ir.builder import INDEX, Builder
+from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
 from coopc.passes.linalg.fuse_linalg import (
     empty,
     generic,
     has_bounds,
     maps_of,
+    shape,
 )
 from coopc.passes.linalg.rows import plain
 from coopc.passes.linalg.whole_functions import convert_whole_functions
@@ -91,12 +92,12 @@ class QuantizedProduct:
 
     @property
     def reduced(self) -> list[int]:
-        """The loops along which it is."""
+        """The loops of K."""
         kinds = enumerate(self.op.iterator_types)
         return [n for n, kind in kinds if kind.data == IteratorType.REDUCTION]
 
     def size(self, loop: int) -> tuple[SSAValue, int] | None:
-        """A dimension of a factor that is a loop, if there is one."""
+        """A dimension of a factor that is as long as a loop; None if none is."""
         for number, map in enumerate(self.maps[:2]):
             for at, expr in enumerate(map.results):
                 if expr == AffineDimExpr(loop):
@@ -212,7 +213,7 @@ def inputs_of(op: linalg.GenericOp, value: SSAValue) -> set[int] | None:
 
 
 def product_of(its: QuantizedProduct) -> linalg.GenericOp:
-    """Return the sum without zero points."""
+    """Return the product without zero points."""
     op, (init,) = its.op, its.op.outputs
     element = its.element
     operands = its.operand(0), its.operand(1)
@@ -247,12 +248,12 @@ def insert_sums(
     kept = [x for x in plain(of_result) if x in loops]
     own = AffineMap.identity(len(loops))
     to = AffineMap(len(loops), 0, tuple(AffineDimExpr(loops.index(x)) for x in kept))
-    sizes = [size_along(b, value, loops.index(x)) for x in kept]
-    element = its.element
-    shape = [DYNAMIC_INDEX if isinstance(x, SSAValue) else x for x in sizes]
-    type_ = TensorType(element, shape)
-    dynamic = [x for x in sizes if isinstance(x, SSAValue)]
-    zeros = b.pure(tensor.EmptyOp, tuple(dynamic), type_)
+    whole, element = shape(b, value), its.element
+    sizes = [whole[loops.index(x)] for x in kept]
+    known = [DYNAMIC_INDEX if isinstance(x, SSAValue) else x for x in sizes]
+    type_ = TensorType(element, known)
+    dynamic = tuple(x for x in sizes if isinstance(x, SSAValue))
+    zeros = b.pure(tensor.EmptyOp, dynamic, type_)
     fill = linalg.FillOp([b.constant(element, 0)], [zeros], [type_])
     begin = b.effect(fill).results[0]
     extend = type(its.factors[number].extended)
@@ -267,12 +268,6 @@ def insert_sums(
     return found, AffineMap(len(order), 0, at)
 
 
-def size_along(b: Builder, value: SSAValue, at: int) -> int | SSAValue:
-    if (known := tensor_type(value).get_shape()[at]) != DYNAMIC_INDEX:
-        return known
-    return b.pure(tensor.DimOp, value, b.constant(INDEX, at))
-
-
 def insert_size_of_k(b: Builder, its: QuantizedProduct) -> SSAValue:
     """Insert the number of products of a sum, of the sum's type."""
     element = its.element
@@ -280,7 +275,8 @@ def insert_size_of_k(b: Builder, its: QuantizedProduct) -> SSAValue:
     for loop in its.reduced:
         place = its.size(loop)
         assert place is not None, its.op
-        size = size_along(b, *place)
+        value, at = place
+        size = shape(b, value)[at]
         if isinstance(size, int):
             factor = b.constant(element, size)
         else:
@@ -290,18 +286,16 @@ def insert_size_of_k(b: Builder, its: QuantizedProduct) -> SSAValue:
 
 
 def split(its: QuantizedProduct) -> None:
-    """Put a product, what it needs of sums, and their correction in place of a sum."""
+    """Put the product, sums of its factors and the correction in place of a generic."""
     op, b = its.op, Builder.at(its.op)
     product = b.effect(product_of(its)).results[0]
     zero_points = [x.zero_point for x in its.factors]
     order = plain(its.maps[-1])
     inputs: list[SSAValue] = [product]
     maps = [AffineMap.identity(len(order))]
-    places = dict[int, int]()
     for number, zero_point in enumerate(zero_points):
         if zero_point is not None:
             sums, map = insert_sums(b, its, 1 - number)
-            places[number] = len(inputs)
             inputs.append(sums)
             maps.append(map)
     steps = None if None in zero_points else insert_size_of_k(b, its)
@@ -311,21 +305,20 @@ def split(its: QuantizedProduct) -> None:
         AffineDimExpr(order.index(n) if n in order else 0)
         for n in range(op.get_num_loops())
     ]
-    first = len(inputs)
     for n in read:
         inputs.append(op.inputs[n])
         maps.append(maps_of(op)[n].replace_dims_and_symbols(loops, (), len(order), 0))
     output = empty(b, op.outputs[0], its.element)
 
     def corrected(total: SSAValue, *elements: SSAValue) -> SSAValue:
-        known: dict[SSAValue, SSAValue] = {
-            op.body.block.args[n]: elements[first - 1 + i] for i, n in enumerate(read)
-        }
+        given = iter(elements)
+        sums = [None if x is None else next(given) for x in zero_points]
+        known = dict[SSAValue, SSAValue]()
+        known |= zip((op.body.block.args[n] for n in read), given, strict=False)
         values = [None if x is None else computed(x, op, known) for x in zero_points]
-        for number, value in enumerate(values):
-            if value is not None:
-                less = arith.MuliOp(value, elements[places[number] - 1])
-                total = arith.SubiOp(total, less).result
+        for value, sum in zip(values, sums, strict=True):
+            if value is not None and sum is not None:
+                total = arith.SubiOp(total, arith.MuliOp(value, sum)).result
         one, other = values
         if steps is not None and one is not None and other is not None:
             both = arith.MuliOp(arith.MuliOp(one, other), steps)
@@ -343,9 +336,9 @@ def computed(
 ) -> SSAValue:
     """Compute a value of the body of a generic here, from those that are known."""
     owner = value.owner
-    if value in known or not isinstance(owner, Operation):
-        return known.get(value, value)
-    if owner.parent is not op.body.block:
+    if value in known:
+        return known[value]
+    if not isinstance(owner, Operation) or owner.parent is not op.body.block:
         return value
     for x in owner.operands:
         known[x] = computed(x, op, known)

@@ -153,7 +153,8 @@ class ConvertLinalgToSimtPass(ModulePass):
         gpu = NOT_SHARED
         if device.family in GPUS and not reads_stored(nest):
             reduced = bytes_reduced(nest)
-            # Several results need more registers; those of subgroups only at once.
+            # Results take registers: subgroups of a row have those of one reduction at
+            # a time, work-items those of all.
             most = GPU_SHARES if len(reduced) == 1 else GPU_ITEMS
             at_once = max(len(x.maps) - x.inputs for x in nest.loops)
             of_row = GPU_SHARES if at_once == 1 else GPU_ITEMS

@@ -59,9 +59,7 @@ from coopc.passes.linalg.rows import (
     equal_sizes,
     substituted,
 )
-from coopc.plan.rows import (
-    RowPlan,
-)
+from coopc.plan.rows import RowPlan
 
 Memo: TypeAlias = dict[tuple[Source, Index], SSAValue]
 
@@ -89,9 +87,9 @@ class RowKernel:
     reuses: Sequence[Reuse]
     """Values that a statement stores and others load; none where values are vectors."""
     stored_in: dict[SSAValue, SSAValue] = field(init=False)
-    """The work-group memory of what such a value is stored to when it is computed."""
+    """The work-group memory that each of them is stored to."""
     loaded_from: dict[SSAValue, SSAValue] = field(init=False)
-    """The same of those that are loaded."""
+    """The work-group memory that each is loaded from instead of being computed."""
     b: Builder = field(init=False)
     point: list[SSAValue] = field(init=False)
     """The values of dimensions: the shared loops, then those of a statement."""
@@ -111,12 +109,12 @@ class RowKernel:
     """Which of the work-items that share a row this one is."""
     column: SSAValue = field(init=False)
     """The first row of the work-item, of those that its work-group shares."""
-    tiles: dict[tuple[SSAValue, Index], SSAValue] = field(
+    staged_in: dict[tuple[SSAValue, Index], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Index], SSAValue]
     )
-    """Work-group memory with what is loaded, where loads are staged."""
+    """The work-group memory that each load is staged in, if it is."""
     step: SSAValue = field(init=False)
-    """The column of these tiles that is computed."""
+    """The column of this memory that is read now."""
     along: int | None = None
     """The dimension along which values are vectors now."""
     in_range: SSAValue | bool = True
@@ -332,7 +330,7 @@ class RowKernel:
             shape = [lanes, lanes + 1]
             type = self._workgroup_memory(memref_type(memory).element_type, shape)
             tile = allocate(self.func.body.block, type, "tile")
-            self.tiles[memory, index] = tile
+            self.staged_in[memory, index] = tile
 
         def inside(place: SSAValue, end: SSAValue, size: Size) -> SSAValue | bool:
             whole = isinstance(size, int) and size % lanes == 0
@@ -357,7 +355,7 @@ class RowKernel:
                     for memory, index in loads:
                         at = [self._index(x) for x in index]
                         value = b.effect(memref.LoadOp.get(memory, at)).results[0]
-                        to = self.tiles[memory, index]
+                        to = self.staged_in[memory, index]
                         b.effect(memref.StoreOp.get(value, to, [place, self.lane]))
 
                 self._where(within_column, copy)
@@ -952,7 +950,7 @@ class RowKernel:
             return made[source.output]
         if not isinstance(source.type, MemRefType):
             return source
-        if (tile := self.tiles.get((source, index))) is not None:
+        if (tile := self.staged_in.get((source, index))) is not None:
             return self.b.effect(memref.LoadOp.get(tile, [self.lane, self.step])).res
         where = [self._index(x) for x in index]
         if self._varies_along(index):

@@ -32,7 +32,7 @@ def sums(draw: st.DrawFn) -> tuple[str, Arrays]:
     batch, more = draw(st.sampled_from(["", "b"])), draw(st.sampled_from(["", "l"]))
     a = "".join(draw(st.permutations(batch + "mk" + more)))
     b = "".join(draw(st.permutations(batch + "kn" + more)))
-    c = batch + "mn"
+    c = "".join(draw(st.permutations(batch + "mn")))
     dynamic = draw(st.booleans())
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     inputs, maps, types, names = list[str](), list[str](), list[str](), list[str]()
