@@ -16,6 +16,7 @@
 | remainders | no `arith.remf` | the same |
 | truncations | `arith.trunci` has no `overflow<..>` | the same |
 | mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.linalg_forms` |
+| missing operands | those of `linalg.quantized_matmul` are an IndexError | the same |
 | maps of matmul | `indexing_maps = [..]` is neither read nor printed | the same |
 | named `linalg` | no `batch_matmul`, `div`, `softmax`, `map`, .. | the same |
 | `linalg.reduce` | one input; no `{ arith.addf }`; no maps | the same |

@@ -151,6 +151,7 @@ PRODUCTS: dict[str, str] = {
 """The loops of each dimension of A, B and C; `h+i` is h * stride + i * dilation."""
 
 QUANTIZED: dict[str, str] = {
+    "quantized_matmul": "m k, k n -> m n",
     "quantized_batch_matmul": PRODUCTS["batch_matmul"],
     "conv_2d_nhwc_hwcf_q": "n h+i w+j c, i j c f -> n h w f",
     "conv_2d_nhwc_fhwc_q": "n h+i w+j c, f i j c -> n h w f",
@@ -499,7 +500,7 @@ KNOWN = {BatchMatmulOp.name, *(op.name for op in linalg.Linalg.operations)}
 FORMS = [
     define(NamedForm, name)
     for name in (*PRODUCTS, *QUANTIZED, *POOLINGS, *SCALARS, "contract", "elementwise")
-    if f"linalg.{name}" not in KNOWN and name not in KINDS
+    if (f"linalg.{name}" not in KNOWN or name in QUANTIZED) and name not in KINDS
 ]
 
 

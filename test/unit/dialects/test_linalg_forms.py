@@ -31,6 +31,8 @@ INVALID = {
     "linalg.map { memref.load } ins(%a : tensor<8xf32>)": (
         "expected an operation on numbers, got memref.load"
     ),
+    "linalg.quantized_matmul ins(%a, %a, %a : tensor<8xf32>, tensor<8xf32>, "
+    "tensor<8xf32>) outs(%a : tensor<8xf32>)": "expected 4 inputs and one output",
     "linalg.exp ins(%a : tensor<8xf32>)": r"expected outs\(\.\.\)",
     "linalg.add indexing_maps = [#id] ins(%a : tensor<8xf32>) outs(%a : tensor<8xf32>)"
     " -> tensor<8xf32>": "expected 2 maps, got",
