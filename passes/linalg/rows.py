@@ -505,6 +505,9 @@ def _find_shared(nest: Nest, statement: Statement) -> None:
                 continue
             if isinstance(at, AffineDimExpr):
                 found[shared.index(expr.position)] = at.position
+    for number, loop in _written_again(nest, statement):
+        if found[number] is None and loop not in found:
+            found[number] = loop
     for number, size in enumerate(nest.shared):
         if found[number] is None:
             found[number] = next(
@@ -523,6 +526,25 @@ def _find_shared(nest: Nest, statement: Statement) -> None:
             "the operation with most of them",
         )
     nest.loops[statement] = tuple(loops)
+
+
+def _written_again(nest: Nest, statement: Statement) -> Iterator[tuple[int, int]]:
+    """Yield shared loops and what they are of a statement that writes what rows read.
+
+    Sizes alone do not tell rows from columns of a square matrix.
+    """
+    places = {
+        (memory, at): expr.position
+        for other in nest.loops
+        for _, memory, index in nest.accesses(other, nest.point(other))
+        for at, expr in enumerate(index)
+        if isinstance(expr, AffineDimExpr) and expr.position < len(nest.shared)
+    }
+    for made, memory in nest.stores.items():
+        if made.by is statement:
+            for at, expr in enumerate(made.map.results):
+                if isinstance(expr, AffineDimExpr) and (memory, at) in places:
+                    yield places[memory, at], expr.position
 
 
 def _root(memory: SSAValue) -> SSAValue:

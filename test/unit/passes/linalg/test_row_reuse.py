@@ -174,6 +174,16 @@ def test_loops_in_another_order(rows: str, number: int) -> None:
     assert kept(function(body, (5, 5))) == [["math.exp"] * 2] * number
 
 
+def test_squares_in_place() -> None:
+    """Rows of a square matrix that is written are those that have read it."""
+    body = zeros("%s1")
+    for out in ("%s1", "%x"):
+        text = line("%y", "arith.divf", "%a", "%two")
+        body += statement(text, "%s0", out, over="#t")
+    x = np.arange(9.0).reshape(3, 3)
+    check(function(body, (3, 3), axis=0), [x, np.zeros((3, 3)), np.zeros(3)])
+
+
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[str, list[Argument]]:
     """Sums and stores of a row, whose bodies draw from the same few values."""
