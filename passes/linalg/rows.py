@@ -18,6 +18,7 @@ statement that is computed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -494,18 +495,10 @@ def _find_shared(nest: Nest, statement: Statement) -> None:
         Refused: it has other ones.
     """
     found: list[int | None] = [None] * len(nest.shared)
-    for source, map in statement.read():
-        if not isinstance(source, Made) or source.by not in nest.loops:
-            continue
-        if not nest.is_kept(source.by):
-            continue
-        shared = nest.loops[source.by]
-        for expr, at in zip(source.map.results, map.results, strict=True):
-            if not isinstance(expr, AffineDimExpr) or expr.position not in shared:
-                continue
-            if isinstance(at, AffineDimExpr):
-                found[shared.index(expr.position)] = at.position
-    for number, loop in _written_again(nest, statement):
+    known = itertools.chain(
+        _read_of_rows(nest, statement), _written_again(nest, statement)
+    )
+    for number, loop in known:
         if found[number] is None and loop not in found:
             found[number] = loop
     for number, size in enumerate(nest.shared):
@@ -528,8 +521,23 @@ def _find_shared(nest: Nest, statement: Statement) -> None:
     nest.loops[statement] = tuple(loops)
 
 
+def _read_of_rows(nest: Nest, statement: Statement) -> Iterator[tuple[int, int]]:
+    """Yield shared loops and what they are of a statement that reads what rows keep."""
+    for source, map in statement.read():
+        if not isinstance(source, Made) or source.by not in nest.loops:
+            continue
+        if not nest.is_kept(source.by):
+            continue
+        shared = nest.loops[source.by]
+        for expr, at in zip(source.map.results, map.results, strict=True):
+            if not isinstance(expr, AffineDimExpr) or expr.position not in shared:
+                continue
+            if isinstance(at, AffineDimExpr):
+                yield shared.index(expr.position), at.position
+
+
 def _written_again(nest: Nest, statement: Statement) -> Iterator[tuple[int, int]]:
-    """Yield shared loops and what they are of a statement that writes what rows read.
+    """Yield the same for a statement that writes the memory that rows read.
 
     Sizes alone do not tell rows from columns of a square matrix.
     """
