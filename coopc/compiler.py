@@ -71,7 +71,7 @@ class Artifact:
         """
         if self.device is None:
             message = (
-                "expected what spirv-binary gave, which a driver runs: coopc.launch "
+                "expected what spirv-binary gave, which a driver runs: coopc.load "
                 "compiles for CPUs, too"
             )
             raise wrong_call("Artifact.run", message)

@@ -38,7 +38,13 @@ from coopc.interface import SECOND_ENTRY
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, checks, read_passes
 from coopc.remarks import current_sink, remark, remarks_to
-from coopc.run.executable import LAUNCH, LAUNCH_SECONDS, Executable, Grid
+from coopc.run.executable import (
+    LAUNCH,
+    LAUNCH_SECONDS,
+    Executable,
+    Grid,
+    failures,
+)
 from coopc.sim.triton import simulated_form
 from coopc.source import Source, read_source
 from coopc.universe import everything
@@ -58,6 +64,7 @@ if TYPE_CHECKING:
     Arrays: TypeAlias = list[tuple[Array, Array | None]]
     """What memrefs are, and bounds of the errors of their elements, if tracked."""
 
+LOAD = "coopc.load"
 PLACES: Mapping[str, str] = {
     "sim": "intel-cpu",
     "vulkan": "lavapipe",
@@ -308,6 +315,20 @@ class Build:
         from coopc.run.execute import executable_on_driver
 
         return executable_on_driver(self.interface, on, device, self.binary_of, chosen)
+
+    @property
+    def executable_in_process(self) -> Executable:
+        """What runs it in this process, on the processor."""
+        from coopc.passes.cpu.stages import Stages
+        from coopc.run.cpu import Program
+        from coopc.run.in_process import InProcess
+
+        assert self.tiles is not None, self
+        program = Program.of_text(self.llvm_ir[0], self.tiles)
+        staged = replace(program, staged=Stages.of(self.program))
+        runner = InProcess(staged, self.target.threads)
+        found = replace(self.executable, execute_kernel=runner.execute)
+        return replace(found, in_process=runner)
 
     def binary_of(self, kernel: str) -> bytes:
         """Return the module that has a kernel.
@@ -789,12 +810,7 @@ def launch(
     """
     with usage_errors(LAUNCH):
         check_launch(on, module, kernel, spec, seconds)
-    if isinstance(module, ModuleOp):
-        given = module
-    elif isinstance(module, str) and ("\n" in module or "{" in module):
-        given = Source(module, "<input>")
-    else:
-        given = read_source(str(module))
+    given = _read(module)
     with usage_errors(LAUNCH, OSError):
         target = LaunchTarget(on, device, pipeline, tiles, threads)
         executable = build(given, target).executable
@@ -803,8 +819,46 @@ def launch(
     )
 
 
+def load(
+    module: str | Path | ModuleOp,
+    *,
+    on: str,
+    device: str | None = None,
+    pipeline: str | None = None,
+    tiles: str = "auto",
+    threads: int = 1,
+) -> Executable:
+    """Compile a module once, for many launches: `load(module, on="cpu").run(a, b, c)`.
+
+    The arguments are those of `launch`.  On cpu, kernels run in this process, without
+    the checks of `launch`: a wrong access crashes it.  What a launch computed from the
+    types, shapes and strides of its arguments is kept for the next.
+
+    Raises:
+        CompileError: Anything is wrong, in the words of coopc-run.
+    """
+    with usage_errors(LOAD):
+        check_launch(on, module)
+    given = _read(module)
+    with usage_errors(LOAD, OSError, *failures()):
+        found = build(given, LaunchTarget(on, device, pipeline, tiles, threads))
+        return found.executable_in_process if on == "cpu" else found.executable
+
+
+def _read(module: str | Path | ModuleOp) -> Source | ModuleOp:
+    if isinstance(module, ModuleOp):
+        return module
+    if isinstance(module, str) and ("\n" in module or "{" in module):
+        return Source(module, "<input>")
+    return read_source(str(module))
+
+
 def check_launch(
-    on: str, module: object, kernel: object, spec: object, seconds: object
+    on: str,
+    module: object,
+    kernel: object = None,
+    spec: object = None,
+    seconds: object = LAUNCH_SECONDS,
 ) -> None:
     """Refuse arguments of `launch` of types that it does not take.
 

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from coopc.run.arrays import Argument, Array
 from coopc.run.native import (
     KIND,
     PREFIX,
+    SLOT,
     Native,
-    address_of,
     needed_features,
     processor,
     slots,
@@ -167,38 +168,82 @@ class Program:
         Raises:
             ValueError: the arguments are not as many as the kernel has.
         """
-        given = [*arguments]
-        for size, numbers in steps.scratch:
-            given.append((allocate or aligned)(size))
-            given += map(np.int64, numbers)
-        kept: list[bytearray] = []
-        calls: list[tuple[int, list[int]]] = []
-        """Of each step of a round: the function, and the arguments of each part."""
-        for some, (name, groups) in product(steps.rounds(threads), steps.functions):
-            expected = len(self.code.types(name)) - len(groups) - 2
-            if len(given) != expected:
-                raise ValueError(
-                    f"expected {expected} arguments of @{name}, got {len(given)}"
-                )
-            of_one = prod(groups) // steps.matrices
-            shares = parts(of_one * len(some), threads * PARTS if threads > 1 else 1)
-            ends = [(of_one * some.start + np.array((x.start, x.stop))) for x in shares]
-            packed = [slots([*given, *map(np.int64, (*groups, *x))]) for x in ends]
-            kept += packed
-            calls.append((self.code.slots_address(name), [*map(address_of, packed)]))
-        if any(len(addresses) > 1 for _, addresses in calls):
-            in_threads = ThreadPool.of(threads).prepared(calls)
+        found = self.prepared_calls(
+            [(steps, arguments)], threads=threads, allocate=allocate
+        )
+
+        def run(_: object = (found, arguments)) -> None:  # all are kept
+            found.run()
+
+        return run
+
+    def prepared_calls(
+        self,
+        calls: Sequence[tuple[Steps, Sequence[Argument]]],
+        *,
+        threads: int = 1,
+        allocate: Callable[[int], Array] | None = None,
+    ) -> Prepared:
+        """What runs calls of kernels, one after the other: see `prepared_steps`.
+
+        It does not keep the arrays.
+        """
+        packed = bytearray()
+        functions: list[tuple[int, list[int]]] = []
+        """Of each step of a round, and where the slots of its parts begin."""
+        places: list[list[int]] = []
+        shared: list[Argument] = []
+        for steps, arguments in calls:
+            given = [*arguments]
+            for size, numbers in steps.scratch:
+                given += [(allocate or aligned)(size), *map(np.int64, numbers)]
+            shared += given[len(arguments) :]
+            arrays = [n for n, x in enumerate(arguments) if isinstance(x, np.ndarray)]
+            own: list[list[int]] = [[] for _ in arrays]
+            places += own
+            for some, (name, groups) in product(steps.rounds(threads), steps.functions):
+                self._check_number(name, len(given), len(groups))
+                of_one = prod(groups) // steps.matrices
+                count = threads * PARTS if threads > 1 else 1
+                functions.append((self.code.slots_address(name), []))
+                for part in parts(of_one * len(some), count):
+                    functions[-1][1].append(len(packed))
+                    for n, found in zip(arrays, own, strict=True):
+                        found.append(len(packed) // SLOT + n)
+                    ends = (of_one * some.start + x for x in (part.start, part.stop))
+                    packed += slots([*given, *map(np.int64, (*groups, *ends))])
+        memory = np.frombuffer(packed, np.int64)
+        start = memory.ctypes.data
+        ready = [(entry, [start + x for x in at]) for entry, at in functions]
+        if any(len(addresses) > 1 for _, addresses in ready):
+            in_threads = ThreadPool.of(threads).prepared(ready)
         else:
-            one = [(KIND(entry), address) for entry, (address,) in calls]
+            one = [(KIND(entry), address) for entry, (address,) in ready]
 
             def in_threads() -> None:
                 for function, address in one:
                     function(address)
 
-        def run(_: object = (given, kept, self.code)) -> None:  # all are kept
+        def run(_: object = (shared, memory, self.code)) -> None:  # all are kept
             in_threads()
 
-        return run
+        return Prepared(run, memory, tuple(np.array(x, np.intp) for x in places))
+
+    def _check_number(self, name: str, given: int, axes: int) -> None:
+        expected = len(self.code.types(name)) - axes - 2
+        if given != expected:
+            raise ValueError(f"expected {expected} arguments of @{name}, got {given}")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """Calls whose arrays may be elsewhere in each run."""
+
+    run: Callable[[], None]
+    slots: npt.NDArray[np.int64]
+    """The arguments of all parts of the calls."""
+    places: tuple[npt.NDArray[np.intp], ...]
+    """Of each array of each call: where in `slots` its address is."""
 
 
 def llvm_ir(module: ModuleOp) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import index
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -48,6 +48,9 @@ from coopc.run.arrays import (
     write_back,
 )
 
+if TYPE_CHECKING:
+    from coopc.run.in_process import InProcess
+
 LAUNCH_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
 LAUNCH = "coopc.launch"
@@ -77,6 +80,8 @@ class Executable:
     execute_sequence: Callable[..., Outcome] | None = None
     """Runs calls on memory that stays on the device: see `coopc.run.execute`; None
     where the host has the memory between kernels."""
+    in_process: InProcess | None = None
+    """What `execute_kernel` is of, and keeps launches; None where nothing does."""
 
     def kernel(self, name: str | None = None) -> Interface:
         """Return the kernel of a name, or the only one, those beside it aside.
@@ -261,6 +266,9 @@ class Executable:
             if not float(seconds) > 0:
                 raise ValueError(f"expected seconds greater than 0, got {seconds!r}")
             found = [to_argument(each) for each in arguments]
+            again = None if spec else self._again(found, grid, kernel)
+            if again is not None:
+                return again
             interface = self.kernel(kernel)
             given = self.with_results(interface, with_fields(interface, found))
             call = self.call(given, grid, kernel)
@@ -274,6 +282,27 @@ class Executable:
             for each in zip(names, buffers, outcome.arrays, strict=True):
                 write_back(*each)
         return replace(outcome, arrays=tuple(buffers))
+
+    def _again(
+        self, given: Sequence[Given], grid: Grid | None, name: str | None
+    ) -> Outcome | None:
+        """Run a launch that was checked, now or before; None where none is kept."""
+        if (runner := self.in_process) is None:
+            return None
+        form = runner.form(given, None if grid is None else _three(grid), name)
+        if form is None:
+            return None
+        if form not in runner.launches:
+            interface = self.kernel(name)
+            whole = self.with_results(interface, with_fields(interface, given))
+            call = self.call(whole, grid, name)
+            steps, between = [call], list[Given]()
+            if call.interface.steps:
+                between = _temporaries(call.interface, call.given)
+                views = self._calls(call.interface, [call.given, between])
+                steps = [pack(step, known) for step, known, _ in views]
+            runner.keep(form, given, call.interface, whole, steps, between)
+        return runner.again(form, given)
 
 
 def _check_results(

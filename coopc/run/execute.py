@@ -12,7 +12,6 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -28,7 +27,6 @@ from coopc.run.worker import TIMEOUT_SECONDS, Worker
 
 if TYPE_CHECKING:
     from coopc.passes.cpu.stages import Stages
-    from coopc.run.cpu import Program
     from coopc.run.cpu_session import Session as CpuSession
     from coopc.run.opencl import Session as OpenCLSession
     from coopc.run.tiles import Tiles
@@ -236,35 +234,6 @@ def on_cpu_session(
         seconds=seconds,
     )
     return _unpacked(call, found)
-
-
-def on_program(
-    program: Program,
-    call: Call,
-    *,
-    threads: int = 1,
-    spec: Mapping[str, int] | None = None,
-    repeats: int = 1,
-    seconds: float = TIMEOUT_SECONDS,
-) -> Outcome:
-    """Run compiled code in this process, on the memory that the arguments are in.
-
-    What it does wrong, this process does: nothing is checked, and nothing ends it.
-    """
-    sizes = sizes_of(call.interface, call.given)
-    run = program.prepared(
-        call.interface.name,
-        call.opencl_arguments,
-        call.groups,
-        sizes=sizes,
-        threads=threads,
-    )
-    times: list[float] = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        run()
-        times.append(1000 * (time.perf_counter() - begin))
-    return _unpacked(call, Outcome(call.buffers, tuple(times), program.where))
 
 
 def _unpacked(call: Call, found: Outcome) -> Outcome:

@@ -122,6 +122,12 @@ class Native:
             raise ValueError(f"expected a function, got {name!r}")
         return self._types[symbol]
 
+    def only_reads(self, name: str, argument: int) -> bool:
+        """Whether LLVM found that a function does not write to memory of a pointer."""
+        function = self.module.get_function(self._symbol(name))
+        attributes = list(function.arguments)[argument].attributes
+        return any(x in (b"readonly", b"readnone") for x in attributes)
+
     def address(self, name: str) -> int:
         return int(self.engine.get_function_address(name))
 

@@ -18,8 +18,9 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -44,6 +45,8 @@ kernels of bytes end Intel's compiler (2026.22), with "Cannot emit physreg copy
 instruction"."""
 SUB_GROUP_SIZES_INTEL = 0x4108
 """CL_DEVICE_SUB_GROUP_SIZES_INTEL, which pyopencl has no name for."""
+KERNELS = 8
+"""Those kept for the next launch: compiling one takes half a second and more."""
 PROGRESS = ("Compilation ", "Linking ", "Device build ", "Options used ", "(options")
 """How lines of a build log begin that do not say what is wrong."""
 HOW = "run `pip install intel-opencl-rt intel-cmplr-lib-rt pyopencl`"
@@ -217,6 +220,7 @@ class OpenCLServer:
         self.cl: Any = pyopencl
         self.context: Any = None
         self.queue: Any = None
+        self._kernel = lru_cache(KERNELS)(self._compiled)
 
     def open(self, loader: str, amx: bool) -> OpenCLInfo:
         cl = self.cl
@@ -246,7 +250,7 @@ class OpenCLServer:
         """Run a kernel: of its arguments, an int is the number of a memory."""
         cl = self.cl
         report(f"compiling {entry}")
-        kernel = cl.Kernel(self._build(binary, spec), entry)
+        kernel = self._kernel(binary, tuple(spec.items()), entry)
         report(f"running {entry}")
         count = len(given) - sum(map(len, pointers.values()))
         if kernel.num_args != count:
@@ -281,11 +285,16 @@ class OpenCLServer:
         memory[:] = np.frombuffer(data, np.uint8)
         return self.cl.SVM(memory)
 
-    def _build(self, binary: bytes, spec: Mapping[int, bytes]) -> Any:
+    def _compiled(
+        self, binary: bytes, spec: tuple[tuple[int, bytes], ...], entry: str
+    ) -> Any:
+        return self.cl.Kernel(self._build(binary, spec), entry)
+
+    def _build(self, binary: bytes, spec: Iterable[tuple[int, bytes]]) -> Any:
         """The program of a module; a refusal is cut down to what the compiler said."""
         cl = self.cl
         program = cl.Program(self.context, binary)
-        for id, value in spec.items():
+        for id, value in spec:
             program._prg.set_specialization_constant(id, value)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)

@@ -89,22 +89,20 @@ class Launcher:
 
 def loaded(metadata: Any, binary: bytes) -> Executable:
     """Return what runs a kernel that was compiled now, or before."""
-    from functools import partial
-
     from coopc.interface import Interface
     from coopc.launcher import PLACES
     from coopc.run.cpu import Program
     from coopc.run.executable import Executable
-    from coopc.run.execute import executable_on_driver, on_program
+    from coopc.run.execute import executable_on_driver
+    from coopc.run.in_process import InProcess
     from coopc.run.tiles import Tiles
 
     target = target_of(place_of(metadata.target))
     interface = tuple(map(Interface.from_json, metadata.interface))
     if target.on == "cpu":
         program = Program.of_text(binary.decode(), Tiles(metadata.tiles))
-        return Executable(
-            interface, partial(on_program, program, threads=target.threads)
-        )
+        runner = InProcess(program, target.threads)
+        return Executable(interface, runner.execute, in_process=runner)
     device = target.device or PLACES[target.on]
     return executable_on_driver(interface, target.on, device, lambda _: binary)
 

@@ -1,0 +1,201 @@
+"""Launches in this process: what is kept, and that it is what a checked one gives."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from support import linalg_programs
+
+import coopc
+from coopc.run.executable import Executable
+from coopc.run.in_process import KEPT
+
+Array = npt.NDArray[Any]
+
+ADD = """
+func.func @f(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %k: f32, %z: memref<?x?xf32>) {
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>,
+                     affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%x, %y : memref<?x?xf32>, memref<?x?xf32>) outs(%z : memref<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %b, %k : f32
+    %s = arith.addf %a, %p : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+"""
+PRODUCTS = """
+func.func @f(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %i = arith.constant 0 : index
+  %j = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %m = tensor.dim %a, %i : tensor<?x?xf32>
+  %n = tensor.dim %b, %j : tensor<?x?xf32>
+  %e = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>)
+      outs(%c : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %q = linalg.matmul ins(%p, %b : tensor<?x?xf32>, tensor<?x?xf32>)
+      outs(%c : tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %q : tensor<?x?xf32>
+}
+"""
+
+
+def numbers(*shape: int, seed: int = 0) -> Array:
+    random = np.random.default_rng(seed)
+    return random.integers(-3, 4, shape).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def add() -> Executable:
+    return coopc.load(ADD, on="cpu")
+
+
+@pytest.fixture(scope="module")
+def products() -> Executable:
+    return coopc.load(PRODUCTS, on="cpu", threads=2)
+
+
+def launches(found: Executable) -> list[bool]:
+    """Whether each form that was launched is kept."""
+    assert found.in_process is not None
+    return [x is not None for x in found.in_process.launches.values()]
+
+
+def fresh(found: Executable) -> Executable:
+    """The same code, of which nothing was launched."""
+    assert found.in_process is not None
+    return replace(found, in_process=replace(found.in_process, launches={}))
+
+
+@pytest.mark.parametrize(
+    ("name", "half"),
+    [
+        ("mlp_three_layers", None),
+        ("attention_heads", "f16"),
+        ("quantized_conv", None),
+        ("partial_outputs", None),
+        ("constant_weights", None),
+        ("kv_cache", None),
+        ("scatter_add", None),
+        ("bufferized_shapes", None),
+    ],
+)
+def test_kept_launches_give_what_checked_ones_do(name: str, half: str | None) -> None:
+    text = linalg_programs.text_of(name, half)
+    given = linalg_programs.arguments(
+        name, linalg_programs.entry(linalg_programs.module_of(text))
+    )
+    kept = coopc.load(text, on="cpu", threads=2)
+    checked = replace(kept, in_process=None)
+
+    def run(executable: Executable, arguments: Sequence[Any]) -> list[bytes]:
+        copies = [np.copy(x) if np.ndim(x) else x for x in arguments]
+        return [x.tobytes() for x in executable.run(*copies).arrays]
+
+    other = [x[::-1].copy() if np.ndim(x) else x for x in given]
+    for arguments in (given, other, given):
+        assert run(kept, arguments) == run(checked, arguments)
+    assert launches(kept) == [True]
+
+
+def test_results(products: Executable) -> None:
+    """They are new arrays in each run, unless they are given."""
+    found, a, b = fresh(products), numbers(9, 7), numbers(7, 7, seed=1)
+    outcomes = [found.run(x, b).arrays[-1] for x in (a, a + 1)]
+    assert np.array_equal(outcomes[0], a @ b @ b)
+    assert np.array_equal(outcomes[1], (a + 1) @ b @ b)
+    given = np.full((9, 7), 5, np.float32)
+    for x in (a, a + 2):
+        assert found.run(x, b, given).arrays[-1] is given
+        assert np.array_equal(given, x @ b @ b)
+    assert launches(found) == [True, True]
+
+
+def test_forms(add: Executable) -> None:
+    """Each shape and each number is a form; arrays elsewhere are not."""
+    found = fresh(add)
+    for shape in ((3, 5), (3, 5), (5, 3), (0, 4), (1, 1)):
+        for k in (2.0, np.float32(2), -0.0, 0.0):
+            x, y, z = numbers(*shape), numbers(*shape, seed=1), numbers(*shape, seed=2)
+            found.run(x, y, k, z)
+            assert np.array_equal(z, x + y * k)
+    assert launches(found) == [True] * KEPT
+    x = np.array([[-0.0]], np.float32)
+    for k, negative in ((0.0, False), (-0.0, True)):
+        found.run(x, np.ones_like(x), k, z := np.ones_like(x))
+        assert bool(np.signbit(z[0, 0])) is negative
+
+
+def test_shared_memory(add: Executable) -> None:
+    """An array may be two arguments, or overlap with another that is read."""
+    found, x, z = fresh(add), numbers(4, 6), numbers(4, 6, seed=1)
+    for _ in range(2):
+        found.run(x, x, 2.0, z)
+        assert np.array_equal(z, 3 * x)
+        found.run(x, z, 2.0, z)
+        assert np.array_equal(z, 7 * x)
+    memory = numbers(5, 6)
+    found.run(memory[1:], memory[:4], 2.0, z)
+    assert np.array_equal(z, memory[1:] + 2 * memory[:4])
+
+
+def test_memory_that_is_copied(add: Executable) -> None:
+    """Read-only arrays are not, where they are only read."""
+    found, x, y = fresh(add), numbers(4, 6), numbers(4, 6, seed=1)
+    x.flags.writeable = False
+    for _ in range(2):
+        found.run(x, y, 2.0, z := np.zeros_like(x))
+        assert np.array_equal(z, x + 2 * y)
+    assert launches(found) == [True]
+    for _ in range(2):
+        found.run(numbers(6, 4).T, y, 2.0, z := np.zeros_like(y))
+        assert np.array_equal(z, numbers(6, 4).T + 2 * y)
+    assert launches(found) == [True, False]
+    with pytest.raises(coopc.CompileError, match="got one that is read-only"):
+        found.run(y, y, 2.0, x)
+
+
+def test_several_threads(products: Executable) -> None:
+    """Launches of one form take turns: they share memory between kernels."""
+    found, b = fresh(products), numbers(33, 33, seed=1)
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        a = numbers(50, 33, seed=seed)
+        for _ in range(20):
+            if not np.array_equal(found.run(a, b).arrays[-1], a @ b @ b):
+                wrong.append(seed)
+
+    workers = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    assert not wrong
+
+
+def test_wrong_arguments(add: Executable) -> None:
+    """They are refused, also after right ones."""
+    found, x = fresh(add), numbers(3, 4)
+    found.run(x, x.copy(), 2.0, x.copy())
+    for wrong, why in (
+        ([x, x, 2.0], "expected 4 arguments of f"),
+        ([x, x, 2.0, x.astype(np.float64)], "expected z to hold f32"),
+        ([x, x, x, x.copy()], "expected k to be one f32"),
+        ([x, x[0], 2.0, x.copy()], r"expected y to be \? x \?, got 4"),
+    ):
+        with pytest.raises(coopc.CompileError, match=why):
+            found.run(*wrong)
+    with pytest.raises(coopc.CompileError, match="expected no spec"):
+        found.run(x, x.copy(), 2.0, x.copy(), spec={"N": 1})
+    with pytest.raises(coopc.CompileError, match=r"coopc.load: .*expected a module"):
+        coopc.load(3, on="cpu")  # pyright: ignore[reportArgumentType]
