@@ -55,9 +55,8 @@ class Form:
 def _form(given: Given) -> Hashable:
     """Return what decides how an argument is passed, except where its memory is."""
     if isinstance(given, np.ndarray):
-        value = given.tobytes() if given.ndim == 0 else b""
         flags = given.flags.writeable, given.flags.aligned
-        return given.dtype, given.shape, given.strides, flags, value
+        return given.dtype, given.shape, given.strides, flags
     if isinstance(given, np.generic):
         return given.dtype, given.tobytes()
     if isinstance(given, float):

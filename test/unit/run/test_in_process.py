@@ -135,6 +135,29 @@ def test_forms(add: Executable) -> None:
         assert bool(np.signbit(z[0, 0])) is negative
 
 
+def test_numbers_in_arrays(add: Executable) -> None:
+    """An array of one number is memory for a memref, and checked for a number."""
+    text = """
+      func.func @f(%x: memref<8xf32>, %s: memref<f32>) {
+        linalg.reduce ins(%x : memref<8xf32>) outs(%s : memref<f32>) dimensions = [0]
+          (%a: f32, %b: f32) {
+            %c = arith.addf %a, %b : f32
+            linalg.yield %c : f32
+          }
+        func.return
+      }"""
+    found, total = coopc.load(text, on="cpu"), np.array(1, np.float32)
+    for n in range(3):
+        found.run(np.full(8, n, np.float32), total)
+    assert total == 25
+    assert launches(found) == [True]
+    found, x = fresh(add), numbers(2, 2)
+    for k in (2.0, 3.0):
+        found.run(x, x, np.array(k, np.float32), z := np.zeros_like(x))
+        assert np.array_equal(z, x * (1 + k))
+    assert launches(found) == [False]
+
+
 def test_shared_memory(add: Executable) -> None:
     """An array may be two arguments, or overlap with another that is read."""
     found, x, z = fresh(add), numbers(4, 6), numbers(4, 6, seed=1)
