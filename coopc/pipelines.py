@@ -568,6 +568,9 @@ CPU_SCORES = 1 << 26
 Emerald Rapids Xeon, one thread, eight heads of 256 x 64 took 1.3 ms instead of 5.1 in
 bf16, and 2.2 ms instead of 7.4 in f32; four of 2048 x 128 took 47 ms instead of 133 in
 bf16."""
+CPU_REDUCTIONS = {"parts": 64, "least": 1 << 20}
+"""Partial results of a long reduction on a CPU, at most, of which threads take some,
+and the elements from which on that is faster."""
 
 TENSORS = ("linalg", "tensor", "bufferization")
 """The dialects of whole functions: see `coopc.passes.linalg.whole_functions`."""
@@ -625,10 +628,12 @@ def from_linalg(
     if precision != "ieee":
         of_device["precision"] = precision
     transposing = {**of_device, **(operands or {})}
+    of_cores: dict[str, Any] = {} if sequence else CPU_REDUCTIONS
     return (
         *(StepForDialect(TENSORS, name, {}) for name in before),
         StepForDialect(TENSORS, "transpose-operands", transposing),
         *(StepForDialect(TENSORS, name, {}) for name in behind),
+        StepForDialect(TENSORS, "split-reductions", of_cores),
         StepForDialect(TENSORS, "outline-linalg-kernels", options),
         StepForDialect(TENSORS, "convert-attention-to-coopmatrix", of_device),
     )

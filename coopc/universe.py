@@ -57,6 +57,7 @@ PASS_FOLDERS: dict[str, str] = {
     "transpose-operands": "linalg",
     "pad-product-rows": "linalg",
     "split-product-k": "linalg",
+    "split-reductions": "linalg",
     "split-zero-points": "linalg",
     "apply-tuning": "linalg",
     "outline-linalg-kernels": "linalg.outline_linalg_kernels",

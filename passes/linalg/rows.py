@@ -21,6 +21,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf, nan
 from typing import TypeAlias
 
 from xdsl.dialects import memref, tensor
@@ -46,7 +47,7 @@ from xdsl.ir.affine import (
 from xdsl.traits import is_side_effect_free
 
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.simt import EqualSizes
+from coopc.dialects.simt import EqualSizes, bits_of
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
 
@@ -608,19 +609,43 @@ COMBINERS: dict[str, tuple[str, float | None]] = {
 where a number combined with itself is the same, so that each lane may start with it."""
 
 
-def combiners(statement: Statement) -> list[Operation] | str:
+def neutral_of(combiner: Operation) -> float:
+    """Return the number that a combiner of `COMBINERS` changes no other one by."""
+    found, type = COMBINERS[combiner.name][1], combiner.results[0].type
+    if found is not None:
+        return found
+    least = -(1 << bits_of(type) - 1)
+    return {
+        "arith.maximumf": -inf,
+        "arith.minimumf": inf,
+        "arith.maxnumf": nan,  # which gives the other one
+        "arith.minnumf": nan,
+        "arith.maxsi": least,
+        "arith.minsi": -1 - least,
+        "arith.maxui": 0,
+        "arith.minui": -1,
+        "arith.andi": -1,
+        "arith.ori": 0,
+    }[combiner.name]
+
+
+def combiners(op: LinalgStructuredOperation) -> list[Operation] | str:
     """Return what combines the steps of each output, or why that has an order."""
     found: list[Operation] = []
-    block = statement.block
+    block = op.body.block
     last = block.last_op
-    assert last is not None, statement.op
-    for value, old in zip(last.operands, block.args[statement.inputs :], strict=True):
-        op = value.owner
+    assert last is not None, op
+    for value, old in zip(last.operands, block.args[len(op.inputs) :], strict=True):
+        combiner = value.owner
         uses = [use.operation for use in old.uses]
-        if isinstance(op, Block) or op.name not in COMBINERS or uses != [op]:
+        if (
+            isinstance(combiner, Block)
+            or combiner.name not in COMBINERS
+            or uses != [combiner]
+        ):
             known = ", ".join(x.partition(".")[2] for x in COMBINERS)
             return f"the steps follow one another: no output is combined by {known}"
-        if not op.results[0].has_one_use():
+        if not value.has_one_use():
             return "the steps follow one another: a combined value is used otherwise"
-        found.append(op)
+        found.append(combiner)
     return found

@@ -22,6 +22,7 @@
 // STEPS-NEXT: transpose-operands{device="amx" every=true}
 // STEPS-NEXT: collapse-linalg
 // STEPS-NEXT: fuse-linalg
+// STEPS-NEXT: split-reductions
 // STEPS-NEXT: outline-linalg-kernels{sequence=false scores=67108864}
 // STEPS-NEXT: convert-attention-to-coopmatrix{device="amx"}
 // STEPS-NEXT: convert-convolution-to-coopmatrix{device="amx"}

@@ -27,6 +27,7 @@
 // STEPS-NEXT: transpose-operands
 // STEPS-NEXT: collapse-linalg
 // STEPS-NEXT: fuse-linalg
+// STEPS-NEXT: split-reductions
 // STEPS-NEXT: outline-linalg-kernels
 // STEPS-NEXT: convert-attention-to-coopmatrix
 // STEPS-NEXT: convert-convolution-to-coopmatrix

@@ -66,7 +66,7 @@ Memo: TypeAlias = dict[tuple[Source, Index], SSAValue]
 
 def multiply_adds(statement: Statement) -> set[Operation]:
     """Return the float additions that accumulate, with products that feed them."""
-    found, sums = set[Operation](), combiners(statement) if statement.reduces else []
+    found, sums = set[Operation](), combiners(statement.op) if statement.reduces else []
     for total in sums if not isinstance(sums, str) else []:
         fed = [x.owner for x in total.operands if x.has_one_use()]
         products = [x for x in fed if isinstance(x, arith.MulfOp)]
@@ -702,7 +702,7 @@ class RowKernel:
         nest, first = self.nest, statement.inputs
         point = nest.point(statement)
         start = [x for _ in self._each_row() for x in self._start(statement)]
-        own, over_lanes = nest.own(statement), combiners(statement)
+        own, over_lanes = nest.own(statement), combiners(statement.op)
         plan = self.plan
         apart = own and (plan.kind == "subgroup" or plan.parts > 1)
         by = over_lanes if apart and not isinstance(over_lanes, str) else []

@@ -56,7 +56,7 @@ def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
     sizes = tuple(nest.sizes.known(x) for x in nest.shared)
     if not reducing:
         return RowProblem(sizes, tuple(weights), crossed=crossed_loops(nest))
-    reasons = (combiners(x) for x in reducing)
+    reasons = (combiners(x.op) for x in reducing)
     sequential = next((x for x in reasons if isinstance(x, str)), None)
     of_lanes = [(x, lane_loop(nest, x)) for x in nest.loops if nest.own(x)]
     steps = [nest.size(x, loop) for x, loop in of_lanes]

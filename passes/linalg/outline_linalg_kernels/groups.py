@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from coopc.dialects.narrow import tensor_type
+from coopc.ir.transaction import Refused
 from coopc.passes.linalg.convert_attention_to_coopmatrix import (
     attention_of,
     why_not_kernel,
@@ -25,10 +26,14 @@ from coopc.passes.linalg.fuse_linalg import (
     number_of,
     output_arguments,
 )
-from coopc.passes.linalg.rows import why_not_rows
+from coopc.passes.linalg.rows import Nest, Statement, nest_of
 
 LEAST: Mapping[Attribute, float] = {f16: -65504.0, bf16: -3.3e38, f32: -3.4e38}
 """What a maximum begins with at most: no number is less."""
+FEW_ROWS = 4
+"""Fewer do not fill the cores of a CPU."""
+LONG_ROWS = 1 << 15
+"""Elements of a row that another kernel stores, where there are few rows."""
 VIEWS = (
     tensor.CastOp,
     tensor.CollapseShapeOp,
@@ -195,10 +200,36 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
             }
             if any(x is None or order[x] <= order[op] for x in outside):
                 continue  # it would not be there yet
-            if not is_contraction(last[0]) and why_not_rows(_with_fills(ops)) is None:
+            if not is_contraction(last[0]) and _is_nest(ops):
                 del found[before]
                 found[op] = Group(ops)
     return found
+
+
+def _is_nest(ops: Sequence[linalg.GenericOp]) -> bool:
+    """Whether one kernel can do what operations do, and is not much too slow.
+
+    It is where few rows store many elements, as work-groups share no row.
+    """
+    try:
+        nest = nest_of(_with_fills(ops))
+    except Refused:
+        return False
+    rows = [nest.sizes.known(x) for x in nest.shared]
+    if prod(x or FEW_ROWS for x in rows) >= FEW_ROWS:
+        return True
+    return all(
+        _elements(nest, x) < LONG_ROWS
+        for x in nest.statements
+        if x in nest.loops and not x.reduces
+    )
+
+
+def _elements(nest: Nest, statement: Statement) -> int:
+    """Return the elements of a row, at least; two dynamic sizes are many."""
+    sizes = [nest.size(statement, n) for n in nest.own(statement)]
+    many = sizes.count(None) > 1
+    return LONG_ROWS if many else prod(1 if x is None else x for x in sizes)
 
 
 def _with_fills(ops: Sequence[linalg.GenericOp]) -> list[Operation]:
