@@ -37,6 +37,8 @@ from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.polynomial import NOTHING, ONE, Monomial, Polynomial
 
 CASTS = (arith.ExtSIOp, arith.ExtUIOp, arith.IndexCastOp, arith.TruncIOp)
+LEAST_BITS = 32
+"""Of sums and products that are taken not to wrap, as memory would not be as large."""
 ViewOp = tt.BroadcastOp | tt.ExpandDimsOp | tt.TransOp | ttg.ConvertLayoutOp
 
 
@@ -277,16 +279,48 @@ def _addptr(indices: Indices, op: tt.AddPtrOp) -> Affine:
     return indices.of(op.ptr) + indices.of(op.offset)
 
 
+def _fits(value: SSAValue, bits: int) -> bool:
+    """Whether integers, computed without end, are those of so many bits."""
+    facts, half = ValueFacts().of(value), 1 << bits - 1
+    return -half <= facts.low and facts.high < half
+
+
+def _cast(indices: Indices, op: Any) -> Affine:
+    """Look behind casts that change no number."""
+    match op:
+        case arith.ExtUIOp():
+            is_same = ValueFacts().is_known_nonnegative(op.input)
+        case arith.TruncIOp():
+            is_same = _fits(op.input, tt.bits_of(op.result.type) or LEAST_BITS)
+        case _:
+            is_same = True
+    return indices.of(op.operands[0]) if is_same else unknown(op.result)
+
+
+def _exact(
+    rule: Callable[[Indices, Any], Affine],
+) -> Callable[[Indices, Any], Affine]:
+    """Return a rule for operations that do not wrap."""
+
+    def checked(indices: Indices, op: Any) -> Affine:
+        bits = tt.bits_of(op.result.type) or LEAST_BITS
+        if bits < LEAST_BITS and not _fits(op.result, bits):
+            return unknown(op.result)
+        return rule(indices, op)
+
+    return checked
+
+
 _RULES: Mapping[type[Operation], Callable[[Indices, Any], Affine]] = {
-    **dict.fromkeys(CASTS, lambda indices, op: indices.of(op.operands[0])),
+    **dict.fromkeys(CASTS, _cast),
     **dict.fromkeys(
         get_args(ViewOp), lambda indices, op: indices.of(op.src).viewed(op)
     ),
-    arith.AddiOp: lambda indices, op: indices.of(op.lhs) + indices.of(op.rhs),
+    arith.AddiOp: _exact(lambda indices, op: indices.of(op.lhs) + indices.of(op.rhs)),
     arith.ConstantOp: _constant,
-    arith.MuliOp: _multiply,
-    arith.ShLIOp: _shift,
-    arith.SubiOp: lambda indices, op: indices.of(op.lhs) + -indices.of(op.rhs),
+    arith.MuliOp: _exact(_multiply),
+    arith.ShLIOp: _exact(_shift),
+    arith.SubiOp: _exact(lambda indices, op: indices.of(op.lhs) + -indices.of(op.rhs)),
     tt.AddPtrOp: _addptr,
     tt.AdvanceOp: lambda indices, op: indices.of(op.ptr) + indices.steps(op.offsets),
     tt.MakeRangeOp: lambda indices, op: Affine(
@@ -376,6 +410,9 @@ def _compare(indices: Indices, op: arith.CmpiOp) -> Mask:
         difference = replace(difference, start=difference.start - ONE)
     if kind[0] == "s":
         return Mask((difference,))
+    limit = op.lhs if kind[1] == "g" else op.rhs
+    if not ValueFacts().is_known_nonnegative(limit):
+        raise NotAffine(f"a mask compares with {named(limit)}, as one without a sign")
     return Mask((difference, Affine(-one.start - ONE, (-one).steps)))
 
 

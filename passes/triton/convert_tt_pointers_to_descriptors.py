@@ -31,13 +31,20 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.arith import ConstantOp, SelectOp
+from xdsl.dialects.arith import (
+    ConstantOp,
+    MaxSIOp,
+    MinSIOp,
+    SelectOp,
+    TruncIOp,
+)
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     UnitAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -105,6 +112,8 @@ class MatrixAccess:
     """What is read outside."""
     unit: Polynomial = ONE
     """The stride of columns: 1, or what the caller is to check that it is."""
+    by_mask: bool = False
+    """Whether sizes are what a mask compares with, which may be any number."""
 
 
 def order_in(layout: ttig.MemoryLayout) -> tt.MemoryOrder:
@@ -171,6 +180,7 @@ def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
         (shape[row], shape[col]),
         flags,
         unit=inner,
+        by_mask=True,
     )
 
 
@@ -359,7 +369,9 @@ def rewrite(op: AccessOp, matrix: MatrixAccess, built: Built) -> None:
     b, base = Builder.at(op, built), matrix.base
     if matrix.moved:
         base = b.pure(tt.AddPtrOp, base, matrix.moved.build(b, i64))
-    sizes = tuple(x.build(b) for x in matrix.sizes)
+    sizes = tuple(
+        size_by_mask(b, x) if matrix.by_mask else x.build(b) for x in matrix.sizes
+    )
     strides = tuple(x.build(b, i64) for x in (matrix.pitch, matrix.unit))
     type = tt.TensorDescType.of(pointee(base), matrix.tile)
     desc = b.pure(tt.MakeTensorDescriptorOp, base, sizes, strides, type, matrix.padding)
@@ -394,6 +406,22 @@ def rewrite(op: AccessOp, matrix: MatrixAccess, built: Built) -> None:
         results[0].name_hint = op.result.name_hint
         results = [select_other(op, results[0], b)]
     Rewriter.replace_op(op, [], results)
+
+
+def size_by_mask(b: Builder, size: Polynomial) -> SSAValue:
+    """Return a size as an i32: 0 where a mask wants coordinates below 0, or the most.
+
+    A mask of 64 bits may compare with more.
+    """
+    is_wide = any(x.type == i64 for x in size.values)
+    type = i64 if is_wide else i32
+    found = size.build(b, type)
+    if may_be_negative(size) is not None:
+        found = b.pure(MaxSIOp, found, b.constant(type, 0))
+    if is_wide:
+        most = b.pure(MinSIOp, found, b.constant(i64, (1 << 31) - 1))
+        found = b.pure(TruncIOp, most, i32)
+    return found
 
 
 def select_other(

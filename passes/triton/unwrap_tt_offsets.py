@@ -128,7 +128,7 @@ def of_address(op: Operation, index: int, dim: int) -> Reached | None:
 def of_result(op: Operation, index: int, dim: int) -> Reached | None:
     """From a load, products' rows and columns, arithmetic by element; stores end it."""
     match op:
-        case tt.DotOp() if (index, dim) not in ((0, 1), (1, 0)):
+        case tt.DotOp() if not is_reduced(op, index, dim):
             return [(op.d, dim)]
         case tt.StoreOp() if index == 1:
             return None
@@ -138,6 +138,12 @@ def of_result(op: Operation, index: int, dim: int) -> Reached | None:
             return [(result, dim) for result in op.results]
         case _:
             raise Seen
+
+
+def is_reduced(op: tt.DotOp, index: int, dim: int) -> bool:
+    """Whether a dimension of an operand is K, the last one of A."""
+    rank = len(shape_of(op.d.type))
+    return (index, dim) in ((0, rank - 1), (1, rank - 2))
 
 
 def is_elementwise(op: Operation) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import lcm
 
-from xdsl.dialects.arith import ExtSIOp, ExtUIOp, TruncIOp
+from xdsl.dialects.arith import ExtSIOp, ExtUIOp, MaxSIOp, MinSIOp, TruncIOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -50,11 +50,19 @@ def numbers_of(made: tt.MakeTensorDescriptorOp) -> dict[Part, SSAValue]:
 
 
 def source_of(value: SSAValue) -> SSAValue:
-    """Return a number before it was extended, or a pointer before it was moved."""
+    """Return a number before it was extended, or a pointer before it was moved.
+
+    A size is also one before it was made 0 where it is negative, or less where it is
+    more than an i32 holds.
+    """
     while True:
         match value.owner:
             case ExtSIOp() | ExtUIOp() | TruncIOp() as extended:
                 value = extended.input
+            case MaxSIOp() as size if constant_number(size.rhs) == 0:
+                value = size.lhs
+            case MinSIOp() as size if constant_number(size.rhs) == (1 << 31) - 1:
+                value = size.lhs
             case tt.AddPtrOp() as add:
                 value = add.ptr
             case _:

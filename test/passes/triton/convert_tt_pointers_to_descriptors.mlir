@@ -5,9 +5,11 @@
 // Pointers that Triton says are a matrix become one: what masks compare with are its
 // sizes, what multiplies rows is its pitch, and steps of a loop are counted.
 
+// GEMM: [[M:%.+]] = arith.maxsi %m, %{{.+}} : i32
+// GEMM: [[K:%.+]] = arith.maxsi %k, %{{.+}} : i32
 // GEMM: [[LDA:%.+]] = arith.extsi %lda : i32 to i64
 // GEMM: [[ONE:%.+]] = arith.constant 1 : i64
-// GEMM: [[A:%.+]] = tt.make_tensor_descriptor %a, [%m, %k], {{\[}}[[LDA]], [[ONE]]] : <f16>, <64x32xf16>
+// GEMM: [[A:%.+]] = tt.make_tensor_descriptor %a, {{\[}}[[M]], [[K]]], {{\[}}[[LDA]], [[ONE]]] : <f16>, <64x32xf16>
 // GEMM: [[ROW:%.+]] = arith.muli %pid_m
 // GEMM: [[COL:%.+]] = arith.muli %pid_n
 // GEMM: scf.for %step = %c0_i32 to %k step %c32_i32 iter_args(%acc = %zero)
@@ -42,7 +44,7 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   }
 
   // CHECK-LABEL: @broadcast
-  // REMARK: :49:5: remark: tt.load: no matrix: the memory is not contiguous along either dimension
+  // REMARK: :51:5: remark: tt.load: no matrix: the memory is not contiguous along either dimension
   tt.func public @broadcast(%p: tensor<16x16xi32, #t>, %a: !tt.ptr<f32>) {
     %0 = tt.splat %a : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>, #t>
     // CHECK: tt.load %{{.+}} {ttig.block_io = "row_major", xe.no_matrix = "the memory is not contiguous along either dimension: a stride of 0 along dimension 1"}

@@ -183,4 +183,86 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     tt.store %q_all, %chosen : tensor<16x!tt.ptr<i32>, #slice>
     tt.return
   }
+
+  // K of a batch of products is added up: what is wrapped there is seen.
+  // CHECK-LABEL: @batch_k
+  // CHECK: arith.remsi
+  tt.func public @batch_k(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>, %n: i32) {
+    %zeros = arith.constant dense<0.0> : tensor<1x16x16xf32>
+    %r = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %sizes = tt.splat %n : i32 -> tensor<16xi32>
+    %rem = arith.remsi %r, %sizes : tensor<16xi32>
+    %c16 = arith.constant dense<16> : tensor<1x16x1xi32>
+    %m2 = tt.expand_dims %r {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+    %m3 = tt.expand_dims %m2 {axis = 0 : i32} : tensor<16x1xi32> -> tensor<1x16x1xi32>
+    %k2 = tt.expand_dims %rem {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+    %k3 = tt.expand_dims %k2 {axis = 0 : i32} : tensor<1x16xi32> -> tensor<1x1x16xi32>
+    %i2 = tt.expand_dims %r {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+    %i3 = tt.expand_dims %i2 {axis = 0 : i32} : tensor<16x1xi32> -> tensor<1x16x1xi32>
+    %j2 = tt.expand_dims %r {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+    %j3 = tt.expand_dims %j2 {axis = 0 : i32} : tensor<1x16xi32> -> tensor<1x1x16xi32>
+    %m4 = arith.muli %m3, %c16 : tensor<1x16x1xi32>
+    %i4 = arith.muli %i3, %c16 : tensor<1x16x1xi32>
+    %m5 = tt.broadcast %m4 : tensor<1x16x1xi32> -> tensor<1x16x16xi32>
+    %k5 = tt.broadcast %k3 : tensor<1x1x16xi32> -> tensor<1x16x16xi32>
+    %i5 = tt.broadcast %i4 : tensor<1x16x1xi32> -> tensor<1x16x16xi32>
+    %j5 = tt.broadcast %j3 : tensor<1x1x16xi32> -> tensor<1x16x16xi32>
+    %a_at = arith.addi %m5, %k5 : tensor<1x16x16xi32>
+    %at = arith.addi %i5, %j5 : tensor<1x16x16xi32>
+    %ps = tt.splat %p : !tt.ptr<f16> -> tensor<1x16x16x!tt.ptr<f16>>
+    %qs = tt.splat %q : !tt.ptr<f16> -> tensor<1x16x16x!tt.ptr<f16>>
+    %os = tt.splat %o : !tt.ptr<f32> -> tensor<1x16x16x!tt.ptr<f32>>
+    %pa = tt.addptr %ps, %a_at : tensor<1x16x16x!tt.ptr<f16>>, tensor<1x16x16xi32>
+    %pb = tt.addptr %qs, %at : tensor<1x16x16x!tt.ptr<f16>>, tensor<1x16x16xi32>
+    %po = tt.addptr %os, %at : tensor<1x16x16x!tt.ptr<f32>>, tensor<1x16x16xi32>
+    %a = tt.load %pa : tensor<1x16x16x!tt.ptr<f16>>
+    %b = tt.load %pb : tensor<1x16x16x!tt.ptr<f16>>
+    %d = tt.dot %a, %b, %zeros : tensor<1x16x16xf16> * tensor<1x16x16xf16> -> tensor<1x16x16xf32>
+    %size3 = tt.splat %n : i32 -> tensor<1x1x16xi32>
+    %in = arith.cmpi slt, %j3, %size3 : tensor<1x1x16xi32>
+    %mask = tt.broadcast %in : tensor<1x1x16xi1> -> tensor<1x16x16xi1>
+    tt.store %po, %d, %mask : tensor<1x16x16x!tt.ptr<f32>>
+    tt.return
+  }
+
+  // Rows of one are not.
+  // CHECK-LABEL: @batch_m
+  // CHECK-NOT: arith.remsi
+  tt.func public @batch_m(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>, %n: i32) {
+    %zeros = arith.constant dense<0.0> : tensor<1x16x16xf32>
+    %r = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %sizes = tt.splat %n : i32 -> tensor<16xi32>
+    %rem = arith.remsi %r, %sizes : tensor<16xi32>
+    %c16 = arith.constant dense<16> : tensor<1x16x1xi32>
+    %m2 = tt.expand_dims %rem {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+    %m3 = tt.expand_dims %m2 {axis = 0 : i32} : tensor<16x1xi32> -> tensor<1x16x1xi32>
+    %k2 = tt.expand_dims %r {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+    %k3 = tt.expand_dims %k2 {axis = 0 : i32} : tensor<1x16xi32> -> tensor<1x1x16xi32>
+    %i2 = tt.expand_dims %r {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+    %i3 = tt.expand_dims %i2 {axis = 0 : i32} : tensor<16x1xi32> -> tensor<1x16x1xi32>
+    %j2 = tt.expand_dims %r {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+    %j3 = tt.expand_dims %j2 {axis = 0 : i32} : tensor<1x16xi32> -> tensor<1x1x16xi32>
+    %m4 = arith.muli %m3, %c16 : tensor<1x16x1xi32>
+    %i4 = arith.muli %i3, %c16 : tensor<1x16x1xi32>
+    %m5 = tt.broadcast %m4 : tensor<1x16x1xi32> -> tensor<1x16x16xi32>
+    %k5 = tt.broadcast %k3 : tensor<1x1x16xi32> -> tensor<1x16x16xi32>
+    %i5 = tt.broadcast %i4 : tensor<1x16x1xi32> -> tensor<1x16x16xi32>
+    %j5 = tt.broadcast %j3 : tensor<1x1x16xi32> -> tensor<1x16x16xi32>
+    %a_at = arith.addi %m5, %k5 : tensor<1x16x16xi32>
+    %at = arith.addi %i5, %j5 : tensor<1x16x16xi32>
+    %ps = tt.splat %p : !tt.ptr<f16> -> tensor<1x16x16x!tt.ptr<f16>>
+    %qs = tt.splat %q : !tt.ptr<f16> -> tensor<1x16x16x!tt.ptr<f16>>
+    %os = tt.splat %o : !tt.ptr<f32> -> tensor<1x16x16x!tt.ptr<f32>>
+    %pa = tt.addptr %ps, %a_at : tensor<1x16x16x!tt.ptr<f16>>, tensor<1x16x16xi32>
+    %pb = tt.addptr %qs, %at : tensor<1x16x16x!tt.ptr<f16>>, tensor<1x16x16xi32>
+    %po = tt.addptr %os, %at : tensor<1x16x16x!tt.ptr<f32>>, tensor<1x16x16xi32>
+    %a = tt.load %pa : tensor<1x16x16x!tt.ptr<f16>>
+    %b = tt.load %pb : tensor<1x16x16x!tt.ptr<f16>>
+    %d = tt.dot %a, %b, %zeros : tensor<1x16x16xf16> * tensor<1x16x16xf16> -> tensor<1x16x16xf32>
+    %size3 = tt.splat %n : i32 -> tensor<1x16x1xi32>
+    %in = arith.cmpi slt, %i3, %size3 : tensor<1x16x1xi32>
+    %mask = tt.broadcast %in : tensor<1x16x1xi1> -> tensor<1x16x16xi1>
+    tt.store %po, %d, %mask : tensor<1x16x16x!tt.ptr<f32>>
+    tt.return
+  }
 }

@@ -26,7 +26,7 @@ from coopc.run import opencl, toolchain, vulkan
 from coopc.run.arrays import Outcome
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.tiles import Tiles
-from coopc.sim.simulate import simulate
+from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, simulate
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -61,7 +61,8 @@ def refused(error: CompileError, program: RandomProgram, pipeline: str) -> None:
     """Check that an error is a refusal of something by name, not a mistake of ours."""
     found = error.diagnostic
     named = any(
-        word in str(error) for word in ("coopmatrix.", "scf.", "func.", "arith.")
+        word in str(error)
+        for word in ("coopmatrix.", "simt.", "scf.", "func.", "arith.")
     )
     what = f"{pipeline}: {error}\n{program.text}"
     assert found.kind in (Kind.PASS, Kind.EMIT), what
@@ -96,7 +97,8 @@ def on_driver(
     lanes, found = interface.subgroup_size, program.copies()
     text = coopc.compile(program.text, pipeline, "mlir").text
     lowered = parse(new_context(UNIVERSE), Source(text, "lowered"))
-    simulate(lowered, "k", found, grid=program.grid)
+    size = lanes or SIMULATED_SUBGROUP_SIZE
+    simulate(lowered, "k", found, grid=program.grid, subgroup_size=size)
     same(program, lanes, found, f"{pipeline}, simulated")
     if run is not None:
         same(program, lanes, [*run(artifact.bytes, call).arrays], pipeline)
