@@ -7,8 +7,8 @@ Fails:   never; an operation without an expansion is unchanged.
 GLSL's functions take f16 and f32, its bit counts 32 bits.  Missing functions are
 computed to the same accuracy where possible.  A power with a small constant exponent
 becomes multiplications on every target.  On x86-64, f16 is computed in f32, and an
-integer power in f64; exp, log, tanh and erf of f32 vectors are polynomials, because the
-library has only scalar ones.
+integer power in f64; exponentials, logarithms, sin, cos, tanh and erf of f32 vectors
+are polynomials, because the library has only scalar ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import product
-from math import inf, nan
+from math import inf, nan, pi
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf, vector
@@ -29,8 +29,10 @@ from xdsl.dialects.builtin import (
     f64,
     i1,
     i32,
+    i64,
 )
 from xdsl.dialects.utils import FastMathFlag
+from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 
 from coopc.dialects.narrow import is_vector
@@ -123,8 +125,22 @@ TANH = (
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693359375, -0.00021219444005469057
 """The natural logarithm of 2, in two parts: the first times 2^8 at most is exact."""
-WHOLE = 1.5 * 2.0**23
-"""Adding it rounds a small f32 to a whole number, the low bits of the sum."""
+LN2 = 0.6931471805599453
+LOG10_E = 0.4342944819032518
+LOG10_2_HIGH, LOG10_2_LOW = 0.301025390625, 4.605038981195214e-06
+"""The decimal logarithm of 2, in two parts: the first times 2^8 at most is exact."""
+WHOLE, WHOLE_F64 = 1.5 * 2.0**23, 1.5 * 2.0**52
+"""Adding it rounds a small f32, or f64, to a whole number, the low bits of the sum."""
+HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
+"""pi / 2 in parts of at most 33 bits: the first two times 2^20 at most are exact."""
+MOST_ANGLE = 2.0**20
+"""Up to it, sine and cosine are of pi / 2 times 2^20 at most, and a rest."""
+SIN = (-0.16666654936121889, 0.008332177659518998, -0.00019517231751938735)
+"""(sin(r) / r - 1) / r^2 for |r| <= pi / 4, by powers of r^2: to 3.6e-9 of sin(r)."""
+COS = (0.04166664685336115, -0.0013887366858298432, 2.443837428411099e-05)
+"""(cos(r) - 1 + r^2 / 2) / r^4 for |r| <= pi / 4, by powers of r^2: to 1e-10."""
+OF_LIBRARY = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_RECIP])
+"""What tells a function that the library computes: it has no quotient to relax."""
 SIGNIFICAND, BIAS = 23, 127
 """Bits of the significand of an f32, and the bias of its exponent."""
 
@@ -182,6 +198,12 @@ def lacks_of_short(op: Operation, target: Target) -> bool:
     return lacks(op, target) and not wide
 
 
+def is_of_vectors(op: Operation, target: Target) -> bool:
+    """Whether a function on x86-64 is of a vector of f32."""
+    type = op.results[0].type
+    return target.language == "x86" and is_vector(type) and element_of(type) == f32
+
+
 @table.on(math.CopySignOp, when=lacks)
 def copysign(code: Code, op: math.CopySignOp) -> Num:
     element = element_of(op.lhs.type)
@@ -204,6 +226,7 @@ def cbrt(code: Code, op: math.CbrtOp) -> Num:
 
 
 @table.on(math.ExpM1Op, when=lacks_of_short)
+@table.on(math.ExpM1Op, when=is_of_vectors)
 def expm1(code: Code, op: math.ExpM1Op) -> Num:
     """`exp(x) - 1`: where x is small x (1 + x/2 (1 + x/3 (1 + ...)))."""
     (x,) = free(code, op.operand)
@@ -215,6 +238,7 @@ def expm1(code: Code, op: math.ExpM1Op) -> Num:
 
 
 @table.on(math.Log1pOp, when=lacks_of_short)
+@table.on(math.Log1pOp, when=is_of_vectors)
 def log1p(code: Code, op: math.Log1pOp) -> Num:
     """`log(1 + x)`: where x is small 2 (s + s^3/3 + s^5/5 + ...), s = x / (2 + x)."""
     (x,) = free(code, op.operand)
@@ -225,12 +249,6 @@ def log1p(code: Code, op: math.Log1pOp) -> Num:
         series = series * square + 2 / term
     direct = (x + 1.0).apply(math.LogOp)
     return x.apply(math.AbsFOp).compare("olt", SMALL).select(s * series, direct)
-
-
-def is_of_vectors(op: Operation, target: Target) -> bool:
-    """Whether a function on x86-64 is of a vector of f32."""
-    type = op.results[0].type
-    return target.language == "x86" and is_vector(type) and element_of(type) == f32
 
 
 @table.on(math.ErfOp, when=is_of_vectors)
@@ -518,7 +536,21 @@ def exponential(code: Code, op: math.ExpOp) -> Num:
     x = x.compare("ogt", 89.0).select(x.like(89.0), x)  # beyond is infinity
     shifted = x * LOG2_E + WHOLE  # nothing may be reassociated: flags say contract
     n = shifted - WHOLE
-    r = x - n * LN2_HIGH - n * LN2_LOW
+    return scaled(x - n * LN2_HIGH - n * LN2_LOW, shifted)
+
+
+@table.on(math.Exp2Op, when=is_of_vectors)
+def exponential_of_2(code: Code, op: math.Exp2Op) -> Num:
+    """Of n + r, with |r| <= 1/2: exp(r log(2)) times 2^n."""
+    (x,) = free(code, op.operand)
+    x = x.compare("olt", -151.0).select(x.like(-151.0), x)  # below is 0
+    x = x.compare("ogt", 129.0).select(x.like(129.0), x)  # beyond is infinity
+    shifted = x + WHOLE
+    return scaled((x - (shifted - WHOLE)) * LN2, shifted)
+
+
+def scaled(r: Num, shifted: Num) -> Num:
+    """Return exp(r) times 2^n, in two factors, of which `shifted` has n + `WHOLE`."""
     found = (polynomial(r, EXP) * r + 1.0) * r + 1.0
     exponent = shifted.bits(i32) << SIGNIFICAND
     half = exponent.apply(arith.ShRSIOp, 1) & -(1 << SIGNIFICAND)
@@ -532,8 +564,8 @@ def unless_nan(x: Num, found: Num) -> Num:
     return x.compare("uno", x).select(x, found)
 
 
-@table.on(math.LogOp, when=is_of_vectors)
-def logarithm(code: Code, op: math.LogOp) -> Num:
+@table.on(math.LogOp, math.Log2Op, math.Log10Op, when=is_of_vectors)
+def logarithm(code: Code, op: math.LogOp | math.Log2Op | math.Log10Op) -> Num:
     """Of m 2^e, with m from the root of a half to that of 2: e log(2) + log(m)."""
     (x,) = free(code, op.operand)
     is_small = x.compare("olt", 2.0**-126)
@@ -547,11 +579,68 @@ def logarithm(code: Code, op: math.LogOp) -> Num:
     exponent = is_small.select(exponent - float(SIGNIFICAND), exponent)
     y = m - 1.0
     square = y * y
-    rest = exponent * LN2_LOW + square * y * polynomial(y, LOG) - square * 0.5
-    found = exponent * LN2_HIGH + (y + rest)
+    rest = square * y * polynomial(y, LOG) - square * 0.5
+    match op:
+        case math.LogOp():
+            rest = exponent * LN2_LOW + rest
+            found = exponent * LN2_HIGH + (y + rest)
+        case math.Log2Op():
+            found = exponent + ((y + rest) * (LOG2_E - 1.0) + rest + y)
+        case math.Log10Op():
+            rest = exponent * LOG10_2_LOW + (y + rest) * LOG10_E
+            found = exponent * LOG10_2_HIGH + rest
     found = x.compare("oeq", inf).select(x, found)
     found = x.compare("oeq", 0.0).select(x.like(-inf), found)
     return unless_nan(x, x.compare("olt", 0.0).select(x.like(nan), found))
+
+
+def is_of_angles(op: math.SinOp | math.CosOp, target: Target) -> bool:
+    """Whether it is of a vector of one dimension, and not already of the library."""
+    if not is_of_vectors(op, target) or op.fastmath == OF_LIBRARY:
+        return False
+    type = op.result.type
+    return is_vector(type) and len(type.get_shape()) == 1
+
+
+@table.on(math.SinOp, math.CosOp, when=is_of_angles)
+def sine(code: Code, op: math.SinOp | math.CosOp) -> SSAValue:
+    """Of n pi / 2 + r, with |r| <= pi / 4: a polynomial of r, by the lowest bits of n.
+
+    The library is asked where an angle is so large that n pi / 2 is not exact enough.
+    """
+    size = Num(code, op.operand).apply(math.AbsFOp)
+    beyond = size.compare("ogt", MOST_ANGLE).value
+    some = code(
+        vector.ReductionOp.build(
+            operands=[beyond, None],
+            result_types=[i1],
+            properties={"kind": CombiningKindAttr(CombiningKindFlag.OR)},
+        )
+    )
+    near, far = Block(), Block()
+    of_library = type(op)(op.operand, fastmath=OF_LIBRARY)
+    far.add_ops([of_library, scf.YieldOp(of_library.result)])
+    (x,) = free(Code(near.add_op), op.operand)
+    near.add_op(scf.YieldOp(_sine(x, isinstance(op, math.CosOp)).value))
+    return code(scf.IfOp(some, [op.result.type], Region(far), Region(near)))
+
+
+def _sine(x: Num, is_cosine: bool) -> Num:
+    """Return the sine or cosine of an angle of at most `MOST_ANGLE`."""
+    wide = x.cast(arith.ExtFOp, f64)
+    shifted = wide * (2 / pi) + WHOLE_F64
+    n, r = shifted - WHOLE_F64, wide
+    for part in HALF_PI:  # each product is exact
+        r = r - n * part
+    r = r.cast(arith.TruncFOp, f32)
+    turns = shifted.bits(i64).cast(arith.TruncIOp, i32) + int(is_cosine)
+    square = r * r
+    of_sine = r * square * polynomial(square, SIN) + r
+    of_cosine = square * square * polynomial(square, COS) + (square * -0.5 + 1.0)
+    found = (turns & 1).compare("ne", 0).select(of_cosine, of_sine)
+    found = (found.bits(i32) ^ ((turns & 2) << 30)).bits(f32)
+    # Of -0 a sum is 0.
+    return found if is_cosine else x.compare("oeq", 0.0).select(x, found)
 
 
 @table.on(math.TanhOp, when=is_of_vectors)

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     Float8E4M3FNType,
     Float8E5M2Type,
     Float8E8M0FNUType,
+    Float16Type,
     IndexType,
     IntegerType,
     ModuleOp,
@@ -53,7 +54,7 @@ from coopc.passes.generic.expansion import (
     Expansions,
     Target,
 )
-from coopc.passes.generic.number import Num
+from coopc.passes.generic.number import Num, nums
 from coopc.rounding import FORMATS
 
 table = Expansions()
@@ -129,6 +130,17 @@ def integer_as_bf16(code: Code, op: arith.SIToFPOp | arith.UIToFPOp) -> Num:
 def through_f32(code: Code, op: Operation) -> SSAValue:
     """Extend, compute in f32, and round."""
     return computed_in_f32(code, op, NARROW)
+
+
+@table.on(
+    *(arith.MaxnumfOp, arith.MinnumfOp),
+    when=lambda op, to: to.language == "x86" and has(op.results, Float16Type),
+)
+def extreme(code: Code, op: arith.MaxnumfOp | arith.MinnumfOp) -> Num:
+    """Comparisons: LLVM computes extremes of f16 one by one, also those in f32."""
+    x, y = nums(code, op.lhs, op.rhs)
+    is_first = x.compare("ogt" if isinstance(op, arith.MaxnumfOp) else "olt", y)
+    return y.compare("uno", y).select(x, is_first.select(x, y))
 
 
 def computed_in_f32(code: Code, op: Operation, short: Kinds) -> SSAValue:

@@ -279,6 +279,10 @@ CASES = [
         Case(MATH, AMX, f"%r = math.{op} %a : f16", ("f16",), "f16")
         for op in ("sqrt", "floor", "absf", "roundeven")
     ),
+    *(
+        Case(NARROW, AMX, f"%r = arith.{op} %a, %b : f16", ("f16",) * 2, "f16")
+        for op in ("maxnumf", "minnumf")
+    ),
     Case(MATH, AMX, "%r = math.fma %a, %b, %c : f16", ("f16",) * 3, "f16"),
     Case(MATH, AMX, "%r = math.fma %a, %b, %c : bf16", ("bf16",) * 3, "bf16"),
     Case(MATH, AMX, "%r = math.rsqrt %a : f32", ("f32",), "f32", ulps=2),
@@ -293,7 +297,30 @@ CASES = [
             "f32",
             ulps=3,
         )
-        for op in ("exp", "log", "tanh", "erf")
+        for op in (
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "tanh",
+            "erf",
+        )
+    ),
+    *(
+        Case(
+            MATH,
+            AMX,
+            f"""%v = vector.broadcast %a : f32 to vector<2xf32>
+            %w = math.{op} %v : vector<2xf32>
+            %r = vector.extract %w[1] : f32 from vector<2xf32>""",
+            ("f32",),
+            "f32",
+            ulps=2,
+        )
+        for op in ("sin", "cos")
     ),
     *(
         Case(
