@@ -135,8 +135,10 @@ def ours(session: Session, gemm: Gemm, arrays: list[Array]) -> float:
     return median(recorder.times(copies(once), next(found))) / TOGETHER
 
 
-def same(x: Array, y: Array) -> bool:
-    return x.shape == y.shape and x.dtype == y.dtype and np.array_equal(x, y)
+def same(memory: Array, array: Array) -> bool:
+    """Whether memory, which has one dimension, is that of an array."""
+    alike = memory.size == array.size and memory.dtype == array.dtype
+    return alike and np.array_equal(memory.ravel(), array.ravel())
 
 
 def copies(b: Array) -> list[Array]:
