@@ -20,11 +20,11 @@ For example A of f16, 256 x 32, the first operand in the layout document: regist
 blocks of 16 columns; the messages of the warps are 32 rows apart.
 
 A tensor of narrow elements may be read by wider ones: `packed` elements that are
-neighbours in memory are one element of the message.  With `row_step` s, a message takes
-every s-th row: its surface begins at one of the first s rows and has s times the pitch.
-With `swaps`, a lane bit and a value bit of each message change places after it has
-arrived, by a butterfly of shuffles: lanes that differ in the bit exchange half of their
-values.
+neighbours in memory are one element of the message, if the column where the tensor
+begins is a multiple of so many.  With `row_step` s, a message takes every s-th row: its
+surface begins at one of the first s rows and has s times the pitch.  With `swaps`, a
+lane bit and a value bit of each message change places after it has arrived, by a
+butterfly of shuffles: lanes that differ in the bit exchange half of their values.
 
 Laws (test/unit/plan/test_block2d.py checks each by its name):
 

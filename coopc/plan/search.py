@@ -26,7 +26,7 @@ from itertools import product
 from coopc.device.block_io import BlockIO, BlockShapes
 from coopc.layout.linear import LinearLayout, powers
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_message import GRF_BYTES, BlockMode, BlockShape, slot_bits
+from coopc.plan.block_message import BITS, GRF_BYTES, BlockMode, BlockShape, slot_bits
 from coopc.plan.refusal import Reason, Refusal
 
 Basis = tuple[int, int]
@@ -38,9 +38,12 @@ NEARER: dict[Enum, int] = {
     Reason.REGISTERS: 1,
     Reason.OVERLAP: 2,
     Reason.MASK: 2,
+    Reason.POSITION: 3,
 }
 """How near a message is that fails for a reason; the nearest is what is reported."""
 GRF_BITS = 512
+MOST_PACKED = max(BITS) // min(BITS)
+"""Elements of a tensor in one element of a message."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class Request:
     """Registers of one operand of DPAS, which are to be a piece of a message."""
     channel_bits: int = 0
     """Width of the components of such an operand; 0 where there is none."""
+    column: int = MOST_PACKED
+    """A power of two that the column where the tensor begins is a multiple of; so many
+    neighbours can be one element of a message."""
     constancy: tuple[int | None, ...] = ()
     """For each dimension how many elements in a row a mask is the same for, a power of
     two; None or absent where nothing is masked."""
@@ -260,6 +266,8 @@ def fit(request: Request, shape: BlockShape, row_step: int) -> Fit | Refusal | N
         request, shape, row_step, bits
     ):
         return refusal
+    if refusal := unaligned(shape, packed, request.column):
+        return refusal
     outer = [bit for bit in registers.values() if bit not in bits]
     return Fit(shape, row_step, bits, swaps, 1 << len(outer))
 
@@ -310,6 +318,20 @@ def overlapping(
         if row & rows or col & cols:
             return Refusal(Reason.OVERLAP, f"{shape} at row {row}, column {col}")
     return None
+
+
+def unaligned(shape: BlockShape, packed: int, column: int) -> Refusal | None:
+    """Return why messages cannot begin at a column, which they count in their elements.
+
+    Args:
+        shape: of the messages.
+        packed: elements of the tensor in one of theirs.
+        column: what the column is known to be a multiple of.
+    """
+    if column % packed == 0:
+        return None
+    what = f"a column that is a multiple of {column}, as far as is known"
+    return Refusal(Reason.POSITION, f"{what}, expected {packed} for {shape}")
 
 
 def estimate(found: Fit, request: Request, io: BlockIO) -> float:

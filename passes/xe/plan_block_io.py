@@ -36,6 +36,8 @@ from coopc.passes.triton.base_alignment import SURFACE_ALIGNMENT, alignment_of
 from coopc.passes.triton.origins import copies_of, made_by
 from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
+    BlockOp,
+    column_multiple,
     known_numbers,
     refuse_steps,
     second_entries,
@@ -53,7 +55,6 @@ from coopc.remarks import remark
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
 StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
 AccessOp: TypeAlias = LoadOp | StoreOp
-BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 
 
 def accessed_type(op: AccessOp) -> tt.Tensor | None:
@@ -83,6 +84,7 @@ def request_of(op: BlockOp, type: tt.Tensor) -> Request | Refusal:
         isinstance(op, StoreOp),
         run,
         channel,
+        column_multiple(op),
     )
 
 

@@ -49,7 +49,7 @@ from coopc.ir.facts import ValueFacts
 from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.channel_plans import ChannelPlan, demand_reach, plan_channels
-from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
+from coopc.passes.xe.conditions import Demands, HostNumber, known_multiple, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMove,
     ChannelPlace,
@@ -165,6 +165,7 @@ def _planned(
             store=isinstance(op, coopmatrix.StoreOp),
             run=registers.run,
             channel_bits=channel,
+            column=known_multiple(op.positions[-1]),
         ),
         io,
     )

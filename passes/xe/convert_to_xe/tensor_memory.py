@@ -66,7 +66,7 @@ from coopc.passes.triton.memory import (
 )
 from coopc.passes.triton.origins import base_of
 from coopc.passes.xe.channel_plans import ChannelPlan
-from coopc.passes.xe.conditions import refuse_steps
+from coopc.passes.xe.conditions import column_multiple, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMessages,
     BlockMove,
@@ -105,6 +105,7 @@ from coopc.passes.xe.convert_to_xe.vectors import (
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.channels import SlotLoad
+from coopc.plan.search import unaligned
 
 AtomicOp = tt.AtomicCASOp | tt.AtomicRMWOp
 MOST_BYTES = 1 << 31
@@ -203,10 +204,11 @@ class TensorMemory:
         if op in self.padded:
             what = "expected zeros outside of a descriptor, got NaN"
             raise Refused(op, f"{what}: normalize-tt-descriptors")
-        refusal = refuse_steps(plan.data, op.indices[-2], op.indices[-1])
-        if refusal is not None:
+        decided = plan.data
+        refusal = unaligned(decided.shape, decided.packed, column_multiple(op))
+        if refusal := refusal or refuse_steps(decided, *op.indices):
             raise Refused(op, str(refusal))
-        return plan.data
+        return decided
 
     def prefetch(self, op: ttig.DescriptorPrefetchOp, b: Splitter) -> Results:
         """The share of each subgroup; nothing where there is no plan: it is a hint."""

@@ -8,6 +8,7 @@
 #dot_a = #ttg.dot_op<{opIdx = 0, parent = #dpas, kWidth = 1}>
 #dot_b = #ttg.dot_op<{opIdx = 1, parent = #dpas, kWidth = 2}>
 #wrong = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 4], warpsPerCTA = [8, 4], order = [1, 0]}>
+#pairs = #ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 8], warpsPerCTA = [32, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 32 : i32, "ttg.threads-per-warp" = 16 : i32} {
   // CHECK-LABEL: tt.func public @accesses
   tt.func public @accesses(%p: !tt.ptr<f16>, %q: !tt.ptr<f32>, %n: i32, %s: i64) {
@@ -49,6 +50,20 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 32 : i32, "ttg.th
     %8 = tt.descriptor_load %a[%n, %odd] {ttig.block_io = "row_major"} : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #dot_a>
     // CHECK: xe.plan
     %9 = tt.descriptor_load %a[%odd, %even] : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #dot_a>
+    tt.return
+  }
+  // Pairs of f32 are elements of 64 bits where the column is known to be even.
+  // CHECK-LABEL: tt.func public @pairs
+  tt.func public @pairs(%q: !tt.ptr<f32>, %n: i32, %s: i64) {
+    %one = arith.constant 1 : i64
+    %two = arith.constant 2 : i32
+    %even = arith.muli %n, %two : i32
+    %c = tt.make_tensor_descriptor %q, [%n, %n], [%s, %one] : <f32>, <64x16xf32>
+    // CHECK: #xe.block_load_plan<<64, 2x8x1>
+    %0 = tt.descriptor_load %c[%n, %even] {ttig.block_io = "row_major"} : !tt.tensordesc<64x16xf32> -> tensor<64x16xf32, #pairs>
+    // CHECK: xe.no_plan
+    // REMARK: remark: tt.descriptor_store: moved lane by lane: the position is not known well enough: a column that is a multiple of 1, as far as is known, expected 2 for 64 bits, 2x8x1
+    tt.descriptor_store %c[%n, %n], %0 {ttig.block_io = "row_major"} : !tt.tensordesc<64x16xf32>, tensor<64x16xf32, #pairs>
     tt.return
   }
   // Without layouts nobody knows which lane has what.

@@ -14,12 +14,13 @@ from coopc.compiler import new_context
 from coopc.device import BMG
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encodings import Operand
-from coopc.layout.linear import LinearLayout
+from coopc.layout.linear import LinearLayout, powers
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import BlockMode, BlockShape
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
+from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Fit, Request, built, estimate, fit, plan
 from coopc.source import Source
 from coopc.universe import everything
@@ -137,6 +138,33 @@ def test_large_stores() -> None:
     lanes = [(0, 4), (0, 8), (0, 16), (1, 0)]
     blocked = layout(registers, lanes, 16, 32)
     assert described(Request(blocked, 1, 16, store=True)) == (2, "64 bits, 8x8x1")
+
+
+@pytest.mark.parametrize("store", [False, True])
+@pytest.mark.parametrize(("bits", "packed"), [(32, 2), (16, 4)])
+def test_columns_that_wide_elements_divide(bits: int, packed: int, store: bool) -> None:
+    """A message of wider elements begins at a column that is a multiple of them."""
+    own = [(0, x) for x in powers(1, packed)]
+    lanes = [(0, packed << x) for x in range(3)]
+    tensor = layout([*own, (2, 0), (4, 0)], [*lanes, (1, 0)], 8, 8 * packed)
+    for column in (1, 2, 4, 8):
+        request = Request(tensor, 1, bits, store=store, column=column)
+        if column % packed == 0:
+            assert described(request) == (1, "64 bits, 8x8x1")
+            continue
+        result = plan(request, IO)
+        assert isinstance(result, Refusal)
+        assert result.reason is Reason.POSITION
+        assert f"a multiple of {column}, as far as is known, expected {packed}" in str(
+            result
+        )
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_narrow_elements_begin_anywhere(store: bool) -> None:
+    tensor = layout([(0, 1), (1, 0)], [(0, 2), (0, 4), (0, 8), (0, 16)], 2, 32)
+    request = Request(tensor, 1, 16, store=store, column=1)
+    assert described(request) == (1, "16 bits, 2x32x1")
 
 
 def test_prefetches_of_64_bytes() -> None:

@@ -24,6 +24,8 @@ LAYOUTS = {
     "blocked": "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], "
     "warpsPerCTA = [2, 2], order = [1, 0]}>",
     "dpas": DPAS,
+    "pairs": "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 8], "
+    "warpsPerCTA = [4, 1], order = [1, 0]}>",
     "a": f"#ttg.dot_op<{{opIdx = 0, parent = {DPAS}, kWidth = 1}}>",
 }
 
@@ -134,6 +136,38 @@ def test_block_pointers_are_2d_blocks() -> None:
     assert "xe.block_store_2d" in names
     assert "xe.payload_prefetch" in names
     assert "memref.load" not in names
+
+
+MOVED = f"""{LONG}
+    %two = arith.constant 2 : i32
+    %x = arith.muli %i, %two : i32
+    %y = arith.addi %x, %j : i32
+    %p = tt.make_tensor_descriptor %a, [%m, %n], [%pl, %one] : <f32>, <8x16xf32>
+    %q = tt.make_tensor_descriptor %b, [%m, %n], [%pl, %one] : <f32>, <8x16xf32>
+    %v = tt.descriptor_load %p[%c0, %x] : !tt.tensordesc<8x16xf32> -> tensor<8x16xf32, #t>
+    tt.descriptor_store %q[%c0, %y], %v : !tt.tensordesc<8x16xf32>, tensor<8x16xf32, #t>"""  # noqa: E501
+COLUMNS = f"{TWO}, %i: i32, %j: i32"
+
+
+@pytest.mark.parametrize("columns", [(0, 0), (1, 1), (3, 2), (-2, 1), (30, 3)])
+def test_columns_that_are_not_known(columns: tuple[int, int]) -> None:
+    """Pairs of f32 are elements of 64 bits only at columns known to be even."""
+    i, j = columns
+    a, b = matrix(8), np.zeros((8, 128), "f4")
+    found = outputs(MOVED, COLUMNS, [a, b, 8, 64, i, j], "pairs")
+    same(found)
+    wide = np.pad(a[:, :64], ((0, 0), (16, 32)))
+    inside = range(max(0, 2 * i + j), min(64, 2 * i + j + 16))
+    for col in inside:
+        assert np.array_equal(found[0][:, col], wide[:, col - j + 16])
+    assert np.count_nonzero(found[0]) <= 8 * len(inside)
+
+
+def test_pairs_at_known_columns_are_2d_blocks() -> None:
+    kernel = module(MOVED, COLUMNS, "pairs", "coopc-xe{device=bmg}")
+    names = [op.name for op in kernel.walk()]
+    assert names.count("xe.block_load_2d") == 1
+    assert "xe.block_store_2d" not in names
 
 
 PADDED = f"""{LONG}
