@@ -350,8 +350,11 @@ def _anded(x: Facts, y: Facts) -> Facts:
         return ANY
     # The lowest bits that are 0 in either are 0 in both together.
     powers = [_low_zeros(each) for each in (x, y)]
+    divisor = 0 if 0 in powers else max(powers)
     high = min(each.high for each in natural)
-    return Facts(0, high, 0 if 0 in powers else max(powers))
+    if divisor and not isinf(high):
+        high -= high % divisor
+    return Facts(0, high, divisor)
 
 
 def _low_zeros(x: Facts) -> int:

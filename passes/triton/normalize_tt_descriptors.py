@@ -24,8 +24,9 @@ A base that is not aligned moves to the last aligned address before it:
     base + moved          columns from x on, of width w
     base + (moved - r)    columns from x + r on, of width w + r
 
-where r is `moved` modulo 64 bytes.  This is done only for matrices as wide as a tile,
-since others might become wider than their pitch.
+where r is `moved` modulo 64 bytes.  This is done only if w and the columns of the tiles
+are constants, since other matrices might become wider than their pitch.  If all tiles
+are inside of the columns, the width is a constant, w + 64 bytes: nothing depends on it.
 """
 
 from __future__ import annotations
@@ -232,7 +233,10 @@ def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> No
     b.effect(aligned)
     shift = b.pure(arith.TruncIOp, rest, i32)
     made.operands[0] = aligned.result
-    made.operands[len(made.shape)] = b.constant(i32, width + unit)
+    wider = b.constant(i32, width + unit)
+    if any((x or 0) + made.type.shape[-1] > width for x in columns):
+        wider = b.pure(arith.AddiOp, b.constant(i32, width), shift)
+    made.operands[len(made.shape)] = wider
     for op in blocks:
         column = Builder.at(op).pure(arith.AddiOp, op.indices[-1], shift)
         op.operands[len(op.operands) - 1] = column

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import gcd, lcm
+from math import gcd, isinf, lcm
 from typing import TypeAlias
 
 from xdsl.dialects.arith import ExtSIOp, ExtUIOp, MaxSIOp, MinSIOp, TruncIOp
@@ -32,7 +32,7 @@ from coopc.dialects import simt, tt, ttig, xe_plans
 from coopc.interface import SECOND_ENTRY, Condition
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE, NO_PROMISE
-from coopc.passes.triton.base_alignment import alignment_of
+from coopc.passes.triton.base_alignment import ALIGNED, alignment_of
 from coopc.passes.triton.origins import made_by
 from coopc.passes.xe.vector_plans import plan_vector
 from coopc.plan.block2d import BlockPlan
@@ -80,6 +80,21 @@ def known_numbers(made: tt.MakeTensorDescriptorOp) -> dict[Part, int]:
         if (number := constant_number(value)) is not None:
             found[part] = number * (1 if part == "height" else size)
     return found
+
+
+def known_surfaces(made: tt.MakeTensorDescriptorOp) -> list[dict[Part, int]]:
+    """Return what is known of a surface, where its width is the least and the most.
+
+    A width grows with the distance that its base was moved to be aligned.
+    """
+    known, owner = known_numbers(made), made.base.owner
+    if "width" in known or not isinstance(owner, tt.AddPtrOp):
+        return [known]
+    if ALIGNED not in owner.attributes:
+        return [known]
+    width, size = ValueFacts().of(made.shape[-1]), made.type.element_bits // 8
+    ends = [int(x) for x in (width.low, width.high) if not isinf(x)]
+    return [{**known, "width": end * size} for end in ends] or [known]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -190,7 +205,8 @@ def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]
         for rule in rules(io, step):
             in_bytes = rule.part in ("base", "height")
             demands.add_part(arguments, rule if in_bytes else rule.in_units(size))
-        known = {part: number // size for part, number in known_numbers(made).items()}
+        *_, most = known_surfaces(made)
+        known = {part: number // size for part, number in most.items()}
         if "width" in known:
             demands.add_part(arguments, Rule("pitch", at_least=known["width"]))
         if "pitch" in known:

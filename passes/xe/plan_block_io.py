@@ -38,7 +38,7 @@ from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
     BlockOp,
     column_multiple,
-    known_numbers,
+    known_surfaces,
     refuse_steps,
     second_entries,
     source_of,
@@ -109,7 +109,7 @@ def decide(
     if made is not None and io is not None:
         refusal = (
             refuse_stride(made)
-            or refuse_surface(io, known_numbers(made))
+            or refuse_sizes(made, io)
             or refuse_base(made)
             or refuse_column(op, request.element_bits)
         )
@@ -119,6 +119,16 @@ def decide(
     if isinstance(decided, BlockPlan) and made is not None:
         return refuse_steps(decided, *op.indices) or decided
     return decided
+
+
+def refuse_sizes(
+    made: tt.MakeTensorDescriptorOp, io: devices.BlockIO
+) -> Refusal | None:
+    """Return why the sizes of a descriptor are those of no surface, as far as known."""
+    for known in known_surfaces(made):
+        if (refusal := refuse_surface(io, known)) is not None:
+            return refusal
+    return None
 
 
 def refuse_base(made: tt.MakeTensorDescriptorOp) -> Refusal | None:

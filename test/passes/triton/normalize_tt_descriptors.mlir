@@ -48,6 +48,32 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     tt.return
   }
 
+  // A base of 32 bytes more than a multiple of 64: the columns begin later, and end later
+  // if that is a bound.
+  // CHECK-LABEL: @moved
+  tt.func public @moved(%p: !tt.ptr<f32>, %m: i32, %s: i64) {
+    %one = arith.constant 1 : i64
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %c8 = arith.constant 8 : i32
+    %c20 = arith.constant 20 : i32
+    // CHECK: [[P:%.+]] = tt.addptr %p, {{.+}} {xe.aligned}
+    %q = tt.addptr %p, %c8 : !tt.ptr<f32>, i32
+    // The last tile ends where the matrix does.
+    // CHECK: [[W:%.+]] = arith.constant 36 : i32
+    // CHECK: tt.make_tensor_descriptor [[P]], [%m, [[W]]]
+    %inside = tt.make_tensor_descriptor %q, [%m, %c20], [%s, %one] : <f32>, <16x16xf32>
+    %x = tt.descriptor_load %inside[%c0, %c4] : !tt.tensordesc<16x16xf32> -> tensor<16x16xf32, #t>
+    // CHECK: [[BOUND:%.+]] = arith.addi %c20, [[R:%.+]] : i32
+    // CHECK: [[D:%.+]] = tt.make_tensor_descriptor {{.+}}, [%m, [[BOUND]]]
+    // CHECK: [[X:%.+]] = arith.addi %c8, [[R]] : i32
+    // CHECK: tt.descriptor_load [[D]][%c0, [[X]]]
+    %beyond = tt.make_tensor_descriptor %q, [%m, %c20], [%s, %one] : <f32>, <16x16xf32>
+    %y = tt.descriptor_load %beyond[%c0, %c8] : !tt.tensordesc<16x16xf32> -> tensor<16x16xf32, #t>
+    "test.op"(%x, %y) : (tensor<16x16xf32, #t>, tensor<16x16xf32, #t>) -> ()
+    tt.return
+  }
+
   // CHECK-LABEL: @numbers
   tt.func public @numbers(%p: !tt.ptr<f32>, %m: i32, %n: i32, %s: i64) -> (i64, i64) {
     %one = arith.constant 1 : i64

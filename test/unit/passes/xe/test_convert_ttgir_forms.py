@@ -170,6 +170,54 @@ def test_pairs_at_known_columns_are_2d_blocks() -> None:
     assert "xe.block_store_2d" not in names
 
 
+LOADED = """%wider = arith.constant 64 : i32
+    %q = tt.make_tensor_descriptor %b8, [%m, %wider]"""
+
+
+def shifted(width: int, column: int) -> str:
+    """Return a copy of 32 x 32 of a matrix that begins 8 columns later."""
+    return f"""{LONG}
+    %move = arith.constant 8 : i32
+    %width = arith.constant {width} : i32
+    %column = arith.constant {column} : i32
+    %a8 = tt.addptr %a, %move : !tt.ptr<f32>, i32
+    %b8 = tt.addptr %b, %move : !tt.ptr<f32>, i32
+    %p = tt.make_tensor_descriptor %a8, [%m, %width], [%pl, %one] : <f32>, <32x32xf32>
+    %q = tt.make_tensor_descriptor %b8, [%m, %width], [%pl, %one] : <f32>, <32x32xf32>
+    %v = tt.descriptor_load %p[%c0, %column] : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
+    %one_more = arith.constant dense<1.0> : tensor<32x32xf32, #t>
+    %w = arith.addf %v, %one_more : tensor<32x32xf32, #t>
+    tt.descriptor_store %q[%c0, %column], %w : !tt.tensordesc<32x32xf32>, tensor<32x32xf32, #t>
+    ttig.descriptor_prefetch %p[%c0, %column] : !tt.tensordesc<32x32xf32>"""  # noqa: E501
+
+
+@pytest.mark.parametrize(("width", "column"), [(32, 0), (20, 0), (44, 12), (43, 12)])
+@pytest.mark.parametrize("last", ["load", "store"])
+def test_columns_of_a_base_that_is_not_aligned(
+    width: int, column: int, last: str
+) -> None:
+    """Columns end where the matrix does, not where its surface could."""
+    a, b = matrix(32) + 200, np.zeros((32, 128), "f4")
+    body = shifted(width, column)
+    if last == "load":  # what is read beyond the end is 0
+        body = body.replace("%q = tt.make_tensor_descriptor %b8, [%m, %width]", LOADED)
+    found = outputs(body, TWO, [a, b, 32, 128], "dpas")
+    same(found)
+    end = min(column + 32, width)
+    assert np.array_equal(
+        found[0][:, 8 + column : 8 + end], a[:, 8 + column : 8 + end] + 1
+    )
+    beyond = found[0][:, 8 + end : 8 + column + 32]
+    assert np.all(beyond == (last == "load"))
+
+
+@pytest.mark.parametrize(("width", "blocks"), [(32, True), (20, True), (12, False)])
+def test_a_base_that_is_not_aligned_has_a_surface(width: int, blocks: bool) -> None:
+    """If the columns until the end are 64 bytes at least."""
+    kernel = module(shifted(width, 0), TWO, "dpas", "coopc-xe{device=bmg}")
+    assert ("xe.block_store_2d" in [op.name for op in kernel.walk()]) == blocks
+
+
 PADDED = f"""{LONG}
     %d = tt.make_tensor_descriptor %a, [%m, %n], [%pl, %one] {{padding = 2 : i32}} : <f32>, <32x32xf32>
     %v = tt.descriptor_load %d[%c0, %c32] {{ttig.block_io = "row_major"}} : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
