@@ -11,7 +11,9 @@ Fails:   never; other kernels are unchanged.
 The accumulator of a `tt.dot` gets the DPAS layout, and its operands get dot-operand
 layouts.  Layouts propagate through elementwise operations and control flow, and from
 loads to their pointers and masks: from accumulators first, then from operands; what
-remains gets a row-major blocked layout.  The first layout to reach a value wins.
+remains gets a row-major blocked layout.  The first layout to reach a value wins, except
+that the result of a `tt.dot` always has its own: another, such as that of the transpose
+of another product, is converted.
 
 Without a `tt.dot`, layouts propagate from loads and stores: each lane has a contiguous
 vector, and consecutive lanes follow the contiguous dimension of memory.
@@ -521,11 +523,24 @@ class Spread:
         """Give a layout to a value, and to what it reaches, that have none yet."""
         todo = [(value, encoding)]
         for value, encoding in todo:
-            if value in self.layouts:
-                continue
-            self.layouts[value] = encoding
-            steps = ((x, step(encoding)) for x, step in self.ties.get(value, ()))
-            todo += ((x, found) for x, found in steps if found is not None)
+            if value not in self.layouts:
+                self.layouts[value] = encoding
+                todo += self.reached(value, encoding)
+
+    def start_all(self, layouts: Mapping[SSAValue, Encoding]) -> None:
+        """Give layouts to some values, then to what each of them reaches in turn."""
+        self.layouts.update(layouts)
+        for value, encoding in layouts.items():
+            for each in self.reached(value, encoding):
+                self.start(*each)
+
+    def reached(
+        self, value: SSAValue, encoding: Encoding
+    ) -> Iterator[tuple[SSAValue, Encoding]]:
+        """Yield the neighbours of a value, and the layouts that its layout implies."""
+        for neighbour, step in self.ties.get(value, ()):
+            if (found := step(encoding)) is not None:
+                yield neighbour, found
 
 
 def is_loaded(factor: SSAValue) -> bool:
@@ -608,8 +623,7 @@ def plan_layouts(
     spread = Spread(tied)
     if dots:
         lanes, grid = device.dpas.lanes, grid_for(ops, dots, tied, device, warps)
-        for op in dots:
-            spread.start(op.d, dpas_encoding(op, grid, device))
+        spread.start_all({x.d: dpas_encoding(x, grid, device) for x in dots})
         for op, index in product(dots, (0, 1)):
             if (value := op.operands[index]) not in free:
                 spread.start(value, factor(spread.layouts[op.d], index))

@@ -104,6 +104,32 @@ module attributes {simt.target = #simt.target<opencl, bmg>} {
 
 // -----
 
+// Each product has its layout, also where another one meets its transpose.
+
+// CHECK-LABEL: @met
+// CHECK: %s = tt.dot {{.*}} -> tensor<32x32xf32, #dpas>
+// CHECK: %t = tt.dot {{.*}} -> tensor<32x32xf32, #dpas>
+// CHECK-NEXT: [[T:%.+]] = ttg.convert_layout %t : tensor<32x32xf32, #dpas> -> tensor<32x32xf32, #linear>
+// CHECK-NEXT: %turned = tt.trans [[T]] {{.*}} : tensor<32x32xf32, #linear> -> tensor<32x32xf32, #dpas>
+// CHECK-NEXT: %all = arith.addf %s, %turned : tensor<32x32xf32, #dpas>
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+  tt.func public @met(%q_at: !tt.ptr<f16>, %c: !tt.ptr<f32>) {
+    %zero = arith.constant dense<0.0> : tensor<32x32xf32>
+    %qs = tt.splat %q_at : !tt.ptr<f16> -> tensor<32x32x!tt.ptr<f16>>
+    %q = tt.load %qs : tensor<32x32x!tt.ptr<f16>>
+    %v = tt.load %qs {isVolatile = true} : tensor<32x32x!tt.ptr<f16>>
+    %s = tt.dot %q, %v, %zero : tensor<32x32xf16> * tensor<32x32xf16> -> tensor<32x32xf32>
+    %t = tt.dot %v, %q, %zero : tensor<32x32xf16> * tensor<32x32xf16> -> tensor<32x32xf32>
+    %turned = tt.trans %t {order = array<i32: 1, 0>} : tensor<32x32xf32> -> tensor<32x32xf32>
+    %all = arith.addf %s, %turned : tensor<32x32xf32>
+    %cs = tt.splat %c : !tt.ptr<f32> -> tensor<32x32x!tt.ptr<f32>>
+    tt.store %cs, %all : tensor<32x32x!tt.ptr<f32>>
+    tt.return
+  }
+}
+
+// -----
+
 // REMARK: remark: tt.func: the kernel gets no layouts: DPAS does not multiply f32
 // CHECK-NOT: ttg.num-warps
 module attributes {simt.target = #simt.target<opencl, bmg>} {

@@ -218,6 +218,46 @@ def test_a_base_that_is_not_aligned_has_a_surface(width: int, blocks: bool) -> N
     assert ("xe.block_store_2d" in [op.name for op in kernel.walk()]) == blocks
 
 
+@pytest.mark.parametrize("size", [16, 32, 64])
+@pytest.mark.parametrize("is_factor", [False, True])
+def test_products_that_meet_a_transposed_one(size: int, is_factor: bool) -> None:
+    """Each of them is a product of DPAS, with its own layout."""
+    square = f"{size}x{size}x"
+    sums = f"tensor<{square}f16> * tensor<{square}f16> -> tensor<{square}f32>"
+    order = "{order = array<i32: 1, 0>}"
+    half = f"""%h = arith.truncf %s : tensor<{square}f32> to tensor<{square}f16>
+    %ht = tt.trans %h {order} : tensor<{square}f16> -> tensor<{square}f16>
+    %u = tt.dot %ht, %x, %zero : {sums}"""
+    text = f"""module {{
+  tt.func public @k(%a: !tt.ptr<f16>, %b: !tt.ptr<f32>) {{
+    %c0 = arith.constant 0 : i32
+    %n = arith.constant {size} : i32
+    %pitch = arith.constant {size} : i64
+    %one = arith.constant 1 : i64
+    %zero = arith.constant dense<0.0> : tensor<{square}f32>
+    %p = tt.make_tensor_descriptor %a, [%n, %n], [%pitch, %one] : <f16>, <{square}f16>
+    %q = tt.make_tensor_descriptor %b, [%n, %n], [%pitch, %one] : <f32>, <{square}f32>
+    %x = tt.descriptor_load %p[%c0, %c0] : !tt.tensordesc<{square}f16> -> tensor<{square}f16>
+    %y = arith.mulf %x, %x : tensor<{square}f16>
+    %s = tt.dot %x, %y, %zero : {sums}
+    {half if is_factor else ""}
+    %t = tt.dot %y, %x, %zero : {sums}
+    %tt = tt.trans %t {order} : tensor<{square}f32> -> tensor<{square}f32>
+    %all = arith.addf {"%u" if is_factor else "%s"}, %tt : tensor<{square}f32>
+    tt.descriptor_store %q[%c0, %c0], %all : !tt.tensordesc<{square}f32>, tensor<{square}f32>
+    tt.return
+  }}
+}}"""  # noqa: E501
+    x = np.random.default_rng(size).integers(-1, 3, (size, size)).astype("f2")
+    found = np.zeros((size, size), "f4")
+    kernel = of_text(text, "coopc-xe{device=bmg}")
+    simulate(kernel, "k", [x, found], grid=(1,))
+    assert "xe.dpas" in [op.name for op in kernel.walk()]
+    x = x.astype("f4")
+    s, t = x @ (x * x), (x * x) @ x
+    assert np.array_equal(found, (s.T @ x if is_factor else s) + t.T)
+
+
 PADDED = f"""{LONG}
     %d = tt.make_tensor_descriptor %a, [%m, %n], [%pl, %one] {{padding = 2 : i32}} : <f32>, <32x32xf32>
     %v = tt.descriptor_load %d[%c0, %c32] {{ttig.block_io = "row_major"}} : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
