@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -28,17 +28,28 @@ def origins_of(value: SSAValue, *, moved: bool = False) -> list[SSAValue]:
         value: of any type.
         moved: whether what a pointer was moved from is looked for, too.
     """
+    return [x for x, before in _reached(value, moved) if not before]
+
+
+def offsets_of(pointers: SSAValue) -> list[SSAValue]:
+    """Return all tensors that are added to what a tensor of pointers counts from."""
+    reached = _reached(pointers, moved=True)
+    adds = (x.owner for x, _ in reached if tt.is_tensor(x.type))
+    return [x.offset for x in adds if isinstance(x, tt.AddPtrOp)]
+
+
+def _reached(
+    value: SSAValue, moved: bool
+) -> Iterator[tuple[SSAValue, Sequence[SSAValue]]]:
+    """Yield a value and all that it may have been before, with what each was before."""
     todo, seen = [value], {value}
-    found: list[SSAValue] = []
     while todo:
         value = todo.pop()
         before = _before(value, moved)
-        if not before:
-            found.append(value)
+        yield value, before
         new = [x for x in dict.fromkeys(before) if x not in seen]
         todo += new
         seen.update(new)
-    return found
 
 
 def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:

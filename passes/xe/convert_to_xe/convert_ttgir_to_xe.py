@@ -74,6 +74,7 @@ from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
 from coopc.passes.xe.convert_to_xe.scans import scan
 from coopc.passes.xe.convert_to_xe.tensor_memory import (
     TensorMemory,
+    may_be_before,
     memref_of,
     pointer_base,
 )
@@ -271,6 +272,7 @@ def memory_of(
         ScalarAccess(in_loops),
         channels,
         {op: pointer_base(op) for op in ops if isinstance(op, PointerOp)},
+        frozenset(x for x in ops if isinstance(x, PointerOp) and may_be_before(x)),
         frozenset(
             op
             for op in ops

@@ -6,7 +6,8 @@ Pointers: scalars as memrefs of rank 0, tensors as offsets from one of those.
     tensor of pointers         vectors of i64, elements from the base on
 
 The base of a tensor of pointers is the scalar that was splat; it is found by looking
-back, through loops too, and is not carried.
+back, through loops too, and is not carried.  Where offsets may be negative they count
+from what that pointer is in: no index of a memref is negative.
 
 `tt.bitcast` of pointers: memory stays of what it is, values are cast.  What is updated
 is a view of the memory.
@@ -47,11 +48,11 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttig, xe_plans
-from coopc.dialects.narrow import is_tensor, memref_type
+from coopc.dialects.narrow import is_tensor, length_of, memref_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, bits_of, block_io, in_memory
 from coopc.ir.builder import INDEX, Builder
-from coopc.ir.facts import constant_number
+from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.polynomial import NOTHING, Polynomial
 from coopc.ir.split_values import Results, Rule, Splitter
 from coopc.ir.transaction import Refused
@@ -64,7 +65,7 @@ from coopc.passes.triton.memory import (
     in_elements,
     rmw,
 )
-from coopc.passes.triton.origins import base_of
+from coopc.passes.triton.origins import base_of, offsets_of
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import column_multiple, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
@@ -123,6 +124,8 @@ class TensorMemory:
     """The loads that are done so."""
     bases: Mapping[Operation, SSAValue]
     """The scalar pointer that the pointers of an access count from."""
+    backward: frozenset[Operation]
+    """The accesses that may be of what is before that pointer."""
     padded: frozenset[Operation]
     """The accesses through descriptors that read NaN outside."""
     moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(default_factory=lambda: {})
@@ -325,8 +328,12 @@ class TensorMemory:
         masks = None if mask is None else vectors_of(mask, b)
         planned = op.attributes.get(xe_plans.VECTOR)
         length = planned.value.data if isinstance(planned, IntegerAttr) else 1
+        offsets = b.parts(op.ptr)
+        if op in self.backward and memref in self.moved:
+            memref, start = self.moved[memref]
+            offsets = [_moved_by(b, each, start) for each in offsets]
         memory = self.view(b, memref)
-        return VectorPlaces(memory, b.parts(op.ptr), masks, together=length)
+        return VectorPlaces(memory, offsets, masks, together=length)
 
     def _through_descriptor(
         self,
@@ -407,6 +414,18 @@ def pointer_base(op: tt.LoadOp | tt.StoreOp | AtomicOp) -> SSAValue:
         what = why_no_matrix(op, otherwise)
         raise Refused(op, f"expected a block pointer that is understood, got {what}")
     return op.ptr
+
+
+def may_be_before(op: tt.LoadOp | tt.StoreOp | AtomicOp) -> bool:
+    """Whether pointers may be before the scalar pointer that they count from."""
+    known = ValueFacts()
+    return not all(map(known.is_known_nonnegative, offsets_of(op.ptr)))
+
+
+def _moved_by(b: Builder, offsets: SSAValue, start: SSAValue) -> SSAValue:
+    """Return offsets, in 64 bits, from where an index is counted from."""
+    number = b.pure(IndexCastOp, start, i64)
+    return b.pure(AddiOp, offsets, splat(b, number, length_of(offsets)))
 
 
 def _in_elements(

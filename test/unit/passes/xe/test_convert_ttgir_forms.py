@@ -258,6 +258,71 @@ def test_products_that_meet_a_transposed_one(size: int, is_factor: bool) -> None
     assert np.array_equal(found, (s.T @ x if is_factor else s) + t.T)
 
 
+def strided(step: str) -> str:
+    """Return a copy of 64 elements, which are some apart, from a moved pointer on."""
+    return f"""
+    %r = tt.make_range {{end = 64 : i32, start = 0 : i32}} : tensor<64xi32, #d1>
+    %s = {step} tensor<64xi32, #d1>
+    %o = arith.muli %r, %s : tensor<64xi32, #d1>
+    %p0 = tt.addptr %a, %m : !tt.ptr<f32>, i32
+    %p = tt.addptr %p0, %m : !tt.ptr<f32>, i32
+    %ps = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>, #d1>
+    %from = tt.addptr %ps, %o : tensor<64x!tt.ptr<f32>, #d1>, tensor<64xi32, #d1>
+    %x = tt.load %from : tensor<64x!tt.ptr<f32>, #d1>
+    %q = tt.addptr %b, %m : !tt.ptr<f32>, i32
+    %qs = tt.splat %q : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>, #d1>
+    %to = tt.addptr %qs, %o : tensor<64x!tt.ptr<f32>, #d1>, tensor<64xi32, #d1>
+    tt.store %to, %x : tensor<64x!tt.ptr<f32>, #d1>"""
+
+
+ANY_STEP = "tt.splat %n : i32 ->"
+
+
+@pytest.mark.parametrize(("start", "step"), [(0, 1), (63, -1), (70, 1), (126, -2)])
+def test_pointers_that_count_down(start: int, step: int) -> None:
+    """They may be before the scalar pointer, but not before the argument."""
+    a, b = matrix(4), np.zeros((4, 128), "f4")
+    found = outputs(strided(ANY_STEP), TWO, [a, b, start, step])
+    same(found)
+    own = np.arange(64) * step + start
+    expected = b.ravel()
+    expected[own] = a.ravel()[own + start]
+    assert np.array_equal(found[0].ravel(), expected)
+
+
+def test_pointers_that_count_down_are_one_after_another() -> None:
+    """In a loop, the pointers that it carries move to the start."""
+    body = """%r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #d1>
+    %back = arith.constant dense<-64> : tensor<64xi32, #d1>
+    %p = tt.addptr %a, %m : !tt.ptr<f32>, i32
+    %ps = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>, #d1>
+    %first = tt.addptr %ps, %r : tensor<64x!tt.ptr<f32>, #d1>, tensor<64xi32, #d1>
+    %q = tt.addptr %b, %m : !tt.ptr<f32>, i32
+    %qs = tt.splat %q : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>, #d1>
+    %last = tt.addptr %qs, %r : tensor<64x!tt.ptr<f32>, #d1>, tensor<64xi32, #d1>
+    %ends:2 = scf.for %i = %c0 to %n step %c32 iter_args(%from = %first, %to = %last)
+        -> (tensor<64x!tt.ptr<f32>, #d1>, tensor<64x!tt.ptr<f32>, #d1>) : i32 {
+      %x = tt.load %from : tensor<64x!tt.ptr<f32>, #d1>
+      tt.store %to, %x : tensor<64x!tt.ptr<f32>, #d1>
+      %f = tt.addptr %from, %back : tensor<64x!tt.ptr<f32>, #d1>, tensor<64xi32, #d1>
+      %t = tt.addptr %to, %back : tensor<64x!tt.ptr<f32>, #d1>, tensor<64xi32, #d1>
+      scf.yield %f, %t : tensor<64x!tt.ptr<f32>, #d1>, tensor<64x!tt.ptr<f32>, #d1>
+    }"""
+    a, b = matrix(4), np.zeros((4, 128), "f4")
+    found = outputs(body, TWO, [a, b, 192, 128])
+    same(found)
+    assert np.array_equal(found[0].ravel()[:256], a.ravel()[:256])
+
+
+@pytest.mark.parametrize("step", [ANY_STEP, "arith.constant dense<2> :"])
+def test_indices_count_from_where_they_are_not_negative(step: str) -> None:
+    """From the moved pointer, unless they may be before it."""
+    kernel = module(strided(step), TWO, pipeline="coopc-xe{device=bmg}")
+    views = [op for op in kernel.walk() if op.name == "memref.reinterpret_cast"]
+    moved = [bool(op.operands[1:]) for op in views]
+    assert moved == [step != ANY_STEP] * 2
+
+
 PADDED = f"""{LONG}
     %d = tt.make_tensor_descriptor %a, [%m, %n], [%pl, %one] {{padding = 2 : i32}} : <f32>, <32x32xf32>
     %v = tt.descriptor_load %d[%c0, %c32] {{ttig.block_io = "row_major"}} : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
