@@ -157,6 +157,19 @@ def gather(machine: Machine, op: tt.GatherOp, src: Array, indices: Array) -> Arr
     return np.take_along_axis(src, indices.astype(np.int64), axis)
 
 
+@implements(tt.HistogramOp)
+def histogram(machine: Machine, op: tt.HistogramOp, src: Array, *mask: Array) -> Array:
+    """Count the elements that are 0, 1, 2, ..; others, and masked ones, are not."""
+    bins = np.arange(shape_of(op.result.type)[0])
+    values, *masks = (
+        x.reshape(*x.shape[:AXES], -1, 1) for x in np.broadcast_arrays(src, *mask)
+    )
+    found = values == bins
+    for each in masks:
+        found &= each
+    return wrapped(found.sum(AXES), scalar_of(op.result.type))
+
+
 # Products, reductions and arithmetic that `arith` lacks.
 
 

@@ -56,6 +56,7 @@ EXEMPT: dict[str, str] = {
             *("tt.get_num_programs", "tt.get_program_id", "tt.make_range"),
             *(
                 "tt.atomic_poll",
+                "tt.histogram",
                 "tt.mulhiui",
                 "ttg.barrier",
                 "ttig.descriptor_prefetch",

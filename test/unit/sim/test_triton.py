@@ -49,6 +49,12 @@ SWAP = """%p = tt.addptr %xs, %i : tensor<32x!tt.ptr<T>, #b>, tensor<32xi32, #b>
    : (tensor<32x!tt.ptr<T>, #b>, tensor<32xT, #b>, tensor<32xT, #b>)
    -> tensor<32xT, #b>"""
 COUNT = "%y = tt.histogram %i : tensor<32xi32, #b> -> tensor<32xi32, #b>"
+COUNT_SOME = """%few = arith.constant dense<5> : tensor<32xi32, #b>
+%m = arith.cmpi sgt, %v, %few : tensor<32xi32, #b>
+%y = tt.histogram %i, %m : tensor<32xi32, #b> -> tensor<32xi32, #b>"""
+ASSEMBLY = """%y = tt.elementwise_inline_asm "mov $0, $1" {constraints = "=r,r",
+  packed_element = 1 : i32, pure = true} %v
+  : tensor<32xi32, #b> -> tensor<32xi32, #b>"""
 
 
 def kernel(body: str, type: str) -> str:
@@ -80,6 +86,16 @@ def test_gather() -> None:
     assert np.array_equal(run(GATHER, X.copy(), NUMBERS), X[NUMBERS])
     with pytest.raises(UndefinedBehaviour, match="expected indices of 0 to 31"):
         run(GATHER, X.copy(), NUMBERS + 20)
+
+
+@pytest.mark.parametrize("body", [COUNT, COUNT_SOME])
+def test_histogram(body: str) -> None:
+    """Numbers without a bin are not counted, nor are those that are masked."""
+    x, numbers = np.arange(32, dtype="i4"), NUMBERS.copy()
+    numbers[::9] = [-1, 32, 1 << 30, -(1 << 31)]
+    counted = [n for n in numbers[6 * (body == COUNT_SOME) :] if 0 <= n < 32]
+    expected = np.bincount(counted, minlength=32)
+    assert np.array_equal(run(body, x, numbers, "i32"), expected)
 
 
 def test_atomic_cas() -> None:
@@ -121,5 +137,5 @@ def test_not_by_layouts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_refused_by_name() -> None:
-    with pytest.raises(SimulationError, match=r"tt\.histogram"):
-        run(COUNT, NUMBERS.astype("i4"), NUMBERS, "i32")
+    with pytest.raises(SimulationError, match=r"tt\.elementwise_inline_asm"):
+        run(ASSEMBLY, NUMBERS.astype("i4"), NUMBERS, "i32")
