@@ -28,10 +28,8 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     FloatAttr,
     ModuleOp,
-    ShapedType,
     bf16,
     f16,
     f32,
@@ -65,6 +63,7 @@ from coopc.passes.linalg.match import (
     tiles,
     with_epilogue,
 )
+from coopc.passes.linalg.rows import sizes_of
 from coopc.plan.core_gemm import unit_without
 from coopc.plan.gemm import Axis, in_precision
 from coopc.remarks import remark
@@ -189,19 +188,24 @@ def _follow(its: Attention) -> bool:
 
 def why_not_kernel(its: Attention) -> str | None:
     """Return why attention, on tensors or memrefs, has no kernel; None if it has."""
-    q, k, s = map(order, maps_of(its.scores))
+    q, _, s = map(order, maps_of(its.scores))
     p, v, o = map(order, maps_of(its.result))
     if q[:-1] != s[:-1] or p[:-1] != o[:-1] or v[-1] not in (o[-1], p[-1]):
         return "expected products of rows, as of Q and weights"
-    types = (x.type for x in (its.scores.inputs[1], its.result.inputs[1]))
-    wanted = zip("KV", types, ((k, q[-1]), (v, o[-1])), strict=True)
-    for name, type, (loops, loop) in wanted:
-        assert isinstance(type, ShapedType), type
-        depth = type.get_shape()[loops.index(loop)]
-        if depth == DYNAMIC_INDEX or depth > MOST_DEPTH:
-            found = "?" if depth == DYNAMIC_INDEX else depth
+    for name, depth in zip("KV", depths(its), strict=True):
+        if depth is None or depth > MOST_DEPTH:
+            found = "?" if depth is None else depth
             return f"expected {name} of at most {MOST_DEPTH} columns, got {found}"
     return None
+
+
+def depths(its: Attention) -> tuple[int | None, int | None]:
+    """Return the columns of Q and K, and those of V, if any operand's type says."""
+    sizes = sizes_of((its.scores, its.result))
+    (q, *_), (*_, o) = maps_of(its.scores), maps_of(its.result)
+    loops = (its.scores, order(q)[-1]), (its.result, order(o)[-1])
+    depth, columns = map(sizes.known, loops)
+    return depth, columns
 
 
 # --- The kernel. ---
@@ -258,19 +262,22 @@ class AttentionKernel:
         self.q, self.k = Memory("%q", problem.a), Memory("%k", problem.b)
         self.v = Memory("%v", result.b)
         self.result = Operands(result, ["acc"] * len(result.outputs))
-        self.depth = problem.a.size("cols") or 0
+        depth, columns = depths(its)
+        assert depth is not None, its
+        assert columns is not None, its
+        self.depth = depth
         """Columns of Q and K."""
         self.rows = problem.a.size("rows")
         self.length = problem.b.size("cols")
         """Rows of K and V; None where it is known when the kernel runs."""
-        self.columns = result.b.size("cols") or 0
+        self.columns = columns
         """Columns of V and of the result."""
         (p,) = output_arguments(its.weights)
         matrix = f"!coopmatrix.matrix<{plan.rows}x{plan.block}x"
         self.acc, self.weights = f"{matrix}f32, acc>", f"{matrix}{p.type}, a>"
         self.q_type = f"{matrix}{self.q.element}, a>"
-        columns = -(-self.columns // plan.block) * plan.block
-        self.sums = f"memref<{plan.rows}x{columns}xf32, #simt.memory<workgroup>>"
+        padded = -(-columns // plan.block) * plan.block
+        self.sums = f"memref<{plan.rows}x{padded}xf32, #simt.memory<workgroup>>"
 
     @property
     def text(self) -> str:
@@ -512,7 +519,9 @@ def attention_in(func: FuncOp) -> Attention | None:
     if len(func.body.blocks) != 1 or simt.KERNEL in func.attributes:
         return None
     ops = [op for op in func.body.block.ops if isinstance(op, linalg.GenericOp)]
-    return None if any(op.results for op in ops) else attention_of(ops)
+    if any(op.results for op in ops) or (its := attention_of(ops)) is None:
+        return None
+    return its if why_not_kernel(its) is None else None
 
 
 def become_attention(

@@ -72,6 +72,13 @@ def attention(
     return text.replace("TYPE", element)
 
 
+def without_columns(text: str, name: str, sizes: tuple[int, int, int, int]) -> str:
+    """Return attention of f16 without the columns of Q, or of K and V, in types."""
+    batch, rows, length, head = sizes
+    known = f"{batch}x{rows if name == 'Q' else length}x"
+    return text.replace(f"tensor<{known}{head}xf16>", f"tensor<{known}?xf16>")
+
+
 def is_right(
     sizes: tuple[int, int, int, int],
     on: str,
@@ -79,6 +86,7 @@ def is_right(
     element: str = "f16",
     backwards: bool = False,
     tiles: str = "auto",
+    unknown: str = "",
 ) -> bool:
     """Whether a pipeline's kernel computes what numpy does.
 
@@ -89,6 +97,7 @@ def is_right(
         element: the type of Q, K and V.
         backwards: whether a row sees what comes after it, and first blocks are -inf.
         tiles: of AMX, on the CPU.
+        unknown: of which operands no type says the columns: Q, or K and V.
     """
     batch, rows, length, head = sizes
     random = np.random.default_rng(0)
@@ -102,6 +111,8 @@ def is_right(
     seen, text = np.tri(rows, length, dtype=bool), attention(*sizes, element)
     if backwards:
         seen, text = ~np.tri(rows, length, -1, dtype=bool), text.replace("sge", "sle")
+    for name in unknown:
+        text = without_columns(text, name, sizes)
     scores = np.where(seen, scores, -np.inf)
     weights = np.exp(scores - scores.max(2, keepdims=True))
     weights /= weights.sum(2, keepdims=True)
@@ -204,3 +215,30 @@ def test_in_precision(precision: str) -> None:
     pipeline = f"coopc-xe{{device=bmg {pipeline}}}"
     assert "xe.dpas" in coopc.compile(text, pipeline, "mlir").text
     assert is_right((1, 20, 40, 16), "sim", pipeline, "f32")
+
+
+@pytest.mark.parametrize("unknown", ["Q", "K", "QK"])
+@pytest.mark.parametrize(
+    ("pipeline", "on"),
+    [
+        ("coopc-khr{device=lavapipe}", "vulkan"),
+        ("coopc-xe{device=bmg}", "sim"),
+        ("coopc-lanes{device=intel-cpu}", "sim"),
+        ("coopc-amx", "cpu"),
+    ],
+)
+def test_columns_that_one_type_says(
+    pipeline: str, on: str, unknown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of Q are those of K, and columns of V are those of the result.
+
+    Where neither type says them, it is several kernels.
+    """
+    monkeypatch.setattr(pipelines, "CPU_SCORES", 0)
+    sizes, text = (1, 8, 20, 16), attention(1, 8, 20, 16)
+    for name in unknown:
+        text = without_columns(text, name, sizes)
+    lowered = coopc.compile(text, pipeline, "mlir").text
+    assert (lowered.count("func.func @") == 1) == (unknown != "QK")
+    tiles = tiles_of("f16") if on == "cpu" else "auto"
+    assert is_right(sizes, on, pipeline, tiles=tiles, unknown=unknown)
