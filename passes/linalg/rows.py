@@ -221,6 +221,11 @@ class Nest:
         own = self.own(statement) if statement in self.loops else [-1]
         return all(n >= 0 and statement.reductions[n] for n in own)
 
+    def used(self) -> set[Statement]:
+        """Return the statements of which others read what they give."""
+        sources = (x for each in self.statements for x in each.sources)
+        return {x.by for x in sources if isinstance(x, Made)}
+
     def own(self, statement: Statement) -> list[int]:
         """Return the loops that are not shared, without those of one iteration."""
         shared = self.loops[statement]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     MemRefType,
@@ -93,6 +93,8 @@ class RowKernel:
     b: Builder = field(init=False)
     point: list[SSAValue] = field(init=False)
     """The values of dimensions: the shared loops, then those of a statement."""
+    used: set[Statement] = field(init=False)
+    """The statements of which others read what they give."""
     kept: dict[Made, SSAValue] = field(init=False)
     """What the row has reduced."""
     rows: list[SSAValue] = field(default_factory=list[SSAValue])
@@ -128,7 +130,7 @@ class RowKernel:
         self._set_attributes()
         self.b = b = Builder.at(last)
         b.location = self.nest.statements[-1].op.location
-        self.kept = {}
+        self.kept, self.used = {}, self.nest.used()
         self.sizes = [self._size(x) for x in self.nest.shared]
         zero = b.constant(INDEX, 0)
         self.point = [zero] * len(self.sizes)
@@ -582,14 +584,26 @@ class RowKernel:
             yield number
 
     def _keep(self, statement: Statement) -> None:
-        """Store what is one value of the row, once."""
-        if not statement.reduces:
+        """Store what is one value of the row, once.
+
+        If nothing else reads it, it is computed there alone: what it reads may be the
+        memory that it is stored to.
+        """
+        stores = [x for x in self.nest.stores if x.by is statement]
+
+        def compute() -> None:
             made = self._results(statement, self.nest.point(statement), {})
             for number, value in enumerate(made):
                 self.kept[Made(statement, number)] = value
-        stores = [x for x in self.nest.stores if x.by is statement]
+
+        is_computed = statement.reduces
+        if not is_computed and statement in self.used:
+            compute()
+            is_computed = True
 
         def store() -> None:
+            if not is_computed:
+                compute()
             for made in stores:
                 self._store(made, self.kept[made])
 
@@ -732,7 +746,8 @@ class RowKernel:
                 value = found[row * results + number]
                 if by:
                     old = statement.block.args[first + number]
-                    value = self._combined(by[number], value, old, start[number])
+                    whole = partial(self._barrier, self._reads_stored(statement))
+                    value = self._combined(by[number], value, old, start[number], whole)
                 self.kept[Made(statement, number)] = value
 
     def _is_common(self, source: Source, index: Index) -> bool:
@@ -742,10 +757,29 @@ class RowKernel:
         loop = self.plan.axes[0][-1]
         return not any(loop in x.used_dims() for x in index)
 
+    def _reads_stored(self, statement: Statement) -> bool:
+        """Whether a statement reads memory that the kernel stores to."""
+        accesses = self.nest.accesses(statement, self.nest.point(statement))
+        stored = [*self.nest.stores.values()]
+        return any(memory in stored for _, memory, _ in accesses)
+
     def _combined(
-        self, op: Operation, value: SSAValue, old: SSAValue, start: SSAValue
+        self,
+        op: Operation,
+        value: SSAValue,
+        old: SSAValue,
+        start: SSAValue,
+        barrier: Callable[[], None],
     ) -> SSAValue:
-        """Return what all have found of a row, combined, and with what was before."""
+        """Return what all have found of a row, combined, and with what was before.
+
+        Args:
+            op: the combiner, in a body.
+            value: what this work-item has found.
+            old: the argument of the body that is what was before.
+            start: what was before.
+            barrier: waits until all have read memory that one of them stores to.
+        """
         b = self.b
 
         def two(x: SSAValue, y: SSAValue) -> SSAValue:
@@ -758,11 +792,8 @@ class RowKernel:
             value = self._over_subgroup(op, value)
         found = value
         if self.plan.items > self.plan.lanes or self.plan.parts > 1:
-            # One work-item stores to memory that all have read by now.
-            is_read = isinstance(start.owner, memref.LoadOp | vector.LoadOp)
-            whole = partial(self._barrier, is_read)
             over = self._over_parts if self.plan.parts > 1 else self._over_subgroups
-            found = over(value, two, whole)
+            found = over(value, two, barrier)
         return found if COMBINERS[op.name][1] is None else two(start, found)
 
     def _over_subgroup(self, op: Operation, value: SSAValue) -> SSAValue:

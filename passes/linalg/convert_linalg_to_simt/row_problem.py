@@ -14,7 +14,6 @@ from coopc.dialects.narrow import memref_type
 from coopc.passes.linalg.convert_linalg_to_simt.row_vectors import width_along
 from coopc.passes.linalg.rows import (
     Index,
-    Made,
     Nest,
     Statement,
     combiners,
@@ -170,11 +169,10 @@ def reads_stored(nest: Nest) -> bool:
     """Return whether a work-item may read what another one of the row has stored.
 
     It may not where a statement reads an element and stores it, and its value is not
-    used otherwise, or is a reduction: that is combined behind a barrier.
+    used otherwise, so that it is computed where it is stored, or is a reduction: that
+    is combined behind a barrier.
     """
-    stored = [*nest.stores.values()]
-    sources = [y for x in nest.statements for y in x.sources]
-    used = {x.by for x in sources if isinstance(x, Made)}
+    stored, used = [*nest.stores.values()], nest.used()
     for statement in nest.loops:
         point = nest.point(statement)
         own = [

@@ -193,3 +193,50 @@ func.func @short(%a: memref<8192x96xf16>, %o: memref<8192xf16>) {
     }
   func.return
 }
+
+// What nothing else reads is computed where it is stored: the other work-items do not
+// read what one overwrites.
+
+// PLAN:        subgroup: 8 subgroups of 32 lanes
+// CHECK-LABEL: func.func @added
+// CHECK-NOT:     memref.load %o
+// CHECK:         simt.barrier workgroup memory = <workgroup>
+// CHECK-NOT:     memref.load %o
+// CHECK:         scf.if
+// CHECK-NEXT:      memref.load %o[
+// CHECK-NEXT:      arith.addf
+// CHECK-NEXT:      memref.store {{.*}}, %o[
+func.func @added(%a: memref<8x5000xf32>, %o: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<8xf32>)
+  linalg.reduce { arith.addf } ins(%a : memref<8x5000xf32>) outs(%t : memref<8xf32>) dimensions = [1]
+  linalg.add ins(%o, %t : memref<8xf32>, memref<8xf32>) outs(%o : memref<8xf32>)
+  func.return
+}
+
+// A sum that begins with twice what it overwrites: all have read that at the barrier.
+
+// PLAN:        work-items: 32 along shared loop 0, 32 a row
+// CHECK-LABEL: func.func @doubled
+// CHECK:         memref.load %o[
+// CHECK:         simt.barrier workgroup{{$}}
+// CHECK:         memref.store {{.*}}, %o[
+func.func @doubled(%a: memref<8x5000xf32>, %o: memref<8xf32>) {
+  linalg.add ins(%o, %o : memref<8xf32>, memref<8xf32>) outs(%o : memref<8xf32>)
+  linalg.reduce { arith.addf } ins(%a : memref<8x5000xf32>) outs(%o : memref<8xf32>) dimensions = [1]
+  func.return
+}
+
+// A sum that begins with what nothing overwrites.
+
+// PLAN:        work-items: 32 along shared loop 0, 32 a row
+// CHECK-LABEL: func.func @biased
+// CHECK:         memref.load %b[
+// CHECK:         simt.barrier workgroup memory = <workgroup>
+// CHECK:         memref.store {{.*}}, %o[
+func.func @biased(%a: memref<8x5000xf32>, %b: memref<8xf32>, %o: memref<8xf32>) {
+  linalg.add ins(%b, %b : memref<8xf32>, memref<8xf32>) outs(%o : memref<8xf32>)
+  linalg.reduce { arith.addf } ins(%a : memref<8x5000xf32>) outs(%o : memref<8xf32>) dimensions = [1]
+  func.return
+}

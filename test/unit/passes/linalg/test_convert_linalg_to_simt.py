@@ -142,6 +142,59 @@ def test_a_row_reads_what_it_has_stored(axis: int) -> None:
     np.testing.assert_array_equal(y, x - np.expand_dims(wanted, axis))
 
 
+ONTO = {
+    "loaded": """
+  linalg.reduce { arith.addf } ins(%x : memref<SHAPExf32>) outs(%o : memref<Rxf32>)
+      dimensions = [AXIS]""",
+    "computed": """
+  linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]}
+      outs(%o : memref<Rxf32>) {
+  ^bb0(%a: f32):
+    %b = arith.addf %a, %a : f32
+    linalg.yield %b : f32
+  }
+  linalg.reduce { arith.addf } ins(%x : memref<SHAPExf32>) outs(%o : memref<Rxf32>)
+      dimensions = [AXIS]""",
+    "added": """
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<Rxf32>
+  linalg.fill ins(%zero : f32) outs(%s : memref<Rxf32>)
+  linalg.reduce { arith.addf } ins(%x : memref<SHAPExf32>) outs(%s : memref<Rxf32>)
+      dimensions = [AXIS]
+  linalg.generic {indexing_maps = [#v, #v], iterator_types = ["parallel"]}
+      ins(%s : memref<Rxf32>) outs(%o : memref<Rxf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  }""",
+}
+"""Sums of rows onto what is in memory: how the sum comes to it."""
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("kind", ONTO)
+@pytest.mark.parametrize("device", ["nvidia", "lavapipe", "bmg"])
+def test_all_have_read_what_one_overwrites(kind: str, device: str, axis: int) -> None:
+    """Work-items that share a row do not wait for each other, but at barriers."""
+    shape = (4, 2048) if axis else (256, 37)
+    rows = shape[1 - axis]
+    text = f"""
+#v = affine_map<(i) -> (i)>
+func.func @f(%x: memref<SHAPExf32>, %o: memref<Rxf32>) {{{ONTO[kind]}
+  func.return
+}}"""
+    names = {"SHAPE": "x".join(map(str, shape)), "R": str(rows), "AXIS": str(axis)}
+    for name, value in names.items():
+        text = text.replace(f"{name}x", f"{value}x").replace(f"[{name}]", f"[{value}]")
+    rng = np.random.default_rng(0)
+    x = rng.integers(-3, 4, shape).astype(np.float32)
+    o = rng.integers(1, 9, rows).astype(np.float32)
+    passes = f"convert-linalg-to-simt{{device={device}}}"
+    (_, _), (found, _) = simulated(text, passes, [x, o])
+    wanted = o * (2 if kind == "computed" else 1) + x.sum(axis)
+    np.testing.assert_array_equal(found, wanted)
+
+
 @st.composite
 def generics(draw: st.DrawFn) -> tuple[str, list[Argument]]:
     """A linalg.generic on integers: any affine maps, orders and kinds of loops."""
