@@ -68,6 +68,7 @@ from xdsl.irdl.operations import get_accessors_from_op_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.type import have_compatible_shape
 
 from coopc.dialects.in_brackets import InBrackets
 from coopc.dialects.narrow import is_integer, is_tensor
@@ -868,6 +869,16 @@ class SoftmaxOp(IRDLOperation):
             raise VerifyException(f"expected a dimension below {rank}, got {dimension}")
         if not isinstance(element_type(self.input), AnyFloat):
             raise VerifyException(f"expected floats, got {self.input.type}")
+        if not have_compatible_shape(self.input.type, self.output.type):
+            raise VerifyException(
+                f"expected an output of the sizes of {self.input.type}, "
+                f"got {self.output.type}"
+            )
+        if any(x.type != self.output.type for x in self.res):
+            raise VerifyException(
+                f"expected a result of the output's type {self.output.type}, "
+                f"got {self.res[0].type}"
+            )
 
 
 UNSUPPORTED = {

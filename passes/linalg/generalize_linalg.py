@@ -325,8 +325,24 @@ def _copy(op: ops.CopyOp) -> None:
 
 
 def _softmax(op: SoftmaxOp) -> None:
-    region = softmax_region(as_tensor(op.input.type), op.dimension.value.data)
-    replace(op, _inlined(region, [op.input], op))
+    """Compute a softmax in the type that has each size that either type says."""
+    given, target = as_tensor(op.input.type), as_tensor(op.output.type)
+    if given.element_type != target.element_type:
+        raise Refused(op, f"expected a softmax of one type, got {given} and {target}")
+    sizes = zip(given.get_shape(), target.get_shape(), strict=True)
+    shape = [y if x == DYNAMIC_INDEX else x for x, y in sizes]
+    type = TensorType(given.element_type, shape)
+    region = softmax_region(type, op.dimension.value.data)
+    (found,) = _inlined(region, [_cast(op.input, type, op)], op)
+    replace(op, [_cast(found, target, op)])
+
+
+def _cast(value: SSAValue, type: TensorType, op: Operation) -> SSAValue:
+    """Return a tensor as one of a type, by a cast in front of an operation."""
+    if value.type == type:
+        return value
+    (found,) = insert(tensor.CastOp(value, type), op)
+    return found
 
 
 def _splat(op: tensor.SplatOp) -> None:

@@ -24,6 +24,22 @@ func.func @f(%a: tensor<8xf32>) {
 
 // -----
 
+// CHECK: linalg.softmax: expected an output of the sizes of tensor<?x8xf32>, got tensor<4x9xf32>
+func.func @f(%a: tensor<?x8xf32>, %b: tensor<4x9xf32>) {
+  %0 = linalg.softmax dimension(1) ins(%a : tensor<?x8xf32>) outs(%b : tensor<4x9xf32>) -> tensor<4x9xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: linalg.softmax: expected a result of the output's type tensor<?xf32>, got tensor<8xf32>
+func.func @f(%a: tensor<8xf32>, %b: tensor<?xf32>) {
+  %0 = linalg.softmax dimension(0) ins(%a : tensor<8xf32>) outs(%b : tensor<?xf32>) -> tensor<8xf32>
+  func.return
+}
+
+// -----
+
 // CHECK: expected one shape and element type, got memref<8xf32>, tensor<4xf32>
 func.func @f(%m: memref<8xf32>) {
   %0 = bufferization.to_tensor %m : memref<8xf32> to tensor<4xf32>

@@ -44,6 +44,19 @@ func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   func.return %r : tensor<4x8xf32>
 }
 
+// Sizes that one of both types says are known.
+// CHECK-LABEL: func.func @softmax_of_some_sizes(
+// CHECK:         %[[X:.*]] = tensor.cast %x : tensor<4x?xf32> to tensor<4x8xf32>
+// CHECK:         linalg.generic {{.*}} ins(%[[X]] : tensor<4x8xf32>)
+// CHECK:           arith.divf
+// CHECK:         } -> tensor<4x8xf32>
+// CHECK-NEXT:    %[[R:.*]] = tensor.cast %{{.*}} : tensor<4x8xf32> to tensor<?x8xf32>
+// CHECK-NEXT:    func.return %[[R]]
+func.func @softmax_of_some_sizes(%x: tensor<4x?xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %r = linalg.softmax dimension(1) ins(%x : tensor<4x?xf32>) outs(%y : tensor<?x8xf32>) -> tensor<?x8xf32>
+  func.return %r : tensor<?x8xf32>
+}
+
 // A pad is a fill around a slice; offsets that are constants are in the operation.
 // CHECK-LABEL: func.func @pad(
 // CHECK:         %[[E:.*]] = tensor.empty() : tensor<7xf32>

@@ -86,3 +86,11 @@ func.func @f(%x: memref<4x4xf32>, %y: memref<4x4xf32>) {
   linalg.copy ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
   func.return
 }
+
+// -----
+
+// CHECK: linalg.softmax: expected a softmax of one type, got tensor<4xf16> and tensor<4xf32>
+func.func @f(%x: tensor<4xf16>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r = linalg.softmax dimension(0) ins(%x : tensor<4xf16>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.linalg_programs import (
     FOLDER,
@@ -16,6 +17,7 @@ from support.linalg_programs import (
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+import coopc
 from coopc.passes.generic.inline_calls import InlineCallsPass
 from coopc.passes.linalg.generalize_linalg import (
     ARITHMETIC,
@@ -28,6 +30,7 @@ from coopc.passes.linalg.unroll_loops import UnrollLoopsPass
 from coopc.passes.linalg.whole_functions import whole_functions
 from coopc.pipeline import verify
 from coopc.run.toolchain import run_filter
+from coopc.validate.compare import compare
 
 CASES = [pytest.param(*case, id="-".join(filter(None, case))) for case in names()]
 PASSES = (
@@ -84,3 +87,25 @@ def test_mlir_reads_it(name: str, tool: Callable[[str], Path]) -> None:
         text, message = run_filter("mlir-opt", data=form.encode())
         assert message is None, message
         verify(module_of(text.decode()))
+
+
+@pytest.mark.parametrize("on", ["vulkan", "cpu"])
+@pytest.mark.parametrize("dimension", [0, 1])
+@pytest.mark.parametrize(
+    ("given", "target"), [("2x?", "2x33"), ("2x33", "?x?"), ("2x?", "?x33")]
+)
+def test_softmax_of_some_sizes(
+    given: str, target: str, dimension: int, on: str
+) -> None:
+    """Its types say different sizes."""
+    given, target = f"memref<{given}xf32>", f"memref<{target}xf32>"
+    text = f"""
+func.func @main(%x: {given}, %y: {target}) {{
+  linalg.softmax dimension({dimension}) ins(%x : {given}) outs(%y : {target})
+  return
+}}"""
+    x = np.random.default_rng(0).standard_normal((2, 33)).astype(np.float32)
+    powers = np.exp(x.astype(np.float64))
+    found = coopc.launch(text, x, np.zeros_like(x), on=on).arrays[-1]
+    wanted = powers / powers.sum(dimension, keepdims=True)
+    assert compare(found, wanted.astype(np.float32), bound=2.0**-20).ok
