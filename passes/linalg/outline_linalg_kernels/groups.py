@@ -215,6 +215,8 @@ def _is_nest(ops: Sequence[linalg.GenericOp]) -> bool:
         nest = nest_of(_with_fills(ops))
     except Refused:
         return False
+    if not _are_told(nest, ops):
+        return False
     rows = [nest.sizes.known(x) for x in nest.shared]
     if prod(x or FEW_ROWS for x in rows) >= FEW_ROWS:
         return True
@@ -222,6 +224,23 @@ def _is_nest(ops: Sequence[linalg.GenericOp]) -> bool:
         _elements(nest, x) < LONG_ROWS
         for x in nest.statements
         if x in nest.loops and not x.reduces
+    )
+
+
+def _are_told(nest: Nest, ops: Sequence[linalg.GenericOp]) -> bool:
+    """Whether what a kernel is given tells how long all loops are.
+
+    A tensor that only the kernel reads has no memory, and `tensor.empty` is not given.
+    """
+    given = {x for op in ops for x in op.inputs if x.owner not in ops}
+    given.update(Group(tuple(ops)).results)
+    new = tensor.EmptyOp | linalg.FillOp
+    given.update(x for op in ops for x in op.outputs if not isinstance(x.owner, new))
+    loops = ((x.op, n) for x in nest.statements for n in range(len(x.reductions)))
+    return all(
+        nest.sizes.known(key) is not None
+        or any(isinstance(x, tuple) and x[0] in given for x in nest.sizes.all(key))
+        for key in loops
     )
 
 

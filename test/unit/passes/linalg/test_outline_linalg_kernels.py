@@ -438,3 +438,46 @@ def test_rows_of_arguments_that_are_apart(rows: str, on: str) -> None:
     np.testing.assert_array_equal(sums, left @ right)
     np.testing.assert_array_equal(memory[:, :3].T, [sums] * 3)
     assert (memory[:, 3:] == 9).all()
+
+
+OF_COPIES = """
+func.func @f(%x: tensor<?xi32>, %y: tensor<?xi32>) -> tensor<?xi32> {
+  %c0 = arith.constant 0 : index
+  %three = arith.constant 3 : i32
+  %n = tensor.dim %y, %c0 : tensor<?xi32>
+  %m = tensor.dim %x, %c0 : tensor<?xi32>
+  %0 = tensor.empty(%n, %m) : tensor<?x?xi32>
+  %1 = linalg.broadcast ins(%x : tensor<?xi32>) outs(%0 : tensor<?x?xi32>)
+      dimensions = [0]
+  %2 = tensor.empty(%m) : tensor<?xi32>
+  %3 = linalg.fill ins(%three : i32) outs(%2 : tensor<?xi32>) -> tensor<?xi32>
+  %4 = linalg.reduce { arith.addi } ins(%1 : tensor<?x?xi32>)
+      outs(%3 : tensor<?xi32>) dimensions = [0]
+  return %4 : tensor<?xi32>
+}"""
+
+
+@pytest.mark.parametrize("on", ["sim", "vulkan", "cpu"])
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_sums_of_copies(rows: int, on: Any) -> None:
+    """No memory of a kernel tells how many copies there are, but that of the copies."""
+    x = np.arange(7, dtype=np.int32)
+    y = np.zeros(rows, np.int32)
+    found = coopc.launch(OF_COPIES, x, y, on=on).arrays[-1]
+    np.testing.assert_array_equal(found, 3 + rows * x)
+
+
+@pytest.mark.parametrize(("reduced", "kernels"), [(0, 2), (1, 1)])
+def test_one_kernel_where_sizes_are_told(reduced: int, kernels: int) -> None:
+    """The sum along the copied dimension is another kernel than the copies."""
+    text = OF_COPIES
+    if reduced:
+        text = text.replace(
+            "outs(%3 : tensor<?xi32>) dimensions = [0]",
+            "outs(%3 : tensor<?xi32>) dimensions = [1]",
+        )
+        text = text.replace(
+            "tensor.empty(%m) : tensor<?xi32>", "tensor.empty(%n) : tensor<?xi32>"
+        )
+    passes = "generalize-linalg,fuse-linalg,outline-linalg-kernels"
+    assert coopc.compile(text, passes, "mlir").text.count("func.func @") == kernels
