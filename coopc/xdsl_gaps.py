@@ -27,6 +27,7 @@
 | scalar operands | `linalg.copy`, `linalg.add`, .. of a scalar assert | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
 | `memref.copy`, casts | and `memref.global`: generic only | `dialects.memref_forms` |
+| copies of views | `memref.copy` of `?x2` to `16x?` does not verify | the same |
 | values of globals | `dense_resource` is none | the same |
 | `memref.prefetch` | `memref` lacks it | the same |
 | `scf.forall` | `scf` lacks it | `dialects.scf_forms` |

@@ -4,6 +4,10 @@
     memref.cast %a : memref<?xf32> to memref<4xf32>
     memref.global "private" constant @w : memref<2xf32> = dense<1.0>
 
+One that it refuses where a size is static on one side only, as views have them:
+
+    memref.copy %a, %b : memref<?x2xf32> to memref<16x?xf32>
+
 And one that it lacks:
 
     memref.prefetch %a[%i], read, locality<3>, data : memref<4xf32>
@@ -47,6 +51,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.type import have_compatible_shape
 
 from coopc.dialects import effects
 from coopc.dialects.narrow import as_tensor, is_memref, memref_type
@@ -125,6 +130,17 @@ def print_global(self: memref.GlobalOp, printer: Printer) -> None:
     if self.alignment is not None:
         rest["alignment"] = self.alignment
     printer.print_op_attributes(rest)
+
+
+def verify_copy(self: memref.CopyOp) -> None:
+    source, target = self.source.type, self.destination.type
+    if not have_compatible_shape(source, target):
+        raise VerifyException(f"expected memrefs of one shape, got {source}, {target}")
+    elements = [memref_type(x).element_type for x in self.operands]
+    if elements[0] != elements[1]:
+        raise VerifyException(
+            f"expected memrefs of one element type, got {source}, {target}"
+        )
 
 
 @irdl_op_definition
@@ -233,6 +249,7 @@ set_format(
     memref.CopyOp,
     "$source `,` $destination attr-dict `:` type($source) `to` type($destination)",
 )
+setattr(memref.CopyOp, "verify_", verify_copy)  # noqa: B010
 for op in (memref.CastOp, memref.MemorySpaceCastOp):
     set_format(op, "$source attr-dict `:` type($source) `to` type($dest)")
 memref.GlobalOp.get_irdl_definition().properties["initial_value"] = PropertyDef(

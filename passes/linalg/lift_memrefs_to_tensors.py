@@ -367,7 +367,8 @@ def _store(lifter: Lifter, op: memref.StoreOp) -> None:
 
 
 def _copy(lifter: Lifter, op: memref.CopyOp) -> None:
-    lifter.write(op.destination, lifter.read(op.source, op), op)
+    value = _cast(lifter.read(op.source, op), _type(op.destination), op)
+    lifter.write(op.destination, value, op)
     replace(op, ())
 
 

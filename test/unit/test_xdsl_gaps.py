@@ -582,6 +582,7 @@ FORMS = (
     "^bb0(%i: f32, %j: f32):\nlinalg.yield %i, %j : f32, f32\n"
     "} -> (tensor<4xf32>, tensor<4xf32>)",
     "memref.copy %a, %b : !a to !a",
+    '"memref.copy"(%y, %z) : (memref<?x2xf32>, memref<16x?xf32>) -> ()',
     "%d = memref.cast %a : !a to memref<?x8xf32>",
     "scf.forall (%i) in (4) {\n}",
     "%v = bufferization.to_tensor %g : memref<4xf32, strided<[2]>> to tensor<4xf32>",
@@ -598,7 +599,7 @@ FORM = """
 !c = memref<4x4xf32>
 func.func @f(%a: !a, %b: !a, %c: !c, %x: memref<2x4x4xf32>, %r: memref<4xf32>,
     %n: memref<1x1x1x1xf32>, %f: f32, %h: memref<4xf16>, %u: tensor<4xf32>,
-    %g: memref<4xf32, strided<[2]>>) {
+    %g: memref<4xf32, strided<[2]>>, %y: memref<?x2xf32>, %z: memref<16x?xf32>) {
   OPERATION
   func.return
 }

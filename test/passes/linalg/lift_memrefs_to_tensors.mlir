@@ -58,3 +58,14 @@ func.func @product(%a: memref<8x8xf32>, %c: memref<8x8xf32>) {
   linalg.matmul ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%c : memref<8x8xf32>)
   func.return
 }
+
+// A copy between types of which each says one size.
+// CHECK-LABEL: func.func @copy_of_some_sizes(
+// CHECK:         %[[X:.*]] = bufferization.to_tensor %x
+// CHECK:         %[[C:.*]] = tensor.cast %[[X]] : tensor<?x2xf32> to tensor<16x?xf32>
+// CHECK:         tensor.insert_slice %[[C]] into
+func.func @copy_of_some_sizes(%x: memref<?x2xf32>, %y: memref<16x9xf32>, %n: index) {
+  %s = memref.subview %y[0, 3] [16, %n] [1, 1] : memref<16x9xf32> to memref<16x?xf32, strided<[9, 1], offset: 3>>
+  memref.copy %x, %s : memref<?x2xf32> to memref<16x?xf32, strided<[9, 1], offset: 3>>
+  func.return
+}
