@@ -282,16 +282,17 @@ def _is_inside(value: SSAValue, op: Operation) -> bool:
 
 def _concat(op: tensor.ConcatOp) -> None:
     """Replace a concatenation by slices set one after the other."""
-    type, at = op.result.type, op.dim.value.data
-    if DYNAMIC_INDEX in type.get_shape():
-        raise Refused(op, "expected tensor.concat of static sizes: write insert_slice")
-    b = Builder.at(op)
-    value = b.effect(tensor.EmptyOp([], type)).results[0]
-    offsets = [0] * len(type.shape)
-    for part in op.inputs:
-        sizes = as_tensor(part.type).get_shape()
+    type, at, b = op.result.type, op.dim.value.data, Builder.at(op)
+    shapes = [shape(b, part) for part in op.inputs]
+    total: list[Size] = [*shapes[0]]
+    total[at] = b.total(*(x[at] for x in shapes))
+    known = zip(type.get_shape(), total, strict=True)
+    dynamic = [b.value(x) for size, x in known if size == DYNAMIC_INDEX]
+    value = b.effect(tensor.EmptyOp(dynamic, type)).results[0]
+    offsets: list[Size] = [0] * len(total)
+    for part, sizes in zip(op.inputs, shapes, strict=True):
         value = _inserted(b, part, value, offsets, sizes)
-        offsets[at] += sizes[at]
+        offsets[at] = b.total(offsets[at], sizes[at])
     replace(op, [value])
 
 

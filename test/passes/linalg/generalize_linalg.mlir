@@ -57,6 +57,17 @@ func.func @softmax_of_some_sizes(%x: tensor<4x?xf32>, %y: tensor<?x8xf32>) -> te
   func.return %r : tensor<?x8xf32>
 }
 
+// CHECK-LABEL: func.func @concat(
+// CHECK:         %[[M:.*]] = tensor.dim %x, %{{.*}} : tensor<?x5xf32>
+// CHECK:         %[[N:.*]] = arith.addi %[[M]], %{{.*}} : index
+// CHECK:         %[[E:.*]] = tensor.empty(%[[N]]) : tensor<?x5xf32>
+// CHECK:         %[[X:.*]] = tensor.insert_slice %x into %[[E]][0, 0] [%[[M]], 5] [1, 1]
+// CHECK-NEXT:    tensor.insert_slice %y into %[[X]][%[[M]], 0] [3, 5] [1, 1]
+func.func @concat(%x: tensor<?x5xf32>, %y: tensor<3x5xf32>) -> tensor<?x5xf32> {
+  %r = tensor.concat dim(0) %x, %y : (tensor<?x5xf32>, tensor<3x5xf32>) -> tensor<?x5xf32>
+  func.return %r : tensor<?x5xf32>
+}
+
 // A pad is a fill around a slice; offsets that are constants are in the operation.
 // CHECK-LABEL: func.func @pad(
 // CHECK:         %[[E:.*]] = tensor.empty() : tensor<7xf32>

@@ -109,3 +109,25 @@ func.func @main(%x: {given}, %y: {target}) {{
     found = coopc.launch(text, x, np.zeros_like(x), on=on).arrays[-1]
     wanted = powers / powers.sum(dimension, keepdims=True)
     assert compare(found, wanted.astype(np.float32), bound=2.0**-20).ok
+
+
+@pytest.mark.parametrize("on", ["sim", "vulkan", "cpu"])
+@pytest.mark.parametrize("dimension", [0, 1])
+@pytest.mark.parametrize("size", [0, 4])
+def test_concat_of_some_sizes(size: int, dimension: int, on: str) -> None:
+    """Each of what is concatenated says other sizes; one may have no elements."""
+    types = (
+        "?x?",
+        "3x5" if dimension == 0 else "5x3",
+        "?x5" if dimension == 0 else "5x?",
+    )
+    x, y, z = (f"tensor<{each}xi32>" for each in types)
+    text = f"""
+func.func @main(%x: {x}, %y: {y}, %z: {z}) -> tensor<?x?xi32> {{
+  %r = tensor.concat dim({dimension}) %x, %y, %z : ({x}, {y}, {z}) -> tensor<?x?xi32>
+  return %r : tensor<?x?xi32>
+}}"""
+    shapes = [(n, 5) if dimension == 0 else (5, n) for n in (size, 3, 2)]
+    parts = [np.full(shape, at, np.int32) for at, shape in enumerate(shapes)]
+    found = coopc.launch(text, *parts, on=on).arrays[-1]
+    np.testing.assert_array_equal(found, np.concatenate(parts, dimension))
