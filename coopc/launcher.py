@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     Arrays: TypeAlias = list[tuple[Array, Array | None]]
     """What memrefs are, and bounds of the errors of their elements, if tracked."""
 
-LOAD = "coopc.load"
+LOAD, RUN = "coopc.load", "Executable.run"
 PLACES: Mapping[str, str] = {
     "sim": "intel-cpu",
     "vulkan": "lavapipe",
@@ -327,8 +327,8 @@ class Build:
         program = Program.of_text(self.llvm_ir[0], self.tiles)
         staged = replace(program, staged=Stages.of(self.program))
         runner = InProcess(staged, self.target.threads)
-        found = replace(self.executable, execute_kernel=runner.execute)
-        return replace(found, in_process=runner)
+        run = runner.execute
+        return replace(self.executable, execute_kernel=run, in_process=runner)
 
     def binary_of(self, kernel: str) -> bytes:
         """Return the module that has a kernel.
@@ -830,9 +830,9 @@ def load(
 ) -> Executable:
     """Compile a module once, for many launches: `load(module, on="cpu").run(a, b, c)`.
 
-    The arguments are those of `launch`.  On cpu, kernels run in this process, without
-    the checks of `launch`: a wrong access crashes it.  What a launch computed from the
-    types, shapes and strides of its arguments is kept for the next.
+    The arguments are those of `launch`.  On cpu, kernels run in this process: an access
+    out of bounds crashes it, and `seconds` has no effect.  What a launch computed from
+    the types, shapes and strides of its arguments is kept for the next.
 
     Raises:
         CompileError: Anything is wrong, in the words of coopc-run.
@@ -842,7 +842,8 @@ def load(
     given = _read(module)
     with usage_errors(LOAD, OSError, *failures()):
         found = build(given, LaunchTarget(on, device, pipeline, tiles, threads))
-        return found.executable_in_process if on == "cpu" else found.executable
+        made = found.executable_in_process if on == "cpu" else found.executable
+    return replace(made, caller=RUN)
 
 
 def _read(module: str | Path | ModuleOp) -> Source | ModuleOp:

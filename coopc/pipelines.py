@@ -568,7 +568,7 @@ CPU_SCORES = 1 << 26
 Emerald Rapids Xeon, one thread, eight heads of 256 x 64 took 1.3 ms instead of 5.1 in
 bf16, and 2.2 ms instead of 7.4 in f32; four of 2048 x 128 took 47 ms instead of 133 in
 bf16."""
-CPU_REDUCTIONS = {"parts": 64, "least": 1 << 20}
+CPU_REDUCTIONS = {"parts": 64, "least": 1 << 20, "dynamic": False}
 """Partial results of a long reduction on a CPU, at most, of which threads take some,
 and the elements from which on that is faster."""
 

@@ -186,7 +186,7 @@ class Program:
     ) -> Prepared:
         """What runs calls of kernels, one after the other: see `prepared_steps`.
 
-        It does not keep the arrays.
+        The caller keeps the arrays alive.
         """
         packed = bytearray()
         functions: list[tuple[int, list[int]]] = []
@@ -227,7 +227,8 @@ class Program:
         def run(_: object = (shared, memory, self.code)) -> None:  # all are kept
             in_threads()
 
-        return Prepared(run, memory, tuple(np.array(x, np.intp) for x in places))
+        size = sum(x.nbytes for x in shared)
+        return Prepared(run, memory, tuple(np.array(x, np.intp) for x in places), size)
 
     def _check_number(self, name: str, given: int, axes: int) -> None:
         expected = len(self.code.types(name)) - axes - 2
@@ -244,6 +245,8 @@ class Prepared:
     """The arguments of all parts of the calls."""
     places: tuple[npt.NDArray[np.intp], ...]
     """Of each array of each call: where in `slots` its address is."""
+    bytes: int
+    """Of memory that the steps of each call share."""
 
 
 def llvm_ir(module: ModuleOp) -> str:

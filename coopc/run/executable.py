@@ -81,7 +81,10 @@ class Executable:
     """Runs calls on memory that stays on the device: see `coopc.run.execute`; None
     where the host has the memory between kernels."""
     in_process: InProcess | None = None
-    """What `execute_kernel` is of, and keeps launches; None where nothing does."""
+    """The runner whose `execute` is `execute_kernel`; it keeps launches that were
+    checked.  None on other engines."""
+    caller: str = LAUNCH
+    """What errors of a run begin with."""
 
     def kernel(self, name: str | None = None) -> Interface:
         """Return the kernel of a name, or the only one, those beside it aside.
@@ -262,11 +265,11 @@ class Executable:
         Raises:
             CompileError: the arguments are wrong, or the kernel cannot be run.
         """
-        with usage_errors(LAUNCH, OSError, *failures()):
+        with usage_errors(self.caller, OSError, *failures()):
             if not float(seconds) > 0:
                 raise ValueError(f"expected seconds greater than 0, got {seconds!r}")
             found = [to_argument(each) for each in arguments]
-            again = None if spec else self._again(found, grid, kernel)
+            again = None if spec else self._run_kept(found, grid, kernel)
             if again is not None:
                 return again
             interface = self.kernel(kernel)
@@ -283,7 +286,7 @@ class Executable:
                 write_back(*each)
         return replace(outcome, arrays=tuple(buffers))
 
-    def _again(
+    def _run_kept(
         self, given: Sequence[Given], grid: Grid | None, name: str | None
     ) -> Outcome | None:
         """Run a launch that was checked, now or before; None where none is kept."""

@@ -3,7 +3,8 @@
     runner = InProcess(program, threads=2)
     Executable(interface, runner.execute, in_process=runner).run(a, b, c)
 
-What a kernel does wrong, this process does: nothing is checked, and nothing ends it.
+Kernels run unprotected: an access out of bounds corrupts or crashes this process, and
+there is no timeout.
 
 A launch checks arguments against the interface and evaluates the sizes of a sequence,
 which takes a millisecond for a few kernels.  So what was found for arguments of some
@@ -15,9 +16,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,8 +36,10 @@ from coopc.interface_call import (
 from coopc.run.arrays import Array, Outcome, start_of
 from coopc.run.cpu import Prepared, Program, Steps, steps_of
 
-KEPT = 16
-"""Forms of arguments whose launches are kept, with the memory between their kernels."""
+KEPT = 64
+"""Forms of arguments whose launches are kept."""
+KEPT_BYTES = 256 << 20
+"""Memory that these have, unless one has more: temporaries, and what steps share."""
 
 Groups: TypeAlias = "tuple[int, int, int] | None"
 
@@ -70,18 +73,23 @@ class Launch:
 
     prepared: Prepared
     kept: tuple[Array, ...]
-    """Memory that is the same in each run."""
+    """Temporaries, and placeholders of empty arrays: slots hold their addresses."""
     results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
     """Shapes and types of results that callers do not give."""
     sizes: tuple[int, ...]
     """Bytes of the memory of each array, with gaps between elements."""
     at: npt.NDArray[np.intp]
-    """Where in the slots addresses are,"""
+    """Indices into `prepared.slots` that hold addresses."""
     of: npt.NDArray[np.intp]
-    """of which array each is,"""
+    """For each, the number of the array."""
     offsets: npt.NDArray[np.int64]
-    """and how many bytes after its beginning."""
+    """For each, the offset from the array's start, in bytes."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that it has."""
+        return self.prepared.bytes + sum(x.nbytes for x in self.kept)
 
     def run(self, given: Sequence[Given], where: str) -> Outcome | None:
         """Run it on arguments of its form; None if some overlap otherwise."""
@@ -113,7 +121,7 @@ class InProcess:
     launches: dict[Form, Launch | None] = field(
         default_factory=dict[Form, "Launch | None"]
     )
-    """In the order in which they were added; None of those that cannot be kept."""
+    """In the order in which they were used; None of those that cannot be kept."""
 
     def execute(
         self,
@@ -123,13 +131,16 @@ class InProcess:
         repeats: int = 1,
         seconds: float | None = None,
     ) -> Outcome:
-        """Run a `Call`; nothing ends it after some seconds.
+        """Run a `Call`; `seconds` has no effect.
 
         Raises:
-            ValueError: there are specialization constants, which code has no more.
+            ValueError: `spec` is given: compiled code has no specialization constants.
         """
         if spec:
-            raise ValueError(f"expected no spec, as code has none, got {dict(spec)}")
+            raise ValueError(
+                "expected no spec, as kernels on cpu have no specialization constants, "
+                f"got {dict(spec)}"
+            )
         run = self.program.prepared_calls([self._steps(call)], threads=self.threads).run
         times: list[float] = []
         for _ in range(repeats):
@@ -144,21 +155,35 @@ class InProcess:
         found = steps_of(self.program.staged, name, sizes, call.groups)
         return found, call.opencl_arguments
 
+    def _writes(self, calls: Sequence[Call]) -> Iterator[bool]:
+        """Yield whether calls write to each of their buffers, as far as is known."""
+        for steps, arguments in map(self._steps, calls):
+            for number, argument in enumerate(arguments):
+                if isinstance(argument, np.ndarray):
+                    names = (name for name, _ in steps.functions)
+                    reads = (self.program.code.only_reads(x, number) for x in names)
+                    yield not all(reads)
+
     def _on_read_only(self, call: Call) -> Call:
         """Let functions read read-only arrays where they are, if they only read them.
 
         A call is packed with copies of these.
         """
-        steps, arguments = self._steps(call)
-        at = [n for n, x in enumerate(arguments) if isinstance(x, np.ndarray)]
         buffers = [*call.buffers]
-        for number, content in zip(at, call.contents, strict=True):
-            array, code = content.array, self.program.code
-            if array.flags.writeable or not array.size:
-                continue
-            if all(code.only_reads(name, number) for name, _ in steps.functions):
+        for writes, content in zip(self._writes([call]), call.contents, strict=True):
+            array = content.array
+            if array.size and not array.flags.writeable and not writes:
                 buffers[content.buffer] = memory_of(array)
         return replace(call, buffers=tuple(buffers))
+
+    def _evict(self) -> None:
+        """Make room for one launch more."""
+        for first in [*self.launches]:
+            kept = [*self.launches.values()]
+            size = sum(x.bytes for x in kept if x is not None)
+            if len(kept) < KEPT and size < KEPT_BYTES:
+                return
+            self.launches.pop(first, None)  # another thread may have done it
 
     @staticmethod
     def form(given: Sequence[Given], groups: Groups, kernel: str | None) -> Form | None:
@@ -174,8 +199,11 @@ class InProcess:
 
     def again(self, form: Form, given: Sequence[Given]) -> Outcome | None:
         """Run a launch that was kept; None if there is none for these arguments."""
-        found = self.launches.get(form)
-        return None if found is None else found.run(given, self.program.where)
+        if (found := self.launches.get(form)) is None:
+            return None
+        self.launches.pop(form, None)  # it is the last one used
+        self.launches[form] = found
+        return found.run(given, self.program.where)
 
     def keep(
         self,
@@ -196,20 +224,28 @@ class InProcess:
             calls: the kernels.
             temporaries: what they have between them.
         """
-        for first in [*self.launches][: max(0, len(self.launches) + 1 - KEPT)]:
-            self.launches.pop(first, None)  # another thread may have done it
-        self.launches[form] = None
         arrays = [x for x in given if isinstance(x, np.ndarray)]
         known = {id(x) for x in arrays}
         made = [x for x in whole if isinstance(x, np.ndarray) and id(x) not in known]
         arrays += made
+        self._evict()
+        self.launches[form] = None
         if len(arrays) != len(interface.buffers) or not all(map(_is_plain, arrays)):
+            return
+        starts, sizes = [*map(start_of, arrays)], [memory_of(x).nbytes for x in arrays]
+        if not _apart(starts, sizes):
+            self.launches.pop(form, None)  # others of the form may be
             return
         calls = [self._on_read_only(call) for call in calls]
         between = [np.asarray(x) for x in temporaries]
         places = _places(calls, [*arrays, *between])
         if places is None:
             return
+        written = {x[0] for x in compress(places, self._writes(calls)) if x is not None}
+        if interface.steps and any(
+            starts.count(starts[n]) > 1 for n in written if n < len(arrays)
+        ):
+            return  # a step would overwrite what a later one reads
         steps = [self._steps(call) for call in calls]
         prepared = self.program.prepared_calls(steps, threads=self.threads)
         moved = [
@@ -225,7 +261,7 @@ class InProcess:
             prepared=prepared,
             kept=(*between, *empty),
             results=tuple((x.shape, x.dtype) for x in made),
-            sizes=tuple(memory_of(x).nbytes for x in arrays),
+            sizes=tuple(sizes),
             at=at,
             of=of,
             offsets=offsets,

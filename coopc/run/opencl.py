@@ -46,7 +46,7 @@ instruction"."""
 SUB_GROUP_SIZES_INTEL = 0x4108
 """CL_DEVICE_SUB_GROUP_SIZES_INTEL, which pyopencl has no name for."""
 KERNELS = 8
-"""Those kept for the next launch: compiling one takes half a second and more."""
+"""Compiled kernels that are cached: compiling one takes 0.5 s and more."""
 PROGRESS = ("Compilation ", "Linking ", "Device build ", "Options used ", "(options")
 """How lines of a build log begin that do not say what is wrong."""
 HOW = "run `pip install intel-opencl-rt intel-cmplr-lib-rt pyopencl`"

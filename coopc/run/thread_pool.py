@@ -207,13 +207,15 @@ class ThreadPool:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self._process = os.getpid()
         self._code = Native.compile(CODE)
         self._start = START(self._code.address("start"))
         memory = np.zeros(LINE + TAKEN + 2 * size * LINE, np.int64)
         self._state = memory[-memory.ctypes.data // 8 % LINE :]  # begins with a line
         self._state[SIZE] = size
+        self._address = self._state.ctypes.data
         self._lock = threading.Lock()
-        wait, state = WAIT(self._code.address("wait")), self._state.ctypes.data
+        wait, state = WAIT(self._code.address("wait")), self._address
         self._threads = [
             threading.Thread(target=wait, args=(state, index), daemon=True)
             for index in range(1, size)
@@ -223,10 +225,12 @@ class ThreadPool:
         atexit.register(self.stop)
 
     @classmethod
-    @functools.cache
     def of(cls, size: int) -> ThreadPool:
-        """The pool of a size, which waits from one run to the next."""
-        return cls(size)
+        """The pool of a size, which waits from one run to the next.
+
+        A process that was forked has pools of its own, as it has no threads of others.
+        """
+        return _pool(size, os.getpid())
 
     def prepared(
         self, steps: Sequence[tuple[int, Sequence[int]]]
@@ -242,11 +246,13 @@ class ThreadPool:
             for (entry, _), parts in zip(steps, kept, strict=True)
         ]
         table = np.array(words, np.int64)
-        given = self._state.ctypes.data, self.size - 1, table.ctypes.data, len(table)
+        given = self.size - 1, table.ctypes.data, len(table)
 
         def run(_: object = (kept, table)) -> None:
-            with self._lock:
-                self._start(*given)
+            is_own = self._process == os.getpid()
+            pool = self if is_own else ThreadPool.of(self.size)
+            with pool._lock:
+                pool._start(pool._address, *given)
 
         return run
 
@@ -258,10 +264,17 @@ class ThreadPool:
             os.sched_setaffinity(thread, {processor})
 
     def stop(self) -> None:
+        if self._process != os.getpid():
+            return
         with self._lock:
             self._state[STOP] = 1
             address, none = self._code.address("nothing"), np.zeros(1, np.int64)
             step = np.array([address, 1, none.ctypes.data])
-            self._start(self._state.ctypes.data, 0, step.ctypes.data, 1)
+            self._start(self._address, 0, step.ctypes.data, 1)
             for thread in self._threads:
                 thread.join()
+
+
+@functools.cache
+def _pool(size: int, process: int) -> ThreadPool:
+    return ThreadPool(size)

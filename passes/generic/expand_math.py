@@ -140,7 +140,8 @@ SIN = (-0.16666654936121889, 0.008332177659518998, -0.00019517231751938735)
 COS = (0.04166664685336115, -0.0013887366858298432, 2.443837428411099e-05)
 """(cos(r) - 1 + r^2 / 2) / r^4 for |r| <= pi / 4, by powers of r^2: to 1e-10."""
 OF_LIBRARY = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_RECIP])
-"""What tells a function that the library computes: it has no quotient to relax."""
+"""Marks a sine or cosine that is left to the C library, so that it is not expanded
+again: `arcp` has no effect on it."""
 SIGNIFICAND, BIAS = 23, 127
 """Bits of the significand of an f32, and the bias of its exponent."""
 
@@ -639,7 +640,7 @@ def _sine(x: Num, is_cosine: bool) -> Num:
     of_cosine = square * square * polynomial(square, COS) + (square * -0.5 + 1.0)
     found = (turns & 1).compare("ne", 0).select(of_cosine, of_sine)
     found = (found.bits(i32) ^ ((turns & 2) << 30)).bits(f32)
-    # Of -0 a sum is 0.
+    # The sum loses the sign of -0.
     return found if is_cosine else x.compare("oeq", 0.0).select(x, found)
 
 

@@ -615,18 +615,18 @@ where a number combined with itself is the same, so that each lane may start wit
 
 
 def neutral_of(combiner: Operation) -> float:
-    """Return the number that a combiner of `COMBINERS` changes no other one by."""
+    """Return the neutral element of a combiner of `COMBINERS`."""
     found, type = COMBINERS[combiner.name][1], combiner.results[0].type
     if found is not None:
         return found
-    least = -(1 << bits_of(type) - 1)
+    if combiner.name in ("arith.maxsi", "arith.minsi"):
+        least = -(1 << bits_of(type) - 1)
+        return least if combiner.name == "arith.maxsi" else -1 - least
     return {
         "arith.maximumf": -inf,
         "arith.minimumf": inf,
         "arith.maxnumf": nan,  # which gives the other one
         "arith.minnumf": nan,
-        "arith.maxsi": least,
-        "arith.minsi": -1 - least,
         "arith.maxui": 0,
         "arith.minui": -1,
         "arith.andi": -1,

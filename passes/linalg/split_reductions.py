@@ -6,7 +6,8 @@ After:   where a reduction of many elements gives few, its outer loops, or a par
          what they give, in the same order in each run.  Sums of f16 and bf16 are f32
          between them.
 Fails:   never; reductions whose steps have an order, sliding windows, products of
-         matrices and those with parallel loops of dynamic sizes are unchanged.
+         matrices, several sums of f16 or bf16, parallel loops of dynamic sizes and
+         loops without a divisor that fits are unchanged.
 
     %s = linalg.generic .. ins(%x : tensor<4096x4096xf32>) outs(%init) -> tensor<f32>
 
@@ -47,6 +48,7 @@ from coopc.passes.linalg.fuse_linalg import (
     elementwise,
     generic,
     is_contraction,
+    is_parallel,
     maps_of,
 )
 from coopc.passes.linalg.rows import (
@@ -75,22 +77,36 @@ class Split:
     """A loop, and into how many parts it is cut."""
 
 
-def split_of(op: linalg.GenericOp, sizes: Sizes, parts: int, least: int) -> Split | str:
-    """Return how a reduction is split, or why not: see the options of the pass."""
-    reduced = [x.data != IteratorType.PARALLEL for x in op.iterator_types]
-    if not any(reduced):
-        return "there is no reduction"
-    if is_contraction(op) and not all(reduced):
+def is_static(value: SSAValue) -> bool:
+    return DYNAMIC_INDEX not in tensor_type(value).get_shape()
+
+
+def why_not(op: linalg.GenericOp) -> str | None:
+    """Return why an operation is no reduction whose steps may have any order."""
+    if not op.results or is_parallel(op):
+        return "it is no reduction of tensors"
+    kinds = [x.data for x in op.iterator_types]
+    if is_contraction(op) and IteratorType.PARALLEL in kinds:
         return "it is a product of matrices"
     if isinstance(found := combiners(op), str):
         return found
+    if any(isinstance(x.results[0].type, IndexType) for x in found):
+        return "it is of indices"
     if len(found) > 1 and any(map(is_narrow_sum, found)):
         return "it has several sums of f16 or bf16"
+    return None
+
+
+def split_of(
+    op: linalg.GenericOp, sizes: Sizes, limits: SplitReductionsPass
+) -> Split | str:
+    """Return how a reduction is split, or why not."""
+    if (reason := why_not(op)) is not None:
+        return reason
+    reduced = [x.data != IteratorType.PARALLEL for x in op.iterator_types]
     known = [sizes.known(sizes.of((op, loop))) for loop in range(len(reduced))]
-    results = [
-        x for x, is_reduced in zip(known, reduced, strict=True) if not is_reduced
-    ]
-    if None in results:
+    results = [known[loop] for loop, is_reduced in enumerate(reduced) if not is_reduced]
+    if None in results or not all(map(is_static, op.results)):
         return "the number of results is not known"
     count = prod(x for x in results if x is not None)
     order = loops_in_memory(op)
@@ -98,14 +114,14 @@ def split_of(op: linalg.GenericOp, sizes: Sizes, parts: int, least: int) -> Spli
     if len(loops) != sum(reduced):
         return "a reduction is of windows"
     is_row = reduced[order[-1]]
-    most = parts * (1 if is_row else COLUMNS) // max(1, count)
+    most = limits.parts * (1 if is_row else COLUMNS) // max(1, count)
     lengths = [known[x] for x in loops]
     if None in lengths:
-        return _dynamic(loops, lengths, most)
-    known = [x for x in lengths if x is not None]
-    if count * prod(known) < least:
-        return f"it is of {count * prod(known)} elements only"
-    return _static(op, loops, known, most)
+        return _dynamic(loops, lengths, most) if limits.dynamic else "sizes are dynamic"
+    static = [x for x in lengths if x is not None]
+    if count * prod(static) < limits.least:
+        return f"it is of {count * prod(static)} elements only"
+    return _static(op, loops, static, most)
 
 
 def _dynamic(
@@ -113,8 +129,11 @@ def _dynamic(
 ) -> Split | str:
     """Split off the loops up to the first of a dynamic size."""
     first = lengths.index(None) + 1
-    if first == len(loops) or most < LEAST_PARTS:
-        return "its only loop has a dynamic size"
+    rest = lengths[first:]
+    if most < LEAST_PARTS:
+        return "it has many results"
+    if None not in rest and prod(x for x in rest if x is not None) < ENOUGH:
+        return "the loops behind the first of a dynamic size are short"
     return Split(tuple(loops[:first]))
 
 
@@ -150,10 +169,14 @@ def can_cut(op: linalg.GenericOp, loop: int) -> bool:
         isinstance(x, linalg.IndexOp) and x.dim.value.data == loop
         for x in op.body.block.ops
     )
-    maps = maps_of(op)[: len(op.inputs)]
+    uses = [
+        (value, [x for x in map.results if loop in x.used_dims()])
+        for value, map in zip(op.inputs, maps_of(op), strict=False)
+    ]
     return not asks and all(
-        loop not in map.used_dims() or (is_whole(value) and loop in plain(map))
-        for value, map in zip(op.inputs, maps, strict=True)
+        exprs == [AffineDimExpr(loop)] and is_whole(value) and is_static(value)
+        for value, exprs in uses
+        if exprs
     )
 
 
@@ -366,15 +389,13 @@ class SplitReductionsPass(ModulePass):
     least: int = 1 << 17
     """Elements of a reduction of static sizes that is split: a core of a GPU takes some
     20 us for them.  2^20 suits CPUs."""
+    dynamic: bool = True
+    """Whether those of dynamic sizes are split, which may be small."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
             for each in [x for x in draft.walk() if isinstance(x, linalg.GenericOp)]:
-                found = (
-                    split_of(each, sizes_of([each]), self.parts, self.least)
-                    if each.results
-                    else ""
-                )
+                found = split_of(each, sizes_of([each]), self)
                 if isinstance(found, str):
                     continue
                 if any(map(is_narrow_sum, known_combiners(each))):

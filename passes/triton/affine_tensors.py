@@ -38,7 +38,8 @@ from coopc.ir.polynomial import NOTHING, ONE, Monomial, Polynomial
 
 CASTS = (arith.ExtSIOp, arith.ExtUIOp, arith.IndexCastOp, arith.TruncIOp)
 LEAST_BITS = 32
-"""Of sums and products that are taken not to wrap, as memory would not be as large."""
+"""Sums and products of at least so many bits are assumed not to wrap, as memory is not
+as large; of narrower ones this is proven."""
 ViewOp = tt.BroadcastOp | tt.ExpandDimsOp | tt.TransOp | ttg.ConvertLayoutOp
 
 
@@ -279,6 +280,11 @@ def _addptr(indices: Indices, op: tt.AddPtrOp) -> Affine:
     return indices.of(op.ptr) + indices.of(op.offset)
 
 
+def width_of(value: SSAValue) -> int:
+    """Return the bits of integers; those of an index as far as they are assumed."""
+    return tt.bits_of(value.type) or LEAST_BITS
+
+
 def _fits(value: SSAValue, bits: int) -> bool:
     """Whether integers, computed without end, are those of so many bits."""
     facts, half = ValueFacts().of(value), 1 << bits - 1
@@ -291,7 +297,7 @@ def _cast(indices: Indices, op: Any) -> Affine:
         case arith.ExtUIOp():
             is_same = ValueFacts().is_known_nonnegative(op.input)
         case arith.TruncIOp():
-            is_same = _fits(op.input, tt.bits_of(op.result.type) or LEAST_BITS)
+            is_same = _fits(op.input, width_of(op.result))
         case _:
             is_same = True
     return indices.of(op.operands[0]) if is_same else unknown(op.result)
@@ -303,7 +309,7 @@ def _exact(
     """Return a rule for operations that do not wrap."""
 
     def checked(indices: Indices, op: Any) -> Affine:
-        bits = tt.bits_of(op.result.type) or LEAST_BITS
+        bits = width_of(op.result)
         if bits < LEAST_BITS and not _fits(op.result, bits):
             return unknown(op.result)
         return rule(indices, op)

@@ -80,6 +80,8 @@ Given = ttig.BlockLoad2DFromPtrOp | ttig.BlockLoad2DOp
 
 LEAST_BYTES = 64
 """Of a row of a surface."""
+MOST_SIZE = (1 << 31) - 1
+"""Rows or columns: sizes of descriptors are i32."""
 
 
 class NoMatrix(Exception):
@@ -409,18 +411,20 @@ def rewrite(op: AccessOp, matrix: MatrixAccess, built: Built) -> None:
 
 
 def size_by_mask(b: Builder, size: Polynomial) -> SSAValue:
-    """Return a size as an i32: 0 where a mask wants coordinates below 0, or the most.
+    """Return a size as an i32, clamped to 0 .. 2^31 - 1.
 
-    A mask of 64 bits may compare with more.
+    A mask may compare with a negative number or an i64.
     """
+    if (known := size.constant) is not None:
+        return b.constant(i32, max(0, min(known, MOST_SIZE)))
     is_wide = any(x.type == i64 for x in size.values)
     type = i64 if is_wide else i32
     found = size.build(b, type)
     if may_be_negative(size) is not None:
         found = b.pure(MaxSIOp, found, b.constant(type, 0))
     if is_wide:
-        most = b.pure(MinSIOp, found, b.constant(i64, (1 << 31) - 1))
-        found = b.pure(TruncIOp, most, i32)
+        found = b.pure(MinSIOp, found, b.constant(i64, MOST_SIZE))
+        found = b.pure(TruncIOp, found, i32)
     return found
 
 

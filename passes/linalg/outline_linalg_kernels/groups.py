@@ -31,7 +31,7 @@ from coopc.passes.linalg.rows import Nest, Statement, nest_of
 LEAST: Mapping[Attribute, float] = {f16: -65504.0, bf16: -3.3e38, f32: -3.4e38}
 """What a maximum begins with at most: no number is less."""
 FEW_ROWS = 4
-"""Fewer do not fill the cores of a CPU."""
+"""Fewer leave most cores of any device idle."""
 LONG_ROWS = 1 << 15
 """Elements of a row that another kernel stores, where there are few rows."""
 VIEWS = (
@@ -207,9 +207,10 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
 
 
 def _is_nest(ops: Sequence[linalg.GenericOp]) -> bool:
-    """Whether one kernel can do what operations do, and is not much too slow.
+    """Whether one kernel can compute operations, with enough rows to run in parallel.
 
-    It is where few rows store many elements, as work-groups share no row.
+    Each row is one work-group's, so few long rows that are stored would run on few
+    cores.
     """
     try:
         nest = nest_of(_with_fills(ops))

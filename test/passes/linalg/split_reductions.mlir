@@ -157,3 +157,49 @@ func.func @numbered(%x: tensor<1048576xi64>, %init: tensor<i64>) -> tensor<i64> 
   } -> tensor<i64>
   func.return %s : tensor<i64>
 }
+
+// The diagonal of a matrix, a size that another operand tells, and elements that are
+// indices: these stay.
+
+// CHECK-LABEL: func.func @diagonal
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT:   linalg.generic
+// CHECK:       func.return
+func.func @diagonal(%x: tensor<1048576x1048576xf32>, %init: tensor<f32>) -> tensor<f32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i, i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<1048576x1048576xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<f32>
+  func.return %s : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @told
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT:   linalg.generic
+// CHECK:       func.return
+func.func @told(%x: tensor<?xf32>, %y: tensor<1048576xf32>, %init: tensor<f32>) -> tensor<f32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x, %y : tensor<?xf32>, tensor<1048576xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.mulf %a, %b : f32
+    %e = arith.addf %c, %d : f32
+    linalg.yield %e : f32
+  } -> tensor<f32>
+  func.return %s : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @indices
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT:   linalg.generic
+// CHECK:       func.return
+func.func @indices(%x: tensor<4096x4096xindex>, %init: tensor<index>) -> tensor<index> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<4096x4096xindex>) outs(%init : tensor<index>) {
+  ^bb0(%a: index, %b: index):
+    %c = arith.maxsi %a, %b : index
+    linalg.yield %c : index
+  } -> tensor<index>
+  func.return %s : tensor<index>
+}

@@ -1,6 +1,10 @@
 """Launches in this process: what is kept, and that it is what a checked one gives."""
 
+import os
+import signal
+import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,8 +15,8 @@ import pytest
 from support import linalg_programs
 
 import coopc
+from coopc.run import in_process
 from coopc.run.executable import Executable
-from coopc.run.in_process import KEPT
 
 Array = npt.NDArray[Any]
 
@@ -128,7 +132,7 @@ def test_forms(add: Executable) -> None:
             x, y, z = numbers(*shape), numbers(*shape, seed=1), numbers(*shape, seed=2)
             found.run(x, y, k, z)
             assert np.array_equal(z, x + y * k)
-    assert launches(found) == [True] * KEPT
+    assert launches(found) == [True] * 16
     x = np.array([[-0.0]], np.float32)
     for k, negative in ((0.0, False), (-0.0, True)):
         found.run(x, np.ones_like(x), k, z := np.ones_like(x))
@@ -167,8 +171,63 @@ def test_shared_memory(add: Executable) -> None:
         found.run(x, z, 2.0, z)
         assert np.array_equal(z, 7 * x)
     memory = numbers(5, 6)
-    found.run(memory[1:], memory[:4], 2.0, z)
-    assert np.array_equal(z, memory[1:] + 2 * memory[:4])
+    for _ in range(2):
+        found.run(memory[1:], memory[:4], 2.0, z)
+        assert np.array_equal(z, memory[1:] + 2 * memory[:4])
+
+
+def test_memory_that_overlapped_at_first(add: Executable) -> None:
+    """Arrays of one form need not be one behind the other again."""
+    found, memory = fresh(add), numbers(5, 6)
+    for x, y in (
+        (memory[:4], memory[1:]),
+        (numbers(4, 6, seed=1), numbers(4, 6, seed=2)),
+    ):
+        found.run(x, y, 2.0, z := np.zeros((4, 6), np.float32))
+        assert np.array_equal(z, x + 2 * y)
+
+
+def test_results_that_are_arguments() -> None:
+    """No kernel of a sequence overwrites what a later one reads."""
+    text = """
+      func.func @f(%a: tensor<9x9xf32>, %b: tensor<9x9xf32>)
+          -> (tensor<9x9xf32>, tensor<9x9xf32>) {
+        %zero = arith.constant 0.0 : f32
+        %e = tensor.empty() : tensor<9x9xf32>
+        %z = linalg.fill ins(%zero : f32) outs(%e : tensor<9x9xf32>) -> tensor<9x9xf32>
+        %p = linalg.matmul ins(%a, %b : tensor<9x9xf32>, tensor<9x9xf32>)
+            outs(%z : tensor<9x9xf32>) -> tensor<9x9xf32>
+        %q = linalg.matmul ins(%b, %a : tensor<9x9xf32>, tensor<9x9xf32>)
+            outs(%z : tensor<9x9xf32>) -> tensor<9x9xf32>
+        func.return %p, %q : tensor<9x9xf32>, tensor<9x9xf32>
+      }"""
+    found = coopc.load(text, on="cpu")
+    for _ in range(2):
+        a, b, q = numbers(9, 9), numbers(9, 9, seed=1), np.empty((9, 9), np.float32)
+        wanted = a @ b, b @ a
+        found.run(a, b, a, q)
+        assert np.array_equal(a, wanted[0])
+        assert np.array_equal(q, wanted[1])
+        found.run(b, b, wanted[0], q)
+        assert np.array_equal(q, b @ b)
+    assert launches(found) == [False, True]
+
+
+def test_memory_of_kept_launches(
+    products: Executable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that were used last are kept, as far as there is room."""
+    monkeypatch.setattr(in_process, "KEPT", 3)
+    found, b = fresh(products), numbers(4, 4)
+    for rows in (5, 6, 5, 7, 5, 8):
+        found.run(numbers(rows, 4), b)
+    assert found.in_process is not None
+    kept = found.in_process.launches
+    assert [x.arguments[0][1][0] for x in kept] == [7, 5, 8]  # pyright: ignore
+    monkeypatch.setattr(in_process, "KEPT_BYTES", 1)
+    found.run(numbers(9, 4), b)
+    assert [x.arguments[0][1][0] for x in kept] == [9]  # pyright: ignore
+    assert all(x is not None and x.bytes > 0 for x in kept.values())
 
 
 def test_memory_that_is_copied(add: Executable) -> None:
@@ -204,6 +263,25 @@ def test_several_threads(products: Executable) -> None:
     for each in workers:
         each.join()
     assert not wrong
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fork")
+def test_forks(products: Executable) -> None:
+    """A process that was forked has threads of its own."""
+    a, b = numbers(200, 33), numbers(33, 33, seed=1)
+    products.run(a, b)
+    child = os.fork()
+    if child == 0:
+        found = products.run(a, b).arrays[-1]
+        os._exit(0 if np.array_equal(found, a @ b @ b) else 1)
+    for _ in range(600):
+        if (ended := os.waitpid(child, os.WNOHANG))[0]:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        pytest.fail("it hangs")
+    assert ended[1] == 0
 
 
 def test_wrong_arguments(add: Executable) -> None:

@@ -76,14 +76,28 @@ func.func @f(%x: {x}, %init: {y}) -> {y} {{
         ((2, 1 << 20), (1,), (), 4096, Split((), (1, 2048))),
         ((1 << 20, 2), (0,), (), 4096, Split((), (0, 16384))),
         ((7, 9), (0, 1), (0, 1), 4096, Split((0,))),
-        ((3, 7, 9), (0, 1, 2), (1,), 4096, Split((0, 1))),
+        ((7, 99), (0, 1), (0,), 4096, Split((0,))),
+        ((3, 7, 99), (0, 1, 2), (1,), 4096, Split((0, 1))),
         ((1, 1, 1 << 20), (0, 1, 2), (), 4096, Split((0, 1), (2, 4096))),
         ((4096, 4096), (1,), (), 4096, "it has 1 parts only"),
         ((64, 64), (0, 1), (), 4096, "it is of 4096 elements only"),
         ((0, 1 << 20), (0, 1), (), 4096, "it is of 0 elements only"),
         ((1048583,), (0,), (), 4096, "it has 1 parts only"),
         ((9, 7), (1,), (0, 1), 4096, "the number of results is not known"),
-        ((7, 9), (1,), (1,), 4096, "its only loop has a dynamic size"),
+        (
+            (7, 9),
+            (1,),
+            (1,),
+            4096,
+            "the loops behind the first of a dynamic size are short",
+        ),
+        (
+            (9, 7),
+            (0, 1),
+            (0,),
+            4096,
+            "the loops behind the first of a dynamic size are short",
+        ),
     ],
 )
 def test_loops(
@@ -96,7 +110,7 @@ def test_loops(
     text = program(shape, reduced, dynamic=dynamic)
     module = parse(new_context(everything()), Source(text))
     (op,) = (x for x in module.walk() if isinstance(x, GenericOp))
-    assert split_of(op, sizes_of([op]), parts, 1 << 17) == wanted
+    assert split_of(op, sizes_of([op]), SplitReductionsPass(parts)) == wanted
 
 
 @st.composite

@@ -126,6 +126,15 @@ CASES: dict[str, tuple[str, str, list[int], Place, Place]] = {
         lambda n: ROWS * 16,
         lambda n: n > ROWS,
     ),
+    "constant of 64 bits": (
+        "i32",
+        f"""{LONG}
+  %end = arith.constant dense<3000000000> : tensor<16xi64>
+  %in = arith.cmpi slt, %long, %end : tensor<16xi64>""",
+        [0],
+        lambda n: ROWS * 16,
+        lambda n: ROWS >= 0,
+    ),
     "stride of 64 bits": (
         "i64",
         STRIDE.format("trunci", "i64"),
