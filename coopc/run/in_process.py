@@ -45,7 +45,7 @@ Groups: TypeAlias = "tuple[int, int, int] | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LaunchForm:
     """What launches have in common that one check is enough for."""
 
     kernel: str | None
@@ -68,7 +68,7 @@ def _form(given: Given) -> Hashable:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Launch:
+class KeptLaunch:
     """A launch that was checked: calls of kernels on memory that may be elsewhere."""
 
     prepared: Prepared
@@ -118,8 +118,8 @@ class InProcess:
 
     program: Program
     threads: int = 1
-    launches: dict[Form, Launch | None] = field(
-        default_factory=dict[Form, "Launch | None"]
+    launches: dict[LaunchForm, KeptLaunch | None] = field(
+        default_factory=dict[LaunchForm, "KeptLaunch | None"]
     )
     """In the order in which they were used; None of those that cannot be kept."""
 
@@ -186,7 +186,9 @@ class InProcess:
             self.launches.pop(first, None)  # another thread may have done it
 
     @staticmethod
-    def form(given: Sequence[Given], groups: Groups, kernel: str | None) -> Form | None:
+    def form(
+        given: Sequence[Given], groups: Groups, kernel: str | None
+    ) -> LaunchForm | None:
         """Return the form of arguments, as the caller gives them.
 
         None of those with addresses of others.
@@ -195,9 +197,9 @@ class InProcess:
             return None
         starts = [start_of(x) for x in given if isinstance(x, np.ndarray)]
         shared = tuple(map(starts.index, starts))
-        return Form(kernel, groups, tuple(map(_form, given)), shared)
+        return LaunchForm(kernel, groups, tuple(map(_form, given)), shared)
 
-    def again(self, form: Form, given: Sequence[Given]) -> Outcome | None:
+    def again(self, form: LaunchForm, given: Sequence[Given]) -> Outcome | None:
         """Run a launch that was kept; None if there is none for these arguments."""
         if (found := self.launches.get(form)) is None:
             return None
@@ -207,7 +209,7 @@ class InProcess:
 
     def keep(
         self,
-        form: Form,
+        form: LaunchForm,
         given: Sequence[Given],
         interface: Interface,
         whole: Sequence[Given],
@@ -257,7 +259,7 @@ class InProcess:
         at, of, offsets = (np.concatenate(x) for x in zip(*columns, strict=True))
         buffers = (x for call in calls for x in call.buffers)
         empty = [x for x, y in zip(buffers, places, strict=True) if y is None]
-        self.launches[form] = Launch(
+        self.launches[form] = KeptLaunch(
             prepared=prepared,
             kept=(*between, *empty),
             results=tuple((x.shape, x.dtype) for x in made),

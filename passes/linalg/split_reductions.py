@@ -270,7 +270,7 @@ def widened(op: linalg.GenericOp) -> linalg.GenericOp:
 
 
 @dataclass(slots=True)
-class Splitter:
+class SplitReduction:
     """A reduction while it becomes two."""
 
     op: linalg.GenericOp
@@ -400,4 +400,4 @@ class SplitReductionsPass(ModulePass):
                     continue
                 if any(map(is_narrow_sum, known_combiners(each))):
                     each = widened(each)
-                Splitter(each, found).run()
+                SplitReduction(each, found).run()
