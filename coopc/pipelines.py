@@ -568,7 +568,9 @@ CPU_SCORES = 1 << 26
 Emerald Rapids Xeon, one thread, eight heads of 256 x 64 took 1.3 ms instead of 5.1 in
 bf16, and 2.2 ms instead of 7.4 in f32; four of 2048 x 128 took 47 ms instead of 133 in
 bf16."""
-CPU_REDUCTIONS = {"parts": 64, "least": 1 << 20, "dynamic": False}
+CPU_LONG = 1 << 20
+"""Elements from which on threads share them in another kernel."""
+CPU_REDUCTIONS = {"parts": 64, "least": CPU_LONG, "dynamic": False}
 """Partial results of a long reduction on a CPU, at most, of which threads take some,
 and the elements from which on that is faster."""
 
@@ -621,7 +623,9 @@ def from_linalg(
         *(("pad-product-rows",) if pad_rows else ()),
         *(("split-product-k",) if parts else ()),
     )
-    options: dict[str, Any] = {} if sequence else {"sequence": False}
+    options: dict[str, Any] = {}
+    if not sequence:
+        options = {"sequence": False, "long_rows": CPU_LONG}
     if scores:
         options["scores"] = scores
     of_device: dict[str, Any] = {} if device is None else {"device": device}

@@ -32,8 +32,8 @@ LEAST: Mapping[Attribute, float] = {f16: -65504.0, bf16: -3.3e38, f32: -3.4e38}
 """What a maximum begins with at most: no number is less."""
 FEW_ROWS = 4
 """Fewer leave most cores of any device idle."""
-LONG_ROWS = 1 << 15
-"""Elements of a row that another kernel stores, where there are few rows."""
+ASSUMED = 1 << 15
+"""Elements of a row of several dynamic sizes."""
 VIEWS = (
     tensor.CastOp,
     tensor.CollapseShapeOp,
@@ -142,12 +142,16 @@ def stores_scores(group: Group, most_scores: int) -> bool:
     return DYNAMIC_INDEX not in shape and prod(shape) <= most_scores
 
 
-def groups_of(block: Block, most_scores: int = 0) -> Mapping[Operation, Group]:
+def groups_of(
+    block: Block, most_scores: int = 0, long_rows: int = 1 << 15
+) -> Mapping[Operation, Group]:
     """Return the groups of a block, by their last operation.
 
     Args:
         block: of a function.
         most_scores: the most attention scores to store; with more, it is one kernel.
+        long_rows: from how many elements on a row is stored by a kernel of its own, if
+            there are few rows.
     """
     found: dict[Operation, Group] = {}
     for op in block.ops:
@@ -171,10 +175,12 @@ def groups_of(block: Block, most_scores: int = 0) -> Mapping[Operation, Group]:
             for each in whole.ops:
                 found.pop(each, None)
             found[op] = whole
-    return _rows(block, found)
+    return _rows(block, found, long_rows)
 
 
-def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]:
+def _rows(
+    block: Block, found: dict[Operation, Group], long_rows: int
+) -> dict[Operation, Group]:
     """Let a kernel of rows do what reads the results of the rows before it."""
     order = {op: at for at, op in enumerate(block.ops)}
     for op in block.ops:
@@ -200,13 +206,13 @@ def _rows(block: Block, found: dict[Operation, Group]) -> dict[Operation, Group]
             }
             if any(x is None or order[x] <= order[op] for x in outside):
                 continue  # it would not be there yet
-            if not is_contraction(last[0]) and _is_nest(ops):
+            if not is_contraction(last[0]) and _is_nest(ops, long_rows):
                 del found[before]
                 found[op] = Group(ops)
     return found
 
 
-def _is_nest(ops: Sequence[linalg.GenericOp]) -> bool:
+def _is_nest(ops: Sequence[linalg.GenericOp], long_rows: int) -> bool:
     """Whether one kernel can compute operations, with enough rows to run in parallel.
 
     Each row is one work-group's, so few long rows that are stored would run on few
@@ -222,7 +228,7 @@ def _is_nest(ops: Sequence[linalg.GenericOp]) -> bool:
     if prod(x or FEW_ROWS for x in rows) >= FEW_ROWS:
         return True
     return all(
-        _elements(nest, x) < LONG_ROWS
+        _elements(nest, x) < long_rows
         for x in nest.statements
         if x in nest.loops and not x.reduces
     )
@@ -246,10 +252,10 @@ def _are_told(nest: Nest, ops: Sequence[linalg.GenericOp]) -> bool:
 
 
 def _elements(nest: Nest, statement: Statement) -> int:
-    """Return the elements of a row, at least; two dynamic sizes are many."""
+    """Return the elements of a row, as far as they are known."""
     sizes = [nest.size(statement, n) for n in nest.own(statement)]
-    many = sizes.count(None) > 1
-    return LONG_ROWS if many else prod(1 if x is None else x for x in sizes)
+    known = prod(1 if x is None else x for x in sizes)
+    return max(known, ASSUMED) if sizes.count(None) > 1 else known
 
 
 def _with_fills(ops: Sequence[linalg.GenericOp]) -> list[Operation]:

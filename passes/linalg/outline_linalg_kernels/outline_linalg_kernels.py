@@ -805,7 +805,7 @@ class SequenceWriter:
 # --- Rewrite. ---
 
 
-def outline(func: FuncOp, most_scores: int) -> None:
+def outline(func: FuncOp, most_scores: int, long_rows: int) -> None:
     """Put kernels and a sequence in place of a function; see `groups_of`.
 
     Raises:
@@ -815,7 +815,7 @@ def outline(func: FuncOp, most_scores: int) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp), func
     b = Builder.at_end(entry, func.location)
-    groups = groups_of(block, most_scores)
+    groups = groups_of(block, most_scores, long_rows)
     destinations = Destinations(block, groups)
     writer = SequenceWriter(func, b, destinations)
     for arg in block.args:
@@ -924,12 +924,15 @@ class OutlineLinalgKernelsPass(ModulePass):
     scores: int = 0
     """The most attention scores to store in memory. With more, or an unknown number,
     attention is one kernel."""
+    long_rows: int = 1 << 15
+    """Elements from which on a row is stored by a kernel of its own, if there are fewer
+    than four rows: work-groups do not share rows. 2^20 suits CPUs."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
             for each in list(draft.ops):
                 if isinstance(each, FuncOp) and _is_function_of_tensors(each):
-                    outline(each, self.scores)
+                    outline(each, self.scores, self.long_rows)
             names = {x for op in draft.walk() for x in _read_globals(op)}
             for each in list(draft.ops):
                 if isinstance(each, memref.GlobalOp | ml_program.GlobalOp):

@@ -180,7 +180,8 @@ def test_narrow_sums(type: str) -> None:
     assert found.astype(np.uint32)[()] << 16 == total.view(np.uint32)
 
 
-def test_what_is_stored_by_its_own_kernel() -> None:
+@pytest.mark.parametrize(("size", "kernels"), [(1024, 3), (512, 1)])
+def test_what_is_stored_by_its_own_kernel(size: int, kernels: int) -> None:
     """Elements of a long row are not for the one work-group that reduces it."""
     text = """
       #m = affine_map<(i, j) -> (i, j)>
@@ -207,9 +208,9 @@ def test_what_is_stored_by_its_own_kernel() -> None:
         } -> tensor<1024x1024xf32>
         func.return %r : tensor<1024x1024xf32>
       }"""
-    kernel = coopc.load(text, on="cpu")
-    (sequence,) = (x for x in kernel.interface if x.steps)
-    x = np.random.default_rng(0).integers(-3, 4, (1024, 1024)).astype(np.float32)
-    found = kernel.run(x).arrays[-1]
+    kernel = coopc.load(text.replace("1024", str(size)), on="cpu")
+    x = np.random.default_rng(0).integers(-3, 4, (size, size)).astype(np.float32)
+    found = kernel.run(x, np.empty_like(x)).arrays[-1]
     assert np.array_equal(found, x - x.sum())
-    assert len(sequence.steps) == 3
+    steps = [len(x.steps) for x in kernel.interface if x.steps]
+    assert steps == ([kernels] if kernels > 1 else [])
