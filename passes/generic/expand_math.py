@@ -7,8 +7,8 @@ Fails:   never; an operation without an expansion is unchanged.
 GLSL's functions take f16 and f32, its bit counts 32 bits.  Missing functions are
 computed to the same accuracy where possible.  A power with a small constant exponent
 becomes multiplications on every target.  On x86-64, f16 is computed in f32, and an
-integer power in f64; exponentials, logarithms, sin, cos, tanh and erf of f32 vectors
-are polynomials, because the library has only scalar ones.
+integer power in f64; exponentials, logarithms, powers, sin, cos, tanh and erf of f32
+vectors are polynomials, because the library has only scalar ones.
 """
 
 from __future__ import annotations
@@ -144,6 +144,28 @@ OF_LIBRARY = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_RECIP])
 again: `arcp` has no effect on it."""
 SIGNIFICAND, BIAS = 23, 127
 """Bits of the significand of an f32, and the bias of its exponent."""
+SIGNIFICAND_F64, BIAS_F64 = 52, 1023
+"""The same of an f64."""
+EXP2_F64 = (
+    0.9999999999616827,
+    0.6931471807284808,
+    0.24022651198151607,
+    0.05550410353336078,
+    0.009618027254306957,
+    0.0013333922654063719,
+    0.00015469290971017986,
+    1.5201900740802587e-05,
+)
+"""2^r for |r| <= 1/2, by powers of r: to 4e-11 of it."""
+LOG2_F64 = (
+    2.885390081790026,
+    0.9617966733696384,
+    0.5770835814306463,
+    0.4116728850223963,
+    0.34072751052665945,
+)
+"""log2((1 + t) / (1 - t)) / t for (1 + t) / (1 - t) from the root of a half to that of
+2, by powers of t^2: to 4.4e-12 of it."""
 
 
 # Every target: powers.
@@ -172,7 +194,7 @@ def constant_power(code: Code, op: math.PowFOp | math.FPowIOp) -> Num:
     return found.to(element)
 
 
-# Vulkan: functions of floats.
+# Vulkan, and vectors on x86-64: functions of floats.
 
 
 def free(code: Code, *values: SSAValue) -> list[Num]:
@@ -315,9 +337,14 @@ def of_glsl(size: Num, y: Num) -> Num:
     return size.apply(partial(math.PowFOp, fastmath=APPROXIMATE), y)
 
 
+def is_of_magnitude(op: math.PowFOp) -> bool:
+    """Whether a power is what `of_glsl` makes."""
+    return op.fastmath == APPROXIMATE and isinstance(op.lhs.owner, math.AbsFOp)
+
+
 def lacks_power(op: math.PowFOp, target: Target) -> bool:
-    is_own = op.fastmath == APPROXIMATE and isinstance(op.lhs.owner, math.AbsFOp)
-    return lacks_of_short(op, target) and not is_own
+    lacks_it = lacks_of_short(op, target) or is_of_vectors(op, target)
+    return lacks_it and not is_of_magnitude(op)
 
 
 @table.on(math.PowFOp, when=lacks_power)
@@ -642,6 +669,35 @@ def _sine(x: Num, is_cosine: bool) -> Num:
     found = (found.bits(i32) ^ ((turns & 2) << 30)).bits(f32)
     # The sum loses the sign of -0.
     return found if is_cosine else x.compare("oeq", 0.0).select(x, found)
+
+
+@table.on(math.PowFOp, when=is_of_vectors)
+def power_of_magnitude(code: Code, op: math.PowFOp) -> Num:
+    """2^(y log2(x)) in f64, for the magnitude of a number.
+
+    With x = m 2^e and t = (m - 1) / (m + 1), log2(x) is e plus t times a polynomial of
+    t^2.
+    """
+    x, y = free(code, op.lhs, op.rhs)
+    bits = x.cast(arith.ExtFOp, f64).bits(i64)
+    root = bits.like(0x3FE6A09E667F3BCD)  # as in `logarithm`
+    above = bits - root
+    e = above.apply(arith.ShRSIOp, SIGNIFICAND_F64)
+    m = ((above & (1 << SIGNIFICAND_F64) - 1) + root).bits(f64)
+    t = (m - 1.0) / (m + 1.0)
+    logarithm = t * polynomial(t * t, LOG2_F64) + e.cast(arith.SIToFPOp, f64)
+    z = logarithm * y.cast(arith.ExtFOp, f64)
+    z = z.compare("olt", -200.0).select(z.like(-200.0), z)  # below is 0
+    z = z.compare("ogt", 200.0).select(z.like(200.0), z)  # beyond is infinity
+    shifted = z + WHOLE_F64
+    scale = (shifted.bits(i64) << SIGNIFICAND_F64) + (BIAS_F64 << SIGNIFICAND_F64)
+    found = polynomial(z - (shifted - WHOLE_F64), EXP2_F64) * scale.bits(f64)
+    found = found.cast(arith.TruncFOp, f32)
+    is_endless = x.compare("oeq", inf)
+    end = y.compare("ogt", 0.0).select(x, is_endless.select(x.like(0.0), inf))
+    end = y.compare("oeq", 0.0).select(x.like(1.0), end)
+    found = (is_endless | x.compare("oeq", 0.0)).select(end, found)
+    return unless_nan(x, found)
 
 
 @table.on(math.TanhOp, when=is_of_vectors)

@@ -323,6 +323,17 @@ CASES = [
         )
         for op in ("sin", "cos")
     ),
+    Case(
+        MATH,
+        AMX,
+        """%v = vector.broadcast %a : f32 to vector<2xf32>
+        %u = vector.broadcast %b : f32 to vector<2xf32>
+        %w = math.powf %v, %u : vector<2xf32>
+        %r = vector.extract %w[1] : f32 from vector<2xf32>""",
+        ("f32", "f32"),
+        "f32",
+        ulps=1,
+    ),
     *(
         Case(
             VECTOR,
