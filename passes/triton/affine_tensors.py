@@ -352,12 +352,15 @@ class Mask:
     """Scalars, i1."""
     others: tuple[Affine, ...] = ()
     """Masks of which only is known where they vary, if `indices` are partial."""
+    unsigned: tuple[SSAValue, ...] = ()
+    """Limits of unsigned comparisons that may be negative, which is then large."""
 
     def __and__(self, other: Mask) -> Mask:
         return Mask(
             self.negative + other.negative,
             self.flags + other.flags,
             self.others + other.others,
+            self.unsigned + other.unsigned,
         )
 
 
@@ -399,7 +402,7 @@ def _mask_of(value: SSAValue, indices: Indices) -> Mask:
                 tuple(x.viewed(op) for x in each)
                 for each in (mask.negative, mask.others)
             )
-            return Mask(negative, mask.flags, others)
+            return replace(mask, negative=negative, others=others)
         case _:
             raise NotAffine(f"a mask comes from {named(value)}")
 
@@ -417,9 +420,9 @@ def _compare(indices: Indices, op: arith.CmpiOp) -> Mask:
     if kind[0] == "s":
         return Mask((difference,))
     limit = op.lhs if kind[1] == "g" else op.rhs
-    if not ValueFacts().is_known_nonnegative(limit):
-        raise NotAffine(f"a mask compares with {named(limit)}, as one without a sign")
-    return Mask((difference, Affine(-one.start - ONE, (-one).steps)))
+    is_known = ValueFacts().is_known_nonnegative(limit)
+    negative = difference, Affine(-one.start - ONE, (-one).steps)
+    return Mask(negative, unsigned=() if is_known else (limit,))
 
 
 def indivisible(number: Polynomial, by: int) -> Iterator[tuple[Monomial, int, int]]:
@@ -451,6 +454,8 @@ def bounds(mask: Mask, rank: int) -> tuple[Bounds, ...]:
     Raises:
         NotAffine: it asks something of several together, or two things of one.
     """
+    for limit in mask.unsigned:
+        raise NotAffine(f"a mask compares with {named(limit)}, as one without a sign")
     found: list[dict[int, Polynomial]] = [{} for _ in range(rank)]
     for each in mask.negative:
         dims = [dim for dim, step in enumerate(each.steps) if step]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import gcd, isinf, lcm
+from math import isinf, lcm
 from typing import TypeAlias
 
 from xdsl.dialects.arith import ExtSIOp, ExtUIOp, MaxSIOp, MinSIOp, TruncIOp
@@ -31,14 +31,13 @@ from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig, xe_plans
 from coopc.interface import SECOND_ENTRY, Condition
 from coopc.ir.facts import ValueFacts, constant_number
-from coopc.passes.triton.access_attributes import LANE_BY_LANE, NO_PROMISE
+from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import ALIGNED, alignment_of
 from coopc.passes.triton.origins import made_by
 from coopc.passes.xe.vector_plans import plan_vector
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_message import CHANNEL_BITS, Part, Rule, rules
+from coopc.plan.block_message import Part, Rule, rules
 from coopc.plan.refusal import Reason, Refusal
-from coopc.plan.search import MOST_PACKED
 
 BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 AccessOp: TypeAlias = BlockOp | ttig.DescriptorPrefetchOp
@@ -266,22 +265,6 @@ def condition(number: HostNumber, why: str, **limits: int | None) -> DictionaryA
         entries["dimension"] = IntegerAttr(number.dimension, i64)
     entries |= told
     return DictionaryAttr(entries)
-
-
-def column_multiple(op: BlockOp) -> int:
-    """Return a power of two that the column of a block is a multiple of.
-
-    It is a multiple of 4 bytes where Triton promises that.
-    """
-    known = known_multiple(op.indices[-1])
-    if tt.block_io(op) is None or NO_PROMISE in op.attributes:
-        return known
-    return max(known, CHANNEL_BITS // tt.descriptor_type(op.desc).element_bits)
-
-
-def known_multiple(column: SSAValue) -> int:
-    """Return a power of two that a column is a multiple of, as far as messages pack."""
-    return gcd(ValueFacts().divisor(column), MOST_PACKED)
 
 
 def refuse_steps(plan: BlockPlan, y: SSAValue, x: SSAValue) -> Refusal | None:

@@ -12,6 +12,7 @@ Fails:   for unknown devices.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -37,7 +38,6 @@ from coopc.passes.triton.origins import copies_of, made_by
 from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
     BlockOp,
-    column_multiple,
     known_surfaces,
     refuse_steps,
     second_entries,
@@ -49,7 +49,7 @@ from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import CHANNEL_BITS, refuse_surface
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
-from coopc.plan.search import Request, plan
+from coopc.plan.search import MOST_PACKED, Request, plan
 from coopc.remarks import remark
 
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
@@ -142,6 +142,22 @@ def refuse_base(made: tt.MakeTensorDescriptorOp) -> Refusal | None:
     size = found.rest.divisor(ValueFacts().divisor) * bytes
     what = f"it is moved by a multiple of {size} bytes, expected {SURFACE_ALIGNMENT}"
     return Refusal(Reason.BASE, what)
+
+
+def column_multiple(op: BlockOp) -> int:
+    """Return a power of two that the column of a block is a multiple of.
+
+    It is a multiple of 4 bytes where Triton promises that.
+    """
+    known = known_multiple(op.indices[-1])
+    if tt.block_io(op) is None or NO_PROMISE in op.attributes:
+        return known
+    return max(known, CHANNEL_BITS // tt.descriptor_type(op.desc).element_bits)
+
+
+def known_multiple(column: SSAValue) -> int:
+    """Return a power of two that a column is a multiple of, as far as messages pack."""
+    return gcd(ValueFacts().divisor(column), MOST_PACKED)
 
 
 def refuse_column(op: BlockOp, bits: int) -> Refusal | None:

@@ -48,7 +48,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.device import BlockIO, Device
-from coopc.dialects import simt, tt, ttg
+from coopc.dialects import simt, tt, ttg, xe_plans
 from coopc.dialects.llvm_assume import AssumeOp
 from coopc.dialects.narrow import is_tensor
 from coopc.ir.builder import Builder
@@ -84,6 +84,7 @@ from coopc.passes.xe.convert_to_xe.tensors import (
     convert_layout,
     reduce,
 )
+from coopc.passes.xe.plan_block_io import column_multiple
 from coopc.passes.xe.register_layout import register_layout
 from coopc.rounding import FORMATS
 
@@ -280,6 +281,11 @@ def memory_of(
             and (made := made_by(op.desc)) is not None
             and made.padding_option is tt.Padding.NAN
         ),
+        {
+            op: column_multiple(op)
+            for op in ops
+            if isinstance(op, BlockOp) and xe_plans.PLAN in op.attributes
+        },
     )
 
 

@@ -67,7 +67,7 @@ from coopc.passes.triton.memory import (
 )
 from coopc.passes.triton.origins import base_of, offsets_of
 from coopc.passes.xe.channel_plans import ChannelPlan
-from coopc.passes.xe.conditions import column_multiple, refuse_steps
+from coopc.passes.xe.conditions import refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMessages,
     BlockMove,
@@ -128,6 +128,8 @@ class TensorMemory:
     """The accesses that may be of what is before that pointer."""
     padded: frozenset[Operation]
     """The accesses through descriptors that read NaN outside."""
+    columns: Mapping[Operation, int]
+    """Of those with plans: a power of two that the column is a multiple of."""
     moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(default_factory=lambda: {})
     """For each memref that was moved, what it is in and the index of its start."""
 
@@ -208,7 +210,7 @@ class TensorMemory:
             what = "expected zeros outside of a descriptor, got NaN"
             raise Refused(op, f"{what}: normalize-tt-descriptors")
         decided = plan.data
-        refusal = unaligned(decided.shape, decided.packed, column_multiple(op))
+        refusal = unaligned(decided.shape, decided.packed, self.columns[op])
         if refusal := refusal or refuse_steps(decided, *op.indices):
             raise Refused(op, str(refusal))
         return decided
