@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isinf, lcm
+from math import gcd, isinf, lcm
 from typing import TypeAlias
 
 from xdsl.dialects.arith import ExtSIOp, ExtUIOp, MaxSIOp, MinSIOp, TruncIOp
@@ -38,6 +38,7 @@ from coopc.passes.xe.vector_plans import plan_vector
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import Part, Rule, rules
 from coopc.plan.refusal import Reason, Refusal
+from coopc.plan.search import MOST_PACKED
 
 BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp
 AccessOp: TypeAlias = BlockOp | ttig.DescriptorPrefetchOp
@@ -265,6 +266,11 @@ def condition(number: HostNumber, why: str, **limits: int | None) -> DictionaryA
         entries["dimension"] = IntegerAttr(number.dimension, i64)
     entries |= told
     return DictionaryAttr(entries)
+
+
+def known_multiple(column: SSAValue) -> int:
+    """Return a power of two that a column is a multiple of, as far as messages pack."""
+    return gcd(ValueFacts().divisor(column), MOST_PACKED)
 
 
 def refuse_steps(plan: BlockPlan, y: SSAValue, x: SSAValue) -> Refusal | None:

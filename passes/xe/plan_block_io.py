@@ -12,7 +12,6 @@ Fails:   for unknown devices.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -38,6 +37,7 @@ from coopc.passes.triton.origins import copies_of, made_by
 from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
     BlockOp,
+    known_multiple,
     known_surfaces,
     refuse_steps,
     second_entries,
@@ -49,7 +49,7 @@ from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import CHANNEL_BITS, refuse_surface
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
-from coopc.plan.search import MOST_PACKED, Request, plan
+from coopc.plan.search import Request, plan
 from coopc.remarks import remark
 
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
@@ -153,11 +153,6 @@ def column_multiple(op: BlockOp) -> int:
     if tt.block_io(op) is None or NO_PROMISE in op.attributes:
         return known
     return max(known, CHANNEL_BITS // tt.descriptor_type(op.desc).element_bits)
-
-
-def known_multiple(column: SSAValue) -> int:
-    """Return a power of two that a column is a multiple of, as far as messages pack."""
-    return gcd(ValueFacts().divisor(column), MOST_PACKED)
 
 
 def refuse_column(op: BlockOp, bits: int) -> Refusal | None:

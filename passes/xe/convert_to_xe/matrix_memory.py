@@ -49,7 +49,7 @@ from coopc.ir.facts import ValueFacts
 from coopc.ir.polynomial import NOTHING, ONE, Polynomial
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.channel_plans import ChannelPlan, demand_reach, plan_channels
-from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
+from coopc.passes.xe.conditions import Demands, HostNumber, known_multiple, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMove,
     ChannelPlace,
@@ -62,7 +62,6 @@ from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
-from coopc.passes.xe.plan_block_io import known_multiple
 from coopc.passes.xe.register_layout import DpasTiling, RegisterLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import Part, Rule, refuse_surface, rules
