@@ -58,6 +58,7 @@
 | slow isolation | each operand is followed to the function around it | the same |
 | slow builders | each part is a list, with sizes that few operations have | the same |
 | slow classes | `isinstance`, hashes and operands by name call Python | the same |
+| vector reductions | have the type of the vector | `passes.generic.expand_vector` |
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its

@@ -19,7 +19,7 @@ import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,14 +34,12 @@ from coopc.interface_call import (
     sizes_of,
 )
 from coopc.run.arrays import Array, Outcome, start_of
-from coopc.run.cpu import Prepared, Program, Steps, steps_of
+from coopc.run.cpu import Groups, Prepared, Program, Steps, steps_of
 
 KEPT = 64
 """Forms of arguments whose launches are kept."""
 KEPT_BYTES = 256 << 20
 """Memory that these have, unless one has more: temporaries, and what steps share."""
-
-Groups: TypeAlias = "tuple[int, int, int] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class LaunchForm:
     """What launches have in common that one check is enough for."""
 
     kernel: str | None
-    groups: Groups
+    groups: Groups | None
     arguments: tuple[Hashable, ...]
     shared: tuple[int, ...]
     """Of each array, the first that begins where it does."""
@@ -187,7 +185,7 @@ class InProcess:
 
     @staticmethod
     def form(
-        given: Sequence[Given], groups: Groups, kernel: str | None
+        given: Sequence[Given], groups: Groups | None, kernel: str | None
     ) -> LaunchForm | None:
         """Return the form of arguments, as the caller gives them.
 

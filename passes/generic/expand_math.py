@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
+from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 
 from coopc.dialects.narrow import is_vector
@@ -47,6 +47,7 @@ from coopc.passes.generic.expand_narrow_floats import (
     computed_in_f32,
     is_narrow,
 )
+from coopc.passes.generic.expand_vector import reduction
 from coopc.passes.generic.expansion import (
     Code,
     ExpandPass,
@@ -638,13 +639,7 @@ def sine(code: Code, op: math.SinOp | math.CosOp) -> SSAValue:
     """
     size = Num(code, op.operand).apply(math.AbsFOp)
     beyond = size.compare("ogt", MOST_ANGLE).value
-    some = code(
-        vector.ReductionOp.build(
-            operands=[beyond, None],
-            result_types=[i1],
-            properties={"kind": CombiningKindAttr(CombiningKindFlag.OR)},
-        )
-    )
+    some = code(reduction(beyond, CombiningKindFlag.OR))
     near, far = Block(), Block()
     of_library = type(op)(op.operand, fastmath=OF_LIBRARY)
     far.add_ops([of_library, scf.YieldOp(of_library.result)])

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
 )
+from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.narrow import vector_type
@@ -68,6 +69,18 @@ def combined(
 
 def is_whole(element: Attribute) -> bool:
     return isinstance(element, IndexType | IntegerType)
+
+
+def reduction(value: SSAValue, kind: CombiningKindFlag) -> vector.ReductionOp:
+    """Return what reduces a vector to one number: see `coopc.xdsl_gaps`."""
+    return vector.ReductionOp.create(
+        operands=[value],
+        result_types=[vector_type(value).get_element_type()],
+        properties={
+            "kind": CombiningKindAttr(kind),
+            "fastmath": arith.FastMathFlagsAttr("none"),
+        },
+    )
 
 
 def is_one_by_one(op: vector.ReductionOp, target: Target) -> bool:

@@ -73,6 +73,17 @@ def reassociated(groups: Groups) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
     return ArrayAttr(ArrayAttr(IntegerAttr(x, i64) for x in g) for g in groups)
 
 
+def cut(b: Builder, value: SSAValue, at: int, parts: int) -> SSAValue:
+    """Return a tensor with a static dimension cut into parts, which are in front."""
+    type = tensor_type(value)
+    shape = [*type.get_shape()]
+    groups = [(n, n + 1) if n == at else (n + (n > at),) for n in range(len(shape))]
+    shape[at : at + 1] = [parts, shape[at] // parts]
+    new = TensorType(type.element_type, shape)
+    expand = tensor.ExpandShapeOp(value, [], reassociated(groups), shape, new)
+    return b.effect(expand).results[0]
+
+
 # --- Which loops become one. ---
 
 

@@ -448,6 +448,14 @@ def empty(b: Builder, like: SSAValue, element: Attribute) -> SSAValue:
     return b.pure(tensor.EmptyOp, tuple(sizes(b, like)), type)
 
 
+def filled(
+    b: Builder, value: SSAValue, type: TensorType, sizes: Sequence[SSAValue] = ()
+) -> SSAValue:
+    """Return a tensor of one number; `sizes` are its dynamic ones."""
+    empty = b.effect(tensor.EmptyOp(sizes, type)).results[0]
+    return b.effect(linalg.FillOp([value], [empty], [type])).results[0]
+
+
 def forget_outputs(op: linalg.GenericOp) -> None:
     """Let outputs of which nothing is read be empty tensors."""
     b = Builder.at(op)

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import tensor
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
@@ -33,8 +32,8 @@ from coopc.dialects.linalg_forms import scalar
 from coopc.dialects.narrow import tensor_type
 from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of
-from coopc.passes.linalg.collapse_linalg import is_whole, reassociated
-from coopc.passes.linalg.fuse_linalg import generic
+from coopc.passes.linalg.collapse_linalg import cut, is_whole
+from coopc.passes.linalg.fuse_linalg import filled, generic
 from coopc.passes.linalg.pad_product_rows import (
     ProductLoops,
     change_products,
@@ -76,14 +75,7 @@ def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:
     part, element = AffineDimExpr(loops), tensor_type(result).element_type
 
     def in_parts(at: int) -> SSAValue:
-        value, dims = op.operands[at], its.of[at]
-        shape = [*tensor_type(value).get_shape()]
-        place = dims.index(along_k)
-        groups = [(0,), (1, 2)] if place else [(0, 1), (2,)]
-        shape[place : place + 1] = [parts, shape[place] // parts]
-        type = TensorType(tensor_type(value).element_type, shape)
-        expand = tensor.ExpandShapeOp(value, [], reassociated(groups), shape, type)
-        return b.effect(expand).results[0]
+        return cut(b, op.operands[at], its.of[at].index(along_k), parts)
 
     def map_of(at: int) -> AffineMap:
         found: list[AffineExpr] = [AffineDimExpr(x) for x in its.of[at]]
@@ -92,8 +84,7 @@ def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:
 
     shape = tensor_type(result).get_shape()
     type = TensorType(element, [parts, *shape])
-    zeros = [b.constant(element, 0)], [b.effect(tensor.EmptyOp([], type)).results[0]]
-    begin = b.effect(linalg.FillOp(*zeros, [type])).results[0]
+    begin = filled(b, b.constant(element, 0), type)
     product = linalg.GenericOp(
         [in_parts(0), in_parts(1)],
         [begin],

@@ -43,9 +43,10 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects.narrow import tensor_type
 from coopc.ir.builder import Builder
 from coopc.ir.transaction import transaction
-from coopc.passes.linalg.collapse_linalg import is_whole, reassociated
+from coopc.passes.linalg.collapse_linalg import cut, is_whole
 from coopc.passes.linalg.fuse_linalg import (
     elementwise,
+    filled,
     generic,
     is_contraction,
     is_parallel,
@@ -197,13 +198,6 @@ def again(op: Operation, *operands: SSAValue) -> Operation:
     )
 
 
-def filled(
-    b: Builder, value: SSAValue, type: TensorType, sizes: Sequence[SSAValue] = ()
-) -> SSAValue:
-    empty = b.effect(tensor.EmptyOp(sizes, type)).results[0]
-    return b.effect(linalg.FillOp([value], [empty], [type])).results[0]
-
-
 def is_narrow_sum(combiner: Operation) -> bool:
     """Whether partial results are less exact than the sums of a kernel, of f32."""
     type, neutral = combiner.results[0].type, COMBINERS[combiner.name][1]
@@ -302,16 +296,9 @@ class SplitReduction:
 
     def _cut(self, at: int, loop: int, parts: int) -> None:
         """Let two dimensions of an input be the loops that one is cut into."""
-        value, map = self.inputs[at], self.maps[at]
+        map = self.maps[at]
         place = map.results.index(AffineDimExpr(loop))
-        shape = [*tensor_type(value).get_shape()]
-        groups = [
-            (n, n + 1) if n == place else (n + (n > place),) for n in range(len(shape))
-        ]
-        shape[place : place + 1] = [parts, shape[place] // parts]
-        type = TensorType(tensor_type(value).element_type, shape)
-        expand = tensor.ExpandShapeOp(value, [], reassociated(groups), shape, type)
-        self.inputs[at] = self.b.effect(expand).results[0]
+        self.inputs[at] = cut(self.b, self.inputs[at], place, parts)
         results = [*map.results]
         results.insert(place, AffineDimExpr(map.num_dims - 1))
         self.maps[at] = AffineMap(map.num_dims, 0, tuple(results))

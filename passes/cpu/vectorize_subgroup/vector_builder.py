@@ -19,12 +19,13 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     VectorType,
 )
-from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import Attribute, Block, SSAValue
 
 from coopc.dialects import coopmatrix, row_slice, simt
 from coopc.dialects.narrow import is_memref, length_of, memref_type, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.passes.generic.expand_vector import reduction
 
 ORDERED = {
     CombiningKindFlag.ADD: arith.AddfOp,
@@ -134,7 +135,7 @@ class VectorBuilder(Builder):
         element, count = vector_type(value).get_element_type(), length_of(value)
         combine = ORDERED.get(kind)
         if combine is None or not isinstance(element, AnyFloat):
-            return self.pure(_reduction, value, kind)
+            return self.pure(reduction, value, kind)
         while count > 1:
             count //= 2
             halves = (range(count), range(count, 2 * count))
@@ -210,15 +211,3 @@ class VectorBuilder(Builder):
 
         with self.masked(None):
             return self.loop(self.lanes.count, start, one, "lane")
-
-
-def _reduction(value: SSAValue, kind: CombiningKindFlag) -> Operation:
-    # The constructor of xDSL 0.74 gives the result the type of the vector.
-    return vector.ReductionOp.create(
-        operands=[value],
-        result_types=[vector_type(value).get_element_type()],
-        properties={
-            "kind": CombiningKindAttr(kind),
-            "fastmath": arith.FastMathFlagsAttr("none"),
-        },
-    )

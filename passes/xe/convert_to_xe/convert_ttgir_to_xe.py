@@ -273,7 +273,7 @@ def memory_of(
         ScalarAccess(in_loops),
         channels,
         {op: pointer_base(op) for op in ops if isinstance(op, PointerOp)},
-        frozenset(x for x in ops if isinstance(x, PointerOp) and may_be_before(x)),
+        frozenset(x for x in ops if isinstance(x, PointerOp) and may_be_before(x.ptr)),
         frozenset(
             op
             for op in ops

@@ -418,10 +418,10 @@ def pointer_base(op: tt.LoadOp | tt.StoreOp | AtomicOp) -> SSAValue:
     return op.ptr
 
 
-def may_be_before(op: tt.LoadOp | tt.StoreOp | AtomicOp) -> bool:
+def may_be_before(pointers: SSAValue) -> bool:
     """Whether pointers may be before the scalar pointer that they count from."""
     known = ValueFacts()
-    return not all(map(known.is_known_nonnegative, offsets_of(op.ptr)))
+    return not all(map(known.is_known_nonnegative, offsets_of(pointers)))
 
 
 def _moved_by(b: Builder, offsets: SSAValue, start: SSAValue) -> SSAValue:
