@@ -625,9 +625,11 @@ def from_linalg(
     )
     options: dict[str, Any] = {}
     if not sequence:
-        options = {"sequence": False, "long_rows": CPU_LONG}
+        options["sequence"] = False
     if scores:
         options["scores"] = scores
+    if not sequence:
+        options["long_rows"] = CPU_LONG
     of_device: dict[str, Any] = {} if device is None else {"device": device}
     if precision != "ieee":
         of_device["precision"] = precision

@@ -23,7 +23,7 @@
 // STEPS-NEXT: collapse-linalg
 // STEPS-NEXT: fuse-linalg
 // STEPS-NEXT: split-reductions{parts=64 least=1048576 dynamic=false}
-// STEPS-NEXT: outline-linalg-kernels{sequence=false long-rows=1048576 scores=67108864}
+// STEPS-NEXT: outline-linalg-kernels{sequence=false scores=67108864 long-rows=1048576}
 // STEPS-NEXT: convert-attention-to-coopmatrix{device="amx"}
 // STEPS-NEXT: convert-convolution-to-coopmatrix{device="amx"}
 // STEPS-NEXT: tile-matmul-amx
