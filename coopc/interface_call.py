@@ -150,12 +150,17 @@ def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> byte
     """
     number = np.asarray(value_of(interface, given, field)).item()
     type, size = field.type, SCALAR_BYTES[field.type]
-    if type in CODED and not isinstance(number, int):
+    name = interface.arguments[field.argument].name
+    if not isinstance(number, int | float):
+        raise ValueError(
+            f"expected {field.what} of {name} to be an {type}, got {number!r}"
+        )
+    if type in CODED and isinstance(number, float):
         from coopc.rounding import FORMATS
 
         return FORMATS[type].encode(float(number)).to_bytes(size, "little")
     try:
-        if type in CODED:
+        if type in CODED and isinstance(number, int):
             return number.to_bytes(size, "little")
         if type in ("i1", "f16", "f32", "f64"):
             return struct.pack(f"<{dtype_of(type).char}", number)
@@ -163,7 +168,6 @@ def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> byte
             raise ValueError(reason)
         return int(number % (1 << 8 * size)).to_bytes(size, "little")
     except (ValueError, TypeError, OverflowError, struct.error) as error:
-        name = interface.arguments[field.argument].name
         raise ValueError(
             f"expected {field.what} of {name} to be an {type}, got {number!r}: {error}"
         ) from error
@@ -350,7 +354,7 @@ class Call:
     def unpack(self, buffers: Sequence[Array]) -> tuple[Array, ...]:
         """The arrays of `contents`, from what the buffers hold now."""
         return tuple(
-            as_strided(
+            strided(
                 buffers[each.buffer][each.offset :].view(each.array.dtype),
                 each.array.shape,
                 each.array.strides,
@@ -550,11 +554,20 @@ def strided_zeros(
 ) -> Array:
     """An array of zeros with some strides, in elements."""
     memory = np.zeros(extent_of(shape, strides), dtype)
-    return as_strided(memory, shape, [stride * dtype.itemsize for stride in strides])
+    return strided(memory, shape, [stride * dtype.itemsize for stride in strides])
 
 
 def memory_of(array: Array) -> Array:
     """The memory of an array, from its first element to its last, gaps included."""
     strides = element_strides(array)
     assert strides is not None, array.strides
-    return as_strided(array, (extent_of(array.shape, strides),), (array.itemsize,))
+    return strided(array, (extent_of(array.shape, strides),), (array.itemsize,))
+
+
+def strided(array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """View the memory of an array with another shape, and strides in bytes.
+
+    numpy's `as_strided` refuses types that it does not know, such as float8_e5m2.
+    """
+    memory = array.view(f"V{array.itemsize}")
+    return as_strided(memory, shape, strides).view(array.dtype)

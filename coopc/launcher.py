@@ -21,10 +21,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -43,6 +43,8 @@ from coopc.run.executable import (
     LAUNCH_SECONDS,
     Executable,
     Grid,
+    check_run_options,
+    check_texts,
     failures,
 )
 from coopc.sim.triton import simulated_form
@@ -148,17 +150,6 @@ def check_options(on: str, given: Iterable[str]) -> None:
             raise ValueError(
                 f"expected --on {where}, which --{name} is for, got --on {on}"
             )
-
-
-def check_texts(**given: object) -> None:
-    """Refuse options that are neither text nor None.
-
-    Raises:
-        ValueError: there is one.
-    """
-    for name, value in given.items():
-        if not isinstance(value, str | None):
-            raise ValueError(f"expected {name} to be text, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -871,14 +862,7 @@ def check_launch(
             "expected a module: text, the path of a file or IR, got "
             f"{type(module).__name__}"
         )
-    check_texts(on=on, kernel=kernel)
-    if not isinstance(seconds, Real):
-        raise ValueError(f"expected seconds to be a number, got {seconds!r}")
-    numbers: Any = {} if spec is None else spec
-    if not isinstance(numbers, Mapping) or not all(
-        isinstance(name, str) and isinstance(number, Integral)
-        for name, number in cast("Mapping[object, object]", numbers).items()
-    ):
-        raise ValueError(f"expected spec to be numbers by name, got {spec!r}")
-    if numbers and on in PLACES:
+    check_texts(on=on)
+    check_run_options(kernel, spec, seconds)
+    if spec and on in PLACES:
         check_options(on, ["spec"])

@@ -8,9 +8,8 @@ from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import as_strided
 
-from coopc.interface_call import Addresses, Given, memory_of, overlap
+from coopc.interface_call import Addresses, Given, memory_of, overlap, strided
 
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = Array | np.generic
@@ -51,7 +50,7 @@ def to_argument(given: object) -> Given:
         base = to_argument(form.base)
         if isinstance(base, np.ndarray):
             steps = [each * base.itemsize for each in form.strides]
-            return as_strided(base, form.shape, steps)
+            return strided(base, form.shape, steps)
     has_array = hasattr(form, "__array_interface__")
     if not has_array and callable(getattr(form, "data_ptr", None)):
         return _memory_at(form)  # of PyTorch, bf16 as its bits, too
@@ -146,7 +145,7 @@ def copied(arguments: Sequence[Given]) -> list[Given]:
             memory[home] = memory_of(cast("Array", arguments[home])).copy()
         size = memory_of(each).nbytes
         flat = memory[home].view(np.uint8)[:size].view(each.dtype)
-        found.append(as_strided(flat, each.shape, each.strides))
+        found.append(strided(flat, each.shape, each.strides))
     return found
 
 

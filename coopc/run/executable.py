@@ -6,11 +6,11 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from numbers import Integral, Real
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from coopc.diagnostic import near_match
 from coopc.explain import usage_errors
@@ -34,6 +34,7 @@ from coopc.interface_call import (
     memory_of,
     pack,
     sizes_of,
+    strided,
     violated_condition,
     with_fields,
 )
@@ -65,6 +66,34 @@ def failures() -> tuple[type[Exception], ...]:
     from coopc.run.worker import RunFailed
 
     return RunFailed, ToolMissing
+
+
+def check_texts(**given: object) -> None:
+    """Refuse options that are neither text nor None.
+
+    Raises:
+        ValueError: there is one.
+    """
+    for name, value in given.items():
+        if not isinstance(value, str | None):
+            raise ValueError(f"expected {name} to be text, got {value!r}")
+
+
+def check_run_options(kernel: object, spec: object, seconds: object) -> None:
+    """Refuse options of a run that are not of their types.
+
+    Raises:
+        ValueError: there is one.
+    """
+    check_texts(kernel=kernel)
+    if not isinstance(seconds, Real):
+        raise ValueError(f"expected seconds to be a number, got {seconds!r}")
+    numbers: Any = {} if spec is None else spec
+    if not isinstance(numbers, Mapping) or not all(
+        isinstance(name, str) and isinstance(number, Integral)
+        for name, number in cast("Mapping[object, object]", numbers).items()
+    ):
+        raise ValueError(f"expected spec to be numbers by name, got {spec!r}")
 
 
 @dataclass(frozen=True)
@@ -110,7 +139,8 @@ class Executable:
                 "expected a kernel, a function with simt.kernel or of linalg, got none"
             )
         if name is None and len(first) > 1:
-            raise ValueError(f"expected --kernel, one of {', '.join(names)}")
+            known = ", ".join(first)
+            raise ValueError(f"expected a kernel (--kernel, kernel=), one of {known}")
         if name is not None and name not in names:
             near = near_match(name, names)
             known = ", ".join(names)
@@ -266,6 +296,7 @@ class Executable:
             CompileError: the arguments are wrong, or the kernel cannot be run.
         """
         with usage_errors(self.caller, OSError, *failures()):
+            check_run_options(kernel, spec, seconds)
             if not float(seconds) > 0:
                 raise ValueError(f"expected seconds greater than 0, got {seconds!r}")
             found = [to_argument(each) for each in arguments]
@@ -350,7 +381,7 @@ def _given(
     shape = [evaluate(size, sizes) for size in value.shape]
     strides = [memory.itemsize * evaluate(x, sizes) for x in value.strides]
     start = memory_of(memory)[evaluate(value.offset, sizes) :]
-    return as_strided(start, shape, strides)
+    return strided(start, shape, strides)
 
 
 def _three(grid: Grid) -> tuple[int, int, int]:

@@ -32,6 +32,7 @@ from coopc.dialects.narrow import (
 )
 from coopc.interface import Buffer
 from coopc.interface_call import (
+    DTYPES,
     Addresses,
     check_shape,
     check_strides,
@@ -198,14 +199,14 @@ def _memref(type: MemRefType | TensorType, argument: Argument, position: int) ->
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")
-    array, dtype = argument, memory_dtype(scalar_of(type.get_element_type()))
+    array, scalar = argument, scalar_of(type.get_element_type())
+    dtype = memory_dtype(scalar)
     if array.dtype != dtype:
-        is_held = array.dtype.kind in "ub" and array.itemsize == dtype.itemsize
-        if dtype.kind != "i" or not is_held:
+        if str(array.dtype) not in DTYPES.get(str(scalar), DTYPES["i64"]):
             raise ValueError(
                 f"expected elements of {dtype} for {what}, got {array.dtype}"
             )
-        array = array.view(dtype)  # unsigned integers are the same
+        array = array.view(dtype)
     rank, inner = type.get_num_dims(), shape_of(type.get_element_type())
     wanted = (*type.get_shape(), *inner)
     if not wanted and array.ndim:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -300,3 +301,49 @@ def test_wrong_arguments(add: Executable) -> None:
         found.run(x, x.copy(), 2.0, x.copy(), spec={"N": 1})
     with pytest.raises(coopc.CompileError, match=r"coopc.load: .*expected a module"):
         coopc.load(3, on="cpu")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"seconds": None}, "expected seconds to be a number, got None"),
+        ({"kernel": 3}, "expected kernel to be text, got 3"),
+        ({"spec": [1]}, r"expected spec to be numbers by name, got \[1\]"),
+        ({"spec": {"N": 1.5}}, "expected spec to be numbers by name"),
+    ],
+)
+def test_wrong_options(add: Executable, options: dict[str, Any], why: str) -> None:
+    x = numbers(3, 4)
+    with pytest.raises(coopc.CompileError, match=f"Executable.run: .*{why}"):
+        fresh(add).run(x, x.copy(), 2.0, x.copy(), **options)
+
+
+def test_wrong_numbers(add: Executable) -> None:
+    x = numbers(3, 4)
+    with pytest.raises(coopc.CompileError, match=r"value of k to be an f32, got 1j$"):
+        fresh(add).run(x, x.copy(), np.complex64(1j), x.copy())
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+@pytest.mark.parametrize(
+    ("element", "dtype"),
+    [
+        ("bf16", "bfloat16"),
+        ("f8E4M3FN", "float8_e4m3fn"),
+        ("f8E5M2", "float8_e5m2"),
+        ("f8E8M0FNU", "float8_e8m0fnu"),
+    ],
+)
+def test_arrays_of_types_that_numpy_lacks(element: str, dtype: str, on: str) -> None:
+    memory = f"memref<?x{element}, strided<[2]>>"
+    program = f"""
+      func.func @f(%a: {memory}, %b: {memory}) {{
+        linalg.copy ins(%a : {memory}) outs(%b : {memory})
+        func.return
+      }}
+    """
+    a = np.array([1, 8, 2, 8, 4], getattr(ml_dtypes, dtype))
+    b = np.ones_like(a)
+    found = coopc.load(program, on=on).run(a[::2], b[::2])
+    assert b.dtype == found.arrays[1].dtype == a.dtype
+    assert b.astype(float).tolist() == [1, 1, 2, 1, 4]

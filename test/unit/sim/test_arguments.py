@@ -166,3 +166,27 @@ def test_numbers_that_are_no_integers(number: float, reason: str) -> None:
     module = module_of("func.func @f(%x: i32) { func.return }")
     with pytest.raises(ValueError, match=f"expected argument 0 to be an i32, {reason}"):
         simulate(module, "f", [number])
+
+
+@pytest.mark.parametrize(
+    ("element", "dtypes"), [("i1", ("bool", "uint8", "int8")), ("i8", ("int8", "bool"))]
+)
+def test_other_types_of_arrays(element: str, dtypes: tuple[str, ...]) -> None:
+    """An array may have any type of numpy that other engines take for an element."""
+    module = module_of(
+        f"""
+        func.func @f(%x: memref<2x{element}>, %y: memref<2x{element}>) {{
+          %i = arith.constant 1 : index
+          %v = memref.load %x[%i] : memref<2x{element}>
+          memref.store %v, %y[%i] : memref<2x{element}>
+          func.return
+        }}
+        """
+    )
+    for dtype in dtypes:
+        x, y = np.array([0, 1], dtype), np.zeros(2, dtype)
+        simulate(module, "f", [x, y])
+        assert y.tolist() == [0, 1]
+    wrong = np.zeros(2, np.int16)
+    with pytest.raises(ValueError, match=f"memref<2x{element}>, got int16"):
+        simulate(module, "f", [wrong, wrong])
