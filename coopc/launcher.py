@@ -381,8 +381,7 @@ class Build:
         """
         if SymbolTable.lookup_symbol(self.module, kernel) is not None:
             return self.module
-        first = takewhile(lambda step: step not in checks(), self.steps)
-        return after(self.given, self.source, [*first])
+        return before_pipeline(self.given, self.source, self.steps)
 
     def simulated(
         self,
@@ -531,7 +530,11 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
         kernels = with_kernels(plain, source, owners)
-        known = prepacked(interfaces(kernels, source, PLACES["cpu"]), program)
+        known = interfaces(kernels, source, PLACES["cpu"])
+        if not known:
+            plain = with_kernels(before_pipeline(module, source, steps), source)
+            known = interfaces(plain, source, PLACES["cpu"])
+        known = prepacked(known, program)
     else:
         if target.pipeline is None and (reason := target.why_no_matrices) is not None:
             remark_product(module, f"computed by lanes, not by matrices: {reason}")
@@ -588,6 +591,14 @@ def after(
     run = Run(new_context(everything()), source, observers=observers)
     run.apply(program, steps)
     return simulated_form(program)
+
+
+def before_pipeline(
+    module: ModuleOp, source: Source, steps: Sequence[ModulePass]
+) -> ModuleOp:
+    """Return what passes that stand before a pipeline make of a module."""
+    first = takewhile(lambda step: step not in checks(), steps)
+    return after(module, source, [*first])
 
 
 def for_processor(

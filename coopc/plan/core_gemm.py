@@ -412,7 +412,11 @@ def plan_vector_gemm(
         cols //= 2
     if is_thin(problem) and block is None and not packs:
         return _thin(problem, cols, replace(packed, before=False), threads)
-    down, across, step = block or (VECTOR_ROWS // rows, VECTOR_PANELS, VECTOR_STEPS)
+    down, across, step = block or (
+        max(1, VECTOR_ROWS // rows),
+        VECTOR_PANELS,
+        VECTOR_STEPS,
+    )
     if block is None:
         down, across = _shared(problem.c.shape, (rows, cols), (down, across), threads)
     group = down * rows, across * cols

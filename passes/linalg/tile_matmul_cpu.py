@@ -89,6 +89,8 @@ UNROLL = 4
 """Steps along K that the innermost loop is unrolled by."""
 LENGTH = 16
 """Words along K that are read at a time, to be packed."""
+MOST_SUMS = 1024
+"""Of a tile: twice those of f32 that all registers of AVX-512 hold."""
 
 
 WORDS = {"f32": f32, "f64": f64, "i32": i32}
@@ -828,6 +830,11 @@ class TileMatmulCpuPass(ModulePass):
             raise ValueError(
                 "expected a tile of rows and an even number of columns, "
                 f"got {','.join(map(str, self.tile))}"
+            )
+        if (sums := self.tile[0] * self.tile[1]) > MOST_SUMS:
+            raise ValueError(
+                f"expected a tile of at most {MOST_SUMS} sums, as they are kept in "
+                f"registers, got {self.tile[0]} x {self.tile[1]} = {sums}"
             )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

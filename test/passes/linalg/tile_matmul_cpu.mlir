@@ -6,11 +6,13 @@
 // RUN: not coopc-opt %s -p 'tile-matmul-cpu{features=avx2}' 2>&1 | filecheck %s --check-prefix FEATURES
 // RUN: coopc-opt %s -p 'tile-matmul-cpu{threads=8}' 2>/dev/null | filecheck %s --check-prefix THIN
 // RUN: not coopc-opt %s -p 'tile-matmul-cpu{tile=6,15}' 2>&1 | filecheck %s --check-prefix TILE
+// RUN: not coopc-opt %s -p 'coopc-cpu{tile=1000,16}' 2>&1 | filecheck %s --check-prefix MOST
 // RUN: not coopc-opt %s -p 'coopc-cpu{threads=0}' 2>&1 | filecheck %s --check-prefix THREADS
 
 // A multiplication is two kernels: one packs A and B once, one multiplies what is packed.
 // COUNT: pass-pipeline:1:1: error: coopc-cpu: expected a block of 3 numbers of 1 or more, panels of A, panels of B and K, got 4,2
 // TILE: tile-matmul-cpu: expected a tile of rows and an even number of columns, got 6,15
+// MOST: coopc-cpu: expected a tile of at most 1024 sums, as they are kept in registers, got 1000 x 16 = 16000
 // FEATURES: tile-matmul-cpu: expected features of avx512bf16, avx512vnni, got avx2
 // THREADS: pass-pipeline:1:1: error: coopc-cpu: expected 1 thread or more, got 0
 
@@ -78,7 +80,7 @@ func.func @by_columns(%a: memref<64x64xf32, strided<[1, 64]>>, %b: memref<64x64x
   linalg.matmul ins(%a, %b : memref<64x64xf32, strided<[1, 64]>>, memref<64x64xf32>) outs(%c : memref<64x64xf32>)
   func.return
 }
-// REMARK: tile_matmul_cpu.mlir:77:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK: tile_matmul_cpu.mlir:79:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
 
 // CHECK-LABEL: func.func @halves(
 // CHECK:         linalg.matmul
@@ -86,7 +88,7 @@ func.func @halves(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %c: memref<64x64
   linalg.matmul ins(%a, %b : memref<64x64xf16>, memref<64x64xf16>) outs(%c : memref<64x64xf16>)
   func.return
 }
-// REMARK: tile_matmul_cpu.mlir:85:1: remark: func.func: not packed and blocked for the caches: no vectors multiply f16 and f16 into f16
+// REMARK: tile_matmul_cpu.mlir:87:1: remark: func.func: not packed and blocked for the caches: no vectors multiply f16 and f16 into f16
 // REMARK-NOT: remark
 
 // With few rows nothing is packed: four words of B along K at a time, by those of A.

@@ -89,6 +89,17 @@ def test_gemm(
     np.testing.assert_array_equal(found[2], a.astype(np.int64) @ b.astype(np.int64))
 
 
+@pytest.mark.parametrize(("on", "pipeline"), [("sim", ""), ("cpu", ",coopc-cpu")])
+def test_launches(on: str, pipeline: str) -> None:
+    """What is read has kernels only after the pass, for every engine."""
+    text = (ROOT / "test/inputs/linalg/where.mlir").read_text()
+    printed = coopc.compile(text, KHR, "mlir-spirv").text
+    x, y = np.random.default_rng(1).permutation(48).reshape(2, 24).astype(np.float32)
+    given = x, y, np.zeros(24, np.float32)
+    coopc.launch(printed, *given, on=on, pipeline=f"{PASS}{pipeline}", grid=1)
+    np.testing.assert_array_equal(given[2], np.maximum(x, y))
+
+
 def ignore(_: str) -> None:
     pass
 
