@@ -1,12 +1,13 @@
 """`gpu.subgroup_mma_*`, and kernels of `gpu.func`, as MLIR prints them.
 
-xDSL 0.74 has no matrices in `gpu`, and reads its functions, ids and barriers
-generically only.  `Gpu` is its dialect with these; `convert-gpu-mma-to-coopmatrix`
-reads them.  Importing this module changes xDSL's classes in place, since whoever has to
-do with an operation finds it by its class.
+xDSL 0.74 has no matrices, shuffles and reductions of subgroups in `gpu`, and reads its
+functions, launches, ids and barriers generically only.  `Gpu` is its dialect with
+these; `convert-gpu-mma-to-coopmatrix` reads them.  Importing this module changes xDSL's
+classes in place, since whoever has to do with an operation finds it by its class.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.dialects import gpu
@@ -18,13 +19,17 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     UnitAttr,
+    i1,
+    i32,
 )
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
     Data,
     Dialect,
     ParametrizedAttribute,
     SpacedOpaqueSyntaxAttribute,
+    SSAValue,
     TypeAttribute,
 )
 from xdsl.irdl import (
@@ -42,10 +47,11 @@ from xdsl.irdl import (
     result_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects import simt
 from coopc.dialects.constraints import Inferred, OfType
 from coopc.dialects.in_brackets import InBrackets
 
@@ -66,6 +72,14 @@ class ThreadMappingAttr(InBrackets):
 
     name = "gpu.thread"
     VALUES = DIMENSIONS
+
+
+@irdl_attr_definition
+class AddressSpaceAttr(InBrackets):
+    """Whose a memref is: everyone's, those of a work-group or a work-item."""
+
+    name = "gpu.address_space"
+    VALUES = ("global", "workgroup", "private")
 
 
 @irdl_attr_definition
@@ -256,6 +270,99 @@ class InsertOp(IRDLOperation):
     )
 
 
+@irdl_attr_definition
+class ShuffleModeAttr(EnumAttribute[simt.ShuffleMode], SpacedOpaqueSyntaxAttribute):
+    """Which lane a lane takes a value from, as in `simt`."""
+
+    name = "gpu.shuffle_mode"
+
+
+@irdl_op_definition
+class ShuffleOp(IRDLOperation):
+    """The value that another lane has, and whether there is such a lane."""
+
+    name = "gpu.shuffle"
+
+    value = operand_def(VarConstraint("T", AnyAttr()))
+    offset = operand_def(i32)
+    width = operand_def(i32)
+    shuffled = result_def(VarConstraint("T", AnyAttr()))
+    valid = result_def(i1)
+    mode = prop_def(ShuffleModeAttr)
+
+    assembly_format = (
+        "$mode $value `,` $offset `,` $width attr-dict `:` type($shuffled)"
+    )
+
+
+REDUCTIONS = (
+    *("add", "mul", "and", "or", "xor", "minui", "minsi", "maxui", "maxsi"),
+    *("minnumf", "maxnumf", "minimumf", "maximumf"),
+)
+
+
+@irdl_attr_definition
+class ReductionAttr(Data[str], SpacedOpaqueSyntaxAttribute):
+    """How two values become one; xDSL has names of older versions."""
+
+    name = "gpu.all_reduce_op"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        start = parser.pos
+        if (name := parser.parse_identifier()) not in REDUCTIONS:
+            known = ", ".join(REDUCTIONS)
+            parser.raise_error(f"expected one of {known}, got {name}", start)
+        return name
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.data)
+
+
+@irdl_op_definition
+class SubgroupReduceOp(IRDLOperation):
+    """The values of all lanes, or of clusters of them, reduced to one."""
+
+    name = "gpu.subgroup_reduce"
+
+    value = operand_def(VarConstraint("T", AnyAttr()))
+    result = result_def(VarConstraint("T", AnyAttr()))
+    kind = prop_def(ReductionAttr, prop_name="op")
+    uniform = opt_prop_def(UnitAttr)
+    cluster_size = opt_prop_def(IntegerAttr)
+    cluster_stride = opt_prop_def(IntegerAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "SubgroupReduceOp":
+        kind = ReductionAttr(ReductionAttr.parse_parameter(parser))
+        value = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute | None] = {"op": kind}
+        if parser.parse_optional_keyword("uniform") is not None:
+            properties["uniform"] = UnitAttr()
+        if parser.parse_optional_keyword("cluster") is not None:
+            parser.parse_punctuation("(")
+            parser.parse_keyword("size")
+            parser.parse_punctuation("=")
+            properties["cluster_size"] = IntegerAttr(parser.parse_integer(), i32)
+            if parser.parse_optional_punctuation(",") is not None:
+                parser.parse_keyword("stride")
+                parser.parse_punctuation("=")
+                properties["cluster_stride"] = IntegerAttr(parser.parse_integer(), i32)
+            parser.parse_punctuation(")")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        type = parser.parse_type()
+        if not isinstance(type, FunctionType):
+            parser.raise_error(f"expected a function type, got {type}", position)
+        return cls.build(
+            operands=parser.resolve_operands([value], type.inputs.data, position),
+            result_types=list(type.outputs.data),
+            properties=properties,
+            attributes=attributes,
+        )
+
+
 # Operations of xDSL that are read generically only.
 
 
@@ -264,7 +371,19 @@ def parse_dimension(cls: type[Any], parser: Parser) -> Any:
     name = parser.parse_identifier()
     if name not in ("x", "y", "z"):
         parser.raise_error(f"expected a dimension, x, y or z, got {name}")
+    _parse_bound(parser)
     return cls(gpu.DimensionAttr(gpu.DimensionEnum(name)))
+
+
+def _parse_bound(parser: Parser) -> None:
+    """Parse the bound that an id may have, which says nothing that is needed."""
+    if parser.parse_optional_keyword("upper_bound") is not None:
+        parser.parse_integer()
+
+
+def forget_bound(self: Any) -> None:
+    """Complete the generic form: without the bound."""
+    self.properties.pop("upper_bound", None)
 
 
 def parse_module(cls: type[Any], parser: Parser) -> Any:
@@ -275,29 +394,39 @@ def parse_module(cls: type[Any], parser: Parser) -> Any:
     return op
 
 
-def parse_func(cls: type[gpu.FuncOp], parser: Parser) -> gpu.FuncOp:
-    """Parse a function without attributions, which `memref.alloca` says instead."""
+def parse_func(cls: type[Any], parser: Parser) -> Any:
+    """Parse a function; its block takes memory of work-groups and work-items, too."""
     name = parser.parse_symbol_name()
     delimiter = parser.Delimiter.PAREN
     args = parser.parse_comma_separated_list(delimiter, parser.parse_argument)
+    memory: list[Parser.Argument] = []
     for word in ("workgroup", "private"):
-        position = parser.pos
         if parser.parse_optional_keyword(word) is not None:
-            parser.raise_error(
-                f"expected no {word} attributions, which coopc does not read", position
+            memory += parser.parse_comma_separated_list(
+                delimiter, parser.parse_argument
             )
     is_kernel = parser.parse_optional_keyword("kernel") is not None
     found = parser.parse_optional_attr_dict_with_keyword()
     attributes = {} if found is None else dict(found.data)
     type = FunctionType.from_lists([arg.type for arg in args], [])
-    op = cls(name.data, type, parser.parse_region(args), is_kernel or None)
+    op = cls(name.data, type, parser.parse_region([*args, *memory]), is_kernel or None)
     op.attributes.update(attributes)
     complete_func(op)
     return op
 
 
+def verify_func(self: gpu.FuncOp) -> None:
+    """Verify a function, whose block takes memory after the arguments."""
+    inputs = self.function_type.inputs.data
+    if tuple(self.body.blocks[0].arg_types)[: len(inputs)] != inputs:
+        raise VerifyException("expected a block with the arguments of the function")
+    if self.kernel is not None and self.function_type.outputs.data:
+        raise VerifyException("expected a kernel without results")
+
+
 def complete_func(self: gpu.FuncOp) -> None:
     """Replace the names that MLIR has for what it says of a kernel by those of xDSL."""
+    self.properties.pop("workgroup_attributions", None)
     if (kernel := self.attributes.pop("gpu.kernel", None)) is not None:
         self.properties["kernel"] = kernel
     for name in ("known_block_size", "known_grid_size"):
@@ -309,10 +438,69 @@ def complete_func(self: gpu.FuncOp) -> None:
 def parse_plain(cls: type[Any], parser: Parser) -> Any:
     """Parse the attributes of an operation without operands."""
     definition = cls.get_irdl_definition()
+    _parse_bound(parser)
+    attributes = parser.parse_optional_attr_dict()
+    if definition.results and parser.parse_optional_punctuation(":") is not None:
+        parser.parse_type()
     return cls.build(
         operands=[[] for _ in definition.operands],
         result_types=[IndexType() for _ in definition.results],
-        attributes=parser.parse_optional_attr_dict(),
+        attributes=attributes,
+    )
+
+
+def parse_launch(cls: type[Any], parser: Parser) -> Any:
+    """Parse a launch, of as many work-groups (`blocks`) of so many work-items."""
+    is_async, after = _parse_async(parser)
+    kernel, plain = parser.parse_attribute(), parser.parse_unresolved_operand
+    sizes: dict[str, list[UnresolvedOperand]] = {}
+    for word in ("clusters", "blocks", "threads"):
+        if parser.parse_optional_keyword(word) is not None:
+            parser.parse_keyword("in")
+            paren = parser.Delimiter.PAREN
+            sizes[word] = parser.parse_comma_separated_list(paren, plain)
+    type: Attribute = IndexType()
+    if parser.parse_optional_punctuation(":") is not None:
+        type = parser.parse_type()
+    memory = None
+    if parser.parse_optional_keyword("dynamic_shared_memory_size") is not None:
+        memory = parser.resolve_operand(plain(), i32)
+    arguments: list[SSAValue] = []
+    if parser.parse_optional_keyword("args") is not None:
+        arguments = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, partial(_parse_typed, parser)
+        )
+    known = {
+        word: [parser.resolve_operand(x, type) for x in each]
+        for word, each in sizes.items()
+    }
+    blocks, threads, clusters = map(known.get, ("blocks", "threads", "clusters"))
+    op = cls(kernel, blocks, threads, clusters, arguments, is_async, after, memory)
+    op.attributes.update(parser.parse_optional_attr_dict())
+    return op
+
+
+def _parse_async(parser: Parser) -> tuple[bool, Sequence[SSAValue]]:
+    """Parse whether an operation gives a token, and those that it waits for."""
+    is_async = parser.parse_optional_keyword("async") is not None
+    found = parser.parse_optional_comma_separated_list(
+        parser.Delimiter.SQUARE, parser.parse_unresolved_operand
+    )
+    token = gpu.AsyncTokenType()
+    return is_async, [parser.resolve_operand(x, token) for x in found or ()]
+
+
+def _parse_typed(parser: Parser) -> SSAValue:
+    """Parse a value and its type."""
+    operand = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    return parser.resolve_operand(operand, parser.parse_type())
+
+
+def parse_wait(cls: type[Any], parser: Parser) -> Any:
+    is_async, after = _parse_async(parser)
+    return cls.build(
+        operands=[after], result_types=[[gpu.AsyncTokenType()] if is_async else []]
     )
 
 
@@ -323,19 +511,25 @@ def print_barrier(self: gpu.BarrierOp, printer: Printer) -> None:
 for op, parse in (
     *((op, parse_dimension) for op in (gpu.ThreadIdOp, gpu.BlockIdOp)),
     *((op, parse_dimension) for op in (gpu.BlockDimOp, gpu.GridDimOp)),
+    (gpu.GlobalIdOp, parse_dimension),
     *((op, parse_plain) for op in (gpu.LaneIdOp, gpu.SubgroupIdOp, gpu.SubgroupSizeOp)),
     *((op, parse_plain) for op in (gpu.NumSubgroupsOp, gpu.ReturnOp, gpu.BarrierOp)),
     (gpu.ModuleOp, parse_module),
     (gpu.FuncOp, parse_func),
+    (gpu.LaunchFuncOp, parse_launch),
+    (gpu.WaitOp, parse_wait),
 ):
     setattr(op, "parse", classmethod(parse))  # noqa: B010
+    if parse in (parse_dimension, parse_plain):
+        setattr(op, "complete_generic", forget_bound)  # noqa: B010
+setattr(gpu.FuncOp, "verify_", verify_func)  # noqa: B010
 setattr(gpu.BarrierOp, "print", print_barrier)  # noqa: B010
 setattr(gpu.FuncOp, "complete_generic", complete_func)  # noqa: B010
 
 Gpu = Dialect(
     "gpu",
     [
-        *gpu.GPU.operations,
+        *(op for op in gpu.GPU.operations if op is not gpu.AllReduceOp),
         LoadMatrixOp,
         StoreMatrixOp,
         ComputeOp,
@@ -343,11 +537,16 @@ Gpu = Dialect(
         ElementwiseOp,
         ExtractOp,
         InsertOp,
+        ShuffleOp,
+        SubgroupReduceOp,
     ],
     [
-        *gpu.GPU.attributes,
+        *(x for x in gpu.GPU.attributes if x is not gpu.AllReduceOpAttr),
         MmaMatrixType,
         MmaElementwiseAttr,
+        AddressSpaceAttr,
+        ShuffleModeAttr,
+        ReductionAttr,
         BlockMappingAttr,
         ThreadMappingAttr,
     ],

@@ -1,9 +1,11 @@
 """convert-gpu-mma-to-coopmatrix: raises MLIR's `gpu.subgroup_mma_*` to coopmatrix.
 
-Before:  kernels of gpu.func in a gpu.module, or func.func, with gpu.subgroup_mma_*, ids
-         and barriers of gpu, as mlir-opt prints them.
+Before:  kernels of gpu.func in a gpu.module, or func.func, with gpu.subgroup_mma_*,
+         ids, shuffles, reductions and barriers of gpu, as mlir-opt prints them.
 After:   func.func with coopmatrix and simt operations. Kernels of gpu.func are
-         simt kernels, with the work-group size of known_block_size.
+         simt kernels, with the work-group size of known_block_size. Memory of
+         work-groups and work-items that they take is allocated in them. Functions of
+         the host, with gpu.launch_func, are left out.
 Fails:   if an operation cannot be raised, naming it. The module is then unchanged.
 
     %m = gpu.subgroup_mma_load_matrix %a[%i, %j] {leadDimension = 64 : index}
@@ -20,12 +22,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects import func, gpu
+from xdsl.dialects import arith, func, gpu, memref
 from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     ModuleOp,
+    NoneAttr,
     Signedness,
     UnitAttr,
     i32,
@@ -39,8 +43,11 @@ from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, SignedAttr, U
 from coopc.dialects.gpu_mma import MmaMatrixType
 from coopc.dialects.narrow import is_integer, is_memref
 from coopc.dialects.simt import KERNEL, SUBGROUP_SIZE, WORK_GROUP_SIZE
-from coopc.ir.control_flow import retype
+from coopc.ir.builder import INDEX, Builder
+from coopc.ir.control_flow import function_around, retype
+from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
+from coopc.remarks import LEFT_OUT, remark
 
 _USES = {"AOp": Use.A, "BOp": Use.B, "COp": Use.ACC}
 _ELEMENTWISE: dict[str, Callable[..., Operation]] = {
@@ -63,6 +70,30 @@ _ALONG: dict[type[Operation], Callable[..., Operation]] = {
     gpu.BlockDimOp: simt.WorkgroupSizeOp,
     gpu.GridDimOp: simt.NumWorkgroupsOp,
 }
+_SPACES = {
+    "global": NoneAttr(),
+    "workgroup": simt.MemoryAttr(simt.MemorySpace.WORKGROUP),
+    "private": NoneAttr(),
+}
+_OTHER_LANE: dict[simt.ShuffleMode, Callable[..., Operation]] = {
+    simt.ShuffleMode.XOR: arith.XOrIOp,
+    simt.ShuffleMode.UP: arith.SubiOp,
+    simt.ShuffleMode.DOWN: arith.AddiOp,
+}
+_FLOATS, _INTEGERS = ("minnumf", "maxnumf"), ("minui", "minsi", "maxui", "maxsi")
+"""`minimumf` and `maximumf` give NaN where one value is; `simt.reduce` the number."""
+_REDUCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
+    **{
+        name: partial(simt.ReduceOp, simt.ReduceKind(name))
+        for name in ("add", "mul", "and", "or", "xor")
+    },
+    **{
+        name: partial(
+            simt.ReduceOp, simt.ReduceKind(name[:3]), signed=name.endswith("si")
+        )
+        for name in (*_FLOATS, *_INTEGERS)
+    },
+}
 _PLAIN: dict[type[Operation], Callable[[], Operation]] = {
     gpu.LaneIdOp: simt.LaneIdOp,
     gpu.SubgroupIdOp: simt.SubgroupIdOp,
@@ -74,7 +105,13 @@ _PLAIN: dict[type[Operation], Callable[[], Operation]] = {
 
 
 def converted_type(type: Attribute) -> Attribute:
-    """A matrix of coopmatrix, whose integers have no sign, in place of one of gpu."""
+    """A matrix of coopmatrix, whose integers have no sign, in place of one of gpu.
+
+    Memory of work-groups is that of simt.
+    """
+    if is_memref(type) and isinstance(type.memory_space, gpu_mma.AddressSpaceAttr):
+        space = _SPACES[type.memory_space.data]
+        return MemRefType(type.element_type, type.get_shape(), type.layout, space)
     if not isinstance(type, MmaMatrixType):
         return type
     element = type.element_type
@@ -194,6 +231,8 @@ def _work_item(op: Operation) -> Operation | None:
     match op:
         case gpu.ThreadIdOp() | gpu.BlockIdOp() | gpu.BlockDimOp() | gpu.GridDimOp():
             return _ALONG[type(op)](simt.Dimension(op.dimension.data.value))
+        case gpu_mma.SubgroupReduceOp():
+            return _reduce(op)
         case _ if type(op) in _PLAIN:
             return _PLAIN[type(op)]()
         case _ if op.name.startswith("gpu."):
@@ -202,9 +241,75 @@ def _work_item(op: Operation) -> Operation | None:
             return None
 
 
+def _global_id(op: gpu.GlobalIdOp) -> SSAValue:
+    """The number of a work-item among those of all work-groups."""
+    along = simt.Dimension(op.dimension.data.value)
+    b = Builder.at(op)
+    group, size, item = (
+        b.pure(make, along)
+        for make in (simt.WorkgroupIdOp, simt.WorkgroupSizeOp, simt.LocalIdOp)
+    )
+    return b.pure(arith.AddiOp, b.pure(arith.MuliOp, group, size), item)
+
+
+def _shuffle(op: gpu_mma.ShuffleOp) -> tuple[SSAValue, SSAValue]:
+    """The value of another lane, and whether there is one.
+
+    Raises:
+        Refused: it does not go through all lanes of a subgroup.
+    """
+    width = constant_number(op.width)
+    match function_around(op).attributes.get(SUBGROUP_SIZE):
+        case IntegerAttr(value=number):
+            lanes = number.data
+        case _:
+            lanes = None
+    if width is None or width != lanes:
+        known = "not known" if lanes is None else lanes
+        raise Refused(
+            op,
+            f"expected a width of the subgroup size, which is {known} "
+            f"({SUBGROUP_SIZE}, or the option subgroup-size), got {width or 'a value'}",
+        )
+    b = Builder.at(op)
+    mode = op.mode.data
+    offset = b.pure(arith.IndexCastOp, op.offset, INDEX)
+    lane, end = b.pure(simt.LaneIdOp), b.constant(INDEX, width)
+    found = b.effect(simt.ShuffleOp(mode, op.value, offset)).result
+    other = offset
+    if mode in _OTHER_LANE:
+        other = b.pure(_OTHER_LANE[mode], lane, offset)
+    return found, b.pure(arith.CmpiOp, other, end, "ult")
+
+
+def _reduce(op: gpu_mma.SubgroupReduceOp) -> Operation:
+    """A reduction over all lanes of a subgroup.
+
+    Raises:
+        Refused: over some of them, or simt has none.
+    """
+    if op.cluster_size is not None:
+        raise Refused(op, "expected a reduction of all lanes, got one of clusters")
+    if op.kind.data not in _REDUCTIONS:
+        known = ", ".join(_REDUCTIONS)
+        raise Refused(op, f"expected one of {known}, got {op.kind.data}")
+    return _REDUCTIONS[op.kind.data](op.value)
+
+
 def _function(op: gpu.FuncOp, subgroup_size: int | None) -> func.FuncOp:
     name = op.sym_name.data
     type = FunctionType.from_lists(op.function_type.inputs.data, [])
+    block = op.body.blocks[0]
+    for memory in tuple(block.args)[len(type.inputs) :]:
+        shape = converted_type(memory.type)
+        assert is_memref(shape), memory
+        first = block.first_op
+        assert first is not None, op
+        alloca = memref.AllocaOp.build(operands=[[], []], result_types=[shape])
+        new = Builder.at(first).effect(alloca).memref
+        new.name_hint = memory.name_hint
+        memory.replace_all_uses_with(new)
+        block.erase_arg(memory)
     found = func.FuncOp(name, type, op.detach_region(op.body))
     if op.kernel is not None:
         found.attributes[KERNEL] = UnitAttr()
@@ -216,6 +321,10 @@ def _function(op: gpu.FuncOp, subgroup_size: int | None) -> func.FuncOp:
 
 
 def _convert(op: Operation, signs: dict[gpu_mma.ComputeOp, SignedAttr | None]) -> None:
+    if isinstance(op, gpu.GlobalIdOp):
+        return Rewriter.replace_op(op, [], [_global_id(op)])
+    if isinstance(op, gpu_mma.ShuffleOp):
+        return Rewriter.replace_op(op, [], _shuffle(op))
     sign = signs.get(op) if isinstance(op, gpu_mma.ComputeOp) else None
     made = _matrix(op, list(op.operands), sign)
     if made is None:
@@ -225,6 +334,29 @@ def _convert(op: Operation, signs: dict[gpu_mma.ComputeOp, SignedAttr | None]) -
     for old, new in zip(op.results, made.results, strict=True):
         new.name_hint = old.name_hint
     Rewriter.replace_op(op, made)
+
+
+def _check_names(module: ModuleOp) -> None:
+    """Refuse functions of one name, each of which was in a module of its own.
+
+    Raises:
+        Refused: there are some.
+    """
+    known: set[str] = set()
+    for op in module.walk():
+        if isinstance(op, func.FuncOp | gpu.FuncOp):
+            if (name := op.sym_name.data) in known:
+                what = "expected functions of different names in all modules"
+                raise Refused(op, f"{what}, got a second @{name}")
+            known.add(name)
+
+
+def _leave_out_host(op: func.FuncOp) -> None:
+    """Erase a function that launches kernels; a kernel's interface says how."""
+    launches = (x for x in op.walk() if isinstance(x, gpu.LaunchFuncOp))
+    if (launch := next(launches, None)) is not None:
+        remark(launch, f"{LEFT_OUT}, with @{op.sym_name.data}: code of the host")
+        Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)
@@ -238,6 +370,10 @@ class ConvertGpuMmaToCoopmatrixPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
+            for inner in list(draft.ops):
+                if isinstance(inner, func.FuncOp):
+                    _leave_out_host(inner)
+            _check_names(draft)
             for inner in list(draft.ops):
                 if isinstance(inner, gpu.ModuleOp):
                     for each in list(inner.body.block.ops):

@@ -32,8 +32,49 @@ func.func @indices(%c: !gpu.mma_matrix<16x16xf32, "COp">, %i: index) -> f32 {
 
 // -----
 
-func.func @id() -> index {
-  // CHECK: error: gpu.global_id: not supported: coopc has no operation for it
-  %i = "gpu.global_id"() <{dimension = #gpu<dim x>}> : () -> index
-  func.return %i : index
+func.func @wait() {
+  // CHECK: error: gpu.wait: not supported: coopc has no operation for it
+  gpu.wait
+  func.return
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @f(%v: f32, %o: i32) kernel {
+    %half = arith.constant 4 : i32
+    // CHECK: error: gpu.shuffle: expected a width of the subgroup size, which is not known (simt.subgroup_size, or the option subgroup-size), got 4
+    %x, %valid = gpu.shuffle xor %v, %o, %half : f32
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @clusters(%v: f32) {
+  // CHECK: error: gpu.subgroup_reduce: expected a reduction of all lanes, got one of clusters
+  %x = gpu.subgroup_reduce add %v cluster(size = 4, stride = 2) : (f32) -> f32
+  func.return
+}
+
+// -----
+
+func.func @nan(%v: f32) {
+  // CHECK: error: gpu.subgroup_reduce: expected one of add, {{.*}}, got maximumf
+  %x = gpu.subgroup_reduce maximumf %v : (f32) -> f32
+  func.return
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+gpu.module @n {
+  // CHECK: error: gpu.func: expected functions of different names in all modules, got a second @f
+  gpu.func @f() kernel {
+    gpu.return
+  }
 }

@@ -9,12 +9,13 @@ import pytest
 from support.programs import module_of
 
 import coopc
-from coopc.diagnostic import CompileError
 from coopc.interface_call import pack
+from coopc.remarks import remarks_to
 from coopc.run import toolchain, vulkan
 from coopc.run.execute import on_vulkan
 from coopc.sim.simulate import simulate
 
+ROOT = Path(__file__).parents[4]
 PASS = "convert-gpu-mma-to-coopmatrix{subgroup-size=8}"
 KHR = "coopc-khr{device=lavapipe}"
 KERNEL = """
@@ -102,7 +103,23 @@ def test_product(
     np.testing.assert_array_equal(found, expected)
 
 
-def test_attributions_are_refused() -> None:
-    text = "gpu.module @m { gpu.func @f() workgroup(%s: memref<4xf32>) kernel {} }"
-    with pytest.raises(CompileError, match="expected no workgroup attributions"):
-        coopc.compile(text, PASS, "mlir")
+def test_kernel_of_lanes(tool: Callable[[str], Path], lavapipe: vulkan.Session) -> None:
+    """Memory of a work-group, shuffles and reductions are those of MLIR."""
+    tool("mlir-opt")
+    text = (ROOT / "test/passes/coopmatrix/convert_gpu_kernels.mlir").read_bytes()
+    printed, message = toolchain.run_filter("mlir-opt", data=text)
+    assert message is None, message
+    given = np.random.default_rng(1).integers(-9, 10, 48).astype(np.float32)
+    x = given.reshape(-1, 4, 2)[:, :, ::-1].reshape(-1, 8)
+    z = np.concatenate([x[:, :1], x[:, :-1]], axis=1)
+    sums = z.sum(axis=1).reshape(-1, 2)  # of the two subgroups of a work-group
+    expected = (z.reshape(-1, 16) + sums[:, :1]).ravel()
+    for on, pipeline in (
+        ("sim", PASS),
+        ("vulkan", f"{PASS},{KHR}"),
+        ("cpu", f"{PASS},coopc-cpu"),
+    ):
+        a = given.copy()
+        with remarks_to(lambda _: None):
+            coopc.launch(printed.decode(), a, 48, on=on, pipeline=pipeline, grid=3)
+        np.testing.assert_array_equal(a, expected, err_msg=on)
