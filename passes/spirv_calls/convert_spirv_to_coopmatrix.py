@@ -46,6 +46,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     VectorType,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -652,6 +653,16 @@ def _insert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     return r.add(vector.InsertOp(part, old, at or [_index(r, op.operands[2], op)]))
 
 
+def _shuffle_components(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    """Components of two vectors, one after the other; -1 is any."""
+    one, other = (r.value(x, op) for x in op.operands)
+    mask = [max(at, 0) for at in op.numbers("components")]
+    type = converted_type(op.results[0].type, op)
+    assert is_vector(type), op
+    found = DenseArrayBase.from_list(i64, mask)
+    return r.add(vector.ShuffleOp(one, other, found, result_type=type))
+
+
 def _matrix_load(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     type = converted_type(op.results[0].type, op)
     assert isinstance(type, MatrixType), op
@@ -751,6 +762,7 @@ _READ: dict[str, Read] = {
     "CompositeConstruct": _construct,
     **dict.fromkeys(("CompositeExtract", "VectorExtractDynamic"), _extract),
     **dict.fromkeys(("CompositeInsert", "VectorInsertDynamic"), _insert),
+    "VectorShuffle": _shuffle_components,
     **dict.fromkeys(("ControlBarrier", "MemoryBarrier"), _barrier),
     **dict.fromkeys((*_UPDATES, "AtomicCompareExchange"), _atomic),
 }

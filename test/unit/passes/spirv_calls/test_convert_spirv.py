@@ -159,3 +159,23 @@ def test_random_programs_run(
         if ran == ON_DRIVER:
             break
     assert ran == ON_DRIVER
+
+
+def test_lanes_of_products() -> None:
+    """What `-t mlir-spirv` prints of a product by lanes, which shuffles components."""
+    text = """func.func @f(%a: tensor<8x12xf32>, %b: tensor<12x20xf32>)
+        -> tensor<8x20xf32> {
+      %e = tensor.empty() : tensor<8x20xf32>
+      %zero = arith.constant 0.0 : f32
+      %c = linalg.fill ins(%zero : f32) outs(%e : tensor<8x20xf32>) -> tensor<8x20xf32>
+      %d = linalg.matmul ins(%a, %b : tensor<8x12xf32>, tensor<12x20xf32>)
+        outs(%c : tensor<8x20xf32>) -> tensor<8x20xf32>
+      func.return %d : tensor<8x20xf32>
+    }"""
+    printed = coopc.compile(text, KHR, "mlir-spirv", on_remark=ignore)
+    assert "spirv.VectorShuffle" in printed.text
+    raised = coopc.compile(printed.text, PASS, "mlir").text
+    random = np.random.default_rng(1)
+    a, b = (random.integers(-9, 10, x).astype(np.float32) for x in ((8, 12), (12, 20)))
+    call = pack(printed.interface[0], [a, b, np.zeros((8, 20), np.float32)])
+    np.testing.assert_array_equal(simulated(raised, call, 8)[2], a @ b)
