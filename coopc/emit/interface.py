@@ -125,16 +125,11 @@ def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kerne
 
 def uses_subgroups(kernel: FuncOp, module: ModuleOp) -> bool:
     """Whether anything in a kernel, or what it calls, depends on subgroups."""
-    known, todo, seen = functions(module), [kernel], {kernel}
-    while todo:
-        for op in todo.pop().walk():
-            if isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix":
-                return True
-            called = callee(op, known) if isinstance(op, CallOp) else None
-            if called is not None and called not in seen:
-                seen.add(called)
-                todo.append(called)
-    return False
+    return any(
+        isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix"
+        for func in reached(kernel, functions(module))
+        for op in func.walk()
+    )
 
 
 def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interface:

@@ -22,18 +22,19 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, SymbolRefAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
 
 from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, ScopeAttr, Use, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
+from coopc.dialects.narrow import is_integer
 from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers, Kept
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.walker import Facts, NoForm
-from coopc.ir.control_flow import definer
+from coopc.ir.control_flow import definer, yielded
 from coopc.ir.device_option import element_names
 from coopc.ir.uniformity import Variation
 from coopc.passes.coopmatrix.supported_tiles import rows_move
@@ -289,7 +290,11 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
         raise NoForm(
             f"{device.name} fills matrices with zeros only: {LEGALIZE} inserts others"
         )
-    if not device.exact_matrices and is_zero(value) and not is_integer(matrix):
+    if (
+        not device.exact_matrices
+        and is_zero(value)
+        and not is_integer(matrix.element_type)
+    ):
         value = _hidden_zero(e, value.type)
     is_late = value in e.whole.spec_constants.values()
     constants = device.zero_matrix == "constant-composite"
@@ -347,10 +352,6 @@ def length(e: Emission, op: coopmatrix.LengthOp) -> None:
     if not e.facts.vulkan:
         u32 = e.emit("OpUConvert", u32, type=e.types.index)
     e.set(op.result, (u32,))
-
-
-def is_integer(matrix: MatrixType) -> bool:
-    return isinstance(matrix.element_type, IndexType | IntegerType)
 
 
 # `coopmatrix` arithmetic: multiplication, and what works on whole matrices.
@@ -458,7 +459,7 @@ def signed_operands(
     c, result = (op.matrices[each] for each in (MatrixOperand.C, MatrixOperand.RESULT))
     if shape is None or op.saturating is not None:
         return found
-    if c.element_type != result.element_type or not is_integer(c):
+    if c.element_type != result.element_type or not is_integer(c.element_type):
         return found
     found = [each for each in found if each in (MatrixOperand.A, MatrixOperand.B)]
     if facts.vulkan:
@@ -486,7 +487,7 @@ def binary(e: Emission, op: Binary) -> None:
     matrix = matrix_type(op.result)
     _check(e, matrix)
     of_floats, of_signed, of_unsigned = BINARY[type(op)]
-    if not is_integer(matrix):
+    if not is_integer(matrix.element_type):
         opcode = of_floats
     elif isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None:
         opcode = of_signed
@@ -501,7 +502,7 @@ def binary(e: Emission, op: Binary) -> None:
 def negate(e: Emission, op: coopmatrix.NegOp) -> None:
     matrix = matrix_type(op.result)
     _check(e, matrix)
-    opcode = "OpSNegate" if is_integer(matrix) else "OpFNegate"
+    opcode = "OpSNegate" if is_integer(matrix.element_type) else "OpFNegate"
     e.set(op.result, (e.emit(opcode, e.value(op.value), type=e.types.matrix(matrix)),))
 
 
@@ -511,7 +512,7 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
     _check(e, matrix)
     operands = e.value(op.value), e.value(op.scalar)
     type = e.types.matrix(matrix)
-    e.whole.strict |= not is_integer(matrix)
+    e.whole.strict |= not is_integer(matrix.element_type)
     e.set(op.result, (e.emit("OpMatrixTimesScalar", *operands, type=type),))
 
 
@@ -589,7 +590,7 @@ def conversion(source: MatrixType, result: MatrixType, signed: bool) -> str | No
     """The instruction that converts elements; None where the type stays."""
     if source.element_type == result.element_type:
         return None
-    match is_integer(source), is_integer(result):
+    match is_integer(source.element_type), is_integer(result.element_type):
         case True, True:
             return "OpSConvert" if signed else "OpUConvert"
         case True, False:
@@ -610,7 +611,7 @@ def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
     if rows_move(op, e.facts.device):
         e.set(op.result, through_lanes(e, e.value(op.value), source, result))
         return
-    if not (is_integer(source) and is_integer(result)):
+    if not (is_integer(source.element_type) and is_integer(result.element_type)):
         raise NoForm(
             "expected matrices of integers, as OpBitcast takes no other, got "
             f"{source.element_type} and {result.element_type}: {LEGALIZE} stages it"
@@ -682,25 +683,19 @@ def _origin(
             found = _origin(insert.matrix, is_root, chain)
         case scf.IfOp() as branch if branch.false_region.blocks:
             at = branch.results.index(value)
-            ends = (_yielded(region, at) for region in branch.regions)
+            ends = (yielded(region)[at] for region in branch.regions)
             roots = {_origin(end, is_root, chain) for end in ends}
             found = roots.pop() if len(roots) == 1 else None
         case scf.ForOp() as loop:
             at = loop.results.index(value)
             argument = loop.body.block.args[at + 1]
             chain.values[argument] = None
-            if _origin(_yielded(loop.body, at), lambda x: x is argument, chain):
+            if _origin(yielded(loop.body)[at], lambda x: x is argument, chain):
                 found = _origin(loop.iter_args[at], is_root, chain)
         case _:
             pass
     chain.values[value] = found
     return found
-
-
-def _yielded(region: Region, position: int) -> SSAValue:
-    last = region.block.last_op
-    assert last is not None, region
-    return last.operands[position]
 
 
 def _in_order(chain: Chain) -> bool:
@@ -757,15 +752,10 @@ def _reads_own(reader: Operation, loop: Operation, chain: Chain) -> bool:
 
 def _meeting(one: Operation, other: Operation) -> tuple[Operation, Operation] | None:
     """The operations of one block that hold two operations; None if there are none."""
-    above: dict[Block | None, Operation] = {}
     at: Operation | None = one
-    while at is not None:
-        above[at.parent] = at
-        at = at.parent_op()
-    at = other
-    while at is not None:
-        if (found := above.get(at.parent)) is not None:
-            return found, at
+    while at is not None and at.parent is not None:
+        if (found := at.parent.find_ancestor_op_in_block(other)) is not None:
+            return at, found
         at = at.parent_op()
     return None
 
