@@ -47,28 +47,22 @@ def coordinate(id: Array, axis: int, sizes: Sequence[int]) -> Array:
     return id // prod(sizes[:axis]) % sizes[axis] if sizes[axis] > 1 else number(0)
 
 
-ALONG_AXES: dict[type[Operation], Callable[[Machine, int], Array]] = {
+IDS: dict[type[Operation], Callable[[Machine, int], Array]] = {
     simt.LocalIdOp: lambda m, x: coordinate(m.local_id, x, m.launch.work_group_size),
     simt.WorkgroupIdOp: lambda m, x: coordinate(m.group, x, m.launch.grid),
     simt.WorkgroupSizeOp: lambda m, x: number(m.launch.work_group_size[x]),
     simt.NumWorkgroupsOp: lambda m, x: number(m.launch.grid[x]),
+    simt.LaneIdOp: lambda m, _: m.lane,
+    simt.SubgroupIdOp: lambda m, _: m.subgroup,
+    simt.SubgroupSizeOp: lambda m, _: number(m.launch.subgroup_size),
+    simt.NumSubgroupsOp: lambda m, _: number(m.launch.subgroups),
 }
-IN_WORK_GROUP: dict[type[Operation], Callable[[Machine], Array]] = {
-    simt.LaneIdOp: lambda m: m.lane,
-    simt.SubgroupIdOp: lambda m: m.subgroup,
-    simt.SubgroupSizeOp: lambda m: number(m.launch.subgroup_size),
-    simt.NumSubgroupsOp: lambda m: number(m.launch.subgroups),
-}
+"""What they are, those of a dimension along it."""
 
 
-@implements(*ALONG_AXES)
-def along_axis(machine: Machine, op: simt.DimensionOp) -> Array:
-    return ALONG_AXES[type(op)](machine, op.axis)
-
-
-@implements(*IN_WORK_GROUP)
-def in_work_group(machine: Machine, op: Operation) -> Array:
-    return IN_WORK_GROUP[type(op)](machine)
+@implements(*IDS)
+def id_or_size(machine: Machine, op: Operation) -> Array:
+    return IDS[type(op)](machine, op.axis if isinstance(op, simt.DimensionOp) else 0)
 
 
 @implements(simt.BarrierOp)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import bufferization, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
-from coopc.dialects.narrow import as_tensor, memref_type
+from coopc.dialects.narrow import as_tensor, kept_dimensions, memref_type
 from coopc.dialects.tensor_forms import ParallelInsertSliceOp
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import end_region, forward, implements, run_region
@@ -115,26 +115,13 @@ def chosen(
     return tuple(slices)
 
 
-def reduced(sizes: Sequence[int], static: Sequence[int]) -> list[int]:
-    """Return which dimensions stay where a type lacks some of size 1.
-
-    >>> reduced([1, 4, 1], [4, 1])
-    [1, 2]
-    """
-    kept: list[int] = []
-    for at, size in enumerate(sizes):
-        if len(kept) < len(static) and static[len(kept)] in (size, DYNAMIC_INDEX):
-            kept.append(at)
-    return kept
-
-
 @implements(tensor.ExtractSliceOp)
 def extract_slice(
     machine: Machine, op: tensor.ExtractSliceOp, value: Array, *rest: Array
 ) -> Array:
     part = value[(..., *chosen(machine, op, value, rest))]
     shape = shape_in(part)
-    kept = reduced(op.static_sizes.get_values(), op.result.type.get_shape())
+    kept = kept_dimensions(op.static_sizes.get_values(), op.result.type.get_shape())
     return part.reshape(*LEADING, *(shape[at] for at in kept))
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    Float4E2M1FNType,
+    Float8E8M0FNUType,
     Float32Type,
     IntegerType,
     MemRefType,
@@ -34,6 +36,7 @@ from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import end_region, forward, implements, nothing, run_region
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import MemRef, whole, with_dynamic
+from coopc.sim.numerics import decoded
 from coopc.sim.scf import call as call_function
 from coopc.sim.simt import address, check_address, coordinate, replacement
 from coopc.sim.values import (
@@ -44,6 +47,7 @@ from coopc.sim.values import (
     components,
     is_float,
     memory_dtype,
+    nibbles,
     number,
     scalar_of,
     shape_of,
@@ -206,10 +210,6 @@ def dot(machine: Machine, op: tt.DotOp, a: Array, b: Array, c: Array) -> Array:
     return numerics.multiply_add((a, b, c), (of_a, of_b, of_c, of_d))
 
 
-E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
-"""The numbers of the codes of 4-bit floats without their signs."""
-
-
 @implements(tt.DotScaledOp)
 def dot_scaled(
     machine: Machine, op: tt.DotScaledOp, a: Array, b: Array, c: Array, *scales: Array
@@ -229,11 +229,8 @@ def dot_scaled(
         )
         if kind is tt.ScaledElement.E2M1:
             packed = axis if pack is None or pack.value.data else -3 - axis
-            codes = np.moveaxis(value.astype(np.uint8), packed, -1)
-            codes = np.stack([codes & 15, codes >> 4], -1)
-            codes = np.moveaxis(codes.reshape(*codes.shape[:-2], -1), -1, packed)
-            numbers = np.where(codes & 8, -1, 1) * E2M1[codes & 7]
-            value = numerics.given(numbers.astype(np.float32), f32)
+            codes = nibbles(value.astype(np.uint8), packed, is_signed=False)
+            value = numerics.given(decoded(codes, Float4E2M1FNType.name), f32)
         elif kind in (*tt.F8, tt.ScaledElement.BF16, tt.ScaledElement.FP16):
             of = tt.F8.get(kind, type)
             value = value if of == type else numerics.bitcast(value, type, of)
@@ -241,12 +238,10 @@ def dot_scaled(
         else:
             raise SimulationError(f"{kind.name.lower()} is not simulated")
         if scale is not None:
-            bits = left.pop(0).astype(np.uint8)
-            powers = np.where(bits == 255, np.nan, np.ldexp(1.0, bits - np.int32(127)))
-            powers = np.repeat(powers, value.shape[axis] // bits.shape[-1], -1)
+            powers = decoded(left.pop(0).astype(np.uint8), Float8E8M0FNUType.name)
+            powers = np.repeat(powers, value.shape[axis] // powers.shape[-1], -1)
             powers = powers.swapaxes(-1, -2) if is_right else powers
-            powers = numerics.given(powers.astype(np.float32), f32)
-            value = numerics.call("mul", f32, value, powers)
+            value = numerics.call("mul", f32, value, numerics.given(powers, f32))
         factors.append(numerics.convert(value, f32, floats))
     types = floats, floats, element_type(op.c), element_type(op.d)
     return numerics.multiply_add((factors[0], factors[1], c), types)
@@ -426,11 +421,7 @@ def part_at(
 ) -> TensorPart:
     """Return the elements at coordinates.
 
-    Args:
-        tensor: in memory.
-        places: a coordinate of each element, for each dimension.
-        checked: the dimensions along which it may be outside; all if it is None.
-        is_turned: see `TensorPart`.
+    They may be outside along dimensions that are checked, all if these are None.
 
     Raises:
         UndefinedBehaviour: some are outside where that is not checked.
@@ -456,10 +447,7 @@ def block_at(starts: Sequence[Array], shape: Sequence[int]) -> list[Array]:
 def part_of(op: Operation, found: TensorInMemory, where: Sequence[Array]) -> TensorPart:
     """Return what is accessed through a block pointer or a descriptor.
 
-    Args:
-        op: the access.
-        found: the tensor in memory.
-        where: indices of a descriptor's block, or rows and a column.
+    `where` are indices of a descriptor's block, or rows and a column.
     """
     match op:
         case tt.LoadOp() | tt.StoreOp():
