@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
@@ -614,24 +614,6 @@ setattr(abstract_ops.NamedOperation, "parse", classmethod(parse_named))  # noqa:
 setattr(abstract_ops.NamedOperation, "print", print_named)  # noqa: B010
 
 
-def hidden_product(
-    cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
-) -> Region:
-    return product_body(inputs, outputs, None)
-
-
-def hidden_maximum(
-    cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
-) -> Region:
-    return pooling_body(inputs, outputs, "max")
-
-
-def hidden_cast(
-    cls: type[Any], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
-) -> Region:
-    return copy_body(inputs, outputs, None)
-
-
 def complete_named(self: IRDLOperation) -> None:
     """Complete the generic form: steps of 1 are implied.
 
@@ -652,13 +634,14 @@ setattr(  # noqa: B010
     abstract_ops.ElementwiseOperation, "get_default_indexing_maps", elementwise_maps
 )
 
-for hidden, names in (
-    (hidden_product, (ops.MatmulOp, abstract_ops.ConvOperation)),
-    (hidden_maximum, (ops.PoolingNchwMaxOp,)),
-    (hidden_cast, (ops.FillOp, ops.CopyOp)),
+for op, hidden in (
+    (ops.MatmulOp, partial(product_body, cast=None)),
+    (abstract_ops.ConvOperation, partial(product_body, cast=None)),
+    (ops.PoolingNchwMaxOp, partial(pooling_body, name="max")),
+    (ops.FillOp, partial(copy_body, cast=None)),
+    (ops.CopyOp, partial(copy_body, cast=None)),
 ):
-    for op in names:
-        setattr(op, "get_hidden_region", classmethod(hidden))  # noqa: B010
+    setattr(op, "get_hidden_region", staticmethod(hidden))  # noqa: B010
 
 
 class AlongDimensions(LinalgStructuredOperation):

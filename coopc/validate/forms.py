@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
 )
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.hints import isa
@@ -36,7 +36,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import as_bytes
 from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
 from coopc.interface_call import row_major
-from coopc.ir.control_flow import functions
+from coopc.ir.control_flow import functions, reached
 from coopc.passes.cpu.convert_simt_to_loops import EXTRA
 from coopc.passes.cpu.stages import Stages
 from coopc.sim.errors import SimulationError
@@ -117,13 +117,7 @@ class FunctionForm:
         known = functions(self.module)
         found = [stage.func for stage in self.stages]
         found += [] if self.packing is None else [self.packing]
-        for func in found:
-            for op in func.walk():
-                if isinstance(op, CallOp):
-                    callee = known.get(op.callee.root_reference.data)
-                    if callee is not None and callee not in found:
-                        found.append(callee)
-        return found
+        return list(dict.fromkeys(x for func in found for x in reached(func, known)))
 
     def run(self, arguments: Sequence[Argument], options: Options) -> SimulatedRun:
         """Run all stages on the origin's arguments, which are changed in place.
@@ -233,11 +227,8 @@ def form_of(
 ) -> FunctionForm | str:
     """Return how a module runs what was a function, or why it cannot be run.
 
-    Args:
-        origin: the function, as it was first seen.
-        module: what passes made of its module.
-        kernels: for each name, the last function of that name that was a kernel.
-        before: its form before the last of these passes.
+    `kernels` are, for each name, the last function that was a kernel; `before` is the
+    form before the last pass.
     """
     known, name = functions(module), origin.sym_name.data
     if (staged := Stages.of(module).get(name)) is not None:
