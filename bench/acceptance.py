@@ -306,13 +306,8 @@ def all_findings(
 ) -> Iterator[Finding]:
     """Yield a finding for each seed and device: those that are kept, then the others.
 
-    Args:
-        names: devices of `PIPELINES`.
-        seeds: of the programs.
-        kept: a file of findings, which gets what is found.
-        runs: whether programs run.
-        on: the driver that they run on, one of `ON`, instead of the device's.
-        jobs: processes.
+    `kept` is a file of findings, which gets what is found, and `on` a driver that
+    programs run on instead of the device's.
     """
     drivers = {name: usable_driver(driver_for(name, runs, on)) for name in names}
     known = read_kept(kept)

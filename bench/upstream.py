@@ -136,9 +136,7 @@ def measured(text: str, pipeline: str) -> Finding:
 def all_findings(jobs: int, kept: Path | None = None) -> Iterator[Finding]:
     """Yield a finding for each program and pipeline: those that are kept first.
 
-    Args:
-        jobs: processes.
-        kept: a file of findings, which gets what is found.
+    `kept` is a file of findings, which gets what is found.
     """
     known: dict[tuple[str, str], Finding] = {}
     if kept is not None and kept.exists():
@@ -162,12 +160,7 @@ def all_findings(jobs: int, kept: Path | None = None) -> Iterator[Finding]:
 
 
 def measure(jobs: int | None = None, kept: Path | None = None) -> Iterator[Row]:
-    """Yield a row for each pipeline and for each reason of upstream's.
-
-    Args:
-        jobs: processes, by default one for each processor.
-        kept: a file of findings to go on from, and to add to.
-    """
+    """Yield a row for each pipeline and for each reason of upstream's."""
     modules: dict[str, Finding] = {}
     order = list(PIPELINES)
     findings = [*all_findings(jobs or os.cpu_count() or 1, kept)]

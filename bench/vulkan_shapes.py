@@ -96,9 +96,7 @@ class Recorder:
     def times(self, others: Sequence[Array], of: int) -> list[float]:
         """Return the milliseconds of command buffers of `TOGETHER` products.
 
-        Args:
-            others: memories that follow each other in the place of one.
-            of: which memory that is.
+        In the place of memory `of`, it and others follow each other.
         """
         memories, shaders = [*self.memories, *others], list[Any]()
         each = [of, *range(len(self.memories), len(memories))]

@@ -6,12 +6,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 
 def dialect_of(name: str, names: Mapping[str, object]) -> Dialect:
-    """Return the dialect of those operations and attributes whose names begin with its.
-
-    Args:
-        name: of the dialect.
-        names: what its modules define or re-export, `globals()` of each.
-    """
+    """Return the dialect of operations and attributes whose names begin with its."""
     operations: list[type[Operation]] = []
     attributes: list[type[Attribute]] = []
     for _, found in sorted(names.items()):

@@ -57,11 +57,7 @@ def parse_named(
 ) -> dict[str, Value]:
     """Parse `(name = value, ...)`, each name at most once, in any order.
 
-    Args:
-        parser: the parser.
-        value: parses a value.
-        names: those that there are; without them any.
-        delimiter: what stands around.
+    Without names, any are taken.
     """
     found: dict[str, Value] = {}
 

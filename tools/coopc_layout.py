@@ -232,11 +232,8 @@ def subject_of(
 ) -> Subject:
     """Lay a type out; without one, the layout must know its own shape.
 
-    Args:
-        layout: an attribute that says where elements are.
-        type: a tensor or a matrix.
-        lanes: of a subgroup; None is what the layout says, else `DEFAULT_LANES`.
-        name: the alias of the layout, with its `#`.
+    Lanes that are None are what the layout says, else `DEFAULT_LANES`; `name` is its
+    alias.
 
     Raises:
         ValueError: the layout does not fit the type or the lanes.

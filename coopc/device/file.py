@@ -77,10 +77,7 @@ def read_device(
 ) -> Device:
     """Return the device of a file.
 
-    Args:
-        path: of the file; its suffix is one of `SUFFIXES`.
-        known: which finds a device that is not in a file, by its name.
-        extended_by: the files that extend this one.
+    `known` finds a device that is not in a file, by its name.
 
     Raises:
         ValueError: the file cannot be read, or is wrong: where, and what was expected.

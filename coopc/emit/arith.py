@@ -183,11 +183,6 @@ def unwrapped(op: Operation) -> list[str]:
 def check_same_bits(op: Operation, bits: int, wanted: int) -> None:
     """Check that bits can be those of another type; an i1 has none in memory.
 
-    Args:
-        op: with one operand and one result.
-        bits: of the operand, or of its components.
-        wanted: of the result, likewise.
-
     Raises:
         NoForm: they cannot.
     """

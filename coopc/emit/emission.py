@@ -159,14 +159,7 @@ class Emission(Walker, Generic[Value, Memref]):
         type: Attribute,
         other: Value | None = None,
     ) -> Value:
-        """What `make` emits where a condition holds, else another value.
-
-        Args:
-            condition: an i1.
-            make: returns None where nothing is chosen.
-            type: of what is chosen.
-            other: None where nothing is.
-        """
+        """What `make` emits where a condition holds, else another value."""
         then, done, before = self.label("then"), self.label("done"), self.here()
         self.open_selection(done)
         self.branch(condition, then, done)
@@ -193,10 +186,7 @@ class Emission(Walker, Generic[Value, Memref]):
     def load(self, view: Memref, at: Any, hints: Collection[str] = ()) -> Value:
         """Load an element of a memref's base.
 
-        Args:
-            view: of the memref.
-            at: the element.
-            hints: Volatile, Nontemporal; a target may have no use for them.
+        A target may have no use for the hints Volatile and Nontemporal.
         """
 
     @abstractmethod
@@ -215,11 +205,8 @@ class Emission(Walker, Generic[Value, Memref]):
     ) -> Memref:
         """An array in the memory that a type says, or one element.
 
-        Args:
-            type: says where, and of what.
-            elements: factors of how many; the first is a constant.  None for one.
-            alignment: that is asked for, in bytes; 0 where none is.
-            name: of the array.
+        Elements are factors of how many, the first a constant; an alignment of 0 is
+        none.
 
         Raises:
             NoForm: the target has no memory of so many.
@@ -317,13 +304,7 @@ class Emitter:
     def __init__(
         self, what: str, package: str, modules: Mapping[str, Sequence[str]]
     ) -> None:
-        """Know where handlers are.
-
-        Args:
-            what: is emitted, for the message: SPIR-V, LLVM IR.
-            package: of the modules.
-            modules: by the name of the dialect that they emit.
-        """
+        """Know where handlers are."""
         self.what = what
         self.package = package
         self.modules = modules

@@ -439,9 +439,7 @@ class _Word:
     def update(self, how: Ordered, combine: Callable[[SSAValue], SSAValue]) -> SSAValue:
         """Emit an atomic update of an element; return the one that was there before.
 
-        Args:
-            how: the update is ordered.
-            combine: from the element that is there to the one that is to be there.
+        `combine` is given the element that is there.
         """
         e = self.e
         first = self.load(Ordered(Ordering.RELAXED, how.scope))

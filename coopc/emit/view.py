@@ -144,9 +144,7 @@ def allocated(
 ) -> tuple[tuple[int | Number, ...], Numbers[Number]]:
     """The elements of the array that an allocation is, and where the memref is there.
 
-    Args:
-        type: of the memref.
-        named: its sizes that are no constants.
+    `named` are its sizes that are no constants.
 
     Returns:
         Factors of the number of elements, the first of which is a constant.

@@ -160,12 +160,7 @@ class Walker(ABC):
 
     @abstractmethod
     def phi(self, value: SSAValue, like: Any) -> Any:
-        """What a value is that is chosen by where control comes from.
-
-        Args:
-            value: of the IR, with its type and its name.
-            like: one of those that it may be.
-        """
+        """What a value is that is chosen by where control comes from."""
 
     @abstractmethod
     def arrive(self, phi: Any, value: Any, source: Any) -> None:
@@ -499,10 +494,6 @@ def constant_bits(type: Attribute, value: float, bits: int) -> int:
 
 def check_combining(kind: str, element: Attribute) -> None:
     """Check that elements can be combined into one.
-
-    Args:
-        kind: of `vector.reduction` or `memref.atomic_rmw`.
-        element: the type of what is combined.
 
     Raises:
         NoForm: it is of integers, and they are floats, or the other way round.

@@ -461,13 +461,7 @@ def _staged(held: IntArray, wanted: IntArray, size: int, *, wide: bool) -> Way |
 def _exored(
     count: int, bits: Iterable[tuple[bool, ...]], masks: Iterable[int]
 ) -> Iterator[Select]:
-    """Yield selects that exchange value k with value k xor mask, in the lanes of a bit.
-
-    Args:
-        count: of the values.
-        bits: of the number of a lane, which lanes have each.
-        masks: for each of these, as far as there are any.
-    """
+    """Yield selects that exchange values k and k xor mask, in the lanes of a bit."""
     own = tuple(range(count))
     for where, mask in zip(bits, masks, strict=False):
         if mask:
@@ -612,13 +606,7 @@ def _through(keys: Sequence[int], values: Sequence[int]) -> list[int] | None:
 
 
 def _rounds(nearest: IntArray, components: int, size: int) -> Way:
-    """Return a way by rounds in which a lane offers one component and fills one.
-
-    Args:
-        nearest: where each component of the target is held, as of `sources`.
-        components: of the source.
-        size: of the subgroups.
-    """
+    """Return a way by rounds in which a lane offers one component and fills one."""
     import numpy as np
 
     lanes = nearest.shape[1]
@@ -685,11 +673,8 @@ def _chain(
 ) -> list[int]:
     """Add selects of one value for each choice; return where these are.
 
-    Args:
-        steps: to which selects are added.
-        choices: values, each with the lanes that want it.
-        kept: the file before, which stays in front.
-        lanes: how many there are.
+    A choice is values, each with the lanes that want it; `kept` is the file before,
+    which stays in front.
     """
     now = [choice[0][0] if choice else ABSENT for choice in choices]
     none: tuple[bool, ...] = (False,) * lanes
@@ -730,11 +715,7 @@ def _live(
     A select becomes a copy where all lanes that need it take the same value, a value
     that lanes read of themselves stays where it is.
 
-    Args:
-        steps: of the way.
-        places: of the components of the target.
-        inside: which lanes want each of these.
-        size: of the subgroups.
+    `inside` says which lanes want each of the places.
     """
     need: dict[int, BoolArray] = {}
     for place, mask in zip(places, inside, strict=True):
@@ -776,14 +757,7 @@ _Entry: TypeAlias = tuple[int, int, tuple[int, ...] | None]
 def _left(
     step: Step, number: int, mask: BoolArray, size: int
 ) -> tuple[_Entry, list[tuple[int, BoolArray]]]:
-    """Return what is left of a value that some lanes need, and what these need for it.
-
-    Args:
-        step: that gives the value.
-        number: of the value.
-        mask: the lanes, at least one.
-        size: of the subgroups.
-    """
+    """Return what is left of a value that lanes need, and what they need for it."""
     import numpy as np
 
     if isinstance(step, Select):

@@ -185,11 +185,7 @@ RULES = (Family, Encoding, LinearLayout, StridedLayout, Distribution)
 def distribution(rule: Rule, matrix: MatrixSpec, lanes: int | None) -> Distribution:
     """Return how the lanes hold a matrix by a rule.
 
-    Args:
-        rule: a family, an encoding, a layout, or the distribution itself.
-        matrix: its size, width and use.
-        lanes: S, the lanes that share it; None is as many as a rule that is no family
-            has.
+    Without lanes they are as many as a rule that is no family has.
 
     Raises:
         ValueError: the rule is not for such a matrix, or not for so many lanes.

@@ -186,11 +186,7 @@ MOST = 32
 
 @cache
 def colours(lanes: int) -> tuple[Rgb, ...]:
-    """Return the colour of each lane.
-
-    Args:
-        lanes: how many, at least 1.
-    """
+    """Return the colour of each lane."""
     count = min(lanes, MOST)
     wheel = [
         of_oklch(LIGHTNESS[p % 2], CHROMA, START + 360 * p / count)
@@ -301,9 +297,7 @@ def owners_of(
 def subgroups(numbers: IntArray, warps: int) -> str:
     """Return the name of some subgroups.
 
-    Args:
-        numbers: warp + block * warps of each, in order.
-        warps: the subgroups of a block.
+    A number is warp + block * warps.
 
     >>> import numpy as np
     >>> subgroups(np.array([4, 5, 6]), 8), subgroups(np.array([0, 4, 8]), 16)
@@ -376,10 +370,7 @@ def tensor_picture(
 ) -> Picture:
     """Return the picture of who holds each element.
 
-    Args:
-        x: the layout.
-        title: what stands above, some lines.
-        cell: the width and height of a cell, in pixels; None is what fits.
+    A cell is width and height in pixels; None is what fits.
     """
     import numpy as np
 

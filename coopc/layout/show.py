@@ -167,10 +167,8 @@ def hardware_view(
 ) -> str:
     """Return the coordinates by block, subgroup, register and lane.
 
-    Args:
-        layout: with inputs of `encodings.INPUTS`; those that it lacks are of size 1.
-        warps: the subgroups to show; None is all.
-        paint: how coordinates are shown.
+    Inputs of `encodings.INPUTS` that the layout lacks are of size 1; `warps` are the
+    subgroups to show, None is all.
     """
     x = Placement.of_linear(layout)
     cell = ",".join(f"{{:>{len(str(size - 1))}}}" for size in x.shape)
@@ -190,9 +188,7 @@ def hardware_view(
 def tensor_view(layout: LinearLayout, paint: Paint = plain) -> str:
     """Return the owners of each element, a line for each row of the tensor.
 
-    Args:
-        layout: with inputs of `encodings.INPUTS`; those that it lacks are of size 1.
-        paint: how owners are shown.
+    Inputs of `encodings.INPUTS` that the layout lacks are of size 1.
 
     Raises:
         ValueError: some element has no owner.
@@ -309,11 +305,7 @@ class Comparison:
     ) -> Comparison:
         """Compare two layouts.
 
-        Args:
-            source: one.
-            target: the other one, of the same shape and over the same lanes.
-            subgroup_size: the lanes that shuffles reach; None is all lanes.
-            element_bits: of an element, 1 to 64.
+        `subgroup_size` is the lanes that shuffles reach; None is all lanes.
 
         Raises:
             ValueError: shapes or lanes differ, or the subgroup size does not divide

@@ -51,10 +51,7 @@ def driver_device(
 ) -> Device:
     """Return a device of this machine.
 
-    Args:
-        name: what it is called.
-        loader: lavapipe, of coopc's toolchain, or the system's loader of drivers.
-        index: which device; the first with cooperative matrices without it.
+    Without an index it is the first with cooperative matrices.
 
     Raises:
         ValueError: there is no such device.

@@ -20,9 +20,7 @@ class HostMachine:
 def machine_of(flavour: str, device: str) -> HostMachine:
     """Return what runs kernels that are compiled for a device.
 
-    Args:
-        flavour: vulkan or opencl; cpu for this processor.
-        device: of coopc, which says by which loader Vulkan finds it.
+    The flavour is vulkan, opencl, or cpu for this processor.
 
     Raises:
         ValueError: there is none, or it cannot be asked.

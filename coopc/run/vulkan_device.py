@@ -337,11 +337,8 @@ class VulkanDevice:
 
         It is whole words of 4 bytes, which is what atomic instructions access.
 
-        Args:
-            data: the contents.
-            stack: destroys it.
-            addressed: whether shaders ask for its address.
-            wanted: flags of its memory.
+        It is addressed if shaders ask for its address; `wanted` are flags of its
+        memory.
         """
         data = bytes(data) if isinstance(data, int) else data
         usage = STORAGE_BUFFER_USAGE | COPY_USAGE
@@ -630,10 +627,6 @@ class VulkanServer:
     def open(self, library: str, index: int | None = None) -> VulkanInfo:
         """Open a device: the first with cooperative matrices, else the first.
 
-        Args:
-            library: see `Driver`.
-            index: the number of the device, in the order of the driver.
-
         Raises:
             VulkanError: there is none, or it is older than Vulkan 1.3.
         """
@@ -668,12 +661,8 @@ class VulkanServer:
     ) -> tuple[list[bytes], list[float]]:
         """Dispatch shaders, all of them so many times, each after the one before.
 
-        Args:
-            shaders: what to dispatch.
-            memories: what is in each memory first, an int for so many zeros.
-            read: how many of them to return.
-            repeats: how often.
-            together: whether all are one command buffer, but for the first time.
+        `read` of the memories are returned; of zeros, a memory may be given as a
+        number.
 
         Returns:
             The contents of memories after the first time; and the time of each

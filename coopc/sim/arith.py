@@ -184,13 +184,7 @@ def call(
 ) -> Array:
     """Return a function of numbers of a type, which is that of the result too.
 
-    Args:
-        machine: the state.
-        name: of the function; of floats also what `FLOAT_FUNCTIONS` has.  "assign"
-            gives the second operand.
-        type: of numbers, or of the elements.
-        args: the operands.
-        is_signed: whether integers are, where it matters.
+    Of floats a name may be of `FLOAT_FUNCTIONS`; "assign" gives the second operand.
 
     Raises:
         UndefinedBehaviour: somebody divides by 0, or the least signed integer by -1.
@@ -253,12 +247,7 @@ def check_overflow(
 ) -> None:
     """Check that a result fits where an operation says that it does.
 
-    Args:
-        refuse: called with who is wrong, and why.
-        compute: the operation, on numbers of any kind.
-        args: its operands.
-        type: of them and of the result.
-        flags: what the operation says: without signed, or unsigned, overflow.
+    `refuse` is called with who is wrong, and why.
     """
     for flag in flags:
         is_signed = flag is OverflowFlag.NSW
@@ -283,13 +272,7 @@ def convert_number(
 ) -> Array:
     """Return numbers of any type as numbers of any other.
 
-    Args:
-        machine: the state.
-        value: numbers of the source type.
-        source: their type.
-        result: the type to convert to.
-        is_signed: whether the integers among them are signed.
-        refuse: what is done where a float does not fit; `machine.refuse` if None.
+    `refuse` is called where a float does not fit, by default `machine.refuse`.
 
     Raises:
         UndefinedBehaviour: somebody converts a float to an integer that does not fit.

@@ -275,11 +275,7 @@ def fill(machine: Machine, op: coopmatrix.FillOp, value: Array | MemRef) -> Arra
 def elements_at(machine: Machine, type: Attribute, value: Array, index: Array) -> Array:
     """Return elements of matrices by their row-major numbers; 0 where there are none.
 
-    Args:
-        machine: the state.
-        type: of the elements.
-        value: (G, T, L, M, N).
-        index: a number for each work-item, or several.
+    Values are (G, T, L, M, N), with an index for each work-item, or several.
     """
     flat = value.reshape(*value.shape[:AXES], -1)
     inside = (index >= 0) & (index < flat.shape[-1])
@@ -299,14 +295,7 @@ def with_elements(
 ) -> Array:
     """Return matrices with other elements, where somebody is active who sets them.
 
-    Args:
-        machine: the state.
-        matrix: the type.
-        value: (G, T, L, M, N).
-        index: row-major numbers, one for each work-item or several; those that the
-            matrix does not have are left out.
-        elements: the new ones.
-        chosen: which of them are set; all if it is None.
+    Numbers that the matrix does not have are left out; all are set if `chosen` is None.
     """
     shape = value.shape[AXES:]
     inside = (index >= 0) & (index < shape[0] * shape[1])

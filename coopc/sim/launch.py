@@ -79,12 +79,7 @@ def bind(
 
     Arrays are shared, not copied.
 
-    Args:
-        func: the function.
-        arguments: of the caller.
-        numerics: how numbers are computed.
-        shadows: what shadows memory has.
-        may_race: the positions of memrefs that several work-items see, and some write.
+    `may_race` has the positions of memrefs that several work-items see, and some write.
 
     Raises:
         ValueError: they do not fit the function.
@@ -347,11 +342,8 @@ def launch_of(
 ) -> Launch:
     """Return how a kernel is started; other functions have one work-item.
 
-    Args:
-        func: the kernel.
-        arguments: its arguments.
-        grid: work-groups along x, y, z; what `simt.grid` says if it is None.
-        subgroup_size: lanes, where the kernel does not say.
+    The grid is what `simt.grid` says if it is None; the subgroup size is for kernels
+    that do not say theirs.
 
     Raises:
         ValueError: there is no grid, or the work-group has no whole subgroups.

@@ -274,12 +274,7 @@ class Machine:
     ) -> Allocation:
         """Return new memory, full of poison, that is there along the axes given.
 
-        Args:
-            axes: of the launch.
-            elements: their number.
-            type: of the memory.
-            name: for messages.
-            may_race: whether work-items have to wait for each other's accesses.
+        It may race if work-items have to wait for each other's accesses.
 
         Raises:
             SimulationError: in the body of `coopmatrix.apply`.
@@ -636,10 +631,7 @@ class Machine:
     def refuse(self, wrong: Array, reason: str, found: Array | None = None) -> None:
         """Refuse what is wrong with somebody who is active.
 
-        Args:
-            wrong: for each work-item, or the elements of a value of each.
-            reason: what is wrong.
-            found: the numbers that are, for the message.
+        `found` are the numbers that are wrong, for the message.
 
         Raises:
             UndefinedBehaviour: it is.

@@ -289,11 +289,7 @@ def chosen_memref(
 ) -> MemRef:
     """Return one of two memrefs for each work-item.
 
-    Args:
-        condition: where it is the new one.
-        new: a memref.
-        old: another one.
-        space: pointers into any memory are these.
+    Pointers into any memory are in `space`.
     """
     if new.buffer is not old.buffer:
         if condition.all() or not condition.any():

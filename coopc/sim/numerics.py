@@ -446,12 +446,7 @@ class Numerics:
     ) -> Array:
         """Return values from memory with the bounds of their errors there.
 
-        Args:
-            values: the elements, without bounds.
-            type: of them.
-            errors: of memory.
-            cells: (..., parts), where the elements are in it.
-            active: which elements are read; all if it is None.
+        `cells` is (..., parts): where the elements are in memory.
         """
         return values
 
@@ -545,10 +540,6 @@ class Numerics:
     ) -> Array:
         """Return a product that hardware sums in a way of its own, given its result.
 
-        Args:
-            result: `a * b + c` of the plain matrices.
-            matrices: its operands.
-            types: of them and of the result.
-            least: what is smaller, of operands, products or sums, may count as zero.
+        What is smaller than `least`, of operands, products or sums, may count as zero.
         """
         return result

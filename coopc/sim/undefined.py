@@ -374,12 +374,7 @@ def _race(
 ) -> UndefinedBehaviour:
     """Return what is said of accesses that are not ordered.
 
-    Args:
-        verbs: what is done now, what was done before.
-        cells: that are accessed.
-        wrong: which of them are accessed in no order.
-        records: before and now.
-        name: of a cell.
+    Verbs and records are those of what is done now, then of what was done before.
     """
     first = int(np.flatnonzero(wrong)[0])
     before, now = (each[first] for each in records)
@@ -532,12 +527,7 @@ class Shadows:
     ) -> Shadow | None:
         """Return the shadow of a buffer; None if nothing is to be known of it.
 
-        Args:
-            data: its contents.
-            name: of the buffer.
-            axes: how many of the leading axes it has: 1 of a work-group's.
-            may_race: whether several work-items see it, and one may write.
-            is_new: whether nothing is written there yet.
+        It has `axes` of the leading axes: 1 if it is a work-group's.
         """
         races = may_race and self.finds_races
         if not (races or is_new or self.tracks_errors):

@@ -174,12 +174,7 @@ def components(shape: Sequence[int]) -> list[Array]:
 
 
 def with_steps(starts: Sequence[Array], shape: Sequence[int]) -> list[Array]:
-    """Return coordinates of the elements of a block of a shape that begins somewhere.
-
-    Args:
-        starts: of its first element, one for each dimension.
-        shape: of the block, along the last dimensions.
-    """
+    """Return coordinates of the elements of a block that begins somewhere."""
     axes = len(shape)
     found = [trailing(start, axes) for start in starts]
     for axis, step in enumerate(components(shape), len(starts) - axes):
@@ -227,10 +222,7 @@ def as_integers(array: Array, type: Attribute, is_signed: bool) -> Array:
 def nibbles(bytes: Array, axis: int, is_signed: bool) -> Array:
     """Return the two numbers of each byte as neighbours along an axis, low bits first.
 
-    Args:
-        bytes: integers of 8 bits.
-        axis: -1 or -2.
-        is_signed: whether the numbers are.
+    The axis is -1 or -2.
 
     >>> nibbles(np.array([[0x1F]], np.uint8), -1, is_signed=True)
     array([[-1,  1]], dtype=int8)

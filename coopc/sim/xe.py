@@ -215,10 +215,7 @@ def block_load(
 def slot_places(start: Array, slots: tuple[int, int], lanes: int) -> Array:
     """Return the first byte of each slot: (groups, subgroups, lanes, slots).
 
-    Args:
-        start: where a message begins.
-        slots: how many there are of a lane, and the bytes of each.
-        lanes: of a subgroup.
+    `slots` is how many there are of a lane, and the bytes of each.
 
     >>> slot_places(np.array([[[64]]]), (2, 4), 4).tolist()
     [[[[64, 80], [68, 84], [72, 88], [76, 92]]]]

@@ -50,14 +50,7 @@ class Function:
         control: str,
         names: list[Instruction],
     ):
-        """Use `Module.function`.
-
-        Args:
-            result_type: what it returns, as the function type says too.
-            function_type: an OpTypeFunction.
-            control: a FunctionControl.
-            names: the module's debug names, to which those of the body are added.
-        """
+        """Use `Module.function`."""
         self._names = names
         self.result_type = result_type
         self.id = Id()
@@ -96,11 +89,8 @@ class Function:
     ) -> Id:
         """Append an instruction to the current block.
 
-        Args:
-            opcode: its name, as "OpIAdd".
-            operands: ids, literals, enumerants by name; those of a mask's bits follow.
-            type: the type of the result, where there is one.
-            name: the debug name of the result.
+        An operand is an id, a literal or the name of an enumerant; those of a mask's
+        bits follow.
 
         Returns:
             The result; of an instruction that has none, an id of no use.
@@ -210,10 +200,7 @@ class Module:
     def constant(self, type: Id, bits: int, name: str | None = None) -> Id:
         """The constant of a scalar type.
 
-        Args:
-            type: OpTypeBool, OpTypeInt or OpTypeFloat.
-            bits: of the number, which are not negative.
-            name: the debug name; an unnamed constant is named by its value.
+        Bits are not negative; without a name it is named by its value.
         """
         assert type.definition is not None, f"{type} is no type"
         if type.definition.facts.name == "OpTypeBool":
@@ -227,10 +214,8 @@ class Module:
     ) -> Id:
         """The constant vector, array, struct or cooperative matrix of these.
 
-        Args:
-            type: of the constant.
-            ids: its members; of a cooperative matrix the one that each element is.
-            is_late: whether specialization constants are among them.
+        Of a cooperative matrix it has one member; it is late where specialization
+        constants are among them.
         """
         opcode = "OpSpecConstantComposite" if is_late else "OpConstantComposite"
         return self._global(opcode, tuple(ids), type)
@@ -297,11 +282,7 @@ class Module:
     ) -> None:
         """Make a function callable from outside.
 
-        Args:
-            model: "GLCompute" or "Kernel".
-            function: `Function.id`.
-            name: by which the runtime asks for it.
-            interface: from version 1.4, all global variables that it uses.
+        From version 1.4, `interface` has all global variables that it uses.
         """
         operands = (model, function, name, *interface)
         self._add(self.entry_points, "OpEntryPoint", operands)

@@ -184,11 +184,8 @@ class Contract:
     ) -> Contract:
         """Return what the kernels of some forms ask for.
 
-        Args:
-            origin: whose arguments it is about.
-            forms: of the origin.
-            any_memory: whether only what keeps the meaning holds, not what makes
-                memory fast: sizes that are the same, rows that do not overlap.
+        With any memory, only what keeps the meaning holds, not what makes memory fast:
+        sizes that are the same, rows that do not overlap.
         """
         found: list[Condition] = []
         for func in [origin, *(s.started for form in forms for s in form.stages)]:
@@ -381,9 +378,7 @@ def ragged_sizes(
 def tiled_sizes(found: Sizes, tiles: Mapping[int, int]) -> Iterator[tuple[Sizes, ...]]:
     """Yield sizes by the tiles of a program, in groups of which one is enough.
 
-    Args:
-        found: sizes that the program accepts; those without a tile stay as they are.
-        tiles: of a size, by its number.
+    Sizes without a tile stay as they are.
     """
 
     def sizes(times: int, more: int) -> Sizes:
@@ -434,11 +429,7 @@ def make_arguments(
 ) -> list[Argument]:
     """Return arguments of a function.
 
-    Args:
-        contract: of a function for which `unsuitable` says nothing.
-        sizes: as many as it has.
-        inputs: which kind.
-        seed: of the contents; the same seed gives the same arguments.
+    The same seed gives the same arguments.
     """
     func, rest = contract.func, iter(sizes)
     random, exact = np.random.default_rng(seed), EXACT_VALUES[seed[-1]]
@@ -467,10 +458,8 @@ def make_arguments(
 def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Array:
     """Return an array with the strides of a type; dynamic ones leave gaps.
 
-    Args:
-        type: of a memref.
-        shape: of the array, the components of vectors last.
-        steps: what each stride is a multiple of where it is dynamic.
+    `steps` are what strides are multiples of; the components of vectors are the last
+    dimension.
     """
     element = type.get_element_type()
     dtype = memory_dtype(scalar_of(element))

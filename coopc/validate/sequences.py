@@ -33,9 +33,7 @@ from coopc.ir.control_flow import functions
 def called(origin: FuncOp, module: ModuleOp) -> ModuleOp | str:
     """Return a module in which the sequence of a function is one, or why it is not.
 
-    Args:
-        origin: the function that the sequence is of.
-        module: what has the sequence; it is not changed.
+    The module is not changed.
     """
     name, found = origin.sym_name.data, module.clone()
     sequences = [x for x in found.ops if isinstance(x, simt.SequenceOp)]

@@ -107,9 +107,7 @@ class Validator:
     def mismatch(self, after: ModuleOp, report: Report = print) -> Mismatch | None:
         """Return what differs after the next pass, if anything does.
 
-        Args:
-            after: the module, which the caller does not change from now on.
-            report: is told what is not compared, and why.
+        The caller does not change the module from now on.
         """
         before, self.before = self.before, simulated_form(after)
         kernels = self.kernels | _kernels(self.before)
@@ -135,11 +133,6 @@ class Validator:
         self, after: ModuleOp, step: ModulePass, report: Report | None = None
     ) -> None:
         """Refuse a pass that changes what the program does.
-
-        Args:
-            after: what it made of the module.
-            step: the pass.
-            report: is told what is not compared, and why; standard error by default.
 
         Raises:
             PassFailedException: a function does something else, or became undefined.
@@ -431,10 +424,7 @@ def allowed(before: Array, after: Array, lost: bool) -> Array:
     Another order of the same operations has about the same bound.  What is much less
     exact than before is wrong, even if it keeps its own bound.
 
-    Args:
-        before: what the program was exact to.
-        after: what the result of the pass is exact to.
-        lost: whether the bounds of before are not complete.
+    The bounds are lost where those of before are not complete.
     """
     if lost:
         return 2 * np.maximum(before, after)

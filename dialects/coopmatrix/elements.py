@@ -221,10 +221,7 @@ def matrix_of(type: MatrixType) -> MatrixSpec:
 def distribution_of(attr: Attribute, type: MatrixType, lanes: int) -> Distribution:
     """Return how the lanes hold a matrix, by a kernel's `coopmatrix.distribution`.
 
-    Args:
-        attr: an attribute of `layout`, or an encoding of Triton.
-        type: the matrix, of static sizes.
-        lanes: that share it.
+    The attribute is one of `layout`, or an encoding of Triton.
 
     Raises:
         ValueError: the attribute is of another kind, or not for such a matrix or so

@@ -183,10 +183,7 @@ def is_zero(number: Number | None) -> bool:
 def converted(number: Number, type: Attribute, signed: bool = True) -> Number | None:
     """Return `number` as a `fill` or a `convert` makes it a `type`.
 
-    Args:
-        number: An integer, an index or a float.
-        type: An element type.
-        signed: Whether integers are signed, those of the number or else of `type`.
+    Integers are signed or not, those of the number or else of `type`.
     """
     source: Attribute = number.type
     value = number.value.data
@@ -255,9 +252,7 @@ class Algebra:
     def integer_result(self, values: Sequence[int], bits: int) -> int | None:
         """Return the result before it wraps around; None where it is undefined.
 
-        Args:
-            values: the operands, as the operation takes them: signed, or not.
-            bits: their width.
+        Operands are as the operation takes them: signed, or not.
         """
         if self.defined is not None and not self.defined(values[0], values[1], bits):
             return None

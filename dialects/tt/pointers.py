@@ -99,11 +99,6 @@ def parse_named(
 
     The dictionary may have properties, too: those of clauses as well, by themselves or
     in a `cachePolicy`.
-
-    Args:
-        parser: stands behind the operands.
-        op: the operation that says which properties there are.
-        clauses: whether the operation has clauses.
     """
     properties: dict[str, Attribute] = {}
     while clauses and (found := parser.parse_optional_keyword_in(CLAUSES)) is not None:

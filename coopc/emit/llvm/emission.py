@@ -429,11 +429,8 @@ class Emission(emission.Emission[Value, View]):
     ) -> Value:
         """Call an intrinsic of LLVM.
 
-        Args:
-            name: without `llvm.` and without the types that it is overloaded for.
-            result: its type; VOID where it gives nothing.
-            arguments: of it.
-            overloads: the types; the result's where it is not given.
+        Its name is without `llvm.` and without the types that it is overloaded for:
+        that of the result where they are not given.
         """
         types = [result] if overloads is None else overloads
         full = ".".join(("llvm", name, *map(overload, types)))
@@ -453,15 +450,8 @@ class Emission(emission.Emission[Value, View]):
     ) -> Local:
         """Call a function of elsewhere, by its exact name.
 
-        Args:
-            name: of it.
-            result: its type; VOID where it gives nothing.
-            arguments: of the call.
-            attributes: of the function.
-            parameter_attributes: for each parameter; empty where none has any.
-            convention: of the call; spir_func on a GPU where it is not given.
-            of_call: attributes of this call alone.
-            metadata: of the call.
+        The convention is spir_func on a GPU where it is not given; `attributes` are the
+        function's, `of_call` those of this call alone.
 
         Raises:
             NoForm: it was declared with other types.

@@ -125,10 +125,7 @@ Edge = tuple[llvm.Block, list[Became]]
 def body(e: Emission, region: Region, finish: Callable[[Operation], None]) -> None:
     """Emit the body of a function.
 
-    Args:
-        e: of which the arguments are set.
-        region: its body.
-        finish: ends the function, given its terminator.
+    `finish` ends the function, given its terminator.
 
     Raises:
         NoForm: a block ends otherwise than in a branch or a return.

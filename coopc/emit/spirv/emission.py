@@ -386,10 +386,7 @@ class Emission(emission.Emission[Id, View]):
     ) -> None:
         """Set a result part by part.
 
-        Args:
-            result: of which `make(type, ids)` gives each part.
-            operands: values of as many parts as the result has.
-            make: is given the type of the part of the result, and the operands' parts.
+        `make` is given the type of a part of the result, and that part of each operand.
         """
         types = self.types.parts(result.type)
         rows = zip(*(self.parts(operand) for operand in operands), strict=True)

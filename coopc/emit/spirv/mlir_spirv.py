@@ -263,9 +263,7 @@ class _Writer:
     def __init__(self, order: NumberedModule, fixed: dict[Id, None]) -> None:
         """Begin a module.
 
-        Args:
-            order: its instructions.
-            fixed: specialization constants that are numbers, which gets what is found.
+        `fixed` gets the specialization constants that are numbers.
         """
         self.order = order
         self.fixed = fixed

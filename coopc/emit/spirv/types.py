@@ -38,10 +38,7 @@ def why_no_matrix(
 ) -> str | None:
     """Why a flavour has no such matrix type, or None.
 
-    Args:
-        type: a type, which may name specialization constants.
-        default: what it is with the defaults of these.
-        facts: of flavour and device.
+    It may name specialization constants; `default` has the defaults of these.
     """
     if type.use.data not in coopmatrix.USE_NUMBERS:
         return (
@@ -147,13 +144,7 @@ class Types:
     def __init__(
         self, module: Module, facts: Facts, spec_constants: dict[str, Id]
     ) -> None:
-        """Make an empty table.
-
-        Args:
-            module: in which they are defined.
-            facts: of flavour and device.
-            spec_constants: by the names that matrix types use.
-        """
+        """Make an empty table."""
         self.module = module
         self.facts = facts
         self.spec_constants = spec_constants
