@@ -14,21 +14,20 @@ driver, which runs all of its programs.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import coopc
-from bench.harness import Row
+from bench.harness import Row, keep, kept_rows
 from coopc.device import Device, device
 from coopc.diagnostic import CompileError, Kind
 from coopc.generate.random_programs import (
@@ -276,25 +275,6 @@ def driver_for(name: str, runs: bool, on: str | None) -> str | None:
     return on if flavour in device_of(name).flavours else None
 
 
-def read_kept(path: Path | None) -> dict[tuple[int, str], Finding]:
-    """Return the findings of a file, and end its last line if that was cut off."""
-    found: dict[tuple[int, str], Finding] = {}
-    if path is None or not path.exists():
-        return found
-    text = path.read_text(encoding="utf-8")
-    if text and not text.endswith("\n"):
-        path.write_text(f"{text}\n", encoding="utf-8")  # what follows is a line
-    for line in text.splitlines():
-        try:
-            row: dict[str, Any] = json.loads(line)
-        except ValueError:
-            continue
-        row["axes"] = tuple(row["axes"])
-        finding = Finding(**row)
-        found[finding.seed, finding.device] = finding
-    return found
-
-
 def all_findings(
     names: Sequence[str],
     seeds: Iterable[int],
@@ -310,7 +290,10 @@ def all_findings(
     programs run on instead of the device's.
     """
     drivers = {name: usable_driver(driver_for(name, runs, on)) for name in names}
-    known = read_kept(kept)
+    known: dict[tuple[int, str], Finding] = {}
+    for row in kept_rows(kept):
+        row["axes"] = tuple(row["axes"])
+        known[row["seed"], row["device"]] = Finding(**row)
     missing: list[tuple[str, int]] = []
     for seed in seeds:
         for name in names:
@@ -321,26 +304,20 @@ def all_findings(
             else:
                 missing.append((name, seed))
     for found in _computed(missing, drivers, jobs):
-        if kept is not None:
-            with kept.open("a", encoding="utf-8") as file:
-                print(json.dumps(asdict(found)), file=file)
+        keep(kept, found)
         yield found
 
 
 def _computed(
     missing: Sequence[tuple[str, int]], drivers: dict[str, str | None], jobs: int
 ) -> Iterator[Finding]:
+    names, seeds = [x for x, _ in missing], [x for _, x in missing]
+    given = names, [drivers[x] for x in names], seeds
     if jobs == 1:
-        for name, seed in missing:
-            yield measured(name, drivers[name], seed)
+        yield from map(measured, *given)
         return
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        yield from pool.map(partial(_measured, drivers), missing, chunksize=4)
-
-
-def _measured(drivers: dict[str, str | None], case: tuple[str, int]) -> Finding:
-    name, seed = case
-    return measured(name, drivers[name], seed)
+        yield from pool.map(measured, *given, chunksize=4)
 
 
 # --- What is shown. ---

@@ -11,12 +11,7 @@ from time import process_time
 
 import numpy as np
 
-from bench.harness import Row, interleaved
-from coopc.launcher import LaunchTarget, build
-from coopc.remarks import remarks_to
-from coopc.run.cpu import Program
-from coopc.run.tiles import Tiles
-from coopc.source import Source
+from bench.harness import Row, interleaved, kernel
 
 SIZE = 4096
 KERNELS = {
@@ -53,13 +48,7 @@ def measure() -> Iterator[Row]:
     to = np.empty_like(a)
     for name, (map, _, _) in KERNELS.items():
         c = np.zeros(a.shape if map == "m, n" else SIZE, np.float32)
-        with remarks_to(lambda _: None):
-            built = build(
-                Source(source(name), "f"), LaunchTarget("cpu", tiles=Tiles.NONE)
-            )
-        call = built.executable.call([a, c])
-        program = Program.of(built.program, Tiles.NONE)
-        run = program.prepared("f", call.opencl_arguments, call.groups)
+        run = kernel(source(name), [a, c])
         mine, copy = interleaved((run, lambda: np.copyto(to, a)), clock=process_time)
         moved, copied = 1e-9 * (a.nbytes + c.nbytes), 2e-9 * a.nbytes
         yield Row(f"{name}: coopc", moved / mine, "GB/s")

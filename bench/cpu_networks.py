@@ -7,19 +7,15 @@ the matrix.  Attention, three kernels launched from Python, against its two prod
 OpenBLAS.  A launch of a small kernel from Python is mostly the launch.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
-from typing import Any
 
 import numpy as np
 
-from bench.harness import Row, interleaved
-from coopc.launcher import LaunchTarget, build, load
+from bench.harness import Row, interleaved, kernel
+from coopc.launcher import load
 from coopc.remarks import remarks_to
-from coopc.run.cpu import Program
-from coopc.run.tiles import Tiles
-from coopc.source import Source
 
 PIXELS, CHANNELS, WINDOW = 56, 64, 3
 ROWS, COLUMNS = 4096, 1024
@@ -99,15 +95,6 @@ def attention() -> str:
     }}"""
 
 
-def runs(text: str, arrays: list[np.ndarray[Any, Any]]) -> Callable[[], object]:
-    """Return what runs the only kernel of a program."""
-    with remarks_to(lambda _: None):
-        built = build(Source(text, "f"), LaunchTarget("cpu", tiles=Tiles.NONE))
-    call = built.executable.call(arrays)
-    program = Program.of(built.program, Tiles.NONE)
-    return program.prepared("f", call.opencl_arguments, call.groups)
-
-
 def beside_copy(
     what: str, text: str, shape: tuple[int, int], rng: np.random.Generator
 ) -> Iterator[Row]:
@@ -115,7 +102,7 @@ def beside_copy(
     x = rng.standard_normal(shape, np.float32)
     y, to = np.empty_like(x), np.empty_like(x)
     mine, copy = interleaved(
-        (runs(text, [x, y]), lambda: np.copyto(to, x)), clock=process_time
+        (kernel(text, [x, y]), lambda: np.copyto(to, x)), clock=process_time
     )
     what = f"{what} {shape[0]}x{shape[1]}"
     yield Row(f"{what}: coopc", 1e3 * mine, "ms")
@@ -129,7 +116,7 @@ def measure() -> Iterator[Row]:
     weights = rng.standard_normal((CHANNELS * WINDOW**2, CHANNELS), np.float32)
     for name in CONVOLUTIONS:
         text, shapes = convolution(name)
-        run = runs(text, [rng.standard_normal(x, np.float32) for x in shapes])
+        run = kernel(text, [rng.standard_normal(x, np.float32) for x in shapes])
         mine, product = interleaved(
             (run, lambda: np.matmul(pixels, weights)), clock=process_time
         )
@@ -142,7 +129,7 @@ def measure() -> Iterator[Row]:
     shape = HEADS, LENGTH, HEAD
     q, k, v = (rng.standard_normal(shape, np.float32) for _ in range(3))
     with remarks_to(lambda _: None):
-        kernel = load(attention(), on="cpu", tiles="none")
+        attend = load(attention(), on="cpu", tiles="none")
         small = load(Path("examples/gemm.mlir"), on="cpu", tiles="none")
     scores, result = np.empty((HEADS, LENGTH, LENGTH), np.float32), np.empty_like(q)
 
@@ -151,7 +138,7 @@ def measure() -> Iterator[Row]:
         np.matmul(scores, v)
 
     mine, peer = interleaved(
-        (lambda: kernel.run(q, k, v, result), products), clock=process_time
+        (lambda: attend.run(q, k, v, result), products), clock=process_time
     )
     what = f"attention {HEADS}x{LENGTH}x{HEAD}"
     yield Row(f"{what}: coopc", 1e3 * mine, "ms")

@@ -36,17 +36,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import coopc
-from bench.harness import Row, interleaved, line
+from bench.harness import Row, interleaved, kernel, line
 from bench.vulkan_gemm import FLOAT_ERROR, PIPELINE, Array, error, matrix_gpu
 from coopc.interface_call import pack
-from coopc.launcher import LaunchTarget, build
 from coopc.remarks import remarks_to
-from coopc.run.cpu import Program
 from coopc.run.execute import on_vulkan, shader_of
 from coopc.run.tiles import Tiles, best
 from coopc.run.vulkan import Session
 from coopc.run.vulkan_device import Shader
-from coopc.source import Source
 
 Kernel: TypeAlias = tuple[str, str]
 """A body, and whether a product precedes it."""
@@ -196,15 +193,11 @@ def check(name: str, part: str, element: str, size: int, found: Any) -> None:
 
 def on_processor(element: str, size: int, tiles: Tiles) -> Times:
     """Return milliseconds of each kernel, in one thread of this process."""
-    actions: dict[Kernel, Callable[[], None]] = {}
-    programs: list[Program] = []  # whose code is kept
-    for each in kernels():
-        text = Source(source(*each, element, size), "f")
-        with remarks_to(lambda _: None):
-            built = build(text, LaunchTarget("cpu", tiles=tiles))
-        call = built.executable.call(arrays(*each, element, size))
-        programs.append(Program.of(built.program, tiles))
-        actions[each] = programs[-1].prepared("f", call.opencl_arguments, call.groups)
+    given = element, size
+    actions = {
+        each: kernel(source(*each, *given), arrays(*each, *given), tiles)
+        for each in kernels()
+    }
     times = interleaved([*actions.values()], ROUNDS, time.process_time)
     return {each: 1000 * x for each, x in zip(actions, times, strict=True)}
 

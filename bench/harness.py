@@ -4,26 +4,34 @@ A module of `bench/` has a function `measure()` that yields rows.  Nothing here 
 machines are noisy, and a bound that is missed is shown, not asserted.
 """
 
+from __future__ import annotations
+
+import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
+from coopc.remarks import remarks_to
+from coopc.run.tiles import Tiles
 from coopc.source import Source
 from coopc.universe import everything
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -120,6 +128,39 @@ def lowered(text: str, passes: str) -> ModuleOp:
     found = parse(ctx, source)
     Run(ctx, source).apply(found, read_passes(passes, everything().all_passes))
     return found
+
+
+def kernel(
+    text: str, arrays: Sequence[Any], tiles: Tiles = Tiles.NONE
+) -> Callable[[], None]:
+    """Return what runs the only kernel of a program on this processor."""
+    from coopc.launcher import LaunchTarget, build
+    from coopc.run.cpu import Program
+
+    with remarks_to(lambda _: None):
+        built = build(Source(text, "f"), LaunchTarget("cpu", tiles=tiles))
+    call = built.executable.call(arrays)
+    program = Program.of(built.program, tiles)
+    return program.prepared("f", call.opencl_arguments, call.groups)
+
+
+def kept_rows(path: Path | None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file, and end its last line if that was cut off."""
+    if path is None or not path.exists():
+        return
+    text = path.read_text(encoding="utf-8")
+    if text and not text.endswith("\n"):
+        path.write_text(f"{text}\n", encoding="utf-8")  # what follows is a line
+    for line in text.splitlines():
+        with suppress(ValueError):
+            yield json.loads(line)
+
+
+def keep(path: Path | None, row: DataclassInstance) -> None:
+    """Add a row to a file, if there is one."""
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            print(json.dumps(asdict(row)), file=file)
 
 
 def pytorch() -> Any | None:

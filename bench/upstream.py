@@ -10,7 +10,6 @@ to emit.  An error that it does not list is a row of its own, with a bound of ze
 """
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -18,13 +17,13 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 
 from bench.__main__ import show
-from bench.harness import ROOT, Row
+from bench.harness import ROOT, Row, keep, kept_rows
 from coopc import compile
 from coopc.diagnostic import CompileError
 
@@ -138,11 +137,8 @@ def all_findings(jobs: int, kept: Path | None = None) -> Iterator[Finding]:
 
     `kept` is a file of findings, which gets what is found.
     """
-    known: dict[tuple[str, str], Finding] = {}
-    if kept is not None and kept.exists():
-        for line in kept.read_text(encoding="utf-8").splitlines():
-            found = Finding(**json.loads(line))
-            known[found.pipeline, found.program] = found
+    rows = (Finding(**row) for row in kept_rows(kept))
+    known = {(found.pipeline, found.program): found for found in rows}
     missing: list[tuple[str, str]] = []
     for text in dict.fromkeys(programs()):
         for pipeline in PIPELINES:
@@ -153,9 +149,7 @@ def all_findings(jobs: int, kept: Path | None = None) -> Iterator[Finding]:
     texts, pipelines = [x for x, _ in missing], [x for _, x in missing]
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         for found in pool.map(measured, texts, pipelines):
-            if kept is not None:
-                with kept.open("a", encoding="utf-8") as file:
-                    print(json.dumps(asdict(found)), file=file)
+            keep(kept, found)
             yield found
 
 
