@@ -134,7 +134,6 @@ def ours(session: Session, gemm: Gemm, arrays: list[Array]) -> float:
 
 
 def same(memory: Array, array: Array) -> bool:
-    """Whether memory, which has one dimension, is that of an array."""
     alike = memory.size == array.size and memory.dtype == array.dtype
     return alike and np.array_equal(memory.ravel(), array.ravel())
 

@@ -85,7 +85,6 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<16x32xbf16>`."""
         with parser.in_angle_brackets():
             position = parser.pos
             sizes, element_type = parser.parse_ranked_shape()

@@ -114,7 +114,6 @@ def packaged_devices() -> dict[str, Callable[[], Device]]:
 
 
 def _found(name: str) -> Device:
-    """Return a device from elsewhere."""
     if name.endswith((".toml", ".json")):
         from coopc.device.file import read_device
 

@@ -63,7 +63,6 @@ PREFETCH = "Subgroup2DBlockPrefetchINTEL"
 
 
 def surface_operand(name: str) -> int:
-    """Which operand of a message the surface is."""
     return 5 if name == STORE else 4
 
 

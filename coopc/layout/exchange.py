@@ -658,7 +658,6 @@ class _Round:
 
 
 def _by_value(found: dict[int, int]) -> dict[int, set[int]]:
-    """Return the lanes that have each value."""
     result: dict[int, set[int]] = {}
     for lane, value in found.items():
         result.setdefault(value, set()).add(lane)

@@ -186,7 +186,6 @@ MOST = 32
 
 @cache
 def colours(lanes: int) -> tuple[Rgb, ...]:
-    """Return the colour of each lane."""
     count = min(lanes, MOST)
     wheel = [
         of_oklch(LIGHTNESS[p % 2], CHROMA, START + 360 * p / count)

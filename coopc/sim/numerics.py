@@ -129,7 +129,6 @@ def _codes(array: Array, type: CodedType) -> Array:
 
 @cache
 def _numbers(format: str) -> Array:
-    """Return the number of each code."""
     codes = range(1 << FORMATS[format].bits)
     return np.array([FORMATS[format].decode(x) for x in codes], np.float32)
 

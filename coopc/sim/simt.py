@@ -76,7 +76,6 @@ def barrier(machine: Machine, op: simt.BarrierOp) -> None:
 
 @implements(simt.BarrierArriveOp)
 def barrier_arrive(machine: Machine, op: simt.BarrierArriveOp) -> None:
-    """Note who arrived."""
     here, arrived = _waiting(machine, op.scope.data)
     if (here & arrived).any():
         raise UndefinedBehaviour("expected simt.barrier_wait before another arrival")

@@ -63,7 +63,6 @@ DIALECTS: Mapping[str, str] = {
 
 
 def import_functions(dialect: str) -> None:
-    """Import the functions of a dialect, if there are any."""
     if (name := DIALECTS.get(dialect)) is not None:
         import_module(f"coopc.sim.{name}")
 

@@ -55,8 +55,6 @@ class Parameter(NamedTuple):
 
 
 class InstructionFacts(NamedTuple):
-    """The facts of one instruction."""
-
     name: str
     opcode: int
     has_type: bool

@@ -57,8 +57,6 @@ Operand = Id | int | str
 
 
 class Instruction:
-    """One instruction with its operands."""
-
     __slots__ = ("facts", "operands", "result", "type")
 
     def __init__(

@@ -151,8 +151,6 @@ def _parameter(type: Id) -> Id:
 
 
 class Module:
-    """One module."""
-
     def __init__(
         self,
         *,

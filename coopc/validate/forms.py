@@ -198,7 +198,6 @@ class FunctionForm:
             )
 
     def _packed(self, given: Sequence[Argument], options: Options) -> list[Argument]:
-        """Return the arguments with B packed."""
         assert self.packing is not None
         place = _changed(self.origin, self.entry)
         plain = given[place]

@@ -172,7 +172,6 @@ class Validator:
 
 
 def _kernels(module: ModuleOp) -> dict[str, FuncOp]:
-    """Return the kernels of a module, by name."""
     known = functions(module).items()
     return {name: func for name, func in known if simt.KERNEL in func.attributes}
 

@@ -275,8 +275,6 @@ class Way(CustomDirective):
 
 @irdl_custom_directive
 class AnInteger(CustomDirective):
-    """The type of an integer."""
-
     type: TypeDirective
 
     def parse(self, parser: Parser, state: ParsingState) -> None:

@@ -102,7 +102,6 @@ class FuncOp(IRDLOperation):
         return is_public and not self.function_type.outputs.data
 
     def argument_attributes(self, position: int) -> Mapping[str, Attribute]:
-        """Return the attributes of an argument, from its position."""
         if self.arg_attrs is None:
             return {}
         return self.arg_attrs.data[position].data

@@ -355,7 +355,6 @@ class TransOp(ShapeOp):
 def layout_or_none(
     encoding: Encoding | None, shape: tuple[int, ...]
 ) -> LinearLayout | None:
-    """Return the layout that an encoding has for a shape, if it has one."""
     if encoding is None:
         return None
     try:

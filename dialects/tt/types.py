@@ -650,7 +650,6 @@ def encoding_of(type: Attribute) -> Encoding | None:
 
 
 def encoding_in(attr: Attribute) -> Encoding | None:
-    """Return the encoding that an attribute holds, if it holds one."""
     if not isinstance(attr, Data):
         return None
     data = cast("Data[object]", attr).data

@@ -137,8 +137,6 @@ def body(e: Emission, region: Region, finish: Callable[[Operation], None]) -> No
 
 
 class _Blocks:
-    """The blocks of one function."""
-
     def __init__(
         self, e: Emission, region: Region, finish: Callable[[Operation], None]
     ) -> None:

@@ -42,7 +42,6 @@ _UNWRAPPED = {"nsw": "NoSignedWrap", "nuw": "NoUnsignedWrap"}
 
 @handlers.on(*shared.INSTRUCTIONS)
 def instruction(e: Emission, op: Operation) -> None:
-    """One instruction a part."""
     (opcode, _), (result,) = shared.INSTRUCTIONS[type(op)], op.results
     logical = is_i1(result.type)
     if logical and (opcode := _LOGICAL.get(opcode, "")) == "":

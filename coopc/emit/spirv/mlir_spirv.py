@@ -195,7 +195,6 @@ def _enumerants(kind: type[Enumerants], names: str) -> Enumerants:
 
 
 def _enumerants_of(kind: str, number: int) -> str:
-    """The enumerants that a number stands for."""
     found = enumeration(kind)
     members = found.members.values()
     if found.is_mask:
@@ -860,7 +859,6 @@ class _FunctionWriter:
     def _fields(
         self, name: str, found: Sequence[ResolvedOperand]
     ) -> tuple[list[SSAValue], Attributes]:
-        """The operands of an operation, and its attributes."""
         form, rest = OPERATIONS[f"spirv.{name}"], deque(found)
         properties = form.get_irdl_definition().properties
         values: list[SSAValue] = []
