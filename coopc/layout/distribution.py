@@ -114,9 +114,7 @@ class Distribution(ABC):
             _checked(lane, self.lanes, "lane"),
             _checked(component, self.components, "component"),
         )
-        row, col = self._place(lane, component)
-        padding = (row >= self.rows) | (col >= self.cols)
-        return np.where(padding, self.rows, row), np.where(padding, self.cols, col)
+        return self._clipped(*self._place(lane, component))
 
     def owners(self, row: Ints, col: Ints) -> tuple[IntArray, IntArray]:
         """Return the canonical (lane, component) of each element.
@@ -147,10 +145,7 @@ class Distribution(ABC):
 
     def table(self) -> tuple[IntArray, IntArray]:
         """Return the coordinates of all places: rows and columns, each V x S."""
-        import numpy as np
-
-        component = np.arange(self.components, dtype=np.int64)[:, None]
-        return self.coordinate(np.arange(self.lanes, dtype=np.int64), component)
+        return self._clipped(*self.unclipped_table())
 
     def unclipped_table(self) -> tuple[IntArray, IntArray]:
         """Return `table`, with padding at the coordinates where the formula puts it."""
@@ -161,6 +156,13 @@ class Distribution(ABC):
             np.arange(self.components, dtype=np.int64)[:, None],
         )
         return self._place(lane, component)
+
+    def _clipped(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
+        """Return coordinates with (M, N) for what is beyond the matrix."""
+        import numpy as np
+
+        padding = (row >= self.rows) | (col >= self.cols)
+        return np.where(padding, self.rows, row), np.where(padding, self.cols, col)
 
     @abstractmethod
     def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:

@@ -318,7 +318,7 @@ def _coordinates(x: Layout) -> tuple[list[IntArray], tuple[int, ...]]:
     lanes = [b for name, bases in x.ins if name != "register" for b in bases]
     registers = dict(x.ins).get("register", ())
     packed = spread(registers)[:, None] ^ spread(lanes)
-    return list(x.unpacked(packed).values()), tuple(x.out_sizes.values())
+    return x.unpack(packed), tuple(x.out_sizes.values())
 
 
 @lru_cache(maxsize=32)

@@ -54,10 +54,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from coopc.layout.distribution import IntArray, Ints
+
+Packed = TypeVar("Packed", int, "IntArray")
+"""Coordinates in one number, the first output in the low bits."""
 
 
 def image(columns: Sequence[int], value: int) -> int:
@@ -263,12 +266,12 @@ class LinearLayout:
         bases = dict(self.ins).get(name, ())
         return tuple(tuple(self.unpack(basis)) for basis in bases)
 
-    def unpack(self, packed: int) -> list[int]:
-        """Return the coordinates, one for each output, of a packed output."""
-        coordinates: list[int] = []
+    def unpack(self, packed: Packed) -> list[Packed]:
+        """Return the coordinates, one for each output, of packed outputs."""
+        coordinates: list[Packed] = []
         for _, bits in self.outs:
             coordinates.append(packed & ((1 << bits) - 1))
-            packed >>= bits
+            packed = packed >> bits
         return coordinates
 
     @property
@@ -330,7 +333,7 @@ class LinearLayout:
             if array.size:
                 _reject_outside(name, images.size, int(array.min()), int(array.max()))
             packed = packed ^ images[array]
-        return self.unpacked(packed)
+        return dict(zip(self.out_names, self.unpack(packed), strict=True))
 
     def images(self, name: str) -> list[int]:
         """Return the packed outputs of all values of an input, others being 0.
@@ -346,21 +349,8 @@ class LinearLayout:
     def table(self) -> dict[str, IntArray]:
         """Return the coordinates of all places, indexed by the inputs in order."""
         sizes = [1 << len(bases) for _, bases in self.ins][::-1]
-        coordinates = zip(*map(self.unpack, self.columns), strict=True)
-        columns = list(coordinates) or [()] * len(self.outs)
-        return {
-            name: spread(column).reshape(sizes).transpose()
-            for (name, _), column in zip(self.outs, columns, strict=True)
-        }
-
-    def unpacked(self, packed: IntArray) -> dict[str, IntArray]:
-        """Return the coordinates of packed outputs."""
-        coordinates: dict[str, IntArray] = {}
-        shift = 0
-        for name, bits in self.outs:
-            coordinates[name] = packed >> shift & ((1 << bits) - 1)
-            shift += bits
-        return coordinates
+        packed = spread(self.columns).reshape(sizes).transpose()
+        return dict(zip(self.out_names, self.unpack(packed), strict=True))
 
     def _packed_bases(self, name: str) -> tuple[int, ...]:
         for existing, bases in self.ins:
