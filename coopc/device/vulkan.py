@@ -413,16 +413,7 @@ BLACKWELL = told_device(
         *shapes((16,), (8,), (16, 8), ("f16 f16 f16", "f16 f16 f32")),
         *_NVK_BYTES,
     ),
-    limits=Limits(
-        work_items=1024,
-        work_group_size=(1024, 1024, 64),
-        local_bytes=48 << 10,
-        max_vector=4,
-        argument_bytes=256,
-        binding_bytes=(4 << 30) - 1,
-        buffers=1 << 20,
-        work_groups=((2 << 30) - 1, 65535, 65535),
-    ),
+    limits=NVIDIA.limits,
     scalars=SCALARS,
 )
 AMPERE = replace(

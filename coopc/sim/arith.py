@@ -30,7 +30,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap
 
 from coopc.dialects.coopmatrix import MatrixType
-from coopc.dialects.shaped_arith import RemfOp
+from coopc.dialects.shaped_arith import RemfOp, element_of
 from coopc.ir.facts import elements_of_resource
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import implements
@@ -46,7 +46,6 @@ from coopc.sim.values import (
     bounds,
     is_float,
     number,
-    scalar_of,
     shape_of,
     signed,
     unsigned,
@@ -101,7 +100,7 @@ FLOATS: dict[type[Operation], str] = {
 
 def element_type(value: SSAValue) -> Attribute:
     """Return the type of a number, or of the elements of a vector."""
-    return scalar_of(value.type)
+    return element_of(value.type)
 
 
 # Functions of integers: arrays of one dtype, which have the sign that they count by.

@@ -30,6 +30,7 @@ from coopc.dialects.narrow import (
     is_tensor,
     packed_dimension,
 )
+from coopc.dialects.shaped_arith import element_of
 from coopc.interface import Buffer
 from coopc.interface_call import (
     DTYPES,
@@ -60,7 +61,6 @@ from coopc.sim.values import (
     memory_dtype,
     nibbles,
     number,
-    scalar_of,
     shape_of,
 )
 
@@ -194,7 +194,7 @@ def _memref(type: MemRefType | TensorType, argument: Argument, position: int) ->
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")
-    array, scalar = argument, scalar_of(type.get_element_type())
+    array, scalar = argument, element_of(type.get_element_type())
     dtype = memory_dtype(scalar)
     if array.dtype != dtype:
         if str(array.dtype) not in DTYPES.get(str(scalar), DTYPES["i64"]):
@@ -262,7 +262,7 @@ def errors_in(value: Any, argument: Argument, numerics: Numerics) -> Array | Non
         return None
     if is_nibble(value.element_type):
         return None
-    buffer, type = value.buffer, scalar_of(value.element_type)
+    buffer, type = value.buffer, element_of(value.element_type)
     if buffer.shadow is None or buffer.shadow.errors is None:
         return None
     values = _stored(buffer, np.arange(buffer.elements), type, numerics)
@@ -290,7 +290,7 @@ def released(
 
     Of a memref it has the elements that are there at the end.
     """
-    element = scalar_of(type)
+    element = element_of(type)
     if isinstance(value, MemRef):
         element = value.element_type
         places = linear_index(value, every(value), None)

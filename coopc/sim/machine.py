@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.coopmatrix import MatrixType, Ordering, Scope
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import MemorySpace
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Launch
@@ -45,7 +46,6 @@ from coopc.sim.values import (
     Array,
     memory_dtype,
     number,
-    scalar_of,
     trailing,
 )
 
@@ -281,7 +281,7 @@ class Machine:
         """
         if self.in_element:
             raise SimulationError("no memory is made in the body of coopmatrix.apply")
-        element_type = scalar_of(type.get_element_type())
+        element_type = element_of(type.get_element_type())
         shape = self.shape
         sizes = tuple(shape[axis] if axis in axes else 1 for axis in range(AXES))
         poison = self.numerics.to_memory(

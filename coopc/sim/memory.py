@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from coopc.dialects.shaped_arith import element_of
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.undefined import Shadow
 from coopc.sim.values import (
@@ -33,7 +34,6 @@ from coopc.sim.values import (
     Array,
     memory_dtype,
     number,
-    scalar_of,
     shape_of,
     trailing,
 )
@@ -342,7 +342,7 @@ def in_elements(memory: MemRef, element: Attribute) -> MemRef:
     Raises:
         SimulationError: elements are wider than what the memref holds.
     """
-    scalar = scalar_of(memory.element_type)
+    scalar = element_of(memory.element_type)
     width, buffer = prod(shape_of(memory.element_type)), memory.buffer
     if scalar != element:
         before, after = memory_dtype(scalar), memory_dtype(element)

@@ -24,6 +24,7 @@ from xdsl.traits import SymbolTable
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.memref_forms import PrefetchOp
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import MemorySpace
 from coopc.plan.atomic_form import ATOMIC_UPDATES
 from coopc.sim.arith import call, from_resource, function_of
@@ -46,7 +47,6 @@ from coopc.sim.values import (
     components,
     memory_dtype,
     number,
-    scalar_of,
     shape_of,
     with_steps,
 )
@@ -201,7 +201,7 @@ def _element(
     shape = shape_of(memory.element_type)
     if not shape:
         return memory, indices, machine.mask
-    memory = in_elements(memory, scalar_of(memory.element_type))
+    memory = in_elements(memory, element_of(memory.element_type))
     where = with_steps([*indices, number(0)], (prod(shape),))
     return memory, where, machine.active(1)
 

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Operation, Region
 from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.coopmatrix import Ordering
 from coopc.dialects.llvm_assume import AssumeOp
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.descriptors import descriptor_type
 from coopc.rounding import FORMATS
 from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product
@@ -49,7 +50,6 @@ from coopc.sim.values import (
     memory_dtype,
     nibbles,
     number,
-    scalar_of,
     shape_of,
     trailing,
     unsigned,
@@ -171,7 +171,7 @@ def histogram(machine: Machine, op: tt.HistogramOp, src: Array, *mask: Array) ->
     found = values == bins
     for each in masks:
         found &= each
-    return wrapped(found.sum(AXES), scalar_of(op.result.type))
+    return wrapped(found.sum(AXES), element_of(op.result.type))
 
 
 # Products, reductions and arithmetic that `arith` lacks.
@@ -396,7 +396,7 @@ class TensorPart:
         """Read elements of a type; outside is zero, or NaN."""
         found = read(machine, self.tensor, self.places, self.inside)
         if padding is tt.Padding.NAN:
-            nan = machine.numerics.constant(float("nan"), scalar_of(type))
+            nan = machine.numerics.constant(float("nan"), element_of(type))
             found = np.where(self.inside, found, nan)
         found = found.swapaxes(-1, -2) if self.is_turned else found
         return found.reshape(found.shape[:AXES] + shape_of(type))
@@ -703,7 +703,7 @@ implements(ttg.BarrierOp, ttig.PrefetchOp, ttig.DescriptorPrefetchOp)(nothing)
 def local_alloc(machine: Machine, op: ttg.LocalAllocOp, *value: Array) -> MemRef:
     """Give memory of each work-group, with a tensor in it if there is one."""
     tensor = op.result.type.tensor
-    type = MemRefType(scalar_of(tensor), shape := shape_of(tensor))
+    type = MemRefType(element_of(tensor), shape := shape_of(tensor))
     # An operation of the work-group waits for those before it.
     buffer = machine.allocate((GROUP_AXIS,), prod(shape), type, "shared memory", False)
     found = whole(buffer, type, with_dynamic(shape))

@@ -53,7 +53,6 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
 from coopc.sim.errors import SimulationError
 
@@ -113,13 +112,6 @@ def is_float(type: Attribute) -> bool:
 def is_integer(type: Attribute) -> bool:
     """Whether numbers of a type are integers: an index is one."""
     return isinstance(type, IndexType | IntegerType)
-
-
-def scalar_of(type: Attribute) -> Attribute:
-    """Return the element type of a vector or a tensor; another type as it is."""
-    if isa(type, TensorType):
-        return type.get_element_type()
-    return type.get_element_type() if isa(type, VectorType) else type
 
 
 def shape_of(type: Attribute) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from coopc.device.block_io import XE2_BLOCK_IO
 from coopc.dialects import xe
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.xe import ALIGNMENT, SPLIT_LANES
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding
 from coopc.layout.encodings import Operand
@@ -30,7 +31,6 @@ from coopc.sim.values import (
     SUBGROUP_AXIS,
     Array,
     nibbles,
-    scalar_of,
     trailing,
 )
 
@@ -311,7 +311,7 @@ def dpas(
     left = operand(encoding_of_a, "a", a, precisions[0])[..., :repeat, :]
     right = operand(encoding, "b", b, precisions[1])
     addend = matrix(encoding, "c", c)
-    type = scalar_of(op.c.type)
+    type = element_of(op.c.type)
     if precisions[0].is_integer:
         wide = (x.astype(np.int32) for x in (left, right))
         product = np.matmul(*wide) + addend

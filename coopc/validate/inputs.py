@@ -43,6 +43,7 @@ from xdsl.utils.hints import isa
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import AccessOp
 from coopc.dialects.narrow import as_bytes, is_memref, is_tensor
+from coopc.dialects.shaped_arith import element_of
 from coopc.emit.interface import conditions_of
 from coopc.interface import Buffer, Condition, Interface, Scalar
 from coopc.interface_call import strided_zeros, violated_condition
@@ -58,7 +59,6 @@ from coopc.sim.values import (
     is_float,
     is_integer,
     memory_dtype,
-    scalar_of,
     shape_of,
 )
 from coopc.validate.forms import FunctionForm
@@ -91,7 +91,7 @@ def unsuitable(func: FuncOp) -> str | None:
         except ValueError as error:
             return str(error)
         if isa(type, MemRefType):
-            element = scalar_of(type.get_element_type())
+            element = element_of(type.get_element_type())
             elements += prod(size for size in _shape(type) if size != DYNAMIC_INDEX)
         if not (is_float(element) or is_integer(element)):
             return f"argument {position} is a {type}"
@@ -445,7 +445,7 @@ def make_arguments(
             ]
             steps = [contract.row_step(position, n) for n in range(len(shape))]
             array = _empty(type, shape, steps)
-            array[...] = contents.stored(scalar_of(type.get_element_type()), shape)
+            array[...] = contents.stored(element_of(type.get_element_type()), shape)
             found.append(array)
         elif is_size(func, type):
             found.append(next(rest))
@@ -462,7 +462,7 @@ def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Arra
     dimension.
     """
     element = type.get_element_type()
-    dtype = memory_dtype(scalar_of(element))
+    dtype = memory_dtype(element_of(element))
     if isinstance(type.layout, NoneAttr):
         return np.zeros(shape, dtype)
     strides_of_type = type.get_strides()

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
+from coopc.dialects.shaped_arith import element_of
 from coopc.ir.control_flow import functions
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Argument
@@ -31,7 +32,7 @@ from coopc.sim.matrices import provider_of
 from coopc.sim.simulate import SIMULATED_SUBGROUP_SIZE, Options, SimulatedRun
 from coopc.sim.tracked import Inputs
 from coopc.sim.triton import simulated_form
-from coopc.sim.values import Array, scalar_of
+from coopc.sim.values import Array
 from coopc.validate.compare import Difference, compare
 from coopc.validate.forms import (
     FunctionForm,
@@ -217,7 +218,7 @@ class _Outcome:
             if isinstance(value, np.ndarray):
                 type = array_type(type)
                 element = type.get_element_type() if isa(type, MemRefType) else type
-                yield _Output(name, scalar_of(element), value, error)
+                yield _Output(name, element_of(element), value, error)
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,13 @@ from xdsl.utils.hints import isa
 
 from coopc.compiler import new_context
 from coopc.dialects.narrow import I4
+from coopc.dialects.shaped_arith import element_of
 from coopc.parsing import parse
 from coopc.pipeline import verify
 from coopc.sim.numerics import decoded, encoded
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs
-from coopc.sim.values import CODED, is_float, memory_dtype, scalar_of
+from coopc.sim.values import CODED, is_float, memory_dtype
 from coopc.source import Source
 from coopc.universe import everything
 from coopc.validate.compare import compare
@@ -522,7 +523,7 @@ def _numbers(type: Attribute, shape: Sequence[int], random: Any) -> Array:
     if type == I4:
         shape = *shape[:-1], shape[-1] // 2
         return random.integers(0, 256, shape, np.uint8)
-    element = scalar_of(type)
+    element = element_of(type)
     found = random.integers(-2, 4, shape)
     return _stored(found, element)
 

@@ -19,6 +19,7 @@ from coopc.emit.emission import Ordered
 from coopc.emit.llvm.types import Facts, Types, features
 from coopc.emit.view import Form, IndexOp, space_of
 from coopc.emit.walker import NoForm, element_of, unrolls
+from coopc.ir.control_flow import functions
 from coopc.llvm.module import Block as LlvmBlock
 from coopc.llvm.module import (
     Function,
@@ -131,9 +132,7 @@ class ModuleEmission:
         self.target = Target("spir64" if facts.gpu else "x86", facts.device)
         self.module = Module(facts.triple, facts.layout)
         self.types = Types(facts)
-        self.functions = {
-            op.sym_name.data: op for op in source.ops if isinstance(op, func.FuncOp)
-        }
+        self.functions = functions(source)
         self.wanted: dict[str, int | None] = {}
         """Functions that something calls, and the subgroup size that they run with."""
         self.work_items: int | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
@@ -35,6 +35,7 @@ from coopc.emit.spirv.view import (
 )
 from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Facts, NoForm, count_of, element_of, unrolls
+from coopc.ir.control_flow import functions
 from coopc.passes.generic.expansion import Code, Target
 from coopc.plan.atomic_form import LOGICAL, WORD, AtomicUpdate
 from coopc.spirv.instruction import Id, Instruction, Operand
@@ -67,9 +68,7 @@ class ModuleEmission:
         )
         self.spec_constants: dict[str, Id] = {}
         self.types = Types(self.module, facts, self.spec_constants)
-        self.functions = {
-            op.sym_name.data: op for op in source.ops if isinstance(op, func.FuncOp)
-        }
+        self.functions = functions(source)
         self.synchronises = any(isinstance(op, BARRIERS) for op in source.walk())
         """Whether work-items wait for each other, and see what others wrote."""
         self.on_control: tuple[Callable[[Emission, Operation], None], ...] = ()
