@@ -712,7 +712,7 @@ class NamesConstants(SymbolUserOpInterface):
             _verify_names(op, value.type)
         for attr in op.properties.values():
             _verify_names(op, attr)
-        if isinstance(op, SpecValueOp) and isinstance(_top(op), ModuleOp):
+        if isinstance(op, SpecValueOp) and _is_in_module(op):
             _constant(op, op.constant.root_reference.data, op.name)
         name, layout = (op.properties.get(x) for x in ("layout_name", "layout"))
         if isinstance(name, SymbolRefAttr) and isinstance(layout, LayoutAttr):
@@ -757,7 +757,7 @@ def _verify_names(op: Operation, type: Attribute) -> None:
     """Check the names in a type, if it is a matrix's and `op` is in a module."""
     if not isinstance(type, MatrixType) or type.is_static:
         return
-    if not isinstance(_top(op), ModuleOp):
+    if not _is_in_module(op):
         return
     for name in type.sizes:
         if isinstance(name, str) and (value := _constant(op, name, str(type))) < 1:
@@ -780,7 +780,7 @@ def _verify_number(
     op: Operation, name: SymbolRefAttr, number: int | None, what: str
 ) -> None:
     """Check that a constant is by default what stands beside its name."""
-    if not isinstance(_top(op), ModuleOp):
+    if not _is_in_module(op):
         return
     found = _constant(op, name.root_reference.data, f"{what} = {name}")
     if found != number:
@@ -790,11 +790,8 @@ def _verify_number(
         )
 
 
-def _top(op: Operation) -> Operation:
-    """Return the operation that `op` is in and that is in no other."""
-    while (parent := op.parent_op()) is not None:
-        op = parent
-    return op
+def _is_in_module(op: Operation) -> bool:
+    return isinstance(op.get_toplevel_object(), ModuleOp)
 
 
 def _constant(op: Operation, name: str, what: str) -> int:
