@@ -212,7 +212,7 @@ class Device:
     whole matrices of floats, as modules ask it to; else it takes 0 * x and x - x for
     0, 0 + x for x, and computes with the number as it was before it was rounded."""
     exact_quotients: bool = True
-    """Whether its compiler knows that 0 / x is not 0 for every x."""
+    """Whether its compiler knows that 0 / x is not 0 for every x, and x / 0 defined."""
     element_access: bool = True
     """Whether a work-item can reach its elements, through a matrix variable."""
     specialised: frozenset[Specialised] = frozenset({"sizes", "scope", "use", "layout"})

@@ -50,10 +50,12 @@ def instruction(e: Emission, op: Operation) -> None:
 
     def make(to: Id, ids: tuple[Id, ...]) -> Id:
         if opcode == "OpFDiv" and not e.facts.device.exact_quotients:
-            # A NaN by a NaN is one too; the compiler sees no constant to divide.
+            # A NaN by a NaN is one too; the compiler sees no constant to divide, and
+            # no 0 to divide by.
             a, b = ids
             nan = e.emit("OpFUnordNotEqual", b, b, type=e.like(to, e.bool))
-            ids = e.emit("OpSelect", nan, b, a, type=to), b
+            divisor = e.emit("OpFMul", b, e.hidden(to, 1), type=to)
+            ids = e.emit("OpSelect", nan, b, a, type=to), divisor
         id = e.emit(opcode, *ids, type=to)
         if isinstance(op, arith.FloatingPointLikeBinaryOperation):
             relax(e, opcode, id, op.fastmath)

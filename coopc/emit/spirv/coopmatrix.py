@@ -295,7 +295,7 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
         and is_zero(value)
         and not is_integer(matrix.element_type)
     ):
-        value = _hidden_zero(e, value.type)
+        value = e.hidden(value.type, 0)
     is_late = value in e.whole.spec_constants.values()
     constants = device.zero_matrix == "constant-composite"
     if constants and (is_late or is_constant(value)):
@@ -303,27 +303,6 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     else:
         id = e.emit("OpCompositeConstruct", value, type=type)
     e.set(op.result, (id,))
-
-
-def _hidden_zero(e: Emission, type: Id) -> Id:
-    """A zero that a compiler does not see: the highest bit of two numbers or-ed.
-
-    They are those of the work-group and of the lane; both are less than 2^31.  The lane
-    is read here, before the loop of a product, for lavapipe (26.2.6): if the loop is
-    the first to read it, what accesses matrices after the loop keeps it in memory, and
-    the loop has 4% more instructions.
-    """
-
-    def make() -> Id:
-        u32 = e.types.u32
-        ids = e.built_in("WorkgroupId", e.types.vector(u32, 3))
-        group = e.emit("OpCompositeExtract", ids, 0, type=u32)
-        lane = e.built_in("SubgroupLocalInvocationId", u32)
-        either = e.emit("OpBitwiseOr", group, lane, type=u32)
-        bit = e.emit("OpShiftRightLogical", either, e.types.enumerant(31), type=u32)
-        return e.emit("OpConvertUToF", bit, type=type)
-
-    return e.once(("hidden zero", type), make)
 
 
 def is_constant(id: Id) -> bool:

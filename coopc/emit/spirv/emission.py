@@ -475,6 +475,32 @@ class Emission(emission.Emission[Id, View]):
         variable = self.whole.built_in(name, type)
         return self.once(name, lambda: self.emit("OpLoad", variable, type=type))
 
+    def hidden(self, type: Id, number: int) -> Id:
+        """A float, 0 or 1, that a compiler does not see.
+
+        It is added to the highest bit of two numbers or-ed, those of the work-group and
+        of the lane, which are less than 2^31.  The lane is read here, before the loop
+        of a product, for lavapipe (26.2.6): if the loop is the first to read it, what
+        accesses matrices after the loop keeps it in memory, and the loop has 4% more
+        instructions.
+        """
+
+        def make() -> Id:
+            u32, types = self.types.u32, self.types
+            if (width := types.width(type)) > 1:
+                one = self.hidden(types.component(type), number)
+                return self.emit("OpCompositeConstruct", *[one] * width, type=type)
+            ids = self.built_in("WorkgroupId", types.vector(u32, 3))
+            group = self.emit("OpCompositeExtract", ids, 0, type=u32)
+            lane = self.built_in("SubgroupLocalInvocationId", u32)
+            bit = self.emit("OpBitwiseOr", group, lane, type=u32)
+            bit = self.emit("OpShiftRightLogical", bit, self.number(u32, 31), type=u32)
+            if number:
+                bit = self.emit("OpIAdd", bit, self.number(u32, number), type=u32)
+            return self.emit("OpConvertUToF", bit, type=type)
+
+        return self.once(("hidden", type, number), make)
+
     def index_built_in(self, name: str) -> Id:
         """The value of a built-in u32, as an index."""
 

@@ -34,6 +34,19 @@ FORMS = {
     "rounded": """
   %h = coopmatrix.convert %x : !m -> !coopmatrix.matrix<8x8xf16, acc>
   %r10 = coopmatrix.convert %h : !coopmatrix.matrix<8x8xf16, acc> -> !m""",
+    "quotients by 0": """
+  %r11 = coopmatrix.apply (%i, %j, %e) in %x : !m {{
+    %q = arith.divf %e, %zero : {t}
+    coopmatrix.yield %q : {t}
+  }}""",
+    "quotients by what becomes 0": """
+  %r12 = coopmatrix.apply (%i, %j, %e) in %x : !m {{
+    %row = arith.index_cast %i : index to i32
+    %by = arith.sitofp %row : i32 to {t}
+    %q = arith.divf %e, %by : {t}
+    coopmatrix.yield %q : {t}
+  }}""",
+    "div by 0": "%r13 = coopmatrix.div %x, %f : !m",
 }
 """On a matrix %x, of which %n is the negative, %f a matrix of zeros."""
 
@@ -124,6 +137,7 @@ def results(type: str, session: vulkan.Session) -> dict[str, tuple[Array, Array]
         expected = [
             *(x * zero, x * -zero, zero * x, x + zero, zero - x, x - x, x - x),
             *(zero / x, x, zero / x, x.astype(np.float16)),
+            *(x / zero, x / np.arange(8, dtype=dtype)[:, None], x / zero),
         ]
     found = run(text, [x, *(np.ones_like(x) for _ in FORMS)], session)[1:]
     return dict(zip(FORMS, zip(found, expected, strict=True), strict=True))
