@@ -28,7 +28,6 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
@@ -52,6 +51,7 @@ from coopc.passes.linalg.fuse_linalg import (
     is_elementwise,
     maps_of,
     output_arguments,
+    remade,
     shape,
     sizes,
 )
@@ -315,15 +315,8 @@ def rebuilt(
         for value, each in pairs
     ]
     count = len(op.inputs)
-    new = linalg.GenericOp(
-        values[:count],
-        values[count:],
-        op.detach_region(op.body),
-        [AffineMapAttr(each.map) for each in operands],
-        kinds,
-        [x.type for x in values[count:]],
-    )
-    b.effect(new)
+    maps = [each.map for each in operands]
+    new = b.effect(remade(op, values[:count], values[count:], maps, kinds))
     for old, result, each in zip(
         op.results, new.results, operands[count:], strict=True
     ):
@@ -415,15 +408,8 @@ def drop_unused(op: linalg.GenericOp) -> bool:
             Rewriter.erase_op(each)
     op.body.block.erase_arg(argument)
     outputs = [op.outputs[n] for n in kept]
-    new = linalg.GenericOp(
-        op.inputs,
-        outputs,
-        op.detach_region(op.body),
-        [x for n, x in enumerate(op.indexing_maps) if n != count + at],
-        op.iterator_types,
-        [x.type for x in outputs],
-    )
-    Builder.at(op).effect(new)
+    maps = [x for n, x in enumerate(maps_of(op)) if n != count + at]
+    new = Builder.at(op).effect(remade(op, op.inputs, outputs, maps))
     for n, result in zip(kept, new.results, strict=True):
         result.name_hint = op.results[n].name_hint
         op.results[n].replace_all_uses_with(result)

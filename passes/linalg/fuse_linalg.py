@@ -127,20 +127,41 @@ def operations(op: linalg.GenericOp) -> list[Operation]:
     ]
 
 
+def remade(
+    op: linalg.GenericOp,
+    inputs: Sequence[SSAValue],
+    outputs: Sequence[SSAValue],
+    maps: Sequence[AffineMap] | None = None,
+    kinds: Sequence[IteratorTypeAttr] | None = None,
+    body: Region | None = None,
+) -> linalg.GenericOp:
+    """Return a generic as another one, on other tensors.
+
+    Args:
+        op: the other one.
+        inputs: of the new one.
+        outputs: of the new one.
+        maps: of these; by default those of the other one, as are:
+        kinds: of loops.
+        body: of which the new one is; by default a copy.
+    """
+    return linalg.GenericOp(
+        inputs,
+        outputs,
+        op.body.clone() if body is None else body,
+        op.indexing_maps if maps is None else [AffineMapAttr(x) for x in maps],
+        op.iterator_types if kinds is None else kinds,
+        [x.type for x in outputs],
+    )
+
+
 def rebuilt(
     op: linalg.GenericOp, inputs: Sequence[tuple[SSAValue, AffineMap]], body: Block
 ) -> linalg.GenericOp:
     """Return a generic with the loops and outputs of another one."""
     kept = maps_of(op)[len(op.inputs) :]
     maps = [*(map for _, map in inputs), *kept]
-    new = linalg.GenericOp(
-        [value for value, _ in inputs],
-        op.outputs,
-        Region(body),
-        [AffineMapAttr(map) for map in maps],
-        op.iterator_types,
-        [x.type for x in op.results],
-    )
+    new = remade(op, [x for x, _ in inputs], op.outputs, maps, body=Region(body))
     new.location = op.location
     for old, result in zip(op.results, new.results, strict=True):
         result.name_hint = old.name_hint
@@ -494,12 +515,8 @@ def split_sums(op: linalg.GenericOp) -> None:
     start = empty(b, init, sums)
     zeros = [b.constant(sums, 0)], [start], [start.type]
     begin = b.effect(linalg.FillOp(*zeros)).results[0]
-    region = product_body(op.inputs, [begin], None) if wide else op.body.clone()
-    kinds = op.iterator_types
-    new = linalg.GenericOp(
-        op.inputs, [begin], region, op.indexing_maps, kinds, [begin.type]
-    )
-    total = b.effect(new).results[0]
+    region = product_body(op.inputs, [begin], None) if wide else None
+    total = b.effect(remade(op, op.inputs, [begin], body=region)).results[0]
     total.name_hint = result.name_hint
 
     def rounded(found: SSAValue, before: SSAValue) -> SSAValue:

@@ -408,22 +408,18 @@ def loop_roles(
     >>> loop_roles(maps)
     (None, 0, 2)
     """
-    a, b, c = map(order, maps)
-    batch = None
-    places = 1 + inner_batch
-    if len(a) == len(b) == len(c) == 3 and c[0] in a[:places] and c[0] in b[:places]:
-        batch = c[0]
-        a, b, c = ([x for x in loops if x != batch] for loops in (a, b, c))
-    if any(len(x) != 2 or len({*x}) != 2 or -1 in x for x in (a, b, c)):
+    a, b, c = operands = [order(map) for map in maps]
+    found = groups_of(operands)
+    if found is None or not len(found.rows) == len(found.cols) == len(found.along_k):
         return None
-    loops = {*a, *b, *c}
-    only_a_c, only_b_c = ({*a} & {*c}) - {*b}, ({*b} & {*c}) - {*a}
-    only_a_b = ({*a} & {*b}) - {*c}
-    if len(loops) != 3 or not len(only_a_c) == len(only_b_c) == len(only_a_b) == 1:
-        return None
-    if batch in loops:
-        return None
-    return batch, only_a_c.pop(), only_a_b.pop()
+    (m, *more), (k, *_), batch = found.rows, found.along_k, None
+    if found.batch:
+        batch, *others = found.batch
+        places = 1 + inner_batch
+        more += others
+        if c[0] != batch or not (batch in a[:places] and batch in b[:places]):
+            return None
+    return None if more else (batch, m, k)
 
 
 @dataclass(frozen=True, slots=True)

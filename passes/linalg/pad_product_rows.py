@@ -39,7 +39,7 @@ from coopc.device.shape import ELEMENT_BITS
 from coopc.dialects.narrow import memref_type, tensor_type
 from coopc.ir.device_option import device_of, element_name
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.linalg.fuse_linalg import fuse, is_product, maps_of
+from coopc.passes.linalg.fuse_linalg import fuse, is_product, maps_of, remade
 from coopc.passes.linalg.generalize_linalg import generalize_function
 from coopc.passes.linalg.lift_memrefs_to_tensors import Lifter
 from coopc.passes.linalg.match import body_signs, loop_roles, order, row_alignment
@@ -147,15 +147,7 @@ def pad(op: linalg.GenericOp, padding: PaddedShapes) -> None:
     (init,), (result,) = op.outputs, op.results
     if padding.result != (shape := tuple(tensor_type(init).get_shape())):
         init = inside_of(init, padding.result, op)
-    new = linalg.GenericOp(
-        operands,
-        [init],
-        op.body.clone(),
-        op.indexing_maps,
-        op.iterator_types,
-        [init.type],
-    )
-    (found,) = insert(new, op)
+    (found,) = insert(remade(op, operands, [init]), op)
     found.name_hint = result.name_hint
     replace(op, [part(found, shape, op)])
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.ir import Operation, SSAValue
@@ -33,7 +33,7 @@ from coopc.dialects.narrow import tensor_type
 from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of
 from coopc.passes.linalg.collapse_linalg import cut, is_whole
-from coopc.passes.linalg.fuse_linalg import filled, generic
+from coopc.passes.linalg.fuse_linalg import filled, generic, remade
 from coopc.passes.linalg.pad_product_rows import (
     ProductLoops,
     change_products,
@@ -85,15 +85,9 @@ def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:
     shape = tensor_type(result).get_shape()
     type = TensorType(element, [parts, *shape])
     begin = filled(b, b.constant(element, 0), type)
-    product = linalg.GenericOp(
-        [in_parts(0), in_parts(1)],
-        [begin],
-        op.body.clone(),
-        [AffineMapAttr(map_of(at)) for at in range(3)],
-        [*op.iterator_types, IteratorTypeAttr.parallel()],
-        [type],
-    )
-    found = b.effect(product).results[0]
+    inputs, maps = [in_parts(0), in_parts(1)], [map_of(at) for at in range(3)]
+    kinds = [*op.iterator_types, IteratorTypeAttr.parallel()]
+    found = b.effect(remade(op, inputs, [begin], maps, kinds)).results[0]
     m, n, p = map(AffineDimExpr, range(3))
     maps = AffineMap(3, 0, (p, m, n)), AffineMap(3, 0, (m, n))
 

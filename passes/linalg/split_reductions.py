@@ -25,7 +25,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     BFloat16Type,
     Float16Type,
     IndexType,
@@ -51,6 +50,7 @@ from coopc.passes.linalg.fuse_linalg import (
     is_contraction,
     is_parallel,
     maps_of,
+    remade,
 )
 from coopc.passes.linalg.rows import (
     COMBINERS,
@@ -238,14 +238,7 @@ def widened(op: linalg.GenericOp) -> linalg.GenericOp:
     b, narrow = Builder.at(op), tensor_type(init)
     neutral = b.constant(f32, neutral_of(combiner))
     type = TensorType(f32, narrow.get_shape())
-    found = linalg.GenericOp(
-        op.inputs,
-        [filled(b, neutral, type)],
-        wide_body(op),
-        op.indexing_maps,
-        op.iterator_types,
-        [type],
-    )
+    found = remade(op, op.inputs, [filled(b, neutral, type)], body=wide_body(op))
     total = b.effect(found).results[0]
 
     fill = init.owner if isinstance(init.owner, linalg.FillOp) else None
@@ -334,16 +327,8 @@ class SplitReduction:
         begin = [self._begin(*x) for x in zip(found, op.outputs, strict=True)]
         parallel = IteratorTypeAttr.parallel()
         kinds = [*op.iterator_types, parallel][: self.maps[0].num_dims]
-        partial = b.effect(
-            linalg.GenericOp(
-                self.inputs,
-                begin,
-                op.body.clone(),
-                [AffineMapAttr(x) for x in self.maps],
-                [parallel if n in self.first else x for n, x in enumerate(kinds)],
-                [x.type for x in begin],
-            )
-        )
+        kinds = [parallel if n in self.first else x for n, x in enumerate(kinds)]
+        partial = b.effect(remade(op, self.inputs, begin, self.maps, kinds))
         results = [
             b.effect(self._second(*x)).results[0]
             for x in zip(found, partial.results, op.outputs, strict=True)

@@ -24,7 +24,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     IntegerType,
     ModuleOp,
     TensorType,
@@ -47,6 +46,7 @@ from coopc.passes.linalg.fuse_linalg import (
     generic,
     has_bounds,
     maps_of,
+    remade,
     shape,
 )
 from coopc.passes.linalg.rows import plain
@@ -225,14 +225,7 @@ def product_of(its: QuantizedProduct) -> linalg.GenericOp:
             for factor, x in zip(its.factors, elements, strict=True)
         )
         linalg.YieldOp(arith.AddiOp(old, arith.MuliOp(one, other)))
-    return linalg.GenericOp(
-        operands,
-        [init],
-        Region(block),
-        [AffineMapAttr(map) for map in its.maps],
-        op.iterator_types,
-        [init.type],
-    )
+    return remade(op, operands, [init], its.maps, body=Region(block))
 
 
 def insert_sums(

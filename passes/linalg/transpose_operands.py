@@ -33,7 +33,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     ModuleOp,
     TensorType,
 )
@@ -63,6 +62,7 @@ from coopc.passes.linalg.fuse_linalg import (
     is_product,
     maps_of,
     rebuilt,
+    remade,
     shape,
 )
 from coopc.passes.linalg.match import (
@@ -353,14 +353,9 @@ def reorder(op: linalg.GenericOp, how: Orders) -> linalg.GenericOp:
         transposed(b, collapsed(b, value, each.groups), order(each.map), loops)
         for value, each, loops in zip(op.operands, own, wanted, strict=True)
     ]
-    new = linalg.GenericOp(
-        values[:2],
-        values[2:],
-        op.detach_region(op.body),
-        [AffineMapAttr(map_of(loops, len(kept))) for loops in wanted],
-        [kind for n, kind in enumerate(op.iterator_types) if n in kept],
-        [values[2].type],
-    )
+    kinds = [kind for n, kind in enumerate(op.iterator_types) if n in kept]
+    of = [map_of(loops, len(kept)) for loops in wanted]
+    new = remade(op, values[:2], values[2:], of, kinds)
     (old,), (found,) = op.results, b.effect(new).results
     found = transposed(b, found, wanted[2], order(own[2].map))
     found.name_hint = old.name_hint
@@ -396,15 +391,8 @@ def reorder_window(op: linalg.GenericOp, how: ChannelsLast) -> None:
         transposed(b, value, before, dims)
         for value, dims in zip(op.operands, how.dims, strict=True)
     )
-    kinds = [*op.iterator_types]
-    new = linalg.GenericOp(
-        [a, w],
-        [c],
-        op.body.clone(),
-        [AffineMapAttr(map) for map in maps_by(how, maps_of(op))],
-        [kinds[loop] for loop in how.loops],
-        [c.type],
-    )
+    kinds = [op.iterator_types.data[loop] for loop in how.loops]
+    new = remade(op, [a, w], [c], maps_by(how, maps_of(op)), kinds)
     found = transposed(b, b.effect(new).results[0], how.dims[2], before)
     found.name_hint = old.name_hint
     Rewriter.replace_op(op, [], [found])
