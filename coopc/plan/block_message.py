@@ -217,14 +217,7 @@ def slot_bits(shape: BlockShape, lanes: int) -> int:
 def why_no_message(
     kind: BlockKind, shape: BlockShape, device: Device, lanes: int
 ) -> str | None:
-    """Return the reason why a device has no such message, or None.
-
-    Args:
-        kind: the instruction.
-        shape: what it moves.
-        device: the device.
-        lanes: the subgroup size.
-    """
+    """Return the reason why a device has no such message, or None."""
     if device.block_io is None:
         return f"{device.name} has no 2D block messages"
     if device.dpas is not None and lanes < device.dpas.lanes:
@@ -256,11 +249,7 @@ def why_no_message(
 def why_not_slots(shape: BlockShape, bits: int, slots: int, lanes: int) -> str | None:
     """Return the reason why a block does not arrive in such slots, or None.
 
-    Args:
-        shape: what is moved.
-        bits: width of a slot.
-        slots: of a lane, in all pieces.
-        lanes: the subgroup size.
+    A lane gets `slots` of so many bits, in all pieces.
     """
     if bits != (expected := slot_bits(shape, lanes)):
         return (

@@ -18,14 +18,9 @@ from math import log2
 
 from coopc.device import ELEMENT_BITS, Device, GemmTiles
 from coopc.device.cpu import VECTOR_TILE, WIDE_VECTOR_TILE
+from coopc.layout.linear import powers
 from coopc.plan.core_gemm import PANEL, is_of_amx
-from coopc.plan.gemm import (
-    LANE_SHAPE,
-    LANE_SUMS,
-    GemmPlan,
-    Problem,
-    suits_slices,
-)
+from coopc.plan.gemm import LANE_SHAPE, LANE_SUMS, GemmPlan, Problem, suits_slices
 from coopc.plan.tuning import Choice, Engine, built_in_plan, choice_of, plan_by
 
 MOST_GROUP = 256
@@ -63,20 +58,15 @@ def _choices(problem: Problem, engine: Engine) -> Iterator[Choice]:
         yield from _direct_tiles(problem, engine)
 
 
-def _powers(least: int, most: int) -> list[int]:
-    """Return a number, its double and so on.
+def _sizes(size: int | None, least: int, most: int, unit: int = 1) -> list[int]:
+    """Return doublings of a least size, in units, up to what covers a size.
 
-    >>> _powers(8, 32)
-    [8, 16, 32]
+    >>> _sizes(20, 8, 256), _sizes(None, 8, 32, unit=8)
+    ([8, 16, 32], [1, 2, 4])
     """
-    return [least << x for x in range(max(1, (most // least).bit_length()))]
-
-
-def _enough(size: int | None, least: int, most: int) -> int:
-    """Return what is not larger than a size, rounded up, needs."""
-    if size is None:
-        return most
-    return min(most, least << max(0, (-(-size // least) - 1).bit_length()))
+    if size is not None:
+        most = min(most, least << max(0, (-(-size // least) - 1).bit_length()))
+    return [x // unit for x in powers(least, most + 1)]
 
 
 # --- KHR: several subgroups -----------------------------------------------------------
@@ -89,9 +79,9 @@ def _tiles(problem: Problem, device: Device) -> list[GemmTiles]:
     if not shapes:
         return []
     (m, n), bits = problem.c.shape, ELEMENT_BITS[a]
-    rows = _powers(low := min(x.m for x in shapes), _enough(m, low, MOST_GROUP))
-    cols = _powers(low := min(x.n for x in shapes), _enough(n, low, MOST_GROUP))
-    steps = _powers(min(x.k for x in shapes), MOST_STEP * 16 // bits)
+    rows = _sizes(m, min(x.m for x in shapes), MOST_GROUP)
+    cols = _sizes(n, low := min(x.n for x in shapes), MOST_GROUP)
+    steps = _sizes(None, min(x.k for x in shapes), MOST_STEP * 16 // bits)
     subgroups = list(product(rows, cols))
     found: dict[GemmTiles, float] = {}
     for group, part, split in product(subgroups, subgroups, (1, 2, 4, 8)):
@@ -165,7 +155,7 @@ def _direct_tiles(problem: Problem, engine: Engine) -> Iterator[Choice]:
 
 def _amx_blocks(problem: Problem) -> Iterator[Choice]:
     m, n = problem.c.shape
-    rows, cols = (_powers(1, _enough(x, PANEL, 16 * PANEL) // PANEL) for x in (m, n))
+    rows, cols = (_sizes(x, PANEL, 16 * PANEL, PANEL) for x in (m, n))
     for block in product(reversed(rows), reversed(cols), (64, 32, 128, 16)):
         with suppress(ValueError):  # its sums are too large
             yield Choice(block=block)
@@ -175,8 +165,8 @@ def _vector_blocks(problem: Problem, engine: Engine) -> Iterator[Choice]:
     tiles = (engine.tile, WIDE_VECTOR_TILE, (8, 32), (6, 32), VECTOR_TILE, (4, 16))
     m, n = problem.c.shape
     for tile, step in product(dict.fromkeys(tiles), (256, 128, 512, 64)):
-        rows = _powers(1, _enough(m, tile[0], 32 * tile[0]) // tile[0])
-        cols = _powers(1, _enough(n, tile[1], 64 * tile[1]) // tile[1])
+        rows = _sizes(m, tile[0], 32 * tile[0], tile[0])
+        cols = _sizes(n, tile[1], 64 * tile[1], tile[1])
         for down, across in product(reversed(rows), reversed(cols)):
             yield Choice(block=(down, across, step), registers=tile)
 

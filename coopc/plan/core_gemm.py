@@ -20,17 +20,16 @@ from typing import TypeAlias
 
 from coopc.device import AMX, ELEMENT_BITS, Device, signless
 from coopc.device.cpu import VECTOR_TILE
-from coopc.device.model import Amx, Dpas
+from coopc.device.model import Dpas
+from coopc.plan.amx_tiles import AMX as TILES
 from coopc.plan.gemm import Axis, Direct, GemmPlan, Packed, Problem
 
 # --- AMX: blocks for the caches of a core --------------------------------------------
 
-TILE = Amx()
-"""The tiles of AMX."""
-PANEL = 2 * TILE.rows
+PANEL = 2 * TILES.rows
 """Rows of A, or columns of B, that are packed together: two tiles.  Four tiles have the
 sums of two panels, two have a step of either: all eight tiles."""
-STEP_BYTES = TILE.row_bytes
+STEP_BYTES = TILES.row_bytes
 """Of K, in a row of a tile of A: a step of a panel has 2 KiB."""
 UNROLL = 4
 """Products along K that the innermost loop is unrolled by."""
@@ -115,8 +114,8 @@ def plan_amx_gemm(
     # What a work-group packs is on its stack.
     before |= cols * steps * PANEL * STEP_BYTES > SUM_BYTES
     # A panel of few rows is one tile.
-    few = m is not None and m <= TILE.rows and not problem.a.transposed
-    panels = TILE.rows if few else PANEL, PANEL
+    few = m is not None and m <= TILES.rows and not problem.a.transposed
+    panels = TILES.rows if few else PANEL, PANEL
     group = rows * panels[0], cols * panels[1]
     return GemmPlan(
         group,
@@ -289,7 +288,7 @@ def plan_of_a(problem: Problem, threads: int = 1) -> Packed | Direct:
     if often or lines_of_set(row_bytes) > SET_LINES:
         return Packed()
     depth = STEP_BYTES // size
-    panel = TILE.rows if m <= TILE.rows else PANEL
+    panel = TILES.rows if m <= TILES.rows else PANEL
     edges: dict[Axis, bool] = {"rows": m % panel > 0, "cols": k % depth > 0}
     return Direct(tuple(axis for axis, is_edge in edges.items() if is_edge))
 
@@ -304,7 +303,7 @@ def stores_past_cache(problem: Problem) -> bool:
     return total > SECOND_CACHE_BYTES
 
 
-def lines_of_set(row_bytes: int, rows: int = TILE.rows) -> int:
+def lines_of_set(row_bytes: int, rows: int = TILES.rows) -> int:
     """Return the most lines of one set of the first cache in which rows begin.
 
     >>> [lines_of_set(x) for x in (5, 1024, 2048, 4096, 5312 * 2)]

@@ -444,10 +444,7 @@ def plan_direct_gemm(
     Where the device has a matrix in no such layout of memory, its accesses are checked:
     those go through work-group memory, which has any.
 
-    Args:
-        problem: what is multiplied.
-        device: by which; None for any.
-        tile: M, N and K of the tile; by the device without.
+    Without a tile, M, N and K, it is the device's.
     """
     if tile is None:
         tile = ANY_DEVICE_TILE

@@ -240,10 +240,7 @@ def message_bases(
 def fit(request: Request, shape: BlockShape, row_step: int) -> Fit | Refusal | None:
     """Return how a message fits, or why it does not; None where its lanes are others.
 
-    Args:
-        request: the tensor.
-        shape: the message.
-        row_step: rows of the tensor from one of its rows to the next.
+    From row to row of the message there are `row_step` rows of the tensor.
     """
     lanes, registers = request.lanes, request.registers
     packed = shape.bits // request.element_bits
