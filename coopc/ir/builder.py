@@ -42,7 +42,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.memref import AllocaOp
+from xdsl.dialects.memref import AllocaOp, LoadOp, StoreOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
 from xdsl.dialects.vector import (
     BitcastOp,
@@ -266,6 +266,15 @@ class Builder:
             found.name_hint = f"{value.name_hint}_{sign}{abs(by)}"
         return found
 
+    # Memory
+
+    def load(self, memory: SSAValue, at: Sequence[SSAValue]) -> SSAValue:
+        """Return an element of a memref."""
+        return self.effect(LoadOp.get(memory, at)).res
+
+    def store(self, value: SSAValue, memory: SSAValue, at: Sequence[SSAValue]) -> None:
+        self.effect(StoreOp.get(value, memory, at))
+
     # Vectors
 
     def bitcast(self, vector: SSAValue, type: VectorType) -> SSAValue:
@@ -438,6 +447,10 @@ class Builder:
     def product(self, a: Size, b: Size) -> Size:
         return self.size(self.times(self.sized(a), b))
 
+    def whole_tiles(self, size: Size, tile: int) -> Size:
+        """Return how many tiles a size has room for."""
+        return self.size(self.divided(self.sized(size), tile))
+
     def tiles(self, size: Size, tile: int) -> Size:
         """Return how many tiles cover a size."""
         last = self.add(self.sized(size), BoundedIndex(tile - 1))
@@ -543,6 +556,30 @@ class Builder:
             results = body(BoundedIndex(0, counter, end.most - 1), tuple(values))
             self.effect(YieldOp(*results))
         return tuple(op.results)
+
+    def repeat(
+        self,
+        count: Size,
+        body: Callable[[BoundedIndex], None],
+        name: str = "t",
+        unroll: bool | None = None,
+    ) -> None:
+        """Run a body that gives nothing, for the numbers below a count."""
+
+        def round(number: BoundedIndex, _: Values) -> Values:
+            body(number)
+            return ()
+
+        self.loop(count, (), round, name, unroll=unroll)
+
+    def where(self, condition: SSAValue | bool, then: Callable[[], None]) -> None:
+        """Run what gives nothing, where a condition holds."""
+
+        def run() -> Values:
+            then()
+            return ()
+
+        self.branch(condition, run)
 
     def branch(
         self,

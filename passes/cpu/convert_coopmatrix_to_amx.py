@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseIntOrFPElementsAttr,
@@ -64,8 +64,7 @@ from coopc.dialects.coopmatrix import (
     matrix_type,
 )
 from coopc.dialects.memref_forms import PrefetchOp
-from coopc.dialects.narrow import is_vector, length_of, memref_type
-from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.dialects.narrow import length_of, memref_type, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.element_access import (
@@ -128,12 +127,7 @@ class ConvertCoopmatrixToAmxPass(ModulePass):
 
 
 def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
-    """Refuse matrices that are no tiles, and operations that tiles have no form of.
-
-    Args:
-        op: the operation, without those in it.
-        scopes: of matrices that one core holds.
-    """
+    """Refuse matrices that are no tiles, and operations that tiles have no form of."""
     matrices = list(_matrices(op))
     for type in matrices:
         if reason := unsupported_matrix(type, scopes):
@@ -245,13 +239,12 @@ def _by_elements(
 ) -> None:
     def each(row: BoundedIndex, col: BoundedIndex) -> None:
         place = b.index(row), b.index(col)
-        loads = [b.effect(memref.LoadOp.get(x, place)).results[0] for x in memories]
-        elements = iter(loads)
+        elements = iter([b.load(x, place) for x in memories])
         values = [
             next(elements) if isinstance(x.type, MatrixType) else x for x in op.operands
         ]
         value = elementwise(b, op, values, place)
-        b.effect(memref.StoreOp.get(value, target, place))
+        b.store(value, target, place)
 
     rows, cols = memref_type(target).get_shape()
     _nest(b, rows, cols, each)
@@ -273,7 +266,7 @@ def _by_rows(
     result = memref_type(target)
     rows, cols = result.get_shape()
 
-    def each(row: BoundedIndex, _: Values) -> Values:
+    def each(row: BoundedIndex) -> None:
         place = b.index(row), b.constant(INDEX, 0)
         types = [VectorType(memref_type(x).element_type, [cols]) for x in memories]
         loads = iter(
@@ -295,9 +288,8 @@ def _by_rows(
         else:
             value = elementwise(b, op, values)
         b.effect(vector.StoreOp(value, target, place))
-        return ()
 
-    b.loop(rows, (), each, "row")
+    b.repeat(rows, each, "row")
 
 
 def _reduced(b: Builder, op: coopmatrix.ReduceOp, row: SSAValue) -> SSAValue:
@@ -323,20 +315,12 @@ def _applied(
     cols = b.pure(arith.ConstantOp, _numbers(length_of(values)))
     found: dict[SSAValue, SSAValue] = {i: row, j: cols, element: values}
 
-    def spread(value: SSAValue) -> SSAValue:
-        type = shaped(values.type, element_of(value.type))
-        return value if value.type == type else b.pure(vector.BroadcastOp, value, type)
-
     for each in op.body.block.ops:
         operands = [found.get(x, x) for x in each.operands]
-        types: list[Attribute] = [x.type for x in each.results]
-        if any(is_vector(x.type) for x in operands):
-            operands = [spread(x) for x in operands]
-            types = [shaped(values.type, x) for x in types]
         if isinstance(each, coopmatrix.YieldOp):
-            return spread(operands[0])
-        new = b.like(each, operands, types)
-        found.update(zip(each.results, new.results, strict=True))
+            return b.broadcast(operands[0], vector_type(values))
+        new = b.on_vectors(each, operands)
+        found.update(zip(each.results, new, strict=True))
     raise AssertionError(op)
 
 
@@ -350,14 +334,10 @@ def _nest(
 ) -> None:
     """Build two loops, over rows and columns."""
 
-    def row_body(row: BoundedIndex, _: Values) -> Values:
-        def col_body(col: BoundedIndex, _: Values) -> Values:
-            each(row, col)
-            return ()
+    def row_body(row: BoundedIndex) -> None:
+        b.repeat(cols, partial(each, row), "col")
 
-        return b.loop(cols, (), col_body, "col")
-
-    b.loop(rows, (), row_body, "row")
+    b.repeat(rows, row_body, "row")
 
 
 # Tiles
@@ -490,7 +470,7 @@ def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> No
 
     def clear(row: BoundedIndex, col: BoundedIndex) -> None:
         zero = b.constant(op.matrix.element_type, 0)
-        b.effect(memref.StoreOp.get(zero, memory, (b.index(row), b.index(col))))
+        b.store(zero, memory, (b.index(row), b.index(col)))
 
     def copy(row: BoundedIndex, col: BoundedIndex) -> None:
         def here() -> list[SSAValue]:
@@ -498,7 +478,7 @@ def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> No
             return [*map(b.index, place)]
 
         def taken() -> SSAValue:
-            return b.effect(memref.LoadOp.get(memory, here())).results[0]
+            return b.load(memory, here())
 
         first = BoundedIndex(cut.row), BoundedIndex(cut.col)
         at = Element(b.add(row, first[0]), b.add(col, first[1]))
@@ -506,7 +486,7 @@ def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> No
             access_element(b, op, at, taken)
         else:
             (value,) = access_element(b, op, at)
-            b.effect(memref.StoreOp.get(value, memory, here()))
+            b.store(value, memory, here())
 
     if isinstance(op, coopmatrix.LoadOp) and cut.is_padded:
         _nest(b, *cut.shape, clear)

@@ -51,7 +51,6 @@ from xdsl.dialects.scf import ForOp, IfOp, IndexSwitchOp, WhileOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from coopc.device.model import Amx
 from coopc.dialects import amx
 from coopc.dialects.amx import (
     MAX_ROW_BYTES,
@@ -96,9 +95,7 @@ class FitAmxTilesPass(ModulePass):
 # When to spill
 
 
-def why_spill_tiles(
-    most: Mapping[Shape, int], calls: bool = False, amx: Amx = AMX
-) -> str | None:
+def why_spill_tiles(most: Mapping[Shape, int], calls: bool = False) -> str | None:
     """Return why the tiles of a function are kept in memory, or None.
 
     LLVM configures tiles once a function: a register has one shape from beginning to
@@ -110,7 +107,6 @@ def why_spill_tiles(
     Args:
         most: how many tiles of each shape live at once, at most.
         calls: whether the function may call others.
-        amx: whose registers they are.
 
     >>> why_spill_tiles({(16, 64): 12})
     >>> why_spill_tiles({(16, 64): 4, (5, 64): 3})
@@ -120,7 +116,7 @@ def why_spill_tiles(
     'tiles of 2 shapes may live across a call'
     """
     needed = sum(most.values())
-    room = amx.tiles - 1
+    room = AMX.tiles - 1
     if len(most) < 2:
         return None
     if calls:
@@ -435,7 +431,7 @@ class TileSpiller:
             raise Refused(op, what)
         (rows, cols), b = tile_type(value).shape, Builder.at(op, self.start.built)
 
-        def copy(row: BoundedIndex, _: Values) -> Values:
+        def copy(row: BoundedIndex) -> None:
             outer = b.pure(arith.AddiOp, op.indices[-2], b.index(row))
             there = op.base, [*op.indices[:-2], outer, op.indices[-1]]
             here = self.slots[value], [b.index(row), self.start.constant(INDEX, 0)]
@@ -444,6 +440,5 @@ class TileSpiller:
             type = VectorType(tile_type(value).element_type, [cols])
             (elements,) = b.effect(vector.LoadOp(*source, type)).results
             b.effect(vector.StoreOp(elements, *target))
-            return ()
 
-        b.loop(rows, (), copy, "row")
+        b.repeat(rows, copy, "row")

@@ -19,9 +19,8 @@ takes the argument, and memory for what it packs.  The last map is of its sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -73,66 +72,71 @@ class Stages:
     @property
     def attr(self) -> DictionaryAttr:
         """What the attribute says of the kernel."""
-        functions: list[Attribute] = []
-        for name, groups in self.functions:
-            one: dict[str, Attribute] = {"name": StringAttr(name)}
-            if groups is not None:
-                one["groups"] = AffineMapAttr(groups)
-            functions.append(DictionaryAttr(one))
-        scratch = [
-            DictionaryAttr({"bytes": AffineMapAttr(bytes), "sizes": AffineMapAttr(of)})
-            for bytes, of in self.scratch
-        ]
-        said: dict[str, Attribute] = {
-            "stages": ArrayAttr(functions),
-            "scratch": ArrayAttr(scratch),
-        }
-        if (found := self.packed) is not None:
-            said["packed"] = DictionaryAttr(
-                {
-                    "argument": IntegerAttr(found.argument, i64),
-                    "type": found.type,
-                    "elements": AffineMapAttr(found.elements),
-                }
-            )
-        if self.batch is not None:
-            said["batch"] = AffineMapAttr(self.batch)
-        return DictionaryAttr(said)
+        packed = self.packed
+        found = _attribute(
+            {
+                "stages": [{"name": x, "groups": of} for x, of in self.functions],
+                "scratch": [{"bytes": x, "sizes": of} for x, of in self.scratch],
+                "packed": None
+                if packed is None
+                else {
+                    "argument": packed.argument,
+                    "type": packed.type,
+                    "elements": packed.elements,
+                },
+                "batch": self.batch,
+            }
+        )
+        assert isinstance(found, DictionaryAttr), self
+        return found
 
     @classmethod
     def of(cls, module: ModuleOp) -> dict[str, Stages]:
         """Return the kernels of a module that run in stages, by name."""
-
-        def members(found: Any) -> Iterator[dict[str, Any]]:
-            """Names and maps of each dictionary in an array."""
-            for each in found.data:
-                assert isinstance(each, DictionaryAttr), each
-                said: dict[str, Any] = dict(each.data)
-                yield {name: x.data for name, x in said.items()}
-
-        def packed(found: Any) -> PackedArgument | None:
-            if found is None:
-                return None
-            argument, type, elements = (
-                found.data[x] for x in ("argument", "type", "elements")
-            )
-            return PackedArgument(argument.value.data, type, elements.data)
-
-        def batch(found: Any) -> AffineMap | None:
-            return None if found is None else found.data
-
-        known: Any = module.attributes.get(KERNELS, DictionaryAttr({}))
+        known = _value(module.attributes.get(KERNELS, DictionaryAttr({})))
         return {
             name: cls(
-                tuple(
-                    (x["name"], x.get("groups")) for x in members(each.data["stages"])
-                ),
-                tuple((x["bytes"], x["sizes"]) for x in members(each.data["scratch"])),
-                packed(each.data.get("packed")),
-                batch(each.data.get("batch")),
+                tuple((x["name"], x.get("groups")) for x in said["stages"]),
+                tuple((x["bytes"], x["sizes"]) for x in said["scratch"]),
+                PackedArgument(**said["packed"]) if "packed" in said else None,
+                said.get("batch"),
             )
-            for name, each in known.data.items()
+            for name, said in known.items()
         }
+
+
+def _attribute(value: Any) -> Attribute:
+    """Return names, numbers, maps and what is made of them; nothing for None."""
+    match value:
+        case dict():
+            said = cast(dict[str, Any], value).items()
+            given = {x: _attribute(y) for x, y in said if y is not None}
+            return DictionaryAttr(given)
+        case list():
+            return ArrayAttr(map(_attribute, cast(list[Any], value)))
+        case str():
+            return StringAttr(value)
+        case int():
+            return IntegerAttr(value, i64)
+        case AffineMap():
+            return AffineMapAttr(value)
+        case _:
+            return value
+
+
+def _value(attribute: Attribute) -> Any:
+    """Return what `_attribute` makes an attribute of."""
+    match attribute:
+        case DictionaryAttr(data=data):
+            return {name: _value(x) for name, x in data.items()}
+        case ArrayAttr(data=data):
+            return [*map(_value, data)]
+        case StringAttr(data=data) | AffineMapAttr(data=data):
+            return data
+        case IntegerAttr(value=value):
+            return value.data
+        case _:
+            return attribute
 
 
 def map_of_sizes(func: FuncOp, *numbers: AffineExpr | int) -> AffineMap:

@@ -32,12 +32,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import (
-    IntegerType,
-    MemRefType,
-    UnitAttr,
-    i1,
-)
+from xdsl.dialects.builtin import IntegerType, MemRefType, UnitAttr, i1
 from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
@@ -382,12 +377,11 @@ def _apart(b: VectorBuilder, op: Access) -> Results:
     if isinstance(op, memref.StoreOp):
         value = b.as_vector(op.value)
         for lane, at in zip(lanes, places, strict=True):
-            b.effect(memref.StoreOp.get(b.extract(value, lane), memory, at))
+            b.store(b.extract(value, lane), memory, at)
         return ()
     found = b.constant(b.wide(op.res.type), 0)
     for lane, at in zip(lanes, places, strict=True):
-        element = b.effect(memref.LoadOp.get(memory, at)).results[0]
-        found = b.insert(found, lane, element)
+        found = b.insert(found, lane, b.load(memory, at))
     return [found]
 
 

@@ -34,12 +34,7 @@ from xdsl.passes import ModulePass
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType
-from coopc.ir.control_flow import (
-    defined_by,
-    functions,
-    reached,
-    why_not_structured,
-)
+from coopc.ir.control_flow import defined_by, functions, reached, why_not_structured
 from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP
@@ -204,9 +199,7 @@ def _matrices(module: ModuleOp) -> list[tuple[Operation, MatrixType]]:
 def varying_values(module: ModuleOp, least: Variation) -> set[SSAValue]:
     """Return the values that become vectors over lanes.
 
-    Args:
-        module: the kernels and functions.
-        least: what values vary by at least: between lanes, or between subgroups, too.
+    They vary at least between lanes, or between subgroups, too.
     """
     found = Uniformity(module, masked=True)
     return {

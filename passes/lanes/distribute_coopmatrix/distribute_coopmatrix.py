@@ -68,18 +68,8 @@ from coopc.dialects.coopmatrix import Axis, Layout, MatrixType, Operand, matrix_
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr, rule_in
 from coopc.dialects.narrow import is_integer, length_of, vector_type
-from coopc.ir.builder import (
-    INDEX,
-    BoundedIndex,
-    Builder,
-    Values,
-    private_function,
-)
-from coopc.ir.control_flow import (
-    defined_by,
-    functions,
-    has_matrices,
-)
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values, private_function
+from coopc.ir.control_flow import defined_by, functions, has_matrices
 from coopc.ir.device_option import target_device
 from coopc.ir.element_access import (
     Element,
@@ -131,12 +121,7 @@ from coopc.plan.lane_access import (
     plan_block,
     plan_rows,
 )
-from coopc.plan.lane_product import (
-    ColumnsPlan,
-    number_of,
-    plan_columns,
-    plan_tile,
-)
+from coopc.plan.lane_product import ColumnsPlan, number_of, plan_columns, plan_tile
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
@@ -395,13 +380,15 @@ def _put_all(
             now = held.put(b, now, number, new)
         return now
     masks: dict[int, list[int]] = {}
+    whole = range(held.width)
     for at, number in enumerate(known):
         assert number is not None
         each, place = divmod(number, held.width)
-        masks.setdefault(each, list(range(held.width)))[place] = held.width + at
+        masks.setdefault(each, list(whole))[place] = held.width + at
     found = list(now)
     for each, mask in masks.items():
-        found[each] = _shuffled(b, held, found[each], value, mask)
+        is_all = value.type == held.type and mask == [held.width + n for n in whole]
+        found[each] = value if is_all else b.blend(found[each], value, mask)
     return tuple(found)
 
 
@@ -412,30 +399,14 @@ def _get_all(
     if len(numbers) == 1:
         return held.get(b, values, numbers[0])
     known = [number.known for number in numbers]
-    vectors = sorted({n // held.width for n in known if n is not None})
-    if None in known or len(vectors) > 2:
+    if None in known:
         found = b.constant(VectorType(held.element, [len(numbers)]), 0)
         for at, number in enumerate(numbers):
             found = b.insert(found, at, held.get(b, values, number))
         return found
-    mask = [
-        held.width * vectors.index(n // held.width) + n % held.width
-        for n in known
-        if n is not None
-    ]
-    return _shuffled(b, held, values[vectors[0]], values[vectors[-1]], mask)
-
-
-def _shuffled(
-    b: Builder, held: LaneFragment, one: SSAValue, other: SSAValue, mask: list[int]
-) -> SSAValue:
-    """Return components of a vector that lanes hold, and of another vector."""
-    whole = list(range(held.width))
-    if mask == whole:
-        return one
-    if other.type == held.type and mask == [held.width + n for n in whole]:
-        return other
-    return b.blend(one, other, mask)
+    wanted = [divmod(n, held.width) for n in known if n is not None]
+    components = [(values[each], place) for each, place in wanted]
+    return b.gathered(components, len(components), values[0])
 
 
 # The rules

@@ -30,7 +30,7 @@ from functools import partial
 from itertools import product as pairs
 from typing import TypeGuard
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import FixedBitwidthType, MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryEffectKind, get_effects
@@ -73,12 +73,7 @@ def read_rows(
 ) -> Values:
     """Read a matrix by rows in all lanes, each of which selects its components.
 
-    Args:
-        b: the builder.
-        op: the access.
-        held: what lanes hold of the matrix, or of a tile of it.
-        plan: the vectors of a row.
-        start: where the tile is in the matrix.
+    A tile of it begins at `start`.
     """
     x = held.layout
 
@@ -178,14 +173,7 @@ def multiply(
 ) -> Values:
     """Return x y + z: written out, or by loops if one lane holds a long product.
 
-    Args:
-        b: the builder.
-        product: what decides on the code.
-        x: M x K.
-        y: K x N.
-        z: M x N.
-        most_sums: of 32 bits, that registers hold.
-        buffers: of the function.
+    Registers hold `most_sums` of 32 bits.
     """
     type, result = product.sum_type, product.result
     if not b.unroll and product.plan(BUDGET).step < product.a.layout.cols:
@@ -233,11 +221,10 @@ def _multiply_rows(
     for start in range(0, len(columns), tile.vectors):
         some = columns[start : start + tile.vectors]
 
-        def group(t: BoundedIndex, _: Values, some: Sequence[int] = some) -> Values:
+        def group(t: BoundedIndex, some: Sequence[int] = some) -> None:
             memory.add(b.times(t, tile.rows), tile.rows, some, depth)
-            return ()
 
-        b.loop(rows // tile.rows, (), group, name="i", unroll=False)
+        b.repeat(rows // tile.rows, group, name="i", unroll=False)
         if rest:
             memory.add(BoundedIndex(rows - rest), rest, some, depth)
     found = (memory.load(memory.sums, *place) for place in places)
@@ -257,7 +244,7 @@ class _RowsMemory:
     def load(self, memory: SSAValue, row: BoundedIndex, col: int) -> SSAValue:
         b = self.b
         at = b.index(row), b.index(BoundedIndex(col))
-        return b.effect(vector.LoadOp(memory, at, self.long)).results[0]
+        return b.effect(vector.LoadOp(memory, at, self.long)).result
 
     def store(
         self, value: SSAValue, memory: SSAValue, row: BoundedIndex, col: int
@@ -279,8 +266,7 @@ class _RowsMemory:
             totals, found = iter(now), list[SSAValue]()
             for start in starts:
                 at = b.index(BoundedIndex()), b.index(b.add(start, k))
-                each = b.effect(memref.LoadOp.get(self.left, at)).res
-                each = b.pure(vector.BroadcastOp, each, long)
+                each = b.broadcast(b.load(self.left, at), long)
                 found += [
                     multiplied(b, long.element_type, each, factor, next(totals))
                     for factor in factors
@@ -319,7 +305,7 @@ def multiply_columns(b: Builder, product: ColumnsProduct, sums: Values) -> Value
     assert around is not None, product
     entry = function_around(around).body.block
     steps = _ColumnSteps(b, product, allocate(entry, type, "row"))
-    b.loop(depth, (), steps.keep, name="k", unroll=False)
+    b.repeat(depth, steps.keep, name="k", unroll=False)
     found = list(sums)
     for group, numbers in product.plan.groups:
         now = [b.extract(sums[n], 0) for n in numbers]
@@ -339,7 +325,7 @@ class _ColumnSteps:
     memory: SSAValue
     """Private: a(row of the lane, k) for each k, for each block of rows."""
 
-    def keep(self, k: BoundedIndex, _: Values) -> Values:
+    def keep(self, k: BoundedIndex) -> None:
         """Store a column of a."""
         b, x = self.b, self.product.plan.result
         row = b.remainder(b.lane(x.lanes), x.block_rows)
@@ -348,8 +334,7 @@ class _ColumnSteps:
             rows = map(BoundedIndex, range(start, start + x.block_rows))
             places = [Element(each, k) for each in rows]
             value = self.chosen(row, self.product.a, places)
-            b.effect(memref.StoreOp.get(value, self.memory, [self.place(k, block)]))
-        return ()
+            b.store(value, self.memory, [self.place(k, block)])
 
     def add(self, group: range, t: BoundedIndex, now: Values) -> Values:
         """Add what some steps along K give, for a few steps along the columns."""
@@ -359,8 +344,7 @@ class _ColumnSteps:
         for number in range(step):
             k = b.add(b.times(t, step), BoundedIndex(number))
             column = [
-                b.effect(memref.LoadOp.get(self.memory, [self.place(k, block)])).res
-                for block in range(x.blocks)
+                b.load(self.memory, [self.place(k, block)]) for block in range(x.blocks)
             ]
             for at, each in enumerate(group):
                 start = each * x.lanes_per_row

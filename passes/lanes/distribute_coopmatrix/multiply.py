@@ -37,12 +37,7 @@ from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import Element
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
-from coopc.passes.coopmatrix.elementwise import (
-    Make,
-    converted,
-    neutral,
-    reduction,
-)
+from coopc.passes.coopmatrix.elementwise import Make, converted, neutral, reduction
 from coopc.passes.generic.number import Num, saturating_sum
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
