@@ -25,13 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.device import device
 from coopc.dialects import coopmatrix, simt
 from coopc.passes.linalg.match import matches
-from coopc.plan.tuning import (
-    PipelineName,
-    Tuning,
-    described,
-    read_tuning,
-    this_machine,
-)
+from coopc.plan.tuning import PipelineName, Tuning, described, read_tuning, this_machine
 from coopc.remarks import remark
 from coopc.versions import installed
 

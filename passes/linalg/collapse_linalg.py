@@ -47,6 +47,7 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects.narrow import is_memref, is_tensor, memref_type, tensor_type
 from coopc.ir.builder import Builder
 from coopc.passes.linalg.fuse_linalg import (
+    erase_dead,
     erase_unused,
     is_elementwise,
     maps_of,
@@ -403,9 +404,7 @@ def drop_unused(op: linalg.GenericOp) -> bool:
     if argument in _needed(last.operands[n] for n in kept):
         return False
     Rewriter.replace_op(last, linalg.YieldOp(*(last.operands[n] for n in kept)))
-    for each in reversed(list(op.body.block.ops)):
-        if each.results and not any(x.uses for x in each.results):
-            Rewriter.erase_op(each)
+    erase_dead(op.body.block)
     op.body.block.erase_arg(argument)
     outputs = [op.outputs[n] for n in kept]
     maps = [x for n, x in enumerate(maps_of(op)) if n != count + at]

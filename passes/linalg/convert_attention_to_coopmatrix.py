@@ -27,13 +27,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    FloatAttr,
-    ModuleOp,
-    bf16,
-    f16,
-    f32,
-)
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, bf16, f16, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -227,9 +221,7 @@ class AttentionPlan:
 def plan_attention(device: Device | None, by_lanes: bool = False) -> AttentionPlan:
     """Return the plan for a device; None if that is not known.
 
-    Args:
-        device: the device.
-        by_lanes: whether its lanes multiply, and not its matrix unit.
+    Its lanes multiply if `by_lanes`, else its matrix unit.
 
     >>> from coopc.device import LAVAPIPE
     >>> plan_attention(LAVAPIPE)

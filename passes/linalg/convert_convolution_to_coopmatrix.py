@@ -37,12 +37,7 @@ from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of, element_name
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import Place, Result
-from coopc.passes.linalg.kernel_text import (
-    Operands,
-    become_kernel,
-    direct_loop,
-    kernel,
-)
+from coopc.passes.linalg.kernel_text import Operands, become_kernel, direct_loop, kernel
 from coopc.passes.linalg.match import (
     Multiplication,
     Window,

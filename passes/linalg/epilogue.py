@@ -20,13 +20,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import (
-    IntegerType,
-    f16,
-    f32,
-    f64,
-)
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IntegerType, f16, f32, f64
 from xdsl.dialects.func import CallOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
@@ -47,12 +42,7 @@ from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.simt import bits_of
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.transaction import Refused
-from coopc.plan.gemm import (
-    Cast,
-    Epilogue,
-    GemmOperand,
-    Output,
-)
+from coopc.plan.gemm import Cast, Epilogue, GemmOperand, Output
 
 CALLS = "epilogue"
 """What the names of functions of the sums that are stored begin with."""
@@ -196,9 +186,6 @@ class Consumers:
     def finished(self, op: Operation) -> tuple[Result, ...]:
         """Return what is stored; memory of the function is not.
 
-        Args:
-            op: the last operation.
-
         Raises:
             Refused: nothing is stored, or another element of what is stored is read.
         """
@@ -339,10 +326,7 @@ class Consumers:
     ) -> None:
         """Put operations in place of a kernel's calls.
 
-        Args:
-            kernel: the kernel.
-            stored: the outputs.
-            outside: what the arguments of the function are there.
+        What the arguments of the function are in the kernel is in `outside`.
         """
         for op in list(kernel.walk()):
             if not isinstance(op, CallOp):
@@ -438,15 +422,14 @@ class ElementWriter:
         memory = load.memory
         memory = self.known.get(memory, memory)
         if not is_vector(self.shape) or AffineDimExpr(column) not in load.at:
-            return b.effect(memref.LoadOp.get(memory, at)).results[0]
+            return b.load(memory, at)
         type = shaped(self.shape, memref_type(memory).get_element_type())
         assert is_vector(type), type
         if self.mask is None:
             return b.effect(vector.LoadOp(memory, at, type)).results[0]
         none = b.constant(type, 0)
-        return b.effect(vector.MaskedLoadOp(memory, at, self.mask, none, type)).results[
-            0
-        ]
+        masked = vector.MaskedLoadOp(memory, at, self.mask, none, type)
+        return b.effect(masked).results[0]
 
     def cast(self, value: SSAValue, before: Attribute, after: Attribute) -> SSAValue:
         """Return a number, or numbers, in another type of the same kind."""

@@ -50,6 +50,7 @@ from coopc.dialects.narrow import as_tensor, is_tensor, tensor_type
 from coopc.ir.builder import INDEX, Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.passes.linalg.match import CASTS, body_signs, loop_roles, window_of
+from coopc.passes.linalg.rows import plain
 
 MOST_READERS = 4
 """Generics that compute a value each for themselves, at most."""
@@ -113,7 +114,7 @@ def is_elementwise(op: linalg.GenericOp) -> bool:
 
 
 def _is_permutation(map: AffineMap) -> bool:
-    dims = [x.position for x in map.results if isinstance(x, AffineDimExpr)]
+    dims = plain(map)
     return sorted(dims) == list(range(map.num_dims)) and len(dims) == len(map.results)
 
 
@@ -137,13 +138,8 @@ def remade(
 ) -> linalg.GenericOp:
     """Return a generic as another one, on other tensors.
 
-    Args:
-        op: the other one.
-        inputs: of the new one.
-        outputs: of the new one.
-        maps: of these; by default those of the other one, as are:
-        kinds: of loops.
-        body: of which the new one is; by default a copy.
+    It has the maps, kinds of loops and a copy of the body of that, unless others are
+    given.
     """
     return linalg.GenericOp(
         inputs,
@@ -212,10 +208,7 @@ def elementwise(
 
 def has_bounds(maps: Iterable[AffineMap], loops: int) -> bool:
     """Whether the shapes of operands tell how long each loop is."""
-    known = {
-        x.position for map in maps for x in map.results if isinstance(x, AffineDimExpr)
-    }
-    return len(known) == loops
+    return len({x for map in maps for x in plain(map)}) == loops
 
 
 def simplified(op: linalg.GenericOp) -> linalg.GenericOp | None:
@@ -526,6 +519,13 @@ def split_sums(op: linalg.GenericOp) -> None:
 
     last = elementwise([total, init], empty(b, init, element), rounded)
     Rewriter.replace_op(op, [], b.effect(last).results)
+
+
+def erase_dead(block: Block) -> None:
+    """Erase operations whose results nothing uses; none may have an effect."""
+    for op in reversed([*block.ops]):
+        if op.results and all(x.first_use is None for x in op.results):
+            Rewriter.erase_op(op)
 
 
 def erase_unused(ops: Sequence[Operation]) -> None:

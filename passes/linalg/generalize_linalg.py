@@ -55,12 +55,14 @@ from coopc.ir.transaction import Refused
 from coopc.passes.linalg.fuse_linalg import (
     elementwise,
     empty,
+    erase_dead,
     generic,
     maps_of,
     rebuilt,
     shape,
 )
 from coopc.passes.linalg.whole_functions import (
+    cast,
     convert_whole_functions,
     drop_assertion,
     insert,
@@ -334,16 +336,8 @@ def _softmax(op: SoftmaxOp) -> None:
     shape = [y if x == DYNAMIC_INDEX else x for x, y in sizes]
     type = TensorType(given.element_type, shape)
     region = softmax_region(type, op.dimension.value.data)
-    (found,) = _inlined(region, [_cast(op.input, type, op)], op)
-    replace(op, [_cast(found, target, op)])
-
-
-def _cast(value: SSAValue, type: TensorType, op: Operation) -> SSAValue:
-    """Return a tensor as one of a type, by a cast in front of an operation."""
-    if value.type == type:
-        return value
-    (found,) = insert(tensor.CastOp(value, type), op)
-    return found
+    (found,) = _inlined(region, [cast(op.input, type, op)], op)
+    replace(op, [cast(found, target, op)])
 
 
 def _splat(op: tensor.SplatOp) -> None:
@@ -609,13 +603,6 @@ RULES: dict[type[Operation], Callable[..., None]] = {
 """What becomes of operations other than the named ones of linalg, and of a few."""
 
 
-def erase_unused(block: Block) -> None:
-    """Erase what has no use: no operation of a normal form has an effect by itself."""
-    for op in reversed([*block.ops]):
-        if op.results and all(x.first_use is None for x in op.results):
-            Rewriter.erase_op(op)
-
-
 def generalize_function(func: FuncOp) -> None:
     for each in [*func.walk()]:
         if isinstance(each, cf.AssertOp):
@@ -628,7 +615,8 @@ def generalize_function(func: FuncOp) -> None:
             replace(each, insert(filled, each))
         elif isinstance(each, ops.GenericOp) and (new := read_in_body(each)):
             replace(each, insert(new, each))
-    erase_unused(func.body.block)
+    # No operation of a normal form has an effect by itself.
+    erase_dead(func.body.block)
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,7 @@ from coopc.parsing import CachingParser
 from coopc.passes.linalg.epilogue import CALLS, Consumers, Result
 from coopc.passes.linalg.match import Multiplication, extent, tiles
 from coopc.passes.linalg.rows import equal_sizes, sizes_of
-from coopc.plan.gemm import (
-    AXES,
-    Axis,
-    Cast,
-    Direct,
-    GemmOperand,
-    GemmPlan,
-    Problem,
-)
+from coopc.plan.gemm import AXES, Axis, Cast, Direct, GemmOperand, GemmPlan, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,13 +262,7 @@ def become_kernel(
 ) -> None:
     """Put a kernel in place of a function that multiplies.
 
-    Args:
-        func: the function.
-        found: what it multiplies.
-        plan: by which the kernel does.
-        text: the kernel.
-        ctx: with which the function was read.
-        groups: work-groups along x, y, z; as many as C has tiles without.
+    Work-groups along x, y, z are `groups`, or as many as C has tiles.
     """
     problem, memory = found.problem, found.memories[2]
     if groups is None:
@@ -300,14 +286,7 @@ def put_kernel(
 ) -> None:
     """Put a kernel in place of the body of a function.
 
-    Args:
-        func: the function.
-        text: the kernel.
-        ctx: with which the function was read.
-        location: of the kernel's operations.
-        values: what the arguments of the kernel are in the function.
-        calls: what the functions that it calls are, and what they give.
-        groups: work-groups along x, y, z.
+    Its arguments become `values`, and the functions that it calls those of `calls`.
     """
     (kernel,) = functions(ctx, text)
     for op in kernel.walk():

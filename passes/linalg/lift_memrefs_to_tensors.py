@@ -47,7 +47,12 @@ from coopc.ir.builder import Builder
 from coopc.ir.facts import elements_of_resource
 from coopc.ir.transaction import Refused
 from coopc.passes.linalg.fuse_linalg import sizes
-from coopc.passes.linalg.whole_functions import convert_whole_functions, insert, replace
+from coopc.passes.linalg.whole_functions import (
+    cast,
+    convert_whole_functions,
+    insert,
+    replace,
+)
 
 VIEWS = (
     memref.SubviewOp,
@@ -222,10 +227,6 @@ def _constant(op: memref.GetGlobalOp) -> Operation:
     return arith.ConstantOp(value, value_type=_type(op.memref))
 
 
-def _cast(value: SSAValue, type: TensorType, op: Operation) -> SSAValue:
-    return value if value.type == type else insert(tensor.CastOp(value, type), op)[0]
-
-
 def _seen(step: Operation, whole: SSAValue, op: Operation) -> SSAValue:
     """Return the part of a tensor that a view shows."""
     type = _type(step.results[0])
@@ -253,7 +254,7 @@ def _seen(step: Operation, whole: SSAValue, op: Operation) -> SSAValue:
             new = tensor.ExtractSliceOp(row, [offset], [count], [1], part)
             return _reshaped(insert(new, op)[0], type, op)
         case _:
-            return _cast(whole, type, op)
+            return cast(whole, type, op)
     return insert(new, op)[0]
 
 
@@ -262,7 +263,7 @@ def _put(
 ) -> SSAValue:
     """Return a tensor where the part that views show is another one."""
     if not steps:
-        return _cast(value, _type(whole), op)
+        return cast(value, _type(whole), op)
     step, *rest = steps
     if rest:
         value = _put(rest, _seen(step, whole, op), value, op)
@@ -297,7 +298,7 @@ def _put(
             )
             return _reshaped(insert(new, op)[0], type, op)
         case _:
-            return _cast(value, type, op)
+            return cast(value, type, op)
     return insert(new, op)[0]
 
 
@@ -367,7 +368,7 @@ def _store(lifter: Lifter, op: memref.StoreOp) -> None:
 
 
 def _copy(lifter: Lifter, op: memref.CopyOp) -> None:
-    value = _cast(lifter.read(op.source, op), _type(op.destination), op)
+    value = cast(lifter.read(op.source, op), _type(op.destination), op)
     lifter.write(op.destination, value, op)
     replace(op, ())
 

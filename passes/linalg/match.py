@@ -32,12 +32,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
@@ -51,12 +46,7 @@ from coopc.ir.transaction import Refused
 from coopc.passes.linalg.epilogue import BATCH, Consumers, Place, Result
 from coopc.passes.linalg.rows import Nest, factor_of, rows_of
 from coopc.plan.core_gemm import is_of_dots
-from coopc.plan.gemm import (
-    Fill,
-    GemmOperand,
-    Problem,
-    is_of_vector,
-)
+from coopc.plan.gemm import Fill, GemmOperand, Problem, is_of_vector
 
 if TYPE_CHECKING:
     from coopc.device import Device
@@ -122,10 +112,7 @@ def matched(
 ) -> Multiplication | None:
     """Return what a function multiplies; None without linalg.
 
-    Args:
-        func: the function.
-        recognise: returns what an operation multiplies, or refuses it, in place of
-            `recognised`.
+    With `recognise`, that says what an operation multiplies, in place of `recognised`.
 
     Raises:
         Refused: it has operations of linalg, but is no multiplication.
@@ -396,6 +383,11 @@ def order(map: AffineMap) -> list[int]:
     return [x.position if isinstance(x, AffineDimExpr) else -1 for x in map.results]
 
 
+def map_of(loops: Sequence[int], count: int) -> AffineMap:
+    """Return the map whose `order` is some of so many loops."""
+    return AffineMap(count, 0, tuple(map(AffineDimExpr, loops)))
+
+
 def loop_roles(
     maps: list[AffineMap], inner_batch: bool = False
 ) -> tuple[int | None, int, int] | None:
@@ -506,8 +498,11 @@ def window_of(maps: list[AffineMap]) -> Window | None:
     return Window((sy, sx), (dy, dx), by_filter)
 
 
-def body_signs(op: ProductOp) -> tuple[bool, bool] | None:
-    """Return whether a and b are extended as signed; None where it is no product."""
+def factors_of(op: ProductOp) -> tuple[SSAValue, SSAValue] | None:
+    """Return the factors of what a body adds to its last argument; None if it does not.
+
+    In the order that it multiplies them in.
+    """
     block = op.regions[0].block
     last = block.last_op
     if not isinstance(last, linalg.YieldOp) or len(last.operands) != 1:
@@ -515,17 +510,22 @@ def body_signs(op: ProductOp) -> tuple[bool, bool] | None:
     total = last.operands[0].owner
     if not isinstance(total, arith.AddfOp | arith.AddiOp):
         return None
-    a, b, c = block.args
     for product, addend in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
-        multiply = product.owner
-        if addend is not c or not isinstance(multiply, arith.MulfOp | arith.MuliOp):
-            continue
-        left, right = uncast(multiply.lhs), uncast(multiply.rhs)
-        if (left[0], right[0]) == (a, b):
-            return left[1], right[1]
-        if (left[0], right[0]) == (b, a):
-            return right[1], left[1]
+        found = product.owner
+        if addend is block.args[-1] and isinstance(found, arith.MulfOp | arith.MuliOp):
+            return found.lhs, found.rhs
     return None
+
+
+def body_signs(op: ProductOp) -> tuple[bool, bool] | None:
+    """Return whether a and b are extended as signed; None where it is no product."""
+    if (factors := factors_of(op)) is None:
+        return None
+    (left, sign), (right, other) = map(uncast, factors)
+    pair = tuple(op.regions[0].block.args[:-1])
+    if (left, right) == pair:
+        return sign, other
+    return (other, sign) if (right, left) == pair else None
 
 
 def uncast(value: SSAValue) -> tuple[SSAValue, bool]:

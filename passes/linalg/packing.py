@@ -168,10 +168,7 @@ def packable(
 ) -> PackedB:
     """Return the B that some loads of a kernel are of.
 
-    Args:
-        func: the kernel.
-        loads: of matrices of use b, at least one.
-        others: what else may use B.
+    Operations of `others` may use B, too.
 
     Raises:
         Refused: it cannot be packed before.

@@ -25,12 +25,7 @@ from math import inf, nan
 from typing import TypeAlias
 
 from xdsl.dialects import memref, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    MemRefType,
-    NoneAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
@@ -279,6 +274,20 @@ class Nest:
                 case _:
                     pass
 
+    def reads(self, statement: Statement) -> list[tuple[SSAValue, Index]]:
+        """Return the memory that a statement of the row reads, and where."""
+        accesses = self.accesses(statement, self.point(statement))
+        return [(memory, index) for _, memory, index in accesses]
+
+    def writes(self, statement: Statement) -> list[tuple[SSAValue, Index]]:
+        """Return the memory that it is stored to, and where."""
+        point = self.point(statement)
+        return [
+            (memory, substituted(made.map, point))
+            for made, memory in self.stores.items()
+            if made.by is statement
+        ]
+
     def _why_not_again(self, made: Made) -> str | None:
         if made.by.reduces:
             return (
@@ -355,19 +364,6 @@ def is_contiguous(memory: SSAValue, index: Index, dimension: int) -> bool:
 # --- From operations to a nest. ---
 
 
-def why_not_rows(ops: Sequence[Operation]) -> str | None:
-    """Return why a kernel of rows cannot do what operations do; None if one can.
-
-    Args:
-        ops: of linalg on memrefs or on tensors, and what is between them.
-    """
-    try:
-        nest_of(ops)
-    except Refused as error:
-        return f"{error.op.name}: {error.reason}"
-    return None
-
-
 def rows_of(func: FuncOp) -> Nest:
     """Return the nest that a function is.
 
@@ -383,7 +379,7 @@ def rows_of(func: FuncOp) -> Nest:
 
 
 def nest_of(ops: Sequence[Operation]) -> Nest:
-    """Return the nest of some operations, of one block.
+    """Return the nest of operations of one block: linalg, and what is between them.
 
     Raises:
         Refused: they are none.

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -34,11 +34,8 @@ from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of
 from coopc.passes.linalg.collapse_linalg import cut, is_whole
 from coopc.passes.linalg.fuse_linalg import filled, generic, remade
-from coopc.passes.linalg.pad_product_rows import (
-    ProductLoops,
-    change_products,
-    loops_of,
-)
+from coopc.passes.linalg.match import map_of
+from coopc.passes.linalg.pad_product_rows import ProductLoops, change_products, loops_of
 from coopc.plan.gemm import GemmOperand, Problem, parts_along_k
 
 Parts: TypeAlias = tuple[ProductLoops, int]
@@ -72,24 +69,23 @@ def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:
     b, along_k = Builder.at(op), its.along_k
     (init,), (result,) = op.outputs, op.results
     loops = len(its.sizes)
-    part, element = AffineDimExpr(loops), tensor_type(result).element_type
+    element = tensor_type(result).element_type
 
     def in_parts(at: int) -> SSAValue:
         return cut(b, op.operands[at], its.of[at].index(along_k), parts)
 
-    def map_of(at: int) -> AffineMap:
-        found: list[AffineExpr] = [AffineDimExpr(x) for x in its.of[at]]
-        found.insert(0 if at == 2 else its.of[at].index(along_k), part)
-        return AffineMap(loops + 1, 0, tuple(found))
+    def in_order(at: int) -> AffineMap:
+        found = [*its.of[at]]
+        found.insert(0 if at == 2 else found.index(along_k), loops)
+        return map_of(found, loops + 1)
 
     shape = tensor_type(result).get_shape()
     type = TensorType(element, [parts, *shape])
     begin = filled(b, b.constant(element, 0), type)
-    inputs, maps = [in_parts(0), in_parts(1)], [map_of(at) for at in range(3)]
+    inputs, maps = [in_parts(0), in_parts(1)], [in_order(at) for at in range(3)]
     kinds = [*op.iterator_types, IteratorTypeAttr.parallel()]
     found = b.effect(remade(op, inputs, [begin], maps, kinds)).results[0]
-    m, n, p = map(AffineDimExpr, range(3))
-    maps = AffineMap(3, 0, (p, m, n)), AffineMap(3, 0, (m, n))
+    maps = map_of((2, 0, 1), 3), map_of((0, 1), 3)
 
     def add(x: SSAValue, sum: SSAValue) -> Operation:
         return scalar("add", sum, x)

@@ -52,6 +52,7 @@ from coopc.passes.linalg.fuse_linalg import (
     maps_of,
     remade,
 )
+from coopc.passes.linalg.match import map_of
 from coopc.passes.linalg.rows import (
     COMBINERS,
     Sizes,
@@ -342,8 +343,7 @@ class SplitReduction:
     ) -> linalg.GenericOp:
         """Return what combines partial results, the last after the first."""
         loops, reduced = len(tensor_type(partial).get_shape()), len(self.first)
-        own = tuple(map(AffineDimExpr, range(reduced, loops)))
-        maps = [AffineMap.identity(loops), AffineMap(loops, 0, own)]
+        maps = [AffineMap.identity(loops), map_of(range(reduced, loops), loops)]
 
         def combine(x: SSAValue, total: SSAValue) -> Operation:
             return again(combiner, x, total)

@@ -22,12 +22,7 @@ from dataclasses import dataclass
 from xdsl.builder import ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IntegerType,
-    ModuleOp,
-    TensorType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
@@ -49,6 +44,7 @@ from coopc.passes.linalg.fuse_linalg import (
     remade,
     shape,
 )
+from coopc.passes.linalg.match import factors_of, map_of
 from coopc.passes.linalg.rows import plain
 from coopc.passes.linalg.whole_functions import convert_whole_functions
 
@@ -113,16 +109,9 @@ class QuantizedProduct:
 
 def match_product(op: linalg.GenericOp) -> QuantizedProduct | None:
     """Return the product with zero points that a generic is; None if it is none."""
-    block, last = op.body.block, op.body.block.last_op
-    if len(op.results) != 1 or not isinstance(last, linalg.YieldOp):
+    if len(op.results) != 1 or (factors := factors_of(op)) is None:
         return None
-    total, old = last.operands[0].owner, block.args[-1]
-    if not isinstance(total, arith.AddiOp) or old not in total.operands:
-        return None
-    product = (total.rhs if total.lhs is old else total.lhs).owner
-    if not isinstance(product, arith.MuliOp) or product.parent is not block:
-        return None
-    one, other = factor_of(op, product.lhs), factor_of(op, product.rhs)
+    one, other = (factor_of(op, x) for x in factors)
     if one is None or other is None or one.operand == other.operand:
         return None
     if one.zero_point is None and other.zero_point is None:
@@ -240,7 +229,7 @@ def insert_sums(
     loops = plain(map)
     kept = [x for x in plain(of_result) if x in loops]
     own = AffineMap.identity(len(loops))
-    to = AffineMap(len(loops), 0, tuple(AffineDimExpr(loops.index(x)) for x in kept))
+    to = map_of([loops.index(x) for x in kept], len(loops))
     whole, element = shape(b, value), its.element
     sizes = [whole[loops.index(x)] for x in kept]
     known = [DYNAMIC_INDEX if isinstance(x, SSAValue) else x for x in sizes]
@@ -257,8 +246,7 @@ def insert_sums(
     reduced = [loops.index(x) for x in its.reduced]
     found = b.effect(generic([value], begin, (own, to), add, reduced)).results[0]
     order = plain(of_result)
-    at = tuple(AffineDimExpr(order.index(x)) for x in kept)
-    return found, AffineMap(len(order), 0, at)
+    return found, map_of([order.index(x) for x in kept], len(order))
 
 
 def insert_size_of_k(b: Builder, its: QuantizedProduct) -> SSAValue:

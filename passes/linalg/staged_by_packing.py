@@ -40,12 +40,7 @@ from coopc.passes.cpu.stages import KERNELS, PackedArgument, Stages, map_of_size
 from coopc.passes.linalg.epilogue import CALLS
 from coopc.passes.linalg.kernel_text import Memory, Operands, functions, kernel
 from coopc.passes.linalg.match import Multiplication, constant_text, extent
-from coopc.plan.gemm import (
-    AXES,
-    GemmPlan,
-    Output,
-    Packed,
-)
+from coopc.plan.gemm import AXES, GemmPlan, Output, Packed
 from coopc.remarks import remark
 
 ATTRIBUTES = (
@@ -72,16 +67,11 @@ class PackedKernel(Operands):
         plan: GemmPlan,
         tile: tuple[int, int],
         packed: str,
-        prepacked: bool = False,
     ) -> None:
         """Choose the types of a kernel.
 
-        Args:
-            found: what is multiplied, in a function.
-            plan: how.
-            tile: rows of a panel of A, and columns of one of B.
-            packed: the type of A and of B, packed.
-            prepacked: whether the function takes B packed: see `with_packed_b`.
+        A tile has the rows of a panel of A, and the columns of one of B; packed, A and
+        B are of the type `packed`.
         """
         problem = found.problem
         super().__init__(problem)
@@ -107,12 +97,11 @@ class PackedKernel(Operands):
         ]
         """What the epilogue stores, and where."""
         self.plan, self.packed = plan, packed
-        self.scratch = ("%pa", "%pb")
-        """The last arguments, of the packed type."""
-        self.prepacked = str(found.memories[1].type) if prepacked else None
+        b = memref_type(found.memories[1])
+        self.prepacked = str(b) if b.get_num_dims() == 1 else None
         """The type of %b where the caller gives B packed; None where it does not."""
-        if prepacked:
-            self.scratch = ("%pa",)
+        self.scratch = ("%pa",) if self.prepacked else ("%pa", "%pb")
+        """The last arguments, of the packed type."""
         self.rows, self.cols = tile
         self.panels = plan.group[0] // self.rows, plan.group[1] // self.cols
         """Panels of A, and of B, of a work-group."""
@@ -162,11 +151,7 @@ class PackedKernel(Operands):
         return kernel(", ".join(given), panels + sizes + body, name, ATTRIBUTES)
 
     def matrix_of_batch(self, axis: str) -> str:
-        """Return %batch, the number of a work-group's matrix, and the panels before it.
-
-        Args:
-            axis: of the grid, along which the batch is.
-        """
+        """Return %batch, the group's place on an axis, and the panels before it."""
         number = "arith.constant 0"
         if self.problem.batched:
             number = f"simt.workgroup_id {axis}"
@@ -178,10 +163,7 @@ class PackedKernel(Operands):
     def text_of_panels(self, name: str, axis: str, body: str) -> str:
         """Return a kernel, as `text` does, of panels of a matrix of the batch.
 
-        Args:
-            name: of the function.
-            axis: of the grid, along which the batch is.
-            body: its operations, which know how many %steps there are.
+        Its body knows how many %steps there are; the batch is along an axis.
         """
         raise NotImplementedError
 
@@ -380,20 +362,14 @@ class PackedKernel(Operands):
 
 def with_packed_b(
     func: FuncOp, found: Multiplication, element: Attribute
-) -> Multiplication | None:
-    """Let a function take B packed, unless it uses B elsewhere: that is remarked.
-
-    Args:
-        func: the function, which then is to become stages.
-        found: what it multiplies.
-        element: what B is packed as.
-    """
+) -> Multiplication:
+    """Let a function take B packed, unless it uses B elsewhere: that is remarked."""
     a, b, c = found.memories
     if b.uses.get_length() > 1:
         remark(
             func, "B is not packed by a kernel of its own: it is used elsewhere, too"
         )
-        return None
+        return found
     type = MemRefType(element, [DYNAMIC_INDEX])
     memories = a, Rewriter.replace_value_with_new_type(b, type), c
     func.update_function_type()
@@ -411,14 +387,9 @@ def become_stages(
 ) -> None:
     """Put the kernels that a product runs as in place of a function.
 
-    Args:
-        func: the function, of a module.
-        found: what it multiplies.
-        text: the kernels, in the order in which they run.
-        ctx: with which the function was read.
-        groups: what the name of each ends in, and its work-groups along x, y, z.
-        bytes: factors whose product is what each of their last arguments takes.
-        of_b: how, by K and N, the last kernel packs B for the caller, if it does.
+    The text has them in the order in which they run.  The products of `bytes` are what
+    their last arguments take.  With `of_b`, the last kernel packs B for the caller, as
+    that says by K and N.
     """
     module = func.parent_op()
     assert isinstance(module, ModuleOp), module

@@ -83,9 +83,7 @@ STREAMED = 12
 
 
 class AmxKernel(PackedKernel):
-    def __init__(
-        self, found: Multiplication, plan: GemmPlan, prepacked: bool = False
-    ) -> None:
+    def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
         assert isinstance(plan.b, Packed), plan
         problem = found.problem
         self.element = signless(problem.a.element)
@@ -93,7 +91,7 @@ class AmxKernel(PackedKernel):
         self.step = plan.depth
         """Elements of K in a product: those of a row of a tile of A."""
         packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
-        super().__init__(found, plan, plan.subgroup, packed, prepacked)
+        super().__init__(found, plan, plan.subgroup, packed)
         self.packs_b = not plan.b.before
         """Whether a work-group packs its panels of B, some steps at a time."""
         if self.packs_b:
@@ -525,10 +523,7 @@ def prefetch_c(g: AmxKernel, number: int) -> str:
 def products(g: AmxKernel, unroll: int, of_a: tuple[str, str] | None = None) -> str:
     """Return some steps: two tiles of A, or one of few rows, by two of B.
 
-    Args:
-        g: the kernel.
-        unroll: how many steps.
-        of_a: where A is, and the type of that memory, if not by `place_of_a`.
+    In `of_a` is where A is, and the type of that memory, if not by `place_of_a`.
     """
     a, b = (g.matrix(use, *g.tile) for use in ("a", "b"))
     hint = " nontemporal" * g.streams_a
@@ -829,10 +824,10 @@ class TileMatmulAmxPass(ModulePass):
         if isinstance(plan, str):
             remark(func, f"not packed and blocked for the caches: {plan}")
             return
-        element = memref_type(found.memories[1]).element_type
-        given = with_packed_b(func, found, element) if self.prepack == "b" else None
-        prepacked, found = given is not None, given or found
-        made = AmxKernel(found, plan, prepacked)
+        if self.prepack == "b":
+            element = memref_type(found.memories[1]).element_type
+            found = with_packed_b(func, found, element)
+        made = AmxKernel(found, plan)
         problem, (a, _, c) = found.problem, found.memories
         rows, cols = (
             extent(func, c, problem.c.dimension(axis)).ceil_div(size)
@@ -859,7 +854,7 @@ class TileMatmulAmxPass(ModulePass):
             of_b = steps * parts(cols) if "b" in before else AffineConstantExpr(0)
             stages = {PACK: (of_a + of_b, *batch), **stages}
             text = packing(made, before) + text
-        if prepacked:
+        if made.prepacked:
             text += packing(made, "b")
 
         def shares_of_b(k: AffineExpr, n: AffineExpr) -> Shares:
@@ -867,5 +862,5 @@ class TileMatmulAmxPass(ModulePass):
             return steps * parts(panels), (panels, steps, PANEL * plan.depth)
 
         packed = packed[: len(made.scratch)]
-        of_caller = shares_of_b if prepacked else None
+        of_caller = shares_of_b if made.prepacked else None
         become_stages(func, found, text, ctx, stages, packed, of_caller)

@@ -75,13 +75,7 @@ from coopc.plan.core_gemm import (
     is_thin,
     plan_vector_gemm,
 )
-from coopc.plan.gemm import (
-    AXES,
-    Direct,
-    GemmPlan,
-    Packed,
-    in_precision,
-)
+from coopc.plan.gemm import AXES, Direct, GemmPlan, Packed, in_precision
 from coopc.remarks import remark
 from coopc.rounding import PrecisionName
 
@@ -103,9 +97,7 @@ def word_of(packed: Packed) -> str:
 
 
 class VectorKernel(PackedKernel):
-    def __init__(
-        self, found: Multiplication, plan: GemmPlan, prepacked: bool = False
-    ) -> None:
+    def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
         assert isinstance(plan.b, Packed), plan
         assert plan.b.element is not None, plan
         self.channel = plan.b.channel
@@ -120,7 +112,7 @@ class VectorKernel(PackedKernel):
         self.packs_a = isinstance(plan.a, Packed)
         """Whether A is packed, too: else its elements are read where they are."""
         last = signless(found.problem.c.element) if self.thin else self.word
-        super().__init__(found, plan, plan.subgroup, f"memref<?x{last}>", prepacked)
+        super().__init__(found, plan, plan.subgroup, f"memref<?x{last}>")
         if self.thin:
             self.scratch = ("%pa",) if plan.split > 1 else ()
         elif not self.packs_a:
@@ -881,11 +873,9 @@ class TileMatmulCpuPass(ModulePass):
     ) -> None:
         """Put kernels in the place of a function, by a plan."""
         assert isinstance(plan.b, Packed), plan
-        given = None
         if self.prepack == "b":
-            given = with_packed_b(func, found, WORDS[word_of(plan.b)])
-        prepacked, found = given is not None, given or found
-        kernel = VectorKernel(found, plan, prepacked)
+            found = with_packed_b(func, found, WORDS[word_of(plan.b)])
+        kernel = VectorKernel(found, plan)
         problem, (a, _, c) = found.problem, found.memories
         m, n = (extent(func, c, problem.c.dimension(axis)) for axis in AXES)
         steps = extent(func, a, problem.a.dimension("cols"))
@@ -909,12 +899,12 @@ class TileMatmulCpuPass(ModulePass):
             if kernel.packs_a:
                 panels.append(of_a)
                 scratch.append((*batch, of_a, steps, kernel.rows * size))
-            if not prepacked:
+            if not kernel.prepacked:
                 panels.append(of_b)
                 of_k = steps + int(kernel.biased)
                 scratch.append((*batch, of_b, of_k, kernel.cols * size))
             if panels:
-                text = packing(kernel, "a" if prepacked else "ab") + text
+                text = packing(kernel, "a" if kernel.prepacked else "ab") + text
                 stages[PACK] = sum(panels[1:], panels[0]), *batch
             stages[MULTIPLY] = across, m.ceil_div(plan.group[0]), *batch
 
@@ -923,7 +913,7 @@ class TileMatmulCpuPass(ModulePass):
             steps = k.ceil_div(kernel.channel) + int(kernel.biased)
             return panels, (panels, steps, kernel.cols)
 
-        if not prepacked:
+        if not kernel.prepacked:
             become_stages(func, found, text, ctx, stages, scratch)
             return
         text += packing(kernel, "b")

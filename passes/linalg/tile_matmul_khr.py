@@ -241,8 +241,7 @@ class StagedKernel:
         """Write whether pieces are whole, and K has an iteration."""
         if self.whole:
             return True
-        has_one = self._is_at_least(self.its.a, "cols", self.plan.iteration)
-        return self._all([has_one, self._pieces_are_whole()])
+        return self._all([self._has_iteration(), self._pieces_are_whole()])
 
     def _pieces_are_whole(self) -> str | bool:
         """Write whether pieces are inside of memory or beyond it."""
@@ -291,11 +290,12 @@ class StagedKernel:
         _, rest = self.head.div_mod(self._size(memory, axis), of)
         return self.head.let("in", f"arith.cmpi eq, {rest}, %c0 : index")
 
-    def _is_at_least(self, memory: Memory, axis: Axis, least: int) -> str | bool:
-        known = memory.matrix.size(axis)
+    def _has_iteration(self) -> str | bool:
+        """Write whether K has an iteration."""
+        known, least = self.its.a.matrix.size("cols"), self.plan.iteration
         if known is not None:
             return known >= least
-        size = self._size(memory, axis)
+        size = self._size(self.its.a, "cols")
         return self.head.let("in", f"arith.cmpi sge, {size}, %c{least} : index")
 
     def _size(self, memory: Memory, axis: Axis) -> str:
@@ -765,9 +765,7 @@ class StagedSums(StagedKernel):
         return {"a": "%row", "b": "%col"}
 
     def _has_whole_steps(self) -> str | bool:
-        return self._all(
-            [self._is_at_least(self.its.a, "cols", self.plan.iteration), "%whole"]
-        )
+        return self._all([self._has_iteration(), "%whole"])
 
     def _pieces_are_whole(self) -> str | bool:
         return False

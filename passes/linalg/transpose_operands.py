@@ -31,11 +31,7 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ModuleOp,
-    TensorType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.utils.dynamic_index_list import split_dynamic_index_list
@@ -69,6 +65,7 @@ from coopc.passes.linalg.match import (
     LoopGroups,
     body_signs,
     groups_of,
+    map_of,
     order,
     window_of,
 )
@@ -206,10 +203,8 @@ def orders_in(
 ) -> Orders | None:
     """Return in which order the operands of a product are to be.
 
-    Args:
-        op: the product, of tensors.
-        inner_batch: see `layouts`.
-        static_rows: whether what is transposed needs rows of a static size.
+    With `static_rows`, what is transposed needs rows of a static size; for
+    `inner_batch` see `layouts`.
     """
     maps, sizes = maps_of(op), dict[int, int]()
     for value, map in zip(op.operands, maps, strict=True):
@@ -396,10 +391,6 @@ def reorder_window(op: linalg.GenericOp, how: ChannelsLast) -> None:
     found = transposed(b, b.effect(new).results[0], how.dims[2], before)
     found.name_hint = old.name_hint
     Rewriter.replace_op(op, [], [found])
-
-
-def map_of(loops: Loops, count: int) -> AffineMap:
-    return AffineMap(count, 0, tuple(AffineDimExpr(x) for x in loops))
 
 
 def transposed(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from xdsl.dialects import cf, memref
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import cf, memref, tensor
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -83,12 +83,7 @@ def is_one_product(func: FuncOp) -> bool:
 
 
 def drop_assertion(op: cf.AssertOp, known: float | None) -> None:
-    """Erase an assertion, with a remark unless it is known to hold.
-
-    Args:
-        op: the assertion; kernels cannot fail.
-        known: what its condition is, if that is known.
-    """
+    """Erase an assertion, as kernels cannot fail; with a remark if it is not known."""
     if not known:
         remark(op, f"dropped, and taken to hold: {op.msg.data}")
     Rewriter.erase_op(op)
@@ -100,6 +95,11 @@ def insert(new: Operation, before: Operation) -> Sequence[SSAValue]:
         each.location = before.location
     Rewriter.insert_op(new, InsertPoint.before(before))
     return new.results
+
+
+def cast(value: SSAValue, type: TensorType, op: Operation) -> SSAValue:
+    """Return a tensor as one of a type, by a cast in front of an operation."""
+    return value if value.type == type else insert(tensor.CastOp(value, type), op)[0]
 
 
 def replace(op: Operation, values: Sequence[SSAValue]) -> None:

@@ -24,9 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ModuleOp,
-)
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
@@ -45,20 +43,9 @@ from coopc.passes.linalg.convert_linalg_to_simt.row_problem import (
     reads_stored,
 )
 from coopc.passes.linalg.convert_linalg_to_simt.row_reuse import Reuse, reused
-from coopc.passes.linalg.convert_linalg_to_simt.row_vectors import (
-    MOST_ELEMENTS,
-)
-from coopc.passes.linalg.rows import (
-    Nest,
-    rows_of,
-)
-from coopc.plan.rows import (
-    NOT_SHARED,
-    RowPlan,
-    RowProblem,
-    Sharing,
-    plan_rows,
-)
+from coopc.passes.linalg.convert_linalg_to_simt.row_vectors import MOST_ELEMENTS
+from coopc.passes.linalg.rows import Nest, rows_of
+from coopc.plan.rows import NOT_SHARED, RowPlan, RowProblem, Sharing, plan_rows
 from coopc.remarks import remark
 
 GPUS = ("vulkan", "xe")

@@ -8,23 +8,12 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    MemRefType,
-    UnitAttr,
-    VectorType,
-    i32,
-)
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, UnitAttr, VectorType, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt
@@ -166,14 +155,13 @@ class RowKernel:
         """Store what was computed for a value of a body, if others load it."""
         if statement is self.statement and value in self.stored_in:
             at = self._place_of_reused()
-            self.b.effect(memref.StoreOp.get(computed, self.stored_in[value], at))
+            self.b.store(computed, self.stored_in[value], at)
 
     def _load_reused(self, statement: Statement, value: SSAValue) -> SSAValue | None:
         """Load a value of a body that another statement has stored; or None."""
         if statement is not self.statement or value not in self.loaded_from:
             return None
-        load = memref.LoadOp.get(self.loaded_from[value], self._place_of_reused())
-        return self.b.effect(load).results[0]
+        return self.b.load(self.loaded_from[value], self._place_of_reused())
 
     def _place_of_reused(self) -> list[SSAValue]:
         """Return where values of this step of the row are stored."""
@@ -257,7 +245,7 @@ class RowKernel:
                 size = self.sizes[loop]
                 if number == 0 and loop == axis[-1]:
                     size = b.tiles(size, plan.block)
-                by = b.constant(INDEX, size) if isinstance(size, int) else size
+                by = b.value(size)
                 self.point[loop] = b.pure(arith.RemUIOp, rest, by)
                 rest = b.pure(arith.DivUIOp, rest, by)
         self._over_serial(list(plan.serial))
@@ -268,12 +256,11 @@ class RowKernel:
             return
         loop, *rest = loops
 
-        def one(at: BoundedIndex, _: Values) -> Values:
+        def one(at: BoundedIndex) -> None:
             self.point[loop] = self.b.index(at)
             self._over_serial(rest)
-            return ()
 
-        self.b.loop(self.sizes[loop], (), one, f"d{loop}")
+        self.b.repeat(self.sizes[loop], one, f"d{loop}")
 
     def _over_block(self) -> None:
         """Do some iterations of the innermost loop of the first axis."""
@@ -288,37 +275,30 @@ class RowKernel:
             self._in_tiles(start, span)
             return
 
-        def reduce_rows(count: int, at: SSAValue) -> Values:
+        def reduce_rows(count: int, at: SSAValue) -> None:
             first = b.pure(arith.AddiOp, start, at)
             self.rows = [b.plus(first, n) for n in range(count)]
             self.point[loop] = self.rows[0]
             self._over_lanes()
-            return ()
 
         if tile == 1:
-            b.loop(span, (), lambda at, _: reduce_rows(1, b.index(at)), f"d{loop}")
+            b.repeat(span, lambda at: reduce_rows(1, b.index(at)), f"d{loop}")
             return
-        if isinstance(span, int):
-            whole: Size = span // tile
-        else:
-            whole = b.pure(arith.DivUIOp, span, b.constant(INDEX, tile))
-        b.loop(whole, (), lambda at, _: reduce_rows(tile, b.index(b.times(at, tile))))
+        whole = b.whole_tiles(span, tile)
+        b.repeat(whole, lambda at: reduce_rows(tile, b.index(b.times(at, tile))))
         if not isinstance(span, int) or span % tile:
             done = b.pure(arith.MuliOp, b.value(whole), b.constant(INDEX, tile))
             left = b.pure(arith.SubiOp, b.value(span), done)
-            b.loop(
-                left,
-                (),
-                lambda at, _: reduce_rows(1, b.pure(arith.AddiOp, done, b.index(at))),
-                f"d{loop}",
-            )
+
+            def last(at: BoundedIndex) -> None:
+                reduce_rows(1, b.pure(arith.AddiOp, done, b.index(at)))
+
+            b.repeat(left, last, f"d{loop}")
 
     def _in_tiles(self, start: SSAValue, span: Size) -> None:
         """Stage what is loaded in tiles, by rows, and compute it by columns.
 
-        Args:
-            start: the first iteration of the staged loop.
-            span: how many a work-group does.
+        A work-group does `span` iterations of the staged loop.
         """
         b, plan, lanes = self.b, self.plan, self.plan.lanes
         loop, staged = plan.loop, plan.staged
@@ -338,7 +318,7 @@ class RowKernel:
             whole = isinstance(size, int) and size % lanes == 0
             return whole or b.compare("ult", place, end)
 
-        def one(at: BoundedIndex, _: Values) -> Values:
+        def one(at: BoundedIndex) -> None:
             first = b.pure(arith.AddiOp, start, b.index(b.times(at, lanes)))
             column = b.pure(arith.AddiOp, first, self.lane)
             row = b.pure(arith.AddiOp, first_row, self.lane)
@@ -348,7 +328,7 @@ class RowKernel:
             within_row = inside(row, b.value(sizes[0]), sizes[0])
             within_column = inside(column, b.value(sizes[1]), sizes[1])
 
-            def load(number: BoundedIndex, _: Values) -> Values:
+            def load(number: BoundedIndex) -> None:
                 place = b.index(number)
                 self.point[staged] = column
                 self.point[loop] = b.pure(arith.AddiOp, first_row, place)
@@ -356,35 +336,30 @@ class RowKernel:
                 def copy() -> None:
                     for memory, index in loads:
                         at = [self._index(x) for x in index]
-                        value = b.effect(memref.LoadOp.get(memory, at)).results[0]
-                        to = self.staged_in[memory, index]
-                        b.effect(memref.StoreOp.get(value, to, [place, self.lane]))
+                        value, to = b.load(memory, at), self.staged_in[memory, index]
+                        b.store(value, to, [place, self.lane])
 
-                self._where(within_column, copy)
-                return ()
+                b.where(within_column, copy)
 
-            def compute(number: BoundedIndex, _: Values) -> Values:
+            def compute(number: BoundedIndex) -> None:
                 self.step = b.index(number)
                 self.point[staged] = b.pure(arith.AddiOp, first, self.step)
                 self.point[loop] = row
-                self._where(within_row, self._row)
-                return ()
+                b.where(within_row, self._row)
 
-            b.loop(rows, (), load)
+            b.repeat(rows, load)
             self._barrier()
-            b.loop(columns, (), compute)
+            b.repeat(columns, compute)
             self._barrier()
-            return ()
 
-        b.loop(b.tiles(span, lanes), (), one, f"d{staged}")
+        b.repeat(b.tiles(span, lanes), one, f"d{staged}")
 
     def _span(self, start: SSAValue, size: Size, most: int) -> Size:
         """Return how many iterations there are from a start on, at most some."""
         b = self.b
         if isinstance(size, int) and size % most == 0:
             return most
-        end = b.constant(INDEX, size) if isinstance(size, int) else size
-        left = b.pure(arith.SubiOp, end, start)
+        left = b.pure(arith.SubiOp, b.value(size), start)
         return b.pure(arith.MinUIOp, left, b.constant(INDEX, most))
 
     def _over_lanes(self) -> None:
@@ -395,7 +370,7 @@ class RowKernel:
             return
         if plan.loop is None:
             zero = b.constant(INDEX, 0)
-            self._where(b.compare("eq", self.lane, zero), self._row)
+            b.where(b.compare("eq", self.lane, zero), self._row)
             return
         loop = plan.loop
         dimension = list(Dimension)[plan.axis]
@@ -458,7 +433,7 @@ class RowKernel:
             for made, value in zip(stores, self._start(statement), strict=True):
                 self._store(made, value)
 
-        def some(at: BoundedIndex, _: Values) -> Values:
+        def some(at: BoundedIndex) -> None:
             first = b.index(b.times(at, steps))
             size = self._size((statement.op, self.nest.own(statement)[0]))
             span = self._span(first, size, steps)
@@ -476,18 +451,10 @@ class RowKernel:
                     self._store(made, value)
 
             over(row)
-            return ()
 
         over(begin)
         size = self._size((statement.op, self.nest.own(statement)[0]))
-        b.loop(b.tiles(size, steps), (), some)
-
-    def _where(self, condition: SSAValue | bool, then: Callable[[], None]) -> None:
-        def run() -> Values:
-            then()
-            return ()
-
-        self.b.branch(condition, run)
+        b.repeat(b.tiles(size, steps), some)
 
     def _strided(
         self,
@@ -516,10 +483,7 @@ class RowKernel:
             before = b.pure(arith.AddiOp, start, b.index(b.times(number, step)))
             return b.pure(arith.AddiOp, before, lane)
 
-        if isinstance(span, int):
-            full: Size = span // step
-        else:
-            full = b.pure(arith.DivUIOp, span, b.constant(INDEX, step))
+        full = b.whole_tiles(span, step)
         values: Values = tuple(carried)
         together = self.plan.together
         if isinstance(full, int) and together > 1:
@@ -529,8 +493,7 @@ class RowKernel:
         if isinstance(span, int) and span % step == 0:
             return values
         place = at(full)
-        size = b.constant(INDEX, span) if isinstance(span, int) else span
-        end = b.pure(arith.AddiOp, start, size)
+        end = b.pure(arith.AddiOp, start, b.value(span))
         before = values
         return b.branch(
             b.compare("ult", place, end), lambda: body(place, before), before
@@ -611,7 +574,7 @@ class RowKernel:
         if stores and (self.plan.kind == "subgroup" or self.plan.parts > 1):
             one = self.lane if self.plan.kind == "subgroup" else self.part
             first = self.b.compare("eq", one, self.b.constant(INDEX, 0))
-        self._where(self.b.both(first, self.in_range), store)
+        self.b.where(self.b.both(first, self.in_range), store)
 
     def _store(self, made: Made, value: SSAValue) -> None:
         memory, at = self._place(made)
@@ -620,7 +583,7 @@ class RowKernel:
             whole = self._broadcast(value, self.plan.width)
             store_vector(self.b, whole, memory, at)
         else:
-            self.b.effect(memref.StoreOp.get(value, memory, at))
+            self.b.store(value, memory, at)
 
     def _broadcast(self, value: SSAValue, width: int) -> SSAValue:
         return self.b.broadcast(value, VectorType(element_of(value.type), [width]))
@@ -630,7 +593,7 @@ class RowKernel:
         return self.along is not None and AffineDimExpr(self.along) in index
 
     def _stored(self, made: Made) -> SSAValue:
-        return self.b.effect(memref.LoadOp.get(*self._place(made))).results[0]
+        return self.b.load(*self._place(made))
 
     def _place(self, made: Made) -> tuple[SSAValue, list[SSAValue]]:
         """Return the memory that an output is stored to, and the index there."""
@@ -646,7 +609,7 @@ class RowKernel:
                 if made.by is statement:
                     self._store(made, found[made.output])
 
-        self._where(self.in_range, store)
+        self.b.where(self.in_range, store)
         return ()
 
     def _over_own(
@@ -759,9 +722,8 @@ class RowKernel:
 
     def _reads_stored(self, statement: Statement) -> bool:
         """Whether a statement reads memory that the kernel stores to."""
-        accesses = self.nest.accesses(statement, self.nest.point(statement))
         stored = [*self.nest.stores.values()]
-        return any(memory in stored for _, memory, _ in accesses)
+        return any(memory in stored for memory, _ in self.nest.reads(statement))
 
     def _combined(
         self,
@@ -838,20 +800,14 @@ class RowKernel:
         line = self._lines(value.type, [count])
         number, zero = b.pure(simt.SubgroupIdOp), b.constant(INDEX, 0)
 
-        def put() -> Values:
-            b.effect(memref.StoreOp.get(value, line, [number]))
-            return ()
-
-        b.branch(b.compare("eq", b.pure(simt.LaneIdOp), zero), put)
+        is_first = b.compare("eq", b.pure(simt.LaneIdOp), zero)
+        b.where(is_first, lambda: b.store(value, line, [number]))
         barrier()
 
-        def found(at: SSAValue) -> SSAValue:
-            return b.effect(memref.LoadOp.get(line, [at])).results[0]
-
         def one(at: BoundedIndex, held: Values) -> Sequence[SSAValue]:
-            return [two(held[0], found(b.index(at)))]
+            return [two(held[0], b.load(line, [b.index(at)]))]
 
-        return b.loop(count, [found(zero)], one, start=1)[0]
+        return b.loop(count, [b.load(line, [zero])], one, start=1)[0]
 
     def _over_parts(
         self, value: SSAValue, two: Two, barrier: Callable[[], None]
@@ -868,10 +824,10 @@ class RowKernel:
         zero = b.constant(INDEX, 0)
 
         def line(part: SSAValue, at: SSAValue) -> SSAValue:
-            return b.effect(memref.LoadOp.get(lines, [part, at])).results[0]
+            return b.load(lines, [part, at])
 
         def put(value: SSAValue, part: SSAValue, at: SSAValue) -> None:
-            b.effect(memref.StoreOp.get(value, lines, [part, at]))
+            b.store(value, lines, [part, at])
 
         if width > 1:
             store_vector(b, value, lines, [self.part, self.column])
@@ -886,16 +842,15 @@ class RowKernel:
             put(tree_reduced(sums, two), first, column)
             self._barrier()
 
-        def combine() -> Values:
+        def combine() -> None:
             def one(number: BoundedIndex, held: Values) -> Sequence[SSAValue]:
                 return [two(held[0], line(b.index(b.times(number, width)), self.lane))]
 
             begin = [line(zero, self.lane)]
             (total,) = b.loop(plan.parts // width, begin, one, start=1)
             put(total, zero, self.lane)
-            return ()
 
-        b.branch(b.compare("ult", self.lane, b.constant(INDEX, columns)), combine)
+        b.where(b.compare("ult", self.lane, b.constant(INDEX, columns)), combine)
         self._barrier()
         if width > 1:
             return load_vector(b, lines, [zero, self.column], width)
@@ -908,11 +863,8 @@ class RowKernel:
     ) -> list[SSAValue]:
         """Return what a body gives for a point of its loops.
 
-        Args:
-            statement: the operation.
-            point: its loops.
-            memo: what is computed in this block already.
-            held: what outputs are, where it is not what they were before.
+        In `memo` is what is computed in this block already, in `held` what outputs are
+        where it is not what they were before.
         """
         block, values = statement.block, dict[SSAValue, SSAValue]()
         for number, argument in enumerate(block.args):
@@ -982,12 +934,12 @@ class RowKernel:
         if not isinstance(source.type, MemRefType):
             return source
         if (tile := self.staged_in.get((source, index))) is not None:
-            return self.b.effect(memref.LoadOp.get(tile, [self.lane, self.step])).res
+            return self.b.load(tile, [self.lane, self.step])
         where = [self._index(x) for x in index]
         if self._varies_along(index):
             found = load_vector(self.b, source, where, self.plan.width)
         else:
-            found = self.b.effect(memref.LoadOp.get(source, where)).results[0]
+            found = self.b.load(source, where)
         memo[source, index] = found
         return found
 

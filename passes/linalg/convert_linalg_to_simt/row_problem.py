@@ -12,37 +12,23 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from coopc.dialects.narrow import memref_type
 from coopc.passes.linalg.convert_linalg_to_simt.row_vectors import width_along
-from coopc.passes.linalg.rows import (
-    Index,
-    Nest,
-    Statement,
-    combiners,
-    is_contiguous,
-    substituted,
-)
+from coopc.passes.linalg.rows import Index, Nest, Statement, combiners, is_contiguous
 from coopc.plan.rows import RowProblem, RowReduction
 
 
 def problem_of(nest: Nest, vectors: bool = False) -> RowProblem:
     """Return what is known of a nest that decides who computes what.
 
-    Args:
-        nest: the rows.
-        vectors: whether work-items may load several elements at once.
+    With `vectors`, work-items may load several elements at once.
     """
     shared = range(len(nest.shared))
     weights, own_weights = [0] * len(shared), dict[tuple[Statement, int], int]()
     reuse = [[0] * len(shared) for _ in shared]
     reducing = [x for x in nest.loops if x.reduces]
     for statement in reducing or nest.loops:
-        point = nest.point(statement)
-        accesses = [(m, index) for _, m, index in nest.accesses(statement, point)]
+        accesses = nest.reads(statement)
         if not statement.reduces:
-            accesses += [
-                (memory, substituted(made.map, point))
-                for made, memory in nest.stores.items()
-                if made.by is statement
-            ]
+            accesses += nest.writes(statement)
         for n in shared:
             weights[n] += sum(weight(m, index, n) for m, index in accesses)
             for _, index in (x for x in accesses if weight(*x, n)):
@@ -81,10 +67,7 @@ def crossed_loops(nest: Nest) -> tuple[int, int] | None:
     """Return `RowProblem.crossed` of a nest without reductions."""
     if any(map(nest.own, nest.loops)):
         return None
-    stored = [
-        (memory, substituted(made.map, nest.point(made.by)))
-        for made, memory in nest.stores.items()
-    ]
+    stored = [x for statement in nest.loops for x in nest.writes(statement)]
     shared = range(len(nest.shared))
     along = [n for n in shared if all(weight(m, index, n) for m, index in stored)]
     for first in along:
@@ -99,15 +82,12 @@ def loads_along(nest: Nest, loop: int, stored: int) -> list[tuple[SSAValue, Inde
 
     Of elements of whole bytes, for which there is work-group memory on all engines.
 
-    Args:
-        nest: the rows.
-        loop: the shared loop.
-        stored: the loop along which what is stored is contiguous.
+    What is stored is contiguous along the shared loop `stored`.
     """
     found = [
         (memory, index)
         for statement in nest.loops
-        for _, memory, index in nest.accesses(statement, nest.point(statement))
+        for memory, index in nest.reads(statement)
         if weight(memory, index, loop) and loop != stored
     ]
     stores = nest.stores.values()
@@ -146,12 +126,10 @@ def bytes_again(nest: Nest) -> int:
         if not own or None in own:
             continue
         steps = prod(x for x in own if x is not None)
-        point, shared = nest.point(statement), len(nest.shared)
-        accesses = nest.accesses(statement, point)
         memories = {
             memory
-            for _, memory, index in accesses
-            if any(n >= shared for x in index for n in x.used_dims())
+            for memory, index in nest.reads(statement)
+            if any(n >= len(nest.shared) for x in index for n in x.used_dims())
         }
         for memory in memories:
             read.setdefault(memory, []).append(steps * element_bytes(memory))
@@ -174,14 +152,9 @@ def reads_stored(nest: Nest) -> bool:
     """
     stored, used = [*nest.stores.values()], nest.used()
     for statement in nest.loops:
-        point = nest.point(statement)
-        own = [
-            (memory, substituted(made.map, point))
-            for made, memory in nest.stores.items()
-            if made.by is statement
-        ]
+        own = nest.writes(statement)
         combined = statement.reduces and bool(nest.own(statement))
-        for _, memory, index in nest.accesses(statement, point):
+        for memory, index in nest.reads(statement):
             is_own = (memory, index) in own and (combined or statement not in used)
             if memory in stored and not is_own:
                 return True
@@ -200,7 +173,7 @@ def stored_reduction(nest: Nest) -> Statement | None:
     others = [x for x in nest.loops if x is not found]
     stored = [(x.by, x.output) for x in nest.stores]
     wanted = [(found, number) for number in range(len(found.maps) - found.inputs)]
-    read = [m for _, m, _ in nest.accesses(found, nest.point(found))]
+    read = [memory for memory, _ in nest.reads(found)]
     is_read = any(memory in read for memory in nest.stores.values())
     if any(nest.own(x) for x in others) or stored != wanted or is_read:
         return None
@@ -216,8 +189,7 @@ def weight(memory: SSAValue, index: Index, dimension: int) -> int:
 
 def lane_loop(nest: Nest, statement: Statement) -> int:
     """Return which of the loops that are not shared lanes do together."""
-    point, own = nest.point(statement), nest.own(statement)
-    accesses = [(m, index) for _, m, index in nest.accesses(statement, point)]
+    own, accesses = nest.own(statement), nest.reads(statement)
 
     def preference(n: int) -> tuple[int, int]:
         at = len(nest.shared) + own.index(n)

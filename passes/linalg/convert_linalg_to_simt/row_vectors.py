@@ -9,7 +9,7 @@ and if bodies consist of operations that vectors have, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects import vector
@@ -29,10 +29,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_vector, memref_type, vector_type
+from coopc.dialects.narrow import length_of, memref_type, vector_type
+from coopc.dialects.simt import bits_of
 from coopc.ir.builder import Builder
 from coopc.passes.linalg.match import row_alignment
-from coopc.passes.linalg.rows import Index, Nest, Statement, is_contiguous, substituted
+from coopc.passes.linalg.rows import Index, Nest, Statement, is_contiguous
 
 OpT = TypeVar("OpT", bound=Operation)
 VECTOR_BYTES, MOST_ELEMENTS = 16, 8
@@ -58,7 +59,7 @@ def width_along(nest: Nest, dimension_of: Callable[[Statement], int | None]) -> 
         point = nest.point(statement)
         (loop,) = (n for n, x in enumerate(point) if x == AffineDimExpr(dimension))
         sizes.append(nest.size(statement, loop))
-        for memory, index in accessed(nest, statement):
+        for memory, index in (*nest.reads(statement), *nest.writes(statement)):
             used = [x for x in index if dimension in x.used_dims()]
             if used and used != [AffineDimExpr(dimension)]:
                 return 1
@@ -71,7 +72,7 @@ def width_along(nest: Nest, dimension_of: Callable[[Statement], int | None]) -> 
     often = [x for x in places if any(y.used_dims() - {*shared} for y in x[1])]
     if not often or None in sizes:
         return 1
-    bits = max(element_bits(memory) for memory, _, _ in often)
+    bits = max(bits_of(memref_type(x).get_element_type()) for x, _, _ in often)
     width = min(MOST_ELEMENTS, VECTOR_BYTES * 8 // bits)
     while width > 1 and not (
         all(size is not None and size % width == 0 for size in sizes)
@@ -79,16 +80,6 @@ def width_along(nest: Nest, dimension_of: Callable[[Statement], int | None]) -> 
     ):
         width //= 2
     return width
-
-
-def accessed(nest: Nest, statement: Statement) -> Iterator[tuple[SSAValue, Index]]:
-    """Yield the memory that a statement reads and is stored to, and where."""
-    point = nest.point(statement)
-    for _, memory, index in nest.accesses(statement, point):
-        yield memory, index
-    for made, memory in nest.stores.items():
-        if made.by is statement:
-            yield memory, substituted(made.map, point)
 
 
 def is_vectorizable(statement: Statement) -> bool:
@@ -103,12 +94,6 @@ def is_number(type: Attribute) -> bool:
     if isinstance(type, IntegerType):
         return type.bitwidth in (1, 8, 16, 32, 64)
     return isinstance(type, FLOATS)
-
-
-def element_bits(memory: SSAValue) -> int:
-    element = memref_type(memory).get_element_type()
-    assert isinstance(element, (IntegerType, *FLOATS)), element
-    return element.bitwidth
 
 
 def is_aligned(memory: SSAValue, width: int) -> bool:
@@ -155,5 +140,4 @@ def tree_reduced(values: Sequence[SSAValue], two: Two) -> SSAValue:
 
 
 def components_of(b: Builder, vector: SSAValue) -> list[SSAValue]:
-    assert is_vector(vector.type), vector
-    return [b.extract(vector, n) for n in range(vector.type.get_shape()[0])]
+    return [b.extract(vector, n) for n in range(length_of(vector))]

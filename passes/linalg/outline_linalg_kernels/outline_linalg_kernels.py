@@ -341,7 +341,7 @@ class KernelWriter:
         if isinstance(op, tensor.ExtractOp):
             memory = self.known[op.tensor]
             indices = [self.operand(x) for x in op.indices]
-            found = self.b.effect(memref.LoadOp.get(memory, indices)).results[0]
+            found = self.b.load(memory, indices)
         elif isinstance(op, tensor.DimOp):
             operands = self.operand(op.source), self.operand(op.index)
             found = self.b.effect(memref.DimOp(*operands)).results[0]

@@ -4,8 +4,9 @@ import pytest
 from xdsl.dialects.func import FuncOp
 
 from coopc.compiler import new_context
+from coopc.ir.transaction import Refused
 from coopc.parsing import parse
-from coopc.passes.linalg.rows import why_not_rows
+from coopc.passes.linalg.rows import nest_of
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -51,7 +52,11 @@ def of_function(text: str) -> str | None:
     (func,) = module.ops
     assert isinstance(func, FuncOp)
     *ops, _ = func.body.block.ops
-    return why_not_rows(ops)
+    try:
+        nest_of(ops)
+    except Refused as error:
+        return f"{error.op.name}: {error.reason}"
+    return None
 
 
 @pytest.mark.parametrize("map", ["#p", "#t"])
