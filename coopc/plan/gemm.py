@@ -477,10 +477,7 @@ def plan_direct_gemm(
 def stored_use(output: Output, device: Device, sizes: tuple[int, int]) -> Operand:
     """Return the use of the matrices of an output, acc where the device has neither.
 
-    Args:
-        output: what is stored.
-        device: what stores it.
-        sizes: rows and columns of a matrix of sums.
+    The sizes are those of a matrix of sums.
     """
     element = output.memory.element
     is_converted = output.after and output.after[-1].operation != "bitcast"

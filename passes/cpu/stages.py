@@ -19,7 +19,7 @@ takes the argument, and memory for what it packs.  The last map is of its sizes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -72,18 +72,12 @@ class Stages:
     @property
     def attr(self) -> DictionaryAttr:
         """What the attribute says of the kernel."""
-        packed = self.packed
+        packed, of = self.packed, fields(PackedArgument)
         found = _attribute(
             {
-                "stages": [{"name": x, "groups": of} for x, of in self.functions],
-                "scratch": [{"bytes": x, "sizes": of} for x, of in self.scratch],
-                "packed": None
-                if packed is None
-                else {
-                    "argument": packed.argument,
-                    "type": packed.type,
-                    "elements": packed.elements,
-                },
+                "stages": [{"name": x, "groups": y} for x, y in self.functions],
+                "scratch": [{"bytes": x, "sizes": y} for x, y in self.scratch],
+                "packed": packed and {x.name: getattr(packed, x.name) for x in of},
                 "batch": self.batch,
             }
         )

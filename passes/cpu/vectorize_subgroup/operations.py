@@ -610,11 +610,7 @@ def _alike(
 ) -> Results:
     """Write control flow that all lanes take alike.
 
-    Args:
-        b: the builder.
-        op: the loop or the branch.
-        starts: what its operands are passed on as.
-        passed: of each region, what the operands of its end are passed on as.
+    Its operands are passed on as `starts`, those of the end of each region as `passed`.
     """
     regions = [
         Region([Block(arg_types=[b.type_of(x) for x in old.args]) for old in x.blocks])
