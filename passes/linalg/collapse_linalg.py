@@ -205,11 +205,7 @@ def _operand(
 ) -> Collapsed | None:
     """Return how an operand is read where some loops are one.
 
-    Args:
-        map: of the operand.
-        loops: that become one.
-        numbers: the new numbers of loops.
-        lengths: of the loops, if a part of them may be used; None if not.
+    A part of some of the loops may be used, where their `lengths` are given.
     """
     dims = [x.position if isinstance(x, AffineDimExpr) else -1 for x in map.results]
     groups: list[tuple[int, ...]] = []

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
@@ -217,35 +218,24 @@ def simplified(op: linalg.GenericOp) -> linalg.GenericOp | None:
     None where it already is so.
     """
     block, maps, count = op.body.block, maps_of(op), len(op.inputs)
-    pairs = list(zip(op.inputs, maps, strict=False))
-    first: dict[tuple[SSAValue, AffineMap], int] = {}
-    into: list[int | None] = []
-    for at, pair in enumerate(pairs):
-        used = bool(block.args[at].uses)
-        if used:
-            first.setdefault(pair, len(first))
-        into.append(first.get(pair) if used else None)
+    # What outputs hold is an input of an elementwise one.
+    movable = len(maps) if is_parallel(op) else count
+    pairs = list(zip(op.operands, maps, strict=True))
+    read = [bool(arg.uses) and arg.index < movable for arg in block.args]
+    inputs = list(dict.fromkeys(compress(pairs, read)))
     # Shapes of what is not read may be needed.
-    if not has_bounds([*(m for _, m in first), *maps[count:]], maps[0].num_dims):
+    known = [*(map for _, map in inputs), *maps[count:]]
+    if not has_bounds(known, maps[0].num_dims):
         return None
-    moved: list[int] = []
-    if is_parallel(op):
-        for at, arg in enumerate(output_arguments(op)):
-            if arg.uses:
-                first.setdefault((op.outputs[at], maps[count + at]), len(first))
-                moved.append(at)
-    if len(first) == count and not moved:
+    if len(inputs) == count and not any(read[count:]):
         return None
-    inputs = list(first)
     types = [_element(x) for x, _ in inputs]
     new = Block(arg_types=[*types, *(x.type for x in output_arguments(op))])
-    args: list[SSAValue] = []
-    for at, arg in enumerate(block.args[:count]):
-        found = into[at]
-        args.append(arg if found is None else new.args[found])
-    for at in range(len(op.outputs)):
-        key = (op.outputs[at], maps[count + at])
-        args.append(new.args[first[key] if at in moved else len(first) + at])
+    unread = [*block.args[:count], *new.args[len(inputs) :]]
+    args = [
+        new.args[inputs.index(pair)] if is_read else other
+        for pair, is_read, other in zip(pairs, read, unread, strict=True)
+    ]
     _clone(block, new, args)
     return rebuilt(op, inputs, new)
 

@@ -43,7 +43,6 @@ from xdsl.dialects.utils.dynamic_index_list import (
     split_dynamic_index_list,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -74,6 +73,7 @@ from coopc.passes.linalg.outline_linalg_kernels.groups import (
     groups_of,
     users,
 )
+from coopc.passes.linalg.rows import Sizes, sizes_of
 
 RESHAPES = tensor.ExpandShapeOp | tensor.CollapseShapeOp
 
@@ -289,46 +289,34 @@ class KernelWriter:
                 Rewriter.replace_op(each, load)
         self.b.effect(new)
 
-    def temporary(self, op: linalg.GenericOp, at: int) -> None:
+    def temporary(self, op: linalg.GenericOp, at: int, known: Sizes) -> None:
         """Allocate memory of the kernel's for a result that nothing else reads."""
         result = op.results[at]
         type = tensor_type(result)
-        own = maps_of(op)[len(op.inputs) + at]
-        sizes: list[SSAValue] = []
-        for expr, size in zip(own.results, type.get_shape(), strict=True):
-            if size == DYNAMIC_INDEX:
-                if (found := self._size(op, expr)) is None:
-                    raise Refused(op, "no operand tells how long a loop of it is")
-                sizes.append(found)
+        sizes = [
+            self._size(op, known, (result, n))
+            for n, size in enumerate(type.get_shape())
+            if size == DYNAMIC_INDEX
+        ]
         shape = MemRefType(type.element_type, type.get_shape())
         new = self.b.effect(memref.AllocOp(sizes, [], shape)).results[0]
         new.name_hint = result.name_hint
         self.known[result] = new
 
-    def _size(self, op: linalg.GenericOp, expr: AffineExpr) -> SSAValue | None:
-        """Return how long a loop is, from an operand of it or of what reads it."""
-        values = *op.inputs, *op.results
-        for value, map in zip(values, maps_of(op), strict=True):
-            memory = self.known.get(value)
-            if memory is None or expr not in map.results:
-                continue
-            assert isinstance(expr, AffineDimExpr), op
-            at = map.results.index(expr)
-            own = memory.owner
-            if not isinstance(own, memref.AllocOp):
-                return self.b.pure(memref.DimOp, memory, self.b.constant(INDEX, at))
-            shape = memref_type(memory).get_shape()
-            if shape[at] != DYNAMIC_INDEX:
-                return self.b.constant(INDEX, shape[at])
-            return own.dynamic_sizes[list(shape[:at]).count(DYNAMIC_INDEX)]
-        for result, own in zip(op.results, maps_of(op)[len(op.inputs) :], strict=True):
-            for use in result.uses if expr in own.results else ():
-                reader = use.operation
-                if isinstance(reader, linalg.GenericOp):
-                    its = maps_of(reader)[use.index].results[own.results.index(expr)]
-                    if (found := self._size(reader, its)) is not None:
-                        return found
-        return None
+    def _size(self, op: Operation, known: Sizes, dimension: object) -> SSAValue:
+        """Return the size of a dimension, which that of an argument is."""
+        if (number := known.known(dimension)) is not None:
+            return self.b.constant(INDEX, number)
+        for found in known.all(dimension):
+            match found:
+                case (SSAValue() as value, int(at)) if value in self.known:
+                    memory = self.known[value]
+                    if not isinstance(memory.owner, memref.AllocOp):
+                        number = self.b.constant(INDEX, at)
+                        return self.b.pure(memref.DimOp, memory, number)
+                case _:
+                    pass
+        raise Refused(op, "no operand tells how long a loop of it is")
 
     # Values of the function
 
@@ -751,8 +739,9 @@ class SequenceWriter:
                     self._output(kernel, op, value, before)
                 else:
                     temporaries.append((op, at))
+        sizes = sizes_of(group.ops)
         for op, at in temporaries:  # whose sizes may be those of a result
-            kernel.temporary(op, at)
+            kernel.temporary(op, at, sizes)
         for op in group.ops:
             for value in op.results:
                 if value in fills:
