@@ -315,6 +315,15 @@ class Builder:
             return one
         return self.pure(_blend, one, other, tuple(chosen))
 
+    def halved(self, make: Callable[..., Operation], vector: SSAValue) -> SSAValue:
+        """Return a vector whose halves are combined, as often as its length is even."""
+        length = length_of(vector)
+        while length % 2 == 0:
+            length //= 2
+            halves = range(length), range(length, 2 * length)
+            vector = self.pure(make, *(self.blend(vector, vector, x) for x in halves))
+        return vector
+
     def gathered(
         self, wanted: Sequence[Component | None], length: int, any: SSAValue
     ) -> SSAValue:

@@ -242,6 +242,26 @@ def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
             pass
 
 
+def carry_only(loop: scf.ForOp, kept: Sequence[int]) -> scf.ForOp:
+    """Insert a loop with the body of another one, which carries some values alone.
+
+    Nothing in the body may use the others.
+    """
+    body, start = loop.body.block, loop.iter_args
+    last = body.last_op
+    assert isinstance(last, scf.YieldOp), loop
+    last.operands = [last.arguments[at] for at in kept]
+    for at in reversed(range(len(start))):
+        if at not in kept:
+            body.erase_arg(body.args[1 + at])
+    carried = [start[at] for at in kept]
+    region = loop.detach_region(loop.body)
+    new = scf.ForOp(loop.lb, loop.ub, loop.step, carried, region)
+    new.location, new.attributes = loop.location, dict(loop.attributes)
+    Rewriter.insert_op(new, InsertPoint.before(loop))
+    return new
+
+
 def yielded(region: Region) -> Sequence[SSAValue]:
     """Return the operands of the operation that ends a region, a single block."""
     end = region.block.last_op

@@ -296,13 +296,10 @@ def _reduced(b: Builder, op: coopmatrix.ReduceOp, row: SSAValue) -> SSAValue:
     """Return a row whose elements are all what it is reduced to: half by half."""
     if op.axis.data is not Reduced.ROWS or op.broadcast is None:
         raise Refused(op, f"expected rows broadcast, got {op.form}")
-    combine, part, length = reduction(op), row, length_of(row)
-    while length % 2 == 0:
-        length //= 2
-        halves = (range(length), range(length, 2 * length))
-        part = b.pure(combine, *(b.blend(part, part, x) for x in halves))
+    combine = reduction(op)
+    part = b.halved(combine, row)
     total = b.extract(part, 0)
-    for at in range(1, length):
+    for at in range(1, length_of(part)):
         total = b.pure(combine, total, b.extract(part, at))
     return b.pure(vector.BroadcastOp, total, row.type)
 

@@ -32,7 +32,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, ScopeAttr, matrix_type
 from coopc.dialects.narrow import length_of, memref_type
 from coopc.ir.builder import INDEX, Builder
-from coopc.ir.control_flow import retype
+from coopc.ir.control_flow import carry_only, retype
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.stack_buffer import StackBuffers, origin, stack_buffer
 from coopc.ir.transaction import Refused, transaction
@@ -149,17 +149,7 @@ class RowSliceStaging:
 def _carry_less(op: ForOp, memories: dict[int, SSAValue]) -> None:
     """Replace a loop by one that does not carry the matrices in memory."""
     kept = [place for place in range(len(op.iter_args)) if place not in memories]
-    body, b = op.body.block, Builder.at(op)
-    end = body.last_op
-    assert isinstance(end, YieldOp), op
-    end.operands = [end.operands[place] for place in kept]
-    for place in sorted(memories, reverse=True):
-        body.erase_arg(body.args[1 + place])
-    start = [op.iter_args[place] for place in kept]
-    new = ForOp(op.lb, op.ub, op.step, start, op.detach_region(op.body))
-    new.attributes = dict(op.attributes)
-    b.effect(new)
-    rest = iter(new.results)
+    rest, b = iter(carry_only(op, kept).results), Builder.at(op)
     results = [
         b.effect(coopmatrix.LoadOp(memories[place], origin(b), old.type)).results[0]
         if place in memories

@@ -238,10 +238,8 @@ class Consumers:
         return Epilogue(outputs, in_place, self._why_not_vectors())
 
     def _output(self, value: SSAValue, memory: GemmOperand) -> Output:
-        head = memref_type(self.sums).get_element_type()
-        before: list[Cast] = []
+        head, before = self.head, list[Cast]()
         if (cast := self.first_cast) is not None:
-            head = cast.results[0].type
             before.append(Cast(CASTS[type(cast)], str(head)))
         if (last := self.last_cast(value)) is not None:
             return Output(
@@ -290,12 +288,16 @@ class Consumers:
         owner = value.owner
         if not isinstance(owner, Operation) or type(owner) not in CASTS:
             return None
-        cast = self.first_cast
-        sums = memref_type(self.sums).get_element_type()
-        head = sums if cast is None else cast.results[0].type
-        if owner.operands[0].type != head or owner is cast:
+        if owner.operands[0].type != self.head or owner is self.first_cast:
             return None
         return owner
+
+    @property
+    def head(self) -> Attribute:
+        """The type of a sum, cast by that."""
+        if (cast := self.first_cast) is not None:
+            return cast.results[0].type
+        return memref_type(self.sums).get_element_type()
 
     def _why_not_vectors(self) -> str | None:
         column = max(x.position for x in self.at if isinstance(x, AffineDimExpr))
@@ -350,10 +352,8 @@ class Consumers:
             dict(outside),
         )
         given, taken = element_of(total.type), element_of(call.results[0].type)
-        cast = self.first_cast
-        sums = memref_type(self.sums).get_element_type()
-        head = sums if cast is None else cast.results[0].type
-        if given == sums:
+        cast, head = self.first_cast, self.head
+        if given == memref_type(self.sums).get_element_type():
             element.known[self.sums] = total
         elif cast is not None:
             total = element.cast(total, given, head)

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
-from coopc.ir.control_flow import definer, links
+from coopc.ir.control_flow import carry_only, definer, links
 
 
 def remove_dead(root: Operation) -> None:
@@ -71,19 +71,11 @@ def shorten(loop: ForOp, needed: set[SSAValue]) -> None:
     keep = [at for at, pair in enumerate(carried) if needed.intersection(pair)]
     if len(keep) == len(carried):
         return
-    for at, pair in reversed(list(enumerate(carried))):
+    for at, pair in enumerate(carried):
         if at not in keep:
             # Only what nobody needs, and is removed next, still uses these.
             for value in pair:
                 value.replace_all_uses_with(starts[at])
-            block.erase_arg(pair[1])
-    last = block.last_op
-    assert isinstance(last, YieldOp), loop
-    last.operands = [last.arguments[at] for at in keep]
-    kept = [starts[at] for at in keep]
-    new = ForOp(loop.lb, loop.ub, loop.step, kept, loop.detach_region(loop.body))
-    new.location = loop.location
-    new.attributes |= loop.attributes
-    results = iter(new.results)
+    results = iter(carry_only(loop, keep).results)
     found = [next(results) if at in keep else None for at in range(len(carried))]
-    Rewriter.replace_op(loop, new, found)
+    Rewriter.replace_op(loop, [], found)

@@ -23,7 +23,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, SSAValue
 
 from coopc.dialects import coopmatrix, row_slice, simt
-from coopc.dialects.narrow import is_memref, length_of, memref_type, vector_type
+from coopc.dialects.narrow import is_memref, memref_type, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.passes.generic.expand_vector import reduction
 
@@ -132,15 +132,10 @@ class VectorBuilder(Builder):
 
         Sums and products of floats are computed by halves, not in LLVM's order.
         """
-        element, count = vector_type(value).get_element_type(), length_of(value)
-        combine = ORDERED.get(kind)
+        combine, element = ORDERED.get(kind), vector_type(value).get_element_type()
         if combine is None or not isinstance(element, AnyFloat):
             return self.pure(reduction, value, kind)
-        while count > 1:
-            count //= 2
-            halves = (range(count), range(count, 2 * count))
-            value = self.pure(combine, *(self.blend(value, value, x) for x in halves))
-        return self.extract(value, 0)
+        return self.extract(self.halved(combine, value), 0)
 
     # Masks
 
