@@ -57,7 +57,7 @@ class CoopcOpt:
     output: list[str | bytes]
     """What will be written, if nothing goes wrong."""
     status: int
-    """Not 0 where a piece of the input failed, and the others are written."""
+    """Not 0 where a piece of the input failed; the others are printed, to no file."""
 
     def __init__(self, args: Sequence[str] | None):
         self.args = parser().read(args)
@@ -82,7 +82,10 @@ class CoopcOpt:
             self.shrink()
         else:
             self.compile()
-        write_output(self.args.output_file, b"".join(map(as_bytes, self.output)))
+        is_file = self.args.output_file not in (None, "-")
+        if not (self.status and is_file):
+            content = b"".join(map(as_bytes, self.output))
+            write_output(self.args.output_file, content)
 
     def compile(self) -> None:
         if caching() and self.is_plain():

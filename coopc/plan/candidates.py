@@ -79,8 +79,8 @@ def _tiles(problem: Problem, device: Device) -> list[GemmTiles]:
     if not shapes:
         return []
     (m, n), bits = problem.c.shape, ELEMENT_BITS[a]
-    rows = _sizes(m, min(x.m for x in shapes), MOST_GROUP)
-    cols = _sizes(n, low := min(x.n for x in shapes), MOST_GROUP)
+    rows = _sizes(m, low := min(x.m for x in shapes), MOST_GROUP)
+    cols = _sizes(n, min(x.n for x in shapes), MOST_GROUP)
     steps = _sizes(None, min(x.k for x in shapes), MOST_STEP * 16 // bits)
     subgroups = list(product(rows, cols))
     found: dict[GemmTiles, float] = {}

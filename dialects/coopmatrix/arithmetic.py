@@ -739,8 +739,9 @@ class MulAddOp(CanonicalOp):
     All four have one scope and may have different element types, all floats or all
     integers.  Integers of the operands that `signed` names are signed, the others
     unsigned: a, b and c are extended to the width of the result, and the product is its
-    low bits.  With `saturating`, the addition of c saturates by the sign of the result.
-    The type of the result stands where it is not that of c.
+    low bits.  With `saturating`, the addition of c saturates by the sign of the result,
+    and a product that does not fit is undefined.  The type of the result stands where
+    it is not that of c.
 
     ```mlir
     %a = "test.op"() : () -> !coopmatrix.matrix<8x32xi8, a>

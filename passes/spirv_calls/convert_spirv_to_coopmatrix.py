@@ -944,6 +944,20 @@ def _mode(op: SpirvOp) -> dict[str, Attribute]:
     return {}
 
 
+def _named(ops: Sequence[SpirvOp]) -> dict[str, SpirvOp]:
+    """Return functions and variables by their names.
+
+    Raises:
+        Refused: two have one name.
+    """
+    found: dict[str, SpirvOp] = {}
+    for op in ops:
+        name = op.given("sym_name")
+        if isinstance(name, StringAttr) and found.setdefault(name.data, op) is not op:
+            raise Refused(op, f"expected one definition of @{name.data}, got two")
+    return found
+
+
 def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operation]:
     """What a module becomes.
 
@@ -952,11 +966,8 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
     """
     found: list[Operation] = []
     kernels: dict[str, func.FuncOp] = {}
-    named: dict[str, SpirvOp] = {}
     ops = [op for op in module.regions[0].block.ops if isinstance(op, SpirvOp)]
-    for op in ops:
-        if isinstance(name := op.given("sym_name"), StringAttr):
-            named[name.data] = op
+    named = _named(ops)
     is_single = sum(_name(op) == "EntryPoint" for op in ops) == 1
     buffers = [name for name, op in named.items() if op.given("binding") is not None]
     for op in ops:

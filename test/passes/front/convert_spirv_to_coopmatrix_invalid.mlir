@@ -115,3 +115,14 @@ spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
   }) {sym_name = "k", function_type = () -> (), function_control = #spirv.function_control<None>} : () -> ()
   "spirv.EntryPoint"() {execution_model = #spirv.execution_model<GLCompute>, fn = @k, interface = []} : () -> ()
 }
+
+// -----
+
+// CHECK: spirv.func: expected one definition of @k, got two
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.GlobalVariable @k bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<f16, stride=2> [0])>, StorageBuffer>
+  spirv.func @k() "None" {
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k, @k
+}

@@ -307,6 +307,9 @@ def test_pieces_that_fail(here: Path, capsys: Capture) -> None:
     assert out.count("// -----") == 3
     lines = [line for line in err.split("\n") if "error: " in line]
     assert [line.split(" ")[0] for line in lines] == ["f.mlir:5:17:", "f.mlir:12:17:"]
+    (here / "out.mlir").write_text("as before")
+    assert main(["f.mlir", "--split-input-file", "-o", "out.mlir"]) == 1
+    assert (here / "out.mlir").read_text() == "as before"
 
 
 def test_a_byte_order_mark(here: Path, capsys: Capture) -> None:
