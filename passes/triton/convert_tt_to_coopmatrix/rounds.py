@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith, scf
@@ -117,7 +118,7 @@ def plan_rounds(
     for statement, (source, path) in users.items():
         if any(map(writes, {*between(loop, statement)} - {*users})):
             return "memory is written before the accumulators are used"
-        if (begin := path.begin(shape_of(source.type))) is None:
+        if (begin := path.begin(shape)) is None:
             return "the part of the accumulators that is used is no block"
         pairs = zip(block, shape_of(source.type), strict=True)
         rows, cols = (min(x, y) for x, y in pairs)
@@ -132,41 +133,29 @@ class Path:
 
     views: tuple[tuple[Operation, int], ...] = ()
 
-    def origin(self, at: tuple[int, ...]) -> tuple[int, ...]:
-        """Return where among the sums an element is."""
-        for op, which in reversed(self.views):
+    def begin(self, shape: tuple[int, ...]) -> tuple[int, int] | None:
+        """Return the first of sums of a shape that is seen, if a block of them is."""
+        if not self.views:
+            return 0, 0
+        import numpy as np  # few programs have views
+
+        sums = np.arange(prod(shape)).reshape(shape)
+        seen = sums
+        for op, which in self.views:
             match op:
                 case tt.SplitOp():
-                    at = (*at, which)
+                    seen = seen[..., which]
                 case tt.TransOp():
-                    before = dict(zip(op.permutation, at, strict=True))
-                    at = tuple(before[d] for d in range(len(at)))
+                    seen = seen.transpose(op.permutation)
                 case _:
-                    number = 0
-                    for x, size in zip(at, shape_of(op.results[0].type), strict=True):
-                        number = number * size + x
-                    left: list[int] = []
-                    for size in reversed(shape_of(op.operands[0].type)):
-                        number, x = divmod(number, size)
-                        left.insert(0, x)
-                    at = tuple(left)
-        return at
-
-    def begin(self, shape: tuple[int, ...]) -> tuple[int, int] | None:
-        """Return the first sum of a view that is a block of them; None of another.
-
-        Sizes are powers of two, so that views move bits of coordinates: if those of the
-        first element and of each bit are in place, all are.
-        """
-        if len(shape) != 2:
+                    seen = seen.reshape(shape_of(op.results[0].type))
+        if seen.ndim != 2:
             return None
-        row, col = self.origin((0, 0))
-        for dim, size in enumerate(shape):
-            for bit in range(size.bit_length() - 1):
-                x, y = (1 << bit if d == dim else 0 for d in range(2))
-                if self.origin((x, y)) != (row + x, col + y):
-                    return None
-        return (row, col) if row % shape[0] == 0 == col % shape[1] else None
+        (row, col), (rows, cols) = divmod(int(seen[0, 0]), shape[1]), seen.shape
+        if row % rows or col % cols:
+            return None
+        is_block = np.array_equal(seen, sums[row : row + rows, col : col + cols])
+        return (row, col) if is_block else None
 
 
 def writes(op: Operation) -> bool:
