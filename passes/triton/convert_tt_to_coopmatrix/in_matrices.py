@@ -38,9 +38,9 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
     filled,
     inside,
     is_multiplied,
+    load_staged,
     load_tile,
     moved,
-    staged,
     unchecked,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
@@ -462,13 +462,7 @@ def applied(
         given = [
             old if x is value else k.elements.of(k.tensor(x), here) for x in op.operands
         ]
-        new = type(op).create(
-            operands=given,
-            result_types=[element],
-            properties=dict(op.properties),
-            attributes=dict(op.attributes),
-        )
-        b.effect(coopmatrix.YieldOp(b.effect(new).results[0]))
+        b.effect(coopmatrix.YieldOp(b.like(op, given, [element]).results[0]))
     return b.effect(coopmatrix.ApplyOp(tile, Region(block))).result
 
 
@@ -517,13 +511,7 @@ def factor_tiles(k: TtKernel, op: tt.DotOp, types: TileTypes) -> Values:
         return tuple(load_tile(k, unchecked(tensor), x, types.a) for x in places)
 
     def by_elements() -> Values:
-        found: list[SSAValue] = []
-        for at in places:
-            stage, zeros = staged(k, tensor, at, (m, n), types.a.element_type)
-            assert stage.buffer is not None, stage
-            new = coopmatrix.LoadOp(stage.buffer, zeros, types.a)
-            found.append(b.effect(new).result)
-        return tuple(found)
+        return tuple(load_staged(k, tensor, x, types.a) for x in places)
 
     if isinstance(whole, bool):
         return loads() if whole else by_elements()

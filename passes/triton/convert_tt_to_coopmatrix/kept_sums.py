@@ -41,7 +41,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
     factor,
     filled,
     is_multiplied,
-    staged,
+    load_staged,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     between,
@@ -222,9 +222,7 @@ def scaled(
     sums = k.kept[old]
     for first in range(0, len(sums), across):
         at = b.constant(INDEX, first // across * d.shape[0]), b.constant(INDEX, 0)
-        stage, zeros = staged(k, k.tensor(by), at, d.shape, d.element_type)
-        assert stage.buffer is not None, stage
-        row = b.effect(coopmatrix.LoadOp(stage.buffer, zeros, d)).result
+        row = load_staged(k, k.tensor(by), at, d)
         for each in sums[first : first + across]:
             found.append(b.effect(coopmatrix.MulOp(each, row)).result)
     k.kept[op.results[0]] = tuple(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from xdsl.dialects import arith
@@ -33,6 +34,7 @@ from coopc.ir.control_flow import block_of
 from coopc.ir.facts import constant_number
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import rewritten
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
+    Strips,
     Tiles,
     TtKernel,
 )
@@ -121,14 +123,19 @@ def load_tile(
             new.checked = CheckedAttr(frozenset(matrix.checked))
         return tuple(b.effect(new).results)
 
-    def load_staged() -> Values:
-        stage, zeros = staged(k, tensor, at, type.shape, type.element_type)
-        assert stage.buffer is not None, stage
-        return tuple(b.effect(coopmatrix.LoadOp(stage.buffer, zeros, type)).results)
-
     if isinstance(matrix.aligned, bool):
         return load()[0]
-    return b.either(matrix.aligned, [type], load, load_staged)[0]
+    by_elements = partial(load_staged, k, tensor, at, type)
+    return b.either(matrix.aligned, [type], load, lambda: (by_elements(),))[0]
+
+
+def load_staged(
+    k: TtKernel, tensor: Tensor, at: Coordinates, type: MatrixType
+) -> SSAValue:
+    """Return a tile of any tensor, through a buffer."""
+    stage, zeros = staged(k, tensor, at, type.shape, type.element_type)
+    assert stage.buffer is not None, stage
+    return k.b.effect(coopmatrix.LoadOp(stage.buffer, zeros, type)).result
 
 
 def staged(
@@ -386,22 +393,9 @@ def run_statement(
         )
         first = tuple(b.plus(x, y) for x, y in zip(at, plan.begin, strict=True))
         sums = sums_at(k, plan, types, first)
-        stage = k.buffer(strip.shape, strip.element_type, "sums")
-        assert stage.buffer is not None, stage
-        rounds.strip = stage
-        zero = b.constant(INDEX, 0)
+        rounds.strip = k.buffer(strip.shape, strip.element_type, "sums")
         for number, each in enumerate(sums):
-
-            def of_strip(x: Coordinates, number: int = number) -> None:
-                row = b.plus(x[0], number * strip.shape[0])
-                whole = moved(k, at, (row, x[1]))
-                rounds.places[whole] = x
-                body(whole)
-
-            k.barrier()
-            b.effect(coopmatrix.StoreOp(each, stage.buffer, (zero, zero)))
-            k.barrier()
-            k.for_each(strip.shape, of_strip)
+            run_strip(k, rounds, each, (number * strip.shape[0], 0), body, at)
         return ()
 
     k.reads.clear()
@@ -415,23 +409,40 @@ def run_tiles(
     """Run the body of a statement for each element of a tensor: by tiles."""
     b, type = k.b, matrix_type(rounds.tiles[0])
     (m, n), element = type.shape, type.element_type
-    stage, zero = k.buffer((m, n), element, "sums"), b.constant(INDEX, 0)
-    assert stage.buffer is not None, stage
-    rounds.strip = stage
+    rounds.strip = k.buffer((m, n), element, "sums")
     if k.options.parts == 1:  # other lanes may have loaded what a lane stores to
         b.effect(simt.BarrierOp())
     for number, tile in enumerate(rounds.tiles):
         down, right = divmod(number, rounds.across)
+        run_strip(k, rounds, tile, (down * m, right * n), body)
 
-        def of_tile(x: Coordinates, row: int = down * m, col: int = right * n) -> None:
-            whole = b.plus(x[0], row), b.plus(x[1], col)
-            rounds.places[whole] = x
-            body(whole)
 
-        k.barrier()
-        b.effect(coopmatrix.StoreOp(tile, stage.buffer, (zero, zero)))
-        k.barrier()
-        k.for_each((m, n), of_tile)
+def run_strip(
+    k: TtKernel,
+    strips: Strips,
+    matrix: SSAValue,
+    first: tuple[int, int],
+    body: Callable[[Coordinates], object],
+    begin: Coordinates | None = None,
+) -> None:
+    """Run a body for each element of a matrix, which goes to the strip's buffer.
+
+    The matrix begins at row and column `first` of a block, and that at `begin`.
+    """
+    assert strips.strip is not None, strips
+    b, buffer, zero = k.b, strips.strip.buffer, k.b.constant(INDEX, 0)
+    assert buffer is not None, strips
+
+    def of_element(x: Coordinates) -> None:
+        at = tuple(map(b.plus, x, first))
+        at = at if begin is None else moved(k, begin, at)
+        strips.places[at] = x
+        body(at)
+
+    k.barrier()
+    b.effect(coopmatrix.StoreOp(matrix, buffer, (zero, zero)))
+    k.barrier()
+    k.for_each(matrix_type(matrix).shape, of_element)
 
 
 def note_apart(k: TtKernel, plan: RoundsPlan, base: SSAValue | None) -> None:

@@ -345,13 +345,7 @@ def _elementwise(
     results = [i64 if isinstance(x, PtrType) else x for x in elements]
 
     def element(at: Coordinates) -> SSAValue:
-        new = type(op).create(
-            operands=[e.of(x, at) for x in srcs],
-            result_types=results,
-            properties=dict(op.properties),
-            attributes=dict(op.attributes),
-        )
-        return e.b.effect(new).results[number]
+        return e.b.like(op, [e.of(x, at) for x in srcs], results).results[number]
 
     return element
 
