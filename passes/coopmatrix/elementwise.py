@@ -141,11 +141,8 @@ def copied(
 ) -> SSAValue:
     """Copy the body of an `apply`, and return what it yields.
 
-    Args:
-        b: the builder.
-        body: of the operation.
-        arguments: row, column and element.
-        replace: is given each operation of the copy, and replaces it or not.
+    The arguments are row, column and element. `replace` is given each operation of the
+    copy, and replaces it or not.
     """
     found: dict[SSAValue, SSAValue] = dict(zip(body.args, arguments, strict=True))
     for each in body.ops:
@@ -195,11 +192,8 @@ def converted(
 ) -> SSAValue:
     """Return a number, or a vector of numbers, as one of another type.
 
-    Args:
-        b: inserts the operations.
-        value: numbers; an index counts as i64.
-        target: the type of one of them.
-        signed: whether integers are, those of the value or else of the target.
+    An index counts as i64. Integers are signed or not: those of the value, or else of
+    the target.
     """
     source = element_of(value.type)
     if isinstance(source, IndexType):
@@ -270,10 +264,8 @@ def over_slots(
 ) -> SSAValue:
     """Return a matrix that a loop over the slots of a work-item makes of another.
 
-    Args:
-        b: the builder.
-        start: the matrix that the loop begins with.
-        body: from a slot and the matrix so far to the matrix with that slot replaced.
+    It begins with `start`; from a slot and the matrix so far, `body` makes the matrix
+    with that slot replaced.
     """
     type = start.type
     first, step = b.constant(INDEX, 0), b.constant(INDEX, 1)

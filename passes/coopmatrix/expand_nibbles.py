@@ -485,9 +485,7 @@ def whole_bytes(
 def natural(module: ModuleOp, k: int) -> set[Operation]:
     """Return the products of i4 that stay, and the loads of their operands.
 
-    Args:
-        module: before anything is changed.
-        k: what a product of i4 has of K at a time.
+    Nothing is changed yet; a product of i4 has `k` of K at a time.
     """
     products = [x for x in module.walk() if isinstance(x, coopmatrix.MulAddOp)]
     found: set[Operation] = {x for x in products if _is_plain(x)}

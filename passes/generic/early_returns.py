@@ -74,12 +74,7 @@ def _copies(block: Block, path: tuple[Block, ...]) -> Iterator[Block]:
 
 
 def _end(block: Block, known: Mapping[SSAValue, SSAValue]) -> None:
-    """Let a block end by returning, with what its branches lead to inside.
-
-    Args:
-        block: ends in a branch, or returns.
-        known: what values of the function are there.
-    """
+    """Let a block end by returning, with what its branches lead to inside."""
     last = block.last_op
     match last:
         case cf.BranchOp():

@@ -437,11 +437,8 @@ def _while(
 ) -> Sequence[Num]:
     """A loop while a condition holds of any component.
 
-    Args:
-        code: to insert into.
-        first: what the loop starts with.
-        condition: from the values to an i1, or a vector of them.
-        step: from the condition and the values to the next ones.
+    The step is from the condition, an i1 or a vector of them, and the values to the
+    next ones.
     """
     types = [number.value.type for number in first]
     before = Block(arg_types=types)

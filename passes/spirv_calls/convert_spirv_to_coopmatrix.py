@@ -869,10 +869,8 @@ def _kernel(
 ) -> func.FuncOp:
     """The kernel that an entry point is.
 
-    Args:
-        old: its function.
-        interface: the global variables that it is said to use.
-        globals: by their names, functions too.
+    It is said to use the global variables of its interface; `globals` has functions,
+    too.
 
     Raises:
         Refused: an operation or a global variable is not read.

@@ -150,10 +150,8 @@ class Reader:
     ) -> None:
         """Begin a function.
 
-        Args:
-            old: the function, with a body.
-            call: reads a call.
-            other: reads an operation of a dialect that is not read here.
+        The function has a body; `other` reads operations of dialects that are not read
+        here.
 
         Raises:
             Refused: its arguments or results have no form here.

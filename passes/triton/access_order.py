@@ -34,10 +34,8 @@ def waiting_accesses(
 ) -> Sequence[Operation]:
     """Return the accesses of a kernel's block before which lanes wait.
 
-    Args:
-        block: the kernel's.
-        must_wait: decides for two of them.
-        among: at least one of the two must be in it; None for no restriction.
+    `must_wait` decides for two of them, of which at least one is `among` those, if
+    these are given.
     """
     found = dict[Operation, None]()
 

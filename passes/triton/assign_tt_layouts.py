@@ -222,9 +222,7 @@ TIES: Mapping[type[Operation], Callable[[Any], Sequence[Tie]]] = {
 def ties(op: Operation, free: AbstractSet[SSAValue]) -> Iterator[Tie]:
     """Yield how the layouts of tensors depend that an operation takes and gives.
 
-    Args:
-        op: the operation.
-        free: tensors that have any layout.
+    Tensors that are `free` have any layout.
 
     Raises:
         Unassigned: it is not known.
@@ -278,12 +276,8 @@ def grid_of(
 ) -> Grid:
     """Return the fewest subgroups whose registers hold sums and factors.
 
-    Args:
-        dots: the products.
-        device: the device.
-        whole_rows: whether a subgroup has all columns of its sums.
-        is_busy: whether more is computed than products.
-        warps: the subgroups that are asked for.
+    With `whole_rows` a subgroup has all columns of its sums; with `is_busy` more is
+    computed than products.
     """
     assert device.dpas is not None, device
     most = max(device.registers) - RESERVED - BETWEEN * is_busy
@@ -385,12 +379,8 @@ def blocked(
 ) -> BlockedEncoding:
     """Return a layout in which lanes, then subgroups follow each other.
 
-    Args:
-        type: of the tensor.
-        lanes: of a subgroup.
-        warps: the subgroups.
-        each: elements that a lane has in one piece, if there are as many for it.
-        first: the dimension that they go along first; then the last ones.
+    A lane has `each` elements in one piece, if there are as many for it. They go along
+    the dimension `first`, then along the last ones.
     """
     shape = shape_of(type)
     order = sorted(range(len(shape)), key=lambda dim: (dim != first, -dim))
@@ -606,11 +596,7 @@ def plan_layouts(
 ) -> LayoutPlan:
     """Return the layouts of a kernel with these products.
 
-    Args:
-        func: the kernel.
-        dots: the products.
-        device: the device.
-        warps: how many subgroups are to share the kernel, if that is possible.
+    As many `warps` share the kernel as are asked for, if that is possible.
 
     Raises:
         Unassigned: it has a product that DPAS does not do, or an operation without a

@@ -483,9 +483,7 @@ def known_order(steps: Sequence[Polynomial], factor: bool) -> tt.MemoryOrder | N
 def promise_known(func: tt.FuncOp, factors: bool) -> None:
     """Say of loads which of their strides is 1, where that is known.
 
-    Args:
-        func: the kernel.
-        factors: whether of those alone that are factors of a product.
+    With `factors`, of those alone that are factors of a product.
     """
     indices = Indices()
     for op in func.body.walk():

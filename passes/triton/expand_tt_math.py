@@ -313,14 +313,8 @@ def scaled(
 ) -> SSAValue:
     """Return a factor times its scales, in a format that is multiplied.
 
-    Args:
-        code: where operations are put.
-        value: the factor: M x K, or K x N.
-        kind: what its elements are.
-        scale: M x K / 32, or N x K / 32, or nothing.
-        packs_k: whether two neighbours along K share a byte, not along M or N.
-        is_right: whether it is the second one.
-        floats: the format.
+    The factor is M x K, its scales M x K / 32; with `is_right` K x N, and N x K / 32.
+    With `packs_k` two neighbours along K share a byte, else along M or N.
     """
     if encoding_of(value.type) is not None:
         raise NoForm("expected tensors without encodings")

@@ -211,9 +211,7 @@ def inside_of(
 def compensate(made: tt.MakeTensorDescriptorOp, blocks: Sequence[BlockOp]) -> None:
     """Make the base of a descriptor aligned, where that is needed and possible.
 
-    Args:
-        made: the descriptor, of rank 2.
-        blocks: all that is accessed through it.
+    It is of rank 2, and `blocks` are all that is accessed through it.
     """
     width = constant_number(made.shape[-1])
     columns = [constant_number(op.indices[-1]) for op in blocks]

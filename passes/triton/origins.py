@@ -24,9 +24,7 @@ def origins_of(value: SSAValue, *, moved: bool = False) -> list[SSAValue]:
 
     Loops must be as they were written: not between the rules of a rewriting.
 
-    Args:
-        value: of any type.
-        moved: whether what a pointer was moved from is looked for, too.
+    With `moved`, what a pointer was moved from is looked for, too.
     """
     return [x for x, before in _reached(value, moved) if not before]
 
@@ -102,8 +100,7 @@ def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
 def bases_of(value: SSAValue) -> frozenset[SSAValue]:
     """Return what pointers count from: arguments, and pointers made of numbers.
 
-    Args:
-        value: a pointer, a tensor of pointers or a tensor in memory.
+    Of a pointer, a tensor of pointers or a tensor in memory.
     """
     todo, seen = [value], {value}
     found: set[SSAValue] = set()

@@ -220,10 +220,7 @@ def mask_like(
 ) -> SSAValue:
     """Return which elements of a value are not behind the end: made as the value is.
 
-    Args:
-        value: of which a part is behind the end.
-        dims: the values that are made of the remainder.
-        masks: those that were made.
+    The values of `dims` are made of the remainder; `masks` are known already.
     """
     if value in masks:
         return masks[value]

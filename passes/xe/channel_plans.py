@@ -78,10 +78,7 @@ def plan_channels(
 ) -> ChannelPlan | Refusal:
     """Return how what lanes hold is loaded, or why not as slots that follow each other.
 
-    Args:
-        registers: what lanes hold, of rank 2.
-        bits: of an element.
-        lines: how it lies in memory.
+    They are of rank 2, and elements of so many bits.
     """
     packed = registers.packed
     channel = bits if packed is None else bits_of(packed.get_element_type())

@@ -276,10 +276,7 @@ def known_multiple(column: SSAValue) -> int:
 def refuse_steps(plan: BlockPlan, y: SSAValue, x: SSAValue) -> Refusal | None:
     """Return why the messages of a plan cannot begin at a position, or None.
 
-    Args:
-        plan: of any step.
-        y: the row of memory, a number or an index.
-        x: the column.
+    That is row `y`, a number or an index, and column `x`.
     """
     step = plan.row_step
     if step == 1:

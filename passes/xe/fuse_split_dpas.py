@@ -255,9 +255,7 @@ ROW_BYTES = SPLIT_LANES * 4
 def share(operands: Sequence[SharedOperand], order: Mapping[Operation, int]) -> None:
     """Load halves of operands of one function, and multiply with split DPAS.
 
-    Args:
-        operands: what is shared, and how.
-        order: where the operations of the function stand.
+    `order` says where the operations of the function stand.
     """
     jobs = [
         (max((rows.load for rows in pair), key=order.__getitem__), operand.a, pair)

@@ -250,9 +250,7 @@ def sources(
 ) -> tuple[int, ...] | None:
     """Return where in the source's registers elements are; None if one is not there.
 
-    Args:
-        source: where elements come from.
-        wanted: elements of lane 0 of warp 0.
+    Elements are those of lane 0 of warp 0.
     """
     found = [source.position.get(element) for element in wanted]
     return None if None in found else tuple(x for x in found if x is not None)

@@ -126,9 +126,7 @@ class MatrixAxes:
     def visit(self, op: Operation, in_body: bool) -> None:
         """Note which axes an operation makes the same, and what it needs.
 
-        Args:
-            op: the operation, without those in it.
-            in_body: whether it is in the body of an `apply`, which is not cut.
+        With `in_body` it is in the body of an `apply`, which is not cut.
         """
         values = *op.operands, *op.results
         matrices = [x for x in values if isinstance(x.type, MatrixType)]
@@ -290,11 +288,8 @@ def plan_tiling(root: Operation, device: Device, by_lanes: bool = False) -> Tili
     slot have the same axes, as `length` names only the type.  Where a row slice is
     addressed, a matrix has to stay whole.
 
-    Args:
-        root: a module.
-        device: for which the tiles are.
-        by_lanes: whether what no tiles suit is left for lanes, a matrix for itself, or
-            a product with all that it shares axes with.
+    With `by_lanes`, what no tiles suit is left for lanes: a matrix for itself, or a
+    product with all that it shares axes with.
 
     Raises:
         Refused: there are none.

@@ -365,12 +365,8 @@ def in_tensor(
 ) -> tuple[Tensor, Tensor | None]:
     """Return pointers to elements of a tensor in memory, and which are inside.
 
-    Args:
-        k: the kernel.
-        op: the access.
-        target: the tensor in memory.
-        place: where in that an element is, in i64.
-        checked: the dimensions in which it may be outside.
+    An element is at a `place` of it, in i64, which may be outside in the dimensions
+    that are `checked`.
     """
     b, shape = k.b, shape_of(accessed(op).type)
 
@@ -401,13 +397,8 @@ def block_access(
 ) -> None:
     """Write an access of a block of a tensor in memory, within its bounds.
 
-    Args:
-        k: the kernel.
-        op: the access.
-        target: the tensor in memory.
-        starts: where in that the block begins.
-        checked: the dimensions in which it may be outside.
-        is_turned: whether its two dimensions are in the other order there.
+    It begins at `starts`, and may be outside in the dimensions that are `checked`. With
+    `is_turned` its dimensions are in the other order in memory.
     """
     b = k.b
 

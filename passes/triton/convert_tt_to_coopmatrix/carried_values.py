@@ -111,13 +111,7 @@ def carried(
 ) -> Value:
     """Return the form in which control flow carries a value: a tensor's buffer.
 
-    Args:
-        k: the kernel.
-        old: the value.
-        target: what it is passed on as.
-        around: the control flow.
-        name: of the buffer.
-        b: where that is allocated, in front of the control flow; here without it.
+    A buffer is allocated where `b` is, in front of the control flow; here without it.
     """
     value = form_of(k, old, target, around)
     if not isinstance(value, Tensor):
@@ -283,11 +277,8 @@ def rewritten(
 ) -> None:
     """Write a loop anew.
 
-    Args:
-        k: the kernel.
-        op: the loop.
-        kept: what it begins with that it carries in matrices, by number.
-        changes: what is written in the place of operations.
+    It carries what is `kept` in matrices, by number; `changes` write what is in the
+    place of operations.
     """
     kept, changes = kept or {}, changes or {}
     b, body, moves = k.b, op.body.block, steps(op)

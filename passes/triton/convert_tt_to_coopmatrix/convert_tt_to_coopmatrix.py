@@ -482,13 +482,9 @@ def convert_function(
 ) -> list[FuncOp]:
     """Return the kernel that does what a kernel of Triton does.
 
-    Args:
-        ctx: the context.
-        old: the kernel.
-        options: what it is written for: a subgroup.
-        fallback: whether another one follows if this one has conditions.
-        device: that has limited memory, or None.
-        shared: whether subgroups of the device share what it does, if they can.
+    With `fallback`, another one follows if this one has conditions. Memory of a
+    `device` is limited; with `shared`, its subgroups share what the kernel does, if
+    they can.
     """
     found = None
     if device is not None and shared:
@@ -656,12 +652,8 @@ def in_parts(
 ) -> Kernel | str:
     """Return a kernel that does a program in parts, or why there is none.
 
-    Args:
-        ctx: the context.
-        old: the kernel.
-        options: what it is written for: how many subgroups do the parts.
-        count: of the parts.
-        least: indices of what a part stores, at least.
+    A part stores `least` indices at least; the options say how many subgroups do the
+    parts.
     """
     draft = old.clone()
     make_host_descriptors(draft)

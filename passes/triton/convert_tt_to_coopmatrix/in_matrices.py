@@ -104,10 +104,7 @@ class InMatrices:
     ) -> MatricesPlan | None:
         """Return what a loop does in matrices, if that is all it does with products.
 
-        Args:
-            loop: the loop.
-            kept: what is in matrices before.
-            most: elements of a tensor at most.
+        What is `kept` is in matrices before; a tensor has `most` elements at most.
         """
         args, ends = loop.body.block.args[1:], yielded(loop.body)
         carried = {

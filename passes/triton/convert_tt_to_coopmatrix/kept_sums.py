@@ -69,10 +69,7 @@ class KeptSums:
 def plan_kept(loop: scf.ForOp, most: int, device: Device | None) -> KeptSums | None:
     """Return the sums that a loop can keep in matrices, if there are some.
 
-    Args:
-        loop: the loop.
-        most: the number of sums at most.
-        device: that has matrices for their products.
+    These are `most` at most, of products that the device has matrices for.
     """
     found = scaled_sums(loop, device)
     if found is None or prod(shape_of(found.dot.d.type)) > most:

@@ -74,10 +74,8 @@ class PartsPlan:
 def plan_parts(func: tt.FuncOp, count: int, least: int) -> PartsPlan | str:
     """Return how a program is cut, or why it is not.
 
-    Args:
-        func: the kernel, which makes its descriptors.
-        count: of the parts, 2 or more.
-        least: indices of what a part stores, at least.
+    There are `count` parts, 2 or more, which store `least` indices at least. The kernel
+    makes its descriptors itself.
     """
     ops, apart = list(func.walk()), loads_and_stores(func)
     if isinstance(apart, str):

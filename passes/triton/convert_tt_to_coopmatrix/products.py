@@ -287,12 +287,7 @@ def add_tiles(
 ) -> None:
     """Add products to a tensor in a buffer, tile by tile.
 
-    Args:
-        k: the kernel.
-        op: the product.
-        factors: of it.
-        d: the tensor.
-        init: what sums begin with everywhere; without it with what the buffer holds.
+    Sums begin with `init` everywhere; without it with what the buffer of `d` holds.
     """
     b, memory = k.b, d.buffer
     assert memory is not None, op
@@ -362,12 +357,7 @@ def run_statement(
 ) -> None:
     """Run the body of a statement for each element, in rounds if there are some.
 
-    Args:
-        k: the kernel.
-        op: the statement.
-        base: the argument that it stores to; None for memory at addresses.
-        shape: of what it stores.
-        body: what it does.
+    It stores a tensor of a shape behind a base, which is None for memory at addresses.
     """
     if (rounds := k.rounds.get(op)) is None:
         k.for_each(shape, body)

@@ -90,10 +90,8 @@ def plan_rounds(
 ) -> tuple[RoundsPlan, ...] | str:
     """Return how the sums of a loop go in rounds, or why they do not.
 
-    Args:
-        loop: the loop.
-        moved: the numbers of what it carries that moves by the same amount each time.
-        block: the most rows and columns of sums at a time.
+    What it carries with a number in `moved` moves by the same amount each time. A block
+    has the most rows and columns of sums at a time.
     """
     body = loop.body.block
     ends, args = yielded(loop.body), body.args[1:]
@@ -338,9 +336,7 @@ def waits(
     Then nothing in between writes to memory, and elements that are used in several
     places are put in a buffer.
 
-    Args:
-        op: the load.
-        users: where tensors are used that are used in one place.
+    Of the tensors that are used in one place, `users` says where.
     """
     value: SSAValue = op.result
     while True:
@@ -367,9 +363,7 @@ def rematerialized(
 
     They are of what is in buffers, or until their last use nothing writes to memory.
 
-    Args:
-        func: the kernel.
-        users: where tensors are used that are used in one place.
+    Of the tensors that are used in one place, `users` says where.
     """
     found, ends = set[SSAValue](), dict[SSAValue, set[Operation]]()
     # Sums are put in buffers elsewhere than where they are computed.

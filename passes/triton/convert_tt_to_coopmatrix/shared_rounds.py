@@ -123,9 +123,7 @@ def why_not_written(func: tt.FuncOp, statements: Sequence[Operation]) -> str | N
 def plan_loop(plans: Sequence[RoundsPlan], device: Device) -> SharedPlan | str:
     """Return how the sums of a loop are shared, or why they are not.
 
-    Args:
-        plans: how statements would use them in rounds.
-        device: whose subgroups share them.
+    The plans are those by which statements would use them in rounds.
     """
     dot = plans[0].dot
     moved = moved_factors(plans[0])
@@ -302,14 +300,7 @@ def run_shared(
     shared: SharedPlan,
     body: Callable[[Coordinates], object],
 ) -> None:
-    """Run the body of a statement for each of the sums of a subgroup that it uses.
-
-    Args:
-        k: the kernel.
-        rounds: what is known of the statement's sums.
-        shared: how they are computed.
-        body: what the statement does.
-    """
+    """Run the body of a statement for each of the sums of a subgroup that it uses."""
     b, plan, zero = k.b, rounds.plan, k.b.constant(INDEX, 0)
     if plan.loop not in k.totals:
         k.totals[plan.loop] = sums_of(k, plan, shared)

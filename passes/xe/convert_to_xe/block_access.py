@@ -160,9 +160,7 @@ def _mixed(b: Builder, even: SSAValue, odd: SSAValue) -> SSAValue:
 def slot_vector(plan: BlockPlan, run: int) -> VectorType:
     """Return the type of the pieces of a message.
 
-    Args:
-        plan: of the messages.
-        run: elements of the tensor that belong together.
+    A run is of elements of the tensor that belong together.
     """
     slots = plan.values * plan.element_bits // plan.slot_bits
     wanted = max(1, run * plan.element_bits // plan.slot_bits)
@@ -339,12 +337,7 @@ class BlockMessages:
     ) -> tuple[SurfaceValues, Start]:
         """Return the surface of a message, and x and y in it.
 
-        Args:
-            b: in front of the access.
-            plan: of the messages.
-            surface: of the tensor.
-            first: the first register of the message.
-            at: row and column in memory where the tensor begins.
+        The tensor begins at row and column `at`, the message with the register `first`.
         """
         step = plan.row_step
         x, y = self._origin(b, plan, first, at)
@@ -451,10 +444,7 @@ def whole_runs(
 
     None if some are not whole runs of that length, in order.
 
-    Args:
-        sources: the message and the value that each register is.
-        values: of a message.
-        length: of a run.
+    Of each register `sources` has the message, and which of its `values` it is.
     """
     found: list[int] = []
     for start in range(0, len(sources), length):
@@ -497,13 +487,8 @@ def make_payload(
 ) -> SSAValue:
     """Make a payload in front of a loop, and change in it what the loop changes.
 
-    Args:
-        b: in front of the access, in the loop.
-        loop: the loop.
-        surface: of the access.
-        shape: of its message.
-        places: its x and y.
-        grows: whether what grows by the same number is added in place.
+    The builder is in front of the access, in the loop. With `grows`, what grows by the
+    same number is added in place.
     """
     before = Builder.at(loop, b.built)
     before.location = b.location

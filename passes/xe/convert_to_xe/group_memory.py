@@ -53,10 +53,7 @@ def bytes_of(element: Attribute, count: int) -> int:
 def refuse_too_large(op: Operation, elements: Sequence[Attribute], count: int) -> None:
     """Refuse to exchange so many elements that they do not fit work-group memory.
 
-    Args:
-        op: what exchanges them.
-        elements: of one type or more, which are there at a time.
-        count: how many of each.
+    They are so many of each type, which are there at a time.
     """
     size = sum(bytes_of(each, count) for each in elements)
     if size > MOST_GROUP_BYTES:
@@ -87,10 +84,7 @@ class GroupMemory:
     def of(self, element: Attribute, count: int, number: int = 0) -> SSAValue:
         """Return memory for so many elements, the same one each time.
 
-        Args:
-            element: the type of the elements.
-            count: how many.
-            number: from 0, where a use has several at a time.
+        Where a use has several at a time, they have numbers from 0 on.
         """
         key = in_group_memory(element, count), number
         if key not in self.made:
@@ -131,12 +125,8 @@ class GroupMemory:
     ) -> None:
         """Store vectors, each element at its own place, between barriers.
 
-        Args:
-            b: builds the code.
-            memory: of rank 1.
-            vectors: of elements.
-            places: for each a vector of i32.
-            flag: whether a lane stores what it has.
+        Memory has rank 1, and places are vectors of i32; lanes store whose flag is
+        true.
         """
 
         def stored() -> Values:

@@ -137,12 +137,7 @@ def part(
 ) -> IdPart:
     """Return what an id gives to a coordinate.
 
-    Args:
-        b: builds the code.
-        layout: of the tensor.
-        name: of the id.
-        dimension: of the tensor, by number.
-        shift: the coordinate is divided by two to this.
+    The coordinate is divided by two to the `shift`.
     """
     return of_bases(b, name, [x[dimension] >> shift for x in layout.bases(name)])
 
@@ -187,13 +182,8 @@ class IndexSums:
     ) -> SSAValue:
         """Return where a message of a subgroup begins, along one dimension.
 
-        Args:
-            b: in front of the access.
-            layout: of the tensor.
-            dimension: of the tensor, by number.
-            register: the first register of the message.
-            index: where the tensor begins, an i32.
-            shift: positions are counted in units of two to this.
+        That is of the message that begins with a register, where the tensor begins at
+        an index, an i32. Positions are counted in units of two to the `shift`.
         """
         coordinate = layout.at(register=register)[layout.out_names[dimension]]
         number, b = coordinate >> shift, self.at(b, index)
@@ -262,10 +252,7 @@ def is_first(
 ) -> SSAValue | bool:
     """Return whether a lane is the first that has what it has.
 
-    Args:
-        b: builds the code.
-        layout: of what lanes have.
-        apart: bits of the number of a subgroup that count as no repetitions.
+    Bits of the number of a subgroup that are `apart` count as no repetitions.
     """
     free, flags = zero_masks(layout), list[SSAValue]()
     names: tuple[Id, ...] = ("lane", "warp")

@@ -112,12 +112,7 @@ class ScalarAccess:
     ) -> list[SSAValue]:
         """Load a tensor or a matrix; return its pieces.
 
-        Args:
-            b: in front of the access.
-            registers: what a lane holds of it.
-            places: where its elements are.
-            read: makes the load of an element.
-            other: vectors of what elements are that are not loaded; None for 0.
+        What is not loaded is what `other` has for it, vectors; 0 without them.
         """
         if isinstance(places, VectorPlaces) and places.together > 1:
             return self._load_vectors(b, registers, places, other)
@@ -140,12 +135,8 @@ class ScalarAccess:
     ) -> list[SSAValue]:
         """Change memory by elements; return the vectors of what was there, or 0.
 
-        Args:
-            b: builds the code.
-            registers: how tensors or matrices are spread.
-            operands: the parts of each.
-            places: where elements are.
-            change: by an element of each operand, at a place.
+        The operands are the pieces of tensors or matrices; `change` makes an update of
+        an element of each, at a place.
         """
 
         def changed(vectors: Values, at: SSAValue | int, where: Values) -> Operation:
@@ -229,13 +220,8 @@ class ScalarAccess:
     ) -> SSAValue:
         """Return a vector of what accesses give, and of `start`, or 0, elsewhere.
 
-        Args:
-            b: in front of the access.
-            registers: what a lane holds.
-            number: of the vector.
-            places: where the elements are.
-            access: from a component and its indices to its access.
-            start: what elements are that are not accessed.
+        It is the vector of a number; `access` makes an access of a component and its
+        indices.
         """
 
         def put(at: SSAValue | int, now: Values) -> Values:

@@ -94,10 +94,8 @@ MOST = 1 << 24
 def narrow_loops(root: Operation, messages: Mapping[Operation, int]) -> None:
     """Let the loops of a function count in 32 bits where only messages need them.
 
-    Args:
-        root: the function.
-        messages: the accesses that are messages of 2D blocks, and by what power of two
-            they divide their columns.
+    The accesses of `messages` are messages of 2D blocks, with the power of two by which
+    they divide their columns.
     """
     surfaces = {op.memory for op in messages if isinstance(op, coopmatrix.AccessOp)}
     for op in list(root.walk()):

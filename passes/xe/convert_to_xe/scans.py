@@ -277,10 +277,7 @@ class Scan:
     ) -> tuple[list[Row], Row]:
         """Return the elements of a run, combined with all before, and the last one.
 
-        Args:
-            run: what this lane has.
-            of_all: what each subgroup has.
-            carried: what all runs before come to.
+        Subgroups have `of_all`, in order; `carried` is what all runs before come to.
         """
         befores, total = [carried], carried
         for each in of_all:

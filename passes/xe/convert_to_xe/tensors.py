@@ -443,10 +443,7 @@ def _across(op: tt.ReduceOp, values: list[SSAValue], b: Builder) -> list[SSAValu
 def number_along(b: Builder, of: Id, bits: Sequence[int]) -> SSAValue:
     """Return the number of a lane or subgroup among those along an axis, an i32.
 
-    Args:
-        b: the builder.
-        of: which of the two.
-        bits: those of its number that run along the axis.
+    The bits are those of its number that run along the axis.
     """
     bases = [0] * (max(bits) + 2)  # One more than there are, so that it is masked.
     for number, bit in enumerate(bits):

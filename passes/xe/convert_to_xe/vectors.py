@@ -65,11 +65,8 @@ def gathered(
 ) -> list[SSAValue]:
     """Return vectors of chosen elements.
 
-    Args:
-        b: builds the code.
-        vectors: of equal length, their elements counted through.
-        wanted: the number of each element that is wanted, in order.
-        length: of the new vectors.
+    Elements of the vectors, which are of equal length, are counted through; of each
+    that is wanted, in order, there is the number.
     """
     size = length_of(vectors[0])
     parts = [(vectors[at // size], at % size) for at in wanted]

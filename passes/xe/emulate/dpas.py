@@ -158,12 +158,7 @@ def gathered(b: Builder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAVa
     Subgroups 2 i and 2 i + 1 are a pair.  All subgroups of a work-group exchange
     together, through work-group memory.
 
-    Args:
-        b: builds the code.
-        half: what this subgroup gives.
-        scratch: i32 of work-group memory, one for each component of `half` of each
-            work-item.
-        lanes: of a subgroup.
+    The i32 of `scratch` are one for each component of `half` of each work-item.
     """
     rows = length_of(half)
     own = b.pure(simt.SubgroupIdOp)
