@@ -52,7 +52,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.narrow import tensor_type
-from coopc.dialects.shaped_arith import RemfOp, element_of
+from coopc.dialects.shaped_arith import Arith, RemfOp, element_of
 from coopc.dialects.tt.types import (
     EnumConstraint,
     InputPrecision,
@@ -331,6 +331,12 @@ class MulhiUIOp(BinaryMathOp):
         if not isinstance(element_of(self.x.type), IntegerType):
             raise VerifyException(f"expected integers, got {self.x.type}")
 
+
+_APART = {"arith.constant", "arith.index_cast", "arith.index_castui"}
+ELEMENTWISE = frozenset(
+    op for op in (*Arith.operations, *math.Math.operations) if op.name not in _APART
+)
+"""Operations that make each element of the same element of their operands."""
 
 # Functions of a library on each element, by the name that the library gives them.
 #

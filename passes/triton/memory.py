@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
     IntegerAttr,
@@ -69,29 +70,29 @@ def in_elements(b: Builder, memory: SSAValue, element: Attribute) -> SSAValue:
     )
 
 
-def rmw(
-    op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
-) -> Operation:
-    """Return the update of one element."""
-    return ordered(op, update_memory(op.kind, target, value, place))
+AtomicOp: TypeAlias = tt.AtomicRMWOp | tt.AtomicCASOp
+Update: TypeAlias = Callable[[SSAValue, SSAValue, Sequence[SSAValue]], Operation]
+"""From memory, a value and a place there to the update of one element."""
 
 
-def compare_exchange(
-    op: tt.AtomicCASOp,
-    expected: SSAValue,
-    target: SSAValue,
-    value: SSAValue,
-    place: Sequence[SSAValue],
-) -> Operation:
-    """Return the exchange of one element."""
-    return ordered(op, simt.CompareExchangeOp(expected, value, target, place))
+def update_by(op: AtomicOp, of: Callable[[SSAValue], SSAValue]) -> Update:
+    """Return the update of an element; what it needs beside a value is `of` that."""
+    expected = of(op.cmp) if isinstance(op, tt.AtomicCASOp) else None
 
+    def update(
+        target: SSAValue, value: SSAValue, place: Sequence[SSAValue]
+    ) -> Operation:
+        new: Operation
+        if isinstance(op, tt.AtomicRMWOp):
+            new = update_memory(op.kind, target, value, place)
+        else:
+            assert expected is not None, op
+            new = simt.CompareExchangeOp(expected, value, target, place)
+        new.attributes[simt.ORDERING] = StringAttr(ORDERS[op.order])
+        new.attributes[simt.ORDERING_SCOPE] = StringAttr(SCOPES[op.sync_scope])
+        return new
 
-def ordered(op: tt.AtomicOp, new: Operation) -> Operation:
-    """Give an access to memory the order and the scope of one of Triton."""
-    new.attributes[simt.ORDERING] = StringAttr(ORDERS[op.order])
-    new.attributes[simt.ORDERING_SCOPE] = StringAttr(SCOPES[op.sync_scope])
-    return new
+    return update
 
 
 def update_memory(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.ir.control_flow import definer, links
 
-VIEWS = (
-    tt.BitcastOp
-    | tt.BroadcastOp
-    | tt.ExpandDimsOp
-    | tt.ReshapeOp
-    | tt.TransOp
-    | ttg.ConvertLayoutOp
+View: TypeAlias = (
+    tt.BroadcastOp | tt.ExpandDimsOp | tt.ReshapeOp | tt.TransOp | ttg.ConvertLayoutOp
 )
+"""Operations that only move elements."""
 
 
 def origins_of(value: SSAValue, *, moved: bool = False) -> list[SSAValue]:
@@ -53,7 +50,7 @@ def _reached(
 def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
     """Return what a value is the same as, or a view of; nothing where it is made."""
     owner = value.owner
-    if isinstance(owner, VIEWS):
+    if isinstance(owner, View | tt.BitcastOp):
         return (owner.src,)
     if moved and isinstance(owner, tt.AddPtrOp):
         return (owner.ptr,)

@@ -60,22 +60,21 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
 )
 from coopc.passes.triton.memory import (
     MANY,
+    AtomicOp,
+    Update,
     cast_memory,
-    compare_exchange,
     in_elements,
-    rmw,
+    update_by,
     update_memory,
 )
 
 StoreOp: TypeAlias = (
     tt.StoreOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp | tt.DescriptorScatterOp
 )
-AtomicOp: TypeAlias = tt.AtomicRMWOp | tt.AtomicCASOp
 PointerOp: TypeAlias = tt.LoadOp | tt.StoreOp | AtomicOp
 BlockOp: TypeAlias = tt.DescriptorLoadOp | tt.DescriptorStoreOp | tt.DescriptorReduceOp
 RowsOp: TypeAlias = tt.DescriptorGatherOp | tt.DescriptorScatterOp
 AccessOp: TypeAlias = PointerOp | BlockOp | RowsOp
-Update: TypeAlias = Callable[[SSAValue, SSAValue, Sequence[SSAValue]], Operation]
 
 ROW_BYTES = 16
 """What rows in memory begin at multiples of for devices that want them aligned."""
@@ -284,13 +283,6 @@ def tensor_access(
     found = k.buffer(shape, element, value.name_hint or "loaded")
     k.fill(found, get)
     k.values[value] = found
-
-
-def update_by(op: AtomicOp, of: Callable[[SSAValue], SSAValue]) -> Update:
-    """Return the update of an element, from what it needs to what that is now."""
-    if isinstance(op, tt.AtomicCASOp):
-        return partial(compare_exchange, op, of(op.cmp))
-    return partial(rmw, op)
 
 
 def reduction(op: tt.DescriptorReduceOp) -> Update:

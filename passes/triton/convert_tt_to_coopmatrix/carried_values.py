@@ -32,7 +32,6 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import POINTWISE
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
-    ELEMENTWISE,
     Coordinates,
     Pointer,
     Tensor,
@@ -227,7 +226,7 @@ def is_invariant(value: SSAValue, loop: scf.ForOp) -> bool:
     owner = value.owner
     if not is_inside(value, loop) or isinstance(owner, arith.ConstantOp):
         return True
-    if not isinstance(owner, FREE) and type(owner) not in ELEMENTWISE:
+    if not isinstance(owner, FREE) and type(owner) not in tt.ELEMENTWISE:
         return False
     assert isinstance(owner, Operation), owner
     return not owner.regions and all(is_invariant(x, loop) for x in owner.operands)

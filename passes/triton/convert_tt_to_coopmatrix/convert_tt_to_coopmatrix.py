@@ -95,7 +95,6 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
     is_multiplied,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
-    VIEWS,
     WRITES,
     consumers,
     is_of_elements,
@@ -124,6 +123,7 @@ from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.layouts import remark_warps
 from coopc.passes.triton.memory import update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
+from coopc.passes.triton.origins import View
 from coopc.remarks import LEFT_OUT, remark, remarks_to
 
 BLOCK = (32, 32)
@@ -219,7 +219,7 @@ def of_elements(k: TtKernel, op: Operation) -> None:
         is_kept = bool(found.reads) and not found.in_rounds
         is_kept = is_kept and bool(result.uses)
         is_kept = is_kept and result not in k.users and result not in k.repeated
-        if is_kept and not isinstance(op, VIEWS) and not k.is_loaded(result):
+        if is_kept and not isinstance(op, View) and not k.is_loaded(result):
             k.in_buffer(result)
 
 

@@ -51,7 +51,6 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import LANE_SUMS
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
-    ELEMENTWISE,
     Coordinates,
     Tensor,
 )
@@ -188,7 +187,7 @@ def is_rule(op: Operation, known: Container[SSAValue]) -> bool:
         case tt.BroadcastOp():
             return shape_of(op.src.type)[1:] == (1,)
         case _:
-            return type(op) in ELEMENTWISE and is_elementwise(op, known)
+            return type(op) in tt.ELEMENTWISE and is_elementwise(op, known)
 
 
 def is_elementwise(op: Operation, known: Container[SSAValue]) -> bool:
@@ -222,7 +221,7 @@ def is_computed(value: SSAValue) -> bool:
     owner = value.owner
     if not is_tensor(value.type) or is_splat(value):
         return True
-    if not isinstance(owner, FREE) and type(owner) not in ELEMENTWISE:
+    if not isinstance(owner, FREE) and type(owner) not in tt.ELEMENTWISE:
         return False
     assert isinstance(owner, Operation), owner
     return not owner.regions and all(map(is_computed, owner.operands))
@@ -336,7 +335,7 @@ def ends_of(use: Use, value: SSAValue) -> frozenset[Operation]:
         return frozenset()
     if is_store(op, use.index):
         return frozenset({op})
-    if type(op) not in ELEMENTWISE or len(op.results) != 1:
+    if type(op) not in tt.ELEMENTWISE or len(op.results) != 1:
         return frozenset()
     return statements_of(op.results[0])
 

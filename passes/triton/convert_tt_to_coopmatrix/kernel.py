@@ -33,7 +33,6 @@ from coopc.ir.control_flow import captured
 from coopc.ir.transaction import Refused
 from coopc.passes.generic.share_workgroup_memory import is_passed
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
-    VIEWS,
     RoundsPlan,
     is_pair,
     replaced,
@@ -47,6 +46,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     to_memory,
     unflattened,
 )
+from coopc.passes.triton.origins import View
 from coopc.plan.gemm import (
     GemmPlan,
     Problem,
@@ -243,7 +243,7 @@ class TtKernel:
         if self.tensor(value).buffer is not None:
             return True
         op = value.owner
-        is_view = isinstance(op, (*VIEWS, arith.BitcastOp, tt.BitcastOp))
+        is_view = isinstance(op, View | arith.BitcastOp | tt.BitcastOp)
         is_view = is_view or (isinstance(op, tt.ReduceOp) and is_pair(op))
         if not isinstance(op, Operation) or not is_view:
             return False

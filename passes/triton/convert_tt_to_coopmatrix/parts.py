@@ -32,7 +32,6 @@ from coopc.dialects.tt.types import Tensor, block_io, shape_of
 from coopc.ir.builder import Builder
 from coopc.ir.control_flow import definer, links
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import WRITES, is_splat
-from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import ELEMENTWISE
 from coopc.passes.triton.origins import bases_of
 
 Dimensions: TypeAlias = Sequence[int | None]
@@ -227,7 +226,7 @@ def of_repeated(op: tt.BroadcastOp, dim: int) -> Dimensions:
 
 
 NEEDS: Mapping[type[Operation], Callable[[Any, int], Dimensions | str]] = {
-    **dict.fromkeys(ELEMENTWISE, along),
+    **dict.fromkeys(tt.ELEMENTWISE, along),
     **dict.fromkeys(
         (tt.AddPtrOp, tt.AdvanceOp, tt.BitcastOp, tt.IntToPtrOp, tt.LoadOp), along
     ),

@@ -39,7 +39,6 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     TtKernel,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
-    VIEWS,
     RoundsPlan,
     is_splat,
     updated,
@@ -55,6 +54,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Tensor,
     unflattened,
 )
+from coopc.passes.triton.origins import View
 
 DOT_SUMS = 64
 """Sums of one product that a lane keeps, at most."""
@@ -262,7 +262,7 @@ def dot(k: TtKernel, op: tt.DotOp) -> None:
         d = target
     is_last = d.buffer is not None and op.c.has_one_use()
     is_last = is_last and block_of(op.c) is op.parent
-    is_last = is_last and not isinstance(op.c.owner, VIEWS)
+    is_last = is_last and not isinstance(op.c.owner, View)
     init = op.c if is_splat(op.c) and is_multiplied(op, k.options.device) else None
     if init is not None:
         d = k.buffer(d.shape, element_of(op.d.type), "product")

@@ -32,7 +32,8 @@ from coopc.dialects import simt, tt, ttg
 from coopc.dialects.narrow import is_tensor
 from coopc.dialects.tt.types import shape_of
 from coopc.ir.control_flow import yielded
-from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import ELEMENTWISE, FUNCTIONS
+from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import FUNCTIONS
+from coopc.passes.triton.origins import View
 
 MOST_REPEATED = 16
 """Loads, and operations on what they load, that are repeated to compute an element."""
@@ -52,14 +53,7 @@ OWNERS = (tt.DescriptorLoadOp, tt.DotOp, tt.LoadOp)
 """Operations whose results may have a buffer, which nothing else has."""
 DEFERRED = (tt.DescriptorLoadOp, tt.LoadOp)
 """Loads that can run where their elements are used."""
-VIEWS = (
-    tt.BroadcastOp,
-    tt.ExpandDimsOp,
-    tt.ReshapeOp,
-    tt.TransOp,
-    ttg.ConvertLayoutOp,
-)
-POINTWISE = ELEMENTWISE | {ttg.ConvertLayoutOp}
+POINTWISE = tt.ELEMENTWISE | {ttg.ConvertLayoutOp}
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +336,7 @@ def waits(
     while True:
         user = users.get(value)
         if user is None:
-            if value is op.result or isinstance(value.owner, (Block, *VIEWS)):
+            if value is op.result or isinstance(value.owner, Block | View):
                 return False
             user = value.owner
             break
@@ -369,7 +363,7 @@ def rematerialized(
     # Sums are put in buffers elsewhere than where they are computed.
     has_sums = any(isinstance(op, tt.DotOp) for op in func.walk())
 
-    views, computed = (*VIEWS, tt.SplitOp, tt.SplatOp), (*FUNCTIONS, *DEFERRED)
+    views, computed = View | tt.SplitOp | tt.SplatOp, (*FUNCTIONS, *DEFERRED)
 
     def is_kept(value: SSAValue) -> bool:
         if type(value.owner) in computed and (value in found or value in users):

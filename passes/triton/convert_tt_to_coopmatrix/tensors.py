@@ -21,7 +21,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from xdsl import ir
-from xdsl.dialects import arith, math, memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32, i64
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
@@ -29,7 +29,7 @@ from xdsl.utils.hints import isa
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.coopmatrix import Axis
 from coopc.dialects.narrow import is_tensor, memref_type
-from coopc.dialects.shaped_arith import Arith, element_of
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, in_memory, shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.ir.transaction import Refused
@@ -350,13 +350,8 @@ def _elementwise(
     return element
 
 
-_APART = {"arith.constant", "arith.index_cast", "arith.index_castui"}
-ELEMENTWISE = frozenset(
-    op for op in (*Arith.operations, *math.Math.operations) if op.name not in _APART
-)
-
 FUNCTIONS: dict[type[Operation], Make] = {
-    **dict.fromkeys(ELEMENTWISE, _elementwise),
+    **dict.fromkeys(tt.ELEMENTWISE, _elementwise),
     **dict.fromkeys(
         (tt.BroadcastOp, tt.ExpandDimsOp, tt.ReshapeOp, tt.TransOp), _viewed
     ),
@@ -395,7 +390,7 @@ def function_of(
     bases = {x.base for x, known in zip(srcs, is_pointer, strict=True) if known}
     if len(bases) > 1 or isinstance(op, tt.PtrToIntOp) or is_resized(op):
         srcs = [addresses(e, x) for x in srcs]
-    if type(op) in ELEMENTWISE:
+    if type(op) in tt.ELEMENTWISE:
         function = _elementwise(e, op, srcs, result.index)
     else:
         function = FUNCTIONS[type(op)](e, op, srcs)

@@ -60,10 +60,10 @@ from coopc.passes.triton.access_attributes import why_no_matrix
 from coopc.passes.triton.convert_tt_pointers_to_descriptors import is_block_pointer
 from coopc.passes.triton.memory import (
     MANY,
+    AtomicOp,
     cast_memory,
-    compare_exchange,
     in_elements,
-    rmw,
+    update_by,
 )
 from coopc.passes.triton.origins import base_of, offsets_of
 from coopc.passes.xe.channel_plans import ChannelPlan
@@ -108,7 +108,6 @@ from coopc.plan.block2d import BlockPlan
 from coopc.plan.channels import SlotLoad
 from coopc.plan.search import unaligned
 
-AtomicOp = tt.AtomicCASOp | tt.AtomicRMWOp
 MOST_BYTES = 1 << 31
 """Of a row of a matrix, and from one to the next: as i32."""
 
@@ -136,8 +135,7 @@ class TensorMemory:
     def rules(self) -> dict[type[Operation], Rule]:
         return {
             tt.AddPtrOp: self.add_pointer,
-            tt.AtomicRMWOp: self.update,
-            tt.AtomicCASOp: self.exchange,
+            **dict.fromkeys((tt.AtomicRMWOp, tt.AtomicCASOp), self.update),
             tt.BitcastOp: same_pointer,
             tt.DescriptorLoadOp: self.load_block,
             tt.DescriptorStoreOp: self.store_block,
@@ -243,19 +241,10 @@ class TensorMemory:
         self.elements.store(b, registers, pieces, places, _store_to(places))
         return ()
 
-    def update(self, op: tt.AtomicRMWOp, b: Splitter) -> Results:
+    def update(self, op: AtomicOp, b: Splitter) -> Results:
         """Update what a tensor of pointers points to, or one element for all lanes."""
         if not is_tensor(op.ptr.type):
             return [(self._update_scalar(op, b),)]
-        return self._update_tensor(op, [op.val], b)
-
-    def _update_tensor(
-        self,
-        op: AtomicOp,
-        operands: Sequence[SSAValue],
-        b: Splitter,
-    ) -> Results:
-        """Update what a tensor of pointers points to, by tensors of operands."""
         registers = registers_of(op.val)
         places = self.through_pointers(op, b)
         target = in_elements(b, places.memory, registers.element)
@@ -266,41 +255,34 @@ class TensorMemory:
         places = by_the_first(b, registers, places)
 
         def change(values: Sequence[SSAValue], where: Sequence[SSAValue]) -> Operation:
-            if isinstance(op, tt.AtomicRMWOp):
-                return rmw(op, target, values[0], where)
-            return compare_exchange(op, values[0], target, values[1], where)
+            return update_by(op, lambda _: values[0])(target, values[-1], where)
 
-        parts = [b.parts(x) for x in operands]
+        is_exchange = isinstance(op, tt.AtomicCASOp)
+        parts = [b.parts(x) for x in ((op.cmp, op.val) if is_exchange else (op.val,))]
         found = self.elements.update(b, registers, parts, places, change)
         if op.result.uses and is_shared:
             found = self.group.exchanged(b, found, registers, registers)
         return [packed(b, registers, found)]
 
-    def _update_scalar(self, op: tt.AtomicRMWOp, b: Splitter) -> SSAValue:
-        """Update one element, the first lane for all; others may wait for it."""
+    def _update_scalar(self, op: AtomicOp, b: Splitter) -> SSAValue:
+        """Update one element, the first lane for all; others may wait for it.
+
+        All wait before and after an exchange.
+        """
         memory, at = self._updated(op, b)
-        if op.order in (tt.Order.RELEASE, tt.Order.ACQ_REL):
+        is_exchange = isinstance(op, tt.AtomicCASOp)
+        if is_exchange or op.order in (tt.Order.RELEASE, tt.Order.ACQ_REL):
             barrier(b)
         flag = is_first_of_all(b)
-        chosen = flag if op.mask is None else b.pure(AndIOp, flag, op.mask)
-        zero = b.constant(op.val.type, 0)
-        (before,) = b.effect_where(chosen, lambda: rmw(op, memory, op.val, at), [zero])
-        return self._of_the_first(b, before) if op.result.uses else before
-
-    def exchange(self, op: tt.AtomicCASOp, b: Splitter) -> Results:
-        """Replace elements; one element the first lane, all wait before and after."""
-        if is_tensor(op.ptr.type):
-            return self._update_tensor(op, [op.cmp, op.val], b)
-        memory, at = self._updated(op, b)
-        barrier(b)
-        (before,) = b.effect_where(
-            is_first_of_all(b),
-            lambda: compare_exchange(op, op.cmp, memory, op.val, at),
-            [b.constant(op.val.type, 0)],
-        )
-        found = self._of_the_first(b, before)
-        barrier(b)
-        return [(found,)]
+        if not is_exchange and op.mask is not None:
+            flag = b.pure(AndIOp, flag, op.mask)
+        new = partial(update_by(op, lambda x: x), memory, op.val, at)
+        (found,) = b.effect_where(flag, new, [b.constant(op.val.type, 0)])
+        if is_exchange or op.result.uses:
+            found = self._of_the_first(b, found)
+        if is_exchange:
+            barrier(b)
+        return found
 
     def _updated(
         self, op: AtomicOp, b: Splitter

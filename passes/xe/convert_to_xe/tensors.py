@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from math import prod
+from typing import get_args
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp, SelectOp
 from xdsl.dialects.builtin import (
     BytesAttr,
@@ -33,13 +34,14 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.layout import LinearAttr
 from coopc.dialects.narrow import length_of, vector_type
-from coopc.dialects.shaped_arith import Arith, element_of
+from coopc.dialects.shaped_arith import element_of
 from coopc.ir.builder import INDEX, Builder, Id
 from coopc.ir.split_values import Results, Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.linear import LinearLayout, select_outs
 from coopc.passes.coopmatrix.elementwise import converted
+from coopc.passes.triton.origins import View
 from coopc.passes.xe.convert_to_xe.group_memory import (
     GroupMemory,
     barrier,
@@ -66,19 +68,6 @@ from coopc.passes.xe.register_layout import RegisterLayout, registers_of, source
 Values = Sequence[SSAValue]
 Combining = tt.ReduceOp | tt.ScanOp
 RETURNS = (tt.ReduceReturnOp, tt.ScanReturnOp)
-View = (
-    tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp | ttg.ConvertLayoutOp
-)
-
-
-def _elementwise() -> tuple[type[Operation], ...]:
-    """Return the operations of arith and math that work on each element by itself."""
-    apart = {"arith.constant", "arith.index_cast", "arith.index_castui"}
-    found = [*Arith.operations, *math.Math.operations]
-    return tuple(op for op in found if op.name not in apart)
-
-
-ELEMENTWISE = _elementwise()
 
 
 def view_sources(op: View) -> tuple[int, ...] | None:
@@ -513,16 +502,13 @@ def combined(
 
 
 RULES: dict[type[Operation], Rule] = {
-    **dict.fromkeys(ELEMENTWISE, elementwise),
+    **dict.fromkeys(tt.ELEMENTWISE, elementwise),
+    **dict.fromkeys(get_args(View), view),
     ConstantOp: constant,
-    tt.BroadcastOp: view,
-    tt.ExpandDimsOp: view,
     tt.FpToFpOp: fp_to_fp,
     tt.JoinOp: join,
     tt.MakeRangeOp: make_range,
-    tt.ReshapeOp: view,
     tt.SplatOp: splat_tensor,
     tt.SplitOp: split,
-    tt.TransOp: view,
 }
 """The rules for arithmetic and views, by operation."""
