@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, cf, func, llvm, memref, scf
 from xdsl.dialects.builtin import (
     FloatAttr,
@@ -37,7 +36,6 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
@@ -52,6 +50,7 @@ from coopc.dialects.coopmatrix.types import CHANNEL_BITS, unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.emit import arith as shared
+from coopc.ir.builder import Builder
 from coopc.ir.dominators import immediate_dominators
 from coopc.ir.transaction import Refused
 
@@ -160,7 +159,6 @@ class Reader:
         self._call = call
         self._other = other
         self.values: dict[SSAValue, Value] = {}
-        self.location = old.location
         block = old.body.blocks[0]
         types = [self._argument(arg) for arg in block.args]
         self.block = Block(arg_types=types)
@@ -170,7 +168,7 @@ class Reader:
                 self.values[arg] = PointerOperand(new, new.type.element_type, None)
             else:
                 self.values[arg] = new
-        self.builder = Builder(InsertPoint.at_end(self.block))
+        self.b = Builder.at_end(self.block, old.location)
 
     def read(self) -> func.FuncOp:
         """Read the body, and return the new function.
@@ -230,9 +228,7 @@ class Reader:
 
     def insert(self, op: Operation) -> Sequence[SSAValue]:
         """Append an operation; return its results."""
-        op.location = self.location
-        self.builder.insert(op)
-        return op.results
+        return self.b.effect(op).results
 
     def add(self, op: Operation) -> SSAValue:
         """Append an operation; return its first result."""
@@ -303,7 +299,7 @@ class Reader:
             Refused: one is not read.
         """
         for op in ops:
-            self.location = op.location
+            self.b.location = op.location
             self.bind(op.results, self._op(op))
 
     def _op(self, op: Operation) -> Sequence[Value]:
@@ -342,7 +338,7 @@ class Reader:
             attributes=dict(op.attributes),
             regions=[self._region(region, op) for region in op.regions],
         )
-        self.location = op.location
+        self.b.location = op.location
         return self.insert(new)
 
     def _region(self, old: Region, op: Operation) -> Region:
@@ -353,9 +349,8 @@ class Reader:
         source = old.blocks[0]
         block = Block(arg_types=[self.type(arg.type, op) for arg in source.args])
         self.bind(source.args, block.args)
-        outer, self.builder = self.builder, Builder(InsertPoint.at_end(block))
-        self.read_ops(source.ops)
-        self.builder = outer
+        with self.b.inside(block):
+            self.read_ops(source.ops)
         return Region(block)
 
     def _constant(self, op: llvm.ConstantOp) -> SSAValue:
@@ -506,7 +501,7 @@ def read_blocks(reader: Reader) -> None:
     results = branches.run(old.body.blocks[0], None)
     if any(isinstance(value, PointerOperand) for value in results):
         raise Refused(old, "expected a number or a matrix to be returned")
-    reader.builder.insert(func.ReturnOp(*branches.parts(results, old, results)))
+    reader.insert(func.ReturnOp(*branches.parts(results, old, results)))
 
 
 class Branches:
@@ -573,18 +568,16 @@ class Branches:
         arms: list[Region] = []
         found: list[Sequence[Value]] = []
         for at, given in ways:
-            with_block = Block()
-            outer = self.enter(with_block)
-            if at is join:
+            arm = Block()
+            with self.reader.b.inside(arm):
                 values = self.known(given)
-            else:
-                assert at is not None
-                self.reader.bind(at.args, self.known(given))
-                values = self.run(at, join)
-            found.append(values)
-            self.put(scf.YieldOp(*self.parts(values, end, found[0])), end)
-            self.reader.builder = outer
-            arms.append(Region(with_block))
+                if at is not join:
+                    assert at is not None
+                    self.reader.bind(at.args, values)
+                    values = self.run(at, join)
+                found.append(values)
+                self.put(scf.YieldOp(*self.parts(values, end, found[0])), end)
+            arms.append(Region(arm))
         types = [x.type for x in last(arms[0].block).operands]
         condition = self.reader.value(end.operands[0], end)
         results = self.put(scf.IfOp(condition, types, arms[0], arms[1]), end)
@@ -600,48 +593,42 @@ class Branches:
         (place, after), end = exits[0], last(exits[0][0])
         carried = self.known(header.args)
         inputs = self.parts(carried, end, carried)
-        outer = self.reader.builder
         before = Block(arg_types=[x.type for x in inputs])
-        self.enter(before)
-        self.reader.bind(header.args, whole(carried, before.args))
-        known = len(self.read)
-        if place is header:
-            self.operations(header)
-        else:
-            self.reader.bind(place.args, self.run(header, place))
+        with self.reader.b.inside(before):
+            self.reader.bind(header.args, whole(carried, before.args))
+            known = len(self.read)
+            if place is not header:
+                self.reader.bind(place.args, self.run(header, place))
             self.operations(place)
-        # What is decided at its end.
-        ways = dict(ways_of(end))
-        inside = next(to for to in ways if to is not after)
-        assert inside is not None
-        condition = self.reader.value(end.operands[0], end)
-        if ways_of(end)[0][0] is after:
-            (true,) = self.put(arith.ConstantOp(IntegerAttr(1, i1)), end)
-            (condition,) = self.put(arith.XOrIOp(condition, true), end)
-        live = used_elsewhere(list(self.read)[known:])
-        passed = [self.known(ways[x]) for x in (inside, after)]
-        passed.append(self.known(live))
-        parts = [self.parts(values, end, values) for values in passed]
-        flat = [x for each in parts for x in each]
-        self.put(scf.ConditionOp(condition, *flat), end)
+            # What is decided at its end.
+            ways = dict(ways_of(end))
+            inside = next(to for to in ways if to is not after)
+            assert inside is not None
+            condition = self.reader.value(end.operands[0], end)
+            if ways_of(end)[0][0] is after:
+                (true,) = self.put(arith.ConstantOp(IntegerAttr(1, i1)), end)
+                (condition,) = self.put(arith.XOrIOp(condition, true), end)
+            live = used_elsewhere(list(self.read)[known:])
+            passed = [self.known(x) for x in (ways[inside], ways[after], live)]
+            parts = [self.parts(values, end, values) for values in passed]
+            flat = [x for each in parts for x in each]
+            self.put(scf.ConditionOp(condition, *flat), end)
         # The rest, up to the first block.
         rest = Block(arg_types=[x.type for x in flat])
-        self.enter(rest)
-        given = self.split(passed, parts, rest.args)
-        self.reader.bind(live, given[2])
-        again = given[0]
-        if inside is not header:
-            self.reader.bind(inside.args, again)
-            again = self.run(inside, header)
-        self.put(scf.YieldOp(*self.parts(again, end, carried)), end)
-        self.reader.builder = outer
+        with self.reader.b.inside(rest):
+            again, _, kept = self.split(passed, parts, rest.args)
+            self.reader.bind(live, kept)
+            if inside is not header:
+                self.reader.bind(inside.args, again)
+                again = self.run(inside, header)
+            self.put(scf.YieldOp(*self.parts(again, end, carried)), end)
         types = [x.type for x in flat]
         results = self.put(
             scf.WhileOp(inputs, types, Region(before), Region(rest)), end
         )
-        given = self.split(passed, parts, results)
-        self.reader.bind(live, given[2])
-        return after, given[1]
+        _, given, kept = self.split(passed, parts, results)
+        self.reader.bind(live, kept)
+        return after, given
 
     # --- values ----------------------------------------------------------------
 
@@ -683,14 +670,8 @@ class Branches:
 
     # --- operations ------------------------------------------------------------
 
-    def enter(self, block: Block) -> Builder:
-        """Write to a block from now on; return what was written to."""
-        outer = self.reader.builder
-        self.reader.builder = Builder(InsertPoint.at_end(block))
-        return outer
-
     def put(self, op: Operation, like: Operation) -> Sequence[SSAValue]:
-        self.reader.location = like.location
+        self.reader.b.location = like.location
         return self.reader.insert(op)
 
     def operations(self, block: Block) -> None:
