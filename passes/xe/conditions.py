@@ -118,6 +118,8 @@ class HostNumber:
 class Demands:
     """What must hold of the arguments of a kernel, as `simt.conditions`."""
 
+    why: str = ""
+    """What for; without it that is a surface, or offsets."""
     rules: dict[HostNumber, Rule] = field(default_factory=dict[HostNumber, Rule])
 
     def add(self, number: HostNumber, rule: Rule) -> None:
@@ -143,9 +145,12 @@ class Demands:
         return [
             condition(
                 number,
-                "offsets of 32 bits"
-                if number.what == "bytes"
-                else f"{rule.part} of a surface",
+                self.why
+                or (
+                    "offsets of 32 bits"
+                    if number.what == "bytes"
+                    else f"{rule.part} of a surface"
+                ),
                 multiple_of=rule.multiple_of,
                 at_least=rule.at_least or None,
                 less_than=rule.less_than,
@@ -174,25 +179,22 @@ def arguments_of(
     }
 
 
-def vector_needs(func: tt.FuncOp) -> dict[HostNumber, int]:
-    """Return what arguments must be multiples of, for accesses that move vectors."""
-    found: dict[HostNumber, int] = {}
+def demand_vectors(func: tt.FuncOp) -> Demands:
+    """Demand what arguments must be multiples of, for accesses that move vectors."""
+    found = Demands("vectors of a lane")
     for op in func.body.walk():
         if isinstance(op, tt.LoadOp | tt.StoreOp) and xe_plans.VECTOR in op.attributes:
             vector = plan_vector(op)
             assert vector is not None, op
             for argument, what, multiple in vector.needs:
-                number = HostNumber(argument, what)
-                found[number] = lcm(found.get(number, 1), multiple)
+                found.add(HostNumber(argument, what), Rule("base", multiple))
     return found
 
 
 def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]:
     """Return the conditions of a kernel whose accesses are planned."""
-    demands = Demands()
-    pairs: set[tuple[int, int]] = set()
-    moves: dict[int, int] = {}
-    units: set[int] = set()
+    demands, moves = Demands(), Demands("base of a surface, which it moves")
+    pairs, units = set[tuple[int, int]](), set[int]()
     for op in func.body.walk():
         plan = op.attributes.get(xe_plans.PLAN)
         if not isinstance(op, AccessOp) or plan is None:
@@ -219,21 +221,14 @@ def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]
             units.add(func.body.block.args.index(stride))
         aligned = alignment_of(made.base, size)
         for at, multiple in () if aligned is None else aligned.needs:
-            moves[at] = lcm(moves.get(at, 1), multiple)
-    moved = "base of a surface, which it moves"
+            moves.add(HostNumber(at, "value"), Rule("base", multiple))
     inner = "stride of columns of a surface"
     above = "pitch of a surface, at least its width"
     return ArrayAttr(
         [
             *demands.attributes(),
-            *(
-                condition(number, "vectors of a lane", multiple_of=multiple)
-                for number, multiple in sorted(vector_needs(func).items())
-            ),
-            *(
-                condition(HostNumber(at, "value"), moved, multiple_of=multiple)
-                for at, multiple in sorted(moves.items())
-            ),
+            *demand_vectors(func).attributes(),
+            *moves.attributes(),
             *(
                 condition(HostNumber(at, "value"), inner, at_least=1, less_than=2)
                 for at in sorted(units)
