@@ -375,6 +375,12 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
         sizes = self.rows, self.cols
         return MatrixType(*sizes, element_type, self.use, self.scope, self.use_name)
 
+    def with_use(self, use: Use) -> "MatrixType":
+        sizes = self.rows, self.cols
+        return MatrixType(
+            *sizes, self.element_type, UseAttr(use), self.scope, NoneAttr()
+        )
+
     def with_scope(self, scope: ScopeAttr) -> "MatrixType":
         element = self.element_type
         return MatrixType(self.rows, self.cols, element, self.use, scope, self.use_name)

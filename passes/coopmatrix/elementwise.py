@@ -21,7 +21,7 @@ An engine takes matrices apart, gives an element of each (or a vector of element
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import SelectOp
@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.scf import ForOp, YieldOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Reduction, matrix_type
@@ -155,6 +155,18 @@ def copied(
             if inner is copy and new is not None:
                 found.update(zip(each.results, new, strict=True))
     raise AssertionError(body)
+
+
+Body: TypeAlias = Callable[[SSAValue, SSAValue, SSAValue], SSAValue]
+"""From row, column and element to another element."""
+
+
+def applied(b: Builder, matrix: SSAValue, body: Body) -> SSAValue:
+    """Return what a body makes of each element of a matrix."""
+    block = Block(arg_types=[INDEX, INDEX, matrix_type(matrix).element_type])
+    with b.inside(block):
+        b.effect(coopmatrix.YieldOp(body(*block.args)))
+    return b.effect(coopmatrix.ApplyOp(matrix, Region(block))).result
 
 
 # Reductions

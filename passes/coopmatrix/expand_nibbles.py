@@ -40,14 +40,13 @@ from xdsl.dialects.builtin import (
     Float64Type,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     ModuleOp,
     f32,
     i8,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -77,7 +76,7 @@ from coopc.ir.device_option import device_of
 from coopc.ir.element_access import Element, in_layout, moved, size_of
 from coopc.ir.facts import ValueFacts
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.coopmatrix.elementwise import converted
+from coopc.passes.coopmatrix.elementwise import applied, converted
 from coopc.passes.generic.number import Num, nums
 from coopc.remarks import remark
 from coopc.rounding import FORMATS, wrap
@@ -87,8 +86,6 @@ NIBBLE_BITS = 4
 
 Types: TypeAlias = Sequence[Attribute]
 """Of the operands and the results of an operation, as they were."""
-Body: TypeAlias = Callable[[Builder, SSAValue, SSAValue, SSAValue], SSAValue]
-"""From row, column and element to another element."""
 
 MOVES: tuple[type[Operation], ...] = (
     *(func.FuncOp, func.ReturnOp, func.CallOp),
@@ -162,16 +159,7 @@ def each(b: Builder, x: SSAValue, body: Callable[[Num], Num]) -> SSAValue:
     """Return what a body makes of each number."""
     if not isinstance(x.type, MatrixType):
         return body(Num(b, x)).value
-    return applied(b, x, lambda b, _, __, x: body(Num(b, x)).value)
-
-
-def applied(b: Builder, x: SSAValue, body: Body) -> SSAValue:
-    """Return what a body makes of each element of a matrix, by its place."""
-    assert isinstance(x.type, MatrixType), x
-    block = Block(arg_types=[INDEX, INDEX, x.type.element_type])
-    inner = Builder.at_end(block, b.location)
-    inner.effect(coopmatrix.YieldOp(body(inner, *block.args)))
-    return b.effect(coopmatrix.ApplyOp(x, Region(block))).results[0]
+    return applied(b, x, lambda _, __, x: body(Num(b, x)).value)
 
 
 def cast(b: Builder, x: SSAValue, to: Attribute, signed: bool = True) -> SSAValue:
@@ -343,7 +331,7 @@ def load(op: coopmatrix.LoadOp, operands: Types, results: Types) -> None:
         if to.use == type.use:
             type, signed = to, is_signed
 
-    def body(b: Builder, row: SSAValue, col: SSAValue, _: SSAValue) -> SSAValue:
+    def body(row: SSAValue, col: SSAValue, _: SSAValue) -> SSAValue:
         at = Element(*(BoundedIndex(0, x, MOST, varies=True) for x in (row, col)))
         steps = in_layout(b, op.layout.data, NIBBLE_BITS, at)
         where, byte, half = place.byte(b, op.positions, steps)
@@ -412,24 +400,21 @@ def store(op: coopmatrix.StoreOp, operands: Types, results: Types) -> None:
     rows, cols = type.sizes
     positions, count = whole_bytes(b, op, place, cols if by_rows else rows)
 
-    def weight(b: Builder, row: SSAValue, col: SSAValue, _: SSAValue) -> SSAValue:
+    def weight(row: SSAValue, col: SSAValue, _: SSAValue) -> SSAValue:
         element, byte = nums(b, *((row, col) if by_rows else (col, row)))
         first = byte * 2
         low, high = (element.compare("eq", each) for each in (first, first + 1))
         one, other = Num(b, b.constant(i8, 1)), Num(b, b.constant(i8, 16))
         return low.select(one, high.select(other, 0)).value
 
-    def used(shape: MatrixType, use: Use, to: IntegerType = i8) -> MatrixType:
-        return replaced_use(shape.with_element(to), use)
-
-    x = codes(b, op.value, of)
-    if x.type != (to := used(type, Use.A if by_rows else Use.B)):
+    x, whole = codes(b, op.value, of), type.with_element(i8)
+    if x.type != (to := whole.with_use(Use.A if by_rows else Use.B)):
         x = b.effect(coopmatrix.ConvertOp(x, to)).results[0]
     shape = (cols, count) if by_rows else (count, rows)
-    other = used(type.with_shape(*shape), Use.B if by_rows else Use.A)
+    other = whole.with_shape(*shape).with_use(Use.B if by_rows else Use.A)
     weights = applied(b, zeros(b, other), weight)
     shape = (rows, count) if by_rows else (count, cols)
-    sums = zeros(b, used(type.with_shape(*shape), Use.ACC, i32))
+    sums = zeros(b, type.with_element(i32).with_shape(*shape).with_use(Use.ACC))
     left, right = (x, weights) if by_rows else (weights, x)
     signed = SignedAttr(frozenset(Operand))
     product = b.effect(coopmatrix.MulAddOp(left, right, sums, signed=signed))
@@ -442,11 +427,6 @@ def store(op: coopmatrix.StoreOp, operands: Types, results: Types) -> None:
 def zeros(b: Builder, type: MatrixType) -> SSAValue:
     zero = b.constant(type.element_type, 0)
     return b.effect(coopmatrix.FillOp(zero, type)).results[0]
-
-
-def replaced_use(type: MatrixType, use: Use) -> MatrixType:
-    of = type.rows, type.cols, type.element_type, coopmatrix.UseAttr(use)
-    return MatrixType(*of, type.scope, type.use_name)
 
 
 def whole_bytes(

@@ -33,26 +33,25 @@ from math import inf
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import (
-    IndexType,
     LocationAttr,
     ModuleOp,
-    NoneAttr,
     StringAttr,
     UnknownLoc,
     bf16,
     f16,
     f32,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType, Use, UseAttr, matrix_type
+from coopc.dialects.coopmatrix import Use, matrix_type
 from coopc.ir.builder import INDEX, Builder, Values
 from coopc.ir.control_flow import function_around
 from coopc.ir.device_option import device_of
+from coopc.passes.coopmatrix.elementwise import applied
 from coopc.passes.generic.number import Num
 from coopc.remarks import remark
 from coopc.rounding import FORMATS, PRECISIONS, PrecisionName, SplitPrecision
@@ -113,7 +112,7 @@ class Splitting:
         parts = (wide,)
         if self.precision.parts > 1:
             parts = self._part(b, wide, low=False), self._part(b, wide, low=True)
-        type = _like(matrix_type(value), element, use)
+        type = matrix_type(value).with_element(element).with_use(use)
         found = tuple(b.effect(coopmatrix.ConvertOp(x, type)).results[0] for x in parts)
         for part, name in zip(found, ("hi", "lo"), strict=False):
             part.name_hint = f"{value.name_hint or use}_{name}"
@@ -126,35 +125,30 @@ class Splitting:
 
     def _part(self, b: Builder, value: SSAValue, *, low: bool) -> SSAValue:
         """Return hi or lo of each element, as f32 that the type has or rounds."""
-        block = Block(arg_types=[IndexType(), IndexType(), f32])
-        with b.inside(block):
-            x = Num(b, block.args[2])
+
+        def part(row: SSAValue, col: SSAValue, element: SSAValue) -> SSAValue:
+            x = Num(b, element)
             finite = x.apply(math.AbsFOp).compare("olt", inf)
             most = FORMATS[self.precision.format].greatest
             hi = x.apply(arith.MinnumfOp, most).apply(arith.MaxnumfOp, -most)
-            if low:
-                rest = x - hi.cast(arith.TruncFOp, self.element).to(f32)
-                if self.precision.shift:
-                    rest = rest * 2.0**self.precision.shift
-                part = finite.select(rest, x)
-            else:
-                part = finite.select(hi, x.like(1.0).apply(math.CopySignOp, x))
-            b.effect(coopmatrix.YieldOp(part.value))
-        return b.effect(coopmatrix.ApplyOp(value, Region(block))).results[0]
+            if not low:
+                one = x.like(1.0).apply(math.CopySignOp, x)
+                return finite.select(hi, one).value
+            rest = x - hi.cast(arith.TruncFOp, self.element).to(f32)
+            if self.precision.shift:
+                rest = rest * 2.0**self.precision.shift
+            return finite.select(rest, x).value
+
+        return applied(b, value, part)
 
 
 def _product(b: Builder, x: SSAValue, y: SSAValue, c: SSAValue) -> SSAValue:
     return b.effect(coopmatrix.MulAddOp(x, y, c)).results[0]
 
 
-def _like(type: MatrixType, element: Attribute, use: Use) -> MatrixType:
-    sizes = type.rows, type.cols
-    return MatrixType(*sizes, element, UseAttr(use), type.scope, NoneAttr())
-
-
 def _as_accumulator(b: Builder, value: SSAValue) -> SSAValue:
     """Return a matrix as an accumulator: what it was, or what is loaded as one."""
-    type = _like(matrix_type(value), f32, Use.ACC)
+    type = matrix_type(value).with_element(f32).with_use(Use.ACC)
     load = value.owner
     if isinstance(load, coopmatrix.ConvertOp) and load.value.type == type:
         return load.value

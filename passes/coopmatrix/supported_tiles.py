@@ -233,15 +233,8 @@ class SupportedTiles:
 
 def uses(type: MatrixType) -> tuple[Use, ...]:
     """Return the uses of matrices that a device may hold a matrix as."""
-    match type.use.data:
-        case coopmatrix.Use.A:
-            return ("a",)
-        case coopmatrix.Use.B:
-            return ("b",)
-        case coopmatrix.Use.ACC:
-            return ("acc",)
-        case coopmatrix.Use.NONE:
-            return "acc", "a", "b"
+    use = DEVICE_USES.get(type.use.data)
+    return ("acc", "a", "b") if use is None else (use,)
 
 
 def _splits(tile: Tile, type: MatrixType, layouts: Layouts) -> bool:

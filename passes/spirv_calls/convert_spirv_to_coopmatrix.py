@@ -76,7 +76,6 @@ from coopc.passes.spirv_calls.reader import (
     PointerOperand,
     Reader,
     Value,
-    bits_in_memory,
     matrix_memory,
 )
 from coopc.plan.atomic_form import ATOMIC_UPDATES
@@ -428,7 +427,7 @@ def _buffer(variable: SpirvOp) -> Attribute:
         case _:
             raise Refused(variable, f"expected a struct of one array, got {inner}")
     element = _scalar(inner.element, variable)
-    size = bits_in_memory(element) // 8
+    size = simt.bits_of(element) // 8
     if inner.stride.data not in (0, size):
         raise Refused(
             variable, f"expected elements {size} bytes apart, got {inner.stride.data}"
@@ -526,12 +525,8 @@ def _convert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     make = _FLOAT_CASTS.get(name)
     if make is None:
         wider, narrower = _WIDTHS[name]
-        make = wider if _bits(to) > _bits(x.type) else narrower
+        make = wider if simt.bits_of(to) > simt.bits_of(x.type) else narrower
     return r.add(make.create(operands=[x], result_types=[to]))
-
-
-def _bits(type: Attribute) -> int:
-    return coopmatrix.bits_of(type.element_type if is_vector(type) else type)
 
 
 def _bitcast(r: Reader, x: SSAValue, to: Attribute) -> Value:

@@ -44,11 +44,10 @@ from coopc.dialects.coopmatrix import (
     Layout,
     MatrixType,
     Use,
-    bits_of,
 )
 from coopc.dialects.coopmatrix.types import CHANNEL_BITS, unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
-from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.narrow import is_integer, is_memref
 from coopc.emit import arith as shared
 from coopc.ir.builder import Builder
 from coopc.ir.dominators import immediate_dominators
@@ -409,7 +408,7 @@ def matrix_memory(
         if factor < 1 or sizes[0] % factor:
             raise Refused(op, f"expected rows in groups of {factor}, got {type}")
         sizes = [sizes[0] // factor, sizes[1] * factor]
-    bits = bits_in_memory(place.element)
+    bits = simt.bits_of(place.element)
     if sizes[1] * type.element_bits % bits:
         raise Refused(op, f"expected rows of whole {place.element}, got {type}")
     sizes[1] = sizes[1] * type.element_bits // bits
@@ -425,13 +424,6 @@ def matrix_memory(
         place.base, [offset], sizes, [stride, 1], shape
     )
     return r.add(cast)
-
-
-def bits_in_memory(type: Attribute) -> int:
-    """The size of a number or of a vector."""
-    if is_vector(type):
-        return type.element_count() * bits_of(type.element_type)
-    return bits_of(type)
 
 
 def constant(value: SSAValue) -> int | None:

@@ -19,7 +19,7 @@ from functools import partial
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
+from xdsl.ir import Attribute, Operation, SSAValue, Use
 
 from coopc.device import Device
 from coopc.device.model import Matrix2
@@ -30,6 +30,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import shape_of
 from coopc.ir.builder import INDEX, Values
 from coopc.ir.control_flow import is_inside, yielded
+from coopc.passes.coopmatrix.elementwise import applied as of_elements
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import FREE, rewritten
 from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import Tiles, TtKernel
 from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
@@ -447,19 +448,19 @@ def applied(
     k: TtKernel, op: Operation, value: SSAValue, tile: SSAValue, at: Coordinates
 ) -> SSAValue:
     """Return a tile that begins at an element, of an operation on a value."""
-    b, shape, element = k.b, shape_of(op.results[0].type), element_of(value.type)
-    block = Block(arg_types=[INDEX, INDEX, element])
-    with b.inside(block):
-        *place, old = block.args
-        row, col = moved(k, at, place)
+    b, shape = k.b, shape_of(op.results[0].type)
+
+    def body(row: SSAValue, col: SSAValue, old: SSAValue) -> SSAValue:
+        row, col = moved(k, at, (row, col))
         if shape[1:] == (1,):
             col = b.constant(INDEX, 0)
         here = (row, col)[: len(shape)]
         given = [
             old if x is value else k.elements.of(k.tensor(x), here) for x in op.operands
         ]
-        b.effect(coopmatrix.YieldOp(b.like(op, given, [element]).results[0]))
-    return b.effect(coopmatrix.ApplyOp(tile, Region(block))).result
+        return b.like(op, given, [old.type]).results[0]
+
+    return of_elements(b, tile, body)
 
 
 def product(k: TtKernel, op: tt.DotOp, factors: Values | None) -> Values:
