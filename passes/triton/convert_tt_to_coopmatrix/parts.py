@@ -159,16 +159,8 @@ def cut_type(type: Attribute, part: Part) -> Attribute:
 # What a part of a result needs of operands, by operation.
 
 
-def of_all(op: Operation, dim: int) -> Dimensions:
-    return [None] * len(op.operands)
-
-
 def along(op: Operation, dim: int) -> Dimensions:
     return [dim if block_type(x.type) is not None else None for x in op.operands]
-
-
-def of_constant(op: arith.ConstantOp, dim: int) -> Dimensions | str:
-    return [] if is_splat(op.result) else "a constant has several numbers"
 
 
 def of_block(op: BlockOp, dim: int) -> Dimensions:
@@ -201,10 +193,6 @@ def of_product(op: tt.DotOp, dim: int) -> Dimensions:
     return [None if dim == rank - 1 else dim, None if dim == rank - 2 else dim, dim]
 
 
-def of_gather(op: tt.GatherOp, dim: int) -> Dimensions:
-    return [None if dim == op.axis.value.data else dim, dim]
-
-
 def of_scan(op: tt.ScanOp, dim: int) -> Dimensions | str:
     is_axis = dim == op.axis.value.data
     return (
@@ -217,14 +205,6 @@ def of_joined(op: tt.JoinOp, dim: int) -> Dimensions | str:
     return "pairs are not split" if is_last else [dim, dim]
 
 
-def of_reduced(op: tt.ReduceOp, dim: int) -> Dimensions:
-    return [dim + (dim >= op.axis.value.data)] * len(op.operands)
-
-
-def of_repeated(op: tt.BroadcastOp, dim: int) -> Dimensions:
-    return [None if shape_of(op.src.type)[dim] == 1 else dim]
-
-
 NEEDS: Mapping[type[Operation], Callable[[Any, int], Dimensions | str]] = {
     **dict.fromkeys(tt.ELEMENTWISE, along),
     **dict.fromkeys(
@@ -233,16 +213,18 @@ NEEDS: Mapping[type[Operation], Callable[[Any, int], Dimensions | str]] = {
     **dict.fromkeys((tt.PtrToIntOp, tt.SplitOp, ttg.ConvertLayoutOp), along),
     **dict.fromkeys(
         (tt.MakeRangeOp, tt.MakeTensorDescriptorOp, tt.MakeTensorPtrOp, tt.SplatOp),
-        of_all,
+        lambda op, dim: [None] * len(op.operands),
     ),
-    arith.ConstantOp: of_constant,
-    tt.BroadcastOp: of_repeated,
+    arith.ConstantOp: lambda op, dim: (
+        [] if is_splat(op.result) else "a constant has several numbers"
+    ),
+    tt.BroadcastOp: lambda op, dim: [None if shape_of(op.src.type)[dim] == 1 else dim],
     tt.DescriptorLoadOp: of_block,
     tt.DotOp: of_product,
     tt.ExpandDimsOp: lambda op, dim: [dim - (dim > op.axis.value.data)],
-    tt.GatherOp: of_gather,
+    tt.GatherOp: lambda op, dim: [None if dim == op.axis.value.data else dim, dim],
     tt.JoinOp: of_joined,
-    tt.ReduceOp: of_reduced,
+    tt.ReduceOp: lambda op, dim: [dim + (dim >= op.axis.value.data)] * len(op.operands),
     tt.ReshapeOp: reshaped,
     tt.ScanOp: of_scan,
     tt.TransOp: lambda op, dim: [op.permutation[dim]],

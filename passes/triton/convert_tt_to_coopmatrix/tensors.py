@@ -230,14 +230,6 @@ def place_in_source(b: Builder, op: Operation, at: Coordinates) -> Coordinates:
             return unflattened(b, flattened(b, at, result), src)
 
 
-def _viewed(e: Elements, op: Operation, srcs: Sequence[Tensor]) -> Function:
-    return lambda at: e.of(srcs[0], place_in_source(e.b, op, at))
-
-
-def _same(e: Elements, op: Operation, srcs: Sequence[Tensor]) -> Function:
-    return srcs[0].function
-
-
 def _joined(e: Elements, op: tt.JoinOp, srcs: Sequence[Tensor]) -> Function:
     def element(at: Coordinates) -> SSAValue:
         *rest, which = at
@@ -353,10 +345,12 @@ def _elementwise(
 FUNCTIONS: dict[type[Operation], Make] = {
     **dict.fromkeys(tt.ELEMENTWISE, _elementwise),
     **dict.fromkeys(
-        (tt.BroadcastOp, tt.ExpandDimsOp, tt.ReshapeOp, tt.TransOp), _viewed
+        (tt.BroadcastOp, tt.ExpandDimsOp, tt.ReshapeOp, tt.TransOp),
+        lambda e, op, srcs: lambda at: e.of(srcs[0], place_in_source(e.b, op, at)),
     ),
     **dict.fromkeys(
-        (tt.BitcastOp, tt.IntToPtrOp, tt.PtrToIntOp, ttg.ConvertLayoutOp), _same
+        (tt.BitcastOp, tt.IntToPtrOp, tt.PtrToIntOp, ttg.ConvertLayoutOp),
+        lambda e, op, srcs: srcs[0].function,
     ),
     arith.ConstantOp: _constant,
     tt.AddPtrOp: _moved,

@@ -21,40 +21,22 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    FixedBitwidthType,
     IntegerType,
     MemRefType,
     StridedLayoutAttr,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import memref_type
+from coopc.dialects.simt import bits_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.passes.coopmatrix.elementwise import converted
+from coopc.passes.generic.number import Num
 from coopc.passes.triton.memory import cast_memory
 from coopc.passes.xe.convert_to_xe.vectors import cast
 from coopc.plan.block_message import CHANNEL_BITS, BlockMode, BlockShape
-
-
-def element_bits(type: Attribute) -> int:
-    """Return the width of a type, 0 where it has none."""
-    return type.bitwidth if isinstance(type, FixedBitwidthType) else 0
-
-
-def resized(b: Builder, value: SSAValue, type: IntegerType) -> SSAValue:
-    """Return an integer as one of another width: its low bits, or zeros above."""
-    have, want = element_bits(value.type), type.bitwidth
-    if have == want:
-        return value
-    return b.pure(arith.ExtUIOp if have < want else arith.TruncIOp, value, type)
-
-
-def shifted_down(b: Builder, value: SSAValue, shift: int) -> SSAValue:
-    """Return the bits of an integer from some bit on."""
-    if not shift:
-        return value
-    return b.pure(arith.ShRUIOp, value, b.constant(value.type, shift))
 
 
 def joined(b: Builder, parts: Sequence[SSAValue], bits: int) -> SSAValue:
@@ -86,12 +68,12 @@ class BlockPiece:
 
     @property
     def slot_bits(self) -> int:
-        return element_bits(self.type.get_element_type())
+        return bits_of(self.type.get_element_type())
 
     @property
     def unit(self) -> IntegerType:
         """What memory is read and written in."""
-        return IntegerType(min(self.shape.bits, element_bits(self.base.element_type)))
+        return IntegerType(min(self.shape.bits, bits_of(self.base.element_type)))
 
     @property
     def name(self) -> str:
@@ -137,7 +119,7 @@ class UnitSurface:
         if (per := piece.shape.bits // bits) > 1:
             x = b.pure(arith.MuliOp, x, b.constant(INDEX, per))
         length = b.pure(arith.MuliOp, height, pitch)
-        if element_bits(piece.base.element_type) > bits:
+        if bits_of(piece.base.element_type) > bits:
             start = b.effect(memref.ExtractStridedMetaDataOp(base)).results[1]
             address = b.pure(simt.AddressOfOp, b.pure(cast_memory, base, start, None))
             base = b.pure(simt.MemoryAtOp, address, MemRefType(piece.unit, []))
@@ -195,7 +177,7 @@ def load_piece(
 
     def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
         units = (surface.load(*unit) for unit in surface.units(b.add(first, t)))
-        parts = [resized(b, unit, type) for unit in units]
+        parts = [converted(b, unit, type, signed=False) for unit in units]
         return (b.insert(now[0], t, joined(b, parts, piece.unit.bitwidth)),)
 
     (found,) = b.loop(piece.slots, (b.constant(piece.type, 0),), slot)
@@ -215,8 +197,10 @@ def store_piece(
     def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
         whole = b.extract(given, t)
         for number, unit in enumerate(surface.units(b.add(first, t))):
-            part = shifted_down(b, whole, number * piece.unit.bitwidth)
-            surface.store(*unit, resized(b, part, piece.unit))
+            part = Num(b, whole)
+            if number:
+                part = part >> number * piece.unit.bitwidth
+            surface.store(*unit, part.to(piece.unit, signed=False).value)
         return ()
 
     b.loop(piece.slots, (), slot)

@@ -30,16 +30,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import length_of
+from coopc.dialects.simt import bits_of
 from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.number import Num
-from coopc.passes.xe.emulate.blocks import (
-    element_bits,
-    joined,
-    resized,
-    shifted_down,
-)
+from coopc.passes.xe.emulate.blocks import joined
 
 TF32_MASK = -(1 << 13)
 """The bits of an f32 that a tf32 has."""
@@ -101,7 +97,7 @@ def _left(
     b: Builder, x: DpasShape, a: SSAValue, i: BoundedIndex, k: BoundedIndex
 ) -> SSAValue:
     """Return the channel k of the row of register i of the result."""
-    bits = element_bits(x.a.get_element_type())
+    bits = bits_of(x.a.get_element_type())
     units = SYSTOLIC_DEPTH * CHANNEL_BITS // bits
     per = CHANNEL_BITS // bits
     row_in_register = b.divided(b.lane(x.lanes), x.n)
@@ -113,7 +109,8 @@ def _left(
     parts: list[SSAValue] = []
     for part in range(per):
         lane = b.add(within, b.add(b.times(k, per), BoundedIndex(part)))
-        parts.append(b.from_lane(resized(b, value, i32), b.remainder(lane, x.lanes)))
+        unit = converted(b, value, i32, signed=False)
+        parts.append(b.from_lane(unit, b.remainder(lane, x.lanes)))
     return joined(b, parts, bits)
 
 
@@ -133,8 +130,8 @@ def _number(
     """Return an element of a channel, as f32 or i32."""
     bits, x = precision.bits, Num(b, channel)
     if precision is xe.Precision.F16:
-        half = Num(b, resized(b, shifted_down(b, channel, at * bits), i16))
-        return half.bits(f16).to(f32).value
+        half = (x >> at * bits) if at else x
+        return half.cast(arith.TruncIOp, i16).bits(f16).to(f32).value
     if precision is xe.Precision.TF32:
         return (x & TF32_MASK).bits(f32).value
     if (above := CHANNEL_BITS - bits * (at + 1)) > 0:

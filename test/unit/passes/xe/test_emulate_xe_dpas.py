@@ -20,9 +20,9 @@ from support.dpas_words import product, some
 import coopc
 from coopc.compiler import new_context
 from coopc.dialects import xe
+from coopc.dialects.simt import bits_of
 from coopc.dialects.xe import REPEAT_COUNTS, accumulators
 from coopc.parsing import parse
-from coopc.passes.xe.emulate.blocks import element_bits
 from coopc.run import opencl
 from coopc.sim.simulate import simulate
 from coopc.source import Source
@@ -108,7 +108,7 @@ def code(case: Case, number: int) -> str:
             last = f"{one}v"
         return last
 
-    left = read("a", element_bits(a.get_element_type()), a.get_shape()[0])
+    left = read("a", bits_of(a.get_element_type()), a.get_shape()[0])
     right = read("b", 32, b.get_shape()[0])
     bits = read("c", c_bits, length)
     real = f"vector<{length}x{case.c}>"
