@@ -169,15 +169,20 @@ class Builder:
         return op
 
     def like(
-        self, op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]
+        self,
+        op: Operation,
+        operands: Sequence[SSAValue],
+        types: Sequence[Attribute],
+        regions: Sequence[Region] = (),
     ) -> Operation:
-        """Insert an operation as another one, on other operands."""
+        """Insert an operation as another one, on other operands and with regions."""
         return self.effect(
             type(op).create(
                 operands=operands,
                 result_types=types,
                 properties=dict(op.properties),
                 attributes=dict(op.attributes),
+                regions=regions,
             )
         )
 

@@ -194,14 +194,11 @@ class MatrixArray:
             end = block.last_op
             assert isinstance(end, scf.YieldOp | scf.ConditionOp), end
             end.operands = [*end.operands, *last]
-        new = Builder.at(op).effect(
-            type(op).create(
-                operands=[*op.operands, *carried],
-                result_types=[*op.result_types, *(self.element for _ in now)],
-                properties=dict(op.properties),
-                attributes=dict(op.attributes),
-                regions=[op.detach_region(region) for region in tuple(op.regions)],
-            )
+        new = Builder.at(op).like(
+            op,
+            [*op.operands, *carried],
+            [*op.result_types, *(self.element for _ in now)],
+            [op.detach_region(region) for region in tuple(op.regions)],
         )
         count = len(op.results)
         Rewriter.replace_op(op, [], new.results[:count])

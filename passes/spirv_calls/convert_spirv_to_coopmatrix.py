@@ -552,10 +552,6 @@ def _constant(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     raise Refused(op, f"expected a number or a vector, got {type}")
 
 
-def _undefined(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    return r.add(ub.PoisonOp(converted_type(op.results[0].type, op)))
-
-
 def _spec_constant(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     found = r.add(coopmatrix.SpecValueOp(op.symbol("spec_const")))
     return r.add(arith.IndexCastOp(found, converted_type(op.results[0].type, op)))
@@ -745,7 +741,9 @@ _READ: dict[str, Read] = {
     "Load": _Kernel.load,
     "Store": _store,
     "Constant": _constant,
-    "Undef": _undefined,
+    "Undef": lambda _, r, op: r.add(
+        ub.PoisonOp(converted_type(op.results[0].type, op))
+    ),
     "mlir.referenceof": _spec_constant,
     "SpecConstantOperation": _spec_operation,
     "Not": _not,

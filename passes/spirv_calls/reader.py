@@ -330,15 +330,10 @@ class Reader:
             return [self.add(cast.create(operands=operands, result_types=types))]
         if op.dialect_name() not in KEPT:
             raise Refused(op, f"expected an operation that is read, got {op.name}")
-        new = type(op).create(
-            operands=operands,
-            result_types=[self.type(each.type, op) for each in op.results],
-            properties=dict(op.properties),
-            attributes=dict(op.attributes),
-            regions=[self._region(region, op) for region in op.regions],
-        )
+        types = [self.type(each.type, op) for each in op.results]
+        regions = [self._region(region, op) for region in op.regions]
         self.b.location = op.location
-        return self.insert(new)
+        return self.b.like(op, operands, types, regions).results
 
     def _region(self, old: Region, op: Operation) -> Region:
         if not old.blocks:

@@ -414,14 +414,8 @@ class Parts:
             dim = part.needs[0]
             at = places + (part.dim if dim is None else dim)
             operands[at] = b.pure(arith.AddiOp, operands[at], self._first(b, part))
-        new = type(op).create(
-            operands=operands,
-            result_types=types,
-            properties=dict(op.properties),
-            attributes=dict(op.attributes),
-            regions=[x.clone() for x in op.regions],
-        )
-        for old, value in zip(op.results, b.effect(new).results, strict=True):
+        new = b.like(op, operands, types, [x.clone() for x in op.regions])
+        for old, value in zip(op.results, new.results, strict=True):
             value.name_hint = old.name_hint
         return new.results
 

@@ -65,7 +65,7 @@ from coopc.passes.triton.access_order import (
 from coopc.passes.triton.layouts import ACCESSES
 from coopc.passes.triton.origins import made_by, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
-from coopc.passes.xe.conditions import conditions, second_entries
+from coopc.passes.xe.conditions import BlockOp, conditions, second_entries
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
@@ -168,9 +168,6 @@ def convert_program(op: ProgramOp) -> None:
     Rewriter.replace_op(op, [], results)
 
 
-BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp
-PointerOp = tt.AtomicCASOp | tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp
-
 TRITON = ("tt", "ttg", "ttig")
 WIDTHS = (1, 8, 16, 32, 64)
 """Bits of elements."""
@@ -272,8 +269,8 @@ def memory_of(
         BlockMessages(payload, io is not None and io.immediate_offsets),
         ScalarAccess(in_loops),
         channels,
-        {op: pointer_base(op) for op in ops if isinstance(op, PointerOp)},
-        frozenset(x for x in ops if isinstance(x, PointerOp) and may_be_before(x.ptr)),
+        {op: pointer_base(op) for op in ops if isinstance(op, ACCESSES)},
+        frozenset(x for x in ops if isinstance(x, ACCESSES) and may_be_before(x.ptr)),
         frozenset(
             op
             for op in ops

@@ -315,7 +315,10 @@ class TensorMemory:
         offsets = b.parts(op.ptr)
         if op in self.backward and memref in self.moved:
             memref, start = self.moved[memref]
-            offsets = [_moved_by(b, each, start) for each in offsets]
+            number = b.pure(IndexCastOp, start, i64)
+            offsets = [
+                b.pure(AddiOp, x, splat(b, number, length_of(x))) for x in offsets
+            ]
         memory = self.view(b, memref)
         return VectorPlaces(memory, offsets, masks, together=length)
 
@@ -404,12 +407,6 @@ def may_be_before(pointers: SSAValue) -> bool:
     """Whether pointers may be before the scalar pointer that they count from."""
     known = ValueFacts()
     return not all(map(known.is_known_nonnegative, offsets_of(pointers)))
-
-
-def _moved_by(b: Builder, offsets: SSAValue, start: SSAValue) -> SSAValue:
-    """Return offsets, in 64 bits, from where an index is counted from."""
-    number = b.pure(IndexCastOp, start, i64)
-    return b.pure(AddiOp, offsets, splat(b, number, length_of(offsets)))
 
 
 def _in_elements(
