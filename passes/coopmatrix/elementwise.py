@@ -25,11 +25,7 @@ from typing import Any, Protocol, TypeAlias
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import SelectOp
-from xdsl.dialects.builtin import (
-    IndexType,
-    f32,
-    i64,
-)
+from xdsl.dialects.builtin import IndexType, f32, i64
 from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 

@@ -17,11 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import (
-    IntegerType,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import IntegerType, i1, i32
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
@@ -32,12 +28,7 @@ from coopc.dialects.simt import ReduceKind, bits_of
 from coopc.emit.walker import NoForm, element_of
 from coopc.ir.facts import splat_number
 from coopc.passes.coopmatrix.elementwise import converted
-from coopc.passes.generic.expansion import (
-    Code,
-    ExpandPass,
-    Expansions,
-    Target,
-)
+from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 from coopc.passes.generic.number import Num, nums
 
 table = Expansions()

@@ -16,14 +16,7 @@ from functools import reduce
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    IntegerType,
-    ModuleOp,
-    VectorType,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, VectorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter

@@ -48,12 +48,7 @@ from coopc.passes.generic.expand_narrow_floats import (
     is_narrow,
 )
 from coopc.passes.generic.expand_vector import reduction
-from coopc.passes.generic.expansion import (
-    Code,
-    ExpandPass,
-    Expansions,
-    Target,
-)
+from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 from coopc.passes.generic.number import Num, nums
 
 table = Expansions()

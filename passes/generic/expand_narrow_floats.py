@@ -48,12 +48,7 @@ from coopc.dialects.shaped_arith import RemfOp, shaped
 from coopc.dialects.simt import bits_of
 from coopc.emit.walker import NoForm, count_of, element_of
 from coopc.passes.coopmatrix.elementwise import converted
-from coopc.passes.generic.expansion import (
-    Code,
-    ExpandPass,
-    Expansions,
-    Target,
-)
+from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 from coopc.passes.generic.number import Num, nums
 from coopc.rounding import FORMATS
 

@@ -46,12 +46,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import (
-    ConstantLike,
-    IsTerminator,
-    is_side_effect_free,
-    is_speculatable,
-)
+from xdsl.traits import ConstantLike, IsTerminator, is_side_effect_free, is_speculatable
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coopc.dialects.effects import numbers_of

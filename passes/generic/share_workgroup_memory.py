@@ -19,12 +19,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.arith import MuliOp
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    MemRefType,
-    ModuleOp,
-    StridedLayoutAttr,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StridedLayoutAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import AllocaOp, ReinterpretCastOp, SubviewOp, ViewOp
 from xdsl.ir import Attribute, Operation, SSAValue

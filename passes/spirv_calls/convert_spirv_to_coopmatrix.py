@@ -72,12 +72,7 @@ from coopc.emit.spirv.simt import SHUFFLES
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.promote_matrix_arrays import promote_matrix_arrays
 from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import read_call
-from coopc.passes.spirv_calls.reader import (
-    PointerOperand,
-    Reader,
-    Value,
-    matrix_memory,
-)
+from coopc.passes.spirv_calls.reader import PointerOperand, Reader, Value, matrix_memory
 from coopc.plan.atomic_form import ATOMIC_UPDATES
 
 _USES = {"MatrixA": Use.A, "MatrixB": Use.B, "MatrixAcc": Use.ACC}

@@ -39,12 +39,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
-from coopc.dialects.coopmatrix import (
-    SCOPE_NUMBERS,
-    Layout,
-    MatrixType,
-    Use,
-)
+from coopc.dialects.coopmatrix import SCOPE_NUMBERS, Layout, MatrixType, Use
 from coopc.dialects.coopmatrix.types import CHANNEL_BITS, unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
 from coopc.dialects.narrow import is_integer, is_memref

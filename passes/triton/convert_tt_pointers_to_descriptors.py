@@ -31,13 +31,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.arith import (
-    ConstantOp,
-    MaxSIOp,
-    MinSIOp,
-    SelectOp,
-    TruncIOp,
-)
+from xdsl.dialects.arith import ConstantOp, MaxSIOp, MinSIOp, SelectOp, TruncIOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,

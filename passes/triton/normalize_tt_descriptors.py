@@ -63,11 +63,7 @@ from coopc.ir.facts import constant_number
 from coopc.layout.encodings import SliceEncoding
 from coopc.passes.generic.normalize import Sharing
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
-from coopc.passes.triton.base_alignment import (
-    ALIGNED,
-    SURFACE_ALIGNMENT,
-    alignment_of,
-)
+from coopc.passes.triton.base_alignment import ALIGNED, SURFACE_ALIGNMENT, alignment_of
 from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.origins import made_by
 

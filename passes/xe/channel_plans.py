@@ -27,12 +27,7 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS
 from coopc.dialects.tt.types import bits_of, block_io
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.origins import made_by
-from coopc.passes.xe.conditions import (
-    Demands,
-    HostNumber,
-    arguments_of,
-    numbers_of,
-)
+from coopc.passes.xe.conditions import Demands, HostNumber, arguments_of, numbers_of
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block_message import Rule
 from coopc.plan.channels import (

@@ -35,13 +35,7 @@ from itertools import chain, groupby
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    ModuleOp,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp, i1, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass

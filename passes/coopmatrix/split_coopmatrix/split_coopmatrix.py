@@ -49,10 +49,7 @@ from coopc.ir.matrix_size import why_matrix_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT, REDUCTIONS
-from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
-    Constraint,
-    choose,
-)
+from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import Constraint, choose
 from coopc.passes.coopmatrix.supported_tiles import (
     Product,
     SupportedTiles,

@@ -90,10 +90,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.parts import (
     cut_program,
     plan_parts,
 )
-from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
-    dot,
-    is_multiplied,
-)
+from coopc.passes.triton.convert_tt_to_coopmatrix.products import dot, is_multiplied
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     WRITES,
     consumers,
@@ -105,9 +102,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import (
     WHOLE,
     plan_shared,
 )
-from coopc.passes.triton.convert_tt_to_coopmatrix.staged_factors import (
-    staged_loads,
-)
+from coopc.passes.triton.convert_tt_to_coopmatrix.staged_factors import staged_loads
 from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     FIRST,
     FUNCTIONS,

@@ -51,10 +51,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     statements_of,
 )
 from coopc.passes.triton.convert_tt_to_coopmatrix.shared_rounds import LANE_SUMS
-from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
-    Coordinates,
-    Tensor,
-)
+from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import Coordinates, Tensor
 
 NEEDED = frozenset[Matrix2]({"reductions", "conversions", "per-element operations"})
 BINARY: Mapping[type[Operation], Callable[..., Operation]] = {

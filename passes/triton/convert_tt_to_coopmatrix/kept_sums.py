@@ -30,11 +30,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import (
     rewritten,
     steps,
 )
-from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
-    Rounds,
-    Tiles,
-    TtKernel,
-)
+from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import Rounds, Tiles, TtKernel
 from coopc.passes.triton.convert_tt_to_coopmatrix.products import (
     TileTypes,
     add_whole_products,

@@ -47,11 +47,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     unflattened,
 )
 from coopc.passes.triton.origins import View
-from coopc.plan.gemm import (
-    GemmPlan,
-    Problem,
-    Source,
-)
+from coopc.plan.gemm import GemmPlan, Problem, Source
 
 Value: TypeAlias = SSAValue | Pointer | Tensor
 Flag: TypeAlias = SSAValue | bool

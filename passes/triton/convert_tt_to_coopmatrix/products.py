@@ -33,11 +33,7 @@ from coopc.ir.builder import INDEX, BoundedIndex, Values
 from coopc.ir.control_flow import block_of
 from coopc.ir.facts import constant_number
 from coopc.passes.triton.convert_tt_to_coopmatrix.carried_values import rewritten
-from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
-    Strips,
-    Tiles,
-    TtKernel,
-)
+from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import Strips, Tiles, TtKernel
 from coopc.passes.triton.convert_tt_to_coopmatrix.rounds import (
     RoundsPlan,
     is_splat,

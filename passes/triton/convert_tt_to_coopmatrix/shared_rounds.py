@@ -56,13 +56,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     MatrixInMemory,
     Tensor,
 )
-from coopc.plan.gemm import (
-    GemmOperand,
-    GemmPlan,
-    Problem,
-    Source,
-    staged_by,
-)
+from coopc.plan.gemm import GemmOperand, GemmPlan, Problem, Source, staged_by
 
 WHOLE = (1 << 30, 1 << 30)
 """Rows and columns of sums at a time: all of them."""

@@ -84,12 +84,7 @@ from coopc.passes.xe.convert_to_xe.matrix_memory import (
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import narrow_loops
 from coopc.passes.xe.convert_to_xe.tensors import reduced
-from coopc.passes.xe.convert_to_xe.vectors import (
-    gathered,
-    packed,
-    splat,
-    unpacked,
-)
+from coopc.passes.xe.convert_to_xe.vectors import gathered, packed, splat, unpacked
 from coopc.passes.xe.plan_block_io import remark_second_entry, summary
 from coopc.passes.xe.register_layout import (
     DpasTiling,

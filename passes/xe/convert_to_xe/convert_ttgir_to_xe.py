@@ -78,12 +78,7 @@ from coopc.passes.xe.convert_to_xe.tensor_memory import (
     memref_of,
     pointer_base,
 )
-from coopc.passes.xe.convert_to_xe.tensors import (
-    RETURNS,
-    RULES,
-    convert_layout,
-    reduce,
-)
+from coopc.passes.xe.convert_to_xe.tensors import RETURNS, RULES, convert_layout, reduce
 from coopc.passes.xe.plan_block_io import column_multiple
 from coopc.passes.xe.register_layout import register_layout
 from coopc.rounding import FORMATS

@@ -20,13 +20,7 @@ from math import prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.arith import ConstantOp, ExtUIOp, IndexCastOp, TruncIOp
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    i1,
-    i8,
-)
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i1, i8
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 

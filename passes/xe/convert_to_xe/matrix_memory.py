@@ -20,11 +20,7 @@ from math import prod
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    MemRefType,
-    NoneAttr,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import ExtractStridedMetaDataOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue

@@ -97,12 +97,7 @@ from coopc.passes.xe.convert_to_xe.scalar_access import (
     by_the_first,
 )
 from coopc.passes.xe.convert_to_xe.tensors import widened
-from coopc.passes.xe.convert_to_xe.vectors import (
-    cast,
-    packed,
-    splat,
-    vectors_of,
-)
+from coopc.passes.xe.convert_to_xe.vectors import cast, packed, splat, vectors_of
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.channels import SlotLoad

@@ -23,12 +23,7 @@ from typing import get_args
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp, SelectOp
-from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
-    VectorType,
-    i64,
-)
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, VectorType, i64
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt, tt, ttg

@@ -32,14 +32,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import (
-    MemRefType,
-    ModuleOp,
-    UnitAttr,
-    VectorType,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, VectorType, i1, i32
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.vector import ExtractOp, ShuffleOp
 from xdsl.ir import Attribute, Operation, SSAValue
