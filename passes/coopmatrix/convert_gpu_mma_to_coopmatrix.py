@@ -361,8 +361,6 @@ def _leave_out_host(op: func.FuncOp) -> None:
 
 @dataclass(frozen=True)
 class ConvertGpuMmaToCoopmatrixPass(ModulePass):
-    """Raises MLIR's gpu.subgroup_mma operations, and the kernels around them."""
-
     name = "convert-gpu-mma-to-coopmatrix"
 
     subgroup_size: int | None = None

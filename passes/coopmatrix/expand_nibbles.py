@@ -687,8 +687,6 @@ RULES: dict[type[Operation], Callable[[Any, Types, Types], None]] = {
 
 @dataclass(frozen=True)
 class ExpandNibblesPass(ModulePass):
-    """Computes with i4 and f4E2M1FN in bytes."""
-
     name = "expand-nibbles"
 
     dpas: bool = False

@@ -39,8 +39,6 @@ SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
 
 @dataclass(frozen=True)
 class NarrowMatrixScopePass(ModulePass):
-    """Give matrices of a work-group that is one subgroup the scope of a subgroup."""
-
     name = "narrow-matrix-scope"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

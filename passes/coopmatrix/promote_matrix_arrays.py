@@ -42,8 +42,6 @@ MOST = 64
 
 @dataclass(frozen=True)
 class PromoteMatrixArraysPass(ModulePass):
-    """Replace arrays of matrices in private memory by values."""
-
     name = "promote-matrix-arrays"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

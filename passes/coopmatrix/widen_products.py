@@ -60,8 +60,6 @@ def widened(
 
 @dataclass(frozen=True)
 class WidenProductsPass(ModulePass):
-    """Convert operands of f8 where the device multiplies only wider floats."""
-
     name = "widen-products"
 
     device: str | None = None

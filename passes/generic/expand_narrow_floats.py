@@ -361,8 +361,6 @@ def round_to_scale(code: Code, op: arith.TruncFOp) -> Num:
 
 @dataclass(frozen=True)
 class ExpandNarrowFloatsPass(ExpandPass):
-    """Computes bf16 and f8 in f32."""
-
     name = "expand-narrow-floats"
     table = table
 

@@ -47,8 +47,6 @@ def target(device: str, flavour: str | None) -> simt.TargetAttr:
 
 @dataclass(frozen=True)
 class SetTargetPass(ModulePass):
-    """Writes `simt.target`, or checks that it is there if no device is given."""
-
     name = "set-target"
 
     device: str | None = None

@@ -238,8 +238,6 @@ def memory_type(op: AllocaOp) -> MemRefType:
 
 @dataclass(frozen=True)
 class ShareWorkgroupMemoryPass(ModulePass):
-    """Let buffers in work-group memory share it where they are not needed together."""
-
     name = "share-workgroup-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -982,8 +982,6 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
 
 @dataclass(frozen=True)
 class ConvertSpirvToCoopmatrixPass(ModulePass):
-    """Raises modules of MLIR's spirv dialect to coopmatrix."""
-
     name = "convert-spirv-to-coopmatrix"
 
     subgroup_size: int | None = None

@@ -771,8 +771,6 @@ def cut(module: ModuleOp, tiling: Tiling) -> None:
 
 @dataclass(frozen=True)
 class SplitCoopmatrixPass(ModulePass):
-    """Cut each matrix into tiles of shapes that the device has."""
-
     name = "split-coopmatrix"
 
     device: str | None = None

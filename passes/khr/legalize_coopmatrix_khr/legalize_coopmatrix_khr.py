@@ -473,29 +473,21 @@ def _why_slow(op: Operation, facts: frozenset[Fact], target: HeldMatrices) -> st
             f"{device.name} has no matrices of {matrix}: they stay in work-group "
             "memory, and lanes access them element by element"
         )
-    if "misaligned" in facts and isinstance(op, coopmatrix.AccessOp):
-        return (
-            f"rows of {op.memory_type} are not known to be "
-            f"{ROW_BYTES}-byte aligned, which matrix accesses of "
-            f"{device.name} require: lanes access them element by element"
-        )
-    if "other layout" in facts and isinstance(op, coopmatrix.AccessOp):
-        has = " or ".join(map(str, target.layouts(op.matrix)))
-        return (
-            f"{device.name} accesses {op.matrix} in {has}, not in "
-            f"{op.layout_in_memory}: lanes access it element by element"
-        )
-    if "other pointee" in facts and isinstance(op, coopmatrix.AccessOp):
-        return (
-            f"{device.name} accesses {op.matrix} in memory of its elements, not in "
-            f"{op.memory_type}: lanes access it element by element"
-        )
-    if "no unit stride" in facts and isinstance(op, coopmatrix.AccessOp):
-        return (
-            "neither rows nor columns are known to be contiguous in "
-            f"{op.memory_type}: lanes access it element by element"
-        )
-    return ""
+    if not isinstance(op, coopmatrix.AccessOp):
+        return ""
+    memory, has = op.memory_type, " or ".join(map(str, target.layouts(op.matrix)))
+    texts: dict[Fact, str] = {
+        "misaligned": f"rows of {memory} are not known to be {ROW_BYTES}-byte aligned, "
+        f"which matrix accesses of {device.name} require: lanes access them",
+        "other layout": f"{device.name} accesses {op.matrix} in {has}, not in "
+        f"{op.layout_in_memory}: lanes access it",
+        "other pointee": f"{device.name} accesses {op.matrix} in memory of its "
+        f"elements, not in {memory}: lanes access it",
+        "no unit stride": "neither rows nor columns are known to be contiguous in "
+        f"{memory}: lanes access it",
+    }
+    found = next((text for fact, text in texts.items() if fact in facts), None)
+    return "" if found is None else f"{found} element by element"
 
 
 # The rewriting
@@ -674,8 +666,6 @@ def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
 
 @dataclass(frozen=True)
 class LegalizeCoopmatrixKhrPass(ModulePass):
-    """Turn operations into such as the device has instructions for."""
-
     name = "legalize-coopmatrix-khr"
 
     device: str | None = None

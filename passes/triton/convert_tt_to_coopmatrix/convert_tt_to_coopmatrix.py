@@ -471,17 +471,15 @@ def convert_function(
     ctx: Context,
     old: tt.FuncOp,
     options: SubgroupOptions,
-    fallback: bool = False,
-    device: Device | None = None,
-    shared: bool = False,
+    fallback: bool,
+    shared: bool,
 ) -> list[FuncOp]:
     """Return the kernel that does what a kernel of Triton does.
 
-    With `fallback`, another one follows if this one has conditions. Memory of a
-    `device` is limited; with `shared`, its subgroups share what the kernel does, if
-    they can.
+    With `fallback`, another one follows if this one has conditions; with `shared`,
+    subgroups of the device share what it does, if they can.
     """
-    found = None
+    found, device = None, options.device
     if device is not None and shared:
         found = in_subgroups(ctx, old, options, device)
         if isinstance(found, str):
@@ -755,8 +753,6 @@ def must_wait(first: Operation, second: Operation, has_sums: bool) -> bool:
 
 @dataclass(frozen=True)
 class ConvertTtToCoopmatrixPass(ModulePass):
-    """Make kernels of one subgroup, with products of matrices, of Triton's kernels."""
-
     name = "convert-tt-to-coopmatrix"
 
     subgroup_size: int | None = None
@@ -801,10 +797,11 @@ class ConvertTtToCoopmatrixPass(ModulePass):
             options = replace(options, lanes=options.lanes or device.subgroup_size)
             if self.rounds:
                 tiles = device.gemm_tiles
-                block = tiles[0].subgroup if tiles else BLOCK
-                aligns_rows = device.aligned_rows
                 options = replace(
-                    options, block=block, aligns_rows=aligns_rows, device=device
+                    options,
+                    block=tiles[0].subgroup if tiles else BLOCK,
+                    aligns_rows=device.aligned_rows,
+                    device=device,
                 )
         facts = tt.ModuleFacts.of(op)
         with transaction(op) as draft:
@@ -812,10 +809,8 @@ class ConvertTtToCoopmatrixPass(ModulePass):
                 if isinstance(each, tt.FuncOp):
                     if device is not None and not self.shared:
                         remark_sharing(each, device)
-                    fallback = self.fallback
-                    limits = device if self.rounds else None
                     new = convert_function(
-                        ctx, each, options, fallback, limits, self.shared
+                        ctx, each, options, self.fallback, self.shared
                     )
                     if not facts.says_threads:
                         group = simt.kernel_of(new[0]).subgroups
