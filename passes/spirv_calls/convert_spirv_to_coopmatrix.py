@@ -21,7 +21,7 @@ Fails:   if an operation cannot be raised, naming it. The module is then unchang
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -64,11 +64,13 @@ from coopc.dialects.coopmatrix import (
     Use,
 )
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.shaped_arith import RemfOp
 from coopc.dialects.spirv import SpirvOp
 from coopc.emit import arith as shared
 from coopc.emit.simt import BUILT_INS, REDUCTIONS
 from coopc.emit.spirv.coopmatrix import BINARY
 from coopc.emit.spirv.simt import SHUFFLES
+from coopc.ir.control_flow import inline_calls
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.promote_matrix_arrays import promote_matrix_arrays
 from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import read_call
@@ -606,6 +608,25 @@ def _construct(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     return _vector(r, type, parts)
 
 
+def _modulo(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    """A remainder with the sign of the divisor: the other one, or that and it."""
+    x, y = (r.value(each, op) for each in op.operands)
+    b, is_float = r.b, _name(op) == "FMod"
+    rest = b.pure(RemfOp if is_float else arith.RemSIOp, x, y)
+    zero = b.constant(x.type, 0)
+
+    def compare(predicate: str, value: SSAValue) -> SSAValue:
+        if is_float:
+            return b.pure(arith.CmpfOp, value, zero, f"o{predicate}")
+        signed = "slt" if predicate == "lt" else predicate
+        return b.pure(arith.CmpiOp, value, zero, signed)
+
+    apart = b.pure(arith.XOrIOp, compare("lt", rest), compare("lt", y))
+    wrong = b.pure(arith.AndIOp, apart, compare("ne", rest))
+    other = b.pure(arith.AddfOp if is_float else arith.AddiOp, rest, y)
+    return b.pure(arith.SelectOp, wrong, other, rest)
+
+
 def _extract(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     """An element at a constant or an index: of a vector, or a matrix's own ones."""
     whole = r.value(op.operands[0], op)
@@ -751,6 +772,7 @@ _READ: dict[str, Read] = {
     **dict.fromkeys(("CompositeExtract", "VectorExtractDynamic"), _extract),
     **dict.fromkeys(("CompositeInsert", "VectorInsertDynamic"), _insert),
     "VectorShuffle": _shuffle_components,
+    **dict.fromkeys(("SMod", "FMod"), _modulo),
     **dict.fromkeys(("ControlBarrier", "MemoryBarrier"), _barrier),
     **dict.fromkeys((*_UPDATES, "AtomicCompareExchange"), _atomic),
 }
@@ -944,6 +966,22 @@ def _named(ops: Sequence[SpirvOp]) -> dict[str, SpirvOp]:
     return found
 
 
+def _called(op: Operation, named: Mapping[str, SpirvOp]) -> SpirvOp | None:
+    """Return the function that an operation calls, if it is a call.
+
+    Raises:
+        Refused: the function returns elsewhere than at its end.
+    """
+    if not isinstance(op, SpirvOp) or _name(op) != "FunctionCall":
+        return None
+    if (found := named.get(name := op.symbol("callee"))) is None:
+        raise Refused(op, f"expected a function @{name} in the module, got none")
+    ends = [x for x in found.walk() if x.name in ("spirv.Return", "spirv.ReturnValue")]
+    if len(ends) > 1 or any(x.parent_op() is not found for x in ends):
+        raise Refused(ends[0], "expected a called function to return only at its end")
+    return found
+
+
 def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operation]:
     """What a module becomes.
 
@@ -954,6 +992,8 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
     kernels: dict[str, func.FuncOp] = {}
     ops = [op for op in module.regions[0].block.ops if isinstance(op, SpirvOp)]
     named = _named(ops)
+    entries = [named[op.symbol("fn")] for op in ops if _name(op) == "EntryPoint"]
+    inline_calls(entries, partial(_called, named=named))
     is_single = sum(_name(op) == "EntryPoint" for op in ops) == 1
     buffers = [name for name, op in named.items() if op.given("binding") is not None]
     for op in ops:

@@ -40,6 +40,18 @@ CHOSEN = frozenset((x, x) for x in ("CrossWorkgroup", "PhysicalStorageBuffer"))
 _UNWRAPPED = {"nsw": "NoSignedWrap", "nuw": "NoUnsignedWrap"}
 
 
+def is_constant(id: Id) -> bool:
+    """Whether a number is a constant of the module."""
+    return id.definition is not None and id.definition.facts.name == "OpConstant"
+
+
+def is_zero(id: Id) -> bool:
+    """Whether a number is the constant 0, of floats the positive one."""
+    return (
+        is_constant(id) and id.definition is not None and id.definition.operands == (0,)
+    )
+
+
 @handlers.on(*shared.INSTRUCTIONS)
 def instruction(e: Emission, op: Operation) -> None:
     (opcode, _), (result,) = shared.INSTRUCTIONS[type(op)], op.results
@@ -49,13 +61,8 @@ def instruction(e: Emission, op: Operation) -> None:
     e.whole.strict |= isinstance(op, RemfOp)
 
     def make(to: Id, ids: tuple[Id, ...]) -> Id:
-        if opcode == "OpFDiv" and not e.facts.device.exact_quotients:
-            # A NaN by a NaN is one too; the compiler sees no constant to divide, and
-            # no 0 to divide by.
-            a, b = ids
-            nan = e.emit("OpFUnordNotEqual", b, b, type=e.like(to, e.bool))
-            divisor = e.emit("OpFMul", b, e.hidden(to, 1), type=to)
-            ids = e.emit("OpSelect", nan, b, a, type=to), divisor
+        if isinstance(op, arith.DivfOp) and not e.facts.device.exact_quotients:
+            ids = _hidden_quotient(e, op, *ids)
         id = e.emit(opcode, *ids, type=to)
         if isinstance(op, arith.FloatingPointLikeBinaryOperation):
             relax(e, opcode, id, op.fastmath)
@@ -65,6 +72,21 @@ def instruction(e: Emission, op: Operation) -> None:
     for flag in () if logical else unwrapped(op):
         for part in e.parts(result):
             e.module.decorate(part, _UNWRAPPED[flag])
+
+
+def _hidden_quotient(e: Emission, op: arith.DivfOp, a: Id, b: Id) -> tuple[Id, Id]:
+    """Return what to divide, so that the compiler sees no constant, and no 0 below it.
+
+    A NaN by a NaN is one too, and a number is itself times 1.
+    """
+    finite = FastMathFlag.NO_NANS, FastMathFlag.NO_INFS
+    if all(x in op.fastmath.data for x in finite):
+        return a, b
+    nan = e.emit("OpFUnordNotEqual", b, b, type=e.like(b.type, e.bool))
+    top = e.emit("OpSelect", nan, b, a, type=b.type)
+    if is_constant(b) and not is_zero(b):
+        return top, b
+    return top, e.emit("OpFMul", b, e.hidden(b.type, 1), type=b.type)
 
 
 @handlers.on(arith.CmpiOp)

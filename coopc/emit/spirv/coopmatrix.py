@@ -30,7 +30,7 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, ScopeAttr, Use, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.dialects.narrow import is_integer
-from coopc.emit.spirv.arith import relax
+from coopc.emit.spirv.arith import is_constant, is_zero, relax
 from coopc.emit.spirv.emission import Emission, Handlers, Kept
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.walker import Facts, NoForm
@@ -303,18 +303,6 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     else:
         id = e.emit("OpCompositeConstruct", value, type=type)
     e.set(op.result, (id,))
-
-
-def is_constant(id: Id) -> bool:
-    """Whether a number is a constant of the module."""
-    return id.definition is not None and id.definition.facts.name == "OpConstant"
-
-
-def is_zero(id: Id) -> bool:
-    """Whether a number is the constant 0, of floats the positive one."""
-    return (
-        is_constant(id) and id.definition is not None and id.definition.operands == (0,)
-    )
 
 
 @handlers.on(coopmatrix.SpecValueOp)

@@ -73,7 +73,7 @@ spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
 
 // -----
 
-// CHECK: spirv.FunctionCall: not supported: coopc has no operation for it
+// CHECK: spirv.FunctionCall: expected a function @f in the module, got none
 spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
   "spirv.func"() ({
     "spirv.FunctionCall"() {callee = @f} : () -> ()
@@ -125,4 +125,41 @@ spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
     spirv.Return
   }
   spirv.EntryPoint "GLCompute" @k, @k
+}
+
+// -----
+
+// CHECK: spirv.Return: expected a called function to return only at its end
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.func @early(%c: i1) "None" {
+    spirv.mlir.selection {
+      spirv.BranchConditional %c, ^yes, ^done
+    ^yes:
+      spirv.Return
+    ^done:
+      spirv.mlir.merge
+    }
+    spirv.Return
+  }
+  spirv.func @k() "None" {
+    %c = spirv.Constant true
+    spirv.FunctionCall @early(%c) : (i1) -> ()
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k
+}
+
+// -----
+
+// CHECK: spirv.FunctionCall: recursion is not supported: @f calls itself
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.func @f() "None" {
+    spirv.FunctionCall @f() : () -> ()
+    spirv.Return
+  }
+  spirv.func @k() "None" {
+    spirv.FunctionCall @f() : () -> ()
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k
 }

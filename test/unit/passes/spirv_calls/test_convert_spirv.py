@@ -179,3 +179,65 @@ def test_lanes_of_products() -> None:
     a, b = (random.integers(-9, 10, x).astype(np.float32) for x in ((8, 12), (12, 20)))
     call = pack(printed.interface[0], [a, b, np.zeros((8, 20), np.float32)])
     np.testing.assert_array_equal(simulated(raised, call, 8)[2], a @ b)
+
+
+CALLS = """
+!array = !spirv.ptr<!spirv.struct<(!spirv.rtarray<{t}, stride=4> [0])>, StorageBuffer>
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {{
+  spirv.GlobalVariable @x bind(0, 0) : !array
+  spirv.GlobalVariable @y bind(0, 1) : !array
+  spirv.GlobalVariable @wg built_in("GlobalInvocationId")
+    : !spirv.ptr<vector<3xi32>, Input>
+  spirv.func @mod(%x: {t}, %y: {t}) -> {t} "None" {{
+    %r = spirv.{mod} %x, %y : {t}
+    spirv.ReturnValue %r : {t}
+  }}
+  spirv.func @put(%z: {t}, %i: i32) "None" {{
+    %zero = spirv.Constant 0 : i32
+    %x = spirv.mlir.addressof @x : !array
+    %at = spirv.AccessChain %x[%zero, %i]
+      : !array, i32, i32 -> !spirv.ptr<{t}, StorageBuffer>
+    %one = spirv.Constant {one} : {t}
+    %y = spirv.FunctionCall @mod(%one, %one) : ({t}, {t}) -> {t}
+    %s = spirv.{add} %z, %y : {t}
+    spirv.Store "StorageBuffer" %at, %s : {t}
+    spirv.Return
+  }}
+  spirv.func @k() "None" {{
+    %zero = spirv.Constant 0 : i32
+    %wg = spirv.mlir.addressof @wg : !spirv.ptr<vector<3xi32>, Input>
+    %ids = spirv.Load "Input" %wg : vector<3xi32>
+    %i = spirv.CompositeExtract %ids[0 : i32] : vector<3xi32>
+    %x = spirv.mlir.addressof @x : !array
+    %y = spirv.mlir.addressof @y : !array
+    %xi = spirv.AccessChain %x[%zero, %i]
+      : !array, i32, i32 -> !spirv.ptr<{t}, StorageBuffer>
+    %yi = spirv.AccessChain %y[%zero, %i]
+      : !array, i32, i32 -> !spirv.ptr<{t}, StorageBuffer>
+    %v = spirv.Load "StorageBuffer" %xi : {t}
+    %w = spirv.Load "StorageBuffer" %yi : {t}
+    %z = spirv.FunctionCall @mod(%v, %w) : ({t}, {t}) -> {t}
+    spirv.FunctionCall @put(%z, %i) : ({t}, i32) -> ()
+    spirv.Return
+  }}
+  spirv.EntryPoint "GLCompute" @k, @x, @y, @wg
+  spirv.ExecutionMode @k "LocalSize", 16, 1, 1
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type", "mod", "add"), [("i32", "SMod", "IAdd"), ("f32", "FMod", "FAdd")]
+)
+def test_calls(type: str, mod: str, add: str) -> None:
+    """Functions are inlined, also in each other; a modulo has the divisor's sign."""
+    text = CALLS.format(t=type, mod=mod, add=add, one=1 if type == "i32" else 1.0)
+    dtype = np.int32 if type == "i32" else np.float32
+    x, y = (np.resize(z, 16) for z in np.meshgrid([-7, -6, 0, 5, 6], [-3, 2, 3]))
+    if type == "f32":
+        x, y = x / 4, y / 2
+    x, y = x.astype(dtype), y.astype(dtype)
+    expected = np.mod(x, y)
+    pipeline = "convert-spirv-to-coopmatrix"
+    coopc.launch(text, x, y, on="sim", pipeline=pipeline, grid=1)
+    np.testing.assert_array_equal(x, expected)
