@@ -245,6 +245,8 @@ def make(
 
     if spec.name not in known:
         near = near_match(spec.name, known)
+        if not near and what == "target":
+            near = f" (have {', '.join(known)})"
         raise refuse(f"unknown {what} '{spec.name}'{near}")
     try:
         made = known[spec.name]()

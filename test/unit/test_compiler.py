@@ -56,7 +56,7 @@ def test_the_collector_is_restored() -> None:
     [
         (("func.func @f(", "", "mlir"), "<input>:1:14: error: "),
         ((TEXT, "cse,no-such"), "pass-pipeline:1:5: error: unknown pass 'no-such'"),
-        ((TEXT, "", "no-such"), "target:1:1: error: unknown target 'no-such'"),
+        ((TEXT, "", "no-such"), "target:1:1: error: unknown target 'no-such' (have "),
         (
             (TEXT.encode(),),
             "coopc.compile: error: expected text, a Path or a module, got bytes",
