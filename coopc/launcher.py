@@ -551,7 +551,7 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
             if each.flavour != target.on:
                 raise ValueError(
                     f"expected passes and a device for {target.on}, got some for "
-                    f"{each.flavour}"
+                    f"{each.flavour}: the device is {target.device_name}"
                 )
     return Build(
         target=target,
