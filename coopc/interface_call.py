@@ -148,7 +148,8 @@ def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> byte
     Raises:
         ValueError: the number does not fit.
     """
-    number = np.asarray(value_of(interface, given, field)).item()
+    value = np.asarray(value_of(interface, given, field))
+    number = float(value) if value.dtype.kind == "f" else value.item()
     type, size = field.type, SCALAR_BYTES[field.type]
     name = interface.arguments[field.argument].name
     if not isinstance(number, int | float):

@@ -381,7 +381,7 @@ class Build:
         """
         if SymbolTable.lookup_symbol(self.module, kernel) is not None:
             return self.module
-        return before_pipeline(self.given, self.source, self.steps)
+        return after(self.given, self.source, before_pipeline(self.steps))
 
     def simulated(
         self,
@@ -529,12 +529,12 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
             )
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
+        first = before_pipeline(steps)
+        if first and len(first) < len(steps):
+            with remarks_to(lambda _: None):  # made already
+                plain = after(module, source, first)
         kernels = with_kernels(plain, source, owners)
-        known = interfaces(kernels, source, PLACES["cpu"])
-        if not known:
-            plain = with_kernels(before_pipeline(module, source, steps), source)
-            known = interfaces(plain, source, PLACES["cpu"])
-        known = prepacked(known, program)
+        known = prepacked(interfaces(kernels, source, PLACES["cpu"]), program)
     else:
         if target.pipeline is None and (reason := target.why_no_matrices) is not None:
             remark_product(module, f"computed by lanes, not by matrices: {reason}")
@@ -593,12 +593,9 @@ def after(
     return simulated_form(program)
 
 
-def before_pipeline(
-    module: ModuleOp, source: Source, steps: Sequence[ModulePass]
-) -> ModuleOp:
-    """Return what passes that stand before a pipeline make of a module."""
-    first = takewhile(lambda step: step not in checks(), steps)
-    return after(module, source, [*first])
+def before_pipeline(steps: Sequence[ModulePass]) -> list[ModulePass]:
+    """Return the passes that stand before a pipeline; all if there is none."""
+    return [*takewhile(lambda step: step not in checks(), steps)]
 
 
 def for_processor(

@@ -8,6 +8,7 @@ classes in place, since whoever has to do with an operation finds it by its clas
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from xdsl.dialects import gpu
@@ -21,6 +22,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i1,
     i32,
+    i64,
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
@@ -365,6 +367,9 @@ class SubgroupReduceOp(IRDLOperation):
 
 # Operations of xDSL that are read generically only.
 
+SHARED = "workgroup_attributions"
+"""How many of the arguments of a function's block are memory of a work-group."""
+
 
 def parse_dimension(cls: type[Any], parser: Parser) -> Any:
     """An id or a size along x, y or z."""
@@ -399,17 +404,20 @@ def parse_func(cls: type[Any], parser: Parser) -> Any:
     name = parser.parse_symbol_name()
     delimiter = parser.Delimiter.PAREN
     args = parser.parse_comma_separated_list(delimiter, parser.parse_argument)
-    memory: list[Parser.Argument] = []
+    memory: dict[str, list[Parser.Argument]] = {}
     for word in ("workgroup", "private"):
         if parser.parse_optional_keyword(word) is not None:
-            memory += parser.parse_comma_separated_list(
+            memory[word] = parser.parse_comma_separated_list(
                 delimiter, parser.parse_argument
             )
     is_kernel = parser.parse_optional_keyword("kernel") is not None
     found = parser.parse_optional_attr_dict_with_keyword()
     attributes = {} if found is None else dict(found.data)
     type = FunctionType.from_lists([arg.type for arg in args], [])
-    op = cls(name.data, type, parser.parse_region([*args, *memory]), is_kernel or None)
+    if shared := memory.get("workgroup"):
+        attributes[SHARED] = IntegerAttr(len(shared), i64)
+    body = parser.parse_region([*args, *chain(*memory.values())])
+    op = cls(name.data, type, body, is_kernel or None)
     op.attributes.update(attributes)
     complete_func(op)
     return op
@@ -426,7 +434,8 @@ def verify_func(self: gpu.FuncOp) -> None:
 
 def complete_func(self: gpu.FuncOp) -> None:
     """Replace the names that MLIR has for what it says of a kernel by those of xDSL."""
-    self.properties.pop("workgroup_attributions", None)
+    if (shared := self.properties.pop("workgroup_attributions", None)) is not None:
+        self.attributes[SHARED] = shared
     if (kernel := self.attributes.pop("gpu.kernel", None)) is not None:
         self.properties["kernel"] = kernel
     for name in ("known_block_size", "known_grid_size"):

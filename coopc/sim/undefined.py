@@ -374,7 +374,8 @@ def _race(
 ) -> UndefinedBehaviour:
     """Return what is said of accesses that are not ordered.
 
-    Verbs and records are those of what is done now, then of what was done before.
+    The verbs are those of what is done now, then of what was done before; the records
+    are the other way round.
     """
     first = int(np.flatnonzero(wrong)[0])
     before, now = (each[first] for each in records)

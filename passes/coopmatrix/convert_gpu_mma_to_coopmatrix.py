@@ -24,6 +24,7 @@ from functools import partial
 from xdsl.context import Context
 from xdsl.dialects import arith, func, gpu, memref
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     FunctionType,
     IntegerAttr,
     IntegerType,
@@ -37,6 +38,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import SymbolOpInterface
 
 from coopc.dialects import coopmatrix, gpu_mma, simt
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, SignedAttr, Use
@@ -252,8 +254,10 @@ def _global_id(op: gpu.GlobalIdOp) -> SSAValue:
     return b.pure(arith.AddiOp, b.pure(arith.MuliOp, group, size), item)
 
 
-def _shuffle(op: gpu_mma.ShuffleOp) -> tuple[SSAValue, SSAValue]:
+def _shuffle(op: gpu_mma.ShuffleOp, lanes: int | None) -> tuple[SSAValue, SSAValue]:
     """The value of another lane, and whether there is one.
+
+    The subgroup size is that of the function, or `lanes`.
 
     Raises:
         Refused: it does not go through all lanes of a subgroup.
@@ -263,7 +267,7 @@ def _shuffle(op: gpu_mma.ShuffleOp) -> tuple[SSAValue, SSAValue]:
         case IntegerAttr(value=number):
             lanes = number.data
         case _:
-            lanes = None
+            pass
     if width is None or width != lanes:
         known = "not known" if lanes is None else lanes
         raise Refused(
@@ -274,12 +278,15 @@ def _shuffle(op: gpu_mma.ShuffleOp) -> tuple[SSAValue, SSAValue]:
     b = Builder.at(op)
     mode = op.mode.data
     offset = b.pure(arith.IndexCastOp, op.offset, INDEX)
-    lane, end = b.pure(simt.LaneIdOp), b.constant(INDEX, width)
     found = b.effect(simt.ShuffleOp(mode, op.value, offset)).result
-    other = offset
+    # Of 32 bits, in which an offset has no sign.
+    valid = b.pure(arith.CmpiOp, op.offset, op.width, "ult")
     if mode in _OTHER_LANE:
-        other = b.pure(_OTHER_LANE[mode], lane, offset)
-    return found, b.pure(arith.CmpiOp, other, end, "ult")
+        lane = b.pure(arith.IndexCastOp, b.pure(simt.LaneIdOp), i32)
+        other = b.pure(_OTHER_LANE[mode], lane, op.offset)
+        inside = b.pure(arith.CmpiOp, other, op.width, "ult")
+        valid = b.pure(arith.AndIOp, valid, inside)
+    return found, valid
 
 
 def _reduce(op: gpu_mma.SubgroupReduceOp) -> Operation:
@@ -296,20 +303,35 @@ def _reduce(op: gpu_mma.SubgroupReduceOp) -> Operation:
     return _REDUCTIONS[op.kind.data](op.value)
 
 
-def _function(op: gpu.FuncOp, subgroup_size: int | None) -> func.FuncOp:
-    name = op.sym_name.data
-    type = FunctionType.from_lists(op.function_type.inputs.data, [])
-    block = op.body.blocks[0]
-    for memory in tuple(block.args)[len(type.inputs) :]:
-        shape = converted_type(memory.type)
-        assert is_memref(shape), memory
-        first = block.first_op
+def _allocate(op: gpu.FuncOp) -> None:
+    """Allocate in a function the memory that its block takes after its arguments.
+
+    Raises:
+        Refused: a type does not say what memory it is, or how much.
+    """
+    block, count = op.body.blocks[0], len(op.function_type.inputs.data)
+    shared = op.attributes.get(gpu_mma.SHARED)
+    end = count + (shared.value.data if isinstance(shared, IntegerAttr) else 0)
+    for at, memory in enumerate(tuple(block.args)[count:], count):
+        space = gpu_mma.AddressSpaceAttr("workgroup" if at < end else "private")
+        type, first = memory.type, block.first_op
+        is_plain = is_memref(type) and DYNAMIC_INDEX not in type.get_shape()
+        if not is_memref(type) or not is_plain or type.memory_space != space:
+            name = memory.name_hint or at
+            what = f"a memref of static shape in {space}"
+            raise Refused(op, f"expected %{name} to be {what}, got {type}")
         assert first is not None, op
-        alloca = memref.AllocaOp.build(operands=[[], []], result_types=[shape])
+        types = [converted_type(type)]
+        alloca = memref.AllocaOp.build(operands=[[], []], result_types=types)
         new = Builder.at(first).effect(alloca).memref
         new.name_hint = memory.name_hint
         memory.replace_all_uses_with(new)
         block.erase_arg(memory)
+
+
+def _function(op: gpu.FuncOp, subgroup_size: int | None) -> func.FuncOp:
+    name = op.sym_name.data
+    type = FunctionType.from_lists(op.function_type.inputs.data, [])
     found = func.FuncOp(name, type, op.detach_region(op.body))
     if op.kernel is not None:
         found.attributes[KERNEL] = UnitAttr()
@@ -320,11 +342,15 @@ def _function(op: gpu.FuncOp, subgroup_size: int | None) -> func.FuncOp:
     return found
 
 
-def _convert(op: Operation, signs: dict[gpu_mma.ComputeOp, SignedAttr | None]) -> None:
+def _convert(
+    op: Operation,
+    signs: dict[gpu_mma.ComputeOp, SignedAttr | None],
+    lanes: int | None,
+) -> None:
     if isinstance(op, gpu.GlobalIdOp):
         return Rewriter.replace_op(op, [], [_global_id(op)])
     if isinstance(op, gpu_mma.ShuffleOp):
-        return Rewriter.replace_op(op, [], _shuffle(op))
+        return Rewriter.replace_op(op, [], _shuffle(op, lanes))
     sign = signs.get(op) if isinstance(op, gpu_mma.ComputeOp) else None
     made = _matrix(op, list(op.operands), sign)
     if made is None:
@@ -337,26 +363,46 @@ def _convert(op: Operation, signs: dict[gpu_mma.ComputeOp, SignedAttr | None]) -
 
 
 def _check_names(module: ModuleOp) -> None:
-    """Refuse functions of one name, each of which was in a module of its own.
+    """Refuse symbols of one name, each of which is in a module of its own.
 
     Raises:
         Refused: there are some.
     """
     known: set[str] = set()
     for op in module.walk():
-        if isinstance(op, func.FuncOp | gpu.FuncOp):
-            if (name := op.sym_name.data) in known:
-                what = "expected functions of different names in all modules"
-                raise Refused(op, f"{what}, got a second @{name}")
-            known.add(name)
+        symbol = op.get_trait(SymbolOpInterface)
+        if symbol is None or isinstance(op, gpu.ModuleOp | ModuleOp):
+            continue
+        name = symbol.get_sym_attr_name(op)
+        if name is not None and name.data in known:
+            what = "expected different names in all modules"
+            raise Refused(op, f"{what}, got a second @{name.data}")
+        known |= set() if name is None else {name.data}
 
 
-def _leave_out_host(op: func.FuncOp) -> None:
-    """Erase a function that launches kernels; a kernel's interface says how."""
-    launches = (x for x in op.walk() if isinstance(x, gpu.LaunchFuncOp))
-    if (launch := next(launches, None)) is not None:
-        remark(launch, f"{LEFT_OUT}, with @{op.sym_name.data}: code of the host")
-        Rewriter.erase_op(op)
+def _leave_out_host(module: ModuleOp) -> None:
+    """Erase functions that launch kernels, and their callers.
+
+    A kernel's interface says how it is launched.
+    """
+    funcs = [op for op in module.ops if isinstance(op, func.FuncOp)]
+    left_out: set[str] = set()
+
+    def why(op: Operation) -> bool:
+        callee = op.callee.string_value() if isinstance(op, func.CallOp) else None
+        return isinstance(op, gpu.LaunchFuncOp) or callee in left_out
+
+    while found := [
+        (each, op)
+        for each in funcs
+        if each.sym_name.data not in left_out
+        and (op := next(filter(why, each.walk()), None)) is not None
+    ]:
+        for each, op in found:
+            name = each.sym_name.data
+            remark(op, f"{LEFT_OUT}, with @{name}: code of the host")
+            left_out.add(name)
+            Rewriter.erase_op(each)
 
 
 @dataclass(frozen=True)
@@ -368,9 +414,7 @@ class ConvertGpuMmaToCoopmatrixPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
-            for inner in list(draft.ops):
-                if isinstance(inner, func.FuncOp):
-                    _leave_out_host(inner)
+            _leave_out_host(draft)
             _check_names(draft)
             for inner in list(draft.ops):
                 if isinstance(inner, gpu.ModuleOp):
@@ -380,6 +424,7 @@ class ConvertGpuMmaToCoopmatrixPass(ModulePass):
                     Rewriter.erase_op(inner)
             for inner in list(draft.ops):
                 if isinstance(inner, gpu.FuncOp):
+                    _allocate(inner)
                     made = _function(inner, self.subgroup_size)
                     made.location = inner.location
                     Rewriter.replace_op(inner, made, [])
@@ -388,4 +433,4 @@ class ConvertGpuMmaToCoopmatrixPass(ModulePass):
             computes = [x for x in found if isinstance(x, gpu_mma.ComputeOp)]
             signs = {each: _signs(each) for each in computes}
             for inner in found:
-                _convert(inner, signs)
+                _convert(inner, signs, self.subgroup_size)

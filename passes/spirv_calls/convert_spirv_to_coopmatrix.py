@@ -63,7 +63,7 @@ from coopc.dialects.coopmatrix import (
     SignedAttr,
     Use,
 )
-from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.narrow import is_integer, is_memref, is_vector, vector_type
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.dialects.spirv import SpirvOp
 from coopc.emit import arith as shared
@@ -661,11 +661,18 @@ def _insert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 
 
 def _shuffle_components(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
-    """Components of two vectors, one after the other; -1 is any."""
+    """Components of two vectors, one after the other; -1 is any.
+
+    Raises:
+        Refused: they have fewer.
+    """
     one, other = (r.value(x, op) for x in op.operands)
     mask = [max(at, 0) for at in op.numbers("components")]
     type = converted_type(op.results[0].type, op)
     assert is_vector(type), op
+    count = sum(vector_type(x).get_shape()[0] for x in (one, other))
+    if max(mask) >= count:
+        raise Refused(op, f"expected components below {count}, got {max(mask)}")
     found = DenseArrayBase.from_list(i64, mask)
     return r.add(vector.ShuffleOp(one, other, found, result_type=type))
 

@@ -5,8 +5,9 @@
 
 // A module as mlir-opt prints it: a kernel with memory of its own, and the host's code.
 
-// REMARK: convert_gpu_kernels.mlir:66:5: remark: gpu.launch_func: it is left out, with @main: code of the host
+// REMARK: convert_gpu_kernels.mlir:69:5: remark: gpu.launch_func: it is left out, with @main: code of the host
 // CHECK-NOT:  @main
+// CHECK-NOT:  @caller
 // CHECK:      func.func @k(%a: memref<?xf32>, %n: index) attributes {simt.kernel, simt.work_group_size = array<i32: 16, 1, 1>, simt.subgroup_size = 8 : i32} {
 // CHECK-DAG:    %own = memref.alloca() : memref<2xf32>
 // CHECK-DAG:    %tile = memref.alloca() : memref<16xf32, #simt.memory<workgroup>>
@@ -19,13 +20,15 @@
 // CHECK-NEXT:   [[ITEM:%.+]] = simt.local_id x : index
 // CHECK-NEXT:   [[BEFORE:%.+]] = arith.muli [[GROUP]], [[SIZE]] : index
 // CHECK-NEXT:   %i = arith.addi [[BEFORE]], [[ITEM]] : index
-// CHECK:        [[LANE:%.+]] = simt.lane_id : index
-// CHECK:        %x = simt.shuffle xor %v, [[TO:%.+]] : f32
-// CHECK-NEXT:   [[OTHER:%.+]] = arith.xori [[LANE]], [[TO]] : index
-// CHECK-NEXT:   %x_is = arith.cmpi ult, [[OTHER]], %{{.*}} : index
-// CHECK:        %y = simt.shuffle up %x, [[TO:%.+]] : f32
-// CHECK-NEXT:   [[OTHER:%.+]] = arith.subi %{{.*}}, [[TO]] : index
-// CHECK-NEXT:   %y_is = arith.cmpi ult, [[OTHER]], %{{.*}} : index
+// CHECK:        %x = simt.shuffle xor %v, %{{.*}} : f32
+// CHECK-NEXT:   [[SMALL:%.+]] = arith.cmpi ult, %one, %width : i32
+// CHECK:        [[OTHER:%.+]] = arith.xori %{{.*}}, %one : i32
+// CHECK-NEXT:   [[INSIDE:%.+]] = arith.cmpi ult, [[OTHER]], %width : i32
+// CHECK-NEXT:   %x_is = arith.andi [[SMALL]], [[INSIDE]] : i1
+// CHECK:        %y = simt.shuffle up %x, %{{.*}} : f32
+// CHECK:        [[OTHER:%.+]] = arith.subi %{{.*}}, %one : i32
+// CHECK-NEXT:   [[INSIDE:%.+]] = arith.cmpi ult, [[OTHER]], %width : i32
+// CHECK-NEXT:   %y_is = arith.andi %{{.*}}, [[INSIDE]] : i1
 // CHECK:        %s = simt.reduce add %{{.*}} : f32
 // CHECK-NEXT:   %m = simt.reduce max %s : f32
 // CHECK-NEXT:   memref.store %m, %tile[%t] : memref<16xf32, #simt.memory<workgroup>>
@@ -67,6 +70,10 @@ module attributes {gpu.container_module} {
     %token = gpu.wait async
     %next = gpu.launch_func async [%token] @kernels::@k blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1)  args(%a : memref<?xf32>, %n : index)
     gpu.wait [%next]
+    return
+  }
+  func.func @caller(%a: memref<?xf32>, %n: index) {
+    func.call @main(%a, %n) : (memref<?xf32>, index) -> ()
     return
   }
 }

@@ -73,8 +73,47 @@ gpu.module @m {
   }
 }
 gpu.module @n {
-  // CHECK: error: gpu.func: expected functions of different names in all modules, got a second @f
+  // CHECK: error: gpu.func: expected different names in all modules, got a second @f
   gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  memref.global "private" constant @g : memref<4xf32> = dense<1.0>
+}
+gpu.module @n {
+  // CHECK: error: gpu.func: expected different names in all modules, got a second @g
+  gpu.func @g() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // CHECK: error: gpu.func: expected %w to be a memref of static shape in #gpu.address_space<workgroup>, got memref<4xf32>
+  gpu.func @f() workgroup(%w : memref<4xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // CHECK: error: gpu.func: expected %p to be a memref of static shape in #gpu.address_space<private>, got memref<?xf32, #gpu.address_space<private>>
+  gpu.func @f() private(%p : memref<?xf32, #gpu.address_space<private>>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // CHECK: error: gpu.func: expected %x to be a memref of static shape in #gpu.address_space<private>, got f32
+  gpu.func @f() private(%x : f32) kernel {
     gpu.return
   }
 }

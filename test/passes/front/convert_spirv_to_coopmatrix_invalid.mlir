@@ -163,3 +163,15 @@ spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
   }
   spirv.EntryPoint "GLCompute" @k
 }
+
+// -----
+
+// CHECK: spirv.VectorShuffle: expected components below 4, got 4
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.func @k() "None" {
+    %u = spirv.Undef : vector<2xf32>
+    %s = spirv.VectorShuffle [4: i32, 1: i32] %u, %u : vector<2xf32>, vector<2xf32> -> vector<2xf32>
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k
+}

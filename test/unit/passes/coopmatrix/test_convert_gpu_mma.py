@@ -123,3 +123,42 @@ def test_kernel_of_lanes(tool: Callable[[str], Path], lavapipe: vulkan.Session) 
         with remarks_to(lambda _: None):
             coopc.launch(printed.decode(), a, 48, on=on, pipeline=pipeline, grid=3)
         np.testing.assert_array_equal(a, expected, err_msg=on)
+
+
+SHUFFLES = """
+gpu.module @m {{
+  gpu.func @k(%v: memref<8xf32>, %o: memref<8xi32>, %r: memref<8xf32>,
+              %is: memref<8xi32>) kernel
+      attributes {{known_block_size = array<i32: 8, 1, 1>}} {{
+    %width = arith.constant 8 : i32
+    %zero = arith.constant 0.0 : f32
+    %i = gpu.thread_id x
+    %x = memref.load %v[%i] : memref<8xf32>
+    %offset = memref.load %o[%i] : memref<8xi32>
+    %y, %valid = gpu.shuffle {mode} %x, %offset, %width : f32
+    %z = arith.select %valid, %y, %zero : f32
+    %flag = arith.extui %valid : i1 to i32
+    memref.store %z, %r[%i] : memref<8xf32>
+    memref.store %flag, %is[%i] : memref<8xi32>
+    gpu.return
+  }}
+}}
+"""
+OTHER_LANES = {"up": np.subtract, "down": np.add, "xor": np.bitwise_xor}
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 7, 8, -1])
+@pytest.mark.parametrize("mode", ["up", "down", "xor", "idx"])
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+def test_valid_lanes(on: str, mode: str, offset: int) -> None:
+    """Whether there is the lane that a shuffle is from; an offset has no sign."""
+    lanes, by = np.arange(8), np.full(8, offset, np.int32)
+    other = OTHER_LANES[mode](lanes, by) if mode in OTHER_LANES else by
+    valid = (by >= 0) & (by < 8) & (other >= 0) & (other < 8)
+    x = (lanes + 10).astype(np.float32)
+    r, found = np.full(8, -1, np.float32), np.full(8, -1, np.int32)
+    pipeline = PASS + (",coopc-cpu" if on == "cpu" else "")
+    text = SHUFFLES.format(mode=mode)
+    coopc.launch(text, x, by, r, found, on=on, pipeline=pipeline, grid=1)
+    np.testing.assert_array_equal(found, valid)
+    np.testing.assert_array_equal(r, np.where(valid, x[other.clip(0, 7)], 0))
