@@ -46,6 +46,7 @@ from xdsl.irdl import (
     operand_def,
     opt_prop_def,
     prop_def,
+    region_def,
     result_def,
     var_operand_def,
 )
@@ -56,6 +57,8 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects import simt
 from coopc.dialects.constraints import Inferred, OfType
 from coopc.dialects.in_brackets import InBrackets
+from coopc.dialects.narrow import is_integer
+from coopc.dialects.shaped_arith import element_of
 
 DIMENSIONS = ("x", "y", "z", *(f"linear_dim_{number}" for number in range(10)))
 
@@ -334,6 +337,13 @@ class SubgroupReduceOp(IRDLOperation):
     cluster_size = opt_prop_def(IntegerAttr)
     cluster_stride = opt_prop_def(IntegerAttr)
 
+    def verify_(self) -> None:
+        kind, element = self.kind.data, element_of(self.value.type)
+        of_floats, of_any = kind.endswith("mf"), ("add", "mul")
+        if kind not in of_any and of_floats == is_integer(element):
+            wanted = "floats" if of_floats else "integers"
+            raise VerifyException(f"expected {wanted}, as {kind} needs, got {element}")
+
     @classmethod
     def parse(cls, parser: Parser) -> "SubgroupReduceOp":
         kind = ReductionAttr(ReductionAttr.parse_parameter(parser))
@@ -363,6 +373,19 @@ class SubgroupReduceOp(IRDLOperation):
             properties=properties,
             attributes=attributes,
         )
+
+
+@irdl_op_definition
+class AllReduceOp(IRDLOperation):
+    """The values of all work-items of a work-group reduced to one."""
+
+    name = "gpu.all_reduce"
+
+    value = operand_def(VarConstraint("T", AnyAttr()))
+    result = result_def(VarConstraint("T", AnyAttr()))
+    kind = opt_prop_def(ReductionAttr, prop_name="op")
+    uniform = opt_prop_def(UnitAttr)
+    body = region_def()
 
 
 # Operations of xDSL that are read generically only.
@@ -426,6 +449,8 @@ def parse_func(cls: type[Any], parser: Parser) -> Any:
 def verify_func(self: gpu.FuncOp) -> None:
     """Verify a function, whose block takes memory after the arguments."""
     inputs = self.function_type.inputs.data
+    if not self.body.blocks:
+        raise VerifyException("expected a function with a body")
     if tuple(self.body.blocks[0].arg_types)[: len(inputs)] != inputs:
         raise VerifyException("expected a block with the arguments of the function")
     if self.kernel is not None and self.function_type.outputs.data:
@@ -479,6 +504,8 @@ def parse_launch(cls: type[Any], parser: Parser) -> Any:
         arguments = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, partial(_parse_typed, parser)
         )
+    if missing := [word for word in ("blocks", "threads") if word not in sizes]:
+        parser.raise_error(f"expected {' and '.join(missing)} of the launch")
     known = {
         word: [parser.resolve_operand(x, type) for x in each]
         for word, each in sizes.items()
@@ -548,6 +575,7 @@ Gpu = Dialect(
         InsertOp,
         ShuffleOp,
         SubgroupReduceOp,
+        AllReduceOp,
     ],
     [
         *(x for x in gpu.GPU.attributes if x is not gpu.AllReduceOpAttr),

@@ -205,8 +205,8 @@ class Emission(Walker, Generic[Value, Memref]):
     ) -> Memref:
         """An array in the memory that a type says, or one element.
 
-        Elements are factors of how many, the first a constant; an alignment of 0 is
-        none.
+        Elements are factors of how many, the first a constant; none, of one element.
+        An alignment of 0 is none.
 
         Raises:
             NoForm: the target has no memory of so many.

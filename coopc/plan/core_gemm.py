@@ -433,7 +433,7 @@ def vectors_of_a(problem: Problem, packed: Packed, rows: int) -> Packed | Direct
     `FEW_VECTOR_COLS` columns of C, and rows of a tile that do not crowd one set of the
     first cache: if all begin in one set, 2048 x 256 x 1024 was 12% slower than packed.
 
-    It would be `packed` so; a tile has so many rows.
+    `packed` is how A would be packed; `rows` are those of a tile in registers.
     """
     a, (m, n), stride = problem.a, problem.c.shape, problem.a.strides[0]
     is_word = (packed.channel, packed.element) == (1, a.element)

@@ -661,8 +661,8 @@ class VulkanServer:
     ) -> tuple[list[bytes], list[float]]:
         """Dispatch shaders, all of them so many times, each after the one before.
 
-        `read` of the memories are returned; of zeros, a memory may be given as a
-        number.
+        The first `read` memories are returned; a number stands for so many zeros.
+        `together`, all times but the first are in one command buffer.
 
         Returns:
             The contents of memories after the first time; and the time of each

@@ -274,7 +274,7 @@ class Machine:
     ) -> Allocation:
         """Return new memory, full of poison, that is there along the axes given.
 
-        It may race if work-items have to wait for each other's accesses.
+        `may_race` says whether work-items have to wait for each other's accesses.
 
         Raises:
             SimulationError: in the body of `coopmatrix.apply`.

@@ -57,7 +57,7 @@ IDS: dict[type[Operation], Callable[[Machine, int], Array]] = {
     simt.SubgroupSizeOp: lambda m, _: number(m.launch.subgroup_size),
     simt.NumSubgroupsOp: lambda m, _: number(m.launch.subgroups),
 }
-"""What they are, those of a dimension along it."""
+"""The value of each, along an axis if it has a dimension."""
 
 
 @implements(*IDS)

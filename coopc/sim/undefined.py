@@ -528,7 +528,9 @@ class Shadows:
     ) -> Shadow | None:
         """Return the shadow of a buffer; None if nothing is to be known of it.
 
-        It has `axes` of the leading axes: 1 if it is a work-group's.
+        It has `axes` of the leading axes: 1 if it is a work-group's.  It `may_race` if
+        several work-items see it and one may write; nothing is written there yet if it
+        `is_new`.
         """
         races = may_race and self.finds_races
         if not (races or is_new or self.tracks_errors):

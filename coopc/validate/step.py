@@ -424,7 +424,7 @@ def allowed(before: Array, after: Array, lost: bool) -> Array:
     Another order of the same operations has about the same bound.  What is much less
     exact than before is wrong, even if it keeps its own bound.
 
-    The bounds are lost where those of before are not complete.
+    `lost` says that the bounds of `before` are not complete.
     """
     if lost:
         return 2 * np.maximum(before, after)

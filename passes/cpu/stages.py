@@ -100,7 +100,10 @@ class Stages:
 
 
 def _attribute(value: Any) -> Attribute:
-    """Return names, numbers, maps and what is made of them; nothing for None."""
+    """Return the attribute of a name, a number, a map, or a list or dictionary of such.
+
+    Members that are None are left out.
+    """
     match value:
         case dict():
             said = cast(dict[str, Any], value).items()

@@ -384,7 +384,7 @@ def order(map: AffineMap) -> list[int]:
 
 
 def map_of(loops: Sequence[int], count: int) -> AffineMap:
-    """Return the map whose `order` is some of so many loops."""
+    """Return the map of `count` loops whose results are some of them."""
     return AffineMap(count, 0, tuple(map(AffineDimExpr, loops)))
 
 

@@ -387,9 +387,9 @@ def become_stages(
 ) -> None:
     """Put the kernels that a product runs as in place of a function.
 
-    The text has them in the order in which they run.  The products of `bytes` are what
-    their last arguments take.  With `of_b`, the last kernel packs B for the caller, as
-    that says by K and N.
+    The text has them in the order in which they run.  Each of `bytes` has the factors
+    of what one of their last arguments takes.  With `of_b`, the last kernel packs B for
+    the caller, as that says by K and N.
     """
     module = func.parent_op()
     assert isinstance(module, ModuleOp), module

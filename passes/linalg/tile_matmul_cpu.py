@@ -823,10 +823,11 @@ class TileMatmulCpuPass(ModulePass):
                 "expected a tile of rows and an even number of columns, "
                 f"got {','.join(map(str, self.tile))}"
             )
-        if (sums := self.tile[0] * self.tile[1]) > MOST_SUMS:
+        rows, cols = self.tile
+        if rows * max(cols, LENGTH) > MOST_SUMS:
             raise ValueError(
-                f"expected a tile of at most {MOST_SUMS} sums, as they are kept in "
-                f"registers, got {self.tile[0]} x {self.tile[1]} = {sums}"
+                f"expected a tile of at most {MOST_SUMS} sums, {LENGTH} or more in a "
+                f"row, as they are kept in registers, got {rows} x {cols}"
             )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

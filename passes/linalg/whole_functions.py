@@ -83,7 +83,7 @@ def is_one_product(func: FuncOp) -> bool:
 
 
 def drop_assertion(op: cf.AssertOp, known: float | None) -> None:
-    """Erase an assertion, as kernels cannot fail; with a remark if it is not known."""
+    """Erase an assertion, as kernels cannot fail; with a remark unless it is known."""
     if not known:
         remark(op, f"dropped, and taken to hold: {op.msg.data}")
     Rewriter.erase_op(op)

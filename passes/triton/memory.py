@@ -76,7 +76,7 @@ Update: TypeAlias = Callable[[SSAValue, SSAValue, Sequence[SSAValue]], Operation
 
 
 def update_by(op: AtomicOp, of: Callable[[SSAValue], SSAValue]) -> Update:
-    """Return the update of an element; what it needs beside a value is `of` that."""
+    """Return the update of an element; `of` gives what it needs of other tensors."""
     expected = of(op.cmp) if isinstance(op, tt.AtomicCASOp) else None
 
     def update(

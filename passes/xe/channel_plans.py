@@ -73,7 +73,7 @@ def plan_channels(
 ) -> ChannelPlan | Refusal:
     """Return how what lanes hold is loaded, or why not as slots that follow each other.
 
-    They are of rank 2, and elements of so many bits.
+    `registers` are of rank 2, and `lines` is how the elements lie in memory.
     """
     packed = registers.packed
     channel = bits if packed is None else bits_of(packed.get_element_type())

@@ -126,7 +126,10 @@ class Path:
     views: tuple[tuple[Operation, int], ...] = ()
 
     def begin(self, shape: tuple[int, ...]) -> tuple[int, int] | None:
-        """Return the first of sums of a shape that is seen, if a block of them is."""
+        """Return row and column where the block begins that views show of sums.
+
+        None if what they show of a shape is no block.
+        """
         if not self.views:
             return 0, 0
         import numpy as np  # few programs have views

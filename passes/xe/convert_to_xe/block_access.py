@@ -444,7 +444,8 @@ def whole_runs(
 
     None if some are not whole runs of that length, in order.
 
-    Of each register `sources` has the message, and which of its `values` it is.
+    `sources` says of each register in which message it is, and as which value; a
+    message has `values` of them.
     """
     found: list[int] = []
     for start in range(0, len(sources), length):

@@ -47,7 +47,7 @@ def bytes_of(element: Attribute, count: int) -> int:
 def refuse_too_large(op: Operation, elements: Sequence[Attribute], count: int) -> None:
     """Refuse to exchange so many elements that they do not fit work-group memory.
 
-    They are so many of each type, which are there at a time.
+    `count` elements of each of these types are there at a time.
     """
     size = sum(bytes_of(each, count) for each in elements)
     if size > MOST_GROUP_BYTES:

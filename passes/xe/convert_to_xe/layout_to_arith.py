@@ -182,8 +182,8 @@ class IndexSums:
     ) -> SSAValue:
         """Return where a message of a subgroup begins, along one dimension.
 
-        That is of the message that begins with a register, where the tensor begins at
-        an index, an i32. Positions are counted in units of two to the `shift`.
+        The message begins with a lane's `register`; `index`, an i32, is where the
+        tensor begins. Positions are counted in units of two to the `shift`.
         """
         coordinate = layout.at(register=register)[layout.out_names[dimension]]
         number, b = coordinate >> shift, self.at(b, index)

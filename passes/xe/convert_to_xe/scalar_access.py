@@ -220,8 +220,8 @@ class ScalarAccess:
     ) -> SSAValue:
         """Return a vector of what accesses give, and of `start`, or 0, elsewhere.
 
-        It is the vector of a number; `access` makes an access of a component and its
-        indices.
+        `number` is that of the vector among a lane's; `access` makes the access of a
+        component, by its number and its indices.
         """
 
         def put(at: SSAValue | int, now: Values) -> Values:

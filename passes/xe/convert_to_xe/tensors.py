@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from math import prod
-from typing import get_args
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp, SelectOp
@@ -498,7 +497,7 @@ def combined(
 
 RULES: dict[type[Operation], Rule] = {
     **dict.fromkeys(tt.ELEMENTWISE, elementwise),
-    **dict.fromkeys(get_args(View), view),
+    **dict.fromkeys((tt.BroadcastOp, tt.ExpandDimsOp, tt.ReshapeOp, tt.TransOp), view),
     ConstantOp: constant,
     tt.FpToFpOp: fp_to_fp,
     tt.JoinOp: join,

@@ -65,8 +65,8 @@ def gathered(
 ) -> list[SSAValue]:
     """Return vectors of chosen elements.
 
-    Elements of the vectors, which are of equal length, are counted through; of each
-    that is wanted, in order, there is the number.
+    `wanted` are numbers of elements, counted through all vectors, which are equally
+    long; `length` is that of the new ones.
     """
     size = length_of(vectors[0])
     parts = [(vectors[at // size], at % size) for at in wanted]

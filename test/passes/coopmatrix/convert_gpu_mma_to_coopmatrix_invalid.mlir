@@ -59,6 +59,22 @@ func.func @clusters(%v: f32) {
 
 // -----
 
+func.func @kinds(%v: i32) {
+  // CHECK: error: gpu.subgroup_reduce: expected floats, as minnumf needs, got i32
+  %x = gpu.subgroup_reduce minnumf %v : (i32) -> i32
+  func.return
+}
+
+// -----
+
+func.func @all(%v: f32) {
+  // CHECK: error: gpu.all_reduce: not supported: coopc has no operation for it
+  %x = "gpu.all_reduce"(%v) <{op = #gpu<all_reduce_op add>}> ({}) : (f32) -> f32
+  func.return
+}
+
+// -----
+
 func.func @nan(%v: f32) {
   // CHECK: error: gpu.subgroup_reduce: expected one of add, {{.*}}, got maximumf
   %x = gpu.subgroup_reduce maximumf %v : (f32) -> f32

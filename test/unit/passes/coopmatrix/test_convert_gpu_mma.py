@@ -162,3 +162,9 @@ def test_valid_lanes(on: str, mode: str, offset: int) -> None:
     coopc.launch(text, x, by, r, found, on=on, pipeline=pipeline, grid=1)
     np.testing.assert_array_equal(found, valid)
     np.testing.assert_array_equal(r, np.where(valid, x[other.clip(0, 7)], 0))
+
+
+def test_launches_of_no_size() -> None:
+    text = "func.func @f() { gpu.launch_func @m::@k threads in () return }"
+    with pytest.raises(coopc.CompileError, match="expected blocks of the launch"):
+        coopc.compile(text, PASS)
