@@ -168,3 +168,73 @@ def test_launches_of_no_size() -> None:
     text = "func.func @f() { gpu.launch_func @m::@k threads in () return }"
     with pytest.raises(coopc.CompileError, match="expected blocks of the launch"):
         coopc.compile(text, PASS)
+
+
+HELPERS = """
+gpu.module @m {
+  gpu.func @first(%v: memref<8xi32>, %r: memref<8xi32>)
+      workgroup(%s: memref<8xi32, #gpu.address_space<workgroup>>,
+                %t: memref<1xi32, #gpu.address_space<workgroup>>)
+      private(%p: memref<1xi32, #gpu.address_space<private>>,
+              %q: memref<1xi32, #gpu.address_space<private>>)
+      kernel attributes {known_block_size = array<i32: 8, 1, 1>} {
+    %0 = arith.constant 0 : index
+    %i = gpu.thread_id x
+    %x = memref.load %v[%i] : memref<8xi32>
+    %least = gpu.subgroup_reduce minsi %x : (i32) -> i32
+    %most = gpu.subgroup_reduce maxui %x : (i32) -> i32
+    %bits = gpu.subgroup_reduce xor %x : (i32) -> i32
+    memref.store %least, %p[%0] : memref<1xi32, #gpu.address_space<private>>
+    memref.store %bits, %q[%0] : memref<1xi32, #gpu.address_space<private>>
+    memref.store %x, %s[%i] : memref<8xi32, #gpu.address_space<workgroup>>
+    %is_first = arith.cmpi eq, %i, %0 : index
+    scf.if %is_first {
+      memref.store %most, %t[%0] : memref<1xi32, #gpu.address_space<workgroup>>
+    }
+    gpu.barrier
+    %y = func.call @before(%x) : (i32) -> i32
+    %a = memref.load %p[%0] : memref<1xi32, #gpu.address_space<private>>
+    %b = memref.load %q[%0] : memref<1xi32, #gpu.address_space<private>>
+    %c = memref.load %t[%0] : memref<1xi32, #gpu.address_space<workgroup>>
+    %seven = arith.constant 7 : index
+    %j = arith.subi %seven, %i : index
+    %d = memref.load %s[%j] : memref<8xi32, #gpu.address_space<workgroup>>
+    %ab = arith.addi %a, %b : i32
+    %cd = arith.addi %c, %d : i32
+    %abcd = arith.addi %ab, %cd : i32
+    %z = arith.addi %abcd, %y : i32
+    memref.store %z, %r[%i] : memref<8xi32>
+    gpu.return
+  }
+  func.func private @before(%x: i32) -> i32 {
+    %one = arith.constant 1 : i32
+    %width = arith.constant 8 : i32
+    %y, %valid = gpu.shuffle up %x, %one, %width : i32
+    %z = arith.select %valid, %y, %one : i32
+    return %z : i32
+  }
+  gpu.func @second(%v: memref<8xi32>, %r: memref<8xi32>)
+      kernel attributes {known_block_size = array<i32: 8, 1, 1>} {
+    %i = gpu.thread_id x
+    %x = memref.load %v[%i] : memref<8xi32>
+    memref.store %x, %r[%i] : memref<8xi32>
+    gpu.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu", "vulkan"])
+def test_helpers(on: str) -> None:
+    """Functions beside kernels, several memories, reductions of integers."""
+    pipelines = {"sim": PASS, "cpu": f"{PASS},coopc-cpu", "vulkan": f"{PASS},{KHR}"}
+    x = np.array([5, -3, 7, 0, 2, 9, -8, 1], np.int32)
+    r, copy = np.zeros_like(x), np.zeros_like(x)
+    for kernel, to in (("first", r), ("second", copy)):
+        pipeline = pipelines[on]
+        coopc.launch(HELPERS, x, to, on=on, pipeline=pipeline, kernel=kernel, grid=1)
+    most = x.view(np.uint32).max().astype(np.int32)
+    before = np.concatenate([[1], x[:-1]])
+    expected = x.min() + np.bitwise_xor.reduce(x) + most + x[::-1] + before
+    np.testing.assert_array_equal(r, expected)
+    np.testing.assert_array_equal(copy, x)

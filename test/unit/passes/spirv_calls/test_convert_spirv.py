@@ -241,3 +241,44 @@ def test_calls(type: str, mod: str, add: str) -> None:
     pipeline = "convert-spirv-to-coopmatrix"
     coopc.launch(text, x, y, on="sim", pipeline=pipeline, grid=1)
     np.testing.assert_array_equal(x, expected)
+
+
+SHUFFLED = """
+!array = !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.GlobalVariable @r bind(0, 0) : !array
+  spirv.GlobalVariable @id built_in("GlobalInvocationId")
+    : !spirv.ptr<vector<3xi32>, Input>
+  spirv.func @k() "None" {
+    %zero = spirv.Constant 0 : i32
+    %id = spirv.mlir.addressof @id : !spirv.ptr<vector<3xi32>, Input>
+    %ids = spirv.Load "Input" %id : vector<3xi32>
+    %i = spirv.CompositeExtract %ids[0 : i32] : vector<3xi32>
+    %a = spirv.Constant dense<[1.0, 2.0]> : vector<2xf32>
+    %b = spirv.Constant dense<[3.0, 4.0, 5.0]> : vector<3xf32>
+    %c = spirv.VectorShuffle [4 : i32, 1 : i32, 2 : i32, 0xFFFFFFFF : i32] %a, %b
+      : vector<2xf32>, vector<3xf32> -> vector<4xf32>
+    %five = spirv.CompositeExtract %c[0 : i32] : vector<4xf32>
+    %two = spirv.CompositeExtract %c[1 : i32] : vector<4xf32>
+    %three = spirv.CompositeExtract %c[2 : i32] : vector<4xf32>
+    %product = spirv.FMul %five, %two : f32
+    %x = spirv.FSub %product, %three : f32
+    %r = spirv.mlir.addressof @r : !array
+    %at = spirv.AccessChain %r[%zero, %i]
+      : !array, i32, i32 -> !spirv.ptr<f32, StorageBuffer>
+    spirv.Store "StorageBuffer" %at, %x : f32
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k, @r, @id
+  spirv.ExecutionMode @k "LocalSize", 16, 1, 1
+}
+"""
+
+
+@pytest.mark.parametrize(("on", "pipeline"), [("sim", ""), ("cpu", ",coopc-cpu")])
+def test_shuffles_of_components(on: str, pipeline: str) -> None:
+    """Of vectors of different lengths; -1 is any component."""
+    r = np.zeros(16, np.float32)
+    pipeline = f"convert-spirv-to-coopmatrix{pipeline}"
+    coopc.launch(SHUFFLED, r, on=on, pipeline=pipeline, grid=1)
+    np.testing.assert_array_equal(r, np.full(16, 5 * 2 - 3))
