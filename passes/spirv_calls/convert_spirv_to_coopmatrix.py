@@ -71,6 +71,7 @@ from coopc.emit.simt import BUILT_INS, REDUCTIONS
 from coopc.emit.spirv.coopmatrix import BINARY
 from coopc.emit.spirv.simt import SHUFFLES
 from coopc.ir.control_flow import inline_calls
+from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.promote_matrix_arrays import promote_matrix_arrays
 from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import read_call
@@ -172,6 +173,8 @@ _UPDATES = {
     for kind, update in ATOMIC_UPDATES.items()
     if update.opcode
 }
+_IDS = simt.WorkgroupIdOp, simt.LocalIdOp, simt.LaneIdOp, simt.SubgroupIdOp
+SIGN_BIT = 31
 _SEMANTICS = ("semantics", "equal_semantics")
 _ORDERS = {
     "Acquire": Ordering.ACQUIRE,
@@ -494,6 +497,28 @@ def _negate(kernel: _Kernel, r: Reader, op: SpirvOp) -> Value:
     return r.add(arith.SubiOp(_splat(r, x.type, 0), x))
 
 
+def _shifted_down(kernel: _Kernel, r: Reader, op: SpirvOp) -> Value:
+    """A shift; of ids, which are less than 2^31, by 31 it is 0 in all lanes.
+
+    `Emission.hidden` hides numbers so from lavapipe.
+    """
+    value, by = _operands(r, op)
+    if constant_number(by) == SIGN_BIT and value.type == i32 and _is_of_ids(value):
+        return _splat(r, value.type, 0)
+    return _computed(kernel, r, op)
+
+
+def _is_of_ids(value: SSAValue) -> bool:
+    """Whether a number is an id, or several or-ed."""
+    match value.owner:
+        case arith.OrIOp(lhs=lhs, rhs=rhs):
+            return _is_of_ids(lhs) and _is_of_ids(rhs)
+        case arith.IndexCastOp(input=source):
+            return isinstance(source.owner, _IDS)
+        case _:
+            return False
+
+
 def _splat(r: Reader, type: Attribute, number: int) -> SSAValue:
     """An integer, or a vector of one integer."""
     element = type.element_type if is_vector(type) else type
@@ -756,6 +781,7 @@ def _across_lanes(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 _READ: dict[str, Read] = {
     **dict.fromkeys((*_COMPUTED, *_COMPUTED_OF_MATRICES), _computed),
     "SNegate": _negate,
+    "ShiftRightLogical": _shifted_down,
     **dict.fromkeys((*_FLOAT_CASTS, *_WIDTHS, "Bitcast"), _convert),
     **dict.fromkeys((*_REDUCED, *_SHUFFLED, "GroupNonUniformBroadcast"), _across_lanes),
     "mlir.addressof": _Kernel.address,

@@ -4,7 +4,7 @@ Before:  kernels of work-items, with matrices as resolve-matrix-wi-slice leaves 
 After:   one work-item stands for S lanes. Uniform values stay scalars; values that
          differ between lanes become vectors with one component per lane. Kernels have a
          subgroup size of 1, and work-groups of as many work-items as they had
-         subgroups.
+         subgroups. Vectors that lanes hold are split into their components.
 Fails:   if an operation cannot be vectorized, naming it: for matrices, memrefs and row
          slices that differ between lanes, collective operations in divergent control
          flow, and accesses to single elements of matrices. The module is then
@@ -38,6 +38,7 @@ from coopc.ir.control_flow import defined_by, functions, reached, why_not_struct
 from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP
+from coopc.passes.cpu.vectorize_subgroup.components import split_components
 from coopc.passes.cpu.vectorize_subgroup.operations import write
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import (
     LaneGroup,
@@ -99,7 +100,7 @@ class VectorizeSubgroupPass(ModulePass):
             its = own[kernel.func]
             simt.set_sizes(kernel.func, its.subgroup_size, its.work_group_size)
         least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
-        varying = varying_values(module, least)
+        varying = _of_numbers(module, written, least)
         for func in written:
             _vectorize(func, groups.get(func, lanes), varying)
         for kernel in kernels:
@@ -208,6 +209,16 @@ def varying_values(module: ModuleOp, least: Variation) -> set[SSAValue]:
         for value in defined_by(op)
         if found.of(value) >= least and not is_shared(value.type)
     }
+
+
+def _of_numbers(
+    module: ModuleOp, funcs: list[FuncOp], least: Variation
+) -> set[SSAValue]:
+    """Split vectors that vary, and return the values that vary then."""
+    found = varying_values(module, least)
+    if split_components(module, funcs, found):
+        return varying_values(module, least)
+    return found
 
 
 def _vectorize(func: FuncOp, lanes: LaneGroup, varying: set[SSAValue]) -> None:

@@ -179,6 +179,19 @@ def test_lanes_of_products() -> None:
     a, b = (random.integers(-9, 10, x).astype(np.float32) for x in ((8, 12), (12, 20)))
     call = pack(printed.interface[0], [a, b, np.zeros((8, 20), np.float32)])
     np.testing.assert_array_equal(simulated(raised, call, 8)[2], a @ b)
+    given = *arguments(call)[:2], np.zeros(160, np.float32)
+    pipeline = f"{PASS},coopc-cpu"
+    coopc.launch(printed.text, *given, on="cpu", pipeline=pipeline, grid=call.groups)
+    np.testing.assert_array_equal(given[2].reshape(8, 20), a @ b)
+
+
+def test_hidden_numbers() -> None:
+    """Zeros that are hidden from lavapipe are zeros for all lanes."""
+    text = (ROOT / "examples/gemm.mlir").read_text()
+    printed = coopc.compile(text, KHR, "mlir-spirv").text
+    raised = coopc.compile(printed, PASS, "mlir").text
+    assert "arith.shrui" not in raised
+    coopc.compile(printed, f"{PASS},coopc-cpu", "llvm-ir")
 
 
 CALLS = """

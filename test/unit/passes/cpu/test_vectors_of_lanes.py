@@ -1,0 +1,75 @@
+"""Vectors that lanes hold, on the simulator and on this processor."""
+
+import numpy as np
+import pytest
+
+import coopc
+
+KERNEL = """
+func.func @k(%x: memref<16x4xf32>, %at: memref<16xi32>, %y: memref<16x4xf32>,
+             %z: memref<16xf32>)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 16, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %limit = arith.constant 0.0 : f32
+  %numbers = arith.constant dense<[1.0, -2.0, 3.0, 0.5]> : vector<4xf32>
+  %twos = arith.constant dense<2.0> : vector<4xf32>
+  %i = simt.local_id x : index
+  %number = memref.load %at[%i] : memref<16xi32>
+  %n = arith.index_cast %number : i32 to index
+  %v = vector.load %x[%i, %c0] : memref<16x4xf32>, vector<4xf32>
+  %f = vector.fma %v, %numbers, %twos : vector<4xf32>
+  %e = vector.extract %f[%n] : f32 from vector<4xf32>
+  %w = vector.insert %e, %v [%n] : f32 into vector<4xf32>
+  %u = vector.insert %e, %w [2] : f32 into vector<4xf32>
+  %is = arith.cmpf olt, %u, %f : vector<4xf32>
+  %s = arith.select %is, %u, %f : vector<4xi1>, vector<4xf32>
+  %lane = simt.shuffle xor %s, %c1 : vector<4xf32>
+  %first = vector.extract %v[0] : f32 from vector<4xf32>
+  %positive = arith.cmpf ogt, %first, %limit : f32
+  %r = scf.if %positive -> (vector<4xf32>) {
+    %both = vector.shuffle %lane, %s [0, 5, 2, 7] : vector<4xf32>, vector<4xf32>
+    scf.yield %both : vector<4xf32>
+  } else {
+    %spread = vector.broadcast %e : f32 to vector<4xf32>
+    scf.yield %spread : vector<4xf32>
+  }
+  %chosen = arith.select %positive, %r, %lane : vector<4xf32>
+  %t = scf.for %k = %c0 to %n step %c1 iter_args(%o = %chosen) -> (vector<4xf32>) {
+    %d = arith.addf %o, %r : vector<4xf32>
+    scf.yield %d : vector<4xf32>
+  }
+  %sum = vector.reduction <add>, %t, %first : vector<4xf32> into f32
+  vector.store %t, %y[%i, %c0] : memref<16x4xf32>, vector<4xf32>
+  memref.store %sum, %z[%i] : memref<16xf32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("pipeline", ["coopc-cpu", "coopc-amx"])
+def test_vectors(pipeline: str) -> None:
+    random = np.random.default_rng(1)
+    x = random.integers(-9, 10, (16, 4)).astype(np.float32)
+    at = random.integers(0, 4, 16).astype(np.int32)
+    found: list[list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]] = []
+    for on, passes in (("sim", None), ("cpu", pipeline)):
+        y, z = np.zeros((16, 4), np.float32), np.zeros(16, np.float32)
+        tiles = "none" if on == "cpu" else "auto"
+        coopc.launch(KERNEL, x, at, y, z, on=on, pipeline=passes, grid=1, tiles=tiles)
+        found.append([y, z])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    f = x * np.array([1, -2, 3, 0.5], np.float32) + 2
+    e = np.take_along_axis(f, at[:, None], 1)
+    u = x.copy()
+    np.put_along_axis(u, at[:, None], e, 1)
+    u[:, 2:3] = e
+    s = np.where(u < f, u, f)
+    lane = s.reshape(-1, 2, 4)[:, ::-1].reshape(s.shape)
+    both = np.where([True, False] * 2, lane, s)
+    r = np.where(x[:, :1] > 0, both, e)
+    t = np.where(x[:, :1] > 0, r, lane) + at[:, None] * r
+    np.testing.assert_array_equal(found[0][0], t)
+    np.testing.assert_array_equal(found[0][1], t.sum(axis=1) + x[:, 0])
