@@ -103,6 +103,12 @@ def poison(op: ub.PoisonOp, b: Splitter) -> Results:
     return [[b.pure(ub.PoisonOp, type.get_element_type())] * length_of(op.result)]
 
 
+def bitcast(op: vector.BitcastOp, b: Splitter) -> Results:
+    element = vector_type(op.result).get_element_type()
+    parts = b.parts(op.source)
+    return [[b.pure(arith.BitcastOp, x, element) for x in parts]]
+
+
 def broadcast(op: vector.BroadcastOp, b: Splitter) -> Results:
     return [[op.source] * length_of(op.vector)]
 
@@ -182,6 +188,7 @@ RULES: dict[type[Operation], Rule] = {
     **dict.fromkeys((simt.ShuffleOp, simt.BroadcastOp, simt.ReduceOp), each_component),
     arith.ConstantOp: constant,
     ub.PoisonOp: poison,
+    vector.BitcastOp: bitcast,
     vector.BroadcastOp: broadcast,
     vector.ExtractOp: extract,
     vector.FMAOp: multiply_add,

@@ -25,7 +25,9 @@ func.func @k(%x: memref<16x4xf32>, %at: memref<16xi32>, %y: memref<16x4xf32>,
   %u = vector.insert %e, %w [2] : f32 into vector<4xf32>
   %is = arith.cmpf olt, %u, %f : vector<4xf32>
   %s = arith.select %is, %u, %f : vector<4xi1>, vector<4xf32>
-  %lane = simt.shuffle xor %s, %c1 : vector<4xf32>
+  %bits = vector.bitcast %s : vector<4xf32> to vector<4xi32>
+  %same = vector.bitcast %bits : vector<4xi32> to vector<4xf32>
+  %lane = simt.shuffle xor %same, %c1 : vector<4xf32>
   %first = vector.extract %v[0] : f32 from vector<4xf32>
   %positive = arith.cmpf ogt, %first, %limit : f32
   %r = scf.if %positive -> (vector<4xf32>) {
