@@ -86,6 +86,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 TILES = ("auto", "amx", "emulated", "none")
 MAX_THREADS = 1024
 """More than processors have cores; systems refuse some tens of thousands."""
+RAISING = "convert-gpu-mma-to-coopmatrix", "convert-spirv-to-coopmatrix"
+"""Passes that make kernels, of modules of other dialects."""
 XE_DEVICE = "bmg"
 """The one that kernels of Triton with layouts are planned for by default."""
 
@@ -381,7 +383,8 @@ class Build:
         """
         if SymbolTable.lookup_symbol(self.module, kernel) is not None:
             return self.module
-        return after(self.given, self.source, before_pipeline(self.steps))
+        first = takewhile(lambda step: step not in checks(), self.steps)
+        return after(self.given, self.source, [*first])
 
     def simulated(
         self,
@@ -529,10 +532,9 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
             )
     elif target.on == "cpu":
         program, tiles, owners = for_processor(target, module, source, steps)
-        first = before_pipeline(steps)
-        if first and len(first) < len(steps):
+        if raising := [n for n, step in enumerate(steps) if step.name in RAISING]:
             with remarks_to(lambda _: None):  # made already
-                plain = after(module, source, first)
+                plain = after(module, source, steps[: raising[-1] + 1])
         kernels = with_kernels(plain, source, owners)
         known = prepacked(interfaces(kernels, source, PLACES["cpu"]), program)
     else:
@@ -591,11 +593,6 @@ def after(
     run = Run(new_context(everything()), source, observers=observers)
     run.apply(program, steps)
     return simulated_form(program)
-
-
-def before_pipeline(steps: Sequence[ModulePass]) -> list[ModulePass]:
-    """Return the passes that stand before a pipeline; all if there is none."""
-    return [*takewhile(lambda step: step not in checks(), steps)]
 
 
 def for_processor(

@@ -446,6 +446,12 @@ def parse_func(cls: type[Any], parser: Parser) -> Any:
     return op
 
 
+def shared_count(func: gpu.FuncOp) -> int:
+    """Return how many memories of a work-group a function's block takes."""
+    found = func.attributes.get(SHARED)
+    return found.value.data if isinstance(found, IntegerAttr) else 0
+
+
 def verify_func(self: gpu.FuncOp) -> None:
     """Verify a function, whose block takes memory after the arguments."""
     inputs = self.function_type.inputs.data
@@ -453,6 +459,10 @@ def verify_func(self: gpu.FuncOp) -> None:
         raise VerifyException("expected a function with a body")
     if tuple(self.body.blocks[0].arg_types)[: len(inputs)] != inputs:
         raise VerifyException("expected a block with the arguments of the function")
+    memory, shared = len(self.body.blocks[0].args) - len(inputs), shared_count(self)
+    if shared > memory:
+        what = f"{shared} memories of a work-group"
+        raise VerifyException(f"expected {what}, as {SHARED} says, got {memory}")
     if self.kernel is not None and self.function_type.outputs.data:
         raise VerifyException("expected a kernel without results")
 

@@ -310,8 +310,7 @@ def _allocate(op: gpu.FuncOp) -> None:
         Refused: a type does not say what memory it is, or how much.
     """
     block, count = op.body.blocks[0], len(op.function_type.inputs.data)
-    shared = op.attributes.get(gpu_mma.SHARED)
-    end = count + (shared.value.data if isinstance(shared, IntegerAttr) else 0)
+    end = count + gpu_mma.shared_count(op)
     for at, memory in enumerate(tuple(block.args)[count:], count):
         space = gpu_mma.AddressSpaceAttr("workgroup" if at < end else "private")
         type, first = memory.type, block.first_op

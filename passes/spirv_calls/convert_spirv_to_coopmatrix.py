@@ -1009,9 +1009,16 @@ def _called(op: Operation, named: Mapping[str, SpirvOp]) -> SpirvOp | None:
         return None
     if (found := named.get(name := op.symbol("callee"))) is None:
         raise Refused(op, f"expected a function @{name} in the module, got none")
+    body = found.regions[0].blocks
+    given = [*op.operand_types], [*op.result_types]
+    if _name(found) != "func" or not body or given[0] != [*body[0].arg_types]:
+        raise Refused(op, f"expected @{name} to be a function of these arguments")
     ends = [x for x in found.walk() if x.name in ("spirv.Return", "spirv.ReturnValue")]
     if len(ends) > 1 or any(x.parent_op() is not found for x in ends):
         raise Refused(ends[0], "expected a called function to return only at its end")
+    if not ends or [*ends[0].operand_types] != given[1]:
+        wanted = ", ".join(map(str, given[1])) or "nothing"
+        raise Refused(op, f"expected @{name} to return {wanted}")
     return found
 
 

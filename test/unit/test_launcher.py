@@ -332,3 +332,18 @@ def test_sizes_of_descriptors() -> None:
         assert np.array_equal(call.buffers[0], np.arange(11)), "with what is between"
     with pytest.raises(coopc.CompileError, match="expected 6 arguments"):
         found.run(array)
+
+
+def test_passes_before_a_pipeline() -> None:
+    """A function of linalg is one of the text, whatever passes make of it."""
+    text = """
+    func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+      linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>)
+        outs(%c : memref<?x?xf32>)
+      return
+    }"""
+    a, b = np.eye(16, dtype="f4"), np.arange(256, dtype="f4").reshape(16, 16)
+    c = np.zeros_like(a)
+    pipeline = "tile-matmul-cpu,coopc-cpu"
+    coopc.launch(text, a, b, c, on="cpu", pipeline=pipeline, tiles="none")
+    np.testing.assert_array_equal(c, b)

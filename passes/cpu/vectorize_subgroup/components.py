@@ -12,8 +12,9 @@ before.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
-from xdsl.dialects import arith, math, ub, vector
+from xdsl.dialects import arith, math, memref, ub, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
@@ -24,6 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import shaped_arith, simt
 from coopc.dialects.narrow import is_vector, length_of, memref_type, vector_type
 from coopc.dialects.shaped_arith import element_of
+from coopc.emit.walker import NoForm, check_combining
 from coopc.ir.builder import INDEX
 from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.split_values import Parts, Results, Rule, Splitter, split_values
@@ -33,13 +35,20 @@ from coopc.passes.generic.expand_vector import COMBINED, is_whole
 def split_components(
     module: Operation, funcs: Sequence[FuncOp], varying: Collection[SSAValue]
 ) -> bool:
-    """Split all vectors of functions if one varies; say if so.
+    """Split all vectors of functions if lanes differ in one; say if so.
 
-    They stay if an operation on one cannot be split.
+    They may differ in the vector, or in where they access it.  All stay if an operation
+    on one cannot be split.
     """
     ops = [op for each in funcs for op in each.walk()]
     vectors = [x for op in ops for x in defined_by(op) if is_vector(x.type)]
-    if not any(x in varying for x in vectors) or not all(map(_can_split, ops)):
+    differs = any(x in varying for x in vectors) or any(
+        x in varying
+        for op in ops
+        if _has_vectors(op) and type(op) not in TRANSPARENT
+        for x in op.operands
+    )
+    if not differs or not all(map(_can_split, ops)):
         return False
     split_values(module, {x: _parts(x) for x in vectors}, RULES)
     return True
@@ -48,6 +57,10 @@ def split_components(
 def _parts(value: SSAValue) -> Parts:
     type = vector_type(value)
     return Parts((type.get_element_type(),) * length_of(value))
+
+
+def _has_vectors(op: Operation) -> bool:
+    return any(is_vector(x.type) for x in (*op.operands, *op.results))
 
 
 def _can_split(op: Operation) -> bool:
@@ -65,7 +78,10 @@ def _can_split(op: Operation) -> bool:
         case vector.ShuffleOp():
             return True
         case vector.LoadOp() | vector.StoreOp():
-            return not is_vector(memref_type(op.base).get_element_type())
+            element = memref_type(op.base).get_element_type()
+            return bool(op.indices) and not is_vector(element)
+        case vector.ReductionOp():
+            return _combiner(op) is not None
         case arith.ConstantOp():
             return isinstance(op.value, DenseIntOrFPElementsAttr)
         case _:
@@ -151,33 +167,45 @@ def multiply_add(op: vector.FMAOp, b: Splitter) -> Results:
     return [[b.effect(math.FmaOp(*each)).result for each in parts]]
 
 
+def _combiner(op: vector.ReductionOp) -> Callable[..., Operation] | None:
+    """Return what makes one number of two; None if the kind is not of their type."""
+    name, is_integer = str(op.kind.data), is_whole(op.dest.type)
+    try:
+        check_combining(name, op.dest.type)
+    except NoForm:
+        return None
+    found = COMBINED.get(name) or COMBINED.get(f"{name}{'i' if is_integer else 'f'}")
+    if found is None or is_integer:
+        return found
+    return partial(found, flags=op.fastmath)
+
+
 def reduction(op: vector.ReductionOp, b: Splitter) -> Results:
     """Component by component, in order."""
-    name, element = str(op.kind.data), op.dest.type
-    if name not in COMBINED:
-        name += "i" if is_whole(element) else "f"
-    flags = () if is_whole(element) else (op.fastmath,)
-    make: Callable[..., Operation] = COMBINED[name]
+    make = _combiner(op)
+    assert make is not None, op
     found, *rest = *(() if op.acc is None else (op.acc,)), *b.parts(op.vector)
     for each in rest:
-        found = b.effect(make(found, each, *flags)).results[0]
+        found = b.effect(make(found, each)).results[0]
     return [[found]]
 
 
 def load(op: vector.LoadOp, b: Splitter) -> Results:
     *outer, last = op.indices
-    return [
-        [
-            b.load(op.base, [*outer, b.plus(last, number)])
-            for number in range(length_of(op.result))
-        ]
-    ]
+    found: list[SSAValue] = []
+    for number in range(length_of(op.result)):
+        new = b.effect(memref.LoadOp.get(op.base, [*outer, b.plus(last, number)]))
+        new.attributes |= op.attributes
+        found.append(new.res)
+    return [found]
 
 
 def store(op: vector.StoreOp, b: Splitter) -> Results:
     *outer, last = op.indices
     for number, part in enumerate(b.parts(op.vector)):
-        b.store(part, op.base, [*outer, b.plus(last, number)])
+        place = [*outer, b.plus(last, number)]
+        new = b.effect(memref.StoreOp.get(part, op.base, place))
+        new.attributes |= op.attributes
     return ()
 
 

@@ -229,6 +229,8 @@ def _vectorize(func: FuncOp, lanes: LaneGroup, varying: set[SSAValue]) -> None:
     for argument in old.args:
         new = block.insert_arg(b.type_of(argument), len(block.args))
         new.location = argument.location
+        if argument in varying:
+            varying.add(new)  # of a function that later ones call
         b.define([argument], [new])
     for op in old.ops:
         write(b, op)

@@ -175,3 +175,31 @@ spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
   }
   spirv.EntryPoint "GLCompute" @k
 }
+
+// -----
+
+// CHECK: spirv.FunctionCall: expected @f to be a function of these arguments
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.func @f(%x: i32) "None" {
+    spirv.Return
+  }
+  spirv.func @k() "None" {
+    spirv.FunctionCall @f() : () -> ()
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k
+}
+
+// -----
+
+// CHECK: spirv.FunctionCall: expected @f to return f32
+spirv.module Logical Vulkan requires #spirv.vce<v1.6, [Shader], []> {
+  spirv.func @f() "None" {
+    spirv.Return
+  }
+  spirv.func @k() "None" {
+    %x = spirv.FunctionCall @f() : () -> f32
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @k
+}

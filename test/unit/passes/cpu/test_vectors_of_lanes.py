@@ -75,3 +75,67 @@ def test_vectors(pipeline: str) -> None:
     t = np.where(x[:, :1] > 0, r, lane) + at[:, None] * r
     np.testing.assert_array_equal(found[0][0], t)
     np.testing.assert_array_equal(found[0][1], t.sum(axis=1) + x[:, 0])
+
+
+WHERE = """
+func.func private @scaled(%v: vector<2xf32>, %by: f32) -> vector<2xf32> {
+  %b = vector.broadcast %by : f32 to vector<2xf32>
+  %r = arith.mulf %v, %b : vector<2xf32>
+  return %r : vector<2xf32>
+}
+func.func @k(%x: memref<32xf32>, %y: memref<32xf32>, %n: memref<16xi32>)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 16, 1, 1>} {
+  %two = arith.constant 2 : index
+  %three = arith.constant 3.0 : f32
+  %numbers = arith.constant dense<[5, 7]> : vector<2xi32>
+  %zeros = arith.constant dense<0.0> : vector<2xf32>
+  %i = simt.local_id x : index
+  %at = arith.muli %i, %two : index
+  vector.store %zeros, %y[%at] : memref<32xf32>, vector<2xf32>
+  %odd = arith.remui %i, %two : index
+  %number = vector.extract %numbers[%odd] : i32 from vector<2xi32>
+  %most = vector.reduction <maxsi>, %numbers, %number : vector<2xi32> into i32
+  %sum = arith.addi %number, %most : i32
+  memref.store %sum, %n[%i] : memref<16xi32>
+  %v = vector.load %x[%at] : memref<32xf32>, vector<2xf32>
+  %by = arith.uitofp %number : i32 to f32
+  %s = func.call @scaled(%v, %by) : (vector<2xf32>, f32) -> vector<2xf32>
+  %t = func.call @scaled(%s, %three) : (vector<2xf32>, f32) -> vector<2xf32>
+  vector.store %t, %x[%at] : memref<32xf32>, vector<2xf32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+def test_vectors_at_places_of_lanes(on: str) -> None:
+    """Uniform vectors that lanes access at places of their own, and calls."""
+    x = np.arange(32, dtype=np.float32)
+    y, n = np.ones(32, np.float32), np.zeros(16, np.int32)
+    expected = x * np.resize([5, 5, 7, 7], 32) * 3
+    tiles = "none" if on == "cpu" else "auto"
+    coopc.launch(WHERE, x, y, n, on=on, kernel="k", grid=1, tiles=tiles)
+    np.testing.assert_array_equal(x, expected)
+    np.testing.assert_array_equal(y, 0)
+    np.testing.assert_array_equal(n, np.resize([12, 14], 16))
+
+
+def test_what_is_kept() -> None:
+    """Volatile accesses stay; what cannot be split is refused as before."""
+    text = """
+    func.func @k(%x: memref<32xf32>)
+        attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+      %i = simt.local_id x : index
+      %v = vector.load %x[%i] {simt.volatile} : memref<32xf32>, vector<2xf32>
+      func.return
+    }"""
+    printed = coopc.compile(text, "vectorize-subgroup", "mlir").text
+    assert printed.count("{simt.volatile}") == 2
+    wrong = text.replace(
+        "func.return",
+        "%s = vector.reduction <and>, %v : vector<2xf32> into f32\n func.return",
+    )
+    with pytest.raises(
+        coopc.CompileError, match="expected operands that are the same for all lanes"
+    ):
+        coopc.compile(wrong, "vectorize-subgroup", "mlir")
